@@ -1,0 +1,79 @@
+const HEAD_END = Buffer.from("\r\n\r\n");
+const CHUNKS_END = Buffer.from("\r\n0\r\n\r\n");
+const EVENT_END = Buffer.from("\n\n");
+const EXCERPT_BYTES = 600;
+const TAIL_BYTES = 1_200;
+
+/**
+ * Reads the answers on one connection cheaply: status, end, number of stream events. It does not
+ * validate HTTP; a probe with a real client does that before anything is measured.
+ */
+export class AnswerReader {
+  status = 0;
+  events = 0;
+  done = false;
+  /** The first bytes of the answer, kept only when it is not a 200. */
+  excerpt = "";
+  private head: Buffer | undefined;
+  private leftBytes = 0;
+  private chunked = false;
+  private tail: Buffer = Buffer.alloc(0);
+
+  /** Forget the last answer: the next bytes start a new one. */
+  reset(): void {
+    this.status = 0;
+    this.events = 0;
+    this.done = false;
+    this.excerpt = "";
+    this.head = undefined;
+    this.leftBytes = 0;
+    this.chunked = false;
+    this.tail = Buffer.alloc(0);
+  }
+
+  feed(received: Buffer): void {
+    if (this.status !== 0) {
+      this.feedBody(received);
+      return;
+    }
+    const bytes = this.head === undefined ? received : Buffer.concat([this.head, received]);
+    const headEnd = bytes.indexOf(HEAD_END);
+    if (headEnd === -1) {
+      this.head = bytes;
+      return;
+    }
+    const status = this.readHead(bytes.toString("latin1", 0, headEnd));
+    if (status !== 200) this.excerpt = bytes.toString("utf8", 0, EXCERPT_BYTES);
+    // The line end of the head stays in view: an empty chunked body ends right after it.
+    this.feedBody(bytes.subarray(headEnd + (this.chunked ? 2 : HEAD_END.length)));
+  }
+
+  /** The end of a streamed answer, to see whether it ended as its wire says. */
+  tailText(): string {
+    return this.tail.toString("utf8");
+  }
+
+  private readHead(head: string): number {
+    this.status = Number(head.slice(9, 12));
+    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+    if (length === undefined) this.chunked = true;
+    else this.leftBytes = Number(length);
+    return this.status;
+  }
+
+  private feedBody(bytes: Buffer): void {
+    if (!this.chunked) {
+      this.leftBytes -= bytes.length;
+      this.done = this.leftBytes <= 0;
+      return;
+    }
+    for (let at = bytes.indexOf(EVENT_END); at !== -1; at = bytes.indexOf(EVENT_END, at + 2)) {
+      this.events += 1;
+    }
+    this.tail =
+      bytes.length >= TAIL_BYTES
+        ? bytes.subarray(bytes.length - TAIL_BYTES)
+        : Buffer.concat([this.tail, bytes]).subarray(-TAIL_BYTES);
+    this.done = this.tail.subarray(-CHUNKS_END.length).equals(CHUNKS_END);
+  }
+}

@@ -1,0 +1,226 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpus, loadavg, release, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "../src/core/time.ts";
+import { receivePort, startHelper } from "./children.ts";
+import { measure, warmUp } from "./measure.ts";
+import type { Sample, Tools } from "./measure.ts";
+import type { BenchOptions } from "./options.ts";
+import { median } from "./results.ts";
+import type { BenchResults, Figure, MachineFacts, ResultRow } from "./results.ts";
+import { startDirect } from "./targets/direct.ts";
+import { startFloor } from "./targets/floor.ts";
+import { startGateway } from "./targets/gateway.ts";
+import { startNginx } from "./targets/nginx.ts";
+import { startPortkey } from "./targets/portkey.ts";
+import { TargetAbsent } from "./targets/target.ts";
+import type { Target, TargetId, TargetStart } from "./targets/target.ts";
+import { WORKS, unitOf } from "./works.ts";
+import type { Work } from "./works.ts";
+
+const STARTERS: Readonly<Record<TargetId, (start: TargetStart) => Target | Promise<Target>>> = {
+  direct: startDirect,
+  gateway: startGateway,
+  nginx: startNginx,
+  floor: startFloor,
+  portkey: startPortkey,
+};
+const QUIET_MS = 200;
+
+export type Say = (line: string) => void;
+
+/** The mock provider, the load generator and every candidate, running; one measured run of them. */
+export class Bench {
+  private readonly options: BenchOptions;
+  private readonly say: Say;
+  private readonly folder: string;
+  private readonly tools: Tools;
+  private readonly mockPort: number;
+  private readonly targets: Map<TargetId, Target> = new Map();
+  private readonly absent: { id: TargetId; reason: string }[] = [];
+  private readonly samples: Map<string, Sample[]> = new Map();
+  private readonly loadAverageAtStart: number = Math.round((loadavg()[0] ?? 0) * 100) / 100;
+  private started = 0;
+  private stopping: Promise<void> | undefined;
+
+  private constructor(options: BenchOptions, say: Say, tools: Tools, mockPort: number) {
+    this.options = options;
+    this.say = say;
+    this.tools = tools;
+    this.mockPort = mockPort;
+    this.folder = mkdtempSync(join(tmpdir(), "tokenmarket-bench-"));
+    // A database server that root starts runs as another user, who must be able to come in.
+    chmodSync(this.folder, 0o755);
+    process.once("exit", () => rmSync(this.folder, { recursive: true, force: true }));
+  }
+
+  static async start(options: BenchOptions, say: Say): Promise<Bench> {
+    const mock = startHelper("./mock-provider.ts");
+    const mockPort = await receivePort(mock);
+    const bench = new Bench(
+      options,
+      say,
+      { mock, load: startHelper("./load.ts"), options },
+      mockPort,
+    );
+    for (const id of Object.keys(STARTERS) as TargetId[]) {
+      const wanted = options.works.some((work) => work.targets.includes(id));
+      if (wanted && options.targets.has(id)) await bench.startTarget(id);
+    }
+    await bench.warmUpTargets();
+    return bench;
+  }
+
+  async run(): Promise<Omit<BenchResults, "command">> {
+    for (let round = 1; round <= this.options.rounds; round += 1) {
+      for (const work of this.options.works) {
+        // Memory needs fresh processes and hardly scatters: once, when nothing warm is needed more.
+        if (work.kind === "memory" && round < this.options.rounds) continue;
+        this.say(`round ${round} of ${this.options.rounds}: ${work.title}`);
+        for (const id of turned(work.targets, round)) await this.measureTarget(work, id);
+      }
+    }
+    return this.results();
+  }
+
+  /** Ends every process; a run that is still going on fails at its next step. */
+  stop(): Promise<void> {
+    this.stopping ??= this.stopAll();
+    return this.stopping;
+  }
+
+  private async stopAll(): Promise<void> {
+    await Promise.all([...this.targets.values()].map((target) => target.stop()));
+    this.tools.load.stop();
+    this.tools.mock.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Every row's own path through a target is compiled before any of them is measured. */
+  private async warmUpTargets(): Promise<void> {
+    const rows = this.options.works.filter((each) => each.kind === "request");
+    for (const work of rows.length > 0 ? rows : WORKS.slice(0, 1)) {
+      this.say(`warming up: ${work.title}`);
+      for (const id of work.targets) {
+        const target = this.targets.get(id);
+        if (target !== undefined) await warmUp(this.tools, work, target);
+      }
+    }
+  }
+
+  private async startTarget(id: TargetId): Promise<void> {
+    this.started += 1;
+    const folder = join(this.folder, `${id}-${this.started}`);
+    mkdirSync(folder);
+    try {
+      const { mockPort } = this;
+      const { profileFolder } = this.options;
+      this.targets.set(id, await STARTERS[id]({ mockPort, folder, profileFolder }));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.absent.push({ id, reason });
+      const word = error instanceof TargetAbsent ? "ABSENT" : "FAILED TO START";
+      this.say(`*** ${id.toUpperCase()} ${word}, its columns stay empty ***\n${reason}`);
+    }
+  }
+
+  private async measureTarget(work: Work, id: TargetId): Promise<void> {
+    if (work.kind === "memory") await this.restartTarget(id);
+    const target = this.targets.get(id);
+    if (target === undefined) return;
+    const sample = await this.measureOrFail(work, target);
+    if (sample === undefined) return;
+    if (this.stopping !== undefined) throw new Error("the bench was stopped");
+    const key = sampleKey(work, id);
+    this.samples.set(key, [...(this.samples.get(key) ?? []), sample]);
+    this.say(
+      `  ${id.padEnd(8)} ${sample.value.toFixed(2).padStart(9)} ${unitOf(work)}` +
+        (sample.perSecond > 0 ? `  at ${sample.perSecond.toFixed(0)}/s` : "") +
+        (sample.problem === undefined ? "" : `  PROBLEM: ${sample.problem}`),
+    );
+    await sleep(QUIET_MS);
+  }
+
+  private async measureOrFail(work: Work, target: Target): Promise<Sample | undefined> {
+    try {
+      return await measure(this.tools, work, target);
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      return { value: Number.NaN, helpers: 0, perSecond: 0, p99Ms: 0, problem };
+    }
+  }
+
+  private async restartTarget(id: TargetId): Promise<void> {
+    const running = this.targets.get(id);
+    if (running === undefined) return;
+    this.targets.delete(id);
+    await running.stop();
+    await this.startTarget(id);
+  }
+
+  private results(): Omit<BenchResults, "command"> {
+    const { options } = this;
+    const { rounds, seconds, connections, streams, memoryStreams, requestsPerSecond } = options;
+    return {
+      format: 1,
+      date: new Date(systemClock.nowMs()).toISOString().slice(0, 10),
+      node: process.versions.node,
+      machine: machineFacts(this.loadAverageAtStart),
+      settings: { rounds, seconds, connections, streams, memoryStreams, requestsPerSecond },
+      targets: [...this.targets.values()].map(({ id, version }) => ({ id, version })),
+      absent: this.absent,
+      rows: options.works.map((work) => this.resultRow(work)),
+    };
+  }
+
+  private resultRow(work: Work): ResultRow {
+    const figures = work.targets.flatMap((id) => {
+      const samples = this.samples.get(sampleKey(work, id));
+      return samples === undefined ? [] : [figureOf(id, samples)];
+    });
+    return { work: work.id, unit: unitOf(work), figures };
+  }
+}
+
+function sampleKey(work: Work, id: TargetId): string {
+  return `${work.id} ${id}`;
+}
+
+/** Every round begins with another candidate, so that none always follows the same one. */
+function turned(ids: readonly TargetId[], round: number): readonly TargetId[] {
+  const first = (round - 1) % ids.length;
+  return [...ids.slice(first), ...ids.slice(0, first)];
+}
+
+function figureOf(target: TargetId, samples: readonly Sample[]): Figure {
+  // Late events arrive in bursts and cost less each: a sample with a problem is no figure.
+  const sound = samples.filter((sample) => sample.problem === undefined);
+  const values = sound.map((sample) => rounded(sample.value)).filter(Number.isFinite);
+  const problem = samples.find((sample) => sample.problem !== undefined)?.problem;
+  return {
+    target,
+    min: values.length === 0 ? 0 : Math.min(...values),
+    median: median(values),
+    values,
+    helpersMedian: rounded(median(samples.map((sample) => sample.helpers))),
+    perSecondMedian: rounded(median(samples.map((sample) => sample.perSecond))),
+    p99Median: rounded(median(samples.map((sample) => sample.p99Ms))),
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
+}
+
+function machineFacts(loadAverageAtStart: number): MachineFacts {
+  const cores = cpus();
+  const cpu = (cores[0]?.model ?? "unknown").trim();
+  return {
+    cpu,
+    cores: cores.length,
+    kernel: release().split(".", 2).join("."),
+    loadAverageAtStart,
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * Cycles of reserve + close per second through the ledger on the embedded PostgreSQL, durable, for
+ * one hot organization. Run: `npx tsx bench/ledger-cycles.ts [seconds per line]`.
+ */
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ModelId, ProviderId } from "../src/core/ids.ts";
+import { newRequestId } from "../src/core/ids.ts";
+import { microUsd, picoUsd } from "../src/core/money.ts";
+import { systemClock } from "../src/core/time.ts";
+import type { Ledger, ReserveRow } from "../src/ledger/ledger-store.ts";
+import { openLedger } from "../src/ledger/open-ledger.ts";
+import { startEmbeddedPostgres } from "../src/storage/postgres/embedded-server.ts";
+import { openPostgresBackend } from "../src/storage/postgres/open-postgres-backend.ts";
+
+const secondsPerLine = Number(process.argv[2] ?? 5);
+const quiet = { info: () => undefined, warn: console.warn, error: console.error };
+
+interface Line {
+  readonly concurrent: number;
+  readonly cyclesPerSecond: number;
+  readonly reserveP50Ms: number;
+  readonly closeP50Ms: number;
+  readonly clientCpuMicroseconds: number;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "ledger-cycles-"));
+chmodSync(folder, 0o755); // as root the database runs as another user, who must get in
+const server = await startEmbeddedPostgres({ dataDir: folder, log: quiet });
+try {
+  await main();
+} finally {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function main(): Promise<void> {
+  const backend = openPostgresBackend({ connectionString: server.connectionString, log: quiet });
+  await backend.migrate();
+  const rowOf = await seed(backend);
+  const ledger = await openLedger({
+    store: backend.ledgerBatchStore,
+    clock: systemClock,
+    log: quiet,
+    instanceName: "bench",
+  });
+  await measure(ledger, rowOf, 64);
+  const lines: Line[] = [];
+  for (const concurrent of [1, 8, 64, 512]) lines.push(await measure(ledger, rowOf, concurrent));
+  console.table(lines);
+  await ledger.shutDown();
+  const broken = (await backend.audit()).filter((check) => check.violations > 0);
+  console.log(broken.length === 0 ? "audit: clean" : broken);
+  await backend.close();
+}
+
+type RowOf = (ledger: Ledger) => ReserveRow;
+
+async function seed(backend: ReturnType<typeof openPostgresBackend>): Promise<RowOf> {
+  const org = await backend.accountStore.createOrg({ name: "Bench", email: "bench@example.com" });
+  const key = await backend.accountStore.createKey({
+    orgId: org.orgId,
+    name: "bench",
+    origin: "console",
+    digest: Buffer.alloc(32, 1),
+    label: "tm-bench-000",
+    requestsPerMinuteCeiling: 300,
+    capMicroUsd: null,
+  });
+  await backend.creditStore.grant({
+    orgId: org.orgId,
+    amountMicroUsd: microUsd(1_000_000_000_000n),
+    ref: "bench",
+  });
+  await backend.ledgerBatchStore.ensurePricePins([
+    {
+      pinId: "pin",
+      providerId: "simulator" as ProviderId,
+      modelId: "simulator/small" as ModelId,
+      promptPico: 1n,
+      cachedPromptPico: 1n,
+      cacheWritePico: 1n,
+      completionPico: 1n,
+      internalReasoningPico: 1n,
+    },
+  ]);
+  return (ledger) => ({
+    attemptId: ledger.newAttemptId(),
+    requestId: newRequestId(systemClock.nowMs()),
+    ordinal: 1,
+    orgId: org.orgId,
+    keyId: key.keyId,
+    modelId: "simulator/small" as ModelId,
+    providerId: "simulator" as ProviderId,
+    upstreamModelId: "small",
+    pricePinId: "pin",
+    route: "/v1/chat/completions",
+    stream: false,
+    estimatedTokens: 1_000,
+    reserveMicroUsd: microUsd(2_500n),
+  });
+}
+
+async function measure(ledger: Ledger, rowOf: RowOf, concurrent: number): Promise<Line> {
+  const reserveMs: number[] = [];
+  const closeMs: number[] = [];
+  const cpu = process.cpuUsage();
+  const startMs = systemClock.monotonicMs();
+  const endMs = startMs + secondsPerLine * 1_000;
+  const worker = async (): Promise<void> => {
+    while (systemClock.monotonicMs() < endMs) {
+      const row = rowOf(ledger);
+      const askedMs = systemClock.monotonicMs();
+      const outcome = await ledger.reserve(row);
+      const heldMs = systemClock.monotonicMs();
+      if (outcome.kind !== "reserved") throw new Error(JSON.stringify(outcome));
+      await ledger.close({
+        attemptId: row.attemptId,
+        outcome: "completed",
+        usage: {
+          prompt: 100,
+          cachedPrompt: 0,
+          cacheWrite: 0,
+          completion: 50,
+          internalReasoning: 0,
+        },
+        basis: "reported",
+        costPicoUsd: picoUsd(1_932_000_017n),
+        upstreamStatus: 200,
+        errorClass: null,
+        startedAtMs: systemClock.nowMs(),
+        firstByteMs: 3,
+        durationMs: 5,
+        final: true,
+      });
+      reserveMs.push(heldMs - askedMs);
+      closeMs.push(systemClock.monotonicMs() - heldMs);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrent }, worker));
+  const seconds = (systemClock.monotonicMs() - startMs) / 1_000;
+  const { user, system } = process.cpuUsage(cpu);
+  return {
+    concurrent,
+    cyclesPerSecond: Math.round(reserveMs.length / seconds),
+    reserveP50Ms: median(reserveMs),
+    closeP50Ms: median(closeMs),
+    clientCpuMicroseconds: Math.round((user + system) / reserveMs.length),
+  };
+}
+
+function median(values: number[]): number {
+  values.sort((a, b) => a - b);
+  return Math.round((values[values.length >> 1] ?? 0) * 100) / 100;
+}

@@ -1,0 +1,41 @@
+import type { Endpoint } from "./endpoint.ts";
+
+/** What the main process asks of the load process. */
+export type LoadJob =
+  | ({ readonly kind: "closed_loop" } & RequestLoad & Watched)
+  | ({ readonly kind: "paced"; readonly requestsPerSecond: number } & RequestLoad & Watched)
+  | ({ readonly kind: "open_streams"; readonly streams: number } & Destination)
+  | ({ readonly kind: "watch_streams"; readonly windowMs: number } & Watched)
+  | { readonly kind: "await_stream_ends"; readonly timeoutMs: number };
+
+export interface Destination {
+  readonly endpoint: Endpoint;
+  readonly body: string;
+}
+
+export interface RequestLoad extends Destination {
+  readonly connections: number;
+  readonly warmupMs: number;
+  readonly windowMs: number;
+}
+
+/** Processes whose processor time is read at both ends of the window. */
+export interface Watched {
+  readonly processIds: readonly number[];
+  /** Other processes of the same target, a database for one; reported apart. */
+  readonly helperProcessIds: readonly number[];
+}
+
+/** What one job saw. `count` is requests answered, events received or streams, by kind of job. */
+export interface LoadReport {
+  readonly count: number;
+  readonly windowMs: number;
+  readonly cpuNs: number;
+  readonly helperCpuNs: number;
+  readonly failures: number;
+  /** The first failure in words, empty when there was none. */
+  readonly firstFailure: string;
+  /** Milliseconds, of the paced load only. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}

@@ -1,0 +1,66 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { Bench } from "./bench.ts";
+import { USAGE, parseOptions } from "./options.ts";
+import type { BenchOptions } from "./options.ts";
+import { saveResults } from "./results.ts";
+import type { BenchResults } from "./results.ts";
+import { markdownTable, tableNotes } from "./table.ts";
+
+/** `npm run bench`: measures this gateway beside its rivals, prints the table, saves the run. */
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+let running: Bench | undefined;
+const words = process.argv.slice(2);
+const chosen = parseOptions(words);
+if (chosen === undefined) process.stdout.write(`${USAGE}\n`);
+else process.exitCode = await runBench(chosen);
+
+async function runBench(options: BenchOptions): Promise<number> {
+  const limitMs = options.timeLimitMinutes * 60_000;
+  const limit = setTimeout(() => leave(`longer than ${options.timeLimitMinutes} minutes`), limitMs);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, leave);
+  if (options.build && options.targets.has("gateway")) buildGateway();
+  running = await Bench.start(options, say);
+  try {
+    const command = ["npm run bench", ...(words.length === 0 ? [] : ["--", ...words])].join(" ");
+    const results = { ...(await running.run()), command };
+    printResults(results, options);
+    return hasProblem(results) ? 1 : 0;
+  } finally {
+    await running.stop();
+    clearTimeout(limit);
+  }
+}
+
+/** Stops in order; should that fail, all that was started is tethered to this process and ends. */
+function leave(reason: string): void {
+  say(`stopped: ${reason}`);
+  const exit = (): never => process.exit(1);
+  (running?.stop() ?? Promise.resolve()).then(exit, exit);
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function buildGateway(): void {
+  say("building dist/");
+  const built = spawnSync("npm", ["run", "build"], { cwd: ROOT, encoding: "utf8" });
+  if (built.status !== 0) say(`the build failed; dist/ is measured as it is:\n${built.stdout}`);
+}
+
+function printResults(results: BenchResults, options: BenchOptions): void {
+  if (options.save) say(`saved ${saveResults(results)}`);
+  const notes = tableNotes(results).map((note) => `- ${note}\n`);
+  const table = `${markdownTable(results)}\n\n${notes.join("")}`;
+  process.stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : table);
+}
+
+/** A rival that is not on this machine is no failure; the gateway not running is one. */
+function hasProblem(results: BenchResults): boolean {
+  const figures = results.rows.flatMap((row) => row.figures);
+  const gatewayAbsent = results.absent.some((one) => one.id === "gateway");
+  return gatewayAbsent || figures.some((figure) => figure.problem !== undefined);
+}

@@ -1,0 +1,217 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { unreachable } from "../src/core/assert.ts";
+import { chatBody } from "./chat-bodies.ts";
+import type { Helper } from "./children.ts";
+import type { BenchOptions } from "./options.ts";
+import type { Destination, LoadJob, LoadReport, Watched } from "./load-job.ts";
+import type { MockOrder } from "./mock-provider.ts";
+import { probe } from "./probe.ts";
+import { readResidentBytes } from "./process-cost.ts";
+import type { Target } from "./targets/target.ts";
+import type { Work } from "./works.ts";
+
+/** One measurement of one target: what a round adds to a figure. */
+export interface Sample {
+  readonly value: number;
+  readonly helpers: number;
+  readonly perSecond: number;
+  readonly p99Ms: number;
+  readonly problem?: string;
+}
+
+interface Subject {
+  readonly work: Work;
+  readonly target: Target;
+}
+
+export interface Tools {
+  readonly mock: Helper;
+  readonly load: Helper;
+  readonly options: BenchOptions;
+}
+
+const WARMUP_MS = 300;
+const COMPILE_MS = 5_000;
+const STREAM_INTERVAL_MS = 100;
+const MEMORY_INTERVAL_MS = 1_000;
+const LATENCY_CONNECTIONS = 32;
+const JOB_TIMEOUT_MS = 60_000;
+// Below this share of what the provider sent, the target was not keeping up.
+const KEPT_UP_SHARE = 0.9;
+
+/** Measures one row on one target, or undefined when it does not serve the route. */
+export async function measure(
+  tools: Tools,
+  work: Work,
+  target: Target,
+): Promise<Sample | undefined> {
+  const destination = destinationOf(work, target);
+  if (destination === undefined) return undefined;
+  switch (work.kind) {
+    case "request":
+      return measureRequests(tools, destination, { work, target });
+    case "stream":
+      return measureStreams(tools, target, destination);
+    case "memory":
+      return measureMemory(tools, target, destination);
+    case "latency":
+      return measureLatency(tools, target, destination);
+    default:
+      return unreachable(work.kind);
+  }
+}
+
+/** The request of this row as this target wants it. */
+export function destinationOf(work: Work, target: Target): Destination | undefined {
+  const endpoint = target.endpoint(work.route);
+  if (endpoint === undefined) return undefined;
+  const body = chatBody({
+    wire: work.route.client,
+    model: target.modelId(work.route),
+    bodyBytes: work.bodyBytes,
+    stream: work.kind === "stream" || work.kind === "memory",
+  });
+  return { endpoint, body };
+}
+
+/** Runs a target until its code is compiled; what is measured later is its steady state. */
+export async function warmUp(tools: Tools, work: Work, target: Target): Promise<void> {
+  const destination = destinationOf(work, target);
+  if (destination === undefined) return;
+  await runJob(tools, {
+    kind: "closed_loop",
+    ...destination,
+    ...watchedOf(target),
+    connections: tools.options.connections,
+    warmupMs: 0,
+    windowMs: COMPILE_MS,
+  });
+}
+
+async function measureRequests(
+  tools: Tools,
+  destination: Destination,
+  { work, target }: Subject,
+): Promise<Sample> {
+  const wrong = await probe(destination, work.route.client);
+  if (wrong !== undefined) throw new Error(wrong);
+  const report = await runJob(tools, {
+    kind: "closed_loop",
+    ...destination,
+    ...watchedOf(target),
+    connections: tools.options.connections,
+    warmupMs: WARMUP_MS,
+    windowMs: tools.options.seconds * 1_000,
+  });
+  return sampleOf(report, report.cpuNs / report.count / 1_000);
+}
+
+async function measureLatency(
+  tools: Tools,
+  target: Target,
+  destination: Destination,
+): Promise<Sample> {
+  const report = await runJob(tools, {
+    kind: "paced",
+    requestsPerSecond: tools.options.requestsPerSecond,
+    ...destination,
+    ...watchedOf(target),
+    connections: LATENCY_CONNECTIONS,
+    warmupMs: WARMUP_MS,
+    windowMs: tools.options.seconds * 1_000,
+  });
+  return sampleOf(report, report.p50Ms);
+}
+
+async function measureStreams(
+  tools: Tools,
+  target: Target,
+  destination: Destination,
+): Promise<Sample> {
+  const { streams, seconds } = tools.options;
+  const opened = await openStreams(tools, destination, streams, STREAM_INTERVAL_MS);
+  if (opened.failures > 0) return failedSample(opened, await closeStreams(tools));
+  await sleep(WARMUP_MS);
+  const windowMs = seconds * 1_000;
+  const report = await runJob(tools, { kind: "watch_streams", windowMs, ...watchedOf(target) });
+  const ended = await closeStreams(tools);
+  const sample = sampleOf(report, report.cpuNs / report.count / 1_000);
+  const expected = (streams * report.windowMs) / STREAM_INTERVAL_MS;
+  if (ended.failures > 0) return failedSample(report, ended);
+  if (report.count >= expected * KEPT_UP_SHARE) return sample;
+  const share = Math.round((report.count / expected) * 100);
+  return { ...sample, problem: `did not keep up: delivered ${share} % of the events` };
+}
+
+/** Growth of resident memory while the streams are open, on a process that has already served. */
+async function measureMemory(
+  tools: Tools,
+  target: Target,
+  destination: Destination,
+): Promise<Sample> {
+  const streams = tools.options.memoryStreams;
+  await openStreams(tools, destination, Math.ceil(streams / 20), MEMORY_INTERVAL_MS);
+  await closeStreams(tools);
+  await sleep(1_000);
+  const before = readResidentBytes(target.processIds());
+  const opened = await openStreams(tools, destination, streams, MEMORY_INTERVAL_MS);
+  if (opened.failures > 0) return failedSample(opened, await closeStreams(tools));
+  await sleep(2_000);
+  const grownBytes = readResidentBytes(target.processIds()) - before;
+  const ended = await closeStreams(tools);
+  if (ended.failures > 0) return failedSample(opened, ended);
+  return sampleOf(opened, grownBytes / streams / 1_000);
+}
+
+function openStreams(
+  tools: Tools,
+  destination: Destination,
+  streams: number,
+  intervalMs: number,
+): Promise<LoadReport> {
+  order(tools, { kind: "pace", intervalMs });
+  return runJob(tools, { kind: "open_streams", streams, ...destination });
+}
+
+async function closeStreams(tools: Tools): Promise<LoadReport> {
+  order(tools, { kind: "finish" });
+  return runJob(tools, { kind: "await_stream_ends", timeoutMs: 15_000 });
+}
+
+function order(tools: Tools, mockOrder: MockOrder): void {
+  tools.mock.send(mockOrder);
+}
+
+async function runJob(tools: Tools, job: LoadJob): Promise<LoadReport> {
+  const windowMs = "windowMs" in job ? job.windowMs : 0;
+  tools.load.send(job);
+  const answer = await tools.load.receive(JOB_TIMEOUT_MS + windowMs);
+  const { report, error } = answer as { readonly report?: LoadReport; readonly error?: string };
+  if (report === undefined) throw new Error(`${job.kind}: ${error ?? "no report"}`);
+  return report;
+}
+
+function watchedOf(target: Target): Watched {
+  return { processIds: target.processIds(), helperProcessIds: target.helperProcessIds() };
+}
+
+function sampleOf(report: LoadReport, value: number): Sample {
+  const sample = {
+    value,
+    helpers: report.count === 0 ? 0 : report.helperCpuNs / report.count / 1_000,
+    perSecond: report.windowMs === 0 ? 0 : (report.count / report.windowMs) * 1_000,
+    p99Ms: report.p99Ms,
+  };
+  if (report.failures === 0 && report.count > 0) return sample;
+  return { ...sample, problem: problemOf(report) };
+}
+
+function failedSample(report: LoadReport, ended: LoadReport): Sample {
+  const worse = ended.failures > 0 ? ended : report;
+  return { ...sampleOf(report, Number.NaN), problem: problemOf(worse) };
+}
+
+function problemOf(report: LoadReport): string {
+  if (report.failures === 0) return "nothing was answered";
+  return `${report.failures} failed; the first: ${report.firstFailure.slice(0, 300)}`;
+}

@@ -1,0 +1,35 @@
+import type { Wire } from "./chat-bodies.ts";
+import type { Destination } from "./load-job.ts";
+
+const PROBE_TIMEOUT_MS = 10_000;
+
+/**
+ * Asks once, as a client would, and says what is wrong with the answer; undefined when it is an
+ * answer of the client's wire with its text and its usage. A fast wrong answer is no figure.
+ */
+export async function probe(destination: Destination, wire: Wire): Promise<string | undefined> {
+  const { endpoint, body } = destination;
+  const response = await fetch(`http://127.0.0.1:${endpoint.port}${endpoint.path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...endpoint.headers },
+    body,
+    signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+  });
+  const text = await response.text();
+  const excerpt = text.slice(0, 300);
+  if (response.status !== 200) return `the probe got ${response.status}: ${excerpt}`;
+  return isAnswerOf(wire, JSON.parse(text)) ? undefined : `not a ${wire} answer: ${excerpt}`;
+}
+
+interface AnswerFields {
+  readonly choices?: readonly { readonly message?: { readonly content?: unknown } }[];
+  readonly content?: readonly { readonly text?: unknown }[];
+  readonly usage?: Readonly<Record<string, unknown>>;
+}
+
+function isAnswerOf(wire: Wire, answer: AnswerFields): boolean {
+  const text =
+    wire === "wire_a" ? answer.choices?.[0]?.message?.content : answer.content?.[0]?.text;
+  const inputTokens = answer.usage?.[wire === "wire_a" ? "prompt_tokens" : "input_tokens"];
+  return typeof text === "string" && text.length > 100 && inputTokens === 210;
+}

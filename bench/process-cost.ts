@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Processor time of these processes since they started, all threads, in nanoseconds. */
+export function readCpuNs(processIds: readonly number[]): number {
+  return processIds.reduce((sum, pid) => sum + readProcessCpuNs(pid), 0);
+}
+
+/** Resident memory of these processes in bytes. */
+export function readResidentBytes(processIds: readonly number[]): number {
+  return processIds.reduce((sum, pid) => sum + readOneResidentBytes(pid), 0);
+}
+
+/** Every process below this one, children of children included. */
+export function descendantsOf(processId: number): readonly number[] {
+  const childrenOf = new Map<number, number[]>();
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const parent = parentOf(Number(name));
+    if (parent === undefined) continue;
+    childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), Number(name)]);
+  }
+  const found: number[] = [];
+  const open = [processId];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const children = childrenOf.get(next) ?? [];
+    found.push(...children);
+    open.push(...children);
+  }
+  return found;
+}
+
+/** True while the process runs; one that has ended and waits to be collected does not. */
+export function isRunning(processId: number): boolean {
+  const state = statFields(processId)?.[0];
+  return state !== undefined && state !== "Z" && state !== "X";
+}
+
+// `schedstat` counts nanoseconds, `stat` only hundredths of a second; a kernel may lack the first.
+function readProcessCpuNs(processId: number): number {
+  try {
+    let sumNs = 0;
+    for (const thread of readdirSync(`/proc/${processId}/task`)) {
+      const text = readFileSync(`/proc/${processId}/task/${thread}/schedstat`, "latin1");
+      sumNs += Number(text.slice(0, text.indexOf(" ")));
+    }
+    return sumNs;
+  } catch {
+    return readTicksNs(processId);
+  }
+}
+
+function readTicksNs(processId: number): number {
+  const fields = statFields(processId);
+  const nsPerTick = 10_000_000;
+  return (Number(fields?.[11] ?? 0) + Number(fields?.[12] ?? 0)) * nsPerTick;
+}
+
+function readOneResidentBytes(processId: number): number {
+  const status = readFileSync(`/proc/${processId}/status`, "latin1");
+  const kib = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1];
+  if (kib === undefined) throw new Error(`process ${processId} has no resident memory figure`);
+  return Number(kib) * 1_024;
+}
+
+function parentOf(processId: number): number | undefined {
+  const field = statFields(processId)?.[1];
+  return field === undefined ? undefined : Number(field);
+}
+
+/** Fields after the name: state, parent, ...; the name in brackets may hold spaces. */
+function statFields(processId: number): readonly string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${processId}/stat`, "latin1");
+    return text.slice(text.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import type { Wire } from "../chat-bodies.ts";
+import type { Endpoint } from "../endpoint.ts";
+
+export type TargetId = "gateway" | "nginx" | "floor" | "portkey" | "direct";
+
+/** One way from a client wire to a provider wire. */
+export interface Route {
+  readonly client: Wire;
+  readonly upstream: Wire;
+}
+
+/** A running candidate. */
+export interface Target {
+  readonly id: TargetId;
+  readonly version: string;
+  /** Where it serves this route, or undefined when it cannot. */
+  endpoint(route: Route): Endpoint | undefined;
+  /** The model id a client names on this route. */
+  modelId(route: Route): string;
+  /** The processes whose cost is the candidate's figure. */
+  processIds(): readonly number[];
+  /** Processes it needs beside itself, reported apart: a database. */
+  helperProcessIds(): readonly number[];
+  stop(): Promise<void>;
+}
+
+/** What every candidate is started with. */
+export interface TargetStart {
+  readonly mockPort: number;
+  /** An empty folder of its own. */
+  readonly folder: string;
+  /** Where the gateway leaves its CPU profile, when one is wanted. */
+  readonly profileFolder: string | undefined;
+}
+
+/** Thrown when a candidate is not on this machine: it is left out, loudly. */
+export class TargetAbsent extends Error {}
+
+export function chatPath(wire: Wire): string {
+  return wire === "wire_a" ? "/v1/chat/completions" : "/v1/messages";
+}
+
+/** Headers a client of this wire sends with any key. */
+export function clientHeaders(wire: Wire, key: string): Readonly<Record<string, string>> {
+  const bearer = { authorization: `Bearer ${key}` };
+  return wire === "wire_a" ? bearer : { ...bearer, "anthropic-version": "2023-06-01" };
+}

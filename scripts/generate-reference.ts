@@ -1,0 +1,64 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { publishedSchema } from "../src/manifest/index.ts";
+import { configPage } from "./reference/config-page.ts";
+import { errorsPage } from "./reference/errors-page.ts";
+import { headersPage } from "./reference/headers-page.ts";
+import { manifestPage } from "./reference/manifest-page.ts";
+
+/** One generated file: where it lies below the project folder, and what makes its text. */
+interface ReferencePage {
+  readonly path: string;
+  readonly text: () => string;
+}
+
+/** Every generated file of the project: a new page is one line here and one file in reference/. */
+const PAGES: readonly ReferencePage[] = [
+  { path: "schema/provider-manifest.schema.json", text: () => jsonText(publishedSchema()) },
+  { path: "docs/reference/errors.md", text: errorsPage },
+  { path: "docs/reference/headers.md", text: headersPage },
+  { path: "docs/reference/config.md", text: configPage },
+  { path: "docs/reference/manifest.md", text: manifestPage },
+];
+
+/** The generated files whose text on disk is not what the sources say now. */
+export function staleReferencePages(root: string): readonly string[] {
+  return PAGES.filter(({ path, text }) => textOf(join(root, path)) !== text()).map(
+    ({ path }) => path,
+  );
+}
+
+function writeReferencePages(root: string): void {
+  for (const { path, text } of PAGES) {
+    const file = join(root, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text());
+  }
+}
+
+function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function main(): void {
+  const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+  if (!process.argv.includes("--check")) {
+    writeReferencePages(root);
+    return;
+  }
+  const stale = staleReferencePages(root);
+  if (stale.length === 0) return;
+  process.stderr.write(`out of date: ${stale.join(", ")}; run npm run docs\n`);
+  process.exitCode = 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main();

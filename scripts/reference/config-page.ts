@@ -1,0 +1,19 @@
+import { environmentName, SETTINGS, type Setting } from "../../src/config/settings.ts";
+import { code, page, table } from "./markdown.ts";
+
+/** docs/reference/config.md, from the one table of settings. */
+export function configPage(): string {
+  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
+  const rows = settings.map((setting) => [
+    code(setting.path),
+    [environmentName(setting.path), ...(setting.alsoEnv ?? [])].map(code).join(" or "),
+    setting.fallback === "" ? "none" : code(String(setting.fallback)),
+    setting.doc,
+  ]);
+  return page(
+    "Configuration",
+    "Source: `src/config/settings.ts`. The command line wins over the environment, the environment over " +
+      "`tokenmarket.yaml`, and the file over the defaults. A dot in a setting's name is a level of the file.",
+    table(["Setting", "Environment", "Default", "Meaning"], rows),
+  );
+}

@@ -1,0 +1,214 @@
+import { describe, expect, test } from "vitest";
+import type { KeyId, OrgId } from "../core/ids.ts";
+import { isPrincipal, openAuthenticator, type AuthenticatorOptions } from "./authenticate.ts";
+import type { KeyRecord, KeyStore } from "./key-store.ts";
+import { newVirtualKey } from "./virtual-key.ts";
+
+const good = newVirtualKey();
+const record: KeyRecord = {
+  keyId: "key_1" as KeyId,
+  orgId: "org_1" as OrgId,
+  origin: "console",
+  name: "laptop",
+  requestsPerMinuteCeiling: 300,
+  disabled: false,
+  emailVerified: true,
+  funded: true,
+};
+
+const UNAUTHENTICATED = {
+  class: "auth",
+  status: 401,
+  origin: "authorization",
+  retryable: false,
+};
+
+interface Fixture {
+  readonly records?: Map<string, KeyRecord>;
+  readonly find?: KeyStore["findByDigest"];
+  readonly options?: Partial<AuthenticatorOptions>;
+}
+
+function open({ records, find, options }: Fixture = {}) {
+  const keys = records ?? new Map([[good.digest.toString("hex"), record]]);
+  const asked: string[] = [];
+  let nowMs = 0;
+  const authenticator = openAuthenticator({
+    keyStore: {
+      findByDigest: (digest) => {
+        asked.push(digest.toString("hex"));
+        return find === undefined
+          ? Promise.resolve(keys.get(digest.toString("hex")))
+          : find(digest);
+      },
+    },
+    clock: { nowMs: () => nowMs, monotonicMs: () => nowMs },
+    ...options,
+  });
+  return {
+    keys,
+    asked,
+    authenticate: (authorization?: string, xApiKey?: string) =>
+      authenticator.authenticate(authorization, xApiKey),
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}
+
+describe("which header", () => {
+  test.each([
+    ["Bearer", [`Bearer ${good.raw}`, undefined]],
+    ["the scheme in any case", [`bEARER   ${good.raw}`, undefined]],
+    ["x-api-key", [undefined, good.raw]],
+    ["Bearer before x-api-key", [`Bearer ${good.raw}`, "tm_vk_wrong"]],
+    ["x-api-key when Authorization is another scheme", ["Basic abc", good.raw]],
+  ] as const)("%s is accepted", async (_name, [authorization, xApiKey]) => {
+    const outcome = await open().authenticate(authorization, xApiKey);
+    expect(outcome).toEqual({
+      orgId: "org_1",
+      keyId: "key_1",
+      keyOrigin: "console",
+      requestsPerMinuteCeiling: 300,
+      funded: true,
+      managed: false,
+    });
+  });
+
+  test("a wrong Bearer key is not rescued by a good x-api-key", async () => {
+    const outcome = await open().authenticate(`Bearer ${newVirtualKey().raw}`, good.raw);
+    expect(outcome).toMatchObject(UNAUTHENTICATED);
+  });
+});
+
+describe("refusals", () => {
+  test("missing, malformed, unknown and disabled keys get the identical answer", async () => {
+    const disabled = newVirtualKey();
+    const records = new Map([[disabled.digest.toString("hex"), { ...record, disabled: true }]]);
+    const { authenticate } = open({ records });
+    const answers = [
+      await authenticate(),
+      await authenticate("Bearer "),
+      await authenticate("Bearer not-a-key"),
+      await authenticate(undefined, good.raw),
+      await authenticate(`Bearer ${disabled.raw}`),
+    ];
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+    expect(answers[0]).toMatchObject(UNAUTHENTICATED);
+  });
+
+  test("a text that cannot be a key never reaches the key store", async () => {
+    const { authenticate, asked } = open();
+    await authenticate("Bearer " + "x".repeat(10_000));
+    expect(asked).toEqual([]);
+  });
+
+  test("an account that is not verified gets 403", async () => {
+    const records = new Map([[good.digest.toString("hex"), { ...record, emailVerified: false }]]);
+    expect(await open({ records }).authenticate(undefined, good.raw)).toMatchObject({
+      class: "email_not_verified",
+      status: 403,
+      origin: "authorization",
+      retryable: false,
+    });
+  });
+
+  test("no message contains the key", async () => {
+    const outcome = await open({ records: new Map() }).authenticate(undefined, good.raw);
+    expect(JSON.stringify(outcome)).not.toContain(good.raw.slice(6, 20));
+  });
+});
+
+describe("the cache", () => {
+  test("a remembered key is answered at once, as a value and not as a promise", async () => {
+    const { authenticate, asked } = open();
+    const first = await authenticate(undefined, good.raw);
+    const second = authenticate(undefined, good.raw);
+    expect(second).toBe(first);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("a disabled key is refused five seconds later at the latest", async () => {
+    const { authenticate, keys, pass } = open();
+    await authenticate(undefined, good.raw);
+    keys.set(good.digest.toString("hex"), { ...record, disabled: true });
+    pass(4_999);
+    expect(isPrincipal(await authenticate(undefined, good.raw))).toBe(true);
+    pass(1);
+    expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
+  });
+
+  test("an unknown key is remembered too, and works within five seconds of its creation", async () => {
+    const { authenticate, keys, asked, pass } = open({ records: new Map() });
+    await authenticate(undefined, good.raw);
+    expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
+    expect(asked).toHaveLength(1);
+    keys.set(good.digest.toString("hex"), record);
+    pass(5_000);
+    expect(isPrincipal(await authenticate(undefined, good.raw))).toBe(true);
+  });
+
+  test("many who ask for the same key share one look-up", async () => {
+    const { authenticate, asked } = open();
+    const all = Array.from({ length: 50 }, async () => authenticate(undefined, good.raw));
+    await Promise.all(all);
+    expect(asked).toEqual([good.digest.toString("hex")]);
+  });
+});
+
+describe("a key store that fails", () => {
+  const unavailable = {
+    class: "gateway_error",
+    status: 503,
+    origin: "gateway_infrastructure",
+    retryAfterSeconds: 2,
+    retryable: true,
+  };
+
+  test("gives 503 and never 401, and the next request asks again", async () => {
+    let down = true;
+    const faults: unknown[] = [];
+    const { authenticate } = open({
+      find: () => (down ? Promise.reject(new Error("down")) : Promise.resolve(record)),
+      options: { onStoreFault: (fault) => faults.push(fault) },
+    });
+    expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
+    expect(faults).toHaveLength(1);
+    down = false;
+    expect(isPrincipal(await authenticate(undefined, good.raw))).toBe(true);
+  });
+
+  test("a remembered key goes on working while the store is down", async () => {
+    let down = false;
+    const { authenticate, pass } = open({
+      find: () => (down ? Promise.reject(new Error("down")) : Promise.resolve(record)),
+    });
+    await authenticate(undefined, good.raw);
+    down = true;
+    pass(4_999);
+    expect(isPrincipal(await authenticate(undefined, good.raw))).toBe(true);
+    pass(1);
+    expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
+  });
+
+  test("a store that throws at once is a failure like any other, and is asked again", async () => {
+    let broken = true;
+    const { authenticate } = open({
+      find: () => {
+        if (broken) throw new Error("no connection");
+        return Promise.resolve(record);
+      },
+    });
+    expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
+    broken = false;
+    expect(isPrincipal(await authenticate(undefined, good.raw))).toBe(true);
+  });
+
+  test("silence is a failure after the time limit", async () => {
+    const { authenticate } = open({
+      find: () => new Promise(() => undefined),
+      options: { storeTimeoutMs: 5 },
+    });
+    expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
+  });
+});

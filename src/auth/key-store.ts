@@ -1,0 +1,71 @@
+import type { KeyId, OrgId } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
+
+export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";
+
+/** What the gateway needs of a key and its organization; read by the key's SHA-256. */
+export interface KeyRecord {
+  readonly keyId: KeyId;
+  readonly orgId: OrgId;
+  readonly origin: KeyOrigin;
+  readonly name: string;
+  /** Requests per minute the key may never exceed. */
+  readonly requestsPerMinuteCeiling: number;
+  /** Set by the customer, lower than the ceiling; undefined = the ceiling. */
+  readonly requestsPerMinute?: number;
+  readonly disabled: boolean;
+  readonly emailVerified: boolean;
+  /** Has the organization ever held bought or granted credit? */
+  readonly funded: boolean;
+}
+
+/** Where keys live. */
+export interface KeyStore {
+  /** The key whose SHA-256 is `digest`, disabled ones included; undefined when there is none. */
+  findByDigest(digest: Buffer): Promise<KeyRecord | undefined>;
+}
+
+export interface OrgSummary {
+  readonly orgId: OrgId;
+  readonly name: string;
+  readonly email: string;
+  readonly balanceMicroUsd: MicroUsd;
+  readonly heldMicroUsd: MicroUsd;
+  readonly createdAtMs: number;
+}
+
+export interface KeySummary {
+  readonly keyId: KeyId;
+  readonly orgId: OrgId;
+  readonly name: string;
+  /** First 12 characters of the raw key, for labelling. */
+  readonly label: string;
+  readonly origin: KeyOrigin;
+  readonly requestsPerMinuteCeiling: number;
+  readonly capMicroUsd: MicroUsd | null;
+  readonly createdAtMs: number;
+  readonly disabledAtMs: number | null;
+}
+
+export interface NewKey {
+  readonly orgId: OrgId;
+  readonly name: string;
+  readonly origin: KeyOrigin;
+  readonly digest: Buffer;
+  readonly label: string;
+  readonly requestsPerMinuteCeiling: number;
+  readonly capMicroUsd: MicroUsd | null;
+}
+
+/** What operators and the console do with organizations and keys. */
+export interface AccountStore {
+  createOrg(org: { readonly name: string; readonly email: string }): Promise<OrgSummary>;
+  listOrgs(): Promise<readonly OrgSummary[]>;
+  findOrg(orgId: string): Promise<OrgSummary | undefined>;
+  createKey(key: NewKey): Promise<KeySummary>;
+  listKeys(orgId?: string): Promise<readonly KeySummary[]>;
+  /** Disables for ever; a second call keeps the first instant. Undefined: no such key. */
+  disableKey(keyId: string): Promise<KeySummary | undefined>;
+  /** `null` removes the cap. False: no such organization. */
+  setOrgCap(orgId: string, capMicroUsd: MicroUsd | null): Promise<boolean>;
+}

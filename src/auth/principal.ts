@@ -1,0 +1,29 @@
+import type { KeyId, OrgId } from "../core/ids.ts";
+import type { KeyOrigin, KeyRecord } from "./key-store.ts";
+
+/** Who calls: what the rest of the gateway may know of a key that was accepted. */
+export interface Principal {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly keyOrigin: KeyOrigin;
+  readonly requestsPerMinuteCeiling: number;
+  /** Set by the customer, lower than the ceiling. */
+  readonly requestsPerMinute?: number;
+  /** Has the organization ever held bought or granted credit? */
+  readonly funded: boolean;
+  /** Made by the marketplace for its own use: never displayed, billed like any key. */
+  readonly managed: boolean;
+}
+
+export function principalOf(record: KeyRecord): Principal {
+  const { orgId, keyId, origin, requestsPerMinuteCeiling, requestsPerMinute, funded } = record;
+  return {
+    orgId,
+    keyId,
+    keyOrigin: origin,
+    requestsPerMinuteCeiling,
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    funded,
+    managed: origin === "playground" || origin === "optimize",
+  };
+}

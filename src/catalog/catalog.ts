@@ -1,0 +1,110 @@
+import type { ModelId, ProviderId } from "../core/ids.ts";
+
+/** The chat wire a provider's endpoint speaks. Only `wires/` compares its values. */
+export type WireId = "wire_a" | "wire_b";
+export type Modality = "text" | "image" | "video" | "decisions";
+export type InputModality = "text" | "image" | "file" | "audio" | "video";
+
+/** Prices of one listing in pico-USD per token; absent SKUs are filled with their base rate. */
+export interface PriceSheet {
+  /** Hash of the deployment and these prices: what an attempt is pinned to at admission. */
+  readonly pinId: string;
+  readonly prompt: bigint;
+  readonly cachedPrompt: bigint;
+  readonly cacheWrite: bigint;
+  readonly completion: bigint;
+  readonly internalReasoning: bigint;
+}
+
+export type CapabilityDescriptor =
+  | { readonly type: "boolean" }
+  | {
+      readonly type: "range";
+      readonly min: number;
+      readonly max: number;
+      readonly default?: number;
+    }
+  | {
+      readonly type: "integer";
+      readonly min?: number;
+      readonly max?: number;
+      readonly default?: number;
+      readonly unit?: string;
+    }
+  | { readonly type: "enum"; readonly values: readonly string[]; readonly default?: string }
+  | { readonly type: "unknown" };
+
+export interface CapacityDeclaration {
+  readonly type: "request" | "prompt" | "completion";
+  readonly per: "minute" | "hour" | "day";
+  readonly value: number;
+}
+
+/** Why a compiled deployment is not routed. `ready` ones have none. */
+export type NotReadyReason = "staged" | "private" | "key_missing";
+
+/** One provider's listing of one model: the unit that is routed, dispatched, priced and settled. */
+export interface Deployment {
+  /** `<provider id>/<model id>`: unique in a catalog, stable across builds. */
+  readonly id: string;
+  readonly providerId: ProviderId;
+  readonly providerName: string;
+  readonly modelId: ModelId;
+  /** The id the endpoint expects and echoes. */
+  readonly upstreamModelId: string;
+  /** Other ids the endpoint may report in `response.model`. */
+  readonly resolvesTo: readonly string[];
+  readonly wire: WireId;
+  readonly modality: Modality;
+  /** Up to and including the version segment, without a trailing slash. */
+  readonly baseUrl: string;
+  /** Name of the environment variable that holds the marketplace's key; absent = no key needed. */
+  readonly apiKeyEnv?: string;
+  /** Lower is tried first among the providers of one model. */
+  readonly priority: number;
+  readonly promptLogging: "none" | "retained";
+  readonly datacenters: readonly string[];
+  readonly billing: "token" | "reported_cost";
+  /** Null only when the listing has no price row; such a model is refused, never priced at 0. */
+  readonly prices: PriceSheet | null;
+  readonly inputModalities: ReadonlySet<InputModality>;
+  readonly contextLength?: number;
+  readonly maxOutputTokens?: number;
+  readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
+  readonly capacity: readonly CapacityDeclaration[];
+  readonly settlement: {
+    readonly mode: "prepaid" | "arrears";
+    readonly interval: "half_daily" | "daily" | "weekly" | "monthly";
+  };
+  /** Absent when the deployment is routed. */
+  readonly notReady?: NotReadyReason;
+}
+
+/** What buyers see of one model id: every provider's listing merged, in routing order. */
+export interface ListedModel {
+  readonly id: ModelId;
+  readonly displayName: string;
+  readonly modality: Modality;
+  readonly inputModalities: readonly InputModality[];
+  readonly contextLength?: number;
+  readonly maxOutputTokens?: number;
+  readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
+  /** YYYY-MM-DD */
+  readonly released?: string;
+  /** YYYY-MM-DD */
+  readonly deprecationDate?: string;
+  /** Routed deployments only, lowest priority first, then provider id. Never empty. */
+  readonly deployments: readonly Deployment[];
+}
+
+/** One immutable build of all manifests. Swapped whole, never changed. */
+export interface Catalog {
+  /** Hash of the input: equal on every instance that compiled the same manifests. */
+  readonly buildId: string;
+  /** Public, routed models: newest `released` first, missing last, then display name. */
+  readonly models: readonly ListedModel[];
+  /** Every compiled deployment, staged, private and keyless ones included. */
+  readonly deployments: readonly Deployment[];
+  /** The listed model of this id, or undefined. */
+  find(id: string): ListedModel | undefined;
+}

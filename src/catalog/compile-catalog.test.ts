@@ -1,0 +1,380 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { edited, textManifest, type Edits, type Json } from "../manifest/fixtures/samples.ts";
+import { validateManifest, type Manifest } from "../manifest/index.ts";
+import type { Catalog, Deployment } from "./catalog.ts";
+import { CatalogHolder } from "./catalog-holder.ts";
+import {
+  compileCatalog,
+  type CatalogInput,
+  type CatalogNote,
+  type CatalogOutcome,
+} from "./compile-catalog.ts";
+
+const today = "2026-11-20";
+
+function price(type: string, cost: string): Json {
+  return { type, unit: "token", cost_usd_per_million: cost };
+}
+
+function valid(document: Json): Manifest {
+  const verdict = validateManifest(JSON.stringify(document));
+  if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
+  return verdict.manifest;
+}
+
+/** The sample text manifest with one plain model, changed as told. */
+function manifestOf(provider: string, edits: Edits = {}): Manifest {
+  const model = {
+    id: "m",
+    context_length: 1_000,
+    streaming: true,
+    pricing: [price("prompt", "1"), price("completion", "2")],
+  };
+  const plain: Edits = { "/provider/id": provider, "/endpoint/api_key_env": undefined };
+  return valid(edited(textManifest(), { ...plain, "/models": [model], ...edits }));
+}
+
+function compile(manifests: readonly Manifest[], more: Partial<CatalogInput> = {}): CatalogOutcome {
+  const files = manifests.map((manifest, index) => ({ file: `${index}.json`, manifest }));
+  return compileCatalog({ manifests: files, hasKey: () => true, today, ...more });
+}
+
+function compiled(
+  manifests: readonly Manifest[],
+  more: Partial<CatalogInput> = {},
+): { readonly catalog: Catalog; readonly notes: readonly CatalogNote[] } {
+  const outcome = compile(manifests, more);
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
+  return outcome;
+}
+
+function only(manifest: Manifest, more: Partial<CatalogInput> = {}): Deployment {
+  const [deployment, ...others] = compiled([manifest], more).catalog.deployments;
+  if (deployment === undefined || others.length > 0) throw new Error("not one deployment");
+  return deployment;
+}
+
+describe("a deployment", () => {
+  test("has every default of the specification filled in", () => {
+    const { prices, ...rest } = only(
+      manifestOf("acme", {
+        "/provider/priority": undefined,
+        "/endpoint/billing": undefined,
+        "/endpoint/base_url": "https://api.acme.example/v1//",
+      }),
+    );
+    expect(rest).toEqual({
+      id: "acme/m",
+      providerId: "acme",
+      providerName: "Acme",
+      modelId: "m",
+      upstreamModelId: "m",
+      resolvesTo: [],
+      wire: "wire_a",
+      modality: "text",
+      baseUrl: "https://api.acme.example/v1",
+      priority: 0,
+      promptLogging: "none",
+      datacenters: [],
+      billing: "token",
+      inputModalities: new Set(["text"]),
+      contextLength: 1_000,
+      supportedParameters: new Map(),
+      capacity: [],
+      settlement: { mode: "arrears", interval: "weekly" },
+    });
+    expect(prices?.pinId).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test("carries everything its listing declares", () => {
+    const manifest = valid(edited(textManifest(), { "/models/1": undefined }));
+    const deployment = only(manifest);
+    expect(deployment).toMatchObject({
+      upstreamModelId: "quill-large:fast",
+      resolvesTo: ["quill-large"],
+      apiKeyEnv: "ACME_API_KEY",
+      priority: 1,
+      datacenters: ["DE", "FI"],
+      inputModalities: new Set(["text", "image"]),
+      maxOutputTokens: 8_192,
+      capacity: [
+        { type: "request", per: "minute", value: 600 },
+        { type: "prompt", per: "day", value: 9_000_000 },
+      ],
+    });
+    expect(Object.fromEntries(deployment.supportedParameters)).toEqual(
+      manifest.models[0]?.supported_parameters,
+    );
+  });
+
+  test("leaves unknown fields of a descriptor behind", () => {
+    const stop = { type: "boolean", values: ["x"], note: "y" };
+    const edits = { "/models/0/supported_parameters": { stop } };
+    expect(only(manifestOf("acme", edits)).supportedParameters.get("stop")).toEqual({
+      type: "boolean",
+    });
+  });
+});
+
+describe("prices", () => {
+  test("an absent SKU costs its base rate, never 0", () => {
+    expect(only(manifestOf("acme")).prices).toMatchObject({
+      prompt: 1_000_000n,
+      cachedPrompt: 1_000_000n,
+      cacheWrite: 1_000_000n,
+      completion: 2_000_000n,
+      internalReasoning: 2_000_000n,
+    });
+  });
+
+  test("a declared SKU costs what is declared, 0 included", () => {
+    const pricing = [
+      price("prompt", "3"),
+      price("cached_prompt", "0"),
+      price("cache_write", "3.75"),
+      price("completion", "15"),
+      price("internal_reasoning", "0.000001"),
+    ];
+    expect(only(manifestOf("acme", { "/models/0/pricing": pricing })).prices).toMatchObject({
+      prompt: 3_000_000n,
+      cachedPrompt: 0n,
+      cacheWrite: 3_750_000n,
+      completion: 15_000_000n,
+      internalReasoning: 1n,
+    });
+  });
+
+  test("every price a manifest may state compiles exactly", () => {
+    const digits = (min: number, max: number): fc.Arbitrary<string> =>
+      fc
+        .array(fc.integer({ min: 0, max: 9 }), { minLength: min, maxLength: max })
+        .map((list) => list.join(""));
+    fc.assert(
+      fc.property(digits(1, 7), digits(0, 6), (whole, fraction) => {
+        const cost = fraction === "" ? whole : `${whole}.${fraction}`;
+        const pricing = [price("prompt", cost), price("completion", "0")];
+        const prices = only(manifestOf("acme", { "/models/0/pricing": pricing })).prices;
+        const scale = 10n ** BigInt(6 - fraction.length);
+        expect(prices?.prompt).toBe(BigInt(whole + fraction) * scale);
+      }),
+    );
+  });
+
+  test("the pin names deployment and prices, and nothing else", () => {
+    const pin = (provider: string, edits: Edits = {}): string | undefined =>
+      only(manifestOf(provider, edits)).prices?.pinId;
+    const writeDeclared = [
+      price("prompt", "1.0"),
+      price("completion", "2"),
+      price("cache_write", "1"),
+    ];
+    const dearer = [
+      price("prompt", "1"),
+      price("completion", "2"),
+      price("cache_write", "1.000001"),
+    ];
+    expect(pin("acme", { "/models/0/pricing": writeDeclared })).toBe(pin("acme"));
+    expect(pin("acme", { "/models/0/display_name": "M" })).toBe(pin("acme"));
+    expect(pin("acme", { "/models/0/pricing": dearer })).not.toBe(pin("acme"));
+    expect(pin("acne")).not.toBe(pin("acme"));
+    expect(pin("acme", { "/models/0/id": "n" })).not.toBe(pin("acme"));
+  });
+});
+
+describe("a model of several providers", () => {
+  const first = manifestOf("zeta", { "/provider/priority": 0 });
+  const second = manifestOf("beta", {
+    "/provider/priority": 1,
+    "/models/0/display_name": "Model M",
+    "/models/0/released": "2026-05-01",
+    "/models/0/context_length": 4_000,
+    "/models/0/max_output_tokens": 500,
+    "/models/0/input_modalities": ["image", "text"],
+    "/models/0/supported_parameters": { tools: { type: "boolean" }, seed: { type: "integer" } },
+  });
+  const third = manifestOf("alpha", {
+    "/provider/priority": 1,
+    "/models/0/display_name": "Other name",
+    "/models/0/context_length": 2_000,
+    "/models/0/supported_parameters": { seed: { type: "unknown" }, top_k: { type: "unknown" } },
+  });
+
+  test("is tried by priority, then by provider id, in whatever order the files came", () => {
+    for (const manifests of [
+      [first, second, third],
+      [third, second, first],
+    ]) {
+      const model = compiled(manifests).catalog.find("m");
+      expect(model?.deployments.map(({ id }) => id)).toEqual(["zeta/m", "alpha/m", "beta/m"]);
+    }
+  });
+
+  test("takes its words from the first that has them, and the union of what they can", () => {
+    expect(compiled([second, first, third]).catalog.find("m")).toMatchObject({
+      displayName: "Other name",
+      released: "2026-05-01",
+      contextLength: 4_000,
+      maxOutputTokens: 500,
+      inputModalities: ["text", "image"],
+      supportedParameters: new Map([
+        ["tools", { type: "boolean" }],
+        ["seed", { type: "unknown" }],
+        ["top_k", { type: "unknown" }],
+      ]),
+    });
+  });
+
+  test("is called by its id when no provider names it", () => {
+    expect(compiled([first]).catalog.find("m")).toMatchObject({ displayName: "m" });
+  });
+
+  test("is deprecated when its last listing is", () => {
+    const until = (date: string): Manifest =>
+      manifestOf(`p${date}`, { "/models/0/deprecation_date": date });
+    const find = (...manifests: Manifest[]): string | undefined =>
+      compiled(manifests).catalog.find("m")?.deprecationDate;
+    expect(find(until("2027-01-01"), until("2028-01-01"))).toBe("2028-01-01");
+    expect(find(until("2027-01-01"), first)).toBeUndefined();
+  });
+
+  test("has one modality: a provider that lists it as another kind is named", () => {
+    const image = manifestOf("picto", {
+      "/models": [
+        {
+          id: "m",
+          output_modality: "image",
+          max_output_tokens: 10,
+          supported_parameters: {
+            n: { type: "integer" },
+            size: { type: "enum", values: ["1x1"] },
+          },
+          pricing: [price("prompt", "1"), price("completion", "2")],
+        },
+      ],
+      "/provider/priority": 9,
+    });
+    expect(compile([image, first])).toEqual({
+      ok: false,
+      issues: [
+        {
+          file: "0.json",
+          pointer: "/models/0",
+          message: "model m has modality image, but 1.json lists it as text; rename one of them",
+        },
+      ],
+    });
+  });
+});
+
+describe("a listing that is not routed", () => {
+  const missing = { hasKey: (name: string): boolean => name !== "ACME_KEY" };
+
+  test.each<[string, Edits, string, string]>([
+    ["staged", { "/models/0/is_ready": false }, "staged", "is_ready is false"],
+    ["private", { "/provider/listing": "private" }, "private", "private capacity"],
+    ["without its key", { "/endpoint/api_key_env": "ACME_KEY" }, "key_missing", "ACME_KEY is not"],
+  ])("when %s is compiled, kept out of the models, and noted", (_, edits, reason, words) => {
+    const { catalog, notes } = compiled([manifestOf("acme", edits)], missing);
+    expect(catalog.deployments).toMatchObject([{ id: "acme/m", notReady: reason }]);
+    expect(catalog.models).toEqual([]);
+    expect(catalog.find("m")).toBeUndefined();
+    expect(notes).toMatchObject([{ file: "0.json", deploymentId: "acme/m", reason }]);
+    expect(notes[0]?.message).toContain(words);
+  });
+
+  test("does not hide the same model of another provider", () => {
+    const staged = manifestOf("staged", { "/models/0/is_ready": false, "/provider/priority": 0 });
+    const { catalog } = compiled([staged, manifestOf("acme")]);
+    expect(catalog.find("m")?.deployments.map(({ id }) => id)).toEqual(["acme/m"]);
+    expect(catalog.deployments).toHaveLength(2);
+  });
+
+  test("past its deprecation date leaves the catalog entirely; on the day it still serves", () => {
+    const edits = { "/models/0/deprecation_date": "2026-11-20" };
+    const onTheDay = compiled([manifestOf("acme", edits)]);
+    expect(onTheDay.catalog.find("m")).toMatchObject({ deprecationDate: "2026-11-20" });
+    const dayAfter = compiled([manifestOf("acme", edits)], { today: "2026-11-21" });
+    expect(dayAfter.catalog).toMatchObject({ models: [], deployments: [] });
+    expect(dayAfter.notes).toMatchObject([{ deploymentId: "acme/m", reason: "past_dated" }]);
+    expect(dayAfter.catalog.buildId).not.toBe(onTheDay.catalog.buildId);
+  });
+
+  test("with its key routes and leaves no note", () => {
+    const { catalog, notes } = compiled([manifestOf("acme", { "/endpoint/api_key_env": "K" })]);
+    expect(catalog.find("m")).toBeDefined();
+    expect(notes).toEqual([]);
+  });
+});
+
+describe("a catalog", () => {
+  const one = manifestOf("one");
+  const two = manifestOf("two", { "/models/0/id": "n" });
+
+  test("has the same build id for the same manifests in any order, with and without keys", () => {
+    const build = compiled([one, two]).catalog.buildId;
+    expect(build).toMatch(/^[0-9a-f]{32}$/);
+    expect(compiled([two, one], { hasKey: () => false }).catalog.buildId).toBe(build);
+    expect(compiled([one]).catalog.buildId).not.toBe(build);
+  });
+
+  test("lists newest first, undated last, then by name", () => {
+    const listed = (id: string, name: string, released: string | undefined): Manifest =>
+      manifestOf(`p-${id}`, {
+        "/models/0/id": id,
+        "/models/0/display_name": name,
+        "/models/0/released": released,
+      });
+    const { models } = compiled([
+      listed("undated", "A", undefined),
+      listed("old", "B", "2025-01-01"),
+      listed("new-z", "Z", "2026-01-01"),
+      listed("new-y", "Y", "2026-01-01"),
+    ]).catalog;
+    expect(models.map(({ id }) => id)).toEqual(["new-y", "new-z", "old", "undated"]);
+  });
+
+  test("cannot be changed", () => {
+    const { catalog } = compiled([valid(textManifest())]);
+    const frozen: readonly unknown[] = [
+      catalog,
+      catalog.models,
+      catalog.models[0],
+      catalog.models[0]?.deployments,
+      catalog.deployments[0],
+      catalog.deployments[0]?.prices,
+      catalog.find("acme/quill")?.deployments[0]?.capacity[0],
+      catalog.find("acme/quill")?.supportedParameters.get("effort"),
+    ];
+    expect(frozen).not.toContain(undefined);
+    expect(frozen.every((part) => Object.isFrozen(part))).toBe(true);
+  });
+
+  test("does not take two manifests of one provider", () => {
+    expect(compile([one, two, manifestOf("one")])).toEqual({
+      ok: false,
+      issues: [
+        {
+          file: "2.json",
+          pointer: "/provider/id",
+          message: "provider id one is taken by 0.json; merge the two or rename one",
+        },
+      ],
+    });
+  });
+
+  test("finds nothing under names every object has", () => {
+    expect(compiled([one]).catalog.find("__proto__")).toBeUndefined();
+    expect(compiled([one]).catalog.find("constructor")).toBeUndefined();
+  });
+
+  test("is swapped whole; who took the old one keeps it", () => {
+    const old = compiled([one]).catalog;
+    const holder = new CatalogHolder(old);
+    const taken = holder.current;
+    const next = compiled([two]).catalog;
+    expect(holder.swap(next)).toBe(old);
+    expect(holder.current).toBe(next);
+    expect(taken.find("m")).toBeDefined();
+  });
+});

@@ -1,0 +1,152 @@
+import { assert } from "../core/assert.ts";
+import type { Manifest } from "../manifest/index.ts";
+import type { Catalog, Deployment, ListedModel, NotReadyReason } from "./catalog.ts";
+import { compileDeployment } from "./compile-deployment.ts";
+import { deepFreeze } from "./deep-freeze.ts";
+import { byRoutingOrder, mergeModels, type Listing } from "./merge-models.ts";
+import { shortHash } from "./price-sheet.ts";
+
+/** A valid manifest and the name of the file it was read from, for messages. */
+export interface ManifestFile {
+  readonly file: string;
+  readonly manifest: Manifest;
+}
+
+export interface CatalogInput {
+  readonly manifests: readonly ManifestFile[];
+  /** Whether the environment variable of this name holds a key. */
+  readonly hasKey: (envName: string) => boolean;
+  /** The day of the build in UTC, YYYY-MM-DD; listings deprecated before it are left out. */
+  readonly today: string;
+}
+
+/** Why manifests cannot be one catalog. */
+export interface CatalogIssue {
+  readonly file: string;
+  /** JSON pointer into the file; "" is the whole document. */
+  readonly pointer: string;
+  readonly message: string;
+}
+
+/** A listing that is compiled but not routed, or that has left; names variables, never values. */
+export interface CatalogNote {
+  readonly file: string;
+  readonly deploymentId: string;
+  readonly reason: NotReadyReason | "past_dated";
+  readonly message: string;
+}
+
+export type CatalogOutcome =
+  | { readonly ok: true; readonly catalog: Catalog; readonly notes: readonly CatalogNote[] }
+  | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
+
+/**
+ * Compiles all manifests into one immutable catalog, or says why they do not fit together. The
+ * order in which the manifests are given does not matter.
+ */
+export function compileCatalog(input: CatalogInput): CatalogOutcome {
+  const duplicates = duplicateProviders(input.manifests);
+  if (duplicates.length > 0) return { ok: false, issues: duplicates };
+  const dated = input.manifests.flatMap(listingsOf);
+  const [past, current] = partition(dated, (entry) => isPast(entry, input.today));
+  const compiled = current.map((entry): CompiledEntry => ({
+    ...entry,
+    deployment: compileDeployment(entry.manifest, entry.model, input.hasKey),
+  }));
+  const ordered = compiled.sort(byRoutingOrder);
+  const conflicts = modalityConflicts(ordered);
+  if (conflicts.length > 0) return { ok: false, issues: conflicts };
+  const catalog = buildCatalog(buildIdOf(input.manifests, past), ordered);
+  const notes = [...ordered.flatMap(notReadyNote), ...past.map(pastNote)];
+  return { ok: true, catalog, notes: deepFreeze(notes) };
+}
+
+interface Entry {
+  readonly file: string;
+  readonly index: number;
+  readonly manifest: Manifest;
+  readonly model: Manifest["models"][number];
+}
+
+interface CompiledEntry extends Entry, Listing {}
+
+function duplicateProviders(manifests: readonly ManifestFile[]): CatalogIssue[] {
+  const fileOf = new Map<string, string>();
+  return manifests.flatMap(({ file, manifest }) => {
+    const first = fileOf.get(manifest.provider.id);
+    if (first === undefined) {
+      fileOf.set(manifest.provider.id, file);
+      return [];
+    }
+    const taken = `provider id ${manifest.provider.id} is taken by ${first}`;
+    const message = `${taken}; merge the two or rename one`;
+    return [{ file, pointer: "/provider/id", message }];
+  });
+}
+
+function listingsOf({ file, manifest }: ManifestFile): Entry[] {
+  return manifest.models.map((model, index) => ({ file, index, manifest, model }));
+}
+
+function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(test), items.filter((item) => !test(item))];
+}
+
+/** Days written YYYY-MM-DD compare as text. The day itself is still served. */
+function isPast({ model }: Entry, today: string): boolean {
+  return model.deprecation_date !== undefined && model.deprecation_date < today;
+}
+
+/** A model id means one kind of output, whoever serves it. */
+function modalityConflicts(entries: readonly CompiledEntry[]): CatalogIssue[] {
+  const firstOf = new Map<string, CompiledEntry>();
+  return entries.flatMap((entry) => {
+    const { modelId, modality } = entry.deployment;
+    const first = firstOf.get(modelId) ?? entry;
+    firstOf.set(modelId, first);
+    if (first.deployment.modality === modality) return [];
+    const other = `${first.file} lists it as ${first.deployment.modality}`;
+    const message = `model ${modelId} has modality ${modality}, but ${other}; rename one of them`;
+    return [{ file: entry.file, pointer: `/models/${entry.index}`, message }];
+  });
+}
+
+function buildCatalog(buildId: string, ordered: readonly Listing[]): Catalog {
+  const deployments = ordered.map(({ deployment }) => deployment);
+  const models = mergeModels(ordered.filter(({ deployment }) => isRouted(deployment)));
+  const byId = new Map(models.map((model): [string, ListedModel] => [model.id, model]));
+  assert(byId.size === models.length, "each model id is listed once");
+  return deepFreeze({ buildId, models, deployments, find: (id: string) => byId.get(id) });
+}
+
+function isRouted(deployment: Deployment): boolean {
+  return deployment.notReady === undefined;
+}
+
+function buildIdOf(manifests: readonly ManifestFile[], past: readonly Entry[]): string {
+  const texts = manifests.map(({ manifest }) => JSON.stringify(manifest)).sort();
+  return shortHash([...texts, ...past.map(idOf).sort()].join("\n"));
+}
+
+function idOf({ manifest, model }: Entry): string {
+  return `${manifest.provider.id}/${model.id}`;
+}
+
+function notReadyNote({ file, manifest, deployment }: CompiledEntry): CatalogNote[] {
+  const reason = deployment.notReady;
+  if (reason === undefined) return [];
+  const keyName = manifest.endpoint.api_key_env ?? "";
+  const why: Readonly<Record<NotReadyReason, string>> = {
+    staged: "is_ready is false; set it to true to route the listing",
+    key_missing: `${keyName} is not set; put the provider's key into that environment variable`,
+    private: "it is private capacity; only its dedicated endpoint reaches it",
+  };
+  const message = `${deployment.id} is not routed: ${why[reason]}`;
+  return [{ file, deploymentId: deployment.id, reason, message }];
+}
+
+function pastNote(entry: Entry): CatalogNote {
+  const deploymentId = idOf(entry);
+  const message = `${deploymentId} left the catalog: its deprecation_date has passed`;
+  return { file: entry.file, deploymentId, reason: "past_dated", message };
+}

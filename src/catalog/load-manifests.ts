@@ -1,0 +1,25 @@
+import { validateManifest } from "../manifest/index.ts";
+import type { CatalogIssue, ManifestFile } from "./compile-catalog.ts";
+
+/** A file as read from the manifests folder. */
+export interface ManifestText {
+  readonly file: string;
+  readonly text: string;
+}
+
+export type ParsedManifests =
+  | { readonly ok: true; readonly manifests: readonly ManifestFile[] }
+  | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
+
+/** Validates every file: all manifests, or the problems of all files at once. */
+export function parseManifestFiles(files: readonly ManifestText[]): ParsedManifests {
+  const manifests: ManifestFile[] = [];
+  const issues: CatalogIssue[] = [];
+  for (const { file, text } of files) {
+    const verdict = validateManifest(text);
+    if (verdict.ok) manifests.push({ file, manifest: verdict.manifest });
+    else
+      for (const { pointer, message } of verdict.problems) issues.push({ file, pointer, message });
+  }
+  return issues.length === 0 ? { ok: true, manifests } : { ok: false, issues };
+}

@@ -1,0 +1,99 @@
+import { assert } from "../core/assert.ts";
+import type { ManifestModel } from "../manifest/index.ts";
+import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
+
+/** A compiled deployment beside the listing it came from, which has the words for buyers. */
+export interface Listing {
+  readonly deployment: Deployment;
+  readonly model: ManifestModel;
+}
+
+/** Lower priority is tried first; among equals the provider id decides, on every instance alike. */
+export function byRoutingOrder(a: Listing, b: Listing): number {
+  return (
+    a.deployment.priority - b.deployment.priority ||
+    byText(a.deployment.providerId, b.deployment.providerId) ||
+    byText(a.deployment.modelId, b.deployment.modelId)
+  );
+}
+
+/**
+ * Merges routed listings, given in routing order, into what buyers see: one entry per model id,
+ * newest `released` first, undated last, then by display name.
+ */
+export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] {
+  const byId = new Map<string, Listing[]>();
+  for (const listing of routed) {
+    const known = byId.get(listing.model.id);
+    if (known === undefined) byId.set(listing.model.id, [listing]);
+    else known.push(listing);
+  }
+  return [...byId.values()].map(mergeOne).sort(byNewestThenName);
+}
+
+/** Words come from the first listing that has them; what a buyer may use is the union of all. */
+function mergeOne(listings: readonly Listing[]): ListedModel {
+  const first = listings[0]?.deployment;
+  assert(first !== undefined, "a model is listed because a deployment serves it");
+  const deployments = listings.map(({ deployment }) => deployment);
+  const released = listings.find(({ model }) => model.released !== undefined)?.model.released;
+  const deprecationDate = lastDeprecation(listings);
+  const contextLength = largest(deployments.map((deployment) => deployment.contextLength));
+  const maxOutputTokens = largest(deployments.map((deployment) => deployment.maxOutputTokens));
+  return {
+    id: first.modelId,
+    displayName: displayNameOf(listings) ?? first.modelId,
+    modality: first.modality,
+    inputModalities: unionOfModalities(deployments),
+    ...(contextLength !== undefined && { contextLength }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    supportedParameters: unionOfParameters(deployments),
+    ...(released !== undefined && { released }),
+    ...(deprecationDate !== undefined && { deprecationDate }),
+    deployments,
+  };
+}
+
+function displayNameOf(listings: readonly Listing[]): string | undefined {
+  return listings.find(({ model }) => model.display_name !== undefined)?.model.display_name;
+}
+
+/** A model leaves with its last listing: no date as long as one listing has none. */
+function lastDeprecation(listings: readonly Listing[]): string | undefined {
+  const dates = listings.map(({ model }) => model.deprecation_date ?? "");
+  return dates.includes("") ? undefined : dates.sort().at(-1);
+}
+
+function largest(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+const modalitiesInOrder: readonly InputModality[] = ["text", "image", "file", "audio", "video"];
+
+function unionOfModalities(deployments: readonly Deployment[]): readonly InputModality[] {
+  return modalitiesInOrder.filter((modality) =>
+    deployments.some((deployment) => deployment.inputModalities.has(modality)),
+  );
+}
+
+/** Where providers describe a parameter differently, the one tried first is shown. */
+function unionOfParameters(
+  deployments: readonly Deployment[],
+): ReadonlyMap<string, CapabilityDescriptor> {
+  const lastTriedFirst = [...deployments].reverse();
+  return new Map(lastTriedFirst.flatMap((deployment) => [...deployment.supportedParameters]));
+}
+
+function byNewestThenName(a: ListedModel, b: ListedModel): number {
+  return (
+    byText(b.released ?? "", a.released ?? "") ||
+    byText(a.displayName, b.displayName) ||
+    byText(a.id, b.id)
+  );
+}
+
+function byText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,126 @@
+import { existsSync, readFileSync } from "node:fs";
+
+import type { Command } from "commander";
+
+import { openBackend, type Backend } from "../compose/open-backend.ts";
+import { openLogging, type Logging } from "../compose/logging.ts";
+import { loadConfig } from "../config/load-config.ts";
+import type { Config, SettingName } from "../config/settings.ts";
+import { systemClock } from "../core/time.ts";
+
+/** 0: done; 1: the answer is no; 2: a wrong call or a fault. */
+export type ExitCode = 0 | 1 | 2;
+
+/** A wrong call: its message goes to standard error, the exit code is 2. */
+export class UsageFault extends Error {
+  override readonly name = "UsageFault";
+}
+
+/** What a command found out: one JSON document, and the same in words. */
+export interface CommandAnswer {
+  readonly json: unknown;
+  readonly text: string;
+  readonly exitCode?: ExitCode;
+}
+
+/** Flags of the command line by the setting they set. */
+const FLAG_SETTINGS: Readonly<Record<string, SettingName>> = {
+  port: "port",
+  consolePort: "consolePort",
+  internalPort: "internalPort",
+  host: "host",
+  data: "dataDir",
+  manifests: "manifestsDir",
+};
+
+export type Flags = Readonly<Record<string, string | boolean | undefined>>;
+
+/** Reads the configuration of a command, or says everything that is wrong with it. */
+export function readConfig(
+  flags: Flags,
+  forced: Partial<Record<SettingName, string | number | boolean>> = {},
+): Config {
+  const named = flags["config"];
+  const file = typeof named === "string" ? named : "tokenmarket.yaml";
+  if (typeof named === "string" && !existsSync(named)) {
+    throw new UsageFault(`${named}: there is no such file; check --config`);
+  }
+  const outcome = loadConfig({
+    flags: { ...forced, ...settingsOf(flags) },
+    env: process.env,
+    ...(existsSync(file) ? { yamlText: readFileSync(file, "utf8") } : {}),
+  });
+  if (outcome.kind === "invalid") throw new UsageFault(outcome.problems.join("\n"));
+  return outcome.config;
+}
+
+/** Logging of a command, with every secret it knows blanked out. */
+export function openCommandLogging(config: Config, quiet = false): Logging {
+  const secrets = Object.entries(process.env)
+    .filter(([name]) => /(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) || name === "DATABASE_URL")
+    .map(([, value]) => value ?? "");
+  const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
+  return openLogging(level, secrets);
+}
+
+/** Runs `work` on the stores of a data folder or database, server up or down, and closes them. */
+export async function withBackend(
+  flags: Flags,
+  work: (backend: Backend) => Promise<CommandAnswer>,
+): Promise<CommandAnswer> {
+  const config = readConfig(flags);
+  const logging = openCommandLogging(config, true);
+  const backend = await openBackend({ config, log: logging.log });
+  try {
+    return await work(backend);
+  } finally {
+    await backend.close();
+    logging.flush();
+  }
+}
+
+/** Adds the options of every command that works on stored data. */
+export function onStoredData(command: Command): Command {
+  return command
+    .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
+    .option("--json", "print one JSON document on standard output");
+}
+
+/** Wraps a command: prints its answer, turns faults into messages and exit codes. */
+export function answering<A extends unknown[]>(
+  run: (...input: A) => Promise<CommandAnswer> | CommandAnswer,
+): (...input: A) => Promise<void> {
+  return async (...input) => {
+    try {
+      const answer = await run(...input);
+      const flags = input.find(isFlags) ?? {};
+      const text = flags["json"] === true ? JSON.stringify(answer.json) : answer.text;
+      if (text !== "") process.stdout.write(`${text}\n`);
+      process.exitCode = answer.exitCode ?? 0;
+    } catch (fault) {
+      reportFault(fault);
+      process.exitCode = 2;
+    }
+  };
+}
+
+/** Says what went wrong on standard error; a stack only for what nobody foresaw. */
+export function reportFault(fault: unknown): void {
+  const error = fault instanceof Error ? fault : new Error(String(fault));
+  const foreseen = error.name.endsWith("Fault") && error.name !== "AssertionFault";
+  const detail = foreseen || process.env["LOG_LEVEL"] !== "debug" ? error.message : error.stack;
+  process.stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
+}
+
+export const clock: typeof systemClock = systemClock;
+
+function settingsOf(flags: Flags): Partial<Record<SettingName, string | boolean | undefined>> {
+  return Object.fromEntries(
+    Object.entries(FLAG_SETTINGS).map(([flag, setting]) => [setting, flags[flag]]),
+  );
+}
+
+function isFlags(value: unknown): value is Flags {
+  return typeof value === "object" && value !== null && value.constructor === Object;
+}

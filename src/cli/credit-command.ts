@@ -1,0 +1,67 @@
+import type { Command } from "commander";
+
+import { formatUsd, parseUsd } from "../core/money.ts";
+import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
+import { noSuchOrg } from "./key-command.ts";
+
+/** `credit grant`, `credit ledger` */
+export function addCreditCommand(program: Command): void {
+  const credit = program.command("credit").description("money in wallets");
+  onStoredData(credit.command("grant"))
+    .description("credit an organization once per reference")
+    .requiredOption("--org <id>", "the organization")
+    .requiredOption("--usd <amount>", "dollars above 0, at most six decimals")
+    .requiredOption("--ref <reference>", "names this grant for ever; the same again does nothing")
+    .action(
+      answering((flags: Flags) =>
+        withBackend(flags, async ({ accountStore, creditStore }) => {
+          const amountMicroUsd = parseUsd(String(flags["usd"]));
+          if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
+            throw new UsageFault(`--usd must be dollars above 0 such as 25.00`);
+          }
+          const org = await accountStore.findOrg(String(flags["org"]));
+          if (org === undefined) throw noSuchOrg(String(flags["org"]));
+          const ref = String(flags["ref"]);
+          const outcome = await creditStore.grant({ orgId: org.orgId, amountMicroUsd, ref });
+          return {
+            json: {
+              org_id: org.orgId,
+              granted_usd: formatUsd(amountMicroUsd),
+              balance_usd: formatUsd(outcome.balanceMicroUsd),
+              created: outcome.created,
+            },
+            text: outcome.created
+              ? `granted $${formatUsd(amountMicroUsd)}; balance $${formatUsd(outcome.balanceMicroUsd)}`
+              : `${ref} was granted before; balance $${formatUsd(outcome.balanceMicroUsd)}`,
+          };
+        }),
+      ),
+    );
+  onStoredData(credit.command("ledger"))
+    .description("balance, holds and the newest lines of an organization's wallet")
+    .requiredOption("--org <id>", "the organization")
+    .action(
+      answering((flags: Flags) =>
+        withBackend(flags, async ({ accountStore, creditStore }) => {
+          const org = await accountStore.findOrg(String(flags["org"]));
+          if (org === undefined) throw noSuchOrg(String(flags["org"]));
+          const entries = (await creditStore.ledgerEntries(org.orgId)).map((entry) => ({
+            at: new Date(entry.atMs).toISOString(),
+            kind: entry.kind,
+            ref: entry.ref,
+            detail: entry.detail,
+            amount_usd: formatUsd(entry.amountMicroUsd),
+          }));
+          const balance = formatUsd(org.balanceMicroUsd);
+          const held = formatUsd(org.heldMicroUsd);
+          return {
+            json: { org_id: org.orgId, balance_usd: balance, held_usd: held, entries },
+            text: [
+              `balance $${balance}, held $${held}`,
+              ...entries.map((each) => `${each.at}  ${each.amount_usd}  ${each.kind}  ${each.ref}`),
+            ].join("\n"),
+          };
+        }),
+      ),
+    );
+}

@@ -1,0 +1,92 @@
+import type { Command } from "commander";
+
+import { loadCatalog } from "../compose/load-catalog.ts";
+import {
+  answering,
+  clock,
+  onStoredData,
+  readConfig,
+  withBackend,
+  type CommandAnswer,
+  type Flags,
+} from "./command-context.ts";
+
+interface Check {
+  readonly id: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+/** `migrate`, `doctor` */
+export function addDatabaseCommands(program: Command): void {
+  onStoredData(program.command("migrate"))
+    .description("bring the database schema up to date")
+    .action(
+      answering((flags: Flags) =>
+        withBackend(flags, async (backend) => {
+          // Opening the stores has migrated already; a second run proves there is nothing left.
+          const left = await backend.migrate();
+          return {
+            json: { ok: true, migrated: backend.migrated, left },
+            text:
+              backend.migrated.length === 0
+                ? "the schema is up to date"
+                : `ran ${backend.migrated.join(", ")}`,
+          };
+        }),
+      ),
+    );
+  onStoredData(program.command("doctor"))
+    .description("check configuration, manifests, database and books; exit 1 when something is off")
+    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .action(answering(examine));
+}
+
+async function examine(flags: Flags): Promise<CommandAnswer> {
+  const checks: Check[] = [nodeCheck(), manifestCheck(flags), await databaseCheck(flags)];
+  const ok = checks.every((check) => check.ok);
+  return {
+    json: { ok, checks },
+    text: checks
+      .map((check) => `${check.ok ? "ok    " : "BROKEN"}  ${check.id}  ${check.detail}`)
+      .join("\n"),
+    exitCode: ok ? 0 : 1,
+  };
+}
+
+function nodeCheck(): Check {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const ok = major > 20 || (major === 20 && minor >= 19);
+  return { id: "node", ok, detail: `${process.version} (needs 20.19 or newer)` };
+}
+
+function manifestCheck(flags: Flags): Check {
+  const { manifestsDir } = readConfig(flags);
+  const env = process.env;
+  const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
+  if (loaded.ok) {
+    const detail = `${loaded.catalog.models.length} models in ${manifestsDir}`;
+    return { id: "manifests", ok: true, detail };
+  }
+  const detail = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+  return { id: "manifests", ok: false, detail: detail.join("; ") };
+}
+
+async function databaseCheck(flags: Flags): Promise<Check> {
+  const id = "database";
+  try {
+    let detail = "";
+    let ok = true;
+    await withBackend(flags, async (backend) => {
+      const broken = (await backend.audit()).filter((check) => check.violations > 0);
+      ok = broken.length === 0;
+      detail = ok
+        ? "answers, and the books balance"
+        : `broken: ${broken.map((each) => each.id).join(", ")}`;
+      return { json: {}, text: "" };
+    });
+    return { id, ok, detail };
+  } catch (fault) {
+    return { id, ok: false, detail: fault instanceof Error ? fault.message : String(fault) };
+  }
+}

@@ -1,0 +1,109 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { newVirtualKey } from "../auth/virtual-key.ts";
+import type { Backend } from "../compose/open-backend.ts";
+import type { RunningGateway } from "../compose/open-gateway.ts";
+import type { Config } from "../config/settings.ts";
+import { consoleKeyRequestsPerMinute } from "../core/constants.ts";
+import { formatUsd, microUsd } from "../core/money.ts";
+import { startSimulator, type Simulator } from "../simulator/simulator.ts";
+
+export interface Development {
+  /** Points the shipped simulator manifests at the running simulator. */
+  readonly rewrite: { readonly from: string; readonly to: string };
+  /** What a person reads when everything is up. */
+  welcome(gateway: RunningGateway): string;
+  close(): Promise<void>;
+}
+
+const SIMULATOR_PORT = 9100;
+const SIMULATOR_ADDRESS = `http://127.0.0.1:${SIMULATOR_PORT}/`;
+const TEST_CREDIT = microUsd(25_000_000n);
+const TEST_CREDIT_REF = "dev-test-credit";
+const KEY_FILE = "dev-key";
+
+/** The development parts: a simulated provider, an organization with test credit, and its key. */
+export async function prepareDevelopment(config: Config, backend: Backend): Promise<Development> {
+  const simulator = await startSimulatorSomewhere();
+  try {
+    const key = await devKey(config, backend);
+    return {
+      rewrite: { from: SIMULATOR_ADDRESS, to: `${simulator.url}/` },
+      welcome: (gateway) =>
+        welcomeText(gateway, { simulator, key, data: backend.dataDir ?? "DATABASE_URL" }),
+      close: () => simulator.close(),
+    };
+  } catch (fault) {
+    await simulator.close();
+    throw fault;
+  }
+}
+
+async function startSimulatorSomewhere(): Promise<Simulator> {
+  try {
+    return await startSimulator({ port: SIMULATOR_PORT, host: "127.0.0.1" });
+  } catch {
+    return await startSimulator({ port: 0, host: "127.0.0.1" });
+  }
+}
+
+/** The key of the development organization: made once, kept beside the data for the next start. */
+async function devKey(config: Config, backend: Backend): Promise<string> {
+  const file = join(config.dataDir, KEY_FILE);
+  const orgs = await backend.accountStore.listOrgs();
+  const known = orgs.find((org) => org.name === "Development");
+  if (known !== undefined && existsSync(file)) return readFileSync(file, "utf8").trim();
+  const org =
+    known ??
+    (await backend.accountStore.createOrg({ name: "Development", email: "dev@localhost" }));
+  await backend.creditStore.grant({
+    orgId: org.orgId,
+    amountMicroUsd: TEST_CREDIT,
+    ref: TEST_CREDIT_REF,
+  });
+  const fresh = newVirtualKey();
+  await backend.accountStore.createKey({
+    orgId: org.orgId,
+    name: "development",
+    origin: "console",
+    digest: fresh.digest,
+    label: fresh.label,
+    requestsPerMinuteCeiling: consoleKeyRequestsPerMinute,
+    capMicroUsd: null,
+  });
+  mkdirSync(config.dataDir, { recursive: true });
+  writeFileSync(file, `${fresh.raw}\n`, { mode: 0o600 });
+  return fresh.raw;
+}
+
+interface Welcome {
+  readonly simulator: Simulator;
+  readonly key: string;
+  /** Where the database keeps its files. */
+  readonly data: string;
+}
+
+function welcomeText(gateway: RunningGateway, { simulator, key, data }: Welcome): string {
+  const { models } = gateway.catalog.current;
+  const model = models.find((each) => each.id === "sim/both") ?? models[0];
+  return `
+Token Market is up.
+
+  gateway    ${gateway.gatewayUrl}   (wire_a base: ${gateway.gatewayUrl}/v1)
+  metrics    ${gateway.internalUrl}/metrics
+  simulator  ${simulator.url}
+  data       ${data}
+  models     ${models.map((each) => each.id).join(", ") || "none: add a manifest"}
+  key        ${key}
+             an organization "Development" with $${formatUsd(TEST_CREDIT)} of test credit
+
+Try it:
+
+  curl -s ${gateway.gatewayUrl}/v1/chat/completions \\
+    -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+    -d '{"model":"${model?.id ?? "sim/both"}","max_tokens":64,"messages":[{"role":"user","content":"Say hello"}]}'
+
+Stop with Ctrl-C.
+`;
+}

@@ -1,0 +1,118 @@
+import type { Command } from "commander";
+
+import type { KeySummary } from "../auth/key-store.ts";
+import { newVirtualKey } from "../auth/virtual-key.ts";
+import { consoleKeyRequestsPerMinute } from "../core/constants.ts";
+import type { OrgId } from "../core/ids.ts";
+import { formatUsd, parseUsd, type MicroUsd } from "../core/money.ts";
+import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
+
+/** `key create`, `key disable`, `key list` */
+export function addKeyCommand(program: Command): void {
+  const key = program.command("key").description("virtual keys");
+  addCreate(key);
+  onStoredData(key.command("disable <key_id>"))
+    .description("disable a key for ever; it stops working within five seconds")
+    .action(
+      answering((keyId: string, flags: Flags) =>
+        withBackend(flags, async ({ accountStore }) => {
+          const disabled = await accountStore.disableKey(keyId);
+          if (disabled === undefined) {
+            throw new UsageFault(`there is no key ${keyId}; \`tokenmarket key list\` has the ids`);
+          }
+          const at = instantOrNull(disabled.disabledAtMs);
+          return {
+            json: { key_id: disabled.keyId, disabled_at: at },
+            text: `${disabled.keyId} disabled at ${String(at)}`,
+          };
+        }),
+      ),
+    );
+  onStoredData(key.command("list"))
+    .description("list keys by their first characters; a raw key is never shown again")
+    .option("--org <id>", "only the keys of this organization")
+    .action(
+      answering((flags: Flags) =>
+        withBackend(flags, async ({ accountStore }) => {
+          const org = flags["org"];
+          const keys = await accountStore.listKeys(typeof org === "string" ? org : undefined);
+          return {
+            json: { keys: keys.map(shown) },
+            text: keys
+              .map(
+                (each) =>
+                  `${each.keyId}  ${each.label}…  ${each.disabledAtMs === null ? "active  " : "disabled"}  ${each.name}`,
+              )
+              .join("\n"),
+          };
+        }),
+      ),
+    );
+}
+
+function addCreate(key: Command): void {
+  onStoredData(key.command("create"))
+    .description("make a virtual key; it is shown once, here")
+    .requiredOption("--org <id>", "the organization whose balance it spends")
+    .requiredOption("--name <name>", "what the key is for")
+    .option("--rpm <n>", "requests per minute it may never exceed")
+    .option("--cap-usd <usd>", "monthly spend cap in dollars")
+    .action(
+      answering((flags: Flags) =>
+        withBackend(flags, async ({ accountStore }) => {
+          const org = await accountStore.findOrg(String(flags["org"]));
+          if (org === undefined) throw noSuchOrg(String(flags["org"]));
+          const fresh = newVirtualKey();
+          const made = await accountStore.createKey({
+            orgId: org.orgId,
+            name: String(flags["name"]),
+            origin: "console",
+            digest: fresh.digest,
+            label: fresh.label,
+            requestsPerMinuteCeiling: readRpm(flags["rpm"]),
+            capMicroUsd: readCap(flags["capUsd"]),
+          });
+          return {
+            json: { ...shown(made), key: fresh.raw },
+            text: `${fresh.raw}\n\nThis is the only time the key is shown (${made.keyId}).`,
+          };
+        }),
+      ),
+    );
+}
+
+/** The same sentence wherever an organization id is unknown. */
+export function noSuchOrg(orgId: OrgId | string): UsageFault {
+  return new UsageFault(`there is no organization ${orgId}; \`tokenmarket org list\` has the ids`);
+}
+
+function shown(key: KeySummary): object {
+  return {
+    key_id: key.keyId,
+    label: key.label,
+    org_id: key.orgId,
+    name: key.name,
+    rpm: key.requestsPerMinuteCeiling,
+    cap_usd: key.capMicroUsd === null ? null : formatUsd(key.capMicroUsd),
+    created_at: new Date(key.createdAtMs).toISOString(),
+    disabled_at: instantOrNull(key.disabledAtMs),
+  };
+}
+
+function instantOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+function readRpm(flag: string | boolean | undefined): number {
+  if (flag === undefined) return consoleKeyRequestsPerMinute;
+  const rpm = Number(flag);
+  if (Number.isInteger(rpm) && rpm >= 1 && rpm <= 1_000_000) return rpm;
+  throw new UsageFault(`--rpm must be a whole number from 1 to 1000000, not ${String(flag)}`);
+}
+
+function readCap(flag: string | boolean | undefined): MicroUsd | null {
+  if (flag === undefined) return null;
+  const cap = parseUsd(String(flag));
+  if (cap !== undefined && cap > 0n) return cap;
+  throw new UsageFault(`--cap-usd must be dollars above 0 such as 25.00, not ${String(flag)}`);
+}

@@ -1,0 +1,173 @@
+import { Option, type Command } from "commander";
+import type { Logger } from "pino";
+
+import { openBackend } from "../compose/open-backend.ts";
+import { openGateway, type RunningGateway } from "../compose/open-gateway.ts";
+import type { Config } from "../config/settings.ts";
+import { prepareDevelopment } from "./dev-setup.ts";
+import {
+  clock,
+  openCommandLogging,
+  readConfig,
+  reportFault,
+  UsageFault,
+  type Flags,
+} from "./command-context.ts";
+
+/** `serve`, and `dev`: the same with the development parts on. */
+export function addServeCommands(program: Command): void {
+  addServerOptions(program.command("serve"))
+    .description("run the gateway")
+    .action((flags: Flags) => runToEnd(() => startServing(readServeConfig(flags))));
+  addServerOptions(program.command("dev"))
+    .description("run the gateway with a simulated provider and a key with test credit")
+    .action((flags: Flags) =>
+      runToEnd(() => startDevelopment(readServeConfig(flags, { allowPrivateUpstreams: true }))),
+    );
+}
+
+function addServerOptions(command: Command): Command {
+  return command
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
+    .option("--port <n>", "gateway port (default 8080; 0: any free one)")
+    .option("--console-port <n>", "console port (default 8081; 0: any free one)")
+    .option("--internal-port <n>", "internal port on loopback (default 8082; 0: any free one)")
+    .option("--host <address>", "address to listen on (default 127.0.0.1)")
+    .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
+    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .addOption(new Option("--workers <n>", "processes that share the port").default("1"))
+    .option("--json", "accepted everywhere; the ready line is JSON already");
+}
+
+function readServeConfig(flags: Flags, forced: Parameters<typeof readConfig>[1] = {}): Config {
+  if (flags["workers"] !== "1") {
+    throw new UsageFault("--workers: more than one needs REDIS_URL, which this version has not");
+  }
+  return readConfig(flags, forced);
+}
+
+/** A running server and how it ends. */
+interface Serving {
+  readonly gateway: RunningGateway;
+  close(): Promise<void>;
+}
+
+async function startServing(config: Config): Promise<Serving> {
+  const logging = openCommandLogging(config);
+  const { log } = logging;
+  const backend = await openBackend({ config, log });
+  try {
+    const gateway = await openGateway({ config, env: process.env, clock, log, backend });
+    if (backend.dataDir !== undefined) {
+      log.info({ data: backend.dataDir }, "embedded PostgreSQL");
+    }
+    tellWhatIsOff(log);
+    announce(logging, gateway);
+    return {
+      gateway,
+      close: async () => {
+        await gateway.close();
+        await backend.close();
+        log.info("stopped");
+        logging.flush();
+      },
+    };
+  } catch (fault) {
+    await backend.close();
+    logging.flush();
+    throw fault;
+  }
+}
+
+async function startDevelopment(config: Config): Promise<Serving> {
+  const logging = openCommandLogging(config);
+  const { log } = logging;
+  process.stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
+  const backend = await openBackend({ config, log });
+  try {
+    const development = await prepareDevelopment(config, backend);
+    const gateway = await openGateway({
+      config,
+      env: process.env,
+      clock,
+      log,
+      backend,
+      rewriteManifests: development.rewrite,
+    });
+    announce(logging, gateway);
+    process.stdout.write(development.welcome(gateway));
+    return {
+      gateway,
+      close: async () => {
+        await gateway.close();
+        await development.close();
+        await backend.close();
+        logging.flush();
+      },
+    };
+  } catch (fault) {
+    await backend.close();
+    logging.flush();
+    throw fault;
+  }
+}
+
+/** Settings of parts that this version has not: whoever made them must not think they work. */
+const OFF: Readonly<Record<string, string>> = {
+  REDIS_URL: "limits are kept in the memory of this process, not shared",
+  OIDC_ISSUER: "there is no console to sign in to",
+  STRIPE_SECRET_KEY: "credit is granted by the command line only",
+  OTEL_EXPORTER_OTLP_ENDPOINT: "no traces are exported; metrics are on the internal port",
+};
+
+function tellWhatIsOff(log: Logger): void {
+  for (const [name, consequence] of Object.entries(OFF)) {
+    if ((process.env[name] ?? "") !== "") log.warn({ setting: name }, `not used: ${consequence}`);
+  }
+}
+
+/** The one ready line that tools wait for, at any log level but `silent`. */
+function announce(logging: ReturnType<typeof openCommandLogging>, gateway: RunningGateway): void {
+  logging.flush();
+  const ready = {
+    level: 30,
+    time: new Date(clock.nowMs()).toISOString(),
+    msg: "ready",
+    gateway_url: gateway.gatewayUrl,
+    console_url: gateway.consoleUrl,
+    internal_url: gateway.internalUrl,
+    models: gateway.catalog.current.models.length,
+  };
+  process.stderr.write(`${JSON.stringify(ready)}\n`);
+}
+
+/** Runs until a signal says stop; a second one does not wait. SIGHUP rebuilds the catalog. */
+async function runToEnd(start: () => Promise<Serving>): Promise<void> {
+  let stopping = false;
+  let serving: Serving | undefined;
+  const stop = (): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    serving?.close().then(
+      () => process.exit(0),
+      (fault: unknown) => {
+        reportFault(fault);
+        process.exit(2);
+      },
+    );
+  };
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+  process.on("SIGHUP", () => serving?.gateway.reload());
+  try {
+    serving = await start();
+    // The signal may have come while everything was starting.
+    if (stopping) {
+      stopping = false;
+      stop();
+    }
+  } catch (fault) {
+    reportFault(fault);
+    process.exit(2);
+  }
+}

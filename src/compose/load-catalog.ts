@@ -1,0 +1,68 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Catalog } from "../catalog/catalog.ts";
+import {
+  compileCatalog,
+  type CatalogIssue,
+  type CatalogNote,
+  type ManifestFile,
+} from "../catalog/compile-catalog.ts";
+import { parseManifestFiles } from "../catalog/load-manifests.ts";
+import type { Clock } from "../core/time.ts";
+import { isPrivateAddress } from "../dispatch/address-guard.ts";
+
+export interface CatalogSources {
+  readonly manifestsDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly allowPrivateUpstreams: boolean;
+  /** Replaced in every manifest's text: the development simulator listens where there is room. */
+  readonly rewrite?: { readonly from: string; readonly to: string };
+}
+
+export type LoadedCatalog =
+  | {
+      readonly ok: true;
+      readonly catalog: Catalog;
+      readonly notes: readonly CatalogNote[];
+      /** Manifests left out because their address is private and that is not allowed. */
+      readonly leftOut: readonly string[];
+    }
+  | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
+
+/** Reads and compiles every `*.json` of the manifests folder, or says what is wrong with them. */
+export function loadCatalog(sources: CatalogSources): LoadedCatalog {
+  if (!existsSync(sources.manifestsDir)) {
+    const message = "there is no such folder; create it, or name another with --manifests";
+    return { ok: false, issues: [{ file: sources.manifestsDir, pointer: "", message }] };
+  }
+  const files = readdirSync(sources.manifestsDir)
+    .filter((file) => file.endsWith(".json"))
+    .toSorted()
+    .map((file) => ({ file, text: readText(sources, file) }));
+  const parsed = parseManifestFiles(files);
+  if (!parsed.ok) return parsed;
+  const reachable = parsed.manifests.filter((each) => mayBeReached(each, sources));
+  const leftOut = parsed.manifests.filter((each) => !mayBeReached(each, sources));
+  const outcome = compileCatalog({
+    manifests: reachable,
+    hasKey: (name) => (sources.env[name] ?? "") !== "",
+    today: new Date(sources.clock.nowMs()).toISOString().slice(0, 10),
+  });
+  if (!outcome.ok) return outcome;
+  const { catalog, notes } = outcome;
+  return { ok: true, catalog, notes, leftOut: leftOut.map((each) => each.file) };
+}
+
+function readText(sources: CatalogSources, file: string): string {
+  const text = readFileSync(join(sources.manifestsDir, file), "utf8");
+  const { rewrite } = sources;
+  return rewrite === undefined ? text : text.replaceAll(rewrite.from, rewrite.to);
+}
+
+function mayBeReached({ manifest }: ManifestFile, sources: CatalogSources): boolean {
+  if (sources.allowPrivateUpstreams) return true;
+  const { hostname } = new URL(manifest.endpoint.base_url);
+  return !isPrivateAddress(hostname) && hostname !== "localhost";
+}

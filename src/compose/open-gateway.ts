@@ -1,0 +1,288 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
+
+import type { Logger } from "pino";
+
+import { openAuthenticator } from "../auth/authenticate.ts";
+import { CatalogHolder } from "../catalog/catalog-holder.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Config } from "../config/settings.ts";
+import { concurrentDrainsMax } from "../core/constants.ts";
+import { Deadlines } from "../core/deadlines.ts";
+import type { Clock } from "../core/time.ts";
+import { attemptClassifier } from "../dispatch/classifier.ts";
+import { UpstreamClient } from "../dispatch/upstream-client.ts";
+import { DrainGate } from "../gateway/drain-gate.ts";
+import { GatewayMetrics } from "../gateway/metrics.ts";
+import { refuseCall } from "../gateway/serve-call.ts";
+import type { ServeDeps } from "../gateway/serve-deps.ts";
+import { gatewayRoutes } from "../http/gateway-routes.ts";
+import { createGatewayServer } from "../http/gateway-server.ts";
+import { metricsRegistry } from "../http/metrics-text.ts";
+import { createConsoleServer, createInternalServer } from "../http/plain-servers.ts";
+import { RequestLog } from "../http/request-log.ts";
+import { limitScopes } from "../limits/effective-limits.ts";
+import type { Ledger, PricePin } from "../ledger/ledger-store.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
+import { MemoryDeploymentHealth } from "../routing/health.ts";
+import { MemoryLimitStore } from "../storage/memory/memory-limit-store.ts";
+import type { Backend } from "./open-backend.ts";
+import { loadCatalog, type CatalogSources } from "./load-catalog.ts";
+import { watchManifests } from "./watch-manifests.ts";
+
+export interface GatewayOptions {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly backend: Backend;
+  readonly rewriteManifests?: CatalogSources["rewrite"];
+}
+
+export interface RunningGateway {
+  readonly gatewayUrl: string;
+  readonly consoleUrl: string;
+  readonly internalUrl: string;
+  readonly catalog: { readonly current: Catalog };
+  /** Rebuilds the catalog; a bad one keeps the old and says why. */
+  reload(): void;
+  /** Stops accepting, lets running requests finish within the grace time, settles, closes. */
+  close(): Promise<void>;
+}
+
+/** Thrown when the first catalog cannot be built: there is no old one to keep. */
+export class CatalogFault extends Error {
+  override readonly name = "CatalogFault";
+}
+
+/** Puts every room together and opens the three listeners. */
+export async function openGateway(options: GatewayOptions): Promise<RunningGateway> {
+  const { config, clock, log, backend } = options;
+  const sources = catalogSources(options);
+  const holder = new CatalogHolder(await firstCatalog(options, sources));
+  const reload = (): void => void reloadCatalog(options, sources, holder);
+  const ledger = await openLedger({
+    store: backend.ledgerBatchStore,
+    clock,
+    log,
+    instanceName: hostname(),
+  });
+  const serve = serveDeps(options, holder, ledger);
+  const { metrics, drains } = serve;
+  let accepting = true;
+  const ready = (): boolean => accepting && ledger.healthy;
+  const gateway = createGatewayServer({
+    clock,
+    deadlines: serve.deadlines,
+    authenticator: openAuthenticator({
+      keyStore: backend.keyStore,
+      clock,
+      onStoreFault: oncePerSecond(clock, (fault) =>
+        log.warn({ err: fault }, "the key store does not answer"),
+      ),
+    }),
+    routes: gatewayRoutes(serve, { catalog: holder, records: backend.recordStore }),
+    metrics,
+    log: new RequestLog(log),
+    refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
+    ready,
+  });
+  const console = createConsoleServer(holder);
+  const registry = metricsRegistry(metrics, () => drains.active);
+  const internal = createInternalServer({ registry, ready });
+  const servers = [gateway, console, internal];
+  const close = async (): Promise<void> => {
+    accepting = false;
+    await finishRequests(gateway, serve, config.shutdownGraceMs);
+    for (const server of servers) closeNow(server);
+    await serve.upstream.close();
+    await ledger.shutDown();
+  };
+  try {
+    const gatewayUrl = await listen(gateway, config.host, config.port);
+    const consoleUrl = await listen(console, config.host, config.consolePort);
+    const internalUrl = await listen(internal, "127.0.0.1", config.internalPort);
+    const stopWatching = watchManifests(config.manifestsDir, reload);
+    return {
+      gatewayUrl: config.gatewayUrl || gatewayUrl,
+      consoleUrl: config.consoleUrl || consoleUrl,
+      internalUrl,
+      catalog: holder,
+      reload,
+      close: async () => {
+        stopWatching();
+        await close();
+      },
+    };
+  } catch (fault) {
+    // A port is taken, for example: leave nothing running behind.
+    await close();
+    throw fault;
+  }
+}
+
+/** A store that is down fails every request: one line a second says it. */
+function oncePerSecond(clock: Clock, tell: (fault: unknown) => void): (fault: unknown) => void {
+  let nextMs = 0;
+  return (fault) => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs < nextMs) return;
+    nextMs = nowMs + 1_000;
+    tell(fault);
+  };
+}
+
+function catalogSources(options: GatewayOptions): CatalogSources {
+  const { config, env, clock, rewriteManifests } = options;
+  return {
+    manifestsDir: config.manifestsDir,
+    env,
+    clock,
+    allowPrivateUpstreams: config.allowPrivateUpstreams,
+    ...(rewriteManifests === undefined ? {} : { rewrite: rewriteManifests }),
+  };
+}
+
+/** What the recipes work with, from the configuration. */
+function serveDeps(options: GatewayOptions, catalog: CatalogHolder, ledger: Ledger): ServeDeps {
+  const { config, env, clock } = options;
+  return {
+    clock,
+    deadlines: new Deadlines(clock),
+    catalog,
+    health: new MemoryDeploymentHealth(),
+    limits: new MemoryLimitStore(),
+    ledger,
+    upstream: new UpstreamClient({
+      allowPrivateUpstreams: config.allowPrivateUpstreams,
+      providerKey: (name) => env[name],
+    }),
+    classify: attemptClassifier(clock),
+    timeouts: {
+      stream: {
+        headersMs: config.streamHeadersTimeoutMs,
+        idleMs: config.streamIdleTimeoutMs,
+        totalMs: Number.POSITIVE_INFINITY,
+        drainMs: config.generationTimeoutMs,
+      },
+      whole: {
+        headersMs: config.generationTimeoutMs,
+        idleMs: Number.POSITIVE_INFINITY,
+        totalMs: config.generationTimeoutMs,
+        drainMs: config.generationTimeoutMs,
+      },
+      routingMs: config.routingTimeoutMs,
+      keepaliveMs: config.keepaliveMs,
+    },
+    drains: new DrainGate(concurrentDrainsMax),
+    metrics: new GatewayMetrics(),
+    scopesOf: limitScopes(config),
+  };
+}
+
+async function firstCatalog(options: GatewayOptions, sources: CatalogSources): Promise<Catalog> {
+  const loaded = loadCatalog(sources);
+  if (!loaded.ok) {
+    const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+    throw new CatalogFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
+  }
+  tellNotes(options.log, loaded);
+  await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
+  return loaded.catalog;
+}
+
+async function reloadCatalog(
+  options: GatewayOptions,
+  sources: CatalogSources,
+  holder: CatalogHolder,
+): Promise<void> {
+  const { log, backend } = options;
+  const loaded = loadCatalog(sources);
+  if (!loaded.ok) {
+    log.error({ issues: loaded.issues }, "the manifests are not valid: the old catalog stays");
+    return;
+  }
+  if (loaded.catalog.buildId === holder.current.buildId) return;
+  try {
+    // An attempt refers to its prices, so they are stored before anybody can be routed by them.
+    await backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
+  } catch (fault) {
+    log.error({ err: fault }, "the new prices could not be stored: the old catalog stays");
+    return;
+  }
+  holder.swap(loaded.catalog);
+  tellNotes(log, loaded);
+  const { buildId, models } = loaded.catalog;
+  log.info({ build_id: buildId, models: models.length }, "catalog swapped");
+}
+
+function tellNotes(
+  log: Logger,
+  loaded: { readonly notes: readonly { message: string }[]; readonly leftOut: readonly string[] },
+): void {
+  for (const note of loaded.notes) log.info(note, "listing not routed");
+  for (const file of loaded.leftOut) {
+    log.info({ file }, "left out: its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it");
+  }
+}
+
+function pricePins(catalog: Catalog): PricePin[] {
+  return catalog.deployments.flatMap(({ prices, providerId, modelId }) =>
+    prices === null
+      ? []
+      : {
+          pinId: prices.pinId,
+          providerId,
+          modelId,
+          promptPico: prices.prompt,
+          cachedPromptPico: prices.cachedPrompt,
+          cacheWritePico: prices.cacheWrite,
+          completionPico: prices.completion,
+          internalReasoningPico: prices.internalReasoning,
+        },
+  );
+}
+
+async function listen(server: Server, host: string, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const address = server.address() as AddressInfo;
+  const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return `http://${name === "0.0.0.0" || name === "[::]" ? "127.0.0.1" : name}:${address.port}`;
+}
+
+function closeNow(server: Server): void {
+  server.close();
+  server.closeAllConnections();
+}
+
+const SHUTDOWN_POLL_MS = 50;
+/** For the terminal events and settlements of what was cut. */
+const LAST_ANSWERS_MS = 5_000;
+
+/**
+ * Lets running requests and drains end. What outlives the grace time is ended with the wire's
+ * terminal error event and settled at what was reported.
+ */
+async function finishRequests(server: Server, serve: ServeDeps, graceMs: number): Promise<void> {
+  server.close();
+  await emptied(server, serve, graceMs);
+  serve.deadlines.cutAll();
+  await emptied(server, serve, LAST_ANSWERS_MS);
+}
+
+async function emptied(server: Server, serve: ServeDeps, withinMs: number): Promise<void> {
+  const { clock, metrics, drains } = serve;
+  const lastMs = clock.monotonicMs() + withinMs;
+  server.closeIdleConnections();
+  while (metrics.inFlight + drains.active > 0 && clock.monotonicMs() < lastMs) {
+    await new Promise((resolve) => setTimeout(resolve, SHUTDOWN_POLL_MS));
+    server.closeIdleConnections();
+  }
+}

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+
+import { loadConfig } from "./load-config.ts";
+
+test("without flags, environment or file every setting has its documented default", () => {
+  const outcome = loadConfig({ flags: {}, env: {} });
+  expect(outcome).toMatchObject({
+    kind: "loaded",
+    config: { port: 8080, consolePort: 8081, dataDir: "./data", streamHeadersTimeoutMs: 20_000 },
+  });
+});
+
+test("a flag wins over the environment, and the environment over the file", () => {
+  const yamlText = "port: 1\nconsole_port: 2\ninternal_port: 3\n";
+  const env = { TM_PORT: "10", TM_CONSOLE_PORT: "20" };
+  const outcome = loadConfig({ flags: { port: 100 }, env, yamlText });
+  expect(outcome).toMatchObject({
+    kind: "loaded",
+    config: { port: 100, consolePort: 20, internalPort: 3 },
+  });
+});
+
+test("a nested key is set in the file by its path and in the environment by its derived name", () => {
+  const yamlText = "timeouts:\n  keepalive_ms: 500\n";
+  const env = { TM_TIMEOUTS_STREAM_HEADERS_MS: "700" };
+  const outcome = loadConfig({ flags: {}, env, yamlText });
+  expect(outcome).toMatchObject({
+    config: { keepaliveMs: 500, streamHeadersTimeoutMs: 700 },
+  });
+});
+
+test("every problem is reported at once, with the place and the right form", () => {
+  const env = { TM_PORT: "eighty", LOG_LEVEL: "loud" };
+  const outcome = loadConfig({ flags: {}, env, yamlText: "timeout: 3\nhost: 5\n" });
+  expect(outcome).toEqual({
+    kind: "invalid",
+    problems: [
+      "TM_PORT: port must be a whole number, at least 0",
+      "tokenmarket.yaml: host must be a string",
+      "LOG_LEVEL: log_level must be one of trace, debug, info, warn, error, fatal, silent",
+      "tokenmarket.yaml: there is no setting timeout; see docs/reference/config.md",
+    ],
+  });
+});
+
+test("the configuration cannot be changed after it was loaded", () => {
+  const outcome = loadConfig({ flags: {}, env: {} });
+  if (outcome.kind !== "loaded") throw new Error("not loaded");
+  expect(Object.isFrozen(outcome.config)).toBe(true);
+});

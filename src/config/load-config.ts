@@ -1,0 +1,122 @@
+import { parse as parseYaml } from "yaml";
+
+import { unreachable } from "../core/assert.ts";
+import {
+  environmentName,
+  SETTINGS,
+  type Config,
+  type Setting,
+  type SettingName,
+} from "./settings.ts";
+
+export interface ConfigSources {
+  /** Highest: what the command line says, by setting name. */
+  readonly flags: Partial<Record<SettingName, string | number | boolean | undefined>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Text of `tokenmarket.yaml`; undefined when there is none. */
+  readonly yamlText?: string;
+}
+
+export type ConfigOutcome =
+  | { readonly kind: "loaded"; readonly config: Config }
+  /** Every problem at once; each names where it stands and what would be right. */
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
+
+/** Flags win over the environment, the environment over the file, the file over the defaults. */
+export function loadConfig(sources: ConfigSources): ConfigOutcome {
+  const problems: string[] = [];
+  const file = readYaml(sources.yamlText, problems);
+  const config: Record<string, string | number | boolean> = {};
+  for (const [name, setting] of Object.entries<Setting<string | number | boolean>>(SETTINGS)) {
+    const found = findValue(name as SettingName, setting, { sources, file });
+    file.delete(setting.path);
+    if (found === undefined) {
+      config[name] = setting.fallback;
+      continue;
+    }
+    const value = readValue(setting, found.value);
+    if (value === undefined) {
+      problems.push(`${found.where}: ${setting.path} must be ${expectation(setting)}`);
+      continue;
+    }
+    config[name] = value;
+  }
+  for (const path of file.keys()) {
+    problems.push(`tokenmarket.yaml: there is no setting ${path}; see docs/reference/config.md`);
+  }
+  if (problems.length > 0) return { kind: "invalid", problems };
+  return { kind: "loaded", config: Object.freeze(config) as unknown as Config };
+}
+
+function findValue(
+  name: SettingName,
+  setting: Setting<unknown>,
+  from: { sources: ConfigSources; file: ReadonlyMap<string, unknown> },
+): { value: unknown; where: string } | undefined {
+  const flagged = from.sources.flags[name];
+  if (flagged !== undefined) return { value: flagged, where: "command line" };
+  for (const env of [environmentName(setting.path), ...(setting.alsoEnv ?? [])]) {
+    const value = from.sources.env[env];
+    if (value !== undefined && value !== "") return { value, where: env };
+  }
+  if (!from.file.has(setting.path)) return undefined;
+  return { value: from.file.get(setting.path), where: "tokenmarket.yaml" };
+}
+
+function readYaml(text: string | undefined, problems: string[]): Map<string, unknown> {
+  const flat = new Map<string, unknown>();
+  if (text === undefined) return flat;
+  try {
+    flatten(parseYaml(text), "", flat);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
+    problems.push(`tokenmarket.yaml: not YAML: ${reason}`);
+  }
+  return flat;
+}
+
+function flatten(value: unknown, path: string, into: Map<string, unknown>): void {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    for (const [key, inner] of Object.entries(value)) {
+      flatten(inner, path === "" ? key : `${path}.${key}`, into);
+    }
+    return;
+  }
+  if (path !== "") into.set(path, value);
+}
+
+function readValue(setting: Setting<unknown>, raw: unknown): string | number | boolean | undefined {
+  switch (setting.kind) {
+    case "string":
+      return typeof raw === "string" ? raw : undefined;
+    case "level":
+      return typeof raw === "string" && LOG_LEVELS.includes(raw) ? raw : undefined;
+    case "boolean":
+      if (raw === true || raw === "1" || raw === "true") return true;
+      return raw === false || raw === "0" || raw === "false" ? false : undefined;
+    case "integer": {
+      const value = typeof raw === "string" && /^\d{1,15}$/.test(raw) ? Number(raw) : raw;
+      const whole = typeof value === "number" && Number.isSafeInteger(value);
+      return whole && value >= (setting.min ?? 0) ? value : undefined;
+    }
+    default:
+      return unreachable(setting.kind);
+  }
+}
+
+function expectation(setting: Setting<unknown>): string {
+  switch (setting.kind) {
+    case "string":
+      return "a string";
+    case "level":
+      return `one of ${LOG_LEVELS.join(", ")}`;
+    case "boolean":
+      return "true or false (1 or 0)";
+    case "integer":
+      return `a whole number, at least ${setting.min ?? 0}`;
+    default:
+      return unreachable(setting.kind);
+  }
+}

@@ -1,0 +1,197 @@
+/** One setting of the program: where it may be written, what it means, what it is without you. */
+export interface Setting<T> {
+  /** Path in `tokenmarket.yaml`; upper snake case after `TM_` it is the environment name. */
+  readonly path: string;
+  /** Environment names that are read besides the derived one. */
+  readonly alsoEnv?: readonly string[];
+  readonly kind: "string" | "integer" | "boolean" | "level";
+  readonly fallback: T;
+  readonly min?: number;
+  readonly secret?: boolean;
+  readonly doc: string;
+}
+
+/** The whole configuration, typed; `loadConfig` freezes it. Time limits are milliseconds. */
+export interface Config {
+  readonly port: number;
+  readonly consolePort: number;
+  readonly internalPort: number;
+  readonly host: string;
+  readonly dataDir: string;
+  readonly manifestsDir: string;
+  readonly gatewayUrl: string;
+  readonly consoleUrl: string;
+  readonly databaseUrl: string;
+  readonly logLevel: string;
+  readonly allowPrivateUpstreams: boolean;
+  readonly shutdownGraceMs: number;
+  readonly streamHeadersTimeoutMs: number;
+  readonly generationTimeoutMs: number;
+  readonly streamIdleTimeoutMs: number;
+  readonly routingTimeoutMs: number;
+  readonly keepaliveMs: number;
+  readonly videoAcceptTimeoutMs: number;
+  readonly decisionsTimeoutMs: number;
+  readonly videoDeadlineMs: number;
+  readonly videoPollMinMs: number;
+  readonly videoSweepMs: number;
+  readonly orgRequestsPerMinute: number;
+  readonly unfundedRequestsPerMinute: number;
+  readonly keyRequestsPerMinute: number;
+  readonly tokensPerMinute: number;
+  readonly concurrentRequests: number;
+}
+
+export type SettingName = keyof Config;
+
+/**
+ * Every setting, once. The configuration reader, the environment names and the reference page are
+ * made from this table. Milliseconds end in `_ms`.
+ */
+export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
+  port: integer("port", 8080, 0, "Gateway port; 0 picks a free one."),
+  consolePort: integer("console_port", 8081, 0, "Console port; 0 picks a free one."),
+  internalPort: integer(
+    "internal_port",
+    8082,
+    0,
+    "Internal port on loopback: `/metrics`, `/healthz`, `/readyz`; 0 picks a free one.",
+  ),
+  host: text("host", "127.0.0.1", "Address the gateway and the console listen on."),
+  dataDir: text("data", "./data", "Folder of the embedded PostgreSQL and of local files."),
+  manifestsDir: text("manifests", "./manifests", "Folder of provider manifests (`*.json`)."),
+  gatewayUrl: text("gateway_url", "", "Public base address of the gateway, when behind a proxy."),
+  consoleUrl: text("console_url", "", "Public base address of the console, when behind a proxy."),
+  databaseUrl: {
+    path: "database_url",
+    alsoEnv: ["DATABASE_URL"],
+    kind: "string",
+    fallback: "",
+    secret: true,
+    doc: "Connection string of your PostgreSQL; empty: the embedded one is started.",
+  },
+  logLevel: {
+    path: "log_level",
+    alsoEnv: ["LOG_LEVEL"],
+    kind: "level",
+    fallback: "info",
+    doc: "One of trace, debug, info, warn, error, fatal, silent.",
+  },
+  allowPrivateUpstreams: flag(
+    "allow_private_upstreams",
+    "Lets manifests point at loopback and private addresses.",
+  ),
+  shutdownGraceMs: integer(
+    "shutdown_grace_ms",
+    30_000,
+    0,
+    "How long running requests may finish after SIGTERM.",
+  ),
+  streamHeadersTimeoutMs: integer(
+    "timeouts.stream_headers_ms",
+    20_000,
+    1,
+    "Longest wait for a provider's first headers on a stream.",
+  ),
+  generationTimeoutMs: integer(
+    "timeouts.generation_ms",
+    450_000,
+    1,
+    "Longest a non-stream answer, or the reading on after a client left, may take.",
+  ),
+  streamIdleTimeoutMs: integer(
+    "timeouts.stream_idle_ms",
+    120_000,
+    1,
+    "Longest silence of a provider inside a stream.",
+  ),
+  routingTimeoutMs: integer(
+    "timeouts.routing_ms",
+    450_000,
+    1,
+    "Longest time in which another deployment may still be tried.",
+  ),
+  keepaliveMs: integer(
+    "timeouts.keepalive_ms",
+    10_000,
+    1,
+    "Silence after which a keep-alive goes to a client's open stream.",
+  ),
+  videoAcceptTimeoutMs: integer(
+    "timeouts.video_accept_ms",
+    60_000,
+    1,
+    "Longest wait until a provider accepts a video job. Read, but this version makes no videos.",
+  ),
+  decisionsTimeoutMs: integer(
+    "timeouts.decisions_ms",
+    60_000,
+    1,
+    "Longest wait for a decision. Read, but this version makes no decisions.",
+  ),
+  videoDeadlineMs: integer(
+    "videos.deadline_ms",
+    7_200_000,
+    1,
+    "Age at which a video job is given up. Read, but this version makes no videos.",
+  ),
+  videoPollMinMs: integer(
+    "videos.poll_min_ms",
+    3_000,
+    1,
+    "Shortest time between two looks at a video job. Read, but this version makes no videos.",
+  ),
+  videoSweepMs: integer(
+    "videos.sweep_ms",
+    5_000,
+    1,
+    "Time between two sweeps over video jobs. Read, but this version makes no videos.",
+  ),
+  orgRequestsPerMinute: integer(
+    "limits.org_requests_per_minute",
+    300,
+    1,
+    "Requests per minute of one organization, all keys together.",
+  ),
+  unfundedRequestsPerMinute: integer(
+    "limits.unfunded_requests_per_minute",
+    20,
+    1,
+    "Requests per minute of an organization and its keys until it holds credit.",
+  ),
+  keyRequestsPerMinute: integer(
+    "limits.key_requests_per_minute",
+    0,
+    0,
+    "Replaces every key's own ceiling when above 0 (load tests, single-tenant installations).",
+  ),
+  tokensPerMinute: integer(
+    "limits.tokens_per_minute",
+    1_000_000,
+    1,
+    "Tokens per minute of one organization, and of one key.",
+  ),
+  concurrentRequests: integer(
+    "limits.concurrent_requests",
+    8,
+    1,
+    "Requests in flight of one organization, and of one key.",
+  ),
+};
+
+/** The environment name of a path: `timeouts.keepalive_ms` is `TM_TIMEOUTS_KEEPALIVE_MS`. */
+export function environmentName(path: string): string {
+  return `TM_${path.replaceAll(".", "_").toUpperCase()}`;
+}
+
+function integer(path: string, fallback: number, min: number, doc: string): Setting<number> {
+  return { path, kind: "integer", fallback, min, doc };
+}
+
+function text(path: string, fallback: string, doc: string): Setting<string> {
+  return { path, kind: "string", fallback, doc };
+}
+
+function flag(path: string, doc: string): Setting<boolean> {
+  return { path, kind: "boolean", fallback: false, doc };
+}

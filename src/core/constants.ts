@@ -1,0 +1,59 @@
+import { assert } from "./assert.ts";
+
+/** Every bound of the service in one place; the unit stands last in the name. */
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+// Requests (specification: Limits, Request size; Worst-case reserve)
+export const bodyBytesMax: number = 10 * MiB;
+export const smallBodyBytesMax: number = 1 * MiB;
+export const jsonDepthMax: number = 64;
+export const jsonKeysMax: number = 200_000;
+export const outputTokensMin: number = 1;
+export const outputTokensMax: number = 32_768;
+export const outputTokensDefault: number = 4_096;
+export const mediaPartTokens: number = 65_536;
+export const headerBytesMax: number = 16 * KiB;
+
+// Provider answers
+export const sseLineBytesMax: number = 1 * MiB;
+export const sseEventBytesMax: number = 4 * MiB;
+export const answerBytesMax: number = 32 * MiB;
+export const errorBodyBytesMax: number = 64 * KiB;
+export const providerWordsCharsMax: number = 300;
+export const retryAfterSecondsMax: number = 60;
+
+// Limits (specification: Rate limits, defaults)
+export const orgRequestsPerMinute: number = 300;
+export const unfundedRequestsPerMinute: number = 20;
+export const trialKeyRequestsPerMinute: number = 20;
+export const consoleKeyRequestsPerMinute: number = 300;
+export const managedKeyRequestsPerMinute: number = 60;
+export const tokensPerMinute: number = 1_000_000;
+export const concurrentRequestsMax: number = 8;
+
+// Connections
+export const requestHeadersTimeoutMs: number = 15_000;
+export const requestBodyTimeoutMs: number = 60_000;
+export const writeIdleTimeoutMs: number = 60_000;
+
+// Caches and stores
+export const keyCacheMs: number = 5_000;
+export const keyCacheEntriesMax: number = 100_000;
+export const storeAnswerTimeoutMs: number = 2_000;
+export const settleWaitMs: number = 2_000;
+
+// Ledger
+export const ledgerBatchRowsMax: number = 512;
+export const ledgerQueueRowsMax: number = 4_096;
+export const ledgerQueueAgeMs: number = 250;
+export const leaseMs: number = 10_000;
+export const leaseRenewMs: number = 2_000;
+export const journalRetryAfterSeconds: number = 2;
+export const healthRetryAfterSeconds: number = 5;
+export const concurrentDrainsMax: number = 256;
+
+assert(outputTokensDefault <= outputTokensMax, "the default output bound is within the maximum");
+assert(smallBodyBytesMax <= bodyBytesMax, "no route takes more than the general body bound");
+assert(unfundedRequestsPerMinute <= orgRequestsPerMinute, "unfunded organizations get less");
+assert(leaseRenewMs * 3 < leaseMs, "a lease survives two lost renewals");

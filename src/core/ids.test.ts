@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+
+import { attemptIdMaker, newRequestId, parseRequestId } from "./ids.ts";
+
+test("a request id is a version 7 UUID that carries its millisecond", () => {
+  const id = newRequestId(1_793_000_000_123);
+  expect(parseRequestId(id)).toBe(id);
+  expect(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toBe(1_793_000_000_123);
+});
+
+test("ten thousand request ids of one millisecond are all different", () => {
+  const ids = new Set(Array.from({ length: 10_000 }, () => newRequestId(1_793_000_000_000)));
+  expect(ids.size).toBe(10_000);
+});
+
+test("anything else is not a request id", () => {
+  for (const text of ["", "req_1", "00000000-0000-4000-8000-000000000000", "x".repeat(36)]) {
+    expect(parseRequestId(text)).toBeUndefined();
+  }
+});
+
+test("attempt ids grow strictly, also when the clock steps back and when a millisecond overflows", () => {
+  const next = attemptIdMaker(7);
+  let last = -1n;
+  for (let i = 0; i < 20_000; i += 1) {
+    const id = next(1_793_000_000_000 - (i % 5));
+    expect(id > last).toBe(true);
+    last = id;
+  }
+  expect(last < 2n ** 63n).toBe(true);
+});
+
+test("two instances never make the same attempt id", () => {
+  const ids = new Set<bigint>();
+  for (const instance of [0, 1, 1023]) {
+    const next = attemptIdMaker(instance);
+    for (let i = 0; i < 5_000; i += 1) ids.add(next(1_793_000_000_000));
+  }
+  expect(ids.size).toBe(15_000);
+});

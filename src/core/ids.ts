@@ -1,0 +1,74 @@
+import { randomFillSync } from "node:crypto";
+
+/** Identifiers are strings branded by kind: one kind is never passed for another. */
+export type OrgId = string & { readonly __id: "org" };
+export type KeyId = string & { readonly __id: "key" };
+export type ModelId = string & { readonly __id: "model" };
+export type ProviderId = string & { readonly __id: "provider" };
+/** UUID version 7 (RFC 9562); the value of `x-request-id`. */
+export type RequestId = string & { readonly __id: "request" };
+/** Time-ordered 63-bit integer: 41 bits of milliseconds, 10 of instance, 12 of sequence. */
+export type AttemptId = bigint & { readonly __id: "attempt" };
+
+const RANDOM_POOL_BYTES = 4096;
+const randomPool = Buffer.alloc(RANDOM_POOL_BYTES);
+let randomOffset = RANDOM_POOL_BYTES;
+
+function takeRandom(bytes: number): number {
+  if (randomOffset + bytes > RANDOM_POOL_BYTES) {
+    randomFillSync(randomPool);
+    randomOffset = 0;
+  }
+  const start = randomOffset;
+  randomOffset += bytes;
+  return start;
+}
+
+/** Makes a new request id for the wall-clock instant `nowMs`. */
+export function newRequestId(nowMs: number): RequestId {
+  const at = takeRandom(10);
+  const time = nowMs.toString(16).padStart(12, "0");
+  const random = randomPool.toString("hex", at, at + 10);
+  const variant = ((randomPool[at + 9] ?? 0) & 0x3f) | 0x80;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variant.toString(16)}${random.slice(3, 5)}-${random.slice(5, 17)}` as RequestId;
+}
+
+/** The request id in `text`, or undefined when it has another form. */
+export function parseRequestId(text: string): RequestId | undefined {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text)
+    ? (text as RequestId)
+    : undefined;
+}
+
+/** Makes a random identifier such as `org_9f2c…`: the prefix and 24 hexadecimal characters. */
+export function newRecordId(prefix: string): string {
+  const at = takeRandom(12);
+  return `${prefix}_${randomPool.toString("hex", at, at + 12)}`;
+}
+
+const ATTEMPT_EPOCH_MS = 1_735_689_600_000; // 2025-01-01T00:00:00Z
+const SEQUENCE_BITS = 12n;
+const INSTANCE_BITS = 10n;
+
+const SEQUENCES_PER_MS = 1 << Number(SEQUENCE_BITS);
+
+/**
+ * Returns a maker of attempt ids for one instance. Ids grow strictly; a backwards step of the wall
+ * clock keeps the last millisecond and goes on counting, so uniqueness never depends on the clock.
+ */
+export function attemptIdMaker(instance: number): (nowMs: number) => AttemptId {
+  let lastMs = 0;
+  let sequence = 0;
+  const instancePart = BigInt(instance) << SEQUENCE_BITS;
+  return (nowMs) => {
+    if (nowMs > lastMs) {
+      lastMs = nowMs;
+      sequence = 0;
+    } else if (++sequence === SEQUENCES_PER_MS) {
+      lastMs += 1;
+      sequence = 0;
+    }
+    const time = BigInt(lastMs - ATTEMPT_EPOCH_MS) << (INSTANCE_BITS + SEQUENCE_BITS);
+    return (time | instancePart | BigInt(sequence)) as AttemptId;
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * Money, in two integer units and never in a float.
+ *
+ * - `MicroUsd`: one millionth of a dollar. Balances, reserves, debits, caps.
+ * - `PicoUsd`: one millionth of a micro-dollar. Exact cost of an attempt (tokens x price), because
+ *   a price in micro-USD per million tokens is exactly the same number of pico-USD per token.
+ *
+ * An amount is rounded once, over the whole sum: up for a reserve, down for a debit.
+ */
+export type MicroUsd = bigint & { readonly __unit: "micro-usd" };
+export type PicoUsd = bigint & { readonly __unit: "pico-usd" };
+
+const PICO_PER_MICRO = 1_000_000n;
+const MICRO_PER_USD = 1_000_000n;
+const PICO_DIGITS = 12;
+
+export const ZERO_MICRO_USD: MicroUsd = 0n as MicroUsd;
+export const ZERO_PICO_USD: PicoUsd = 0n as PicoUsd;
+
+export function microUsd(amount: bigint): MicroUsd {
+  return amount as MicroUsd;
+}
+
+export function picoUsd(amount: bigint): PicoUsd {
+  return amount as PicoUsd;
+}
+
+/** Rounds a reserve: the smallest whole micro-dollar amount not below the exact one. */
+export function ceilToMicroUsd(exact: PicoUsd): MicroUsd {
+  const floor = exact / PICO_PER_MICRO;
+  return (floor * PICO_PER_MICRO === exact ? floor : floor + 1n) as MicroUsd;
+}
+
+/** Rounds a debit: the largest whole micro-dollar amount not above the exact one. */
+export function floorToMicroUsd(exact: PicoUsd): MicroUsd {
+  return (exact / PICO_PER_MICRO) as MicroUsd;
+}
+
+/**
+ * Reads a decimal USD string exactly ("12", "0.5", "-3.000001") into micro-dollars.
+ * Returns undefined when it is not a decimal with at most six fraction digits.
+ */
+export function parseUsd(text: string): MicroUsd | undefined {
+  const match = /^(-?)(\d{1,15})(?:\.(\d{1,6}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole = "0", fraction = ""] = match;
+  const amount = BigInt(whole) * MICRO_PER_USD + BigInt(fraction.padEnd(6, "0"));
+  return (sign === "-" ? 0n - amount : amount) as MicroUsd;
+}
+
+/** Prints micro-dollars as a decimal USD string with six fraction digits: `"0.001932"`. */
+export function formatUsd(amount: MicroUsd): string {
+  const magnitude = amount < 0n ? 0n - amount : amount;
+  const whole = magnitude / MICRO_PER_USD;
+  const fraction = (magnitude % MICRO_PER_USD).toString().padStart(6, "0");
+  return `${amount < 0n ? "-" : ""}${whole}.${fraction}`;
+}
+
+/**
+ * Prints micro-dollars as the text of a JSON number without trailing zeros and without an
+ * exponent ("0.001932", "12"), ready to be written into a JSON document as it is.
+ */
+export function usdJsonNumber(amount: MicroUsd): string {
+  const text = formatUsd(amount);
+  return text.replace(/\.?0+$/, "");
+}
+
+/**
+ * Reads a provider's own cost in USD from the raw text of a JSON number ("0.00012", "1.5e-05")
+ * into pico-dollars by string arithmetic; digits below a pico-dollar are cut off.
+ * Returns undefined for anything that is not a non-negative JSON number of sane size.
+ */
+export function parseUsdToPico(text: string): PicoUsd | undefined {
+  const match = /^(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, whole = "0", fraction = "", exponent = "0"] = match;
+  const shift = PICO_DIGITS + Number(exponent) - fraction.length;
+  if (shift > 2 * PICO_DIGITS) return undefined;
+  const digits = BigInt(whole + fraction);
+  return (shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift)) as PicoUsd;
+}

@@ -1,0 +1,13 @@
+/** Text that must not reach a log: virtual keys by their form, configured secrets by their value. */
+export function redactor(secrets: readonly string[]): (text: string) => string {
+  const values = secrets.filter((secret) => secret.length >= SECRET_CHARS_MIN);
+  return (text) => {
+    let safe = text.replaceAll(VIRTUAL_KEY, "tm_vk_[redacted]");
+    for (const value of values) safe = safe.replaceAll(value, "[redacted]");
+    return safe;
+  };
+}
+
+const VIRTUAL_KEY = /tm_vk_[0-9a-f]{8,}/g;
+/** A shorter value would blank out ordinary words. */
+const SECRET_CHARS_MIN = 8;

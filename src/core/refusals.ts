@@ -1,0 +1,216 @@
+/**
+ * The one table of refusals. A refusal is a value that the rooms return; `http` renders it into the
+ * shape of either wire. Source: specification, "Errors".
+ */
+export type RefusalClass =
+  | "auth"
+  | "invalid_request"
+  | "model_not_priced"
+  | "context_overflow"
+  | "content_policy"
+  | "model_unavailable"
+  | "upstream_error"
+  | "not_found"
+  | "request_too_large"
+  | "rate_limit"
+  | "email_not_verified"
+  | "insufficient_quota"
+  | "usage_limited"
+  | "usage_restricted"
+  | "gateway_error";
+
+export type RefusalOrigin =
+  "gateway_admission" | "upstream_quota" | "upstream" | "gateway_infrastructure" | "authorization";
+
+export type LimitScope =
+  "platform" | "org" | "workspace" | "principal" | "key" | "model" | "pool" | "endpoint";
+
+export type LimitKind =
+  | "rpm"
+  | "rps"
+  | "rps_queue"
+  | "tpm"
+  | "concurrency"
+  | "spend"
+  | "health"
+  | "output_bound"
+  | "capacity";
+
+interface RefusalRow {
+  /** HTTP status when the refusal names no other. */
+  readonly status: number;
+  /** `error.type` on wire_b. */
+  readonly wireBType: string;
+  /** `error.type` on wire_a: generic, clients should not switch on it. */
+  readonly wireAType: string;
+  /** `metadata.retryable` when the refusal says nothing else. */
+  readonly retryable: boolean;
+  readonly condition: string;
+  readonly advice: string;
+}
+
+/* One row a class: keep the columns in line, the errors reference is generated from it. */
+export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
+  auth: {
+    status: 401,
+    wireBType: "authentication_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition:
+      "the key is missing, wrong or disabled; or the marketplace's own provider account failed on every candidate",
+    advice: "fix the header or the key; when `x-tm-error-origin` is `upstream` your key is fine",
+  },
+  invalid_request: {
+    status: 400,
+    wireBType: "invalid_request_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition: "the request has a shape that no deployment of the model can serve as sent",
+    advice: "change the field that the message names",
+  },
+  model_not_priced: {
+    status: 400,
+    wireBType: "invalid_request_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition: "the model is listed but has no price row",
+    advice: "report it with the `x-request-id`",
+  },
+  context_overflow: {
+    status: 400,
+    wireBType: "invalid_request_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition: "the prompt exceeds the context window; the message carries the provider's words",
+    advice: "send a shorter prompt or a smaller output bound",
+  },
+  content_policy: {
+    status: 400,
+    wireBType: "invalid_request_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition: "the provider refused the content; never billed, never rerouted",
+    advice: "change the content",
+  },
+  model_unavailable: {
+    status: 404,
+    wireBType: "not_found_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition:
+      "404: no such model; 502: the connection failed on every candidate; 503: a provider refuses the account's capacity",
+    advice: "404: pick an id from `GET /v1/models`; 502: one retry after about two seconds",
+  },
+  upstream_error: {
+    status: 502,
+    wireBType: "api_error",
+    wireAType: "api_error",
+    retryable: true,
+    condition: "the provider failed and no alternate could serve; 504: it exceeded the wait",
+    advice: "5xx: one retry after about two seconds; 4xx: change the request",
+  },
+  not_found: {
+    status: 404,
+    wireBType: "not_found_error",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition: "no such route, or no such record for this organization",
+    advice: "check the path and the id",
+  },
+  request_too_large: {
+    status: 413,
+    wireBType: "request_too_large",
+    wireAType: "invalid_request_error",
+    retryable: false,
+    condition: "the body is over the bound of the route",
+    advice: "send a smaller body",
+  },
+  rate_limit: {
+    status: 429,
+    wireBType: "rate_limit_error",
+    wireAType: "rate_limit_error",
+    retryable: true,
+    condition: "a request, token or concurrency limit of the key, organization, pool or provider",
+    advice: "wait `retry-after`, then retry once",
+  },
+  email_not_verified: {
+    status: 403,
+    wireBType: "permission_error",
+    wireAType: "permission_error",
+    retryable: false,
+    condition: "the account has not opened its verify link",
+    advice: "open the link in the verification e-mail",
+  },
+  insufficient_quota: {
+    status: 429,
+    wireBType: "billing_error",
+    wireAType: "insufficient_quota",
+    retryable: false,
+    condition: "the balance is too low, or a monthly spend cap would be passed",
+    advice: "buy credit, lower `max_tokens`, or wait for `x-tm-cap-reset`",
+  },
+  usage_limited: {
+    status: 429,
+    wireBType: "rate_limit_error",
+    wireAType: "rate_limit_error",
+    retryable: true,
+    condition: "unusual usage on an organization with only trial credit; this request was limited",
+    advice: "wait `retry-after`; write to support when it persists",
+  },
+  usage_restricted: {
+    status: 403,
+    wireBType: "permission_error",
+    wireAType: "permission_error",
+    retryable: false,
+    condition: "unusual usage; this kind of request is refused until support reviews it",
+    advice: "write to support",
+  },
+  gateway_error: {
+    status: 500,
+    wireBType: "api_error",
+    wireAType: "api_error",
+    retryable: true,
+    condition:
+      "400: output bound refused; 500: a bug here; 502: an answer that cannot be represented; 503: nothing was sent and nothing charged; 504: the routing deadline passed",
+    advice: "503 and 504: wait `retry-after` and resend; 500: report it with the `x-request-id`",
+  },
+};
+
+export interface LimitDetail {
+  readonly scope: LimitScope;
+  readonly kind: LimitKind;
+  /** `key:<key id>`, `model:<model id>`, `org:<org id>`, `pool:<id>`, … */
+  readonly id?: string;
+}
+
+export interface Refusal {
+  readonly class: RefusalClass;
+  readonly status: number;
+  /** One sentence: what was wrong, where, and the next step. No secret, no provider words. */
+  readonly message: string;
+  readonly retryable: boolean;
+  /** Absent when the request was refused for its own shape. */
+  readonly origin?: RefusalOrigin;
+  readonly limit?: LimitDetail;
+  /** Seconds for `retry-after`, already capped. */
+  readonly retryAfterSeconds?: number;
+  /** Wall-clock instant for `metadata.retry_at`. */
+  readonly retryAtMs?: number;
+  /** First instant of the next UTC month: a spend cap, and only that. */
+  readonly capResetAtMs?: number;
+  /** The provider's own status when a provider answered. */
+  readonly upstreamStatus?: number;
+}
+
+export type RefusalDetail = Partial<Omit<Refusal, "class" | "message">>;
+
+/** Makes a refusal of `cls`; status and retryability come from the table unless given. */
+export function refusal(cls: RefusalClass, message: string, detail: RefusalDetail = {}): Refusal {
+  const row = REFUSALS[cls];
+  return { status: row.status, retryable: row.retryable, ...detail, class: cls, message };
+}
+
+/** The commonest refusal: the request's own shape. No origin, as the specification says. */
+export function invalidRequest(message: string): Refusal {
+  return refusal("invalid_request", message);
+}

@@ -1,0 +1,70 @@
+import { lookup as dnsLookup, type LookupAddress } from "node:dns";
+import { BlockList, isIP, type LookupFunction } from "node:net";
+
+/** Thrown into a connection attempt that would leave the public internet. */
+export class PrivateAddressError extends Error {
+  override readonly name = "PrivateAddressError";
+  readonly code = "PRIVATE_ADDRESS";
+}
+
+const forbidden = new BlockList();
+for (const [network, prefix] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["224.0.0.0", 4],
+  ["240.0.0.0", 4],
+] as const) {
+  forbidden.addSubnet(network, prefix, "ipv4");
+}
+for (const [network, prefix] of [
+  ["::", 128],
+  ["::1", 128],
+  ["64:ff9b::", 96],
+  ["fc00::", 7],
+  ["fe80::", 10],
+  ["ff00::", 8],
+] as const) {
+  forbidden.addSubnet(network, prefix, "ipv6");
+}
+
+/** Is this IP address loopback, private, link-local, shared, multicast or reserved? */
+export function isPrivateAddress(address: string): boolean {
+  const bare = address.replace(/^\[|\]$/g, "");
+  switch (isIP(bare)) {
+    case 4:
+      return forbidden.check(bare, "ipv4");
+    case 6:
+      // Node's block list reads an IPv4-mapped address as the IPv4 address it stands for.
+      return forbidden.check(bare, "ipv6") || mappedIsPrivate(bare);
+    default:
+      return false;
+  }
+}
+
+/**
+ * A DNS look-up for provider connections that refuses private answers. It checks the very address
+ * that is then connected to, so a name that changes its answer between two look-ups gains nothing.
+ */
+export const publicLookup: LookupFunction = (hostname, options, callback) => {
+  dnsLookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+    if (error !== null) return callback(error, "");
+    const first = addresses[0];
+    if (first === undefined || addresses.some((each) => isPrivateAddress(each.address))) {
+      return callback(new PrivateAddressError("the provider's name has a private address"), "");
+    }
+    if (options.all === true) return callback(null, addresses);
+    return callback(null, first.address, first.family);
+  });
+};
+
+function mappedIsPrivate(address: string): boolean {
+  const dotted = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  return dotted !== undefined && forbidden.check(dotted, "ipv4");
+}

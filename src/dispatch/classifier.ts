@@ -1,0 +1,46 @@
+import type { Clock } from "../core/time.ts";
+import { classifyFailure } from "../wires/classify-failure.ts";
+import {
+  brokenOffFailure,
+  connectionFailure,
+  timeoutFailure,
+  unusableFailure,
+  type ConnectionFault,
+} from "../wires/failure/failures.ts";
+import type { AttemptClassifier } from "./run-attempt.ts";
+
+const FAULT_OF_CODE: Readonly<Record<string, ConnectionFault>> = {
+  ECONNREFUSED: "refused",
+  EHOSTUNREACH: "refused",
+  ENETUNREACH: "refused",
+  ETIMEDOUT: "refused",
+  UND_ERR_CONNECT_TIMEOUT: "refused",
+  PRIVATE_ADDRESS: "refused",
+  ENOTFOUND: "dns",
+  EAI_AGAIN: "dns",
+  EPROTO: "tls",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "tls",
+  SELF_SIGNED_CERT_IN_CHAIN: "tls",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "tls",
+  CERT_HAS_EXPIRED: "tls",
+};
+
+/** Names what went wrong on the way to a provider in the words of the wires. */
+export function attemptClassifier(clock: Clock): AttemptClassifier {
+  return {
+    answer: (failed) => classifyFailure(failed, clock.nowMs()),
+    connection: (error) => connectionFailure(faultOf(error)),
+    timeout: (status) => timeoutFailure(status ?? undefined),
+    brokenBody: (status) => brokenOffFailure(status),
+    unusable: (status) => unusableFailure(status),
+    endless: (status) => brokenOffFailure(status),
+    // Our own decision: it says nothing about the provider's health.
+    abandoned: (status) => ({ ...brokenOffFailure(status ?? 200), strike: "neutral" }),
+  };
+}
+
+function faultOf(error: Error): ConnectionFault {
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  if (/^(ERR_TLS|ERR_SSL)/.test(code)) return "tls";
+  return FAULT_OF_CODE[code] ?? "reset";
+}

@@ -1,0 +1,322 @@
+import type { Dispatcher } from "undici";
+
+import { errorBodyBytesMax } from "../core/constants.ts";
+import type { Deadline, Deadlines } from "../core/deadlines.ts";
+import type { Clock } from "../core/time.ts";
+import type { AnswerBridge, Output } from "../wires/chat/answer-bridge.ts";
+import type { FailedAnswer, UpstreamFailure } from "../wires/chat/upstream-failure.ts";
+
+/** Everything one physical dispatch may take. */
+export interface AttemptTimeouts {
+  /** Longest wait for the first headers. */
+  readonly headersMs: number;
+  /** Longest silence in a stream's body; Infinity where `totalMs` rules. */
+  readonly idleMs: number;
+  /** Longest whole answer; Infinity for a stream that a client reads. */
+  readonly totalMs: number;
+  /** Longest reading on after the client left. */
+  readonly drainMs: number;
+}
+
+/** Where the answer's bytes go. The first `write` is the commit point: one provider from then on. */
+export interface OutputSink {
+  /** False: the client is slow, the provider is paused until `resume` of the attempt. */
+  write(output: Output): boolean;
+}
+
+export interface AttemptInput {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly timeouts: AttemptTimeouts;
+  /** Is the answer a stream of server-sent events? */
+  readonly stream: boolean;
+  /** Most bytes of a stream: the output bound with generous framing. */
+  readonly streamBytesMax: number;
+  readonly sink: OutputSink;
+  readonly openBridge: () => AnswerBridge;
+  readonly classify: AttemptClassifier;
+  /** Hands the handler to the transport. */
+  readonly send: (handler: AttemptHandler) => void;
+}
+
+/** How the wires name what went wrong. */
+export interface AttemptClassifier {
+  answer(failed: FailedAnswer): UpstreamFailure;
+  connection(error: Error): UpstreamFailure;
+  timeout(upstreamStatus: number | null): UpstreamFailure;
+  /** The body broke off after a status line. */
+  brokenBody(upstreamStatus: number): UpstreamFailure;
+  /** A 2xx that cannot be represented: it is compressed, which was not asked for. */
+  unusable(upstreamStatus: number): UpstreamFailure;
+  /** A stream that went on past every bound. */
+  endless(upstreamStatus: number): UpstreamFailure;
+  /** Nobody reads any more and the drain was cut. */
+  abandoned(upstreamStatus: number | null): UpstreamFailure;
+}
+
+export interface AttemptResult {
+  /** Undefined until a 2xx arrived. */
+  readonly bridge: AnswerBridge | undefined;
+  /** Undefined: the answer is complete. */
+  readonly failure: UpstreamFailure | undefined;
+  readonly timedOut: boolean;
+  /** Did output reach the client? */
+  readonly committed: boolean;
+  readonly upstreamStatus: number | null;
+  /** Milliseconds from dispatch to the first headers. */
+  readonly firstByteMs: number | null;
+  readonly durationMs: number;
+}
+
+export type AttemptHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
+
+/** A running attempt: its end, and the two things the outside may tell it. */
+export interface RunningAttempt {
+  readonly ended: Promise<AttemptResult>;
+  /** The client can take more. */
+  resume(): void;
+  /** The client left: read on without output, bounded by the drain time. */
+  detach(): void;
+  /** Stop at once. */
+  abandon(): void;
+}
+
+type Phase = "headers" | "answer" | "error_body" | "ended";
+
+/** A failed answer is classified by the words that arrived in this time. */
+const ERROR_BODY_TIMEOUT_MS = 5_000;
+/** After its end mark a provider may take this long to close a stream properly. */
+const TRAILING_BYTES_TIMEOUT_MS = 2_000;
+
+/** Runs one physical dispatch from the first byte sent to the end of the provider's answer. */
+export function runAttempt(input: AttemptInput): RunningAttempt {
+  const run = new AttemptRun(input);
+  input.deadlines.watch(run);
+  try {
+    input.send(run);
+  } catch (error) {
+    run.onRefused(error instanceof Error ? error : new Error(String(error)));
+  }
+  return run;
+}
+
+class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
+  readonly ended: Promise<AttemptResult>;
+  dueMs: number;
+  watchedAt = -1;
+
+  readonly #input: AttemptInput;
+  readonly #startedMs: number;
+  #resolve: (result: AttemptResult) => void = () => {};
+  #phase: Phase = "headers";
+  #controller: Dispatcher.DispatchController | undefined;
+  #bridge: AnswerBridge | undefined;
+  #status: number | null = null;
+  #firstByteMs: number | null = null;
+  #headers: FailedAnswer["headers"] = {};
+  #errorBody: Buffer[] = [];
+  #bytes = 0;
+  #committed = false;
+  #detached = false;
+  #sawData = false;
+  #responseEnded = false;
+  #totalDueMs: number;
+
+  constructor(input: AttemptInput) {
+    this.#input = input;
+    this.#startedMs = input.clock.monotonicMs();
+    this.#totalDueMs = this.#startedMs + input.timeouts.totalMs;
+    this.dueMs = Math.min(this.#startedMs + input.timeouts.headersMs, this.#totalDueMs);
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  resume(): void {
+    if (this.#controller?.paused === true) this.#controller.resume();
+  }
+
+  detach(): void {
+    if (this.#detached || this.#phase === "ended") return;
+    this.#detached = true;
+    const drainDueMs = this.#input.clock.monotonicMs() + this.#input.timeouts.drainMs;
+    this.#totalDueMs = Math.min(this.#totalDueMs, drainDueMs);
+    this.dueMs = Math.min(this.dueMs, this.#totalDueMs);
+    this.resume();
+  }
+
+  abandon(): void {
+    this.#fail(this.#input.classify.abandoned(this.#status));
+  }
+
+  cut(): void {
+    this.abandon();
+  }
+
+  onRefused(error: Error): void {
+    this.#fail(this.#input.classify.connection(error));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // The client may have gone, or the time run out, while the request waited for a connection.
+    if (this.#phase === "ended") controller.abort(new Error("the attempt has ended"));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200 || this.#phase !== "headers") return;
+    const nowMs = this.#input.clock.monotonicMs();
+    this.#status = status;
+    this.#headers = headers;
+    this.#firstByteMs = Math.round(nowMs - this.#startedMs);
+    this.dueMs = Math.min(nowMs + this.#input.timeouts.idleMs, this.#totalDueMs);
+    if (status >= 300) {
+      this.#awaitErrorBody(nowMs);
+      return;
+    }
+    const encoding = headers["content-encoding"];
+    if (encoding !== undefined && encoding !== "identity") {
+      this.#fail(this.#input.classify.unusable(status));
+      return;
+    }
+    if (this.#input.stream && !isEventStream(headers["content-type"])) {
+      // Some providers answer a stream request with a plain JSON error under a 200.
+      this.#awaitErrorBody(nowMs);
+      return;
+    }
+    this.#phase = "answer";
+    this.#bridge = this.#input.openBridge();
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    this.#sawData = true;
+    if (this.#phase === "answer") this.#takeAnswerBytes(chunk);
+    else if (this.#phase === "error_body") this.#takeErrorBytes(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#responseEnded = true;
+    if (this.#phase === "ended") this.#input.deadlines.unwatch(this);
+    else if (this.#phase === "error_body") {
+      this.#fail(this.#classifyErrorBody());
+    } else if (this.#phase === "answer" && this.#bridge !== undefined) {
+      this.#bridge.end();
+      this.#afterBridge(this.#bridge);
+      this.#end(this.#bridge.failure);
+    }
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#responseEnded = true;
+    if (this.#phase === "ended") this.#input.deadlines.unwatch(this);
+    else if (this.#phase === "error_body") this.#fail(this.#classifyErrorBody());
+    else if (this.#status === null) this.#fail(this.#input.classify.connection(error));
+    else this.#fail(this.#input.classify.brokenBody(this.#status));
+  }
+
+  onDue(nowMs: number): void {
+    if (this.#phase === "ended") {
+      this.#input.deadlines.unwatch(this);
+      this.#controller?.abort(new Error("the provider did not close its answer"));
+      return;
+    }
+    if (this.#sawData && nowMs < this.#totalDueMs) {
+      this.#sawData = false;
+      this.dueMs = Math.min(nowMs + this.#input.timeouts.idleMs, this.#totalDueMs);
+      return;
+    }
+    const paused = this.#controller?.paused === true;
+    if (paused && nowMs < this.#totalDueMs) {
+      // The provider is silent because the client is slow; the client has a time limit of its own.
+      this.dueMs = Math.min(nowMs + this.#input.timeouts.idleMs, this.#totalDueMs);
+      return;
+    }
+    if (this.#phase === "error_body") this.#fail(this.#classifyErrorBody());
+    else this.#fail(this.#input.classify.timeout(this.#status), true);
+  }
+
+  #takeAnswerBytes(chunk: Buffer): void {
+    const bridge = this.#bridge;
+    if (bridge === undefined) return;
+    bridge.push(chunk);
+    this.#afterBridge(bridge);
+    if (bridge.state === "complete" || bridge.state === "failed") {
+      // A stream is over at its end mark; what a provider sends behind it is of no use.
+      this.#end(bridge.failure);
+    } else if (this.#input.stream && this.#bytes > this.#input.streamBytesMax) {
+      this.#fail(this.#input.classify.endless(this.#status ?? 200));
+    }
+  }
+
+  #afterBridge(bridge: AnswerBridge): void {
+    const output = bridge.takeOutput();
+    if (output === undefined) return;
+    this.#committed = true;
+    if (this.#detached) return;
+    if (!this.#input.sink.write(output)) this.#controller?.pause();
+  }
+
+  #awaitErrorBody(nowMs: number): void {
+    this.#phase = "error_body";
+    this.#totalDueMs = Math.min(this.#totalDueMs, nowMs + ERROR_BODY_TIMEOUT_MS);
+    this.dueMs = this.#totalDueMs;
+  }
+
+  #takeErrorBytes(chunk: Buffer): void {
+    this.#errorBody.push(chunk);
+    if (this.#bytes > errorBodyBytesMax) this.#fail(this.#classifyErrorBody());
+  }
+
+  #classifyErrorBody(): UpstreamFailure {
+    const body = Buffer.concat(this.#errorBody).subarray(0, errorBodyBytesMax);
+    return this.#input.classify.answer({
+      status: this.#status ?? 200,
+      headers: this.#headers,
+      body,
+    });
+  }
+
+  #fail(failure: UpstreamFailure, timedOut = false): void {
+    this.#end(failure, timedOut);
+  }
+
+  #end(failure: UpstreamFailure | undefined, timedOut = false): void {
+    if (this.#phase === "ended") return;
+    const finished = this.#phase;
+    this.#phase = "ended";
+    this.#releaseProvider(failure);
+    this.#resolve({
+      bridge: finished === "answer" ? this.#bridge : undefined,
+      failure,
+      timedOut,
+      committed: this.#committed,
+      upstreamStatus: this.#status,
+      firstByteMs: this.#firstByteMs,
+      durationMs: Math.round(this.#input.clock.monotonicMs() - this.#startedMs),
+    });
+  }
+
+  #releaseProvider(failure: UpstreamFailure | undefined): void {
+    const controller = this.#controller;
+    if (failure === undefined && !this.#responseEnded) {
+      // The end mark came before the end of the body: leave the socket a moment to be reusable.
+      this.dueMs = this.#input.clock.monotonicMs() + TRAILING_BYTES_TIMEOUT_MS;
+      if (controller?.paused === true) controller.resume();
+      return;
+    }
+    this.#input.deadlines.unwatch(this);
+    if (failure !== undefined && !this.#responseEnded && controller?.aborted === false) {
+      controller.abort(new Error("the attempt has ended"));
+    }
+  }
+}
+
+function isEventStream(contentType: string | string[] | undefined): boolean {
+  const text = Array.isArray(contentType) ? contentType[0] : contentType;
+  return text !== undefined && /^\s*text\/event-stream/i.test(text);
+}

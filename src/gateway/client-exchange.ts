@@ -1,0 +1,46 @@
+import type { Principal } from "../auth/principal.ts";
+import type { RequestId } from "../core/ids.ts";
+import type { Refusal } from "../core/refusals.ts";
+import type { Output } from "../wires/chat/answer-bridge.ts";
+
+/** Response headers that only a recipe knows; `http` adds ids, CORS and the error headers. */
+export interface ServedHeaders {
+  readonly provider?: string;
+  readonly attempts?: number;
+  readonly remainingRequests?: number;
+  readonly remainingTokens?: number;
+  readonly queueMs?: number;
+  readonly droppedParams?: readonly string[];
+  /** The answer is a guess of the gateway's own, not a provider's word. */
+  readonly estimate?: "local";
+}
+
+/**
+ * One request of a client and the way back to it. `http` implements it over a socket; a recipe
+ * writes to it and never sees the server.
+ */
+export interface ClientExchange {
+  readonly requestId: RequestId;
+  readonly principal: Principal;
+  /** The route's path as listed, for records. */
+  readonly route: string;
+  readonly body: Buffer;
+  /** A request header by lower-case name. */
+  header(name: string): string | undefined;
+  /** The client went away before the answer ended. */
+  readonly gone: boolean;
+  /** Sets who is told, once, when the client goes away before the answer ended. */
+  onGone(listener: () => void): void;
+  /** Sets who is told whenever the client can take bytes again after a `write` said false. */
+  onWritable(listener: () => void): void;
+  /** Writes the 200 with its headers: a stream. */
+  begin(contentType: string, headers: ServedHeaders): void;
+  /** False when the client is slow; the bytes are taken all the same. */
+  write(output: Output): boolean;
+  /** The last bytes of a stream that has begun. */
+  end(last: Output): void;
+  /** A whole answer at once. */
+  answer(contentType: string, headers: ServedHeaders, body: Output): void;
+  /** A refusal as an HTTP error in the shape of the path's wire. */
+  refuse(refusal: Refusal, headers?: ServedHeaders): void;
+}

@@ -1,0 +1,121 @@
+import type { Catalog, Deployment, ListedModel } from "../catalog/catalog.ts";
+
+/** Query of the wire_b list: a page of ids after or before a known one. */
+export interface ModelPageQuery {
+  readonly limit?: number;
+  readonly afterId?: string;
+  readonly beforeId?: string;
+}
+
+const OUTPUT_OF: Readonly<Record<ListedModel["modality"], string>> = {
+  text: "text",
+  image: "image",
+  video: "video",
+  decisions: "decisions",
+};
+
+/** `GET /v1/models` in the wire_a shape. */
+export function modelListA(catalog: Catalog): object {
+  return { object: "list", data: catalog.models.map(modelEntryA) };
+}
+
+/** One entry of the wire_a list, and the answer of `GET /v1/models/{id}`. */
+export function modelEntryA(model: ListedModel): object {
+  const first = model.deployments[0];
+  return {
+    id: model.id,
+    object: "model",
+    created: createdSeconds(model),
+    owned_by: first?.providerId ?? "",
+    name: model.displayName,
+    context_length: model.contextLength ?? null,
+    architecture: architectureOf(model),
+    pricing: first === undefined ? null : pricingOf(first),
+    top_provider: {
+      context_length: first?.contextLength ?? null,
+      max_completion_tokens: first?.maxOutputTokens ?? null,
+    },
+    supported_parameters: [...model.supportedParameters.keys()],
+    providers: model.deployments.map((each) => ({
+      id: each.providerId,
+      priority: each.priority,
+      prompt_logging: each.promptLogging,
+      datacenters: each.datacenters,
+    })),
+    expiration_date: model.deprecationDate ?? null,
+    released: model.released ?? null,
+  };
+}
+
+/** `GET /v1/models` in the wire_b shape. */
+export function modelListB(catalog: Catalog, query: ModelPageQuery): object {
+  const page = pageOf(catalog.models, query);
+  return {
+    data: page.models.map(modelEntryB),
+    has_more: page.hasMore,
+    first_id: page.models[0]?.id ?? null,
+    last_id: page.models.at(-1)?.id ?? null,
+  };
+}
+
+/** One entry of the wire_b list. */
+export function modelEntryB(model: ListedModel): object {
+  return {
+    type: "model",
+    id: model.id,
+    display_name: model.displayName,
+    created_at: new Date(createdSeconds(model) * 1000).toISOString().replace(".000Z", "Z"),
+    architecture: architectureOf(model),
+  };
+}
+
+function pageOf(
+  models: readonly ListedModel[],
+  query: ModelPageQuery,
+): { models: readonly ListedModel[]; hasMore: boolean } {
+  let rest = models;
+  if (query.afterId !== undefined) {
+    rest = rest.slice(rest.findIndex((model) => model.id === query.afterId) + 1);
+  }
+  if (query.beforeId !== undefined) {
+    const at = rest.findIndex((model) => model.id === query.beforeId);
+    rest = at === -1 ? rest : rest.slice(0, at);
+    const start = Math.max(0, rest.length - (query.limit ?? rest.length));
+    return { models: rest.slice(start), hasMore: start > 0 };
+  }
+  const limit = query.limit ?? rest.length;
+  return { models: rest.slice(0, limit), hasMore: rest.length > limit };
+}
+
+function architectureOf(model: ListedModel): object {
+  const output = OUTPUT_OF[model.modality];
+  return {
+    input_modalities: model.inputModalities,
+    output_modalities: [output],
+    modality: `${model.inputModalities.join("+")}->${output}`,
+  };
+}
+
+function pricingOf(deployment: Deployment): object | null {
+  const prices = deployment.prices;
+  if (prices === null) return null;
+  return {
+    prompt: usdPerToken(prices.prompt),
+    completion: usdPerToken(prices.completion),
+    input_cache_read: usdPerToken(prices.cachedPrompt),
+    input_cache_write: usdPerToken(prices.cacheWrite),
+    internal_reasoning: usdPerToken(prices.internalReasoning),
+  };
+}
+
+/** Pico-USD per token as a decimal string of USD, exact and without trailing zeros. */
+function usdPerToken(pico: bigint): string {
+  const digits = pico.toString().padStart(13, "0");
+  const text = `${digits.slice(0, -12)}.${digits.slice(-12)}`;
+  return text.replace(/\.?0+$/, "");
+}
+
+/** The release day; a listing without one counts from the start of 2025. */
+function createdSeconds(model: ListedModel): number {
+  return Date.parse(`${model.released ?? "2025-01-01"}T00:00:00Z`) / 1000;
+}

@@ -1,0 +1,37 @@
+import type { Deployment } from "../catalog/catalog.ts";
+import type { MicroUsd } from "../core/money.ts";
+import type { AttemptResult } from "../dispatch/run-attempt.ts";
+
+/** Plain counters that the hot path adds to; the internal listener turns them into text. */
+export class GatewayMetrics {
+  /** `route|status|error class` to requests. */
+  readonly requests: Map<string, number> = new Map();
+  /** `provider|model|outcome` to attempts. */
+  readonly attempts: Map<string, number> = new Map();
+  /** `provider|model` to complete answers without usage: the listing breaks its promise. */
+  readonly usageMissing: Map<string, number> = new Map();
+  /** `model` to micro-dollars debited. */
+  readonly debitedMicroUsd: Map<string, bigint> = new Map();
+  /** Requests between their first byte and their last. */
+  inFlight = 0;
+
+  request(route: string, status: number, errorClass: string): void {
+    add(this.requests, `${route}|${status}|${errorClass}`);
+  }
+
+  attempt(deployment: Deployment, result: AttemptResult): void {
+    const listing = `${deployment.providerId}|${deployment.modelId}`;
+    const outcome = result.failure === undefined ? "completed" : result.failure.refusal.class;
+    add(this.attempts, `${listing}|${outcome}`);
+    const silent = result.failure === undefined && result.bridge?.usage === undefined;
+    if (silent) add(this.usageMissing, listing);
+  }
+
+  settled(model: string, debit: MicroUsd): void {
+    this.debitedMicroUsd.set(model, (this.debitedMicroUsd.get(model) ?? 0n) + debit);
+  }
+}
+
+function add(counter: Map<string, number>, key: string): void {
+  counter.set(key, (counter.get(key) ?? 0) + 1);
+}

@@ -1,0 +1,36 @@
+import type { Principal } from "../auth/principal.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Deadlines } from "../core/deadlines.ts";
+import type { Clock } from "../core/time.ts";
+import type { AttemptClassifier, AttemptTimeouts } from "../dispatch/run-attempt.ts";
+import type { UpstreamClient } from "../dispatch/upstream-client.ts";
+import type { Ledger } from "../ledger/ledger-store.ts";
+import type { LimitStore, ScopeClaim } from "../limits/limit-store.ts";
+import type { DeploymentHealth } from "../routing/health.ts";
+import type { DrainGate } from "./drain-gate.ts";
+import type { GatewayMetrics } from "./metrics.ts";
+
+export interface CallTimeouts {
+  /** Of an attempt whose answer is a stream, and of one whose answer comes whole. */
+  readonly stream: AttemptTimeouts;
+  readonly whole: AttemptTimeouts;
+  readonly routingMs: number;
+  readonly keepaliveMs: number;
+}
+
+/** Everything a recipe works with; made once, in `compose`. */
+export interface ServeDeps {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly catalog: { readonly current: Catalog };
+  readonly health: DeploymentHealth;
+  readonly limits: LimitStore;
+  readonly ledger: Ledger;
+  readonly upstream: UpstreamClient;
+  readonly classify: AttemptClassifier;
+  readonly timeouts: CallTimeouts;
+  readonly drains: DrainGate;
+  readonly metrics: GatewayMetrics;
+  /** The limit scopes of a principal, narrowest first. */
+  readonly scopesOf: (principal: Principal) => readonly ScopeClaim[];
+}

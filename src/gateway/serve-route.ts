@@ -1,0 +1,158 @@
+import { claimLimits, reserveRefusal } from "../admission/admit.ts";
+import type { Principal } from "../auth/principal.ts";
+import type { WireId } from "../catalog/catalog.ts";
+import { microUsd, type MicroUsd } from "../core/money.ts";
+import { invalidRequest, type Refusal } from "../core/refusals.ts";
+import type { RecordStore } from "../ledger/record-store.ts";
+import { explainRoute } from "../routing/explain-route.ts";
+import { isRefusal, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
+import type { ClientExchange } from "./client-exchange.ts";
+import { countRequest } from "./count-request.ts";
+import { refuseCall } from "./serve-call.ts";
+import type { ServeDeps } from "./serve-deps.ts";
+import { routeBody, type ExcludedStep, type ShownStep } from "./show-route.ts";
+
+export interface RouteDeps extends ServeDeps {
+  readonly records: RecordStore;
+}
+
+/** One thing that `?for=` may name: the recipe's own kind of call, and the wire it comes on. */
+export interface DryRun<R extends CallRequest> {
+  readonly wire: WireId;
+  readonly kind: CallKind<R>;
+}
+
+/**
+ * `POST /v1/route?for=`: a dry run. The body is checked as the real route would check it, up to the
+ * claim; nothing is held, sent or charged, and what would refuse it is told in the answer.
+ */
+export async function serveRoute<R extends CallRequest>(
+  deps: RouteDeps,
+  exchange: ClientExchange,
+  asked: { readonly runs: ReadonlyMap<string, DryRun<R>>; readonly query: URLSearchParams },
+): Promise<void> {
+  const run = chooseRun(asked.runs, asked.query);
+  if (isRefusal(run)) return refuseCall(deps, exchange, { refusal: run });
+  const { kind } = run;
+  const request = kind.read(exchange);
+  if (isRefusal(request)) return refuseCall(deps, exchange, { refusal: request });
+  const counted = await countRequest(deps, exchange);
+  if (isRefusal(counted)) return refuseCall(deps, exchange, { refusal: counted, request });
+
+  const walk = walkRoute(deps, request, run);
+  const reserve = reserveOf(walk.steps[0], request, kind);
+  const refused =
+    walk.refusal ??
+    (await refusedByLimits(deps, exchange.principal, request)) ??
+    (await refusedByMoney(deps.records, exchange.principal, reserve));
+  const body = routeBody({ ...walk, request, reserve, refusal: refused });
+  const { remainingRequests } = counted;
+  exchange.answer("application/json", { remainingRequests }, Buffer.from(body));
+}
+
+function chooseRun<R extends CallRequest>(
+  runs: ReadonlyMap<string, DryRun<R>>,
+  query: URLSearchParams,
+): DryRun<R> | Refusal {
+  const name = query.get("for") ?? "";
+  const run = runs.get(name);
+  if (run !== undefined) return run;
+  const served = [...runs.keys()].join(" or ");
+  return invalidRequest(
+    `the query parameter for must be ${served}, which is what this version serves, not ${JSON.stringify(name.slice(0, 64))}`,
+  );
+}
+
+interface RouteWalk {
+  readonly steps: readonly ShownStep[];
+  readonly excluded: readonly ExcludedStep[];
+  readonly refusal: Refusal | undefined;
+}
+
+/** Plans, and encodes for every candidate: what cannot be encoded is none. */
+function walkRoute<R extends CallRequest>(
+  deps: ServeDeps,
+  request: R,
+  { wire, kind }: DryRun<R>,
+): RouteWalk {
+  const nowMs = deps.clock.monotonicMs();
+  const explained = explainRoute({
+    modelId: request.modelId,
+    model: deps.catalog.current.find(request.modelId),
+    modality: kind.modality,
+    controls: request.controls,
+    whyUnservable: (deployment) => kind.whyUnservable(request, deployment),
+    isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) !== "no",
+  });
+  const steps: ShownStep[] = [];
+  const excluded: ExcludedStep[] = [...explained.excluded];
+  let unencoded: Refusal | undefined;
+  for (const deployment of explained.candidates) {
+    const upstream = kind.encode(request, deployment);
+    if (isRefusal(upstream)) {
+      unencoded ??= upstream;
+      excluded.push({ deployment, reason: upstream.message });
+    } else {
+      const health = deps.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
+      const translated = deployment.wire !== wire;
+      steps.push({ deployment, upstream, health, translated });
+    }
+  }
+  const refused = explained.refusal ?? (steps.length === 0 ? unencoded : undefined);
+  return { steps, excluded, refusal: refused };
+}
+
+/** Null: there is no candidate, so there is nothing that could be held. */
+function reserveOf<R extends CallRequest>(
+  step: Step | undefined,
+  request: R,
+  kind: CallKind<R>,
+): MicroUsd | null {
+  const prices = step?.deployment.prices ?? null;
+  return prices === null ? null : kind.quote(request, prices);
+}
+
+/** Claims as the request itself would and takes it back at once: no trace stays. */
+async function refusedByLimits(
+  deps: ServeDeps,
+  principal: Principal,
+  request: CallRequest,
+): Promise<Refusal | undefined> {
+  const monotonicMs = deps.clock.monotonicMs();
+  const claimed = await claimLimits(deps.limits, {
+    scopes: deps.scopesOf(principal),
+    tokens: request.estimatedInputTokens + request.outputTokens,
+    reserve: principal,
+    nowMs: deps.clock.nowMs(),
+    monotonicMs,
+  });
+  if (claimed.kind === "refused") return claimed.refusal;
+  deps.limits.undo(claimed.lease, monotonicMs);
+  return undefined;
+}
+
+/** The checks of the ledger in the ledger's order: the key's cap, the organization's, the balance. */
+async function refusedByMoney(
+  records: RecordStore,
+  principal: Principal,
+  needed: MicroUsd | null,
+): Promise<Refusal | undefined> {
+  if (needed === null) return undefined;
+  const { orgId, keyId } = principal;
+  const [balance, ofOrg, ofKey] = await Promise.all([
+    records.balance(orgId),
+    records.monthSpend(orgId),
+    records.monthSpend(orgId, keyId),
+  ]);
+  for (const [scope, month] of [["key", ofKey] as const, ["org", ofOrg] as const]) {
+    const { capMicroUsd, spentMicroUsd, inFlightMicroUsd, resetAtMs } = month;
+    if (capMicroUsd === null || spentMicroUsd + inFlightMicroUsd + needed <= capMicroUsd) continue;
+    const settledMicroUsd = spentMicroUsd;
+    const cap = { scope, capMicroUsd, settledMicroUsd, inFlightMicroUsd, resetAtMs };
+    return reserveRefusal({ kind: "cap", ...cap }, needed);
+  }
+  const { settledMicroUsd, heldMicroUsd } = balance;
+  const availableMicroUsd = microUsd(settledMicroUsd - heldMicroUsd);
+  if (needed <= availableMicroUsd) return undefined;
+  return reserveRefusal({ kind: "low_balance", availableMicroUsd, heldMicroUsd }, needed);
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+
+import type { Deployment } from "../catalog/catalog.ts";
+import { refusal, type RefusalClass } from "../core/refusals.ts";
+import type { Usage } from "../core/usage.ts";
+import type { AttemptResult } from "../dispatch/run-attempt.ts";
+import { observedTokens, outcomeOf, settlementOf } from "./settlement.ts";
+
+const USAGE: Usage = {
+  prompt: 3,
+  cachedPrompt: 5,
+  cacheWrite: 7,
+  completion: 11,
+  internalReasoning: 13,
+};
+
+const deployment = {
+  billing: "token",
+  prices: {
+    pinId: "pin",
+    prompt: 1n,
+    cachedPrompt: 10n,
+    cacheWrite: 100n,
+    completion: 1_000n,
+    internalReasoning: 10_000n,
+  },
+} as unknown as Deployment;
+
+function result(input: {
+  readonly usage?: Usage;
+  readonly cost?: string;
+  readonly failed?: RefusalClass;
+  readonly committed?: boolean;
+}): AttemptResult {
+  const { usage, cost, failed, committed = false } = input;
+  return {
+    bridge: { usage, reportedCostUsd: cost } as AttemptResult["bridge"],
+    failure:
+      failed === undefined
+        ? undefined
+        : { refusal: refusal(failed, "it failed"), failover: true, strike: "strike" },
+    timedOut: false,
+    committed,
+    upstreamStatus: 200,
+    firstByteMs: 1,
+    durationMs: 2,
+  };
+}
+
+describe("what an attempt owes", () => {
+  test("a complete answer owes every bucket at its own price", () => {
+    expect(settlementOf(result({ usage: USAGE }), deployment)).toEqual({
+      usage: USAGE,
+      basis: "reported",
+      costPicoUsd: 3n + 50n + 700n + 11_000n + 130_000n,
+    });
+  });
+
+  test("an answer that reported no usage owes nothing: nobody is billed on a guess", () => {
+    const settled = settlementOf(result({}), deployment);
+    expect(settled).toEqual({ usage: null, basis: "none", costPicoUsd: 0n });
+  });
+
+  test("a stream that died owes what had been reported until then", () => {
+    const died = result({ usage: USAGE, failed: "upstream_error", committed: true });
+    expect(settlementOf(died, deployment)).toMatchObject({ basis: "partial", usage: USAGE });
+  });
+
+  test("refused content costs nothing, whatever the provider reports", () => {
+    const refused = result({ usage: USAGE, failed: "content_policy" });
+    expect(settlementOf(refused, deployment)).toMatchObject({ basis: "none", costPicoUsd: 0n });
+  });
+
+  test("an answer that cannot be represented costs nothing", () => {
+    const unusable = result({ usage: USAGE, failed: "gateway_error" });
+    expect(settlementOf(unusable, deployment)).toMatchObject({ costPicoUsd: 0n });
+  });
+
+  test("a reported_cost listing owes the provider's own figure, digit by digit", () => {
+    const reported = { ...deployment, billing: "reported_cost" } as Deployment;
+    const settled = settlementOf(result({ usage: USAGE, cost: "0.0123456789" }), reported);
+    expect(settled).toMatchObject({ basis: "reported", costPicoUsd: 12_345_678_900n });
+  });
+});
+
+test("token windows get the observed tokens, or the estimate of a complete silent answer", () => {
+  const silent = settlementOf(result({}), deployment);
+  const counted = settlementOf(result({ usage: USAGE }), deployment);
+  expect(observedTokens(counted, true, 99)).toBe(39);
+  expect(observedTokens(silent, true, 99)).toBe(99);
+  expect(observedTokens(silent, false, 99)).toBe(0);
+});
+
+test("the record tells a timeout, a reset, a refusal, a died stream and a left client apart", () => {
+  const failed = result({ failed: "upstream_error" });
+  expect(outcomeOf(result({}), false)).toBe("completed");
+  expect(outcomeOf(result({}), true)).toBe("client_disconnected");
+  expect(outcomeOf({ ...failed, timedOut: true }, false)).toBe("timeout");
+  expect(outcomeOf({ ...failed, upstreamStatus: null }, false)).toBe("reset");
+  expect(outcomeOf({ ...failed, upstreamStatus: 400 }, false)).toBe("refused");
+  expect(outcomeOf({ ...failed, upstreamStatus: 503 }, false)).toBe("failed");
+  expect(outcomeOf({ ...failed, committed: true }, false)).toBe("stream_died");
+});

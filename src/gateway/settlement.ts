@@ -1,0 +1,86 @@
+import type { Deployment } from "../catalog/catalog.ts";
+import { parseUsdToPico, ZERO_PICO_USD, type PicoUsd } from "../core/money.ts";
+import { outputTokensTotal, promptTokensTotal, type Usage } from "../core/usage.ts";
+import type { AttemptResult } from "../dispatch/run-attempt.ts";
+import type { AttemptOutcome, CloseRow, SettlementBasis } from "../ledger/ledger-store.ts";
+import { exactCost } from "../pricing/quote.ts";
+
+/** What one ended attempt owes and why. */
+export interface Settlement {
+  readonly usage: Usage | null;
+  readonly basis: SettlementBasis;
+  readonly costPicoUsd: PicoUsd;
+}
+
+const NOTHING: Settlement = { usage: null, basis: "none", costPicoUsd: ZERO_PICO_USD };
+
+/**
+ * Debits what the provider reported and nothing else: the whole of a complete answer, or what had
+ * been reported before a stream died. Refused content and an answer that cannot be represented
+ * cost nothing, whatever they report.
+ */
+export function settlementOf(result: AttemptResult, deployment: Deployment): Settlement {
+  const { bridge, failure } = result;
+  if (bridge === undefined) return NOTHING;
+  const cls = failure?.refusal.class;
+  const unbillable = cls === "content_policy" || (cls === "gateway_error" && !result.committed);
+  if (unbillable) return NOTHING;
+  const basis = failure === undefined ? "reported" : "partial";
+  if (deployment.billing === "reported_cost") {
+    const cost = parseUsdToPico(bridge.reportedCostUsd ?? "");
+    return cost === undefined
+      ? { ...NOTHING, usage: bridge.usage ?? null }
+      : { usage: bridge.usage ?? null, basis, costPicoUsd: cost };
+  }
+  if (bridge.usage === undefined || deployment.prices === null) return NOTHING;
+  return { usage: bridge.usage, basis, costPicoUsd: exactCost(deployment.prices, bridge.usage) };
+}
+
+/** Tokens for the token windows: observed ones, or the estimate when an answer reported none. */
+export function observedTokens(
+  settlement: Settlement,
+  complete: boolean,
+  estimate: number,
+): number {
+  if (settlement.usage !== null) {
+    return promptTokensTotal(settlement.usage) + outputTokensTotal(settlement.usage);
+  }
+  return complete ? estimate : 0;
+}
+
+/** The words of the generation record for how an attempt ended. */
+export function outcomeOf(result: AttemptResult, clientGone: boolean): AttemptOutcome {
+  if (clientGone) return "client_disconnected";
+  if (result.failure === undefined) return "completed";
+  if (result.timedOut) return "timeout";
+  if (result.committed) return "stream_died";
+  if (result.upstreamStatus === null) return "reset";
+  return result.upstreamStatus < 500 && result.upstreamStatus >= 400 ? "refused" : "failed";
+}
+
+export interface CloseInput {
+  readonly attemptId: CloseRow["attemptId"];
+  readonly result: AttemptResult;
+  readonly settlement: Settlement;
+  readonly startedAtMs: number;
+  readonly clientGone: boolean;
+  readonly final: boolean;
+}
+
+/** The closing row of an ended attempt. */
+export function closeRowOf(input: CloseInput): CloseRow {
+  const { result, settlement } = input;
+  return {
+    attemptId: input.attemptId,
+    outcome: outcomeOf(result, input.clientGone),
+    usage: settlement.usage,
+    basis: settlement.basis,
+    costPicoUsd: settlement.costPicoUsd,
+    upstreamStatus: result.upstreamStatus,
+    errorClass: result.failure?.refusal.class ?? null,
+    startedAtMs: input.startedAtMs,
+    firstByteMs: result.firstByteMs,
+    durationMs: result.durationMs,
+    final: input.final,
+  };
+}

@@ -1,0 +1,45 @@
+import { chatCall } from "../gateway/chat-call.ts";
+import { serveCall } from "../gateway/serve-call.ts";
+import { serveCountTokens } from "../gateway/serve-count-tokens.ts";
+import type { ServeDeps } from "../gateway/serve-deps.ts";
+import {
+  serveGeneration,
+  serveModel,
+  serveModels,
+  serveUsage,
+  type RecordDeps,
+} from "../gateway/serve-records.ts";
+import { serveRoute } from "../gateway/serve-route.ts";
+import { chatWires } from "../wires/registry.ts";
+import { get, post, RouteTable, type RequestTarget } from "./route-table.ts";
+
+/** Every route of the gateway, each with the recipe that serves it. */
+export function gatewayRoutes(serve: ServeDeps, records: RecordDeps): RouteTable {
+  const chatA = chatCall(chatWires, "wire_a");
+  const chatB = chatCall(chatWires, "wire_b");
+  const dryRuns = new Map([
+    ["chat", { wire: "wire_a", kind: chatA } as const],
+    ["messages", { wire: "wire_b", kind: chatB } as const],
+  ]);
+  const routeDeps = { ...serve, records: records.records };
+  return new RouteTable([
+    post("/v1/chat/completions", (exchange) => serveCall(serve, exchange, chatA)),
+    post("/v1/messages", (exchange) => serveCall(serve, exchange, chatB)),
+    post("/v1/messages/count_tokens", (exchange) => serveCountTokens(serve, exchange)),
+    post("/v1/route", (exchange, target) =>
+      serveRoute(routeDeps, exchange, { runs: dryRuns, query: queryOf(target) }),
+    ),
+    get("/v1/models", async (exchange, target) => serveModels(records, exchange, queryOf(target))),
+    get("/v1/models/{id}", async (exchange, target) =>
+      serveModel(records, exchange, target.id ?? ""),
+    ),
+    get("/v1/usage", (exchange, target) => serveUsage(records, exchange, queryOf(target))),
+    get("/v1/generation", (exchange, target) =>
+      serveGeneration(records, exchange, queryOf(target)),
+    ),
+  ]);
+}
+
+function queryOf(target: RequestTarget): URLSearchParams {
+  return new URLSearchParams(target.queryText);
+}

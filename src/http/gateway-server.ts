@@ -1,0 +1,214 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+
+import { isPrincipal, type AuthOutcome, type Authenticator } from "../auth/authenticate.ts";
+import {
+  headerBytesMax,
+  requestBodyTimeoutMs,
+  requestHeadersTimeoutMs,
+} from "../core/constants.ts";
+import type { Deadlines } from "../core/deadlines.ts";
+import { newRequestId } from "../core/ids.ts";
+import { refusal, type Refusal } from "../core/refusals.ts";
+import type { Clock } from "../core/time.ts";
+import type { GatewayMetrics } from "../gateway/metrics.ts";
+import { HttpExchange } from "./http-exchange.ts";
+import { readBody } from "./read-body.ts";
+import type { RequestLog } from "./request-log.ts";
+import { baseHeaders } from "./response-headers.ts";
+import { errorWireOf, REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
+
+export interface GatewayServerOptions {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly authenticator: Authenticator;
+  readonly routes: RouteTable;
+  readonly metrics: GatewayMetrics;
+  readonly log: RequestLog;
+  /** Refuses an authenticated request whose body was not taken; its id has to stay known. */
+  readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
+  /** May this instance take traffic? Answered on `/readyz`. */
+  readonly ready: () => boolean;
+}
+
+const KEEP_ALIVE_MS = 65_000;
+const PREFLIGHT_SECONDS = "86400";
+
+/** The gateway's listener: a strict parser, bounded in time and size, in front of the recipes. */
+export function createGatewayServer(options: GatewayServerOptions): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: requestHeadersTimeoutMs,
+      requestTimeout: requestBodyTimeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      insecureHTTPParser: false,
+      noDelay: true,
+    },
+    (request, response) => {
+      if (isUnambiguous(request)) new RequestWalk(options, request, response).start();
+      else response.writeHead(400, { connection: "close", "content-length": 0 }).end();
+    },
+  );
+  server.on("clientError", (_error, socket) => {
+    // The bytes were no HTTP request: nothing of it may be believed, so nothing is answered to it.
+    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+  });
+  return server;
+}
+
+/** The parser lets requests without a version pass, and keeps the first of several hosts. */
+function isUnambiguous(request: IncomingMessage): boolean {
+  const { rawHeaders } = request;
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts <= 1 && request.httpVersionMajor === 1;
+}
+
+/** One request on its way down: path, key, route, body, recipe. */
+class RequestWalk {
+  readonly #options: GatewayServerOptions;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #path: string;
+  readonly #queryText: string;
+  readonly #exchange: HttpExchange;
+  readonly #startedMs: number;
+  readonly #known: { readonly route: Route; readonly id?: string } | undefined;
+
+  constructor(options: GatewayServerOptions, request: IncomingMessage, response: ServerResponse) {
+    this.#options = options;
+    this.#request = request;
+    this.#response = response;
+    const url = request.url ?? "/";
+    const queryAt = url.indexOf("?");
+    this.#path = queryAt === -1 ? url : url.slice(0, queryAt);
+    this.#queryText = queryAt === -1 ? "" : url.slice(queryAt + 1);
+    this.#startedMs = options.clock.monotonicMs();
+    this.#known = options.routes.find(request.method ?? "GET", this.#path);
+    this.#exchange = new HttpExchange({
+      request,
+      response,
+      requestId: newRequestId(options.clock.nowMs()),
+      route: this.#known?.route.path ?? "unknown",
+      errorWire: errorWireOf(this.#path),
+      clock: options.clock,
+      deadlines: options.deadlines,
+      onClosed: () => this.#closed(),
+    });
+    options.metrics.inFlight += 1;
+  }
+
+  start(): void {
+    const method = this.#request.method ?? "GET";
+    if (method === "OPTIONS") return this.#preflight();
+    if (this.#isProbe(method)) return;
+    if (REMOVED_PATHS.has(this.#path)) return this.#refuse(noSuchRoute(method, this.#path));
+    const { authorization } = this.#request.headers;
+    const outcome = this.#options.authenticator.authenticate(
+      authorization,
+      this.#exchange.header("x-api-key"),
+    );
+    if (outcome instanceof Promise) {
+      outcome.then(
+        (settled) => this.#authenticated(settled),
+        (fault: unknown) => this.#crashed(fault),
+      );
+    } else {
+      this.#authenticated(outcome);
+    }
+  }
+
+  #authenticated(outcome: AuthOutcome): void {
+    if (!isPrincipal(outcome)) return this.#refuse(outcome);
+    const known = this.#known;
+    if (known === undefined) {
+      return this.#refuse(noSuchRoute(this.#request.method ?? "GET", this.#path));
+    }
+    this.#exchange.accept(outcome);
+    if (known.route.method === "GET") return this.#serve(known);
+    readBody(this.#request, known.route.bodyBytesMax, (body) => {
+      if (!Buffer.isBuffer(body)) return this.#options.refuseUnread(this.#exchange, body);
+      this.#exchange.body = body;
+      this.#serve(known);
+    });
+  }
+
+  #serve(known: { readonly route: Route; readonly id?: string }): void {
+    known.route
+      .serve(this.#exchange, { queryText: this.#queryText, id: known.id })
+      .catch((fault: unknown) => this.#crashed(fault));
+  }
+
+  /** A bug of ours: told as one, logged with the request id, never charged above the reserve. */
+  #crashed(fault: unknown): void {
+    this.#options.log.crashed(this.#exchange.requestId, fault);
+    if (this.#response.headersSent) this.#response.destroy();
+    else {
+      this.#refuse(
+        refusal("gateway_error", "the gateway failed on this request; report it with its id", {
+          retryable: false,
+          origin: "gateway_infrastructure",
+        }),
+      );
+    }
+  }
+
+  #refuse(value: Refusal): void {
+    this.#exchange.refuse(value);
+  }
+
+  #preflight(): void {
+    const headers = [
+      ...baseHeaders(this.#exchange.requestId),
+      "access-control-allow-methods",
+      "GET, POST, HEAD, OPTIONS",
+      "access-control-allow-headers",
+      this.#exchange.header("access-control-request-headers") ?? "authorization, content-type",
+      "access-control-max-age",
+      PREFLIGHT_SECONDS,
+      "content-length",
+      "0",
+    ];
+    this.#response.writeHead(204, headers).end();
+  }
+
+  #isProbe(method: string): boolean {
+    if (method !== "GET" && method !== "HEAD") return false;
+    const isRoot = this.#path === "/" && method === "HEAD";
+    if (!isRoot && this.#path !== "/healthz" && this.#path !== "/readyz") return false;
+    const up = this.#path !== "/readyz" || this.#options.ready();
+    const body = up ? "ok\n" : "not ready\n";
+    const headers = [
+      ...baseHeaders(this.#exchange.requestId),
+      "content-type",
+      "text/plain",
+      "content-length",
+      String(body.length),
+    ];
+    this.#response.writeHead(up ? 200 : 503, headers).end(method === "HEAD" ? undefined : body);
+    return true;
+  }
+
+  #closed(): void {
+    const { metrics, log, clock } = this.#options;
+    metrics.inFlight -= 1;
+    const { refusal: refused, route } = this.#exchange;
+    const status = this.#response.headersSent ? this.#response.statusCode : 0;
+    metrics.request(route, status, refused?.class ?? "");
+    log.answered(this.#exchange, {
+      method: this.#request.method ?? "GET",
+      status,
+      durationMs: Math.round(clock.monotonicMs() - this.#startedMs),
+    });
+  }
+}
+
+function noSuchRoute(method: string, path: string): Refusal {
+  return refusal(
+    "not_found",
+    `there is no route ${method} ${JSON.stringify(path.slice(0, 256))}; the routes are in the documentation`,
+  );
+}

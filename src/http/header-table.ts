@@ -1,0 +1,118 @@
+/** One response header: its name, whether a browser's script may read it, and what it says. */
+interface ResponseHeader {
+  readonly name: string;
+  /** Named in `access-control-expose-headers`. */
+  readonly exposed: boolean;
+  readonly on: "every answer" | "served answers" | "refusals";
+  readonly doc: string;
+}
+
+type HeaderKey =
+  | "requestId"
+  | "requestIdB"
+  | "provider"
+  | "attempts"
+  | "remainingRequests"
+  | "remainingTokens"
+  | "queueMs"
+  | "droppedParams"
+  | "estimate"
+  | "errorCode"
+  | "errorOrigin"
+  | "upstreamStatus"
+  | "limitScope"
+  | "limitKind"
+  | "limitId"
+  | "capReset"
+  | "retryAfter"
+  | "shouldRetry";
+
+/** Every header of our own, once: the writer, CORS and the reference page are made from it. */
+export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
+  requestId: header("x-request-id", "every answer", {
+    exposed: true,
+    doc: "the request's id, always made by the gateway; `GET /v1/generation?id=` takes it",
+  }),
+  requestIdB: header("request-id", "every answer", {
+    exposed: true,
+    doc: "the same id, under the name that clients of wire_b read",
+  }),
+  provider: header("x-tm-provider", "served answers", {
+    exposed: true,
+    doc: "id of the provider whose deployment served",
+  }),
+  attempts: header("x-tm-attempts", "served answers", {
+    exposed: true,
+    doc: "physical dispatches of this request; on refusals too, after one or more dispatches",
+  }),
+  remainingRequests: header("x-tm-remaining-rpm", "served answers", {
+    exposed: true,
+    doc: "requests left in the minute, the smallest of the claimed scopes",
+  }),
+  remainingTokens: header("x-tm-remaining-tpm", "served answers", {
+    exposed: true,
+    doc: "tokens left in the minute, the smallest of the claimed scopes",
+  }),
+  queueMs: header("x-tm-queue-ms", "served answers", {
+    exposed: true,
+    doc: "milliseconds a paced request waited; absent when it did not",
+  }),
+  droppedParams: header("x-tm-dropped-params", "served answers", {
+    exposed: true,
+    doc: "every field that was not sent on, separated by commas",
+  }),
+  estimate: header("x-tm-estimate", "served answers", {
+    exposed: false,
+    doc: "`local` when a token count is the gateway's own estimate and not a provider's count",
+  }),
+  errorCode: header("x-tm-error-code", "refusals", {
+    exposed: false,
+    doc: "the class of the error, as in `errors.md`; browsers read it in the body",
+  }),
+  errorOrigin: header("x-tm-error-origin", "refusals", {
+    exposed: false,
+    doc: "who refused: `gateway_admission`, `upstream_quota`, `upstream`, `gateway_infrastructure` or `authorization`; absent when the request's own shape was refused",
+  }),
+  upstreamStatus: header("x-tm-upstream-status", "refusals", {
+    exposed: false,
+    doc: "the provider's own status, when a provider answered",
+  }),
+  limitScope: header("x-tm-limit-scope", "refusals", {
+    exposed: false,
+    doc: "the scope of a refused limit: `key`, `org`, `model`, `pool`, …",
+  }),
+  limitKind: header("x-tm-limit-kind", "refusals", {
+    exposed: false,
+    doc: "`rpm`, `tpm`, `concurrency`, `spend`, `health`, `output_bound`, …",
+  }),
+  limitId: header("x-tm-limit-id", "refusals", {
+    exposed: false,
+    doc: "the limit itself, such as `key:<key id>`, where it has an id",
+  }),
+  capReset: header("x-tm-cap-reset", "refusals", {
+    exposed: false,
+    doc: "first instant of the next UTC month: a spend cap was reached, and only then",
+  }),
+  retryAfter: header("retry-after", "refusals", {
+    exposed: true,
+    doc: "seconds to wait, on 429 and 503 where it is known",
+  }),
+  shouldRetry: header("x-should-retry", "refusals", {
+    exposed: false,
+    doc: "`false` where the automatic retry of the official clients could not help",
+  }),
+};
+
+/** What a browser's script may read of an answer. */
+export const EXPOSED_HEADERS: string = Object.values(HEADERS)
+  .filter((each) => each.exposed)
+  .map((each) => each.name)
+  .join(", ");
+
+function header(
+  name: string,
+  on: ResponseHeader["on"],
+  more: { readonly exposed: boolean; readonly doc: string },
+): ResponseHeader {
+  return { name, on, ...more };
+}

@@ -1,0 +1,169 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import type { Principal } from "../auth/principal.ts";
+import type { WireId } from "../catalog/catalog.ts";
+import { assert } from "../core/assert.ts";
+import { writeIdleTimeoutMs } from "../core/constants.ts";
+import type { Deadline, Deadlines } from "../core/deadlines.ts";
+import type { RequestId } from "../core/ids.ts";
+import type { Refusal } from "../core/refusals.ts";
+import type { Clock } from "../core/time.ts";
+import type { ClientExchange, ServedHeaders } from "../gateway/client-exchange.ts";
+import type { Output } from "../wires/chat/answer-bridge.ts";
+import { renderErrorBody } from "../wires/error-body.ts";
+import { addRefusalHeaders, addServedHeaders, baseHeaders } from "./response-headers.ts";
+
+export interface ExchangeInput {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: RequestId;
+  readonly route: string;
+  /** The shape of this path's errors. */
+  readonly errorWire: WireId;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** Told last, when the connection is done with this exchange. */
+  readonly onClosed: () => void;
+}
+
+/** One request and its response over `node:http`. */
+export class HttpExchange implements ClientExchange, Deadline {
+  readonly requestId: RequestId;
+  readonly route: string;
+  body: Buffer = EMPTY;
+  gone = false;
+  dueMs: number = Number.POSITIVE_INFINITY;
+  watchedAt = -1;
+  /** What was served, for the log line. */
+  served: ServedHeaders = {};
+  refusal: Refusal | undefined;
+
+  readonly #input: ExchangeInput;
+  #principal: Principal | undefined;
+  #goneListener: (() => void) | undefined;
+  #writableListener: (() => void) | undefined;
+  #listensToDrain = false;
+  #finishing = false;
+  #isChunked = false;
+
+  constructor(input: ExchangeInput) {
+    this.#input = input;
+    this.requestId = input.requestId;
+    this.route = input.route;
+    input.response.on("close", () => this.#closed());
+  }
+
+  /** Recipes run after the key was accepted, so for them there always is one. */
+  get principal(): Principal {
+    assert(this.#principal !== undefined, "the key was accepted before a recipe runs");
+    return this.#principal;
+  }
+
+  accept(principal: Principal): void {
+    this.#principal = principal;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#input.request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  onGone(listener: () => void): void {
+    this.#goneListener = listener;
+  }
+
+  onWritable(listener: () => void): void {
+    this.#writableListener = listener;
+  }
+
+  begin(contentType: string, headers: ServedHeaders): void {
+    if (this.gone) return;
+    this.served = headers;
+    const list = baseHeaders(this.requestId);
+    list.push("content-type", contentType, "cache-control", "no-cache", "x-accel-buffering", "no");
+    addServedHeaders(list, headers);
+    const { request, response } = this.#input;
+    // A client of HTTP/1.0 knows no chunks: its answer ends with the connection.
+    this.#isChunked = request.httpVersionMinor > 0;
+    if (this.#isChunked) list.push("transfer-encoding", "chunked");
+    response.writeHead(200, list);
+    // Chunks are framed here, each in one write; the server would make four of every event.
+    response.chunkedEncoding = false;
+  }
+
+  write(output: Output): boolean {
+    // A chunk of no bytes would end the body.
+    if (this.gone || output.length === 0) return true;
+    const { response, clock, deadlines } = this.#input;
+    if (response.write(this.#isChunked ? chunkOf(output) : output)) return true;
+    if (!this.#listensToDrain) {
+      this.#listensToDrain = true;
+      response.on("drain", () => {
+        this.dueMs = Number.POSITIVE_INFINITY;
+        this.#writableListener?.();
+      });
+      deadlines.watch(this);
+    }
+    this.dueMs = clock.monotonicMs() + writeIdleTimeoutMs;
+    return false;
+  }
+
+  end(last: Output): void {
+    if (this.gone) return;
+    this.#finishing = true;
+    const { response } = this.#input;
+    if (!this.#isChunked) {
+      response.end(last);
+      return;
+    }
+    if (last.length > 0) response.write(chunkOf(last));
+    response.end(LAST_CHUNK);
+  }
+
+  answer(contentType: string, headers: ServedHeaders, body: Output): void {
+    if (this.gone) return;
+    this.served = headers;
+    const list = baseHeaders(this.requestId);
+    list.push("content-type", contentType, "content-length", String(Buffer.byteLength(body)));
+    this.#finishing = true;
+    this.#input.response.writeHead(200, addServedHeaders(list, headers)).end(body);
+  }
+
+  refuse(refusal: Refusal, headers: ServedHeaders = {}): void {
+    this.refusal = refusal;
+    this.served = headers;
+    if (this.gone || this.#input.response.headersSent) return;
+    const body = renderErrorBody(this.#input.errorWire, refusal, this.requestId);
+    const list = baseHeaders(this.requestId);
+    list.push("content-type", "application/json", "content-length", String(body.length));
+    addServedHeaders(list, headers);
+    addRefusalHeaders(list, refusal);
+    this.#finishing = true;
+    this.#input.response.writeHead(refusal.status, list).end(body);
+  }
+
+  /** A client that takes no byte for too long has left. */
+  onDue(): void {
+    this.#input.response.destroy();
+  }
+
+  #closed(): void {
+    const { deadlines, response, onClosed } = this.#input;
+    deadlines.unwatch(this);
+    if (!this.#finishing && !response.writableFinished) {
+      this.gone = true;
+      this.#goneListener?.();
+    }
+    onClosed();
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+/** RFC 9112, section 7.1. */
+const LAST_CHUNK = "0\r\n\r\n";
+
+function chunkOf(output: Output): Output {
+  const head = `${Buffer.byteLength(output).toString(16)}\r\n`;
+  if (typeof output === "string") return `${head}${output}\r\n`;
+  return Buffer.concat([Buffer.from(head), output, Buffer.from("\r\n")]);
+}

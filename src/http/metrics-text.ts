@@ -1,0 +1,76 @@
+import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
+
+import type { GatewayMetrics } from "../gateway/metrics.ts";
+
+const MICRO_PER_USD = 1e6;
+
+/** The gateway's counters in Prometheus' text form; read when somebody asks, free otherwise. */
+export function metricsRegistry(metrics: GatewayMetrics, drains: () => number): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  counter(registry, {
+    name: "tm_requests_total",
+    help: "Requests by route, status and error class.",
+    labelNames: ["route", "status", "error"],
+    values: metrics.requests,
+  });
+  counter(registry, {
+    name: "tm_attempts_total",
+    help: "Physical dispatches by provider, model and outcome.",
+    labelNames: ["provider", "model", "outcome"],
+    values: metrics.attempts,
+  });
+  counter(registry, {
+    name: "tm_usage_missing_total",
+    help: "Complete answers of a listing that reported no usage and were therefore not billed.",
+    labelNames: ["provider", "model"],
+    values: metrics.usageMissing,
+  });
+  counter(registry, {
+    name: "tm_debited_usd_total",
+    help: "Debited dollars by model, for dashboards; the ledger holds the exact amounts.",
+    labelNames: ["model"],
+    values: metrics.debitedMicroUsd,
+    scale: MICRO_PER_USD,
+  });
+  gauge(registry, "tm_requests_in_flight", "Requests being served.", () => metrics.inFlight);
+  gauge(registry, "tm_drains", "Answers read on after their client left.", drains);
+  return registry;
+}
+
+interface CounterInput {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  readonly values: ReadonlyMap<string, number | bigint>;
+  readonly scale?: number;
+}
+
+function counter(registry: Registry, input: CounterInput): void {
+  const { name, help, labelNames, values, scale = 1 } = input;
+  const made = new Counter({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    collect() {
+      made.reset();
+      for (const [key, value] of values) {
+        const parts = key.split("|");
+        const labels = Object.fromEntries(labelNames.map((label, at) => [label, parts[at] ?? ""]));
+        made.inc(labels, Number(value) / scale);
+      }
+    },
+  });
+}
+
+function gauge(registry: Registry, name: string, help: string, read: () => number): void {
+  const made = new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      made.set(read());
+    },
+  });
+}

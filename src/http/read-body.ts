@@ -1,0 +1,81 @@
+import type { IncomingMessage } from "node:http";
+
+import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
+
+/** After a refusal this many further bytes are read and thrown away, so that the client reads it. */
+const DISCARD_BYTES_MAX = 32 * 1024 * 1024;
+
+/**
+ * Reads a request body, counting while it reads: over `bytesMax` it is refused and the rest thrown
+ * away. `done` is called exactly once, and not at all when the client leaves first.
+ */
+export function readBody(
+  request: IncomingMessage,
+  bytesMax: number,
+  done: (body: Buffer | Refusal) => void,
+): void {
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity") {
+    discard(request);
+    done(
+      invalidRequest(
+        "content-encoding is not accepted on requests; send the JSON body uncompressed",
+      ),
+    );
+    return;
+  }
+  const declared = Number(request.headers["content-length"] ?? Number.NaN);
+  if (declared > bytesMax) {
+    discard(request);
+    done(tooLarge(bytesMax));
+    return;
+  }
+  collect(request, bytesMax, done);
+}
+
+function collect(
+  request: IncomingMessage,
+  bytesMax: number,
+  done: (body: Buffer | Refusal) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let finished = false;
+  request.on("data", (chunk: Buffer) => {
+    if (finished) return;
+    bytes += chunk.length;
+    if (bytes <= bytesMax) {
+      chunks.push(chunk);
+      return;
+    }
+    finished = true;
+    discard(request);
+    done(tooLarge(bytesMax));
+  });
+  request.on("end", () => {
+    if (finished) return;
+    finished = true;
+    const [only] = chunks;
+    // One chunk is the common case: no copy.
+    done(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks));
+  });
+  request.on("error", () => {
+    finished = true;
+  });
+}
+
+function discard(request: IncomingMessage): void {
+  let discarded = 0;
+  request.on("data", (chunk: Buffer) => {
+    discarded += chunk.length;
+    if (discarded > DISCARD_BYTES_MAX) request.destroy();
+  });
+  request.on("error", () => {});
+}
+
+function tooLarge(bytesMax: number): Refusal {
+  return refusal(
+    "request_too_large",
+    `the request body is over the bound of ${bytesMax} bytes for this route; send less`,
+  );
+}

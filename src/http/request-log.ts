@@ -1,0 +1,43 @@
+import type { Logger } from "pino";
+
+import type { RequestId } from "../core/ids.ts";
+import type { HttpExchange } from "./http-exchange.ts";
+
+export interface AnsweredRequest {
+  readonly method: string;
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+/** One line per request: ids and numbers, never headers, bodies or keys. */
+export class RequestLog {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  answered(exchange: HttpExchange, request: AnsweredRequest): void {
+    const failed = exchange.refusal !== undefined || exchange.gone;
+    // Served requests are told at `debug`: their records are in the ledger already.
+    if (!this.#log.isLevelEnabled(failed ? "info" : "debug")) return;
+    const line = {
+      request_id: exchange.requestId,
+      method: request.method,
+      route: exchange.route,
+      status: request.status,
+      ms: request.durationMs,
+      provider: exchange.served.provider,
+      attempts: exchange.served.attempts,
+      error: exchange.refusal?.class,
+      origin: exchange.refusal?.origin,
+      client_gone: exchange.gone ? true : undefined,
+    };
+    if (failed) this.#log.info(line, "request");
+    else this.#log.debug(line, "request");
+  }
+
+  crashed(requestId: RequestId, fault: unknown): void {
+    this.#log.error({ request_id: requestId, err: fault }, "a recipe failed");
+  }
+}

@@ -1,0 +1,71 @@
+import type { ServedHeaders } from "../gateway/client-exchange.ts";
+import type { Refusal } from "../core/refusals.ts";
+import { EXPOSED_HEADERS, HEADERS } from "./header-table.ts";
+
+/** A flat list of names and values, as `writeHead` takes it. */
+export type HeaderList = string[];
+
+/** The headers of every answer: both forms of the request id, and CORS without credentials. */
+export function baseHeaders(requestId: string): HeaderList {
+  return [
+    HEADERS.requestId.name,
+    requestId,
+    HEADERS.requestIdB.name,
+    requestId,
+    "access-control-allow-origin",
+    "*",
+    "access-control-expose-headers",
+    EXPOSED_HEADERS,
+  ];
+}
+
+export function addServedHeaders(list: HeaderList, served: ServedHeaders): HeaderList {
+  const { provider, attempts, remainingRequests, remainingTokens, queueMs, droppedParams } = served;
+  if (provider !== undefined) list.push(HEADERS.provider.name, provider);
+  if (attempts !== undefined) list.push(HEADERS.attempts.name, String(attempts));
+  if (remainingRequests !== undefined)
+    list.push(HEADERS.remainingRequests.name, String(remainingRequests));
+  if (remainingTokens !== undefined)
+    list.push(HEADERS.remainingTokens.name, String(remainingTokens));
+  if (queueMs !== undefined) list.push(HEADERS.queueMs.name, String(queueMs));
+  if (droppedParams !== undefined && droppedParams.length > 0) {
+    list.push(HEADERS.droppedParams.name, headerSafe([...new Set(droppedParams)].join(",")));
+  }
+  if (served.estimate !== undefined) list.push(HEADERS.estimate.name, served.estimate);
+  return list;
+}
+
+/** Official clients retry every 429 and 5xx unless told otherwise. */
+const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
+
+export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderList {
+  list.push(HEADERS.errorCode.name, refusal.class);
+  if (refusal.origin !== undefined) list.push(HEADERS.errorOrigin.name, refusal.origin);
+  if (refusal.limit !== undefined) {
+    list.push(
+      HEADERS.limitScope.name,
+      refusal.limit.scope,
+      HEADERS.limitKind.name,
+      refusal.limit.kind,
+    );
+    if (refusal.limit.id !== undefined)
+      list.push(HEADERS.limitId.name, headerSafe(refusal.limit.id));
+  }
+  if (refusal.retryAfterSeconds !== undefined) {
+    list.push(HEADERS.retryAfter.name, String(refusal.retryAfterSeconds));
+  }
+  if (refusal.capResetAtMs !== undefined) {
+    list.push(HEADERS.capReset.name, new Date(refusal.capResetAtMs).toISOString());
+  }
+  if (refusal.upstreamStatus !== undefined) {
+    list.push(HEADERS.upstreamStatus.name, String(refusal.upstreamStatus));
+  }
+  const bug = refusal.class === "gateway_error" && refusal.status === 500;
+  if (NEVER_RETRY.has(refusal.class) || bug) list.push(HEADERS.shouldRetry.name, "false");
+  return list;
+}
+
+/** Field names come from clients: anything but visible ASCII is replaced, and the length bounded. */
+function headerSafe(text: string): string {
+  return text.replace(/[^\x21-\x7e]/g, "?").slice(0, 2_048);
+}

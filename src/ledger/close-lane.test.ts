@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { settleWaitMs } from "../core/constants.ts";
+import type { AttemptId } from "../core/ids.ts";
+import { systemClock } from "../core/time.ts";
+import { CloseLane } from "./close-lane.ts";
+import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
+import type { CloseRow } from "./ledger-store.ts";
+
+function row(attempt: number): CloseRow {
+  return { attemptId: BigInt(attempt) as AttemptId } as CloseRow;
+}
+
+function closed(rows: readonly CloseRow[]): readonly CloseVerdict[] {
+  return rows.map(() => ({ kind: "closed", debitMicroUsd: 5n, overrunMicroUsd: 0n }));
+}
+
+/** A lane over a script: each sending is answered by the next step, the last one for ever. */
+function scriptedLane(script: ((rows: readonly CloseRow[]) => readonly CloseVerdict[])[]) {
+  const sent: bigint[][] = [];
+  const logged: string[] = [];
+  const time = { ms: 0 };
+  const log = (_: object, message: string): void => void logged.push(message);
+  const lane = new CloseLane({
+    clock: { ...systemClock, monotonicMs: () => time.ms },
+    log: { info: log, warn: log, error: log },
+    send: async (rows) => {
+      sent.push(rows.map((one) => one.attemptId));
+      await Promise.resolve();
+      return (script.length > 1 ? script.shift() : script[0])?.(rows) ?? [];
+    },
+  });
+  return { lane, sent, logged, time };
+}
+
+function fail(kind: BatchFault["kind"]): () => never {
+  return () => {
+    throw new BatchFault(kind, "no", undefined);
+  };
+}
+
+test("closings that did not commit are sent again, before newer ones, until they do", async () => {
+  const { lane, sent, logged } = scriptedLane([fail("busy"), fail("ambiguous"), closed]);
+  const outcomes = await Promise.all([lane.submit(row(1)), lane.submit(row(2))]);
+  const outcome = { kind: "closed", debitMicroUsd: 5n, overrun: false };
+  expect(outcomes).toEqual([outcome, outcome]);
+  expect(sent).toEqual([
+    [1n, 2n],
+    [1n, 2n],
+    [1n, 2n],
+  ]);
+  expect(logged).toHaveLength(2);
+  expect(lane.size).toBe(0);
+});
+
+test("a caller is told pending in time, and the closing commits all the same", async () => {
+  let isUp = false;
+  const { lane, time } = scriptedLane([(rows) => (isUp ? closed(rows) : fail("busy")())]);
+  const outcome = lane.submit(row(1));
+  time.ms += settleWaitMs + 1;
+  expect(await outcome).toEqual({ kind: "pending" });
+  expect(lane.size).toBe(1);
+  isUp = true;
+  await lane.drained();
+  expect(lane.size).toBe(0);
+});
+
+test("a closing that breaks a rule of the books stands alone, the others commit", async () => {
+  const { lane } = scriptedLane([
+    (rows) => (rows.some((one) => one.attemptId === 2n) ? fail("rejected")() : closed(rows)),
+  ]);
+  const outcomes = await Promise.all([1, 2, 3].map((id) => lane.submit(row(id))));
+  expect(outcomes.map((outcome) => outcome.kind)).toEqual(["closed", "pending", "closed"]);
+});
+
+test("an attempt that never was counts as closed at nothing", async () => {
+  const { lane } = scriptedLane([
+    (rows) => rows.map(() => ({ kind: "unknown", debitMicroUsd: 0n, overrunMicroUsd: 0n })),
+  ]);
+  expect(await lane.submit(row(1))).toEqual({ kind: "already_closed", debitMicroUsd: 0n });
+});

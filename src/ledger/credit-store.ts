@@ -1,0 +1,49 @@
+import type { OrgId } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
+
+export interface Grant {
+  readonly orgId: OrgId;
+  /** Above zero. */
+  readonly amountMicroUsd: MicroUsd;
+  /** Names this grant for ever, over all organizations. */
+  readonly ref: string;
+}
+
+export interface GrantOutcome {
+  /** False: this reference was granted before, with the same terms; nothing changed. */
+  readonly created: boolean;
+  /** Credits minus debits, holds not taken off. */
+  readonly balanceMicroUsd: MicroUsd;
+}
+
+/** One line of an organization's wallet. */
+export interface LedgerEntry {
+  readonly atMs: number;
+  /** `grant`, `settle`, … */
+  readonly kind: string;
+  /** The grant's reference, or the request's id. */
+  readonly ref: string;
+  /** The model of a settled request. */
+  readonly detail: string | null;
+  /** Above zero: into the wallet. */
+  readonly amountMicroUsd: MicroUsd;
+}
+
+/** `ref_taken`: the reference belongs to a grant of another organization or amount. */
+export class CreditFault extends Error {
+  override readonly name = "CreditFault";
+  readonly kind: "unknown_org" | "ref_taken";
+
+  constructor(kind: CreditFault["kind"], message: string, cause: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+  }
+}
+
+/** Money into wallets other than by payment. */
+export interface CreditStore {
+  /** Credits once per reference. Rejects with `CreditFault`. */
+  grant(grant: Grant): Promise<GrantOutcome>;
+  /** Newest first, at most 1,000 lines. */
+  ledgerEntries(orgId: OrgId): Promise<readonly LedgerEntry[]>;
+}

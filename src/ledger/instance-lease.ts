@@ -1,0 +1,136 @@
+import { leaseMs, leaseRenewMs } from "../core/constants.ts";
+import { attemptIdMaker, type AttemptId } from "../core/ids.ts";
+import type { Clock } from "../core/time.ts";
+import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
+import type { LedgerLog } from "./ledger-log.ts";
+
+/** Stop taking traffic this long before the store may give the instance away. */
+const SAFETY_MS = 1_000;
+const RECOVERY_EVERY_MS = 3_000;
+/**
+ * After an outage of the store every lease has run out: whoever declares others dead must have
+ * held its own lease for so long that the living have renewed theirs.
+ */
+const SETTLED_MS = 3 * leaseRenewMs;
+const ATTEMPT_TIME_SHIFT = 22n;
+
+export interface InstanceLeaseOptions {
+  readonly store: LedgerBatchStore;
+  readonly clock: Clock;
+  readonly log: LedgerLog;
+  readonly instanceName: string;
+}
+
+/** This instance's place among the others: its epoch, its lease, and the care for dead peers. */
+export class InstanceLease {
+  readonly #options: InstanceLeaseOptions;
+  #member: Membership;
+  #makeAttemptId: (nowMs: number) => AttemptId;
+  #attemptFloorMs: number;
+  #validUntilMs: number;
+  #heldSinceMs: number;
+  #renewal: NodeJS.Timeout | undefined;
+  #recovery: NodeJS.Timeout | undefined;
+  #isEnded = false;
+
+  private constructor(options: InstanceLeaseOptions, member: Membership, askedAtMs: number) {
+    this.#options = options;
+    this.#member = member;
+    this.#makeAttemptId = attemptIdMaker(member.number);
+    this.#attemptFloorMs = floorMsOf(member, options.clock.nowMs());
+    this.#heldSinceMs = askedAtMs;
+    this.#validUntilMs = askedAtMs + leaseMs - SAFETY_MS;
+  }
+
+  /** Joins, and closes what an earlier life of this instance left open. */
+  static async start(options: InstanceLeaseOptions): Promise<InstanceLease> {
+    const askedAtMs = options.clock.monotonicMs();
+    const member = await options.store.join(options.instanceName, leaseMs);
+    const lease = new InstanceLease(options, member, askedAtMs);
+    await lease.#recover();
+    lease.#renewal = setTimeout(() => void lease.#renewLoop(), leaseRenewMs).unref();
+    lease.#recovery = setTimeout(() => void lease.#recoveryLoop(), RECOVERY_EVERY_MS).unref();
+    return lease;
+  }
+
+  get member(): Membership {
+    return this.#member;
+  }
+
+  /** By the monotonic clock, so a process that slept through its lease knows at once. */
+  get isHeld(): boolean {
+    return !this.#isEnded && this.#options.clock.monotonicMs() < this.#validUntilMs;
+  }
+
+  newAttemptId(): AttemptId {
+    return this.#makeAttemptId(Math.max(this.#options.clock.nowMs(), this.#attemptFloorMs));
+  }
+
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    clearTimeout(this.#renewal);
+    clearTimeout(this.#recovery);
+    try {
+      await this.#options.store.leave(this.#member);
+    } catch (error) {
+      // The lease ends by itself.
+      this.#options.log.warn({ err: error }, "the ledger lease could not be ended");
+    }
+  }
+
+  async #renewLoop(): Promise<void> {
+    try {
+      await this.#renew();
+    } catch (error) {
+      this.#options.log.warn({ err: error }, "the ledger lease could not be renewed");
+    }
+    if (this.#isEnded) return;
+    this.#renewal = setTimeout(() => void this.#renewLoop(), leaseRenewMs).unref();
+  }
+
+  async #renew(): Promise<void> {
+    const { store, clock, log, instanceName } = this.#options;
+    const askedAtMs = clock.monotonicMs();
+    if (askedAtMs >= this.#validUntilMs) this.#heldSinceMs = askedAtMs;
+    if (!(await store.renewLease(this.#member, leaseMs))) {
+      log.error({ instance: this.#member.instanceId }, "declared dead by a peer; joining again");
+      this.#validUntilMs = Number.NEGATIVE_INFINITY;
+      this.#member = await store.join(instanceName, leaseMs);
+      this.#makeAttemptId = attemptIdMaker(this.#member.number);
+      this.#attemptFloorMs = floorMsOf(this.#member, clock.nowMs());
+      this.#heldSinceMs = askedAtMs;
+    }
+    this.#validUntilMs = askedAtMs + leaseMs - SAFETY_MS;
+  }
+
+  async #recoveryLoop(): Promise<void> {
+    const heldMs = this.#options.clock.monotonicMs() - this.#heldSinceMs;
+    try {
+      if (this.isHeld && heldMs >= SETTLED_MS) {
+        const dead = await this.#options.store.takeOverDeadInstances();
+        if (dead.length > 0) this.#options.log.warn({ dead }, "instances declared dead");
+        await this.#recover();
+      }
+    } catch (error) {
+      this.#options.log.warn({ err: error }, "recovery of dead instances failed; tried again");
+    }
+    if (this.#isEnded) return;
+    this.#recovery = setTimeout(() => void this.#recoveryLoop(), RECOVERY_EVERY_MS).unref();
+  }
+
+  async #recover(): Promise<void> {
+    const attempts = await this.#options.store.recoverOpenAttempts();
+    if (attempts === 0) return;
+    this.#options.log.warn(
+      { attempts },
+      "open attempts of a dead instance closed at their reserve",
+    );
+  }
+}
+
+/** The wall-clock millisecond from which every new id is above the journal's last one. */
+function floorMsOf(member: Membership, nowMs: number): number {
+  const probe: bigint = attemptIdMaker(member.number)(nowMs);
+  if (member.attemptIdFloor < probe) return 0;
+  return nowMs + Number((member.attemptIdFloor - probe) >> ATTEMPT_TIME_SHIFT) + 1;
+}

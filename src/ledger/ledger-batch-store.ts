@@ -1,0 +1,75 @@
+import type {
+  CloseRow,
+  PricePin,
+  RefusedRequest,
+  ReserveOutcome,
+  ReserveRow,
+} from "./ledger-store.ts";
+
+/** What an instance proves itself with when it reserves. */
+export interface Membership {
+  readonly instanceId: string;
+  /** 0 to 1023: its part of every attempt id. */
+  readonly number: number;
+  /** Grows at each start and at each take-over; an older one cannot reserve. */
+  readonly epoch: bigint;
+  /** Every attempt id made so far is below this one. */
+  readonly attemptIdFloor: bigint;
+}
+
+/** One hold, and the attempt that ends where it begins. */
+export interface ReserveEntry {
+  readonly row: ReserveRow;
+  readonly close: CloseRow | null;
+}
+
+export interface CloseVerdict {
+  /** `unknown`: there is no such attempt, so there is nothing to close. */
+  readonly kind: "closed" | "already_closed" | "unknown";
+  readonly debitMicroUsd: bigint;
+  readonly overrunMicroUsd: bigint;
+}
+
+/**
+ * Why a batch failed as a whole.
+ * - `rejected`: one of its rows breaks a rule of the books; nothing was committed.
+ * - `busy`: the store could not do it now; nothing was committed.
+ * - `ambiguous`: the answer was lost; it may or may not be committed.
+ */
+export type BatchFaultKind = "rejected" | "busy" | "ambiguous";
+
+export class BatchFault extends Error {
+  override readonly name = "BatchFault";
+  readonly kind: BatchFaultKind;
+
+  constructor(kind: BatchFaultKind, message: string, cause: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+  }
+}
+
+/** The ledger's storage. Every verb is one durable transaction or none; faults are `BatchFault`. */
+export interface LedgerBatchStore {
+  /** Closings first, then holds in arrival order; one outcome per entry. One call at a time. */
+  reserveBatch(
+    member: Membership,
+    entries: readonly ReserveEntry[],
+  ): Promise<readonly ReserveOutcome[]>;
+  /** Closes what is open; of two closings of one attempt the first wins. One call at a time. */
+  closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]>;
+  /** After an ambiguous reserve: afterwards none of these attempts holds anything, ever. */
+  annul(rows: readonly ReserveRow[]): Promise<void>;
+  recordRefusedBatch(requests: readonly RefusedRequest[]): Promise<void>;
+  /** Prices an attempt will refer to; known pins are left as they are. */
+  ensurePricePins(pins: readonly PricePin[]): Promise<void>;
+  /** Starts a new epoch of the instance `name`, or of `name-2`, … while that one is alive. */
+  join(name: string, leaseMs: number): Promise<Membership>;
+  /** Prolongs the lease by the store's clock. False: another one has taken the instance over. */
+  renewLease(member: Membership, leaseMs: number): Promise<boolean>;
+  /** Ends the lease at once. */
+  leave(member: Membership): Promise<void>;
+  /** Starts a new epoch for every instance that is dead and holds something; their names. */
+  takeOverDeadInstances(): Promise<readonly string[]>;
+  /** Closes every open attempt of an older epoch at its reserve; returns how many. */
+  recoverOpenAttempts(): Promise<number>;
+}

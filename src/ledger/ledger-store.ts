@@ -1,0 +1,121 @@
+import type { AttemptId, KeyId, ModelId, OrgId, ProviderId, RequestId } from "../core/ids.ts";
+import type { MicroUsd, PicoUsd } from "../core/money.ts";
+import type { RefusalClass } from "../core/refusals.ts";
+import type { Usage } from "../core/usage.ts";
+
+/** A hold on the organization's balance for one physical dispatch: the worst case. */
+export interface ReserveRow {
+  readonly attemptId: AttemptId;
+  readonly requestId: RequestId;
+  /** 1 for the first dispatch of the request. */
+  readonly ordinal: number;
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly modelId: ModelId;
+  readonly providerId: ProviderId;
+  readonly upstreamModelId: string;
+  readonly pricePinId: string;
+  /** `/v1/chat/completions`, … */
+  readonly route: string;
+  readonly stream: boolean;
+  readonly estimatedTokens: number;
+  readonly reserveMicroUsd: MicroUsd;
+}
+
+export type ReserveOutcome =
+  | { readonly kind: "reserved" }
+  | {
+      readonly kind: "low_balance";
+      /** Settled balance minus everything held in flight. */
+      readonly availableMicroUsd: MicroUsd;
+      readonly heldMicroUsd: MicroUsd;
+    }
+  | {
+      readonly kind: "cap";
+      readonly scope: "org" | "key";
+      readonly capMicroUsd: MicroUsd;
+      readonly settledMicroUsd: MicroUsd;
+      readonly inFlightMicroUsd: MicroUsd;
+      /** First instant of the next UTC month. */
+      readonly resetAtMs: number;
+    }
+  /** Nothing was committed, and nothing must be dispatched: journal away, fenced, or over its queue. */
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+export type AttemptOutcome =
+  "completed" | "refused" | "failed" | "timeout" | "reset" | "stream_died" | "client_disconnected";
+
+/** What a debit was computed from. */
+export type SettlementBasis = "reported" | "partial" | "none" | "unknown_after_crash";
+
+/** The one closing of an attempt: settled at an observed cost, or void at 0. */
+export interface CloseRow {
+  readonly attemptId: AttemptId;
+  readonly outcome: AttemptOutcome;
+  /** Null: void, nothing was observed and nothing is owed. */
+  readonly usage: Usage | null;
+  readonly basis: SettlementBasis;
+  /** Exact cost of the observed usage; the debit is its floor, never above the reserve. */
+  readonly costPicoUsd: PicoUsd;
+  readonly upstreamStatus: number | null;
+  readonly errorClass: RefusalClass | null;
+  readonly startedAtMs: number;
+  /** Null: no byte of an answer arrived. */
+  readonly firstByteMs: number | null;
+  readonly durationMs: number;
+  /** True on the last attempt of the request: its outcome becomes the request's. */
+  readonly final: boolean;
+}
+
+export type CloseOutcome =
+  | { readonly kind: "closed"; readonly debitMicroUsd: MicroUsd; readonly overrun: boolean }
+  /** Somebody (recovery) closed it before; nothing changed. */
+  | { readonly kind: "already_closed"; readonly debitMicroUsd: MicroUsd }
+  /** Not committed yet; the ledger goes on trying by itself. */
+  | { readonly kind: "pending" };
+
+/** A request that was refused before any attempt: kept so that its id answers, owes nothing. */
+export interface RefusedRequest {
+  readonly requestId: RequestId;
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly modelId: string | null;
+  readonly route: string;
+  readonly stream: boolean;
+  readonly errorClass: RefusalClass;
+  readonly createdAtMs: number;
+}
+
+/** Immutable prices an attempt refers to. */
+export interface PricePin {
+  readonly pinId: string;
+  readonly providerId: ProviderId;
+  readonly modelId: ModelId;
+  readonly promptPico: bigint;
+  readonly cachedPromptPico: bigint;
+  readonly cacheWritePico: bigint;
+  readonly completionPico: bigint;
+  readonly internalReasoningPico: bigint;
+}
+
+/**
+ * What the rooms above call: single rows in, batched durably underneath.
+ *
+ * Promise: when `reserve` answers `reserved`, the hold and its journal row are durable; an attempt
+ * is closed at most once, ever; nothing else changes a balance.
+ */
+export interface Ledger {
+  /** A fresh, strictly growing attempt id of this instance. */
+  newAttemptId(): AttemptId;
+  reserve(row: ReserveRow): Promise<ReserveOutcome>;
+  /** Closes one attempt and reserves the next in one durable step. */
+  roll(close: CloseRow, next: ReserveRow): Promise<ReserveOutcome>;
+  /** Resolves when the closing committed, or `pending` after `settleWaitMs`. */
+  close(row: CloseRow): Promise<CloseOutcome>;
+  /** Queued and written in batches off the request's path. */
+  recordRefused(request: RefusedRequest): void;
+  /** May this instance take traffic (lease held)? */
+  readonly healthy: boolean;
+  /** Writes what is queued, ends the lease. */
+  shutDown(): Promise<void>;
+}

@@ -1,0 +1,20 @@
+import { WINDOW_SECONDS } from "./rolling-window.ts";
+
+const STEP_BACK_MS_MAX = (WINDOW_SECONDS + 1) * 1000;
+
+/**
+ * Turns the caller's clock into seconds that never go backwards. A small step back (callers that
+ * read the clock in another order than they claim) holds the second; a step larger than the window
+ * is a changed wall clock, and time goes on from where it was instead of standing still for hours.
+ */
+export class SteadySeconds {
+  private latestMs = 0;
+  private shiftMs = 0;
+
+  at(nowMs: number): number {
+    const shifted = nowMs + this.shiftMs;
+    if (shifted >= this.latestMs) this.latestMs = shifted;
+    else if (this.latestMs - shifted > STEP_BACK_MS_MAX) this.shiftMs = this.latestMs - nowMs;
+    return Math.floor(this.latestMs / 1000);
+  }
+}

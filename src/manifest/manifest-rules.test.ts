@@ -1,0 +1,28 @@
+import { describe, expect, test } from "vitest";
+import { documentCases } from "./fixtures/document-cases.ts";
+import { entryCases } from "./fixtures/entry-cases.ts";
+import { listingCases } from "./fixtures/listing-cases.ts";
+import { edited } from "./fixtures/samples.ts";
+import { listManifestRules, validateManifest } from "./index.ts";
+
+const cases = [...documentCases, ...listingCases, ...entryCases];
+
+describe("the rules of the manifest", () => {
+  test.each(cases)("$promise ($rule)", ({ rule, base, good, bad, place }) => {
+    expect(validateManifest(JSON.stringify(edited(base(), good)))).toMatchObject({ ok: true });
+    const verdict = validateManifest(JSON.stringify(edited(base(), bad)));
+    const problems = verdict.ok ? [] : verdict.problems;
+    expect(problems.map((problem) => `${problem.rule} at ${problem.pointer}`)).toContain(
+      `${rule} at ${place}`,
+    );
+  });
+
+  test("every rule that can be reported has a case here, but for those of JSON itself", () => {
+    const tested = new Set(cases.map(({ rule }) => rule));
+    const untested = listManifestRules()
+      .map(({ id }) => id)
+      .filter((id) => !tested.has(id) && !id.startsWith("json-"));
+    expect(untested).toEqual([]);
+    expect(cases.length).toBeGreaterThan(150);
+  });
+});

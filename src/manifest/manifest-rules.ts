@@ -1,0 +1,44 @@
+import { manifestSchema } from "./manifest-schema.ts";
+
+/** A rule of the manifest for reference pages and for tests that want every one of them. */
+export interface ManifestRule {
+  readonly id: string;
+  /** What a manifest must be like, one sentence per place that states the rule. */
+  readonly texts: readonly string[];
+}
+
+/** Every rule id that `validateManifest` can report, with its words; sorted by id. */
+export function listManifestRules(): readonly ManifestRule[] {
+  const texts = new Map<string, Set<string>>();
+  const note = (id: string, text: string): void => {
+    const known = texts.get(id) ?? new Set();
+    texts.set(id, known.add(text));
+  };
+  collect(manifestSchema, note);
+  for (const [id, text] of Object.entries(OTHER_RULES)) note(id, text);
+  return [...texts]
+    .map(([id, words]) => ({ id, texts: [...words] }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function collect(node: unknown, note: (id: string, text: string) => void): void {
+  if (typeof node !== "object" || node === null) return;
+  const { "x-rule": id, "x-help": help } = node as Record<string, unknown>;
+  if (typeof id === "string" && typeof help === "string") note(id, help);
+  for (const child of Object.values(node)) collect(child, note);
+}
+
+const OTHER_RULES: Readonly<Record<string, string>> = {
+  "json-syntax": "must be JSON; the message gives line and column",
+  "json-depth": "must not be nested more than 32 levels deep",
+  "json-size": "must be at most 4194304 characters and 100000 values",
+  "json-duplicate-key": "must not write a key twice in one object",
+  required: "must have every field marked required",
+  type: "must be of the type given for the field",
+  "unknown-field": "must not have other fields than the listed ones (price card lines only)",
+  "key-in-manifest": "must not hold a key value where the name of an environment variable belongs",
+  "model-id-variant": 'must not contain ":" in a model id; it is reserved for marketplace variants',
+  "model-id-duplicate": "must list each model id once",
+  "date-calendar": "must not name a 29 February of a year that has none",
+  "url-unreadable": "must have a usable host and port in every URL",
+};

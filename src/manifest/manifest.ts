@@ -1,0 +1,108 @@
+/** How a request parameter may be set on a listing; `unknown` says only that it is taken. */
+export type ManifestDescriptor =
+  | { readonly type: "boolean" | "unknown" }
+  | {
+      readonly type: "range";
+      readonly min: number;
+      readonly max: number;
+      readonly default?: number;
+    }
+  | {
+      readonly type: "integer";
+      readonly min?: number;
+      readonly max?: number;
+      readonly default?: number;
+      readonly unit?: string;
+    }
+  | { readonly type: "enum"; readonly values: readonly string[]; readonly default?: string };
+
+export type ManifestSku =
+  "prompt" | "cached_prompt" | "cache_write" | "completion" | "internal_reasoning";
+
+/** The price of one SKU, as a decimal string in USD per million tokens. */
+export interface ManifestPrice {
+  readonly type: ManifestSku;
+  readonly unit: "token";
+  readonly cost_usd_per_million: string;
+}
+
+/** A line of the price card: display only, never billed from. */
+export interface ManifestPriceCardLine {
+  readonly unit: "token" | "image" | "second" | "megapixel";
+  readonly cost_usd: string;
+  readonly billable?: string;
+  readonly variant?: string;
+}
+
+/** A declared rate limit of the listing; its identity is type plus window. */
+export interface ManifestCapacity {
+  readonly type: "request" | "prompt" | "completion";
+  readonly unit?: "token";
+  readonly per: "minute" | "hour" | "day";
+  readonly value: number;
+}
+
+export type ManifestInputModality = "text" | "image" | "file" | "audio" | "video";
+
+/** One listing: a model that the provider serves. Absent fields keep their documented default. */
+export interface ManifestModel {
+  readonly id: string;
+  readonly display_name?: string;
+  readonly output_modality?: "text" | "image" | "video" | "decisions";
+  readonly decisions_wire?: "systemone" | "gliner";
+  readonly decisions_path?: string;
+  readonly decisions_state_per_question?: boolean;
+  readonly decisions_image_parts?: boolean;
+  readonly input_modalities?: readonly ManifestInputModality[];
+  readonly context_length?: number;
+  readonly max_output_tokens?: number;
+  readonly price_card?: readonly ManifestPriceCardLine[];
+  readonly quantization?: string;
+  readonly resolves_to?: readonly string[];
+  readonly streaming?: boolean;
+  readonly supported_parameters?: Readonly<Record<string, ManifestDescriptor>>;
+  readonly pricing: readonly ManifestPrice[];
+  readonly capacity?: readonly ManifestCapacity[];
+  readonly datacenters?: readonly string[];
+  readonly upstream_id?: string;
+  readonly is_ready?: boolean;
+  readonly deprecation_date?: string;
+  readonly released?: string;
+}
+
+export interface ManifestProvider {
+  readonly id: string;
+  readonly name: string;
+  readonly privacy_policy_url: string;
+  readonly terms_of_service_url?: string;
+  readonly status_page_url?: string;
+  readonly priority?: number;
+  readonly prompt_logging: "none" | "retained";
+  readonly listing?: "public" | "private";
+}
+
+export interface ManifestEndpoint {
+  readonly base_url: string;
+  readonly dialect: "wire_a" | "wire_b";
+  readonly api_key_env?: string;
+  readonly images_path?: string;
+  readonly videos_path?: string;
+  readonly decisions_path?: string;
+  readonly response_envelope?: "envelope_v4";
+  readonly billing?: "token" | "reported_cost";
+}
+
+export interface ManifestSettlement {
+  readonly mode: "prepaid" | "arrears";
+  readonly interval: "half_daily" | "daily" | "weekly" | "monthly";
+  readonly billing_contact?: string;
+}
+
+/** The document a provider publishes to be listed, as written: defaults are not filled in. */
+export interface Manifest {
+  readonly manifest_version: "1";
+  readonly provider: ManifestProvider;
+  readonly endpoint: ManifestEndpoint;
+  readonly settlement: ManifestSettlement;
+  readonly models: readonly ManifestModel[];
+}

@@ -1,0 +1,144 @@
+import type { TSchema } from "typebox";
+import { all, at, declares, has, needs, rule, when, type RuleNote } from "./schema-parts.ts";
+
+/** Absent means text, so the property need not be there. */
+const isText: TSchema = at("output_modality", { const: "text" });
+
+function decisionsOnly(field: string): TSchema {
+  const note = rule("decisions-only", `must be "decisions" on a listing that declares ${field}`);
+  return when(
+    declares(field),
+    all(
+      needs(
+        "output_modality",
+        rule("decisions-only", `must be of output_modality "decisions" to declare ${field}`),
+      ),
+      at("output_modality", { const: "decisions", ...note }),
+    ),
+  );
+}
+
+function systemoneOnly(field: string): TSchema {
+  const help = `must be "systemone" on a listing that declares ${field}`;
+  return when(
+    declares(field),
+    at("decisions_wire", { const: "systemone", ...rule("systemone-only", help) }),
+  );
+}
+
+const contextLengthRule = rule(
+  "context-length-required",
+  "must declare context_length: text and decisions listings are bounded by it",
+);
+const streamingRule = rule("text-streaming", "must declare streaming true: a text listing streams");
+
+const noInputModalities: TSchema = at("input_modalities", {
+  not: {},
+  ...rule("input-modalities-text-only", "must not be declared: it is for text listings only"),
+});
+
+function ceilingRule(listing: string, unit: string): RuleNote {
+  const help = `must declare max_output_tokens: ${listing} reserves it per ${unit}`;
+  return rule("max-output-tokens-required", help);
+}
+
+const parametersRule = rule(
+  "supported-parameters-required",
+  "must declare supported_parameters: an image or video listing is checked against it",
+);
+
+function enumDescriptor(modality: string): TSchema {
+  return {
+    type: "object",
+    properties: { type: { const: "enum", ...rule(`${modality}-enum`, 'must be "enum" here') } },
+  };
+}
+
+function enumDescriptors(modality: string, names: readonly string[]): Record<string, TSchema> {
+  return Object.fromEntries(names.map((name) => [name, enumDescriptor(modality)]));
+}
+
+const imageParameters: TSchema = {
+  type: "object",
+  allOf: [
+    needs("n", rule("image-n", "must declare n: how many images one request may ask for")),
+    {
+      anyOf: [declares("size"), declares("aspect_ratio")],
+      ...rule("image-size", "must declare size or aspect_ratio"),
+    },
+  ],
+  properties: enumDescriptors("image", ["size", "aspect_ratio", "quality", "resolution"]),
+};
+
+const secondsRule = rule(
+  "video-seconds",
+  "must declare seconds as type integer with integers min (at least 1), max (at most 120), default",
+);
+const seconds: TSchema = {
+  type: "object",
+  required: ["type", "min", "max", "default"],
+  properties: {
+    type: { const: "integer", ...secondsRule },
+    min: { type: "integer", minimum: 1, ...secondsRule },
+    max: { type: "integer", maximum: 120, ...secondsRule },
+    default: { type: "integer", ...secondsRule },
+  },
+  ...secondsRule,
+};
+
+const videoParameters: TSchema = {
+  type: "object",
+  required: ["seconds"],
+  properties: {
+    seconds,
+    ...enumDescriptors("video", ["size", "aspect_ratio", "resolution"]),
+    generate_audio: {
+      type: "object",
+      properties: {
+        type: { const: "boolean", ...rule("video-generate-audio", 'must be "boolean" here') },
+      },
+    },
+  },
+  ...secondsRule,
+};
+
+/** What each output modality asks of its listing, as conditions on the Model object. */
+export const modalityRules: TSchema[] = [
+  when(
+    isText,
+    all(
+      needs("context_length", contextLengthRule),
+      needs("streaming", streamingRule),
+      at("streaming", { const: true, ...streamingRule }),
+    ),
+  ),
+  when(
+    has("output_modality", "image"),
+    all(
+      needs("max_output_tokens", ceilingRule("an image listing", "image")),
+      needs("supported_parameters", parametersRule),
+      at("supported_parameters", imageParameters),
+      noInputModalities,
+    ),
+  ),
+  when(
+    has("output_modality", "video"),
+    all(
+      needs("max_output_tokens", ceilingRule("a video listing", "second")),
+      needs("supported_parameters", parametersRule),
+      at("supported_parameters", videoParameters),
+      noInputModalities,
+    ),
+  ),
+  when(
+    has("output_modality", "decisions"),
+    all(needs("context_length", contextLengthRule), noInputModalities),
+  ),
+  ...[
+    "decisions_wire",
+    "decisions_path",
+    "decisions_state_per_question",
+    "decisions_image_parts",
+  ].map(decisionsOnly),
+  ...["decisions_state_per_question", "decisions_image_parts"].map(systemoneOnly),
+];

@@ -1,0 +1,114 @@
+import { Type, type TSchema, type TUnsafe } from "typebox";
+import type { ManifestPrice, ManifestPriceCardLine } from "./manifest.ts";
+import { has, oneOf, patterns, rule, typedAs } from "./schema-parts.ts";
+
+const price = Type.Object(
+  {
+    type: oneOf(["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"], {
+      description: "The SKU that is priced.",
+      ...rule(
+        "price-type",
+        'must be "prompt", "cached_prompt", "cache_write", "completion" or "internal_reasoning"',
+      ),
+    }),
+    unit: Type.Literal("token", {
+      description: "Always `token`.",
+      ...rule("price-unit", 'must be "token"'),
+    }),
+    cost_usd_per_million: Type.String({
+      pattern: patterns.costPerMillion,
+      description: "USD per million tokens, as a decimal string.",
+      ...rule(
+        "price-decimals",
+        "must be a string of 1 to 7 digits and at most 6 fraction digits, " +
+          'such as "0.15"; never a number',
+      ),
+    }),
+  },
+  { title: "PricingEntry", description: "The price of one SKU." },
+);
+
+function exactlyOne(sku: string): TSchema {
+  return {
+    contains: has("type", sku),
+    maxContains: 1,
+    ...rule(`pricing-${sku}`, `must have exactly one entry of type "${sku}"`),
+  };
+}
+
+function atMostOne(sku: string): TSchema {
+  return {
+    contains: has("type", sku),
+    minContains: 0,
+    maxContains: 1,
+    ...rule("pricing-duplicate", `must not price "${sku}" more than once`),
+  };
+}
+
+export const pricingSchema: TUnsafe<readonly ManifestPrice[]> = Type.Unsafe<
+  readonly ManifestPrice[]
+>(
+  Type.Array(typedAs<ManifestPrice>()(price), {
+    minItems: 2,
+    allOf: [
+      exactlyOne("prompt"),
+      exactlyOne("completion"),
+      ...["cached_prompt", "cache_write", "internal_reasoning"].map(atMostOne),
+    ],
+    description:
+      "Prices per SKU. An absent `cached_prompt` or `cache_write` costs what `prompt` costs, an " +
+      "absent `internal_reasoning` what `completion` costs; declare `0` only for a free SKU.",
+    ...rule("pricing-count", "must have at least two entries: prompt and completion"),
+  }),
+);
+
+const labelRule = rule("price-card-label", "must be a string of 1 to 64 characters");
+
+const priceCardLine = Type.Object(
+  {
+    unit: oneOf(["token", "image", "second", "megapixel"], {
+      description: "What is counted.",
+      ...rule("price-card-unit", 'must be "token", "image", "second" or "megapixel"'),
+    }),
+    cost_usd: Type.String({
+      pattern: patterns.costPerUnit,
+      description: "USD per unit, as a decimal string.",
+      ...rule(
+        "price-card-decimals",
+        "must be a string of 1 to 6 digits and at most 9 fraction digits, " +
+          'such as "0.04"; never a number',
+      ),
+    }),
+    billable: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: "What the line bills.",
+        ...labelRule,
+      }),
+    ),
+    variant: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: "The tier it applies to.",
+        ...labelRule,
+      }),
+    ),
+  },
+  {
+    title: "PriceCardLine",
+    description: "One line of the price card. No other properties.",
+    additionalProperties: false,
+  },
+);
+
+export const priceCardSchema: TUnsafe<readonly ManifestPriceCardLine[]> = Type.Unsafe<
+  readonly ManifestPriceCardLine[]
+>(
+  Type.Array(typedAs<ManifestPriceCardLine>()(priceCardLine), {
+    minItems: 1,
+    description: "Price per unit as shown to buyers; display only. `reported_cost` needs it.",
+    ...rule("price-card-count", "must have at least one line"),
+  }),
+);

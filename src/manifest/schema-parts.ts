@@ -1,0 +1,119 @@
+import { Type, type Static, type TSchema, type TUnsafe } from "typebox";
+
+/** A rule of the manifest: its stable id, and what a field must be or what its author must do. */
+export interface RuleNote {
+  readonly "x-rule": string;
+  readonly "x-help": string;
+}
+
+/** Marks a schema node with the rule it states. `help` completes "<field> …". */
+export function rule(id: string, help: string): RuleNote {
+  return { "x-rule": id, "x-help": help };
+}
+
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+/** Assignable both ways and with the same keys: a forgotten optional field would be assignable. */
+type Agrees<S extends TSchema, T> = [
+  Same<DeepReadonly<Static<S>>, T>,
+  Same<keyof Static<S>, keyof T>,
+] extends [true, true]
+  ? unknown
+  : never;
+
+/** Gives a schema its exported type; compiles only while the two say the same. */
+export function typedAs<T>(): <S extends TSchema>(schema: S & Agrees<S, T>) => TUnsafe<T> {
+  return (schema) => Type.Unsafe<T>(schema);
+}
+
+/** One of some words; the `type` beside the `enum` lets validators hash instead of compare. */
+export function oneOf<const Words extends readonly string[]>(
+  words: Words,
+  options: RuleNote & { readonly description: string; readonly default?: Words[number] },
+): TUnsafe<Words[number]> {
+  return Type.Unsafe<Words[number]>({ type: "string", enum: words, ...options });
+}
+
+/** `if` the condition holds, `then` the consequence must. */
+export function when(condition: TSchema, consequence: TSchema): TSchema {
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema; nobody awaits it
+  return { if: condition, then: consequence };
+}
+
+/** All of the consequences. */
+export function all(...schemas: readonly TSchema[]): TSchema {
+  return { allOf: schemas };
+}
+
+/** An object whose property has the given value. */
+export function has(property: string, value: unknown): TSchema {
+  return { type: "object", required: [property], properties: { [property]: { const: value } } };
+}
+
+/** An object that declares the property. */
+export function declares(property: string): TSchema {
+  return { type: "object", required: [property] };
+}
+
+/** Applies `schema` to a property where the object has it. */
+export function at(property: string, schema: TSchema): TSchema {
+  return { type: "object", properties: { [property]: schema } };
+}
+
+/** The property must be there, by the named rule. */
+export function needs(property: string, note: RuleNote): TSchema {
+  return { type: "object", required: [property], ...note };
+}
+
+/** The largest integer that every JSON reader carries exactly. */
+const integerMax: number = Number.MAX_SAFE_INTEGER;
+
+export function positiveInteger(
+  options: RuleNote & { readonly description: string },
+): TUnsafe<number> {
+  return Type.Unsafe<number>(Type.Integer({ minimum: 1, maximum: integerMax, ...options }));
+}
+
+const urlCharacter = "A-Za-z0-9._~%!$&'()*+,;=:@\\[\\]-";
+const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
+const label = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
+const dayOfMonth =
+  "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])" +
+  "|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|[12][0-9])";
+
+type PatternName =
+  | "providerId"
+  | "modelId"
+  | "upstreamId"
+  | "envName"
+  | "path"
+  | "url"
+  | "baseUrl"
+  | "email"
+  | "date"
+  | "country"
+  | "costPerMillion"
+  | "costPerUnit";
+
+export const patterns: Readonly<Record<PatternName, string>> = {
+  providerId: "^[a-z0-9][a-z0-9-]{1,62}$",
+  modelId: "^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$",
+  upstreamId: "^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$",
+  envName: "^[A-Z][A-Z0-9_]*$",
+  path: "^/[a-z0-9][a-z0-9/_-]{0,62}$",
+  url: `^https?://[${urlCharacter}]+(?:[/?#][/?#${urlCharacter}]*)?$`,
+  baseUrl: `^https?://[${urlCharacter}]+(?:/[/${urlCharacter}]*)?$`,
+  email: `^${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`,
+  date: `^[0-9]{4}-(?:${dayOfMonth})$`,
+  country: "^[A-Z]{2}$",
+  costPerMillion: "^[0-9]{1,7}(?:\\.[0-9]{1,6})?$",
+  costPerUnit: "^[0-9]{1,6}(?:\\.[0-9]{1,9})?$",
+};
+
+export function urlText(options: { readonly description: string }): TSchema {
+  return Type.String({
+    pattern: patterns.url,
+    ...rule("url", "must be a URI that starts with http:// or https://"),
+    ...options,
+  });
+}

@@ -1,0 +1,78 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import type { PriceSheet } from "../catalog/catalog.ts";
+import { microUsd } from "../core/money.ts";
+import type { Usage } from "../core/usage.ts";
+import { debitOf, exactCost, quoteWorstCase } from "./quote.ts";
+
+const price = fc.bigInt({ min: 0n, max: 9_999_999_999_999n });
+const prices: fc.Arbitrary<PriceSheet> = fc.record({
+  pinId: fc.constant("pin"),
+  prompt: price,
+  cachedPrompt: price,
+  cacheWrite: price,
+  completion: price,
+  internalReasoning: price,
+});
+const input = fc.integer({ min: 0, max: 11_000_000 });
+const output = fc.integer({ min: 1, max: 32_768 });
+
+/** Splits totals over the buckets. */
+function split(total: { input: number; output: number }, cuts: number[]): Usage {
+  const [a = 0, b = 0, c = 0] = cuts;
+  const cachedPrompt = Math.floor(total.input * a);
+  const cacheWrite = Math.floor((total.input - cachedPrompt) * b);
+  const internalReasoning = Math.floor(total.output * c);
+  return {
+    prompt: total.input - cachedPrompt - cacheWrite,
+    cachedPrompt,
+    cacheWrite,
+    completion: total.output - internalReasoning,
+    internalReasoning,
+  };
+}
+
+test("usage within the estimate never costs more than the worst case that was held", () => {
+  const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), {
+    minLength: 3,
+    maxLength: 3,
+  });
+  fc.assert(
+    fc.property(prices, input, output, cuts, (sheet, inputTokens, outputTokens, fractions) => {
+      const tokens = { input: inputTokens, output: outputTokens };
+      const held = quoteWorstCase(sheet, tokens);
+      const cost = exactCost(sheet, split(tokens, fractions));
+      expect(cost <= held * 1_000_000n).toBe(true);
+      expect(debitOf(cost, held) * 1_000_000n <= cost).toBe(true);
+    }),
+  );
+});
+
+test("the debit never passes the reserve, even when a provider reports more than was asked for", () => {
+  const sheet: PriceSheet = {
+    pinId: "pin",
+    prompt: 1_000_000n,
+    cachedPrompt: 1_000_000n,
+    cacheWrite: 1_000_000n,
+    completion: 1_000_000n,
+    internalReasoning: 1_000_000n,
+  };
+  const usage = split({ input: 1_000, output: 1_000 }, []);
+  expect(debitOf(exactCost(sheet, usage), microUsd(1_500n))).toBe(1_500n);
+  expect(debitOf(exactCost(sheet, usage), microUsd(2_500n))).toBe(2_000n);
+});
+
+test("the worst case of the largest request at the largest price is exact", () => {
+  const sheet: PriceSheet = {
+    pinId: "pin",
+    prompt: 9_999_999_999_999n,
+    cachedPrompt: 0n,
+    cacheWrite: 0n,
+    completion: 9_999_999_999_999n,
+    internalReasoning: 0n,
+  };
+  const tokens = { input: 10_485_760, output: 32_768 };
+  // 10,518,528 tokens at $9,999,999.999999 per million, rounded up to the micro-dollar.
+  expect(quoteWorstCase(sheet, tokens)).toBe(105_185_279_999_990n);
+});

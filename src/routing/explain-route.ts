@@ -1,0 +1,41 @@
+import type { Deployment } from "../catalog/catalog.ts";
+import type { Refusal } from "../core/refusals.ts";
+import { planRoute, whyForbidden, type PlanInput } from "./plan-route.ts";
+
+/** A plan told in full: who would be tried in which order, and why the others would not. */
+export interface RouteExplanation {
+  /** As the planner orders them; empty exactly when there is a refusal. */
+  readonly candidates: readonly Deployment[];
+  readonly excluded: readonly ExcludedDeployment[];
+  readonly refusal: Refusal | undefined;
+}
+
+export interface ExcludedDeployment {
+  readonly deployment: Deployment;
+  readonly reason: string;
+}
+
+/** Runs the planner itself and looks at every deployment, also at those it would never reach. */
+export function explainRoute(input: PlanInput): RouteExplanation {
+  const plan = planRoute(input);
+  const candidates = plan.kind === "plan" ? [plan.first, ...plan.others()] : [];
+  const isServed = input.model?.modality === input.modality;
+  const others = isServed ? input.model.deployments : [];
+  return {
+    candidates,
+    excluded: others
+      .filter((each) => !candidates.includes(each))
+      .map((deployment) => ({ deployment, reason: whyExcluded(deployment, input) })),
+    refusal: plan.kind === "refused" ? plan.refusal : undefined,
+  };
+}
+
+function whyExcluded(deployment: Deployment, input: PlanInput): string {
+  const forbidden = whyForbidden(deployment, input.controls);
+  if (forbidden !== undefined) return forbidden;
+  if (deployment.prices === null) return "it is listed without a price";
+  if (!input.isHealthy(deployment)) return "it is cooling down after failures";
+  const unservable = input.whyUnservable(deployment);
+  if (unservable !== undefined) return unservable.message;
+  return "provider.allow_fallbacks is false, and another one is tried first";
+}

@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+
+import type { Deployment, ListedModel, PriceSheet } from "../catalog/catalog.ts";
+import type { ModelId, ProviderId } from "../core/ids.ts";
+import type { ProviderControls } from "../wires/chat/chat-request.ts";
+import { planRoute, type PlanInput } from "./plan-route.ts";
+
+const PRICES: PriceSheet = {
+  pinId: "pin",
+  prompt: 1n,
+  cachedPrompt: 1n,
+  cacheWrite: 1n,
+  completion: 1n,
+  internalReasoning: 1n,
+};
+
+function deployment(providerId: string, change: Partial<Deployment> = {}): Deployment {
+  return {
+    id: `${providerId}/m`,
+    providerId: providerId as ProviderId,
+    providerName: providerId,
+    modelId: "m" as ModelId,
+    upstreamModelId: "m",
+    resolvesTo: [],
+    wire: "wire_a",
+    modality: "text",
+    baseUrl: "https://example.com/v1",
+    priority: 0,
+    promptLogging: "none",
+    datacenters: [],
+    billing: "token",
+    prices: PRICES,
+    inputModalities: new Set(["text" as const]),
+    supportedParameters: new Map(),
+    capacity: [],
+    settlement: { mode: "arrears", interval: "daily" },
+    ...change,
+  };
+}
+
+function model(deployments: readonly Deployment[], change: Partial<ListedModel> = {}): ListedModel {
+  return {
+    id: "m" as ModelId,
+    displayName: "m",
+    modality: "text",
+    inputModalities: ["text"],
+    supportedParameters: new Map(),
+    deployments,
+    ...change,
+  };
+}
+
+const NO_CONTROLS: ProviderControls = {
+  allowFallbacks: true,
+  requireParameters: false,
+  connections: "prefer",
+};
+
+function plan(change: Partial<PlanInput> = {}): string[] | string {
+  const outcome = planRoute({
+    modelId: "m",
+    model: model([deployment("one"), deployment("two"), deployment("three")]),
+    modality: "text",
+    controls: NO_CONTROLS,
+    whyUnservable: () => undefined,
+    isHealthy: () => true,
+    ...change,
+  });
+  return outcome.kind === "plan"
+    ? [outcome.first, ...outcome.others()].map((each) => each.providerId)
+    : `${outcome.refusal.status} ${outcome.refusal.class}: ${outcome.refusal.message}`;
+}
+
+function controls(change: Partial<ProviderControls>): { controls: ProviderControls } {
+  return { controls: { ...NO_CONTROLS, ...change } };
+}
+
+test("without controls every deployment is a candidate, in the order of the catalog", () => {
+  expect(plan()).toEqual(["one", "two", "three"]);
+});
+
+test("an unknown model is a 404 that echoes the id, and nothing is substituted", () => {
+  const answer = plan({ model: undefined, modelId: "acme/none:free" });
+  expect(answer).toContain('404 model_unavailable: model "acme/none:free" is not listed');
+});
+
+test("a model of another modality is refused with the route that serves it", () => {
+  const image = model([deployment("one", { modality: "image" })], { modality: "image" });
+  expect(plan({ model: image })).toMatch(/^400 invalid_request: .*POST \/v1\/images\/generations/);
+});
+
+describe("provider controls", () => {
+  test("only keeps the named providers", () => {
+    expect(plan(controls({ only: ["three", "one"] }))).toEqual(["one", "three"]);
+  });
+
+  test("ignore leaves the named providers out", () => {
+    expect(plan(controls({ ignore: ["one"] }))).toEqual(["two", "three"]);
+  });
+
+  test("order puts the named providers first and keeps the others behind them", () => {
+    expect(plan(controls({ order: ["three", "nobody", "two"] }))).toEqual(["three", "two", "one"]);
+  });
+
+  test("allow_fallbacks false means one dispatch", () => {
+    expect(plan(controls({ allowFallbacks: false, order: ["two"] }))).toEqual(["two"]);
+  });
+
+  test("controls that leave nobody are a 400 that names them", () => {
+    expect(plan(controls({ only: ["nobody"] }))).toMatch(/^400 invalid_request: provider.only/);
+    expect(plan(controls({ only: ["one"], ignore: ["one"] }))).toMatch(
+      /^400 invalid_request: provider.only and provider.ignore leave no provider/,
+    );
+    expect(plan(controls({ connections: "only" }))).toMatch(/^400 .*provider.connections/);
+  });
+});
+
+test("a deployment that cannot serve the request as sent is passed over, also on failover", () => {
+  const whyUnservable: PlanInput["whyUnservable"] = (each) =>
+    each.providerId === "one" ? { field: "thinking", message: "no thinking" } : undefined;
+  expect(plan({ whyUnservable })).toEqual(["two", "three"]);
+});
+
+test("when nobody can serve it as sent, the best candidate's reason is the 400", () => {
+  const whyUnservable: PlanInput["whyUnservable"] = (each) => ({
+    field: "thinking",
+    message: `thinking cannot reach ${each.providerId}`,
+  });
+  expect(plan({ whyUnservable })).toBe("400 invalid_request: thinking cannot reach one");
+});
+
+test("a listing without a price is never served: another one is, or the request is refused", () => {
+  const unpriced = deployment("one", { prices: null });
+  expect(plan({ model: model([unpriced, deployment("two")]) })).toEqual(["two"]);
+  expect(plan({ model: model([unpriced]) })).toMatch(/^400 model_not_priced/);
+});
+
+test("when every candidate is cooling the request gets a 503 of kind health with retry-after 5", () => {
+  const outcome = planRoute({
+    modelId: "m",
+    model: model([deployment("one")]),
+    modality: "text",
+    controls: NO_CONTROLS,
+    whyUnservable: () => undefined,
+    isHealthy: () => false,
+  });
+  expect(outcome).toMatchObject({
+    kind: "refused",
+    refusal: {
+      class: "gateway_error",
+      status: 503,
+      limit: { kind: "health" },
+      retryAfterSeconds: 5,
+    },
+  });
+});
+
+test("a fallback is only looked at when its turn comes: translation is not paid in advance", () => {
+  const looked: string[] = [];
+  const outcome = planRoute({
+    modelId: "m",
+    model: model([deployment("one"), deployment("two")]),
+    modality: "text",
+    controls: NO_CONTROLS,
+    whyUnservable: (each) => {
+      looked.push(each.providerId);
+      return undefined;
+    },
+    isHealthy: () => true,
+  });
+  if (outcome.kind !== "plan") throw new Error("refused");
+  expect(looked).toEqual(["one"]);
+  expect([...outcome.others()].map((each) => each.providerId)).toEqual(["two"]);
+  expect(looked).toEqual(["one", "two"]);
+});

@@ -1,0 +1,156 @@
+import type { Deployment, ListedModel, Modality } from "../catalog/catalog.ts";
+import { healthRetryAfterSeconds } from "../core/constants.ts";
+import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
+import type { ProviderControls } from "../wires/chat/chat-request.ts";
+import type { Unservable } from "../wires/chat/chat-wire.ts";
+
+/** The deployments that may serve one request, in the order in which they are tried. */
+export interface RoutePlan {
+  readonly kind: "plan";
+  /** Never empty. */
+  readonly first: Deployment;
+  /**
+   * The candidates behind the first. Whether one can serve the request as sent is looked at when
+   * its turn comes: across wires that look costs as much as the translation itself.
+   */
+  readonly others: () => Generator<Deployment>;
+}
+
+export interface PlanInput {
+  /** The id as the client sent it; echoed when it is unknown. */
+  readonly modelId: string;
+  readonly model: ListedModel | undefined;
+  /** What the route serves. */
+  readonly modality: Modality;
+  readonly controls: ProviderControls;
+  /** Why a deployment cannot serve this request as sent. */
+  readonly whyUnservable: (deployment: Deployment) => Unservable | undefined;
+  /** False while the deployment's circuit keeps traffic away. */
+  readonly isHealthy: (deployment: Deployment) => boolean;
+}
+
+export type PlanOutcome = RoutePlan | { readonly kind: "refused"; readonly refusal: Refusal };
+
+const ROUTE_OF_MODALITY: Readonly<Record<Modality, string>> = {
+  text: "POST /v1/chat/completions or POST /v1/messages",
+  image: "POST /v1/images/generations",
+  video: "POST /v1/videos",
+  decisions: "POST /v1/decisions",
+};
+
+/**
+ * Chooses the candidates of a request: listed, of the right modality, allowed by the request's
+ * `provider` controls, able to serve it as sent, priced, healthy; best priority first.
+ * The first filter that leaves nobody names the refusal.
+ */
+export function planRoute(input: PlanInput): PlanOutcome {
+  const { model, modelId } = input;
+  if (model === undefined) return refused(unknownModel(modelId));
+  if (model.modality !== input.modality) return refused(wrongRoute(model));
+
+  const allowed = model.deployments.filter(
+    (each) => whyForbidden(each, input.controls) === undefined,
+  );
+  if (allowed.length === 0) return refused(controlsLeaveNobody(input.controls, modelId));
+
+  const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
+  const ranked = applyOrder(usable, input.controls.order);
+  const firstAt = ranked.findIndex((each) => input.whyUnservable(each) === undefined);
+  const first = ranked[firstAt];
+  if (first === undefined) return refused(whyNobody(input, allowed));
+  const rest = input.controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
+  return { kind: "plan", first, others: () => servable(rest, input) };
+}
+
+function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Deployment> {
+  for (const deployment of rest) {
+    if (input.whyUnservable(deployment) === undefined) yield deployment;
+  }
+}
+
+/** The refusal of the first filter that leaves nobody: as sent, priced, healthy. */
+function whyNobody(input: PlanInput, allowed: readonly Deployment[]): Refusal {
+  const reasons = allowed.map((each) => input.whyUnservable(each));
+  const eligible = allowed.filter((_, at) => reasons[at] === undefined);
+  const [reason] = reasons;
+  if (eligible.length === 0 && reason !== undefined) return invalidRequest(reason.message);
+  if (eligible.every((each) => each.prices === null)) return notPriced(input.modelId);
+  return allCooling(input.modelId);
+}
+
+/** The 404 of an id that is not listed, and of one that is listed but unserved: the same words. */
+export function unknownModel(modelId: string): Refusal {
+  return refusal(
+    "model_unavailable",
+    `model ${JSON.stringify(modelId.slice(0, 256))} is not listed; GET /v1/models has the ids`,
+  );
+}
+
+/** The `provider` control that keeps a deployment out; undefined when none does. */
+export function whyForbidden(
+  deployment: Deployment,
+  controls: ProviderControls,
+): string | undefined {
+  const id: string = deployment.providerId;
+  if (controls.connections === "only") return 'provider.connections is "only"';
+  if (controls.only?.includes(id) === false) return "provider.only does not name it";
+  return controls.ignore?.includes(id) === true ? "provider.ignore names it" : undefined;
+}
+
+/** Named providers first, in the order given; the rest behind them as they were. */
+function applyOrder(
+  deployments: readonly Deployment[],
+  order: readonly string[] | undefined,
+): readonly Deployment[] {
+  if (order === undefined) return deployments;
+  const rank = (each: Deployment): number => {
+    const at = order.indexOf(each.providerId);
+    return at === -1 ? order.length : at;
+  };
+  return deployments.toSorted((a, b) => rank(a) - rank(b));
+}
+
+function controlsLeaveNobody(controls: ProviderControls, modelId: string): Refusal {
+  if (controls.connections === "only") {
+    return invalidRequest(
+      `provider.connections "only" leaves no provider for ${modelId}: the organization has no connection that serves it`,
+    );
+  }
+  const names = [
+    ...(controls.only === undefined ? [] : ["provider.only"]),
+    ...(controls.ignore === undefined ? [] : ["provider.ignore"]),
+  ].join(" and ");
+  return invalidRequest(
+    `${names} leave${names.includes(" and ") ? "" : "s"} no provider of ${modelId}; GET /v1/models names its providers`,
+  );
+}
+
+function wrongRoute(model: ListedModel): Refusal {
+  return invalidRequest(
+    `model ${model.id} makes ${model.modality === "text" ? "text" : `${model.modality} output`}; send it to ${ROUTE_OF_MODALITY[model.modality]}`,
+  );
+}
+
+function notPriced(modelId: string): Refusal {
+  return refusal(
+    "model_not_priced",
+    `model ${modelId} is listed without a price and is refused rather than served free; report it with the request id`,
+  );
+}
+
+function allCooling(modelId: string): Refusal {
+  return refusal(
+    "gateway_error",
+    `every provider of ${modelId} is cooling down after failures; nothing was sent, retry in ${healthRetryAfterSeconds} seconds`,
+    {
+      status: 503,
+      origin: "gateway_infrastructure",
+      limit: { scope: "model", kind: "health", id: `model:${modelId}` },
+      retryAfterSeconds: healthRetryAfterSeconds,
+    },
+  );
+}
+
+function refused(value: Refusal): PlanOutcome {
+  return { kind: "refused", refusal: value };
+}

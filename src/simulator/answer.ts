@@ -1,0 +1,154 @@
+import type { SimRequest, SimTool } from "./sim-request.ts";
+import { tokensOf } from "./sim-request.ts";
+import { argumentsFor } from "./tool-arguments.ts";
+
+export interface SimCall {
+  readonly name: string;
+  /** JSON text, as a model writes it. */
+  readonly arguments: string;
+}
+
+export interface SimUsage {
+  /** All prompt tokens, cached ones and cache writes included. */
+  readonly prompt: number;
+  readonly cached: number;
+  readonly cacheWrite: number;
+  /** All output tokens, reasoning included. */
+  readonly output: number;
+  readonly reasoning: number;
+}
+
+export type SimFinish = "stop" | "length" | "tools" | "stop_sequence" | "refusal";
+
+/** What the model says, before it is put into the words of a wire. */
+export interface SimAnswer {
+  /** Reasoning text; empty = none is shown. */
+  readonly thinking: string;
+  readonly text: string;
+  readonly calls: readonly SimCall[];
+  readonly finish: SimFinish;
+  readonly stopSequence: string | null;
+  readonly usage: SimUsage;
+}
+
+const CHARS_PER_TOKEN = 4;
+
+/** The answer to a request: the same request always gets the same answer. */
+export function answerTo(request: SimRequest): SimAnswer {
+  const budget = request.maxTokens ?? Number.MAX_SAFE_INTEGER;
+  const reasoning = Math.min(marker(request, "reasoning"), budget);
+  const said = speak(request, budget - reasoning);
+  const output = reasoning + tokensOf(said.text) + callTokens(said.calls);
+  return {
+    ...said,
+    thinking: showsThinking(request, reasoning) ? `Thinking about: ${plainText(request)}` : "",
+    usage: { ...promptUsage(request), output, reasoning },
+  };
+}
+
+type Said = Pick<SimAnswer, "text" | "calls" | "finish" | "stopSequence">;
+
+function speak(request: SimRequest, tokensMax: number): Said {
+  const calls = callsOf(request);
+  if (calls.length > 0) {
+    const text = request.userText.includes("[preface]") ? "Let me look that up." : "";
+    const fits = tokensOf(text) + callTokens(calls) <= tokensMax;
+    if (fits) return { text, calls, finish: "tools", stopSequence: null };
+  }
+  const cut = cutAtStop(sentence(request), request.stops);
+  const charsMax = tokensMax * CHARS_PER_TOKEN;
+  if (cut.text.length <= charsMax) return { ...cut, calls: [] };
+  return { text: wholeChars(cut.text, charsMax), calls: [], finish: "length", stopSequence: null };
+}
+
+function sentence(request: SimRequest): string {
+  const words = marker(request, "words");
+  if (words > 0) return Array.from({ length: words }, (_item, n) => `word${n + 1}`).join(" ");
+  const said = plainText(request);
+  const { toolResults } = request;
+  if (toolResults.length === 0) return `You said: ${said}`;
+  const quoted = `The tool answered: ${toolResults.join("; ")}`;
+  return said === "" ? quoted : `${quoted} You said: ${said}`;
+}
+
+function cutAtStop(
+  text: string,
+  stops: readonly string[],
+): Pick<SimAnswer, "text" | "finish" | "stopSequence"> {
+  let at = text.length;
+  let hit: string | null = null;
+  for (const stop of stops) {
+    const found = stop === "" ? -1 : text.indexOf(stop);
+    if (found >= 0 && found < at) [at, hit] = [found, stop];
+  }
+  return {
+    text: text.slice(0, at),
+    finish: hit === null ? "stop" : "stop_sequence",
+    stopSequence: hit,
+  };
+}
+
+/* Half a surrogate pair is no text: a cut through one gives up the whole character. */
+function wholeChars(text: string, charsMax: number): string {
+  const last = text.charCodeAt(charsMax - 1);
+  const splitsPair = last >= 0xd800 && last <= 0xdbff;
+  return text.slice(0, splitsPair ? charsMax - 1 : charsMax);
+}
+
+function callsOf(request: SimRequest): readonly SimCall[] {
+  const { tools, choice, toolResults } = request;
+  if (tools.length === 0 || choice.kind === "none") return [];
+  if (choice.kind === "tool") {
+    return tools.filter((tool) => tool.name === choice.name).map(callOf);
+  }
+  if (toolResults.length > 0 && choice.kind !== "any") return [];
+  const wanted = wantedTools(request);
+  const chosen = wanted.length === 0 && choice.kind === "any" ? tools.slice(0, 1) : wanted;
+  return (request.parallel ? chosen : chosen.slice(0, 1)).map(callOf);
+}
+
+/* Tools whose name the user says; "both" and "parallel" ask for two calls in any case. */
+function wantedTools(request: SimRequest): readonly SimTool[] {
+  const text = request.userText.toLowerCase();
+  const named = request.tools.filter((tool) => text.includes(tool.name.toLowerCase()));
+  if (named.length > 1 || !/\b(both|parallel)\b/.test(text)) return named;
+  const [first = request.tools[0], second = request.tools.find((tool) => tool !== first)] = named;
+  if (first === undefined) return [];
+  return [first, second ?? first];
+}
+
+function callOf(tool: SimTool): SimCall {
+  return { name: tool.name, arguments: JSON.stringify(argumentsFor(tool.schema)) };
+}
+
+function callTokens(calls: readonly SimCall[]): number {
+  return calls.reduce((sum, call) => sum + tokensOf(call.name) + tokensOf(call.arguments), 0);
+}
+
+function promptUsage(request: SimRequest): Pick<SimUsage, "prompt" | "cached" | "cacheWrite"> {
+  const prompt = Math.max(1, request.promptTokens);
+  const cached = Math.min(marker(request, "cached"), prompt);
+  const marked = Math.max(request.cacheMarkedTokens, marker(request, "cache_write"));
+  return { prompt, cached, cacheWrite: Math.min(marked, prompt - cached) };
+}
+
+function showsThinking(request: SimRequest, reasoning: number): boolean {
+  return request.thinking || (reasoning > 0 && request.userText.includes("[reasoning-text]"));
+}
+
+/** The number in a marker such as `[cached:40]` of the last user text; 0 without one. */
+function marker(request: SimRequest, name: string): number {
+  const match = new RegExp(`\\[${name}:(\\d{1,9})\\]`).exec(request.userText);
+  return match === null ? 0 : Number(match[1]);
+}
+
+/** The last user text without its markers. */
+function plainText(request: SimRequest): string {
+  return request.userText
+    .replaceAll(/\[\[fault:.*?\]\]/gs, "")
+    .replaceAll(
+      /\[(?:cached|cache_write|reasoning|words):\d+\]|\[reasoning-text\]|\[preface\]/g,
+      "",
+    )
+    .trim();
+}

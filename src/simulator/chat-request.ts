@@ -1,0 +1,47 @@
+import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
+import { promptTokensOf, type SimRequest, type SimToolChoice } from "./sim-request.ts";
+
+/** Reads a chat-completions body that has passed the checks. */
+export function readChatRequest(body: JsonObject): SimRequest {
+  const messages = objectsOf(body["messages"]);
+  const lastAnswer = messages.findLastIndex((message) => message["role"] === "assistant");
+  const recent = messages.slice(lastAnswer + 1);
+  const maxTokens = body["max_completion_tokens"] ?? body["max_tokens"];
+  const options = body["stream_options"];
+  return {
+    model: textOf(body["model"]),
+    stream: body["stream"] === true,
+    includeUsage: isObject(options) && options["include_usage"] === true,
+    maxTokens: typeof maxTokens === "number" ? maxTokens : undefined,
+    stops: typeof body["stop"] === "string" ? [body["stop"]] : stringsOf(body["stop"]),
+    tools: objectsOf(body["tools"]).flatMap(readTool),
+    choice: readChoice(body["tool_choice"]),
+    parallel: body["parallel_tool_calls"] !== false,
+    userText: userTextOf(recent) || (recent.length > 0 ? "" : userTextOf(messages)),
+    toolResults: recent
+      .filter((message) => message["role"] === "tool")
+      .map((message) => contentText(message["content"])),
+    thinking: false,
+    promptTokens: promptTokensOf([messages, body["tools"]]),
+    cacheMarkedTokens: 0,
+  };
+}
+
+function userTextOf(messages: readonly JsonObject[]): string {
+  const last = messages.findLast((message) => message["role"] === "user");
+  return last === undefined ? "" : contentText(last["content"]);
+}
+
+function readTool(tool: JsonObject): SimRequest["tools"] {
+  const definition = tool["function"];
+  if (!isObject(definition)) return [];
+  const { name, parameters } = definition;
+  return [{ name: textOf(name), schema: isObject(parameters) ? parameters : {} }];
+}
+
+function readChoice(choice: unknown): SimToolChoice {
+  if (choice === "none") return { kind: "none" };
+  if (choice === "required") return { kind: "any" };
+  if (!isObject(choice) || !isObject(choice["function"])) return { kind: "auto" };
+  return { kind: "tool", name: textOf(choice["function"]["name"]) };
+}

@@ -1,0 +1,244 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import type { Frame } from "./dialect.ts";
+import type { FaultPoint, Faults } from "./faults.ts";
+import type { JsonObject } from "./json.ts";
+
+/** One answer on its way: where it goes, what goes wrong with it, and whether anybody listens. */
+export interface Delivery {
+  readonly response: ServerResponse;
+  readonly faults: Faults;
+  /** Aborted when the client has left or the simulator closes. */
+  readonly gone: AbortSignal;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The answer was broken off on purpose. */
+export class BrokenOff extends Error {
+  override readonly name = "BrokenOff";
+}
+
+const HTML = "<html><head><title>Bad gateway</title></head><body>Bad gateway</body></html>";
+const FILLER = Buffer.alloc(64 * 1024, "x");
+const BOMB_MEMBER_BYTES = 10 * 1024 * 1024;
+const BOMB_MEMBERS = 1_000;
+const DRIPS_PER_SECOND = 10;
+/* A reset makes the other side forget bytes it has not read yet: let them arrive first. */
+const BEFORE_RESET_MS = 20;
+
+/** Faults that strike before there is an answer at all. */
+export async function failEarly(delivery: Delivery): Promise<void> {
+  const { faults, response } = delivery;
+  if (faults.refuse === true) breakOff(response);
+  if (faults.hang?.at === "accept" || faults.hang?.at === "headers") await hang(delivery);
+  if (faults.reset?.at === "headers") {
+    response.socket?.write("HTTP/1.1 200 OK\r\ncontent-ty");
+    await sleep(BEFORE_RESET_MS);
+    breakOff(response);
+  }
+}
+
+/** Sends one JSON document, with the faults that a document can have. */
+export async function deliverJson(
+  delivery: Delivery,
+  status: number,
+  json: JsonObject,
+): Promise<void> {
+  const { faults, response } = delivery;
+  await pause(delivery);
+  const isHtml = faults.body === "html";
+  const bytes = isHtml ? Buffer.from(HTML) : brokenBytes(JSON.stringify(json), faults);
+  if (faults.gzip_bomb === true) return await deliverBomb(delivery, status);
+  const type = isHtml ? "text/html" : "application/json";
+  writeHead(delivery, status, { type, length: bytes.length });
+  const sink = new Sink(delivery);
+  if (faults.hang?.at === "body") await hang(delivery);
+  if (faults.long_line !== undefined) await sink.fill(faults.long_line);
+  await sink.write(bytes);
+  if (faults.endless === true) await sink.fill(Number.POSITIVE_INFINITY);
+  response.end();
+}
+
+/** Sends the events of a stream, with the faults that a stream can have. */
+export async function deliverStream(
+  delivery: Delivery,
+  frames: readonly Frame[],
+  errorFrame: Frame,
+): Promise<void> {
+  const { faults, response } = delivery;
+  if (faults.gzip_bomb === true) return await deliverBomb(delivery, 200);
+  const planned = plannedFrames(frames, errorFrame, faults);
+  const events = planned.map((frame, index) => eventBytes(frame, index, faults));
+  const length =
+    faults.wrong_length === undefined
+      ? undefined
+      : events.reduce((sum, one) => sum + one.length, 0);
+  writeHead(delivery, 200, { type: "text/event-stream; charset=utf-8", length });
+  const sink = new Sink(delivery);
+  if (faults.hang?.at === "body") await hang(delivery);
+  if (faults.long_line !== undefined) {
+    await sink.write(Buffer.from("data: "));
+    await sink.fill(faults.long_line);
+    await sink.write(Buffer.from("\n\n"));
+  }
+  const repeated = faults.endless === true ? repeatableIndex(planned) : -1;
+  for (const [index, event] of events.entries()) {
+    await sink.reach(index);
+    await pause(delivery);
+    if (index === repeated) await sink.repeat(event);
+    await sink.write(event);
+  }
+  await sink.reach(events.length);
+  response.end();
+}
+
+function plannedFrames(
+  frames: readonly Frame[],
+  errorFrame: Frame,
+  faults: Faults,
+): readonly Frame[] {
+  if (faults.error_event_first === true) return [errorFrame];
+  if (faults.error_at_event !== undefined) {
+    return [...frames.slice(0, faults.error_at_event), errorFrame];
+  }
+  return faults.no_terminal === true
+    ? frames.filter(({ kind }) => kind === "start" || kind === "content" || kind === "ping")
+    : frames;
+}
+
+function eventBytes(frame: Frame, index: number, faults: Faults): Buffer {
+  const { event, data } = frame;
+  const text = faults.bad_json_at_event === index ? data.slice(0, data.length / 2) : data;
+  const bytes = Buffer.from(`${event === undefined ? "" : `event: ${event}\n`}data: ${text}\n\n`);
+  const isBroken = faults.bad_utf8 === true && frame.kind === "content";
+  return isBroken ? withBadUtf8(bytes) : bytes;
+}
+
+/* A piece of text that can come again and again. */
+function repeatableIndex(frames: readonly Frame[]): number {
+  return frames.findLastIndex(({ kind, data }) => kind === "content" && data.includes("delta"));
+}
+
+function brokenBytes(text: string, faults: Faults): Buffer {
+  const bytes = Buffer.from(
+    faults.bad_json_at_event === undefined ? text : text.slice(0, text.length / 2),
+  );
+  return faults.bad_utf8 === true ? withBadUtf8(bytes) : bytes;
+}
+
+/* 0xff stands in no UTF-8 text; put it inside the last string that is long enough to be words. */
+function withBadUtf8(bytes: Buffer): Buffer {
+  const places = ['"content":"', '"text":"', '"thinking":"', '":"'];
+  const found = places.map((place) => [bytes.indexOf(place), place.length] as const);
+  const [at, length] = found.find(([index]) => index >= 0) ?? [0, 0];
+  const cut = at + length;
+  return Buffer.concat([bytes.subarray(0, cut), Buffer.of(0xff, 0xfe), bytes.subarray(cut)]);
+}
+
+function writeHead(
+  { response, faults, headers }: Delivery,
+  status: number,
+  body: { readonly type: string; readonly length: number | undefined },
+): void {
+  const { wrong_length: wrong, retry_after: retryAfter } = faults;
+  const isCounted = body.length !== undefined && faults.endless === undefined;
+  const filled = faults.long_line ?? 0;
+  response.writeHead(status, {
+    ...headers,
+    "content-type": faults.content_type ?? body.type,
+    ...(isCounted ? { "content-length": body.length + filled + (wrong ?? 0) } : {}),
+    ...(wrong === undefined ? {} : { connection: "close" }),
+    ...(retryAfter === undefined ? {} : { "retry-after": retryAfter }),
+  });
+  response.flushHeaders();
+}
+
+/* Ten megabytes of zeros in ten kilobytes, over and over: gzip members may follow one another. */
+async function deliverBomb(delivery: Delivery, status: number): Promise<void> {
+  const { response, headers } = delivery;
+  const member = gzipSync(Buffer.alloc(BOMB_MEMBER_BYTES, " "));
+  const type = delivery.faults.content_type ?? "application/json";
+  response.writeHead(status, { ...headers, "content-type": type, "content-encoding": "gzip" });
+  const sink = new Sink(delivery);
+  for (let sent = 0; sent < BOMB_MEMBERS; sent += 1) await sink.write(member);
+  response.end();
+}
+
+/** Writes bytes at the pace and up to the point that the faults allow. */
+class Sink {
+  private readonly delivery: Delivery;
+  private sentBytes = 0;
+
+  constructor(delivery: Delivery) {
+    this.delivery = delivery;
+  }
+
+  /** Called before event `index`: is this where it ends or hangs? */
+  async reach(index: number): Promise<void> {
+    const { reset, hang: hanging } = this.delivery.faults;
+    if (isEvent(reset, index)) await this.reset();
+    if (isEvent(hanging, index)) await hang(this.delivery);
+  }
+
+  async write(bytes: Buffer): Promise<void> {
+    const { reset, drip } = this.delivery.faults;
+    const left = reset?.at === "body" ? reset.count - this.sentBytes : bytes.length;
+    const allowed = left < bytes.length ? bytes.subarray(0, Math.max(0, left)) : bytes;
+    if (drip === undefined) await this.put(allowed);
+    else await this.putSlowly(allowed, drip);
+    if (allowed.length < bytes.length) await this.reset();
+  }
+
+  /** Writes the same bytes until nobody listens any more. */
+  async repeat(bytes: Buffer): Promise<void> {
+    while (!this.delivery.gone.aborted) await this.write(bytes);
+  }
+
+  /** Writes `count` meaningless bytes. */
+  async fill(count: number): Promise<void> {
+    for (let left = count; left > 0; left -= FILLER.length) {
+      await this.write(left < FILLER.length ? FILLER.subarray(0, left) : FILLER);
+    }
+  }
+
+  private async put(bytes: Buffer): Promise<void> {
+    const { response, gone } = this.delivery;
+    gone.throwIfAborted();
+    this.sentBytes += bytes.length;
+    if (!response.write(bytes)) await once(response, "drain", { signal: gone });
+  }
+
+  private async putSlowly(bytes: Buffer, bytesPerSecond: number): Promise<void> {
+    const step = Math.max(1, Math.ceil(bytesPerSecond / DRIPS_PER_SECOND));
+    const waitMs = (step / bytesPerSecond) * 1000;
+    for (let at = 0; at < bytes.length; at += step) {
+      await this.put(bytes.subarray(at, at + step));
+      await sleep(waitMs, undefined, { signal: this.delivery.gone });
+    }
+  }
+
+  private async reset(): Promise<never> {
+    await sleep(BEFORE_RESET_MS);
+    return breakOff(this.delivery.response);
+  }
+}
+
+function isEvent(point: FaultPoint | undefined, index: number): boolean {
+  return point?.at === "event" && point.count === index;
+}
+
+async function pause({ faults, gone }: Delivery): Promise<void> {
+  if (faults.slow !== undefined) await sleep(faults.slow, undefined, { signal: gone });
+}
+
+async function hang({ gone }: Delivery): Promise<never> {
+  if (!gone.aborted) await once(gone, "abort");
+  throw new BrokenOff();
+}
+
+function breakOff(response: ServerResponse): never {
+  response.socket?.resetAndDestroy();
+  throw new BrokenOff();
+}

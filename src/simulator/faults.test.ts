@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { readFaults } from "./faults.ts";
+
+test.each([
+  ["", {}],
+  ["refuse", { refuse: true }],
+  ["status:429;retry_after:300", { status: 429, retry_after: "300" }],
+  ["reset:headers", { reset: { at: "headers", count: 0 } }],
+  ["reset:event:3", { reset: { at: "event", count: 3 } }],
+  ["reset:body:0", { reset: { at: "body", count: 0 } }],
+  ["hang:body", { hang: { at: "body", count: 0 } }],
+  ["hang:event:2", { hang: { at: "event", count: 2 } }],
+  ["wrong_length:-5", { wrong_length: -5 }],
+  ["model_echo:a:b", { model_echo: "a:b" }],
+  ['usage:{"prompt_tokens":7,"x":1}', { usage: { prompt_tokens: 7, x: 1 } }],
+  ["content_type:text/html ; body:html", { content_type: "text/html", body: "html" }],
+])("%j is understood", (script, faults) => {
+  expect(readFaults(script)).toEqual({ kind: "faults", faults });
+});
+
+test.each([
+  ["explode"],
+  ["status:99"],
+  ["status"],
+  ["refuse:now"],
+  ["reset:event"],
+  ["usage:{"],
+  ["__proto__:1"],
+])("%j is refused, and the message names it", (script) => {
+  const reading = readFaults(script);
+  expect(reading).toMatchObject({ kind: "unknown" });
+  expect(JSON.stringify(reading)).toContain("known: refuse");
+});

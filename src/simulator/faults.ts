@@ -1,0 +1,132 @@
+import { isObject, type JsonObject } from "./json.ts";
+
+export interface FaultPoint {
+  readonly at: "accept" | "headers" | "body" | "event";
+  readonly count: number;
+}
+
+/** What goes wrong with one answer. All empty: nothing does. */
+export interface Faults {
+  /** The connection dies before a byte of an answer. */
+  readonly refuse?: true;
+  /** The connection is reset in the headers, after `count` bytes, or after `count` events. */
+  readonly reset?: FaultPoint;
+  /** Nothing more comes from there on, and the connection stays open. */
+  readonly hang?: FaultPoint;
+  /** The body comes at so many bytes a second. */
+  readonly drip?: number;
+  readonly status?: number;
+  readonly body?: "json" | "html";
+  readonly message?: string;
+  readonly code?: string;
+  readonly retry_after?: string;
+  /** Added to the true `content-length`. */
+  readonly wrong_length?: number;
+  readonly content_type?: string;
+  readonly gzip_bomb?: true;
+  readonly bad_utf8?: true;
+  readonly bad_json_at_event?: number;
+  readonly error_at_event?: number;
+  readonly no_usage?: true;
+  readonly no_terminal?: true;
+  readonly endless?: true;
+  /** One line of so many bytes, before anything else. */
+  readonly long_line?: number;
+  readonly model_echo?: string;
+  readonly error_in_200?: true;
+  readonly error_event_first?: true;
+  readonly overloaded?: true;
+  readonly context_overflow?: true;
+  readonly content_filter?: true;
+  readonly refusal?: true;
+  /** Milliseconds before each event, or before a JSON answer. */
+  readonly slow?: number;
+  /** Fields laid over the usage that is reported. */
+  readonly usage?: JsonObject;
+}
+
+type Reader = (argument: string) => unknown;
+
+const flag: Reader = (argument) => (argument === "" ? true : undefined);
+const text: Reader = (argument) => (argument === "" ? undefined : argument);
+const whole: Reader = (argument) => (/^-?\d{1,10}$/.test(argument) ? Number(argument) : undefined);
+
+const READERS: Readonly<Record<keyof Faults, Reader>> = {
+  refuse: flag,
+  reset: readPoint(/^(headers)$|^(body|event):(\d{1,9})$/),
+  hang: readPoint(/^(accept|headers|body)$|^(event):(\d{1,9})$/),
+  drip: whole,
+  status: (argument) => (/^[2-5]\d\d$/.test(argument) ? Number(argument) : undefined),
+  body: (argument) => (/^(json|html)$/.test(argument) ? argument : undefined),
+  message: text,
+  code: text,
+  retry_after: text,
+  wrong_length: whole,
+  content_type: text,
+  gzip_bomb: flag,
+  bad_utf8: flag,
+  bad_json_at_event: whole,
+  error_at_event: whole,
+  no_usage: flag,
+  no_terminal: flag,
+  endless: flag,
+  long_line: whole,
+  model_echo: text,
+  error_in_200: flag,
+  error_event_first: flag,
+  overloaded: flag,
+  context_overflow: flag,
+  content_filter: flag,
+  refusal: flag,
+  slow: whole,
+  usage: readUsage,
+};
+
+export type FaultReading =
+  | { readonly kind: "faults"; readonly faults: Faults }
+  | { readonly kind: "unknown"; readonly message: string };
+
+/** Names of all faults, for help texts. */
+export const FAULT_NAMES: readonly string[] = Object.keys(READERS);
+
+/** Reads `name`, `name:argument`, or several of them joined by `;`. */
+export function readFaults(script: string): FaultReading {
+  const faults: Record<string, unknown> = {};
+  for (const clause of script.split(";").map((part) => part.trim())) {
+    if (clause === "") continue;
+    const colon = clause.indexOf(":");
+    const name = colon < 0 ? clause : clause.slice(0, colon);
+    const read = isFaultName(name) ? READERS[name] : undefined;
+    const value = read?.(colon < 0 ? "" : clause.slice(colon + 1));
+    if (value === undefined) return unknownFault(clause);
+    faults[name] = value;
+  }
+  return { kind: "faults", faults };
+}
+
+function isFaultName(name: string): name is keyof Faults {
+  return Object.hasOwn(READERS, name);
+}
+
+function unknownFault(clause: string): FaultReading {
+  const message = `no fault is written ${JSON.stringify(clause)}; known: ${FAULT_NAMES.join(", ")}`;
+  return { kind: "unknown", message };
+}
+
+function readPoint(form: RegExp): Reader {
+  return (argument) => {
+    const match = form.exec(argument);
+    if (match === null) return undefined;
+    const [, plain, counted, count] = match;
+    return { at: plain ?? counted, count: Number(count ?? 0) };
+  };
+}
+
+function readUsage(argument: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(argument);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,38 @@
+/** A JSON object whose fields nobody has looked at yet. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The objects of a list; anything else in it is left out, anything but a list is empty. */
+export function objectsOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+export function stringsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The text of a message's content, be it a string or a list of parts. */
+export function contentText(content: unknown): string {
+  if (typeof content === "string") return content;
+  return objectsOf(content)
+    .filter((part) => part["type"] === "text")
+    .map((part) => textOf(part["text"]))
+    .join("\n");
+}
+
+/** Is `value` absent, as providers see it? */
+export function isAbsent(value: unknown): value is undefined | null {
+  return value === undefined || value === null;
+}
+
+/** The words of some lines, for look-up. */
+export function wordSet(...lines: readonly string[]): ReadonlySet<string> {
+  return new Set(lines.flatMap((line) => line.split(" ")));
+}

@@ -1,0 +1,148 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "./json.ts";
+import { messagesProblem } from "./messages-checks.ts";
+
+const headers = { "anthropic-version": "2023-06-01" };
+const user = { role: "user", content: "hi" };
+const body = { model: "m", max_tokens: 10, messages: [user] };
+const tool = { name: "f", input_schema: { type: "object" } };
+const text = (words: string) => ({ type: "text", text: words });
+const use = (id: string) => ({ type: "tool_use", id, name: "f", input: {} });
+const result = (id: string) => ({ type: "tool_result", tool_use_id: id, content: "ok" });
+const said = (...content: readonly JsonObject[]) => ({ role: "assistant", content });
+const told = (...content: readonly JsonObject[]) => ({ role: "user", content });
+const withTools = (...messages: readonly JsonObject[]) => ({ ...body, tools: [tool], messages });
+
+const ACCEPTED: readonly (readonly [string, JsonObject])[] = [
+  ["a plain request", body],
+  ["a field of a test's own", { ...body, x_probe: 1 }],
+  [
+    "a tool round trip, results first and then words",
+    withTools(
+      user,
+      said(text("ok"), use("a"), use("b")),
+      told(result("b"), result("a"), text("go on")),
+    ),
+  ],
+  [
+    "a result without content",
+    withTools(user, said(use("a")), told({ type: "tool_result", tool_use_id: "a" })),
+  ],
+  ["neighbours of one role", { ...body, messages: [user, user] }],
+  [
+    "a system message in the middle",
+    { ...body, messages: [user, { role: "system", content: "be short" }] },
+  ],
+  [
+    "cache hints on blocks",
+    { ...body, messages: [told({ ...text("x"), cache_control: { type: "ephemeral" } })] },
+  ],
+  ["a prefill", { ...body, messages: [user, { role: "assistant", content: "I" }] }],
+];
+
+test.each(ACCEPTED)("accepts %s", (_name, accepted) => {
+  expect(messagesProblem(accepted, headers)).toBeUndefined();
+});
+
+const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
+  ["an unknown field", { ...body, stream_options: {} }, "stream_options: Extra inputs"],
+  ["no output bound", { model: "m", messages: [user] }, "max_tokens: Field required"],
+  ["an output bound of 0", { ...body, max_tokens: 0 }, "max_tokens"],
+  ["a temperature over 1", { ...body, temperature: 1.5 }, "temperature"],
+  ["a blank stop sequence", { ...body, stop_sequences: ["\n"] }, "stop_sequences"],
+  ["foreign metadata", { ...body, metadata: { user: "x" } }, "metadata.user"],
+  ["no message", { ...body, messages: [] }, "at least one message"],
+  ["an assistant first", { ...body, messages: [said(text("x"))] }, "first message"],
+  ["an unknown role", { ...body, messages: [{ role: "developer", content: "x" }] }, "developer"],
+  ["a name on a message", { ...body, messages: [{ ...user, name: "x" }] }, "messages.0.name"],
+  ["empty content", { ...body, messages: [{ role: "user", content: "" }] }, "non-empty content"],
+  ["an empty text block", { ...body, messages: [told(text(""))] }, "must be non-empty"],
+  ["a blank text block", { ...body, messages: [told(text(" \n"))] }, "non-whitespace"],
+  ["an empty system block", { ...body, system: [text("")] }, "must be non-empty"],
+  [
+    "an unknown key on a block",
+    { ...body, messages: [told({ ...text("x"), id: 1 })] },
+    "messages.0.content.0.text.id",
+  ],
+  ["a part of the other wire", { ...body, messages: [told({ type: "image_url" })] }, "image_url"],
+  ["a call by the user", withTools(told(use("a"))), "tool_use"],
+  [
+    "a trailing blank in a prefill",
+    { ...body, messages: [user, { role: "assistant", content: "I " }] },
+    "trailing whitespace",
+  ],
+  [
+    "tool blocks without tools",
+    { ...body, messages: [user, said(use("a")), told(result("a"))] },
+    "must define tools",
+  ],
+  [
+    "an id with a colon",
+    withTools(user, said(use("f:0")), told(result("f:0"))),
+    "should match pattern",
+  ],
+  [
+    "a call without a result",
+    withTools(user, said(use("a"), use("b")), told(result("a"))),
+    "immediately after: b",
+  ],
+  ["a call at the end", withTools(user, said(use("a"))), "immediately after: a"],
+  [
+    "words before the result",
+    withTools(user, said(use("a")), told(text("x"), result("a"))),
+    "immediately after: a",
+  ],
+  [
+    "results over two messages",
+    withTools(user, said(use("a"), use("b")), told(result("a")), told(result("b"))),
+    "immediately after: b",
+  ],
+  ["a result without a call", withTools(told(result("a"))), "unexpected `tool_use_id`"],
+  [
+    "two results for a call",
+    withTools(user, said(use("a")), told(result("a"), result("a"))),
+    "single result",
+  ],
+  ["two calls of one id", withTools(user, said(use("a"), use("a")), told(result("a"))), "unique"],
+  [
+    "input that is text",
+    withTools(user, said({ ...use("a"), input: "{}" }), told(result("a"))),
+    "tool_use.input",
+  ],
+  [
+    "an unsigned thinking block",
+    { ...body, messages: [user, said({ type: "thinking", thinking: "x" })] },
+    "signature",
+  ],
+  [
+    "a tool of the other wire",
+    { ...body, tools: [{ type: "function", function: {} }], tool_choice: { type: "auto", x: 1 } },
+    "tool_choice.x",
+  ],
+  [
+    "a schema without a type",
+    { ...body, tools: [{ name: "f", input_schema: {} }] },
+    "input_schema.type",
+  ],
+  ["a tool choice without tools", { ...body, tool_choice: { type: "auto" } }, "tool_choice"],
+  [
+    "a choice that is no tool",
+    { ...body, tools: [tool], tool_choice: { type: "tool", name: "g" } },
+    "'g'",
+  ],
+  [
+    "thinking over the bound",
+    { ...body, thinking: { type: "enabled", budget_tokens: 2000 } },
+    "budget_tokens",
+  ],
+];
+
+test.each(REFUSED)("refuses %s", (_name, refused, named) => {
+  expect(messagesProblem(refused, headers)).toMatchObject({ status: 400 });
+  expect(messagesProblem(refused, headers)?.message).toContain(named);
+});
+
+test("asks for the version header", () => {
+  expect(messagesProblem(body, {})?.message).toContain("anthropic-version");
+  expect(messagesProblem(body, { "anthropic-version": "1999-01-01" })?.status).toBe(400);
+});

@@ -1,0 +1,52 @@
+import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
+import {
+  cacheMarkedTokensOf,
+  promptTokensOf,
+  type SimRequest,
+  type SimToolChoice,
+} from "./sim-request.ts";
+
+/** Reads a messages body that has passed the checks. */
+export function readMessagesRequest(body: JsonObject): SimRequest {
+  const messages = objectsOf(body["messages"]);
+  const lastAnswer = messages.findLastIndex((message) => message["role"] === "assistant");
+  const recent = messages.slice(lastAnswer + 1);
+  const choice = body["tool_choice"];
+  const prompt = [body["system"], messages, body["tools"]];
+  return {
+    model: textOf(body["model"]),
+    stream: body["stream"] === true,
+    includeUsage: true,
+    maxTokens: typeof body["max_tokens"] === "number" ? body["max_tokens"] : undefined,
+    stops: stringsOf(body["stop_sequences"]),
+    tools: objectsOf(body["tools"]).map((tool) => ({
+      name: textOf(tool["name"]),
+      schema: isObject(tool["input_schema"]) ? tool["input_schema"] : {},
+    })),
+    choice: readChoice(choice),
+    parallel: !(isObject(choice) && choice["disable_parallel_tool_use"] === true),
+    userText: userTextOf(recent) || (recent.length > 0 ? "" : userTextOf(messages)),
+    toolResults: recent.flatMap(toolResultsOf),
+    thinking: isObject(body["thinking"]) && body["thinking"]["type"] !== "disabled",
+    promptTokens: promptTokensOf(prompt),
+    cacheMarkedTokens: cacheMarkedTokensOf(prompt),
+  };
+}
+
+function userTextOf(messages: readonly JsonObject[]): string {
+  const last = messages.findLast((message) => message["role"] === "user");
+  return last === undefined ? "" : contentText(last["content"]);
+}
+
+function toolResultsOf(message: JsonObject): readonly string[] {
+  return objectsOf(message["content"])
+    .filter((block) => block["type"] === "tool_result")
+    .map((block) => contentText(block["content"]));
+}
+
+function readChoice(choice: unknown): SimToolChoice {
+  if (!isObject(choice)) return { kind: "auto" };
+  const { type, name } = choice;
+  if (type === "tool") return { kind: "tool", name: textOf(name) };
+  return { kind: type === "none" || type === "any" ? type : "auto" };
+}

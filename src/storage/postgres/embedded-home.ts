@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from "node:crypto";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import { canEnter, chooseSystemUser, type SystemUser } from "./embedded-user.ts";
+import { isAlive, ownIdentity } from "./process-identity.ts";
+
+/** The folder of one embedded PostgreSQL: `cluster/` is PostgreSQL's, the rest is ours. */
+export interface EmbeddedHome {
+  /** What the operator is told; inside the requested folder unless that is out of reach. */
+  readonly folder: string;
+  readonly cluster: string;
+  readonly user: SystemUser | undefined;
+  /** Where binaries are copied to when they do not run in place. */
+  readonly binariesRoot: string;
+}
+
+const SYSTEM_ROOT = "/var/lib/tokenmarket";
+
+/**
+ * Opens the home for the requested data folder. As root, PostgreSQL runs as another user; when
+ * that user cannot enter the requested folder, a system folder named after it takes its place.
+ */
+export function openEmbeddedHome(dataDir: string): EmbeddedHome {
+  mkdirSync(dataDir, { recursive: true });
+  const requested = join(realpathSync(resolve(dataDir)), "postgres");
+  const system = join(SYSTEM_ROOT, hashOf(requested));
+  const isRoot = process.getuid?.() === 0;
+  // A place that already holds a database is never left for an empty one.
+  if (isRoot && hasCluster(system)) return prepare(system, true);
+  const home = prepare(requested, isRoot);
+  if (home.user === undefined || canEnter(home.user, home.folder)) return home;
+  if (hasCluster(requested)) {
+    throw new Error(
+      `the database in ${requested} belongs to a user that can no longer enter that folder; ` +
+        "give the folders above it the right to be entered (chmod a+x)",
+    );
+  }
+  rmSync(requested, { recursive: true, force: true });
+  return prepare(system, true);
+}
+
+/** The password of the database user: made once, readable by the program's own user only. */
+export function readOrMakePassword(home: EmbeddedHome): string {
+  const path = join(home.folder, "password");
+  if (!existsSync(path)) writeFileSync(path, randomBytes(24).toString("hex"), { mode: 0o600 });
+  return readFileSync(path, "utf8").trim();
+}
+
+/** Notes that this process uses the server; returns the note's name. */
+export function addUser(home: EmbeddedHome): string {
+  const name = `${ownIdentity()}-${randomBytes(4).toString("hex")}`;
+  writeFileSync(join(home.folder, "users", name), "");
+  return name;
+}
+
+/** Takes the note back; true when no living process uses the server any more. */
+export function removeUser(home: EmbeddedHome, name: string): boolean {
+  const folder = join(home.folder, "users");
+  rmSync(join(folder, name), { force: true });
+  let living = 0;
+  for (const other of readdirSync(folder)) {
+    if (isAlive(other.slice(0, other.lastIndexOf("-")))) living += 1;
+    else rmSync(join(folder, other), { force: true });
+  }
+  return living === 0;
+}
+
+export function hasCluster(folder: string): boolean {
+  return existsSync(join(folder, "cluster", "PG_VERSION"));
+}
+
+function prepare(folder: string, isRoot: boolean): EmbeddedHome {
+  const cluster = join(folder, "cluster");
+  mkdirSync(join(folder, "users"), { recursive: true, mode: 0o755 });
+  const user = isRoot ? chooseSystemUser(hasCluster(folder) ? cluster : undefined) : undefined;
+  // Whatever the umask of this process is: the database's user has to pass.
+  if (user !== undefined) chmodSync(folder, 0o755);
+  if (folder.startsWith(`${SYSTEM_ROOT}/`)) chmodSync(SYSTEM_ROOT, 0o755);
+  mkdirSync(cluster, { recursive: true, mode: 0o700 });
+  if (user !== undefined) chownSync(cluster, user.uid, user.gid);
+  const binariesRoot = user === undefined ? folder : SYSTEM_ROOT;
+  return { folder, cluster, user, binariesRoot };
+}
+
+function hashOf(path: string): string {
+  return createHash("sha256").update(path).digest("hex").slice(0, 16);
+}

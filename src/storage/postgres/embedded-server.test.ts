@@ -1,0 +1,192 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Client } from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { silentLog } from "../../../test/support/silent-log.ts";
+import { findEmbeddedBinaries, locatePostgresPackage } from "./embedded-binaries.ts";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-server.ts";
+import { chooseSystemUser } from "./embedded-user.ts";
+import { isPidAlive } from "./process-identity.ts";
+
+const isRoot = process.getuid?.() === 0;
+let root: string;
+
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "tokenmarket-embedded-"));
+  chmodSync(root, 0o755);
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function start(name: string): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({ dataDir: join(root, name), log: silentLog });
+}
+
+async function ask(server: { connectionString: string }, sql: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: server.connectionString });
+  client.on("error", () => undefined);
+  await client.connect();
+  const { rows } = await client.query<Record<string, unknown>>(sql);
+  await client.end();
+  return rows;
+}
+
+function postmasterPid(server: { dataDir: string }): number {
+  return Number.parseInt(readFileSync(join(server.dataDir, "cluster", "postmaster.pid"), "utf8"));
+}
+
+interface Child extends EmbeddedPostgres {
+  readonly pid: number;
+  readonly process: ChildProcess;
+}
+
+/** The same in another process. */
+async function startElsewhere(name: string): Promise<Child> {
+  const script = new URL("../../../test/support/embedded-child.ts", import.meta.url).pathname;
+  const child = spawn(process.execPath, ["--import", "tsx", script, join(root, name)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+  return { ...(JSON.parse(line) as Child), process: child };
+}
+
+test("a started server is durable, on loopback, behind a password only its owner reads", async () => {
+  const server = await start("plain");
+  expect(server).toMatchObject({ started: true, dataDir: join(root, "plain", "postgres") });
+  const settings = ["fsync", "synchronous_commit", "full_page_writes", "listen_addresses"];
+  const values = await Promise.all(settings.map((name) => ask(server, `show ${name}`)));
+  expect(values.flat().map((row) => Object.values(row as object)[0] as unknown)).toEqual([
+    "on",
+    "on",
+    "on",
+    "127.0.0.1",
+  ]);
+  const [locale] = await ask(
+    server,
+    "select pg_encoding_to_char(encoding) as encoding, datcollate from pg_database limit 1",
+  );
+  expect(locale).toEqual({ encoding: "UTF8", datcollate: "C" });
+  expect(statSync(join(server.dataDir, "password")).mode & 0o777).toBe(0o600);
+  const wrong = new URL(server.connectionString);
+  wrong.password = "guessed";
+  await expect(ask({ connectionString: wrong.href }, "select 1")).rejects.toThrow("password");
+  await server.stop();
+  expect(existsSync(join(server.dataDir, "cluster", "postmaster.pid"))).toBe(false);
+});
+
+test("a second opener shares the server, and only the last one out stops it", async () => {
+  const first = await start("shared");
+  const second = await start("shared");
+  expect(second).toMatchObject({ started: false, connectionString: first.connectionString });
+  const pid = postmasterPid(first);
+  await first.stop();
+  expect(await ask(second, "select 1 as one")).toEqual([{ one: 1 }]);
+  await second.stop();
+  expect(isPidAlive(pid)).toBe(false);
+});
+
+test("the data and the address survive a stop and a kill -9 of the database", async () => {
+  const first = await start("killed");
+  await ask(first, "create table kept as select 42 as answer");
+  process.kill(postmasterPid(first), "SIGKILL");
+  const second = await start("killed");
+  expect(second.started).toBe(true);
+  expect(await ask(second, "select answer from kept")).toEqual([{ answer: 42 }]);
+  await first.stop();
+  await second.stop();
+  const third = await start("killed");
+  expect(third.connectionString).toBe(second.connectionString);
+  expect(await ask(third, "select answer from kept")).toEqual([{ answer: 42 }]);
+  await third.stop();
+});
+
+test("a server left by a killed process is found, used, and stopped at the end", async () => {
+  const child = await startElsewhere("left");
+  child.process.kill("SIGKILL");
+  await once(child.process, "exit");
+  const server = await start("left");
+  expect(server).toMatchObject({ started: false, connectionString: child.connectionString });
+  const pid = postmasterPid(server);
+  await server.stop();
+  expect(isPidAlive(pid)).toBe(false);
+});
+
+test("a process beside a running one leaves the server to it", async () => {
+  const [child, server] = await Promise.all([startElsewhere("beside"), start("beside")]);
+  expect(child.started).toBe(!server.started);
+  const pid = postmasterPid(server);
+  await server.stop();
+  expect(isPidAlive(pid)).toBe(true);
+  child.process.stdin?.end();
+  await once(child.process, "exit");
+  expect(isPidAlive(pid)).toBe(false);
+});
+
+test("a pid file that names another program's process does not keep the database down", async () => {
+  const first = await start("stale");
+  await first.stop();
+  const cluster = join(first.dataDir, "cluster");
+  writeFileSync(join(cluster, "postmaster.pid"), `${process.pid}\n${cluster}\n1\n1\n\n\n\nready\n`);
+  const second = await start("stale");
+  expect(second.started).toBe(true);
+  await second.stop();
+});
+
+test("as root, a folder the database's user cannot enter is replaced and named", async () => {
+  mkdirSync(join(root, "closed"), { mode: 0o700 });
+  const server = await start("closed/data");
+  const expected = isRoot ? /^\/var\/lib\/tokenmarket\/[0-9a-f]{16}$/ : /closed\/data\/postgres$/;
+  expect(server.dataDir).toMatch(expected);
+  await ask(server, "create table kept as select 1 as one");
+  await server.stop();
+  // The choice stays when the folder opens later: a database is never left for an empty one.
+  chmodSync(join(root, "closed"), 0o755);
+  const again = await start("closed/data");
+  expect(again.dataDir).toBe(server.dataDir);
+  expect(await ask(again, "select one from kept")).toEqual([{ one: 1 }]);
+  await again.stop();
+  rmSync(server.dataDir, { recursive: true });
+});
+
+test("library links that the installation skipped are made, in place or in a copy", () => {
+  const user = chooseSystemUser(undefined);
+  const packaged = locatePostgresPackage();
+  const bare = join(root, "bare", "native");
+  cpSync(packaged.native, bare, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (source) => !/\.a$|libicu\w+\.so(\.60)?$|libpq\.so(\.5)?$/.test(source),
+  });
+  const copies = join(root, "copies");
+  const inPlace = findEmbeddedBinaries(user, copies, { ...packaged, native: bare });
+  expect(inPlace.postgres).toBe(join(bare, "bin", "postgres"));
+
+  // A dangling link cannot be replaced in place, as in a read-only folder.
+  rmSync(join(bare, "lib", "libpq.so.5"));
+  symlinkSync("nowhere", join(bare, "lib", "libpq.so.5"));
+  rmSync(join(bare, "lib", "libicuuc.so.60"));
+  symlinkSync("nowhere", join(bare, "lib", "libicuuc.so.60"));
+  const broken = { ...packaged, native: bare };
+  expect(() => findEmbeddedBinaries(user, copies, broken)).toThrow("DATABASE_URL");
+
+  if (!isRoot) return;
+  chmodSync(join(root, "bare"), 0o700);
+  rmSync(copies, { recursive: true, force: true });
+  for (const name of ["libpq.so.5", "libicuuc.so.60"]) rmSync(join(bare, "lib", name));
+  const copied = findEmbeddedBinaries(user, copies, broken);
+  expect(copied.postgres).toBe(join(copies, `postgres-${packaged.version}`, "bin", "postgres"));
+});

@@ -1,0 +1,41 @@
+import { CompiledQuery, Kysely, Migrator, PostgresDialect, type Migration } from "kysely";
+import type { Pool, PoolClient } from "pg";
+import { accountsSql } from "./migrations/0001-accounts.ts";
+import { ledgerTablesSql } from "./migrations/0002-ledger-tables.ts";
+import { ledgerFunctionsSql } from "./migrations/0003-ledger-functions.ts";
+
+/** In order; a published one is never changed, a new one is added below. */
+const migrations: Record<string, Migration> = {
+  "0001-accounts": sqlMigration(accountsSql),
+  "0002-ledger-tables": sqlMigration(ledgerTablesSql),
+  "0003-ledger-functions": sqlMigration(ledgerFunctionsSql),
+};
+
+/** Brings the database to this program's schema; returns the names of the migrations it ran. */
+export async function migrateDatabase(pool: Pool): Promise<readonly string[]> {
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: borrowed(pool) }) });
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: () => Promise.resolve(migrations) },
+  });
+  const { error, results } = await migrator.migrateToLatest();
+  if (error !== undefined)
+    throw new Error("the database schema cannot be updated", { cause: error });
+  return (results ?? []).map((result) => result.migrationName);
+}
+
+function sqlMigration(text: string): Migration {
+  return {
+    up: async (db) => {
+      await db.executeQuery(CompiledQuery.raw(text));
+    },
+  };
+}
+
+/** Kysely ends the pool it is given; this one belongs to the backend. */
+function borrowed(pool: Pool): {
+  connect: () => Promise<PoolClient>;
+  end: () => Promise<void>;
+} {
+  return { connect: () => pool.connect(), end: () => Promise.resolve() };
+}

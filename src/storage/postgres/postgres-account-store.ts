@@ -1,0 +1,194 @@
+import type { Pool } from "pg";
+import { assert } from "../../core/assert.ts";
+import type {
+  AccountStore,
+  KeyOrigin,
+  KeyRecord,
+  KeyStore,
+  KeySummary,
+  NewKey,
+  OrgSummary,
+} from "../../auth/key-store.ts";
+import { newRecordId, type KeyId, type OrgId } from "../../core/ids.ts";
+import { microUsd, type MicroUsd } from "../../core/money.ts";
+
+/** Organizations and keys in PostgreSQL, for operators and for the gateway's key look-up. */
+export class PostgresAccountStore implements AccountStore, KeyStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async findByDigest(digest: Buffer): Promise<KeyRecord | undefined> {
+    const result = await this.#pool.query<KeyRecordRow>({
+      name: "find_key",
+      text: findByDigestSql,
+      values: [digest],
+    });
+    const row = result.rows[0];
+    return row === undefined ? undefined : keyRecord(row);
+  }
+
+  async createOrg(org: { readonly name: string; readonly email: string }): Promise<OrgSummary> {
+    const orgId = newRecordId("org");
+    // The operator vouches for the address of an organization made by hand.
+    await this.#pool.query(createOrgSql, [orgId, org.name, org.email, true]);
+    const created = await this.findOrg(orgId);
+    assert(created !== undefined, "a created organization is found");
+    return created;
+  }
+
+  async listOrgs(): Promise<readonly OrgSummary[]> {
+    const result = await this.#pool.query<OrgRow>(
+      `${selectOrgSql} order by o.created_at, o.org_id`,
+    );
+    return result.rows.map(orgSummary);
+  }
+
+  async findOrg(orgId: string): Promise<OrgSummary | undefined> {
+    const result = await this.#pool.query<OrgRow>(`${selectOrgSql} where o.org_id = $1`, [orgId]);
+    const row = result.rows[0];
+    return row === undefined ? undefined : orgSummary(row);
+  }
+
+  async createKey(key: NewKey): Promise<KeySummary> {
+    const result = await this.#pool.query<KeyRow>(createKeySql, [
+      newRecordId("key"),
+      key.orgId,
+      key.digest,
+      key.label,
+      key.name,
+      key.origin,
+      key.requestsPerMinuteCeiling,
+      key.capMicroUsd,
+    ]);
+    const row = result.rows[0];
+    assert(row !== undefined, "a created key is returned");
+    return keySummary(row);
+  }
+
+  async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
+    const result = await this.#pool.query<KeyRow>(
+      `select ${keyColumns} from api_key where $1::text is null or org_id = $1
+      order by created_at, key_id`,
+      [orgId ?? null],
+    );
+    return result.rows.map(keySummary);
+  }
+
+  async disableKey(keyId: string): Promise<KeySummary | undefined> {
+    const result = await this.#pool.query<KeyRow>(
+      `update api_key set disabled_at = coalesce(disabled_at, now()) where key_id = $1
+      returning ${keyColumns}`,
+      [keyId],
+    );
+    const row = result.rows[0];
+    return row === undefined ? undefined : keySummary(row);
+  }
+
+  async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null): Promise<boolean> {
+    const result = await this.#pool.query("update org set cap_micro_usd = $2 where org_id = $1", [
+      orgId,
+      capMicroUsd,
+    ]);
+    return result.rowCount === 1;
+  }
+}
+
+const findByDigestSql = `
+  select k.key_id, k.org_id, k.origin, k.name, k.rpm_ceiling, k.rpm,
+    k.disabled_at is not null as disabled, o.email_verified, o.funded_at is not null as funded
+  from api_key k join org o using (org_id)
+  where k.digest = $1`;
+
+const createOrgSql = `
+  with made as (
+    insert into org (org_id, name, email, email_verified) values ($1, $2, $3, $4) returning org_id
+  )
+  insert into account (account_id, org_id, must_cover)
+  select 'wallet:' || org_id, org_id, true from made`;
+
+const selectOrgSql = `
+  select o.org_id, o.name, o.email, o.created_at, w.credits - w.debits as balance,
+    w.reserved as held
+  from org o join account w on w.account_id = 'wallet:' || o.org_id`;
+
+const keyColumns =
+  "key_id, org_id, name, label, origin, rpm_ceiling, cap_micro_usd, created_at, disabled_at";
+
+const createKeySql = `
+  insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
+  values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns}`;
+
+interface KeyRecordRow {
+  readonly key_id: string;
+  readonly org_id: string;
+  readonly origin: KeyOrigin;
+  readonly name: string;
+  readonly rpm_ceiling: number;
+  readonly rpm: number | null;
+  readonly disabled: boolean;
+  readonly email_verified: boolean;
+  readonly funded: boolean;
+}
+
+function keyRecord(row: KeyRecordRow): KeyRecord {
+  return {
+    keyId: row.key_id as KeyId,
+    orgId: row.org_id as OrgId,
+    origin: row.origin,
+    name: row.name,
+    requestsPerMinuteCeiling: row.rpm_ceiling,
+    ...(row.rpm === null ? {} : { requestsPerMinute: row.rpm }),
+    disabled: row.disabled,
+    emailVerified: row.email_verified,
+    funded: row.funded,
+  };
+}
+
+interface OrgRow {
+  readonly org_id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly created_at: Date;
+  readonly balance: bigint;
+  readonly held: bigint;
+}
+
+function orgSummary(row: OrgRow): OrgSummary {
+  return {
+    orgId: row.org_id as OrgId,
+    name: row.name,
+    email: row.email,
+    balanceMicroUsd: microUsd(row.balance),
+    heldMicroUsd: microUsd(row.held),
+    createdAtMs: row.created_at.getTime(),
+  };
+}
+
+interface KeyRow {
+  readonly key_id: string;
+  readonly org_id: string;
+  readonly name: string;
+  readonly label: string;
+  readonly origin: KeyOrigin;
+  readonly rpm_ceiling: number;
+  readonly cap_micro_usd: bigint | null;
+  readonly created_at: Date;
+  readonly disabled_at: Date | null;
+}
+
+function keySummary(row: KeyRow): KeySummary {
+  return {
+    keyId: row.key_id as KeyId,
+    orgId: row.org_id as OrgId,
+    name: row.name,
+    label: row.label,
+    origin: row.origin,
+    requestsPerMinuteCeiling: row.rpm_ceiling,
+    capMicroUsd: row.cap_micro_usd === null ? null : microUsd(row.cap_micro_usd),
+    createdAtMs: row.created_at.getTime(),
+    disabledAtMs: row.disabled_at?.getTime() ?? null,
+  };
+}

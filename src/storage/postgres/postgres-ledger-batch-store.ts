@@ -1,0 +1,176 @@
+import type { Pool } from "pg";
+import { assert } from "../../core/assert.ts";
+import type {
+  CloseVerdict,
+  LedgerBatchStore,
+  Membership,
+  ReserveEntry,
+} from "../../ledger/ledger-batch-store.ts";
+import type { LedgerLog } from "../../ledger/ledger-log.ts";
+import type {
+  CloseRow,
+  PricePin,
+  RefusedRequest,
+  ReserveOutcome,
+  ReserveRow,
+} from "../../ledger/ledger-store.ts";
+import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
+import { LaneConnection } from "./lane-connection.ts";
+import { runCloseBatch, runReserveBatch } from "./ledger-batches.ts";
+
+const RESERVE_STATEMENT_TIMEOUT_MS = 1_000;
+const RESERVE_LOCK_TIMEOUT_MS = 500;
+const CLOSE_STATEMENT_TIMEOUT_MS = 10_000;
+const CLOSE_LOCK_TIMEOUT_MS = 5_000;
+const RECOVERY_BLOCK_ROWS = 500;
+
+/** The ledger's books in PostgreSQL: one connection for reserves, one for closings. */
+export class PostgresLedgerBatchStore implements LedgerBatchStore {
+  readonly #pool: Pool;
+  readonly #reserves: LaneConnection;
+  readonly #closings: LaneConnection;
+
+  constructor(pool: Pool, connectionString: string, log: LedgerLog) {
+    this.#pool = pool;
+    this.#reserves = new LaneConnection({
+      connectionString,
+      log,
+      name: "reserve",
+      statementTimeoutMs: RESERVE_STATEMENT_TIMEOUT_MS,
+      lockTimeoutMs: RESERVE_LOCK_TIMEOUT_MS,
+    });
+    this.#closings = new LaneConnection({
+      connectionString,
+      log,
+      name: "close",
+      statementTimeoutMs: CLOSE_STATEMENT_TIMEOUT_MS,
+      lockTimeoutMs: CLOSE_LOCK_TIMEOUT_MS,
+    });
+  }
+
+  reserveBatch(
+    member: Membership,
+    entries: readonly ReserveEntry[],
+  ): Promise<readonly ReserveOutcome[]> {
+    return runReserveBatch(this.#reserves, member, entries);
+  }
+
+  closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]> {
+    return runCloseBatch(this.#closings, rows);
+  }
+
+  async annul(rows: readonly ReserveRow[]): Promise<void> {
+    for (const row of rows) {
+      // A commit that is still under way is waited for; one that comes later finds the id taken.
+      await this.#pool.query(annulSql, [
+        row.attemptId,
+        row.requestId,
+        row.ordinal,
+        row.orgId,
+        row.keyId,
+        row.modelId,
+        row.providerId,
+        row.upstreamModelId,
+        row.pricePinId,
+        row.route,
+        row.stream,
+        row.estimatedTokens,
+        row.reserveMicroUsd,
+      ]);
+    }
+  }
+
+  async recordRefusedBatch(requests: readonly RefusedRequest[]): Promise<void> {
+    const column = <T>(read: (request: RefusedRequest) => T): T[] => requests.map(read);
+    await this.#pool.query(recordRefusedSql, [
+      column((request) => request.requestId),
+      column((request) => request.orgId),
+      column((request) => request.keyId),
+      column((request) => request.modelId?.replaceAll("\0", "") ?? null),
+      column((request) => request.route),
+      column((request) => request.stream),
+      column((request) => request.errorClass),
+      column((request) => request.createdAtMs),
+    ]);
+  }
+
+  async ensurePricePins(pins: readonly PricePin[]): Promise<void> {
+    if (pins.length === 0) return;
+    const column = <T>(read: (pin: PricePin) => T): T[] => pins.map(read);
+    await this.#pool.query(ensurePinsSql, [
+      column((pin) => pin.pinId),
+      column((pin) => pin.providerId),
+      column((pin) => pin.modelId),
+      column((pin) => String(pin.promptPico)),
+      column((pin) => String(pin.cachedPromptPico)),
+      column((pin) => String(pin.cacheWritePico)),
+      column((pin) => String(pin.completionPico)),
+      column((pin) => String(pin.internalReasoningPico)),
+    ]);
+  }
+
+  join(name: string, leaseMs: number): Promise<Membership> {
+    return joinInstance(this.#pool, name, leaseMs);
+  }
+
+  async renewLease(member: Membership, leaseMs: number): Promise<boolean> {
+    const result = await this.#pool.query(renewLeaseSql, [
+      member.instanceId,
+      String(member.epoch),
+      leaseMs,
+    ]);
+    return result.rowCount === 1;
+  }
+
+  async leave(member: Membership): Promise<void> {
+    await this.renewLease(member, 0);
+  }
+
+  takeOverDeadInstances(): Promise<readonly string[]> {
+    return takeOverDeadInstances(this.#pool);
+  }
+
+  async recoverOpenAttempts(): Promise<number> {
+    let recovered = 0;
+    for (;;) {
+      const result = await this.#pool.query<{ closed: number; seen: number }>(recoverSql, [
+        RECOVERY_BLOCK_ROWS,
+      ]);
+      const row = result.rows[0];
+      assert(row !== undefined, "recover_attempts answers one row");
+      recovered += row.closed;
+      if (row.seen < RECOVERY_BLOCK_ROWS) return recovered;
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#reserves.close(), this.#closings.close()]);
+  }
+}
+
+const annulSql = `select annul_attempt($1, $2, $3::smallint, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+  $13)`;
+
+const recordRefusedSql = `
+  insert into refused_request (request_id, org_id, key_id, model_id, route, stream, error_class,
+    created_at)
+  select t.request, t.org, t.key, t.model, t.route, t.stream, t.class,
+    to_timestamp(t.created_ms / 1000.0)
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[],
+    $8::double precision[])
+    as t(request, org, key, model, route, stream, class, created_ms)
+  on conflict do nothing`;
+
+const ensurePinsSql = `
+  insert into price_pin (pin_id, provider_id, model_id, prompt_pico, cached_prompt_pico,
+    cache_write_pico, completion_pico, internal_reasoning_pico)
+  select * from unnest($1::text[], $2::text[], $3::text[], $4::numeric[], $5::numeric[],
+    $6::numeric[], $7::numeric[], $8::numeric[])
+  on conflict do nothing`;
+
+const renewLeaseSql = `
+  update instance_lease l set lease_until = now() + $3 * interval '1 millisecond'
+  from instance i
+  where i.instance_id = l.instance_id and l.instance_id = $1 and i.epoch = $2`;
+
+const recoverSql = "select closed, seen from recover_attempts($1)";

@@ -1,0 +1,31 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { identityOf, isAlive, isPidAlive, ownIdentity } from "./process-identity.ts";
+
+test("a process is alive until it ends, and no later one is mistaken for it", async () => {
+  const child = spawn("sleep", ["60"]);
+  await once(child, "spawn");
+  const identity = identityOf(child.pid ?? 0);
+  expect(isAlive(identity)).toBe(true);
+  const later = identity.replace(/-\d+$/, "-12");
+  expect(isAlive(later)).toBe(false);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  expect(isAlive(identity)).toBe(false);
+  expect(isPidAlive(child.pid ?? 0)).toBe(false);
+});
+
+test("a process that ended and was not collected is not alive", async () => {
+  // The shell's child ends at once; the program that replaces the shell never collects it.
+  const parent = spawn("/bin/sh", ["-c", "true & echo $!; exec sleep 60"]);
+  const [line] = (await once(parent.stdout, "data")) as [Buffer];
+  await expect.poll(() => isPidAlive(Number(line))).toBe(false);
+  parent.kill("SIGKILL");
+});
+
+test("what is no identity is not alive", () => {
+  expect(isAlive(ownIdentity())).toBe(true);
+  for (const text of ["", "0-0", "-1-1", "abc", "4194999", `${process.pid}`])
+    expect(isAlive(text)).toBe(false);
+});

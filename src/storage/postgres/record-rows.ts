@@ -1,0 +1,96 @@
+import type { RequestId } from "../../core/ids.ts";
+import { microUsd } from "../../core/money.ts";
+import type { Usage } from "../../core/usage.ts";
+import type { AttemptOutcome, SettlementBasis } from "../../ledger/ledger-store.ts";
+import type { AttemptRecord, RequestRecord } from "../../ledger/record-store.ts";
+
+export interface UsageColumns {
+  readonly prompt: bigint | null;
+  readonly cached_prompt: bigint | null;
+  readonly cache_write: bigint | null;
+  readonly completion: bigint | null;
+  readonly internal_reasoning: bigint | null;
+}
+
+export interface AttemptRow extends UsageColumns {
+  readonly ordinal: number;
+  readonly key_id: string;
+  readonly model_id: string;
+  readonly provider_id: string;
+  readonly upstream_model_id: string;
+  readonly route: string;
+  readonly stream: boolean;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly first_byte_ms: number | null;
+  readonly duration_ms: number | null;
+  readonly state: "open" | "settled" | "void" | "unknown_after_crash";
+  readonly outcome: AttemptOutcome | "unknown_after_crash" | null;
+  readonly basis: SettlementBasis | null;
+  readonly upstream_status: number | null;
+  readonly error_class: string | null;
+  readonly reserve: bigint;
+  readonly debit: bigint;
+}
+
+export interface RefusedRow {
+  readonly key_id: string;
+  readonly model_id: string | null;
+  readonly route: string;
+  readonly stream: boolean;
+  readonly created_at: Date;
+}
+
+/** Null when nothing was observed. */
+export function usageOf(row: UsageColumns): Usage | null {
+  if (row.prompt === null) return null;
+  return {
+    prompt: Number(row.prompt),
+    cachedPrompt: Number(row.cached_prompt),
+    cacheWrite: Number(row.cache_write),
+    completion: Number(row.completion),
+    internalReasoning: Number(row.internal_reasoning),
+  };
+}
+
+export function attemptRecord(row: AttemptRow): AttemptRecord {
+  return {
+    ordinal: row.ordinal,
+    providerId: row.provider_id,
+    upstreamModelId: row.upstream_model_id,
+    startedAtMs: (row.started_at ?? row.created_at).getTime(),
+    firstByteMs: row.first_byte_ms,
+    durationMs: row.duration_ms,
+    outcome: row.state === "open" ? "in_flight" : (row.outcome ?? "failed"),
+    upstreamStatus: row.upstream_status,
+    errorClass: row.error_class,
+    usage: usageOf(row),
+    reserveMicroUsd: microUsd(row.reserve),
+    debitMicroUsd: microUsd(row.debit),
+    basis: row.basis,
+  };
+}
+
+export function refusedRecord(requestId: RequestId, row: RefusedRow): RequestRecord {
+  return {
+    requestId,
+    keyId: row.key_id,
+    modelId: row.model_id,
+    route: row.route,
+    stream: row.stream,
+    createdAtMs: row.created_at.getTime(),
+    outcome: "refused",
+    attempts: [],
+  };
+}
+
+/** The wall-clock milliseconds in a request id: a UUID of version 7 begins with them. */
+export function createdAtOf(requestId: string): number {
+  return Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16);
+}
+
+/** The lowest id a request of this instant can have. */
+export function requestIdFrom(atMs: number): string {
+  const hex = Math.max(0, Math.trunc(atMs)).toString(16).padStart(12, "0").slice(-12);
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}

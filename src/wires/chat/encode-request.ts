@@ -1,0 +1,51 @@
+import type { Deployment } from "../../catalog/catalog.ts";
+import { textToken } from "../json/json-text.ts";
+import { Splice } from "../json/splice.ts";
+import { word } from "./chat-words.ts";
+import { keptBack } from "./common-fields.ts";
+import type { ReadRequest } from "./read-request.ts";
+import type { RequestSide } from "./request-side.ts";
+import type { UpstreamRequest } from "./upstream-request.ts";
+
+/** The same wire: the client's own bytes with the few edits that the gateway owes. */
+export function encodeSameWire(
+  side: RequestSide,
+  request: ReadRequest,
+  deployment: Deployment,
+): UpstreamRequest {
+  const { others } = request.betas;
+  return {
+    path: side.path,
+    headers: side.headers(request, true),
+    body: splicedBody(side, request, deployment),
+    droppedParams:
+      others.length === 0 ? request.droppedParams : [...request.droppedParams, ...others],
+  };
+}
+
+/** The other wire: decoded and written anew. Only for requests whose crossing refuses nothing. */
+export function encodeAcross(
+  side: RequestSide,
+  request: ReadRequest,
+  deployment: Deployment,
+): UpstreamRequest {
+  const { call, needs } = request.decoded();
+  const { kept, others } = request.betas;
+  return {
+    path: side.path,
+    headers: side.headers(request, false),
+    body: side.encodeCall(call, { request, deployment }),
+    droppedParams: [...request.droppedParams, ...needs.dropped, ...kept, ...others],
+  };
+}
+
+function splicedBody(side: RequestSide, request: ReadRequest, deployment: Deployment): Buffer {
+  const { doc } = request;
+  const splice = new Splice(doc);
+  if (deployment.upstreamModelId !== request.modelId) {
+    splice.replace(doc.member(0, word.model), textToken(deployment.upstreamModelId));
+  }
+  splice.remove([...keptBack, ...side.surplusBounds(doc, deployment)]);
+  side.editBody(doc, splice, { request, deployment });
+  return splice.result();
+}

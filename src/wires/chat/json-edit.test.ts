@@ -1,0 +1,81 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { compactJson, findElements, findMember, findPath, withMember } from "./json-edit.ts";
+
+/** JSON text with blanks between its tokens. */
+const spacious = fc
+  .tuple(fc.jsonValue(), fc.constantFrom(0, 1, "\t", " \n"))
+  .map(([value, indent]) => JSON.stringify(value, null, indent));
+const key = fc.oneof(fc.constantFrom("model", "usage", "a"), fc.string({ unit: "binary" }));
+const object = fc.dictionary(key, fc.jsonValue(), { maxKeys: 6, noNullPrototype: true });
+
+describe("finding", () => {
+  test("a member's text is the text of its value", () => {
+    fc.assert(
+      fc.property(object, fc.constantFrom(0, 2), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        for (const [name, member] of Object.entries(value)) {
+          const span = findMember(text, 0, name);
+          const found = span === undefined ? undefined : text.slice(span.start, span.end);
+          expect(JSON.parse(found ?? "")).toEqual(JSON.parse(JSON.stringify(member)));
+        }
+      }),
+    );
+  });
+
+  test("elements come in order, with the text of their values", () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), fc.constantFrom(0, 2), (list, indent) => {
+        const text = JSON.stringify(list, null, indent);
+        const found = findElements(text, 0).map(
+          ({ start, end }) => JSON.parse(text.slice(start, end)) as unknown,
+        );
+        expect(found).toEqual(JSON.parse(JSON.stringify(list)));
+      }),
+    );
+  });
+
+  test.each([
+    ['{"a":1,"a":2}', "2"],
+    ['{"b":{"a":1},"a":[{"a":2}]}', '[{"a":2}]'],
+    ['{"\\u0061":"x\\"}"}', '"x\\"}"'],
+    ['{"b":"\\\\","a":-1.5e3}', "-1.5e3"],
+    [' { "a" : null } ', "null"],
+  ])("the member a of %s is %s", (text, value) => {
+    const span = findPath(text, "a");
+    expect(span === undefined ? "" : text.slice(span.start, span.end)).toBe(value);
+  });
+
+  test("a path that leads nowhere is undefined", () => {
+    for (const text of ["{}", "[]", '{"a":1}', '{"a":[]}']) {
+      expect(findPath(text, "a", "b")).toBeUndefined();
+    }
+  });
+});
+
+describe("editing", () => {
+  test("a member is replaced or added, and nothing else changes", () => {
+    fc.assert(
+      fc.property(object, key, fc.jsonValue(), (value, name, member) => {
+        const text = JSON.stringify(value, null, 1);
+        const json = JSON.stringify(member);
+        const edited = withMember(text, { start: 0, end: text.length }, { key: name, json });
+        const before = new Map(Object.entries(JSON.parse(text) as object));
+        const after = new Map(Object.entries(JSON.parse(edited) as object));
+        expect(after.get(name)).toEqual(JSON.parse(json));
+        before.delete(name);
+        after.delete(name);
+        expect(after).toEqual(before);
+      }),
+    );
+  });
+
+  test("compact text is what a printer without blanks prints", () => {
+    fc.assert(
+      fc.property(spacious, (text) => {
+        expect(compactJson(text)).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+    );
+    expect(compactJson('{ "n" : 12345678901234567890 }')).toBe('{"n":12345678901234567890}');
+  });
+});

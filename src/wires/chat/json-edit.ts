@@ -1,0 +1,175 @@
+/** Half-open range of a value inside a JSON text. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Where the value of `key` stands in the object that starts at `objectAt`; the last one when the
+ * key is repeated, as JSON.parse has it. The text must be valid JSON: parse it first.
+ */
+export function findMember(text: string, objectAt: number, key: string): Span | undefined {
+  return findMembers(text, objectAt, [key])[0];
+}
+
+/** `findMember` for several keys in one walk; one answer per key, in their order. */
+export function findMembers(
+  text: string,
+  objectAt: number,
+  keys: readonly string[],
+): readonly (Span | undefined)[] {
+  const found: (Span | undefined)[] = keys.map(() => undefined);
+  let at = skipSpace(text, objectAt + 1);
+  while (at < text.length && text.charCodeAt(at) === QUOTE) {
+    const keyEnd = stringEnd(text, at);
+    const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    const end = valueEnd(text, start);
+    const key = keyText(text.slice(at + 1, keyEnd - 1));
+    for (let i = 0; i < keys.length; i++) if (keys[i] === key) found[i] = { start, end };
+    const next = skipSpace(text, end);
+    if (text.charCodeAt(next) !== COMMA) break;
+    at = skipSpace(text, next + 1);
+  }
+  return found;
+}
+
+/** Where the elements of the array that starts at `arrayAt` stand. */
+export function findElements(text: string, arrayAt: number): Span[] {
+  const spans: Span[] = [];
+  let at = skipSpace(text, arrayAt + 1);
+  while (at < text.length && text.charCodeAt(at) !== CLOSE_ARRAY) {
+    const end = valueEnd(text, at);
+    spans.push({ start: at, end });
+    const next = skipSpace(text, end);
+    if (text.charCodeAt(next) !== COMMA) break;
+    at = skipSpace(text, next + 1);
+  }
+  return spans;
+}
+
+/** Follows a path of keys down from the text's top-level object. */
+export function findPath(text: string, ...keys: readonly string[]): Span | undefined {
+  let span: Span | undefined = { start: skipSpace(text, 0), end: text.length };
+  for (const key of keys) {
+    if (span === undefined || text.charCodeAt(span.start) !== OPEN_OBJECT) return undefined;
+    span = findMember(text, span.start, key);
+  }
+  return span;
+}
+
+/** The text with `json` in the place of the object's member `key`, added when it is missing. */
+export function withMember(
+  text: string,
+  object: Span,
+  member: { readonly key: string; readonly json: string },
+): string {
+  const span = findMember(text, object.start, member.key);
+  if (span !== undefined) return text.slice(0, span.start) + member.json + text.slice(span.end);
+  const first = skipSpace(text, object.start + 1);
+  const comma = text.charCodeAt(first) === CLOSE_OBJECT ? "" : ",";
+  const added = `${JSON.stringify(member.key)}:${member.json}${comma}`;
+  return text.slice(0, object.start + 1) + added + text.slice(object.start + 1);
+}
+
+/** JSON text without the blanks between its tokens; strings and digits stay as they are. */
+export function compactJson(text: string): string {
+  if (!/[ \t\r\n]/.test(text)) return text;
+  let compact = "";
+  let from = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = stringEnd(text, at) - 1;
+    else if (isSpace(code)) {
+      compact += text.slice(from, at);
+      from = at + 1;
+    }
+  }
+  return compact + text.slice(from);
+}
+
+/** The value as an object that can be read by key; arrays and null are none. */
+export function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}
+
+/** The parsed value, or undefined when the text is not JSON. */
+export function tryParse(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value as JSON text; undefined when it is nested too deep to be printed. */
+export function tryPrint(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A non-empty string, else the empty one. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const BACKSLASH = 92;
+const OPEN_ARRAY = 91;
+const CLOSE_ARRAY = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
+
+function keyText(raw: string): string {
+  return raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 10 || code === 13 || code === 9;
+}
+
+/** The first place at or behind `from` that is no blank. */
+export function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (isSpace(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+function stringEnd(text: string, quoteAt: number): number {
+  for (let at = text.indexOf('"', quoteAt + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
+    if (slashes % 2 === 0) return at + 1;
+  }
+  return text.length;
+}
+
+function valueEnd(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  if (first === QUOTE) return stringEnd(text, start);
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return scalarEnd(text, start);
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = stringEnd(text, at) - 1;
+    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth += 1;
+    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
+function scalarEnd(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && !endsScalar(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+function endsScalar(code: number): boolean {
+  return code === COMMA || code === CLOSE_OBJECT || code === CLOSE_ARRAY || isSpace(code);
+}

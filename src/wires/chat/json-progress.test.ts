@@ -1,0 +1,31 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { JsonProgress } from "./json-progress.ts";
+
+function feed(fragments: readonly string[]): { taken: string; isWhole: boolean } {
+  const progress = new JsonProgress();
+  const taken = fragments.map((fragment) => progress.accept(fragment)).join("");
+  return { taken, isWhole: progress.isWhole };
+}
+
+test("an object is whole with its last brace and not before, in any fragments", () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
+      const text = JSON.stringify(value);
+      for (let at = 1; at < text.length; at++) {
+        expect(feed([text.slice(0, at)]).isWhole).toBe(false);
+      }
+      expect(feed(text.split(""))).toEqual({ taken: text, isWhole: true });
+    }),
+  );
+});
+
+test("what follows a whole object is not taken: some servers send all of it again at the end", () => {
+  expect(feed(['{"a":', "1}", '{"a":1}', " "])).toEqual({ taken: '{"a":1}', isWhole: true });
+});
+
+test("text that is no object never counts as whole", () => {
+  for (const text of ["", "7", "[]", '"{}"', "}{}", "null"]) {
+    expect(feed([text])).toEqual({ taken: text, isWhole: false });
+  }
+});

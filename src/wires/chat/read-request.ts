@@ -1,0 +1,101 @@
+import { invalidRequest, type Refusal } from "../../core/refusals.ts";
+import type { WireId } from "../../catalog/catalog.ts";
+import { JsonDocument } from "../json/json-document.ts";
+import { readJsonObject } from "../json/read-json-object.ts";
+import { type BetaNames, splitBetaNames } from "./beta-names.ts";
+import type { ChatCall } from "./chat-call.ts";
+import type { ChatRequest, CrossingNeeds, MediaPart, ProviderControls } from "./chat-request.ts";
+import type { ChatRequestInput } from "./chat-wire.ts";
+import { chatWords, word } from "./chat-words.ts";
+import { readDroppedParams } from "./common-fields.ts";
+import { CrossingNotes } from "./crossing-notes.ts";
+import { MediaCollector } from "./media-collector.ts";
+import { type OutputBound, readOutputBound } from "./output-bound.ts";
+import { readControls } from "./provider-controls.ts";
+import type { RequestSide } from "./request-side.ts";
+
+/** Reads and checks a body that came on this wire; see `ChatWires.readChatRequest`. */
+export function readRequest(side: RequestSide, input: ChatRequestInput): ReadRequest | Refusal {
+  const doc = readCheckedBody(side, input.body);
+  if (!(doc instanceof JsonDocument)) return doc;
+  const bound = readOutputBound(doc);
+  if (!("tokens" in bound)) return bound;
+  return new ReadRequest({ side, doc, bound, betas: splitBetaNames(input.betaHeader) });
+}
+
+/** The body with its types checked, or the 400 that names the field. */
+export function readCheckedBody(side: RequestSide, body: Buffer): JsonDocument | Refusal {
+  const doc = readJsonObject(body, chatWords);
+  if (!(doc instanceof JsonDocument)) return doc;
+  const found = side.checkBody(doc, 0);
+  if (found === undefined) return doc;
+  return invalidRequest(`${side.renderPath(found.trail)} ${found.message}`);
+}
+
+export interface CheckedParts {
+  readonly side: RequestSide;
+  readonly doc: JsonDocument;
+  readonly bound: OutputBound;
+  readonly betas: BetaNames;
+}
+
+/** A `ChatRequest` with what encoding needs beside it. */
+export class ReadRequest implements ChatRequest {
+  readonly wire: WireId;
+  readonly body: Buffer;
+  readonly modelId: string;
+  readonly stream: boolean;
+  readonly outputTokens: number;
+  declare readonly temperature?: number;
+  readonly mediaParts: readonly MediaPart[];
+  readonly estimatedInputTokens: number;
+  readonly controls: ProviderControls;
+  readonly droppedParams: readonly string[];
+  readonly doc: JsonDocument;
+  readonly bound: OutputBound;
+  readonly betas: BetaNames;
+  readonly #side: RequestSide;
+  #decoded: DecodedCall | undefined;
+
+  constructor({ side, doc, bound, betas }: CheckedParts) {
+    const media = new MediaCollector();
+    side.findMedia(doc, media);
+    const temperature = doc.present(0, word.temperature);
+    const stream = doc.member(0, word.stream);
+    this.wire = side.wire;
+    this.body = doc.body;
+    this.modelId = doc.text(doc.member(0, word.model));
+    this.stream = stream >= 0 && doc.isTrue(stream);
+    this.outputTokens = bound.tokens;
+    if (temperature >= 0) this.temperature = doc.number(temperature);
+    this.mediaParts = media.parts;
+    this.estimatedInputTokens = doc.body.length + media.extraTokens;
+    this.controls = readControls(doc);
+    this.droppedParams = readDroppedParams(doc);
+    this.doc = doc;
+    this.bound = bound;
+    this.betas = betas;
+    this.#side = side;
+  }
+
+  crossing(): CrossingNeeds {
+    return this.decoded().needs;
+  }
+
+  /** The call for the other wire; meaningful when nothing is refused. Decoded once. */
+  decoded(): DecodedCall {
+    this.#decoded ??= this.#decode();
+    return this.#decoded;
+  }
+
+  #decode(): DecodedCall {
+    const notes = new CrossingNotes();
+    const call = this.#side.decodeCall(this.doc, notes);
+    return { call, needs: notes.needs() };
+  }
+}
+
+export interface DecodedCall {
+  readonly call: ChatCall;
+  readonly needs: CrossingNeeds;
+}

@@ -1,0 +1,24 @@
+import type { Refusal } from "../../core/refusals.ts";
+
+/** How a failed attempt counts against the deployment's health circuit. */
+export type StrikeKind = "strike" | "timeout" | "neutral";
+
+/** A classified failure of one attempt. */
+export interface UpstreamFailure {
+  /** What the caller sees when no other deployment can serve. */
+  readonly refusal: Refusal;
+  /** May another deployment be tried, as long as no output has reached the client? */
+  readonly failover: boolean;
+  readonly strike: StrikeKind;
+  /** A provider's 429: its pool cools for this many seconds. */
+  readonly coolSeconds?: number;
+}
+
+/** An answer of a provider that is not a usable 2xx, ready to be classified. */
+export interface FailedAnswer {
+  readonly status: number;
+  /** Lower-case name to value. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** At most `errorBodyBytesMax` bytes of the body. */
+  readonly body: Buffer;
+}

@@ -1,0 +1,28 @@
+import type { Usage } from "../../core/usage.ts";
+
+/** What a provider reported about one answer so far. */
+export interface UsageReport {
+  readonly usage: Usage;
+  /** Raw number text of the provider's own cost in USD. */
+  readonly reportedCostUsd?: string;
+}
+
+/** A count as a safe integer of at least 0; undefined for everything else. */
+export function countOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** The first readable count. */
+export function firstCount(...values: readonly unknown[]): number | undefined {
+  for (const value of values) {
+    const count = countOf(value);
+    if (count !== undefined) return count;
+  }
+  return undefined;
+}
+
+/** Number text that may be a cost: not negative, digits kept as they are. */
+export function costText(raw: string | undefined): string | undefined {
+  const text = raw?.replaceAll('"', "");
+  return text !== undefined && /^\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(text) ? text : undefined;
+}

@@ -1,0 +1,46 @@
+import type { Deployment } from "../../catalog/catalog.ts";
+import type { ChatRequest } from "./chat-request.ts";
+import type { Unservable } from "./chat-wire.ts";
+
+/** Why this deployment cannot serve the request as sent; undefined when it can. */
+export function whyUnservable(
+  request: ChatRequest,
+  deployment: Deployment,
+): Unservable | undefined {
+  return (
+    tooWarm(request, deployment) ??
+    undeclaredMedia(request, deployment) ??
+    (deployment.wire === request.wire ? undefined : whyNotAcross(request))
+  );
+}
+
+/** wire_b ends at 1; wire_a goes to 2, which reading a body has checked. */
+function tooWarm(request: ChatRequest, deployment: Deployment): Unservable | undefined {
+  if (deployment.wire !== "wire_b" || (request.temperature ?? 0) <= 1) return undefined;
+  const message = "temperature is above 1, which the providers of this model do not take; lower it";
+  return { field: "temperature", message };
+}
+
+function undeclaredMedia(request: ChatRequest, deployment: Deployment): Unservable | undefined {
+  const part = request.mediaParts.find(({ kind }) => !deployment.inputModalities.has(kind));
+  if (part === undefined) return undefined;
+  const taken = [...deployment.inputModalities].join(", ");
+  return {
+    field: part.path,
+    message: `${part.path} is a part of kind ${part.kind}; this model takes ${taken}`,
+  };
+}
+
+function whyNotAcross(request: ChatRequest): Unservable | undefined {
+  const { refused, dropped } = request.crossing();
+  const [first] = refused;
+  if (first !== undefined) return first;
+  const [lost] = dropped;
+  if (!request.controls.requireParameters || lost === undefined) return undefined;
+  return {
+    field: lost,
+    message:
+      `${lost} would be dropped for the providers of this model, and ` +
+      "provider.require_parameters forbids that; remove one of them",
+  };
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { invalidRequest, REFUSALS, refusal, type RefusalClass } from "../core/refusals.ts";
+import { renderErrorBody } from "./error-body.ts";
+
+const classes = Object.keys(REFUSALS) as RefusalClass[];
+
+describe("wire_a", () => {
+  test.each(classes)("%s names its class twice and its generic type", (cls) => {
+    expect(parse(renderErrorBody("wire_a", refusal(cls, "why"), "r1"))).toEqual({
+      error: {
+        code: cls,
+        message: "why",
+        type: REFUSALS[cls].wireAType,
+        metadata: { error_type: cls, retryable: REFUSALS[cls].retryable },
+      },
+      request_id: "r1",
+    });
+  });
+
+  test("an empty balance has one word for code and type", () => {
+    const body = parse(renderErrorBody("wire_a", refusal("insufficient_quota", "no credit"), "r1"));
+    expect(body).toMatchObject({
+      error: { code: "insufficient_quota", type: "insufficient_quota" },
+    });
+  });
+
+  test("a bad key is told exactly as the specification has it", () => {
+    const bad = refusal("auth", "the key is not valid", { origin: "authorization" });
+    expect(parse(renderErrorBody("wire_a", bad, "r1"))).toEqual({
+      error: {
+        code: "auth",
+        message: "the key is not valid",
+        type: "invalid_request_error",
+        metadata: { error_type: "auth", origin: "authorization", retryable: false },
+      },
+      request_id: "r1",
+    });
+  });
+
+  test("a limit tells its scope, kind, id and instants", () => {
+    const limited = refusal("rate_limit", "slow down", {
+      origin: "gateway_admission",
+      limit: { scope: "key", kind: "rpm", id: "key:k1" },
+      retryAtMs: Date.parse("2026-11-20T12:00:05Z"),
+      capResetAtMs: Date.parse("2026-12-01T00:00:00Z"),
+    });
+    expect(parse(renderErrorBody("wire_a", limited, "r1"))).toMatchObject({
+      error: {
+        metadata: {
+          error_type: "rate_limit",
+          origin: "gateway_admission",
+          limit_scope: "key",
+          limit_kind: "rpm",
+          limit_id: "key:k1",
+          retryable: true,
+          retry_at: "2026-11-20T12:00:05.000Z",
+          reset_at: "2026-12-01T00:00:00.000Z",
+        },
+      },
+    });
+  });
+});
+
+describe("wire_b", () => {
+  test.each(classes)("%s has the native type of the table", (cls) => {
+    expect(parse(renderErrorBody("wire_b", refusal(cls, "why"), "r1"))).toEqual({
+      type: "error",
+      error: {
+        type: REFUSALS[cls].wireBType,
+        message: "why",
+        error_type: cls,
+        metadata: { retryable: REFUSALS[cls].retryable },
+      },
+      request_id: "r1",
+    });
+  });
+
+  test("a request refused for its own shape has no origin", () => {
+    const body = renderErrorBody("wire_b", invalidRequest("messages must be an array"), "r1");
+    expect(body.toString()).not.toContain("origin");
+  });
+});
+
+function parse(body: Buffer): unknown {
+  return JSON.parse(body.toString("utf8"));
+}

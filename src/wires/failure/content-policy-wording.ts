@@ -1,0 +1,30 @@
+import type { Wording } from "./wording.ts";
+
+/** How providers say that they refuse the content. */
+export const contentPolicyWording: Wording = {
+  codes: [
+    "content_filter", // Azure
+    "content_policy_violation", // OpenAI
+    "responsibleaipolicyviolation", // Azure, inner error
+    "content_policy",
+    "moderation",
+    "moderation_blocked", // images
+    "content_moderation",
+    "data_inspection_failed", // Qwen
+    "datainspectionfailed",
+    "safety", // Gemini-compatible
+    "prohibited_content",
+  ],
+  patterns: [
+    /content management policy/, // Azure
+    /content filter(ing)? policy/, // Anthropic
+    /flagged as potentially violating/, // OpenAI
+    /usage polic(y|ies)/,
+    /requires moderation/, // OpenRouter
+    /violat\w*[^.]{0,100}polic(y|ies)/,
+    /our safety (system|filter)/,
+    /inappropriate content/, // Qwen
+    /content exists risk/, // DeepSeek
+    /content (is|was) blocked/,
+  ],
+};

@@ -1,0 +1,153 @@
+import type { JsonText } from "./json-text.ts";
+import type { WordTable } from "./word-table.ts";
+
+/** A place on the tape of a document. The root is 0. */
+export type JsonNode = number;
+
+/** What look-ups give for a member that is not there. */
+export const absent: JsonNode = -1;
+
+/** Tape entries of one node: kind and flags, start, end, next sibling (of a key: its word id). */
+export const nodeSize = 4;
+
+export const objectKind = 1;
+export const arrayKind = 2;
+export const stringKind = 3;
+export const numberKind = 4;
+export const trueKind = 5;
+export const falseKind = 6;
+export const nullKind = 7;
+const kindMask = 7;
+/** Set on strings and keys that hold a backslash. */
+export const escapedFlag = 8;
+
+/**
+ * A checked JSON body: the bytes, and a tape that tells where each value stands. Values are read by
+ * slice, so nothing is decoded that nobody asks for. An object's children are key, value, key, …
+ */
+export class JsonDocument {
+  readonly body: Buffer;
+  readonly #tape: Int32Array;
+  readonly #words: WordTable;
+
+  constructor(body: Buffer, tape: Int32Array, words: WordTable) {
+    this.body = body;
+    this.#tape = tape;
+    this.#words = words;
+  }
+
+  kind(node: JsonNode): number {
+    return this.#entry(node) & kindMask;
+  }
+
+  isObject(node: JsonNode): boolean {
+    return this.kind(node) === objectKind;
+  }
+
+  isArray(node: JsonNode): boolean {
+    return this.kind(node) === arrayKind;
+  }
+
+  isString(node: JsonNode): boolean {
+    return this.kind(node) === stringKind;
+  }
+
+  isNull(node: JsonNode): boolean {
+    return this.kind(node) === nullKind;
+  }
+
+  isTrue(node: JsonNode): boolean {
+    return this.kind(node) === trueKind;
+  }
+
+  /** First byte of the value; of a string its opening quote. */
+  start(node: JsonNode): number {
+    return this.#entry(node + 1);
+  }
+
+  /** One past the last byte of the value. */
+  end(node: JsonNode): number {
+    return this.#entry(node + 2);
+  }
+
+  /** The node behind this value and everything in it. Not for keys. */
+  next(node: JsonNode): JsonNode {
+    return this.#entry(node + 3);
+  }
+
+  /** The word id of a key, escapes undone; 0 when it is no known word. */
+  keyWord(key: JsonNode): number {
+    return this.#entry(key + 3);
+  }
+
+  /** The word id of a string value; 0 when it is no known word. */
+  word(node: JsonNode): number {
+    if ((this.#entry(node) & escapedFlag) !== 0) return this.#words.idOf(this.text(node));
+    return this.#words.find(this.body, this.start(node) + 1, this.end(node) - 1);
+  }
+
+  /** The value of the first member whose key is this word, or `absent`. */
+  member(object: JsonNode, wordId: number): JsonNode {
+    const end = this.next(object);
+    let key = object + nodeSize;
+    while (key < end) {
+      if (this.keyWord(key) === wordId) return key + nodeSize;
+      key = this.next(key + nodeSize);
+    }
+    return absent;
+  }
+
+  /** Like `member`, and a null value counts as absent. */
+  present(object: JsonNode, wordId: number): JsonNode {
+    const node = this.member(object, wordId);
+    return node === absent || this.isNull(node) ? absent : node;
+  }
+
+  /** The elements of an array. */
+  items(array: JsonNode): JsonNode[] {
+    const items: JsonNode[] = [];
+    const end = this.next(array);
+    for (let node = array + nodeSize; node < end; node = this.next(node)) items.push(node);
+    return items;
+  }
+
+  /** The key nodes of an object; a key's value is the node behind it. */
+  keys(object: JsonNode): JsonNode[] {
+    const keys: JsonNode[] = [];
+    const end = this.next(object);
+    for (let key = object + nodeSize; key < end; key = this.next(key + nodeSize)) keys.push(key);
+    return keys;
+  }
+
+  /** The value of a key node. */
+  valueOf(key: JsonNode): JsonNode {
+    return key + nodeSize;
+  }
+
+  /** The decoded text of a string or key. */
+  text(node: JsonNode): string {
+    const start = this.start(node);
+    const end = this.end(node);
+    if ((this.#entry(node) & escapedFlag) === 0)
+      return this.body.toString("utf8", start + 1, end - 1);
+    return JSON.parse(this.body.toString("utf8", start, end)) as string;
+  }
+
+  number(node: JsonNode): number {
+    return Number(this.body.toString("latin1", this.start(node), this.end(node)));
+  }
+
+  /** The value as it was sent. */
+  raw(node: JsonNode): JsonText {
+    return this.body.toString("latin1", this.start(node), this.end(node)) as JsonText;
+  }
+
+  /** The value parsed. For small values that are read as a whole. */
+  value(node: JsonNode): unknown {
+    return JSON.parse(this.body.toString("utf8", this.start(node), this.end(node)));
+  }
+
+  #entry(index: number): number {
+    return this.#tape[index] ?? 0;
+  }
+}

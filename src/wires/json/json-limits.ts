@@ -1,0 +1,8 @@
+/** Values of one body, keys included, that are kept for reading: bounds the memory of a scan. */
+export const jsonValuesMax = 1_000_000;
+
+/**
+ * Containers nested deeper than this are checked but kept as one value: nothing the gateway reads
+ * stands deeper (an image inside a document inside a tool result is at 10).
+ */
+export const readDepthMax = 10;

@@ -1,0 +1,86 @@
+import { absent, type JsonDocument, type JsonNode } from "./json-document.ts";
+import type { JsonText } from "./json-text.ts";
+
+/** Bytes `start` to `end` of the old body give way to `text`. */
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/**
+ * Edits of the top level of a JSON object that leave every other byte as it was sent. Use: collect
+ * the edits, then take `result` once. At least one member must be kept.
+ */
+export class Splice {
+  readonly #doc: JsonDocument;
+  readonly #edits: Edit[] = [];
+  #inserted = "";
+
+  constructor(doc: JsonDocument) {
+    this.#doc = doc;
+  }
+
+  replace(value: JsonNode, text: JsonText): void {
+    this.#edits.push({ start: this.#doc.start(value), end: this.#doc.end(value), text });
+  }
+
+  /** Adds a member at the end of the top level. */
+  insert(name: string, text: JsonText): void {
+    this.#inserted += `,"${name}":${text}`;
+  }
+
+  /** Adds a member at the start of an object that lies inside the body. */
+  insertInto(object: JsonNode, name: string, text: JsonText): void {
+    const at = this.#doc.start(object) + 1;
+    const comma = this.#doc.keys(object).length > 0 ? "," : "";
+    this.#edits.push({ start: at, end: at, text: `"${name}":${text}${comma}` });
+  }
+
+  /** Removes the top-level members whose key is one of these words. */
+  remove(words: readonly number[]): void {
+    const doc = this.#doc;
+    let keptEnd = absent;
+    let droppedFrom = absent;
+    let previousEnd = absent;
+    for (const key of doc.keys(0)) {
+      const valueEnd = doc.end(doc.valueOf(key));
+      if (words.includes(doc.keyWord(key))) {
+        // Behind a kept member the comma in front goes too; before the first one, the comma behind.
+        if (keptEnd !== absent) this.#cut(previousEnd, valueEnd);
+        else if (droppedFrom === absent) droppedFrom = doc.start(key);
+      } else {
+        if (keptEnd === absent && droppedFrom !== absent) this.#cut(droppedFrom, doc.start(key));
+        keptEnd = valueEnd;
+      }
+      previousEnd = valueEnd;
+    }
+  }
+
+  /** The edited bytes; the body itself when nothing was edited. */
+  result(): Buffer {
+    const body = this.#doc.body;
+    if (this.#inserted !== "") {
+      const at = this.#doc.end(0) - 1;
+      this.#edits.push({ start: at, end: at, text: this.#inserted });
+    }
+    if (this.#edits.length === 0) return body;
+    this.#edits.sort((a, b) => a.start - b.start);
+    let length = body.length;
+    for (const edit of this.#edits) length += edit.text.length - (edit.end - edit.start);
+    const out = Buffer.allocUnsafe(length);
+    let from = 0;
+    let to = 0;
+    for (const edit of this.#edits) {
+      to += body.copy(out, to, from, edit.start);
+      to += out.write(edit.text, to, "latin1");
+      from = edit.end;
+    }
+    body.copy(out, to, from);
+    return out;
+  }
+
+  #cut(start: number, end: number): void {
+    this.#edits.push({ start, end, text: "" });
+  }
+}

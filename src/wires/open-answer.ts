@@ -1,0 +1,117 @@
+import type { WireId } from "../catalog/catalog.ts";
+import type { AnswerBridge } from "./chat/answer-bridge.ts";
+import { type AnswerCodec, type AnswerReader, isFailure } from "./chat/chat-answer.ts";
+import type { ChatRequest } from "./chat/chat-request.ts";
+import type { OpenAnswer } from "./chat/chat-wire.ts";
+import { JsonBridge } from "./chat/json-bridge.ts";
+import { asObject, tryParse } from "./chat/json-edit.ts";
+import { StreamBridge } from "./chat/stream-bridge.ts";
+import type {
+  AnswerLabel,
+  StreamDecoder,
+  StreamDriver,
+  StreamEncoder,
+} from "./chat/stream-driver.ts";
+import { StreamTranslation } from "./chat/stream-translation.ts";
+import { renderErrorBody } from "./error-body.ts";
+import { wireAAnswers } from "./wire-a/answer-json.ts";
+import { WireAStreamDecoder } from "./wire-a/stream-decoder.ts";
+import { WireAStreamEncoder } from "./wire-a/stream-encoder.ts";
+import { WireAStreamRelay } from "./wire-a/stream-relay.ts";
+import { wireBAnswers } from "./wire-b/answer-json.ts";
+import { WireBStreamDecoder } from "./wire-b/stream-decoder.ts";
+import { WireBStreamEncoder } from "./wire-b/stream-encoder.ts";
+import { WireBStreamRelay } from "./wire-b/stream-relay.ts";
+
+/** The bridge for a provider's 2xx: relay or translation, stream or JSON. */
+export function openAnswer(open: OpenAnswer): AnswerBridge {
+  return open.request.stream ? openStream(open) : openJson(open);
+}
+
+/** The answer half of a chat wire. */
+interface AnswerWire {
+  readonly answers: AnswerCodec;
+  decoder(isStopSequence: (word: string) => boolean): StreamDecoder;
+  encoder(label: AnswerLabel): StreamEncoder;
+  relay(label: AnswerLabel): StreamDriver;
+}
+
+const WIRES: Readonly<Record<WireId, AnswerWire>> = {
+  wire_a: {
+    answers: wireAAnswers,
+    decoder: (isStopSequence) => new WireAStreamDecoder({ isStopSequence }),
+    encoder: (label) => new WireAStreamEncoder(label),
+    relay: (label) => new WireAStreamRelay(label),
+  },
+  wire_b: {
+    answers: wireBAnswers,
+    decoder: () => new WireBStreamDecoder(),
+    encoder: (label) => new WireBStreamEncoder(label),
+    relay: (label) => new WireBStreamRelay(label),
+  },
+};
+
+function openStream(open: OpenAnswer): AnswerBridge {
+  const label = labelOf(open);
+  const client = WIRES[open.request.wire];
+  if (isSameWire(open)) return new StreamBridge(client.relay(label));
+  const decoder = WIRES[open.deployment.wire].decoder(stopSequences(open.request));
+  return new StreamBridge(new StreamTranslation(decoder, client.encoder(label)));
+}
+
+function openJson(open: OpenAnswer): AnswerBridge {
+  const { wire } = open.request;
+  return new JsonBridge({
+    read: isSameWire(open) ? relayReader(open) : translatingReader(open),
+    renderError: (refusal) => renderErrorBody(wire, refusal, open.requestId),
+  });
+}
+
+function relayReader(open: OpenAnswer): AnswerReader {
+  const { answers } = WIRES[open.request.wire];
+  return (json) => answers.relay(json, labelOf(open));
+}
+
+function translatingReader(open: OpenAnswer): AnswerReader {
+  const upstream = WIRES[open.deployment.wire].answers;
+  const client = WIRES[open.request.wire].answers;
+  return (json) => {
+    const read = upstream.read(json, stopSequences(open.request));
+    if (isFailure(read)) return read;
+    const { answer, report } = read;
+    return {
+      report,
+      bodyText: (costUsd) => client.write(answer, labelOf(open), { report, costUsd }),
+    };
+  };
+}
+
+function isSameWire(open: OpenAnswer): boolean {
+  return open.request.wire === open.deployment.wire;
+}
+
+function labelOf(open: OpenAnswer): AnswerLabel {
+  return {
+    idTail: open.requestId.replaceAll("-", ""),
+    modelId: open.deployment.modelId,
+    createdSeconds: open.createdSeconds,
+  };
+}
+
+/**
+ * Only a word that the caller gave as a stop sequence is reported as one. The body is parsed on
+ * the first question, which few answers ask.
+ */
+function stopSequences(request: ChatRequest): (word: string) => boolean {
+  let words: ReadonlySet<unknown> | undefined;
+  return (word) => {
+    words ??= readStopSequences(request.body);
+    return words.has(word);
+  };
+}
+
+function readStopSequences(body: Buffer): ReadonlySet<unknown> {
+  const fields = asObject(tryParse(body.toString("utf8"))?.value);
+  const given = fields?.["stop_sequences"] ?? fields?.["stop"];
+  return new Set(Array.isArray(given) ? given : [given]);
+}

@@ -1,0 +1,96 @@
+import type { ChatCall } from "../chat/chat-call.ts";
+import { cannotCross, type CrossingNotes } from "../chat/crossing-notes.ts";
+import { chatWords, type ChatWord, word } from "../chat/chat-words.ts";
+import { absent, type JsonDocument } from "../json/json-document.ts";
+import { isBlankToken, type JsonText } from "../json/json-text.ts";
+import { decodeMessages } from "./decode-messages.ts";
+import { decodeToolChoice, decodeTools } from "./decode-tools.ts";
+
+/** Fields whose silent loss would change the answer. */
+const refused: ReadonlySet<string> = new Set<ChatWord>([
+  "response_format",
+  "thinking",
+  "functions",
+  "function_call",
+  "web_search_options",
+  "audio",
+]);
+
+/** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
+const carried: ReadonlySet<string> = new Set<ChatWord>([
+  "model",
+  "messages",
+  "max_tokens",
+  "max_completion_tokens",
+  "stream",
+  "stream_options",
+  "temperature",
+  "top_p",
+  "stop",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "user",
+  "safety_identifier",
+  "modalities",
+  "n",
+  "provider",
+  "route",
+  "models",
+  "transforms",
+]);
+
+/** Decodes a checked chat-completions body for a messages provider. */
+export function decodeWireACall(doc: JsonDocument, notes: CrossingNotes): ChatCall {
+  noteFields(doc, notes);
+  const { system, turns } = decodeMessages(doc, notes);
+  const tools = decodeTools(doc, notes);
+  const choice = decodeToolChoice(doc, { tools, notes });
+  return {
+    system,
+    turns,
+    tools: choice.tools,
+    toolChoice: choice.toolChoice,
+    parallelTools: choice.parallelTools,
+    stops: decodeStops(doc, notes),
+    temperature: rawOf(doc, "temperature"),
+    topP: rawOf(doc, "top_p"),
+    userId: rawOf(doc, "user") ?? rawOf(doc, "safety_identifier"),
+  };
+}
+
+function noteFields(doc: JsonDocument, notes: CrossingNotes): void {
+  for (const key of doc.keys(0)) {
+    if (doc.isNull(doc.valueOf(key))) continue;
+    const name = chatWords.nameOf(doc.keyWord(key)) ?? doc.text(key);
+    if (refused.has(name)) notes.refuse(name, cannotCross);
+    else if (!carried.has(name)) notes.drop(name);
+  }
+  noteModalities(doc, notes);
+  const bothUsers =
+    doc.present(0, word.user) !== absent && doc.present(0, word.safety_identifier) !== absent;
+  if (bothUsers) notes.drop("safety_identifier");
+}
+
+function noteModalities(doc: JsonDocument, notes: CrossingNotes): void {
+  const modalities = doc.present(0, word.modalities);
+  if (modalities === absent) return;
+  const onlyText = doc.items(modalities).every((item) => doc.word(item) === word.text);
+  if (onlyText) notes.drop("modalities");
+  else notes.refuse("modalities", cannotCross);
+}
+
+/** Blank sequences are left out: wire_b refuses them. */
+function decodeStops(doc: JsonDocument, notes: CrossingNotes): readonly JsonText[] {
+  const stop = doc.present(0, word.stop);
+  if (stop === absent) return [];
+  const sent = doc.isString(stop) ? [stop] : doc.items(stop);
+  const stops = sent.map((node) => doc.raw(node)).filter((token) => !isBlankToken(token));
+  if (stops.length < sent.length) notes.drop("stop");
+  return stops;
+}
+
+function rawOf(doc: JsonDocument, name: ChatWord): JsonText | undefined {
+  const node = doc.present(0, word[name]);
+  return node === absent ? undefined : doc.raw(node);
+}

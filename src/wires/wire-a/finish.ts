@@ -1,0 +1,33 @@
+import type { FinishReason } from "../chat/chat-event.ts";
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: "stop",
+  tool_calls: "tool_calls",
+  function_call: "tool_calls",
+  length: "length",
+  content_filter: "refusal",
+};
+
+const WORDS: Readonly<Record<FinishReason, string>> = {
+  stop: "stop",
+  stop_sequence: "stop",
+  tool_calls: "tool_calls",
+  length: "length",
+  refusal: "content_filter",
+};
+
+/** Words that are no reason but a failure: OpenRouter's and DeepSeek's. */
+const FAILURES: ReadonlySet<string> = new Set(["error", "insufficient_system_resource"]);
+
+/** The neutral reason of a wire_a word; vendor words that mean nothing to a client are a stop. */
+export function reasonOfWord(word: string): FinishReason {
+  return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
+}
+
+export function wordOfReason(reason: FinishReason): string {
+  return WORDS[reason];
+}
+
+export function isFailureWord(word: unknown): boolean {
+  return typeof word === "string" && FAILURES.has(word);
+}

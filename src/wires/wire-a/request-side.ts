@@ -1,0 +1,71 @@
+import type { Deployment } from "../../catalog/catalog.ts";
+import { outputTokensDefault } from "../../core/constants.ts";
+import { outputBoundName, upstreamControls } from "../chat/deployment-fields.ts";
+import type { EncodeTarget, RequestSide } from "../chat/request-side.ts";
+import { word } from "../chat/chat-words.ts";
+import { absent, type JsonDocument } from "../json/json-document.ts";
+import type { JsonText } from "../json/json-text.ts";
+import type { Splice } from "../json/splice.ts";
+import { checkWireABody } from "./check-request.ts";
+import { decodeWireACall } from "./decode-call.ts";
+import { encodeWireACall } from "./encode-request.ts";
+import { findWireAMedia } from "./find-media.ts";
+
+const headers = { "content-type": "application/json" };
+
+/** The request half of the chat-completions wire. */
+export const wireARequests: RequestSide = {
+  wire: "wire_a",
+  path: "/chat/completions",
+  checkBody: checkWireABody,
+  renderPath: (trail) =>
+    trail
+      .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, 64)}`))
+      .join("")
+      .slice(1),
+  findMedia: findWireAMedia,
+  decodeCall: decodeWireACall,
+  encodeCall: encodeWireACall,
+  surplusBounds,
+  editBody,
+  headers: () => headers,
+};
+
+/** Providers take one of the two names; two equal bounds are one, under the name they know. */
+function surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[] {
+  const both = [word.max_tokens, word.max_completion_tokens];
+  if (both.some((name) => doc.present(0, name) === absent)) return [];
+  return both.filter((name) => name !== word[outputBoundName(deployment)]);
+}
+
+function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
+  const controls = upstreamControls(doc, deployment);
+  if (controls !== undefined) splice.insert("provider", controls);
+  if (!request.bound.sent) writeBound(doc, splice, outputBoundName(deployment));
+  if (request.stream) askForUsage(doc, splice);
+}
+
+/** A bound that is there as null is replaced: a second one would be a key twice. */
+function writeBound(
+  doc: JsonDocument,
+  splice: Splice,
+  name: "max_tokens" | "max_completion_tokens",
+): void {
+  const sent = doc.member(0, word[name]);
+  const tokens = String(outputTokensDefault) as JsonText;
+  if (sent === absent) splice.insert(name, tokens);
+  else splice.replace(sent, tokens);
+}
+
+/** Without it the provider reports no usage in a stream, and nothing could be billed. */
+function askForUsage(doc: JsonDocument, splice: Splice): void {
+  const yes = "true" as JsonText;
+  const options = doc.member(0, word.stream_options);
+  if (options === absent) splice.insert("stream_options", '{"include_usage":true}' as JsonText);
+  else if (doc.isNull(options)) splice.replace(options, '{"include_usage":true}' as JsonText);
+  else {
+    const asked = doc.member(options, word.include_usage);
+    if (asked === absent) splice.insertInto(options, "include_usage", yes);
+    else if (!doc.isTrue(asked)) splice.replace(asked, yes);
+  }
+}

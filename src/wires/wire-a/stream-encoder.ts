@@ -1,0 +1,125 @@
+import type { Refusal } from "../../core/refusals.ts";
+import { type ChatEvent, type FinishReason, settledFinish } from "../chat/chat-event.ts";
+import type { OutputPieces } from "../chat/output-pieces.ts";
+import type { AnswerLabel, StreamEncoder } from "../chat/stream-driver.ts";
+import { UniqueIds } from "../chat/unique-ids.ts";
+import type { UsageReport } from "../chat/usage-report.ts";
+import { sseCommentText } from "../sse/sse-writer.ts";
+import {
+  chunkHead,
+  closingText,
+  errorChunkText,
+  knownUsageJson,
+  usageChunkText,
+} from "./chunk-text.ts";
+import { wordOfReason } from "./finish.ts";
+
+interface SentCall {
+  readonly index: number;
+  hasArguments: boolean;
+  hasEnded: boolean;
+}
+
+/** Neutral events to the chunks of a wire_a client: role first, dense tool indexes, one finish. */
+export class WireAStreamEncoder implements StreamEncoder {
+  readonly keepAliveText: string = sseCommentText("keep-alive");
+  readonly #head: string;
+  readonly #chunkStart: string;
+  readonly #ids: UniqueIds;
+  readonly #calls = new Map<number, SentCall>();
+  #hasBegun = false;
+  #hasEnded = false;
+  #finish: FinishReason = "stop";
+
+  constructor(label: AnswerLabel) {
+    this.#head = chunkHead({ ...label, id: `chatcmpl-${label.idTail}` });
+    this.#chunkStart = `data: ${this.#head}"choices":[{"index":0,"delta":`;
+    this.#ids = new UniqueIds(`call_${label.idTail}`);
+  }
+
+  encode(event: ChatEvent, out: OutputPieces): void {
+    if (this.#hasEnded) return;
+    switch (event.type) {
+      case "text":
+        return this.#text("content", event.text, out);
+      case "refusal":
+        return this.#text("refusal", event.text, out);
+      case "reasoning":
+        return this.#text("reasoning_content", event.text, out);
+      case "tool_start":
+        return this.#startCall(event, out);
+      case "tool_arguments":
+        return this.#arguments(this.#calls.get(event.call), event.json, out);
+      case "tool_end":
+        return this.#endCall(this.#calls.get(event.call), out);
+      case "finish":
+        this.#finish = event.reason;
+        return;
+      case "end":
+        return this.#end(out);
+      case "failure":
+        this.#hasEnded = true;
+    }
+  }
+
+  finishText(report: UsageReport | undefined, costUsd: string): string {
+    return closingText(this.#head, knownUsageJson(report?.usage, costUsd));
+  }
+
+  failText(refusal: Refusal, report: UsageReport | undefined, costUsd: string): string {
+    const usage =
+      report === undefined ? "" : usageChunkText(this.#head, knownUsageJson(report.usage, costUsd));
+    return usage + errorChunkText(this.#head, refusal);
+  }
+
+  #begin(out: OutputPieces): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.#chunk('{"role":"assistant","content":""}', out);
+  }
+
+  #text(field: string, text: string, out: OutputPieces): void {
+    if (text === "") return;
+    this.#begin(out);
+    this.#chunk(`{"${field}":${JSON.stringify(text)}}`, out);
+  }
+
+  #startCall(event: Extract<ChatEvent, { type: "tool_start" }>, out: OutputPieces): void {
+    if (this.#calls.has(event.call)) return;
+    this.#begin(out);
+    const index = this.#calls.size;
+    this.#calls.set(event.call, { index, hasArguments: false, hasEnded: false });
+    const id = JSON.stringify(this.#ids.take(event.id));
+    const fn = `{"name":${JSON.stringify(event.name)},"arguments":""}`;
+    this.#chunk(
+      `{"tool_calls":[{"index":${index},"id":${id},"type":"function","function":${fn}}]}`,
+      out,
+    );
+  }
+
+  #arguments(call: SentCall | undefined, json: string, out: OutputPieces): void {
+    if (call === undefined || call.hasEnded || json === "") return;
+    call.hasArguments = true;
+    const fn = `{"arguments":${JSON.stringify(json)}}`;
+    this.#chunk(`{"tool_calls":[{"index":${call.index},"function":${fn}}]}`, out);
+  }
+
+  #endCall(call: SentCall | undefined, out: OutputPieces): void {
+    if (call === undefined || call.hasEnded) return;
+    // "" is no JSON: a call without arguments has the empty object.
+    if (!call.hasArguments) this.#arguments(call, "{}", out);
+    call.hasEnded = true;
+  }
+
+  #end(out: OutputPieces): void {
+    this.#begin(out);
+    for (const call of this.#calls.values()) this.#endCall(call, out);
+    const reason = settledFinish(this.#finish, this.#calls.size > 0);
+    this.#chunk("{}", out, `"${wordOfReason(reason)}"`);
+    this.#hasEnded = true;
+  }
+
+  #chunk(delta: string, out: OutputPieces, finish = "null"): void {
+    out.add(`${this.#chunkStart}${delta},"logprobs":null,"finish_reason":${finish}}]}\n\n`);
+  }
+}

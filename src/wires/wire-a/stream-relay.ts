@@ -1,0 +1,147 @@
+import type { Refusal } from "../../core/refusals.ts";
+import { type EventJson, readEventJson } from "../chat/event-json.ts";
+import { asObject, findElements, findPath, textOf, withMember } from "../chat/json-edit.ts";
+import { ModelSplice } from "../chat/model-splice.ts";
+import type { OutputPieces } from "../chat/output-pieces.ts";
+import type { AnswerLabel, StepOutcome, StreamDriver } from "../chat/stream-driver.ts";
+import { countOf, type UsageReport } from "../chat/usage-report.ts";
+import { classifyEmbeddedError } from "../classify-failure.ts";
+import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import type { SseEvent } from "../sse/sse-reader.ts";
+import { sseCommentText, sseDataText } from "../sse/sse-writer.ts";
+import {
+  chunkHead,
+  closingText,
+  errorChunkText,
+  knownUsageJson,
+  usageChunkText,
+} from "./chunk-text.ts";
+import { isDone } from "./done-mark.ts";
+import { answerTexts } from "./message-text.ts";
+import { isErrorChunk } from "./stream-decoder.ts";
+import { readUsage } from "./usage.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * A wire_a stream for a wire_a client: chunks go on as they came, under the marketplace's model
+ * id. The provider's usage chunk is kept back and sent at the end, with the cost in it.
+ */
+export class WireAStreamRelay implements StreamDriver {
+  readonly keepAliveText: string = sseCommentText("keep-alive");
+  readonly #label: AnswerLabel;
+  readonly #model: ModelSplice;
+  #report: UsageReport | undefined;
+  #usageText: string | undefined;
+  #head: string | undefined;
+  #hasChoices = false;
+  #hasFinish = false;
+
+  constructor(label: AnswerLabel) {
+    this.#label = label;
+    this.#model = new ModelSplice(label.modelId, ["model"]);
+  }
+
+  get report(): UsageReport | undefined {
+    return this.#report;
+  }
+
+  step(event: SseEvent, out: OutputPieces): StepOutcome {
+    if (isDone(event.data)) return this.#hasChoices ? "end" : brokenOffFailure();
+    const json = readEventJson(event.data);
+    if (json === undefined) return unusableFailure();
+    const chunk = json.value;
+    const choices = Array.isArray(chunk["choices"]) ? (chunk["choices"] as unknown[]) : undefined;
+    const choice = asObject(choices?.[0]);
+    this.#head ??= headOf(chunk, this.#label);
+    this.#keepUsage(json);
+    if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
+    if (choice === undefined) return this.#relayEmpty(json, choices, out);
+    this.#hasChoices = true;
+    this.#hasFinish ||= textOf(choice["finish_reason"]) !== "";
+    out.add(sseDataText(this.#model.apply(oneChoice(withoutCost(json), choices))));
+    return bearsContent(choice) ? "content" : "silent";
+  }
+
+  endOfBody(): StepOutcome {
+    return this.#hasFinish ? "end" : brokenOffFailure();
+  }
+
+  finishText(costUsd: string): string {
+    return closingText(this.#headText(), this.#usageJson(costUsd));
+  }
+
+  failText(refusal: Refusal, costUsd: string): string {
+    const head = this.#headText();
+    const usage = this.#report === undefined ? "" : usageChunkText(head, this.#usageJson(costUsd));
+    return usage + errorChunkText(head, refusal);
+  }
+
+  #keepUsage(json: EventJson): void {
+    const { usage, x_groq: groq } = json.value;
+    if ((usage === undefined || usage === null) && groq === undefined) return;
+    const report = readUsage(json.value, json.text);
+    if (report === undefined) return;
+    this.#report = report;
+    const span = asObject(usage) === undefined ? undefined : findPath(json.text, "usage");
+    this.#usageText = span === undefined ? undefined : json.text.slice(span.start, span.end);
+  }
+
+  /** Chunks without a choice: the usage chunk is kept back, notes of the provider go on. */
+  #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
+    const isUsage = asObject(json.value["usage"]) !== undefined;
+    if (choices !== undefined && !isUsage) out.add(sseDataText(this.#model.apply(json.text)));
+    return "silent";
+  }
+
+  #headText(): string {
+    return this.#head ?? headOf({}, this.#label);
+  }
+
+  /** The provider's own usage object, so that details we do not know stay in. */
+  #usageJson(costUsd: string): string {
+    const text = this.#usageText;
+    if (text === undefined) return knownUsageJson(this.#report?.usage, costUsd);
+    return withMember(text, { start: 0, end: text.length }, { key: "cost", json: costUsd });
+  }
+}
+
+function headOf(chunk: Fields, label: AnswerLabel): string {
+  return chunkHead({
+    id: textOf(chunk["id"]) || `chatcmpl-${label.idTail}`,
+    createdSeconds: countOf(chunk["created"]) ?? label.createdSeconds,
+    modelId: label.modelId,
+  });
+}
+
+/** What the provider asks of us is not what the client pays: only the last chunk tells a cost. */
+function withoutCost(json: EventJson): string {
+  if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
+  const object = findPath(json.text);
+  if (object === undefined) return json.text;
+  return withMember(json.text, object, { key: "usage", json: "null" });
+}
+
+/** The service promises exactly one choice. */
+function oneChoice(text: string, choices: unknown[] | undefined): string {
+  if (choices === undefined || choices.length < 2) return text;
+  const array = findPath(text, "choices");
+  const object = findPath(text);
+  const first = array === undefined ? undefined : findElements(text, array.start)[0];
+  if (object === undefined || first === undefined) return text;
+  return withMember(text, object, {
+    key: "choices",
+    json: `[${text.slice(first.start, first.end)}]`,
+  });
+}
+
+function bearsContent(choice: Fields): boolean {
+  const delta = asObject(choice["delta"]);
+  if (delta === undefined) return false;
+  if (textOf(delta["content"]) !== "") return true;
+  if (Array.isArray(delta["tool_calls"]) && delta["tool_calls"].length > 0) return true;
+  if (textOf(delta["refusal"]) !== "" || asObject(delta["function_call"]) !== undefined)
+    return true;
+  const { text, reasoning } = answerTexts(delta);
+  return text !== "" || reasoning !== "";
+}

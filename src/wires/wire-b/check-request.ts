@@ -1,0 +1,109 @@
+import { refuseForbidden } from "../chat/forbidden-fields.ts";
+import { commonFields, textList } from "../chat/common-fields.ts";
+import {
+  type Check,
+  type Fields,
+  isArray,
+  isBoolean,
+  isFilledText,
+  isNumber,
+  isObject,
+  isText,
+  listOf,
+  optional,
+  problem,
+  shape,
+  textOr,
+  variant,
+} from "../chat/check-shape.ts";
+import { nodeSize } from "../json/json-document.ts";
+
+const blockFields: Fields = { type: isText, cache_control: optional(isObject) };
+const textBlock: Check = shape({ ...blockFields, text: isText }, { required: ["text"] });
+const blocksMessage = "must be a string or an array of content blocks";
+/** Blocks inside a tool result or a source; a source may hold blocks of its own. */
+const nestedContent: Check = textOr((doc, node) => nestedBlocks(doc, node), blocksMessage);
+const source: Check = shape({ type: isText, content: nestedContent, data: isText, url: isText });
+const sourced: Check = shape({ ...blockFields, source }, { required: ["source"] });
+const nestedBlocks: Check = listOf(
+  variant("type", { text: textBlock, image: sourced, document: sourced }, shape(blockFields)),
+);
+
+const block: Check = variant(
+  "type",
+  {
+    text: textBlock,
+    image: sourced,
+    document: sourced,
+    tool_use: shape(
+      { ...blockFields, id: isText, name: isFilledText, input: isObject },
+      { required: ["id", "name", "input"] },
+    ),
+    tool_result: shape(
+      {
+        ...blockFields,
+        tool_use_id: isText,
+        content: optional(nestedContent),
+        is_error: optional(isBoolean),
+      },
+      { required: ["tool_use_id"] },
+    ),
+    thinking: shape({ ...blockFields, thinking: isText, signature: optional(isText) }),
+    redacted_thinking: shape({ ...blockFields, data: isText }),
+  },
+  shape(blockFields),
+);
+
+const content: Check = textOr(listOf(block), blocksMessage);
+const message: Check = shape({ role: isText, content }, { required: ["content"] });
+
+const roleAndMessage: Check = variant(
+  "role",
+  { user: message, assistant: message, system: message },
+  () => problem("must be user, assistant or system", "role"),
+);
+
+const messages: Check = (doc, node) =>
+  isArray(doc, node) ??
+  (doc.next(node) === node + nodeSize
+    ? problem("must have at least one message")
+    : listOf(roleAndMessage)(doc, node));
+
+const tool: Check = shape({
+  type: optional(isText),
+  name: isFilledText,
+  description: optional(isText),
+  input_schema: optional(shape({})),
+  cache_control: optional(isObject),
+  strict: optional(isBoolean),
+});
+
+/** The grammar of a messages body: known fields by type, other members pass. */
+export const checkWireBBody: Check = shape(
+  {
+    ...commonFields,
+    messages,
+    system: optional(textOr(listOf(block), blocksMessage)),
+    stop_sequences: optional(textList),
+    tools: optional(listOf(tool)),
+    tool_choice: optional(
+      shape(
+        {
+          type: isText,
+          name: isFilledText,
+          disable_parallel_tool_use: optional(isBoolean),
+        },
+        { required: ["type"] },
+      ),
+    ),
+    metadata: optional(shape({ user_id: optional(isText) })),
+    top_p: optional(isNumber),
+    thinking: optional(shape({ type: isText }, { required: ["type"] })),
+    output_config: optional(shape({ effort: optional(isText), format: optional(isObject) })),
+    cache_control: optional(isObject),
+    container: optional(textOr(isObject, "must be a string or an object")),
+    mcp_servers: optional(isArray),
+    inference_geo: optional(isText),
+  },
+  { required: ["model", "messages"], other: refuseForbidden },
+);

@@ -1,0 +1,97 @@
+import type { ChatCall } from "../chat/chat-call.ts";
+import { cannotCross, type CrossingNotes } from "../chat/crossing-notes.ts";
+import { chatWords, type ChatWord, word } from "../chat/chat-words.ts";
+import { dropOthers } from "../chat/drop-others.ts";
+import { absent, type JsonDocument, type JsonNode } from "../json/json-document.ts";
+import type { JsonText } from "../json/json-text.ts";
+import { decodeMessages, decodeSystem } from "./decode-messages.ts";
+import { decodeToolChoice, decodeTools } from "./decode-tools.ts";
+
+/** Fields whose silent loss would change the answer or break a promise. */
+const refused: ReadonlySet<string> = new Set<ChatWord>([
+  "response_format",
+  "thinking",
+  "functions",
+  "function_call",
+  "web_search_options",
+  "audio",
+  "container",
+  "mcp_servers",
+  "inference_geo",
+]);
+
+/** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
+const carried: ReadonlySet<string> = new Set<ChatWord>([
+  "model",
+  "messages",
+  "system",
+  "max_tokens",
+  "max_completion_tokens",
+  "stream",
+  "temperature",
+  "top_p",
+  "stop_sequences",
+  "tools",
+  "tool_choice",
+  "metadata",
+  "output_config",
+  "n",
+  "provider",
+  "route",
+  "models",
+  "transforms",
+]);
+
+/** Decodes a checked messages body for a chat-completions provider. */
+export function decodeWireBCall(doc: JsonDocument, notes: CrossingNotes): ChatCall {
+  noteFields(doc, notes);
+  const stops = doc.present(0, word.stop_sequences);
+  const tools = decodeTools(doc, notes);
+  return {
+    system: decodeSystem(doc, notes),
+    turns: decodeMessages(doc, notes),
+    tools,
+    ...decodeToolChoice(doc, { tools, notes }),
+    stops: stops === absent ? [] : doc.items(stops).map((node) => doc.raw(node)),
+    temperature: rawOf(doc, 0, word.temperature),
+    topP: rawOf(doc, 0, word.top_p),
+    userId: decodeUserId(doc, notes),
+  };
+}
+
+function noteFields(doc: JsonDocument, notes: CrossingNotes): void {
+  for (const key of doc.keys(0)) {
+    const value = doc.valueOf(key);
+    if (doc.isNull(value)) continue;
+    const name = chatWords.nameOf(doc.keyWord(key)) ?? doc.text(key);
+    if (refused.has(name)) {
+      if (!isEmptyArray(doc, value)) notes.refuse(name, cannotCross);
+    } else if (!carried.has(name)) notes.drop(name);
+  }
+  noteOutputConfig(doc, notes);
+}
+
+function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {
+  return doc.isArray(node) && doc.items(node).length === 0;
+}
+
+/** `output_config.format` is this wire's response format; the rest are hints. */
+function noteOutputConfig(doc: JsonDocument, notes: CrossingNotes): void {
+  const config = doc.present(0, word.output_config);
+  if (config === absent) return;
+  if (doc.present(config, word.format) !== absent)
+    notes.refuse("output_config.format", cannotCross);
+  dropOthers(doc, config, { carried: new Set([word.format]), path: "output_config.", notes });
+}
+
+function decodeUserId(doc: JsonDocument, notes: CrossingNotes): JsonText | undefined {
+  const metadata = doc.present(0, word.metadata);
+  if (metadata === absent) return undefined;
+  dropOthers(doc, metadata, { carried: new Set([word.user_id]), path: "metadata.", notes });
+  return rawOf(doc, metadata, word.user_id);
+}
+
+function rawOf(doc: JsonDocument, object: JsonNode, wordId: number): JsonText | undefined {
+  const node = doc.present(object, wordId);
+  return node === absent ? undefined : doc.raw(node);
+}

@@ -1,0 +1,40 @@
+import type { EncodeTarget, RequestSide } from "../chat/request-side.ts";
+import type { ReadRequest } from "../chat/read-request.ts";
+import { word } from "../chat/chat-words.ts";
+import { absent, type JsonDocument } from "../json/json-document.ts";
+import type { JsonText } from "../json/json-text.ts";
+import type { Splice } from "../json/splice.ts";
+import { checkWireBBody } from "./check-request.ts";
+import { decodeWireBCall } from "./decode-call.ts";
+import { encodeWireBCall } from "./encode-request.ts";
+import { findWireBMedia } from "./find-media.ts";
+
+const plainHeaders = { "content-type": "application/json", "anthropic-version": "2023-06-01" };
+
+/** The request half of the messages wire. */
+export const wireBRequests: RequestSide = {
+  wire: "wire_b",
+  path: "/messages",
+  checkBody: checkWireBBody,
+  renderPath: (trail) =>
+    trail.map((step) => (typeof step === "number" ? step : step.slice(0, 64))).join("."),
+  findMedia: findWireBMedia,
+  decodeCall: decodeWireBCall,
+  encodeCall: encodeWireBCall,
+  surplusBounds: () => [word.max_completion_tokens],
+  editBody,
+  headers,
+};
+
+/** This wire requires a bound, and knows one name for it only. */
+function editBody(doc: JsonDocument, splice: Splice, { request }: EncodeTarget): void {
+  const sent = doc.member(0, word.max_tokens);
+  const tokens = String(request.outputTokens) as JsonText;
+  if (sent === absent) splice.insert("max_tokens", tokens);
+  else if (doc.isNull(sent)) splice.replace(sent, tokens);
+}
+
+function headers(request: ReadRequest, sameWire: boolean): Readonly<Record<string, string>> {
+  if (!sameWire || request.betas.kept.length === 0) return plainHeaders;
+  return { ...plainHeaders, "anthropic-beta": request.betas.kept.join(",") };
+}

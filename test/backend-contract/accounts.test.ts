@@ -1,0 +1,133 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { systemClock } from "../../src/core/time.ts";
+import { CreditFault } from "../../src/ledger/credit-store.ts";
+import { orgWithKey } from "../support/ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+
+let backend: FreshBackend;
+
+beforeAll(async () => {
+  backend = await freshBackend();
+});
+afterAll(() => backend.close());
+
+test("an organization made by an operator has an empty wallet and a verified address", async () => {
+  const { accountStore } = backend;
+  const before = systemClock.nowMs();
+  const org = await accountStore.createOrg({ name: "Acme", email: "ops@example.com" });
+  expect(org).toMatchObject({
+    name: "Acme",
+    email: "ops@example.com",
+    balanceMicroUsd: 0n,
+    heldMicroUsd: 0n,
+  });
+  expect(org.createdAtMs).toBeGreaterThan(before - 60_000);
+  expect(await accountStore.findOrg(org.orgId)).toEqual(org);
+  expect(await accountStore.listOrgs()).toContainEqual(org);
+  expect(await accountStore.findOrg("org_unknown")).toBeUndefined();
+});
+
+test("a key is found by its digest with what the gateway must know", async () => {
+  const { accountStore, creditStore, keyStore } = backend;
+  const org = await accountStore.createOrg({ name: "Acme", email: "ops@example.com" });
+  const digest = createHash("sha256").update("tm-secret").digest();
+  const key = await accountStore.createKey({
+    orgId: org.orgId,
+    name: "ci",
+    origin: "trial",
+    digest,
+    label: "tm-secret-00",
+    requestsPerMinuteCeiling: 20,
+    capMicroUsd: microUsd(5n),
+  });
+  const record = {
+    keyId: key.keyId,
+    orgId: org.orgId,
+    origin: "trial",
+    name: "ci",
+    requestsPerMinuteCeiling: 20,
+    disabled: false,
+    emailVerified: true,
+    funded: false,
+  };
+  expect(await keyStore.findByDigest(digest)).toEqual(record);
+  await creditStore.grant({ orgId: org.orgId, amountMicroUsd: microUsd(1n), ref: "first" });
+  expect(await keyStore.findByDigest(digest)).toEqual({ ...record, funded: true });
+  expect(await keyStore.findByDigest(Buffer.alloc(32, 7))).toBeUndefined();
+  expect(await accountStore.listKeys(org.orgId)).toEqual([key]);
+});
+
+test("a disabled key stays disabled, since the first time", async () => {
+  const { accountStore } = backend;
+  const { keyId, orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const disabled = await accountStore.disableKey(keyId);
+  expect(disabled?.disabledAtMs).not.toBeNull();
+  expect(await accountStore.disableKey(keyId)).toEqual(disabled);
+  expect(await accountStore.listKeys(orgId)).toEqual([disabled]);
+  expect(await accountStore.disableKey("key_unknown")).toBeUndefined();
+});
+
+test("two keys cannot share a digest", async () => {
+  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const key = {
+    orgId,
+    name: "twin",
+    origin: "console" as const,
+    digest: Buffer.alloc(32, 9),
+    label: "tm-twin-0000",
+    requestsPerMinuteCeiling: 300,
+    capMicroUsd: null,
+  };
+  await backend.accountStore.createKey(key);
+  await expect(backend.accountStore.createKey(key)).rejects.toThrow("api_key_digest_key");
+});
+
+test("a grant happens once per reference, whoever repeats it", async () => {
+  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const grant = { orgId, amountMicroUsd: microUsd(25_000_000n), ref: "invoice 1" };
+  const outcomes = await Promise.all(
+    Array.from({ length: 8 }, () => backend.creditStore.grant(grant)),
+  );
+  expect(outcomes.filter((outcome) => outcome.created)).toHaveLength(1);
+  for (const { balanceMicroUsd } of outcomes) expect(balanceMicroUsd).toBe(25_000_000n);
+  expect(await backend.creditStore.ledgerEntries(orgId)).toMatchObject([
+    { kind: "grant", ref: "invoice 1", amountMicroUsd: 25_000_000n },
+  ]);
+});
+
+test("a reference used with other terms is refused and changes nothing", async () => {
+  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const other = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const amountMicroUsd = microUsd(7n);
+  await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "once" });
+  const wrong = [
+    { orgId: other.orgId, amountMicroUsd, ref: "once" },
+    { orgId, amountMicroUsd: microUsd(8n), ref: "once" },
+    { orgId: "org_unknown" as OrgId, amountMicroUsd, ref: "new" },
+  ];
+  for (const grant of wrong) {
+    await expect(backend.creditStore.grant(grant)).rejects.toThrow(CreditFault);
+  }
+  const balances = await Promise.all(
+    [orgId, other.orgId].map((id) => backend.recordStore.balance(id)),
+  );
+  expect(balances.map((balance) => balance.settledMicroUsd)).toEqual([7n, 0n]);
+  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+});
+
+test("a cap can be set and removed, on a known organization only", async () => {
+  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  expect(await backend.accountStore.setOrgCap(orgId, microUsd(9n))).toBe(true);
+  expect((await backend.recordStore.monthSpend(orgId)).capMicroUsd).toBe(9n);
+  expect(await backend.accountStore.setOrgCap(orgId, null)).toBe(true);
+  expect((await backend.recordStore.monthSpend(orgId)).capMicroUsd).toBeNull();
+  expect(await backend.accountStore.setOrgCap("org_unknown", null)).toBe(false);
+});
+
+test("migrations run once, and concurrent starts do not disturb each other", async () => {
+  const names = await Promise.all([backend.migrate(), backend.migrate()]);
+  expect(names).toEqual([[], []]);
+});

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { leaseMs } from "../../src/core/constants.ts";
+import type { AttemptId } from "../../src/core/ids.ts";
+import { systemClock, type Clock } from "../../src/core/time.ts";
+import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import { identityOf } from "../../src/storage/postgres/process-identity.ts";
+import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
+import { freshBackend, freshDatabase, type FreshBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+const PATIENCE = { timeout: 15_000, interval: 50 };
+
+let backend: FreshBackend;
+
+beforeAll(async () => {
+  backend = await freshBackend();
+  await pinPrices(backend);
+});
+afterAll(() => backend.close());
+
+/** A ledger whose monotonic clock can be moved ahead. */
+async function openAt(instanceName: string) {
+  const offset = { ms: 0 };
+  const clock: Clock = {
+    nowMs: () => systemClock.nowMs(),
+    monotonicMs: () => systemClock.monotonicMs() + offset.ms,
+  };
+  const store = backend.ledgerBatchStore;
+  const ledger = await openLedger({ store, clock, log: silentLog, instanceName });
+  return { ledger, offset };
+}
+
+async function reserve(ledger: Ledger): Promise<ReserveOutcome["kind"]> {
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
+  const outcome = await ledger.reserve(row);
+  if (outcome.kind === "reserved") await ledger.close(closeRow(row.attemptId, 1n));
+  return outcome.kind;
+}
+
+test("an instance that slept through its lease takes no traffic until it is renewed", async () => {
+  const { ledger, offset } = await openAt("sleeper");
+  expect(await reserve(ledger)).toBe("reserved");
+  offset.ms = leaseMs;
+  expect(ledger.healthy).toBe(false);
+  expect(await reserve(ledger)).toBe("unavailable");
+  await expect.poll(() => ledger.healthy, PATIENCE).toBe(true);
+  expect(await reserve(ledger)).toBe("reserved");
+  await ledger.shutDown();
+});
+
+test("an instance that a peer declared dead can hold nothing, until it joined again", async () => {
+  const { ledger } = await openAt("zombie");
+  await backend.query("update instance set epoch = epoch + 1 where instance_id = 'zombie'");
+  expect(await reserve(ledger)).toBe("unavailable");
+  await expect.poll(() => reserve(ledger), PATIENCE).toBe("reserved");
+  await ledger.shutDown();
+});
+
+test("a dead peer's open attempts are charged by the living, in time", async () => {
+  const { ledger, offset } = await openAt("heir");
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const dead = await backend.ledgerBatchStore.join("departed", 0);
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 40n);
+  await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
+  offset.ms = leaseMs - 4_000; // as if its own lease had been held for a while
+  const state = async (): Promise<unknown> => {
+    const sql = "select state, debit from attempt where attempt_id = $1";
+    return (await backend.query(sql, [row.attemptId]))[0];
+  };
+  await expect.poll(state, PATIENCE).toEqual({ state: "unknown_after_crash", debit: "40" });
+  await ledger.shutDown();
+});
+
+test("an instance shuts down without its database, too", async () => {
+  const database = await freshDatabase();
+  const { connectionString } = database;
+  const lost = openPostgresBackend({ connectionString, log: silentLog });
+  await lost.migrate();
+  const ledger = await openLedger({
+    store: lost.ledgerBatchStore,
+    clock: systemClock,
+    log: silentLog,
+    instanceName: "lost",
+  });
+  await database.drop();
+  await ledger.shutDown();
+  expect(ledger.healthy).toBe(false);
+  await lost.close();
+});
+
+test("a dead process of this machine is not waited for", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const dead = await backend.ledgerBatchStore.join("gone", leaseMs);
+  const row = reserveRow({ ...org, attemptId: (1n << 61n) as AttemptId }, 40n);
+  await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
+  expect(await backend.ledgerBatchStore.takeOverDeadInstances()).toEqual([]);
+  await backend.query("update instance set process = '1-1' where instance_id = 'gone'");
+  expect(await backend.ledgerBatchStore.takeOverDeadInstances()).toEqual(["gone"]);
+  expect(await backend.ledgerBatchStore.recoverOpenAttempts()).toBe(1);
+});
+
+test("a second process under the same name gets a name and a number of its own", async () => {
+  const first = await backend.ledgerBatchStore.join("twin", leaseMs);
+  await backend.query("update instance set process = $1 where instance_id = 'twin'", [
+    // The parent of this process lives, and is another one.
+    identityOf(process.ppid),
+  ]);
+  const second = await backend.ledgerBatchStore.join("twin", leaseMs);
+  expect(second.instanceId).toBe("twin-2");
+  expect(second.number).not.toBe(first.number);
+  await backend.query("update instance set process = '1-1' where instance_id = 'twin'");
+  const third = await backend.ledgerBatchStore.join("twin", leaseMs);
+  expect(third).toMatchObject({ instanceId: "twin", epoch: first.epoch + 1n });
+});

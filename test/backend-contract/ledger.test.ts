@@ -1,0 +1,394 @@
+import { Client } from "pg";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import type { KeyId } from "../../src/core/ids.ts";
+import { newRequestId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
+import {
+  openPostgresBackend,
+  type PostgresBackend,
+} from "../../src/storage/postgres/open-postgres-backend.ts";
+import {
+  closeRow,
+  keyOf,
+  orgWithKey,
+  pinPrices,
+  reserveRow,
+  voidRow,
+} from "../support/ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+let backend: FreshBackend;
+let ledger: Ledger;
+
+beforeAll(async () => {
+  backend = await freshBackend();
+  await pinPrices(backend);
+  ledger = await open("main");
+});
+afterEach(expectCleanBooks);
+afterAll(async () => {
+  await ledger.shutDown();
+  await backend.close();
+});
+
+function open(instanceName: string, through: PostgresBackend = backend): Promise<Ledger> {
+  const store = through.ledgerBatchStore;
+  return openLedger({ store, clock: systemClock, log: silentLog, instanceName });
+}
+
+async function expectCleanBooks(): Promise<void> {
+  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+}
+
+/** Another instance with connections of its own. */
+async function openPeer(): Promise<{ readonly peer: Ledger; readonly close: () => Promise<void> }> {
+  const { connectionString } = backend;
+  const its = openPostgresBackend({ connectionString, log: silentLog });
+  const peer = await open("peer", its);
+  const close = async (): Promise<void> => {
+    await peer.shutDown();
+    await its.close();
+  };
+  return { peer, close };
+}
+
+function count(outcomes: readonly ReserveOutcome[], kind: ReserveOutcome["kind"]): number {
+  return outcomes.filter((outcome) => outcome.kind === kind).length;
+}
+
+test("of 200 concurrent requests with balance for exactly 10, exactly 10 are admitted", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 10n * 700n + 699n });
+  const rows = Array.from({ length: 200 }, () =>
+    reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 700n),
+  );
+  const outcomes = await Promise.all(rows.map((row) => ledger.reserve(row)));
+  expect(count(outcomes, "reserved")).toBe(10);
+  expect(count(outcomes, "low_balance")).toBe(190);
+  expect(outcomes.at(-1)).toEqual({
+    kind: "low_balance",
+    availableMicroUsd: 699n,
+    heldMicroUsd: 7_000n,
+  });
+  const admitted = rows.filter((_, i) => outcomes[i]?.kind === "reserved");
+  const closings = await Promise.all(
+    admitted.map((row) => ledger.close(closeRow(row.attemptId, 600n))),
+  );
+  for (const closing of closings) {
+    expect(closing).toEqual({ kind: "closed", debitMicroUsd: 600n, overrun: false });
+  }
+  const balance = await backend.recordStore.balance(org.orgId);
+  expect(balance).toEqual({ settledMicroUsd: 1_699n, heldMicroUsd: 0n });
+});
+
+test("two instances with two keys of one organization cannot overspend together", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const second = await keyOf(backend, org.orgId);
+  const { peer, close } = await openPeer();
+  const outcomes = await Promise.all(
+    Array.from({ length: 120 }, (_, i) => {
+      const through = i % 2 === 0 ? ledger : peer;
+      const keyId = i % 3 === 0 ? second : org.keyId;
+      const attemptId = through.newAttemptId();
+      return through.reserve(reserveRow({ ...org, keyId, attemptId }, 90n));
+    }),
+  );
+  expect(count(outcomes, "reserved")).toBe(11);
+  await close();
+});
+
+test("two instances cannot pass a cap together", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n, keyCapMicroUsd: 1_000n });
+  const { peer, close } = await openPeer();
+  for (let round = 0; round < 5; round++) {
+    const rows = Array.from({ length: 60 }, (_, i) => {
+      const through = i % 2 === 0 ? ledger : peer;
+      return { through, row: reserveRow({ ...org, attemptId: through.newAttemptId() }, 90n) };
+    });
+    const outcomes = await Promise.all(rows.map(({ through, row }) => through.reserve(row)));
+    expect(count(outcomes, "reserved")).toBe(11);
+    expect(count(outcomes, "cap")).toBe(49);
+    await Promise.all(rows.map(({ row }) => ledger.close(voidRow(row.attemptId))));
+  }
+  await close();
+});
+
+test("the caps of a key and of its organization hold against everything in flight", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n, keyCapMicroUsd: 500n });
+  const free = await keyOf(backend, org.orgId);
+  expect(await backend.accountStore.setOrgCap(org.orgId, microUsd(800n))).toBe(true);
+  const reserveBy = (keyId: KeyId): Promise<ReserveOutcome> =>
+    ledger.reserve(reserveRow({ ...org, keyId, attemptId: ledger.newAttemptId() }, 100n));
+  const capped = await Promise.all(Array.from({ length: 40 }, () => reserveBy(org.keyId)));
+  expect(count(capped, "reserved")).toBe(5);
+  expect(capped.at(-1)).toMatchObject({
+    kind: "cap",
+    scope: "key",
+    capMicroUsd: 500n,
+    settledMicroUsd: 0n,
+    inFlightMicroUsd: 500n,
+  });
+  const others = await Promise.all(Array.from({ length: 40 }, () => reserveBy(free)));
+  expect(count(others, "reserved")).toBe(3);
+  const now = new Date(systemClock.nowMs());
+  expect(others.at(-1)).toMatchObject({
+    kind: "cap",
+    scope: "org",
+    inFlightMicroUsd: 800n,
+    resetAtMs: Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1),
+  });
+});
+
+test("a hold of last month counts against this month's cap, its debit does not", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n, keyCapMicroUsd: 500n });
+  const old = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 400n);
+  expect(await ledger.reserve(old)).toEqual({ kind: "reserved" });
+  for (const table of ["attempt", "spend"]) {
+    const column = table === "attempt" ? "org_id = $1" : "id in ($1, $2)";
+    const sql = `update ${table} set month = month - interval '1 month' where ${column}`;
+    await backend.query(sql, table === "attempt" ? [org.orgId] : [org.orgId, org.keyId]);
+  }
+  const next = (): Promise<ReserveOutcome> =>
+    ledger.reserve(reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 300n));
+  expect(await next()).toMatchObject({ kind: "cap", settledMicroUsd: 0n, inFlightMicroUsd: 400n });
+  await ledger.close(closeRow(old.attemptId, 400n));
+  expect(await next()).toEqual({ kind: "reserved" });
+  const spend = await backend.recordStore.monthSpend(org.orgId, org.keyId);
+  expect(spend).toMatchObject({ spentMicroUsd: 0n, inFlightMicroUsd: 300n, capMicroUsd: 500n });
+});
+
+test("an attempt is closed once: the first closing wins, also inside one batch", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+  await ledger.reserve(row);
+  const both = await Promise.all([
+    ledger.close(closeRow(row.attemptId, 123n)),
+    ledger.close(closeRow(row.attemptId, 400n)),
+  ]);
+  expect(both).toEqual([
+    { kind: "closed", debitMicroUsd: 123n, overrun: false },
+    { kind: "already_closed", debitMicroUsd: 123n },
+  ]);
+  const again = await ledger.close(voidRow(row.attemptId));
+  expect(again).toEqual({ kind: "already_closed", debitMicroUsd: 123n });
+  expect(await backend.recordStore.balance(org.orgId)).toEqual({
+    settledMicroUsd: 877n,
+    heldMicroUsd: 0n,
+  });
+});
+
+test("a cost above the reserve is the house's loss, never the customer's", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+  await ledger.reserve(row);
+  const outcome = await ledger.close(closeRow(row.attemptId, 720n));
+  expect(outcome).toEqual({ kind: "closed", debitMicroUsd: 500n, overrun: true });
+  const [loss] = await backend.query("select debits from account where account_id = 'overrun'");
+  expect(loss).toEqual({ debits: "220" });
+});
+
+test("a failover closes one attempt and holds the next in one step", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 500n });
+  const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+  const second = { ...first, attemptId: ledger.newAttemptId(), ordinal: 2 };
+  expect(await ledger.reserve(first)).toEqual({ kind: "reserved" });
+  const rolled = await ledger.roll(voidRow(first.attemptId, { final: false }), second);
+  expect(rolled).toEqual({ kind: "reserved" });
+  const third = { ...first, attemptId: ledger.newAttemptId(), ordinal: 3 };
+  const charged = await ledger.roll(closeRow(second.attemptId, 10n, { final: false }), third);
+  expect(charged).toMatchObject({ kind: "low_balance", availableMicroUsd: 490n });
+  const record = await backend.recordStore.generation(org.orgId, first.requestId);
+  expect(record?.attempts.map((attempt) => [attempt.ordinal, attempt.debitMicroUsd])).toEqual([
+    [1, 0n],
+    [2, 10n],
+  ]);
+});
+
+test("one row that breaks the books does not fail the others of its batch", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 10_000n });
+  const taken = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n);
+  await ledger.reserve(taken);
+  const rows = Array.from({ length: 20 }, (_, i) =>
+    reserveRow({ ...org, attemptId: i === 13 ? taken.attemptId : ledger.newAttemptId() }, 1n),
+  );
+  const outcomes = await Promise.all(rows.map((row) => ledger.reserve(row)));
+  expect(outcomes.map((outcome) => outcome.kind)).toEqual(
+    rows.map((_, i) => (i === 13 ? "unavailable" : "reserved")),
+  );
+});
+
+test("a key of another organization reserves nothing", async () => {
+  const rich = await orgWithKey(backend, { creditMicroUsd: 10_000n });
+  const poor = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const row = reserveRow(
+    { orgId: rich.orgId, keyId: poor.keyId, attemptId: ledger.newAttemptId() },
+    1n,
+  );
+  expect(await ledger.reserve(row)).toMatchObject({ kind: "unavailable" });
+});
+
+test("what a crashed life left open is charged its reserve, once, by however many", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const dead = await backend.ledgerBatchStore.join("crashing", 10_000);
+  const rows = [100n, 250n].map((reserve) =>
+    reserveRow({ ...org, attemptId: ledger.newAttemptId() }, reserve),
+  );
+  const entries = rows.map((row) => ({ row, close: null }));
+  await backend.ledgerBatchStore.reserveBatch(dead, entries);
+  const living = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 30n);
+  await ledger.reserve(living);
+  const reborn = await open("crashing");
+  const counts = await Promise.all(
+    Array.from({ length: 4 }, () => backend.ledgerBatchStore.recoverOpenAttempts()),
+  );
+  expect(counts).toEqual([0, 0, 0, 0]);
+  expect(await backend.recordStore.balance(org.orgId)).toEqual({
+    settledMicroUsd: 650n,
+    heldMicroUsd: 30n,
+  });
+  await ledger.close(voidRow(living.attemptId));
+  const [row] = rows;
+  if (row === undefined) throw new Error("no row");
+  const record = await backend.recordStore.generation(org.orgId, row.requestId);
+  expect(record).toMatchObject({
+    outcome: "unknown_after_crash",
+    attempts: [{ debitMicroUsd: 100n, basis: "unknown_after_crash" }],
+  });
+  // The zombie's late settlement changes nothing, and it can hold nothing any more.
+  const late = await ledger.close(closeRow(row.attemptId, 5n));
+  expect(late).toEqual({ kind: "already_closed", debitMicroUsd: 100n });
+  const zombie = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n);
+  const fenced = await backend.ledgerBatchStore.reserveBatch(dead, [{ row: zombie, close: null }]);
+  expect(fenced).toEqual([{ kind: "unavailable", reason: "fenced" }]);
+  await reborn.shutDown();
+});
+
+test("an instance whose lease ended is taken over by one peer only", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const dead = await backend.ledgerBatchStore.join("elsewhere", 0);
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 300n);
+  await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
+  const taken = await Promise.all(
+    Array.from({ length: 5 }, () => backend.ledgerBatchStore.takeOverDeadInstances()),
+  );
+  expect(taken.flat()).toEqual(["elsewhere"]);
+  const closed = await Promise.all(
+    Array.from({ length: 5 }, () => backend.ledgerBatchStore.recoverOpenAttempts()),
+  );
+  expect(closed.reduce((sum, one) => sum + one, 0)).toBe(1);
+  expect(await backend.ledgerBatchStore.renewLease(dead, 10_000)).toBe(false);
+});
+
+test("a lost connection answers unavailable, holds nothing, and the ledger goes on", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const blocker = new Client({ connectionString: backend.connectionString });
+  await blocker.connect();
+  await blocker.query("begin");
+  await blocker.query("select from account where account_id = $1 for update", [
+    `wallet:${org.orgId}`,
+  ]);
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n);
+  const answer = ledger.reserve(row);
+  await expect
+    .poll(() =>
+      backend.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'tokenmarket reserve' and wait_event_type = 'Lock'
+          and datname = current_database()`),
+    )
+    .toHaveLength(1);
+  expect(await answer).toMatchObject({ kind: "unavailable" });
+  await blocker.query("rollback");
+  await blocker.end();
+  await expect
+    .poll(() => backend.query("select state from attempt where attempt_id = $1", [row.attemptId]))
+    .toEqual([{ state: "void" }]);
+  const again = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1_000n);
+  expect(await ledger.reserve(again)).toEqual({ kind: "reserved" });
+  const closed = await ledger.close(closeRow(again.attemptId, 1_000n));
+  expect(closed).toMatchObject({ kind: "closed" });
+});
+
+test("a closing that cannot commit answers pending, and commits later by itself", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n);
+  await ledger.reserve(row);
+  const blocker = new Client({ connectionString: backend.connectionString });
+  await blocker.connect();
+  await blocker.query("begin");
+  await blocker.query("select from account where account_id = $1 for update", [
+    `wallet:${org.orgId}`,
+  ]);
+  expect(await ledger.close(closeRow(row.attemptId, 60n))).toEqual({ kind: "pending" });
+  await blocker.query("rollback");
+  await blocker.end();
+  await expect
+    .poll(() => backend.recordStore.balance(org.orgId), { timeout: 10_000 })
+    .toEqual({ settledMicroUsd: 940n, heldMicroUsd: 0n });
+});
+
+test("a refused request answers under its id, to its own organization only", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const other = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const requestId = newRequestId(systemClock.nowMs());
+  ledger.recordRefused({
+    ...org,
+    requestId,
+    modelId: 'a "quoted" {model}\0',
+    route: "/v1/messages",
+    stream: true,
+    errorClass: "insufficient_quota",
+    createdAtMs: systemClock.nowMs(),
+  });
+  await expect
+    .poll(() => backend.recordStore.generation(org.orgId, requestId))
+    .toMatchObject({ outcome: "refused", attempts: [], modelId: 'a "quoted" {model}' });
+  expect(await backend.recordStore.generation(other.orgId, requestId)).toBeUndefined();
+});
+
+test("attempt ids grow over restarts, even when the clock was set back", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 10n });
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n);
+  await ledger.reserve(row);
+  await ledger.close(voidRow(row.attemptId));
+  const past = { ...systemClock, nowMs: () => systemClock.nowMs() - 86_400_000 };
+  const store = backend.ledgerBatchStore;
+  const options = { store, clock: past, log: silentLog, instanceName: "past" };
+  const reborn = await openLedger(options);
+  expect(reborn.newAttemptId()).toBeGreaterThan(row.attemptId);
+  await reborn.shutDown();
+});
+
+test("after shutting down nothing is admitted", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 10n });
+  const brief = await open("brief");
+  expect(brief.healthy).toBe(true);
+  const row = reserveRow({ ...org, attemptId: brief.newAttemptId() }, 1n);
+  const held = brief.reserve(row);
+  await brief.shutDown();
+  expect(await held).toEqual({ kind: "reserved" });
+  expect(brief.healthy).toBe(false);
+  expect(await brief.reserve({ ...row, attemptId: brief.newAttemptId() })).toMatchObject({
+    kind: "unavailable",
+  });
+  await ledger.close(voidRow(row.attemptId));
+});
+
+test("the books refuse to be rewritten", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 10n });
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 2n);
+  await ledger.reserve(row);
+  await ledger.close(closeRow(row.attemptId, 2n));
+  const attempts = [
+    "update transfer set amount = 1",
+    "delete from transfer",
+    "truncate transfer",
+    `update attempt set debit = 0 where attempt_id = ${row.attemptId}`,
+    "update price_pin set prompt_pico = 0",
+  ];
+  for (const sql of attempts) await expect(backend.query(sql)).rejects.toThrow("never changed");
+  const wallet = `update account set reserved = 9 where account_id = 'wallet:${org.orgId}'`;
+  await expect(backend.query(wallet)).rejects.toThrow("account_covers_its_holds");
+});

@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { AttemptId, ModelId, RequestId } from "../../src/core/ids.ts";
+import { newRequestId } from "../../src/core/ids.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
+import { closeRow, orgWithKey, pinPrices, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+
+const DAY_MS = 86_400_000;
+const START_MS = Date.UTC(2026, 3, 10, 12);
+const usage = { prompt: 11, cachedPrompt: 3, cacheWrite: 2, completion: 7, internalReasoning: 5 };
+
+let backend: FreshBackend;
+let member: Membership;
+let lastAttempt = 0n;
+
+beforeAll(async () => {
+  backend = await freshBackend();
+  await pinPrices(backend);
+  member = await backend.ledgerBatchStore.join("records", 60_000);
+});
+afterAll(() => backend.close());
+
+type Of = Awaited<ReturnType<typeof orgWithKey>>;
+
+async function hold(of: Of, change: Partial<ReserveRow> = {}): Promise<ReserveRow> {
+  const attemptId = ++lastAttempt as AttemptId;
+  const row = reserveRow({ ...of, attemptId }, 1_000n, change);
+  const [outcome] = await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
+  expect(outcome).toEqual({ kind: "reserved" });
+  return row;
+}
+
+async function close(...rows: CloseRow[]): Promise<void> {
+  await backend.ledgerBatchStore.closeBatch(rows);
+}
+
+test("a request shows every attempt, its tokens, its outcome and what it cost", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
+  const first = await hold(org, { requestId: newRequestId(START_MS) });
+  await close(voidRow(first.attemptId, { final: false, startedAtMs: START_MS + 5 }));
+  const second = await hold(org, { requestId: first.requestId, ordinal: 2, stream: true });
+  const inFlight = await backend.recordStore.generation(org.orgId, first.requestId);
+  expect(inFlight).toMatchObject({ outcome: "in_flight", createdAtMs: START_MS });
+  await close(closeRow(second.attemptId, 320n, { startedAtMs: START_MS + 40 }));
+  expect(await backend.recordStore.generation(org.orgId, first.requestId)).toEqual({
+    requestId: first.requestId,
+    keyId: org.keyId,
+    modelId: "acme/small",
+    route: "/v1/chat/completions",
+    stream: false,
+    createdAtMs: START_MS,
+    outcome: "completed",
+    attempts: [
+      {
+        ordinal: 1,
+        providerId: "acme-ai",
+        upstreamModelId: "small-2026",
+        startedAtMs: START_MS + 5,
+        firstByteMs: null,
+        durationMs: 34,
+        outcome: "failed",
+        upstreamStatus: 500,
+        errorClass: "upstream_error",
+        usage: null,
+        reserveMicroUsd: 1_000n,
+        debitMicroUsd: 0n,
+        basis: "none",
+      },
+      {
+        ordinal: 2,
+        providerId: "acme-ai",
+        upstreamModelId: "small-2026",
+        startedAtMs: START_MS + 40,
+        firstByteMs: 12,
+        durationMs: 34,
+        outcome: "completed",
+        upstreamStatus: 200,
+        errorClass: null,
+        usage,
+        reserveMicroUsd: 1_000n,
+        debitMicroUsd: 320n,
+        basis: "reported",
+      },
+    ],
+  });
+});
+
+test("another organization's request is an unknown request", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
+  const other = await orgWithKey(backend, { creditMicroUsd: 100_000n });
+  const row = await hold(org);
+  expect(await backend.recordStore.generation(other.orgId, row.requestId)).toBeUndefined();
+  expect(await backend.recordStore.usagePage({ orgId: other.orgId, limit: 9 })).toEqual({
+    rows: [],
+    nextCursor: null,
+  });
+});
+
+test("usage is paged newest first, a request once, whatever its attempts", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
+  const ids: RequestId[] = [];
+  for (let i = 0; i < 5; i++) {
+    const row = await hold(org, { requestId: newRequestId(START_MS + i * 1_000) });
+    const again = await hold(org, { requestId: row.requestId, ordinal: 2 });
+    await close(closeRow(row.attemptId, 10n), closeRow(again.attemptId, 7n));
+    ids.unshift(row.requestId);
+  }
+  const seen: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await backend.recordStore.usagePage({
+      orgId: org.orgId,
+      limit: 2,
+      ...(cursor === null ? {} : { cursor }),
+    });
+    for (const row of page.rows) {
+      seen.push(row.requestId);
+      expect(row).toMatchObject({
+        keyId: org.keyId,
+        modelId: "acme/small",
+        providerId: "acme-ai",
+        debitMicroUsd: 17n,
+        basis: "reported",
+        usage: {
+          ...usage,
+          prompt: 22,
+          cachedPrompt: 6,
+          cacheWrite: 4,
+          completion: 14,
+          internalReasoning: 10,
+        },
+      });
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  expect(seen).toEqual(ids);
+  const between = await backend.recordStore.usagePage({
+    orgId: org.orgId,
+    fromMs: START_MS + 1_000,
+    toMs: START_MS + 3_000,
+    limit: 9,
+  });
+  expect(between.rows.map((row) => row.requestId)).toEqual(ids.slice(2, 4));
+  expect(between.rows[0]?.createdAtMs).toBe(START_MS + 2_000);
+});
+
+test("usage adds up by day, model, key and provider", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
+  for (const [days, modelId, cost] of [
+    [0, "acme/small", 10n],
+    [0, "acme/large", 30n],
+    [1, "acme/small", 5n],
+  ] as const) {
+    const requestId = newRequestId(START_MS + days * DAY_MS);
+    const row = await hold(org, { requestId, modelId: modelId as ModelId });
+    await close(closeRow(row.attemptId, cost));
+  }
+  const groups = async (by: "day" | "model" | "key" | "provider") => {
+    const found = await backend.recordStore.usageGroups({ orgId: org.orgId, limit: 10 }, by);
+    return found.map(({ group, requests, debitMicroUsd }) => [group, requests, debitMicroUsd]);
+  };
+  expect(await groups("day")).toEqual([
+    ["2026-04-11", 1, 5n],
+    ["2026-04-10", 2, 40n],
+  ]);
+  expect(await groups("model")).toEqual([
+    ["acme/large", 1, 30n],
+    ["acme/small", 2, 15n],
+  ]);
+  expect(await groups("key")).toEqual([[org.keyId, 3, 45n]]);
+  expect(await groups("provider")).toEqual([["acme-ai", 3, 45n]]);
+});
+
+test("a wallet's entries are its grants and its debits", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const row = await hold(org);
+  await close(closeRow(row.attemptId, 321n));
+  const entries = await backend.creditStore.ledgerEntries(org.orgId);
+  expect(entries).toMatchObject([
+    { kind: "settle", ref: row.requestId, detail: "acme/small", amountMicroUsd: -321n },
+    { kind: "grant", ref: `start ${org.orgId}`, detail: null, amountMicroUsd: 1_000n },
+  ]);
+});
+
+test("the audit counts what is broken", async () => {
+  const broken = await freshBackend();
+  await pinPrices(broken);
+  const org = await orgWithKey(broken, { creditMicroUsd: 1_000n });
+  const joined = await broken.ledgerBatchStore.join("broken", 60_000);
+  const rows = [1n, 2n].map((id) => reserveRow({ ...org, attemptId: id as AttemptId }, 100n));
+  const entries = rows.map((row) => ({ row, close: null }));
+  await broken.ledgerBatchStore.reserveBatch(joined, entries);
+  await broken.ledgerBatchStore.closeBatch([closeRow(1n as AttemptId, 50n)]);
+  const violations = async (): Promise<string[]> =>
+    (await broken.audit()).filter((check) => check.violations > 0).map((check) => check.id);
+  expect(await violations()).toEqual([]);
+
+  await broken.query("set session_replication_role = replica");
+  const damage: [sql: string, ids: string[]][] = [
+    ["update account set credits = credits + 1 where org_id is not null", ["I1", "I2"]],
+    [
+      "update account set credits = credits - 1, reserved = reserved + 1 where org_id is not null",
+      ["I3"],
+    ],
+    [
+      "update account set reserved = reserved - 1, must_cover = false where org_id is not null",
+      ["I4"],
+    ],
+    ["update attempt set cost_pico = 9000000 where attempt_id = 1", ["I4", "I6"]],
+    ["update spend set settled = settled + 1", ["I4", "I6", "I7"]],
+    ["delete from price_pin", ["I4", "I6", "I7", "I13"]],
+    ["delete from attempt where attempt_id = 1", ["I4", "I5", "I7", "I13"]],
+    [
+      "update instance set epoch = epoch + 1; update attempt set created_at = now() - interval '1 hour'",
+      ["I4", "I5", "I7", "I9", "I13"],
+    ],
+  ];
+  for (const [sql, ids] of damage) {
+    await broken.query(sql);
+    expect({ sql, ids: await violations() }).toEqual({ sql, ids });
+  }
+  await broken.close();
+});

@@ -1,0 +1,398 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bodyBytesMax } from "../../src/core/constants.ts";
+import { bodyOfSize, brokenBodies, chatBody, withMember } from "../support/chat-bodies.ts";
+import {
+  simulatorManifest,
+  STANDARD_MANIFESTS,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+import { at, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
+import {
+  expectCleanRefusal,
+  expectRefusal,
+  named,
+  postWithKey,
+  type ExpectedRefusal,
+} from "../support/refusals.ts";
+
+/** A listing that this route does not serve. */
+const IMAGE_MANIFEST = simulatorManifest({
+  provider: "prov-images",
+  dialect: "wire_a",
+  models: [
+    {
+      ...textModel("test/painter"),
+      output_modality: "image",
+      max_output_tokens: 4_000,
+      supported_parameters: {
+        n: { type: "integer", min: 1, max: 4 },
+        size: { type: "enum", values: ["1024x1024"] },
+      },
+    },
+  ],
+});
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({ manifests: [...STANDARD_MANIFESTS, IMAGE_MANIFEST] });
+  account = await gateway.account("25.00");
+});
+afterAll(() => gateway.close());
+
+const good = chatBody("test/a");
+const invalid = (message: string | RegExp): ExpectedRefusal => ({
+  status: 400,
+  code: "invalid_request",
+  message,
+});
+
+async function post(call: HttpCall): Promise<HttpAnswer> {
+  return await postWithKey({ gateway, account, path: "/v1/chat/completions" }, call);
+}
+
+async function expectRefused(call: HttpCall, expected: ExpectedRefusal): Promise<HttpAnswer> {
+  const route = { gateway, account, path: "/v1/chat/completions" };
+  const answer = await expectCleanRefusal(route, call, expected);
+  expect(at(answer.json, "error.code")).toBe(expected.code);
+  expect(at(answer.json, "error.metadata.error_type")).toBe(expected.code);
+  return answer;
+}
+
+describe.concurrent("a body that is no chat request is a 400 that says what is wrong", () => {
+  test.each(brokenBodies(good))("%s", async (_what, body, message) => {
+    await expectRefused({ body }, invalid(message));
+  });
+});
+
+const text = "x";
+const messagesWith = (message: unknown): object => withMember(good, "messages", [message]);
+const toolsWith = (tool: unknown): object => withMember(good, "tools", [tool]);
+const functionNamed = { type: "function", function: { name: "f" } };
+
+/** Field as the message must name it, and a body that is wrong there. */
+const wrongShapes: readonly (readonly [string, object])[] = [
+  ["model", withMember(good, "model", undefined)],
+  ["messages", withMember(good, "messages", undefined)],
+  ["messages[0].role", messagesWith({ content: text })],
+  ["messages[0].role", messagesWith({ role: 7, content: text })],
+  ["messages[0].role", messagesWith({ role: "robot", content: text })],
+  ["messages[0].content", messagesWith({ role: "user" })],
+  ["messages[0].content", messagesWith({ role: "user", content: null })],
+  ["messages[0].content", messagesWith({ role: "user", content: 7 })],
+  ["messages[0].content[0]", messagesWith({ role: "user", content: ["x"] })],
+  ["messages[0].content[0].type", messagesWith({ role: "user", content: [{ text }] })],
+  ["messages[0].content[0].text", messagesWith({ role: "user", content: [{ type: "text" }] })],
+  [
+    "messages[0].content[0].image_url.url",
+    messagesWith({ role: "user", content: [{ type: "image_url", image_url: {} }] }),
+  ],
+  ["messages[0].tool_call_id", messagesWith({ role: "tool", content: text })],
+  ["messages[0].tool_calls", messagesWith({ role: "assistant", tool_calls: {} })],
+  ["messages[0].tool_calls[0].id", messagesWith({ role: "assistant", tool_calls: [{}] })],
+  ["messages[0].name", messagesWith({ role: "user", content: text, name: 7 })],
+  ["messages[0]", messagesWith("hello")],
+  ["stream_options.include_usage", withMember(good, "stream_options", { include_usage: 1 })],
+  ["stop[0]", withMember(good, "stop", [7])],
+  ["tools[0]", toolsWith("f")],
+  ["tools[0].type", toolsWith({ function: { name: "f" } })],
+  ["tools[0].function", toolsWith({ type: "function" })],
+  ["tools[0].function.name", toolsWith({ type: "function", function: {} })],
+  [
+    "tools[0].function.parameters",
+    toolsWith({ type: "function", function: { name: "f", parameters: [] } }),
+  ],
+  ["tool_choice.type", { ...good, tools: [functionNamed], tool_choice: {} }],
+  ["provider.only[0]", withMember(good, "provider", { only: [7] })],
+  ["provider.upstream.sort", withMember(good, "provider", { upstream: { sort: "price" } })],
+];
+
+/** Field, and values of wrong types for it. */
+const wrongValues: readonly (readonly [string, readonly unknown[]])[] = [
+  ["model", [7, "", null, ["test/a"], { id: "test/a" }, true]],
+  ["messages", ["hello", {}, null, 7, []]],
+  ["stream", ["yes", 1, {}]],
+  ["stream_options", ["yes", [], true]],
+  ["max_tokens", ["10", 1.5, true, [10], {}]],
+  ["max_completion_tokens", ["10", 1.5, true, [10]]],
+  ["n", [2, 0, -1, 1.5, "1", true, [1]]],
+  ["temperature", ["hot", -0.1, 2.1, true, []]],
+  ["top_p", ["x", true, []]],
+  ["top_k", ["x", {}]],
+  ["stop", [7, true, {}]],
+  ["tools", [{}, "f", 7]],
+  ["tool_choice", [7, true, []]],
+  ["parallel_tool_calls", ["yes", 0]],
+  ["user", [7, {}]],
+  ["safety_identifier", [7]],
+  ["seed", [1.5, "7"]],
+  ["store", ["yes", 1]],
+  ["logprobs", [1, "yes"]],
+  ["top_logprobs", ["3", 1.5]],
+  ["logit_bias", [[], "x"]],
+  ["frequency_penalty", ["x"]],
+  ["presence_penalty", ["x"]],
+  ["response_format", ["json", []]],
+  ["reasoning_effort", [7, {}]],
+  ["verbosity", [7]],
+  ["metadata", ["x", []]],
+  ["service_tier", [7]],
+  ["modalities", ["text", [7]]],
+  ["prediction", ["x"]],
+  ["functions", [{}, "f"]],
+  ["function_call", [7]],
+  ["web_search_options", ["x"]],
+  ["thinking", ["on", true]],
+  ["provider", ["prov-a", ["prov-a"], 7]],
+  ["provider.only", ["prov-a", {}]],
+  ["provider.ignore", ["prov-a"]],
+  ["provider.order", ["prov-a", 7]],
+  ["provider.allow_fallbacks", ["yes", 1]],
+  ["provider.require_parameters", ["yes"]],
+  ["provider.connections", ["maybe", true]],
+  ["provider.upstream", ["x", []]],
+];
+
+const wrongTypes = wrongValues.flatMap(([field, values]) =>
+  values.map((value) => [field, JSON.stringify(value), value] as const),
+);
+
+describe.concurrent("a field of the wrong kind is a 400 that names the field", () => {
+  test.each(wrongTypes)("%s: %s", async (field, _shown, value) => {
+    const [outer = "", inner] = field.split(".", 2);
+    const body = withMember(good, outer, inner === undefined ? value : { [inner]: value });
+    await expectRefused({ body }, invalid(named(field)));
+  });
+
+  test.each(wrongShapes)("%s", async (field, body) => {
+    await expectRefused({ body }, invalid(named(field)));
+  });
+});
+
+describe("an output bound outside the rules is a 400 gateway_error", () => {
+  test.each([
+    ["max_tokens 0", { max_tokens: 0 }, "max_tokens"],
+    ["max_tokens -1", { max_tokens: -1 }, "max_tokens"],
+    ["max_tokens 32769", { max_tokens: 32_769 }, "max_tokens"],
+    ["max_tokens beyond every integer", { max_tokens: 1e300 }, "max_tokens"],
+    [
+      "max_completion_tokens 0",
+      { max_tokens: undefined, max_completion_tokens: 0 },
+      "max_completion_tokens",
+    ],
+    [
+      "max_completion_tokens 32769",
+      { max_tokens: undefined, max_completion_tokens: 32_769 },
+      "max_completion_tokens",
+    ],
+    ["two different bounds", { max_tokens: 5, max_completion_tokens: 6 }, "differ"],
+  ])("%s", async (_what, more, message) => {
+    const answer = await expectRefused(
+      { body: { ...good, ...more } },
+      { status: 400, code: "gateway_error", message },
+    );
+    expect(answer.headers["x-tm-limit-kind"]).toBe("output_bound");
+    expect(at(answer.json, "error.metadata.limit_kind")).toBe("output_bound");
+    expect(at(answer.json, "error.metadata.retryable")).toBe(false);
+  });
+
+  test("the same bound under both names is served", async () => {
+    const body = { ...good, max_tokens: 5, max_completion_tokens: 5 };
+    expect((await post({ body })).status).toBe(200);
+  });
+});
+
+describe.concurrent("what a request may not bring is a 400 that names it", () => {
+  const refused = [
+    ["provider.sort", { provider: { sort: "price" } }],
+    ["provider.data_collection", { provider: { data_collection: "deny" } }],
+    ["provider.api_key", { provider: { api_key: "sk-1" } }],
+    ["provider.base_url", { provider: { base_url: "http://127.0.0.1:1" } }],
+    ["provider.upstream.api_key", { provider: { upstream: { api_key: "sk-1" } } }],
+    ["api_key", { api_key: "sk-1" }],
+    ["apiKey", { apiKey: "sk-1" }],
+    ["base_url", { base_url: "http://127.0.0.1:1" }],
+    ["baseURL", { baseURL: "http://127.0.0.1:1" }],
+    ["api_base", { api_base: "http://127.0.0.1:1" }],
+    ["connection_id", { connection_id: "conn_1" }],
+    ["extra_headers", { extra_headers: { authorization: "x" } }],
+    ["headers", { headers: { authorization: "x" } }],
+  ] as const;
+  test.each(refused)("%s", async (name, more) => {
+    await expectRefused({ body: { ...good, ...more } }, invalid(named(name)));
+  });
+
+  test("a control that leaves no provider is named", async () => {
+    const only = { ...good, provider: { only: ["prov-b"] } };
+    await expectRefused({ body: only }, invalid("provider.only"));
+    const ignore = { ...good, provider: { ignore: ["prov-a"] } };
+    await expectRefused({ body: ignore }, invalid("provider.ignore"));
+  });
+
+  test("a secret in a refused field does not come back in the message", async () => {
+    const body = { ...good, api_key: "sk-my-own-secret" };
+    const { text: answered } = await expectRefused({ body }, invalid("api_key"));
+    expect(answered).not.toContain("sk-my-own-secret");
+  });
+});
+
+describe.concurrent("a model that is not listed is a 404 that echoes the id", () => {
+  const ids = [
+    "nope",
+    "test/a:free",
+    "test/a:floor",
+    "test/a:nitro",
+    "TEST/A",
+    "test/a ",
+    "ünknown\n🙂",
+  ];
+  test("a very long id is echoed in part", async () => {
+    const answer = await expectRefused(
+      { body: chatBody("m".repeat(100_000)) },
+      { status: 404, code: "model_unavailable", message: "mmmmmmmm" },
+    );
+    expect(answer.text.length).toBeLessThan(2_000);
+  });
+
+  test.each(ids)("%j", async (id) => {
+    const answer = await expectRefused(
+      { body: chatBody(id) },
+      { status: 404, code: "model_unavailable", message: JSON.stringify(id) },
+    );
+    expect(at(answer.json, "error.metadata.retryable")).toBe(false);
+    expect(answer.headers["x-tm-error-origin"]).toBeUndefined();
+  });
+});
+
+const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+const audio = { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } };
+const asks = (part: object): object => ({ messages: [{ role: "user", content: [part] }] });
+
+/** Model, field as the message must name it, and what is laid over a good body. */
+const unservable: readonly (readonly [string, string, object])[] = [
+  ["test/b", "temperature", { temperature: 1.5 }],
+  ["test/b", "response_format", { response_format: { type: "json_object" } }],
+  ["test/b", "thinking", { thinking: { type: "enabled", budget_tokens: 1024 } }],
+  ["test/b", "functions", { functions: [{ name: "f" }] }],
+  ["test/b", "audio", { audio: { voice: "x", format: "wav" } }],
+  ["test/b", "web_search_options", { web_search_options: {} }],
+  ["test/b", "messages[0].content[0]", asks(image)],
+  ["test/both", "messages[0].content[0]", asks(image)],
+  ["test/a", "messages[0].content[0]", asks(audio)],
+  ["test/b", "tools[0].type", { tools: [{ type: "custom", custom: { name: "f" } }] }],
+];
+
+describe.concurrent("what no provider of the model can serve as sent is a 400", () => {
+  test.each(unservable)("%s: %s", async (model, field, more) => {
+    await expectRefused({ body: chatBody(model, more) }, invalid(field));
+  });
+
+  test("a part that the model does not take: the message names the kinds it takes", async () => {
+    await expectRefused({ body: chatBody("test/both", asks(image)) }, invalid(/image.*text/));
+  });
+
+  test("an image model belongs to another route, which the message names", async () => {
+    await expectRefused({ body: chatBody("test/painter") }, invalid("/v1/images/generations"));
+  });
+
+  test("a refused request that asked for a stream gets one JSON document", async () => {
+    await expectRefused({ body: { ...good, stream: true, n: 2 } }, invalid(named("n")));
+    const body = chatBody("test/b", { stream: true, temperature: 1.5 });
+    await expectRefused({ body }, invalid("temperature"));
+  });
+});
+
+describe("bodies that are too large or packed", () => {
+  const tooLarge = { status: 413, code: "request_too_large", message: "10485760" };
+  const filled = chatBody("test/a", { messages: [{ role: "user", content: "{filler}" }] });
+
+  test("one byte over 10 MB is a 413 that the client reads", async () => {
+    await expectRefused({ body: bodyOfSize(filled, bodyBytesMax + 1) }, tooLarge);
+  });
+
+  test("so is one that comes in chunks and never says its length", async () => {
+    await expectRefused({ body: bodyOfSize(filled, bodyBytesMax + 1), chunked: true }, tooLarge);
+  });
+
+  test("exactly 10 MB of text is read, and refused by its tokens only", async () => {
+    const answer = await post({ body: bodyOfSize(filled, bodyBytesMax) });
+    expectRefusal(answer, { status: 429, code: "rate_limit" });
+    expect(answer.headers["x-tm-limit-kind"]).toBe("tpm");
+  });
+
+  test("exactly 10 MB with an inline image is served: its bytes are no tokens", async () => {
+    const filler = { type: "image_url", image_url: { url: "data:image/png;base64,{filler}" } };
+    const body = chatBody("test/a", { messages: [{ role: "user", content: [filler] }] });
+    const answer = await post({ body: bodyOfSize(body, bodyBytesMax) });
+    expect(answer).toMatchObject({ status: 200 });
+  });
+
+  test.each(["gzip", "br", "deflate", "zstd"])("content-encoding %s is a 400", async (encoding) => {
+    await expectRefused(
+      { body: JSON.stringify(good), headers: { "content-encoding": encoding } },
+      invalid("content-encoding"),
+    );
+  });
+});
+
+describe("what looks wrong and is right", () => {
+  const lone = String.raw`{"model":"MODEL","max_tokens":64,"messages":[{"role":"user","content":"a\ud800b\udc00"}]}`;
+  test.each(["test/a", "test/b"])("a lone surrogate reaches %s as it was sent", async (model) => {
+    const answer = await post({ body: lone.replace("MODEL", model) });
+    expect(answer.status).toBe(200);
+    expect(gateway.simulator.calls().at(-1)?.bodyText).toContain(String.raw`a\ud800b\udc00`);
+    expect(at(answer.json, "choices.0.message.content")).toBe("You said: a\ud800b\udc00");
+  });
+
+  test.each(["test/a", "test/b"])(
+    "null stands for an absent field in front of %s",
+    async (model) => {
+      const nulls = Object.fromEntries(
+        [
+          "stream",
+          "temperature",
+          "top_p",
+          "stop",
+          "tools",
+          "tool_choice",
+          "n",
+          "user",
+          "provider",
+        ].map((name) => [name, null]),
+      );
+      const answer = await post({ body: { ...chatBody(model), ...nulls } });
+      expect(answer).toMatchObject({ status: 200 });
+    },
+  );
+
+  test("a temperature above 1 is served where the wire takes it", async () => {
+    expect(await post({ body: { ...good, temperature: 1.5 } })).toMatchObject({ status: 200 });
+  });
+
+  test("names that are no header text are dropped and still named safely", async () => {
+    const odd = { "x\r\nx-injected: 1": 1, "ünïcode🙂": 2, "a,b": 3, "": 4 };
+    const many = Object.fromEntries(Array.from({ length: 2_000 }, (_item, n) => [`field_${n}`, n]));
+    for (const more of [odd, many]) {
+      const answer = await post({ body: { ...chatBody("test/b"), ...more } });
+      expect(answer.status).toBe(200);
+      expect(answer.headers).not.toHaveProperty("x-injected");
+      const dropped = String(answer.headers["x-tm-dropped-params"]);
+      expect(dropped).toMatch(/^[\x21-\x7e]+$/);
+      expect(dropped.length).toBeLessThanOrEqual(2_048);
+    }
+  });
+
+  test("routing fields of other gateways are dropped and named", async () => {
+    const more = { route: "fallback", models: ["test/b"], transforms: ["middle-out"] };
+    const answer = await post({ body: { ...good, ...more } });
+    expect(answer.status).toBe(200);
+    const dropped = String(answer.headers["x-tm-dropped-params"]).split(",").toSorted();
+    expect(dropped).toEqual(["models", "route", "transforms"]);
+    const body = gateway.simulator.calls().at(-1)?.body;
+    for (const name of Object.keys(more)) expect(body).not.toHaveProperty(name);
+  });
+});

@@ -1,0 +1,149 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ANTHROPIC_CLIENTS, say, type AnthropicOptions } from "../../support/anthropic-clients.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { at } from "../../support/http-call.ts";
+import { REQUEST_ID } from "../../support/refusals.ts";
+import { countingFetch } from "../../support/settled.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  account = await gateway.account("25.00");
+});
+afterAll(() => gateway.close());
+
+const params: Anthropic.MessageCreateParamsNonStreaming = {
+  model: "test/b",
+  max_tokens: 64,
+  messages: [say("Hello")],
+};
+
+describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
+  let client: Anthropic;
+
+  const clientWith = (apiKey: string, more: AnthropicOptions = {}): Anthropic =>
+    new Client({ apiKey, baseURL: gateway.url, maxRetries: 0, ...more });
+
+  beforeAll(() => {
+    client = clientWith(account.key);
+  });
+
+  describe("models", () => {
+    test("the list has every ready model in this wire's shape", async () => {
+      const models: Anthropic.ModelInfo[] = [];
+      for await (const model of client.models.list()) models.push(model);
+      expect(models.map((model) => model.id)).toEqual(["test/a", "test/b", "test/ba", "test/both"]);
+      expect(models[0]).toMatchObject({
+        type: "model",
+        display_name: "test/a",
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      });
+    });
+
+    test("the client pages through it, two at a time", async () => {
+      const ids: string[] = [];
+      for await (const model of client.models.list({ limit: 2 })) ids.push(model.id);
+      expect(ids).toEqual(["test/a", "test/b", "test/ba", "test/both"]);
+      const page = await client.models.list({ limit: 2, after_id: "test/b" });
+      expect(page).toMatchObject({ has_more: false, first_id: "test/ba", last_id: "test/both" });
+      const earlier = await client.models.list({ limit: 2, before_id: "test/both" });
+      expect(earlier).toMatchObject({ has_more: true, first_id: "test/b", last_id: "test/ba" });
+    });
+
+    test("one model is retrieved by its id, and an unknown one is a typed 404", async () => {
+      expect(await client.models.retrieve("test/a")).toMatchObject({ id: "test/a", type: "model" });
+      await expect(client.models.retrieve("nope")).rejects.toBeInstanceOf(Client.NotFoundError);
+    });
+  });
+
+  describe("typed errors", () => {
+    const failureOf = async (asked: Promise<unknown>, code: string): Promise<unknown> => {
+      const fault: unknown = await asked.catch((error: unknown) => error);
+      expect(fault).toBeInstanceOf(Client.APIError);
+      expect(at(fault, "requestID")).toMatch(REQUEST_ID);
+      expect(at(fault, "error.request_id")).toBe(at(fault, "requestID"));
+      expect(at(fault, "error.error.error_type")).toBe(code);
+      return fault;
+    };
+
+    test("a wrong key is an AuthenticationError, in either header", async () => {
+      const wrong = `tm_vk_${"0".repeat(48)}`;
+      for (const more of [{}, { apiKey: null, authToken: wrong }]) {
+        const stranger = clientWith(wrong, more);
+        const fault = await failureOf(stranger.messages.create(params), "auth");
+        expect(fault).toBeInstanceOf(Client.AuthenticationError);
+        expect(at(fault, "error.error.type")).toBe("authentication_error");
+      }
+    });
+
+    test("the key is taken as a bearer token as well", async () => {
+      const bearer = clientWith("unused", { apiKey: null, authToken: account.key });
+      expect(await bearer.messages.create(params)).toMatchObject({ role: "assistant" });
+    });
+
+    test("an unknown model is a NotFoundError that echoes the id", async () => {
+      const asked = client.messages.create({ ...params, model: "no/such" });
+      const fault = await failureOf(asked, "model_unavailable");
+      expect(fault).toBeInstanceOf(Client.NotFoundError);
+      expect(at(fault, "message")).toContain("no/such");
+    });
+
+    test("a bad bound is a BadRequestError of type api_error, before the stream begins", async () => {
+      const asked = { ...params, max_tokens: 0 };
+      const whole = await failureOf(client.messages.create({ ...asked }), "gateway_error");
+      expect(whole).toBeInstanceOf(Client.BadRequestError);
+      const streamed = client.messages.stream(asked).finalMessage();
+      await expect(streamed).rejects.toBeInstanceOf(Client.BadRequestError);
+    });
+
+    test("a key at its limit is a RateLimitError with retry-after", async () => {
+      const slow = await gateway.account("1.00", { requestsPerMinute: 1 });
+      const limited = clientWith(slow.key);
+      await limited.messages.create(params);
+      const fault = await failureOf(limited.messages.create(params), "rate_limit");
+      expect(fault).toBeInstanceOf(Client.RateLimitError);
+      expect(at(fault, "error.error.type")).toBe("rate_limit_error");
+      const headers = at(fault, "headers");
+      if (!(headers instanceof Headers)) throw new Error("the error carries the headers");
+      expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    });
+
+    test("an overloaded provider is an InternalServerError without its words", async () => {
+      const messages = [say("[[fault:status:529;message:secret-provider-words]]")];
+      const asked = client.messages.create({ ...params, messages });
+      const fault = await failureOf(asked, "upstream_error");
+      expect(fault).toBeInstanceOf(Client.InternalServerError);
+      expect(fault).toMatchObject({ status: 503 });
+      expect(at(fault, "message")).not.toContain("secret-provider-words");
+    });
+  });
+
+  describe("the client's own retries", () => {
+    test("an empty balance is asked once: x-should-retry says no", async () => {
+      const poor = await gateway.account("0.000100");
+      const { fetch, count } = countingFetch();
+      const calls = gateway.simulator.counts().total;
+      const eager = clientWith(poor.key, { fetch, maxRetries: 3 });
+      const fault: unknown = await eager.messages.create(params).catch((error) => error);
+      expect(fault).toBeInstanceOf(Client.RateLimitError);
+      expect(at(fault, "error.error")).toMatchObject({
+        type: "billing_error",
+        error_type: "insufficient_quota",
+      });
+      expect(count()).toBe(1);
+      expect(gateway.simulator.counts().total).toBe(calls);
+    });
+
+    test("an overloaded provider is retried and then served", async () => {
+      gateway.simulator.script({ model: "test/b", fault: "overloaded", times: 1 });
+      const { fetch, count } = countingFetch();
+      const eager = clientWith(account.key, { fetch, maxRetries: 1 });
+      const message = await eager.messages.create(params);
+      expect(message.content).toMatchObject([{ text: "You said: Hello" }]);
+      expect(count()).toBe(2);
+    });
+  });
+});

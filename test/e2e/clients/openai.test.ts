@@ -1,0 +1,393 @@
+import OpenAI, {
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  RateLimitError,
+} from "openai";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { at } from "../../support/http-call.ts";
+import { REQUEST_ID } from "../../support/refusals.ts";
+import {
+  countingFetch,
+  expectSettledOnce,
+  listedCost,
+  settledRecord,
+  walletOf,
+} from "../../support/settled.ts";
+
+type Params = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "stream">;
+
+let gateway: TestGateway;
+let account: TestAccount;
+let client: OpenAI;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  account = await gateway.account("25.00");
+  client = clientWith(account.key);
+});
+afterAll(() => gateway.close());
+
+function clientWith(apiKey: string, more: ConstructorParameters<typeof OpenAI>[0] = {}): OpenAI {
+  return new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0, ...more });
+}
+
+const say = (content: string): OpenAI.ChatCompletionMessageParam => ({ role: "user", content });
+
+function tool(name: string): OpenAI.ChatCompletionTool {
+  const parameters = { type: "object", properties: { city: { type: "string" } } };
+  return { type: "function", function: { name, description: `Runs ${name}`, parameters } };
+}
+const tools = [tool("get_weather"), tool("get_time")];
+
+describe.each(["test/a", "test/b"])("in front of %s", (model) => {
+  describe.each([
+    ["without streaming", false],
+    ["streaming", true],
+  ])("%s", (_how, stream) => {
+    const ask = async (params: Omit<Params, "model">): Promise<OpenAI.ChatCompletion> => {
+      const asked: Params = { model, max_tokens: 256, ...params };
+      if (!stream) return await client.chat.completions.create(asked);
+      return await client.chat.completions.stream(asked).finalChatCompletion();
+    };
+
+    test("text comes back under the marketplace's model id, with its usage and cost", async () => {
+      const completion = await ask({ messages: [say('Grüße 🙂 "world"')] });
+      expect(completion).toMatchObject({ object: "chat.completion", model });
+      expect(completion.choices).toHaveLength(1);
+      expect(completion.choices[0]).toMatchObject({
+        index: 0,
+        finish_reason: "stop",
+        message: { role: "assistant", content: 'You said: Grüße 🙂 "world"' },
+      });
+      const { prompt_tokens: prompt = 0, completion_tokens: output = 0 } = completion.usage ?? {};
+      expect(prompt).toBeGreaterThan(0);
+      expect(output).toBeGreaterThan(0);
+      expect(completion.usage).toMatchObject({
+        total_tokens: prompt + output,
+        cost: listedCost(prompt, output),
+      });
+    });
+
+    test("the system prompt reaches the provider as one", async () => {
+      await ask({ messages: [{ role: "system", content: "Be brief." }, say("Hello")] });
+      const sent = gateway.simulator.calls().at(-1)?.body;
+      expect(sent).toMatchObject(
+        model === "test/a"
+          ? { messages: [{ role: "system", content: "Be brief." }, say("Hello")] }
+          : { system: [{ type: "text", text: "Be brief." }], messages: [say("Hello")] },
+      );
+    });
+
+    test("one tool call arrives with its name, an id and whole arguments", async () => {
+      const completion = await ask({ messages: [say("Call get_weather")], tools });
+      expect(completion.choices[0]?.finish_reason).toBe("tool_calls");
+      const calls = completion.choices[0]?.message.tool_calls;
+      expect(calls).toHaveLength(1);
+      expect(calls?.[0]).toMatchObject({
+        id: expect.stringMatching(/.+/),
+        type: "function",
+        function: { name: "get_weather", arguments: expect.stringMatching(/^\{/) },
+      });
+      expect(argumentsOf(completion, 0)).toEqual({ city: "sample city" });
+    });
+
+    test("two parallel tool calls keep their order and have ids of their own", async () => {
+      const messages = [say("Call both get_weather and get_time")];
+      const completion = await ask({ messages, tools });
+      expect(completion.choices[0]?.finish_reason).toBe("tool_calls");
+      const calls = completion.choices[0]?.message.tool_calls ?? [];
+      expect(calls).toMatchObject([
+        { type: "function", function: { name: "get_weather" } },
+        { type: "function", function: { name: "get_time" } },
+      ]);
+      expect(new Set(calls.map((call) => call.id)).size).toBe(2);
+      expect(argumentsOf(completion, 1)).toEqual({ city: "sample city" });
+    });
+
+    test("parallel_tool_calls false gives one call", async () => {
+      const messages = [say("Call both get_weather and get_time")];
+      const completion = await ask({ messages, tools, parallel_tool_calls: false });
+      expect(completion.choices[0]?.message.tool_calls).toHaveLength(1);
+    });
+
+    test("tool results go back to the model, which answers from them", async () => {
+      const messages = [say("Call both get_weather and get_time")];
+      const first = await ask({ messages, tools });
+      const calls = functionCallsOf(first);
+      const turn: OpenAI.ChatCompletionMessageParam = {
+        role: "assistant",
+        content: null,
+        tool_calls: [...calls],
+      };
+      const results = calls.map((call, index): OpenAI.ChatCompletionMessageParam => ({
+        role: "tool",
+        tool_call_id: call.id,
+        content: index === 0 ? "21 degrees" : "noon",
+      }));
+      const second = await ask({ messages: [...messages, turn, ...results], tools });
+      expect(second.choices[0]).toMatchObject({
+        finish_reason: "stop",
+        message: { content: "The tool answered: 21 degrees; noon" },
+      });
+    });
+
+    test("the client's own tool runner goes the whole way round", async () => {
+      const asked: unknown[] = [];
+      const weather = {
+        name: "get_weather",
+        description: "Tells the weather",
+        parameters: { type: "object", properties: { city: { type: "string" } } },
+        parse: (text: string): unknown => JSON.parse(text),
+        function: (input: unknown): string => {
+          asked.push(input);
+          return "21 degrees";
+        },
+      };
+      const params = {
+        model,
+        max_tokens: 256,
+        messages: [say("Call get_weather")],
+        tools: [{ type: "function" as const, function: weather }],
+      };
+      const runner = stream
+        ? client.chat.completions.runTools({ ...params, stream: true })
+        : client.chat.completions.runTools(params);
+      expect(await runner.finalContent()).toBe("The tool answered: 21 degrees");
+      expect(asked).toEqual([{ city: "sample city" }]);
+    });
+
+    test("cached and reasoning tokens are told apart and priced into the cost", async () => {
+      const messages = [say(`${"x".repeat(400)} [cached:40] [reasoning:20]`)];
+      const { usage } = await ask({ messages });
+      expect(usage).toMatchObject({
+        prompt_tokens_details: { cached_tokens: 40 },
+        completion_tokens_details: { reasoning_tokens: 20 },
+        cost: listedCost(usage?.prompt_tokens ?? 0, usage?.completion_tokens ?? 0),
+      });
+      expect(usage?.completion_tokens).toBeGreaterThan(20);
+    });
+
+    test("a stop sequence ends the answer in front of it", async () => {
+      const completion = await ask({ messages: [say("alpha STOP beta")], stop: ["STOP"] });
+      expect(completion.choices[0]).toMatchObject({
+        finish_reason: "stop",
+        message: { content: "You said: alpha " },
+      });
+    });
+
+    test("the output bound ends the answer with length", async () => {
+      const completion = await ask({ messages: [say("[words:500]")], max_tokens: 7 });
+      expect(completion.choices[0]?.finish_reason).toBe("length");
+      expect(completion.usage?.completion_tokens).toBe(7);
+    });
+
+    test("max_completion_tokens bounds as well", async () => {
+      const completion = await client.chat.completions.create({
+        model,
+        messages: [say("[words:500]")],
+        max_completion_tokens: 5,
+      });
+      expect(completion.usage?.completion_tokens).toBe(5);
+    });
+  });
+
+  test("the request id is on the answer and finds the settled record", async () => {
+    const params = { model, max_tokens: 64, messages: [say("Hello")] };
+    const {
+      data,
+      response,
+      request_id: id,
+    } = await client.chat.completions.create(params).withResponse();
+    expect(id).toMatch(REQUEST_ID);
+    expect(at(data, "_request_id")).toBe(id);
+    expect(response.headers.get("x-tm-attempts")).toBe("1");
+    expect(await settledRecord(gateway, account, id)).toMatchObject({
+      model,
+      route: "/v1/chat/completions",
+      stream: false,
+      outcome: "completed",
+      total_cost: at(data.usage, "cost"),
+      attempts: [{ n: 1, outcome: "completed", upstream_status: 200, settlement: "reported" }],
+    });
+  });
+
+  test("raw chunks: one role first, usage with cost in a last chunk without choices", async () => {
+    const stream = await client.chat.completions.create({
+      model,
+      max_tokens: 64,
+      messages: [say("Hello")],
+      stream: true,
+    });
+    const chunks: OpenAI.ChatCompletionChunk[] = [];
+    for await (const chunk of stream) chunks.push(chunk);
+    expect(new Set(chunks.map((chunk) => chunk.id)).size).toBe(1);
+    expect(new Set(chunks.map((chunk) => chunk.model))).toEqual(new Set([model]));
+    expect(chunks[0]?.choices[0]?.delta.role).toBe("assistant");
+    const text = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join("");
+    expect(text).toBe("You said: Hello");
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { cost: expect.any(Number) } });
+    const finishes = chunks.flatMap((chunk) => chunk.choices[0]?.finish_reason ?? []);
+    expect(finishes).toEqual(["stop"]);
+  });
+
+  test("a client that aborts in mid-stream is settled exactly once and holds nothing", async () => {
+    const before = await walletOf(gateway, account);
+    const { data: stream, request_id: requestId } = await client.chat.completions
+      .create({
+        model,
+        max_tokens: 400,
+        messages: [say("[words:60] [[fault:slow:10]]")],
+        stream: true,
+      })
+      .withResponse();
+    for await (const chunk of stream) {
+      if (chunk.choices[0]?.delta.content) break;
+    }
+    stream.controller.abort();
+    const input = { requestId, settledBefore: before.settled };
+    expect(await expectSettledOnce(gateway, account, input)).toMatchObject({
+      outcome: "client_disconnected",
+      attempts: [{ settlement: "reported" }],
+    });
+    expect(gateway.simulator.counts().open).toBe(0);
+  });
+
+  test("a stream that dies in the middle ends with one typed error", async () => {
+    const messages = [say("[words:60] [[fault:reset:event:5]]")];
+    const { data: stream, request_id: id } = await client.chat.completions
+      .create({ model, max_tokens: 400, messages, stream: true })
+      .withResponse();
+    const read = async (): Promise<void> => {
+      for await (const _chunk of stream);
+    };
+    const fault: unknown = await read().catch((error: unknown) => error);
+    expect(fault).toBeInstanceOf(APIError);
+    expect(fault).toMatchObject({ code: "upstream_error", type: "gateway_error" });
+    expect(await settledRecord(gateway, account, id)).toMatchObject({ outcome: "stream_died" });
+  });
+});
+
+describe("models", () => {
+  test("the list has every ready model with what it takes", async () => {
+    const models: OpenAI.Model[] = [];
+    for await (const model of client.models.list()) models.push(model);
+    expect(models.map((model) => model.id)).toEqual(["test/a", "test/b", "test/ba", "test/both"]);
+    expect(models[0]).toMatchObject({
+      object: "model",
+      owned_by: "prov-a",
+      architecture: { input_modalities: ["text", "image"] },
+    });
+  });
+
+  test("one model is retrieved by its id, and an unknown one is a typed 404", async () => {
+    expect(await client.models.retrieve("test/a")).toMatchObject({ id: "test/a" });
+    const failed = client.models.retrieve("nope");
+    await expect(failed).rejects.toBeInstanceOf(NotFoundError);
+    await expect(failed).rejects.toMatchObject({ code: "model_unavailable" });
+  });
+});
+
+describe("typed errors", () => {
+  const params: Params = { model: "test/a", max_tokens: 64, messages: [say("Hello")] };
+  const failureOf = async (asked: Promise<unknown>): Promise<APIError> => {
+    const fault: unknown = await asked.catch((error: unknown) => error);
+    if (!(fault instanceof APIError)) throw new Error(`no API error: ${String(fault)}`);
+    expect(fault.requestID).toMatch(REQUEST_ID);
+    expect(at(fault.error, "metadata.error_type")).toBe(fault.code);
+    return fault;
+  };
+
+  test("a wrong key is an AuthenticationError", async () => {
+    const stranger = clientWith(`tm_vk_${"0".repeat(48)}`);
+    const fault = await failureOf(stranger.chat.completions.create(params));
+    expect(fault).toBeInstanceOf(AuthenticationError);
+    expect(fault).toMatchObject({ status: 401, code: "auth", type: "invalid_request_error" });
+  });
+
+  test("an unknown model is a NotFoundError that echoes the id", async () => {
+    const fault = await failureOf(client.chat.completions.create({ ...params, model: "no/such" }));
+    expect(fault).toBeInstanceOf(NotFoundError);
+    expect(fault).toMatchObject({ status: 404, code: "model_unavailable" });
+    expect(fault.message).toContain("no/such");
+  });
+
+  test("n 2 is a BadRequestError that names the field, streaming or not", async () => {
+    for (const stream of [false, true]) {
+      const fault = await failureOf(client.chat.completions.create({ ...params, n: 2, stream }));
+      expect(fault).toBeInstanceOf(BadRequestError);
+      expect(fault).toMatchObject({ status: 400, code: "invalid_request" });
+      expect(fault.message).toMatch(/\bn must be 1\b/);
+    }
+  });
+
+  test("a key at its limit is a RateLimitError with retry-after", async () => {
+    const slow = await gateway.account("1.00", { requestsPerMinute: 1 });
+    const limited = clientWith(slow.key);
+    await limited.chat.completions.create(params);
+    const fault = await failureOf(limited.chat.completions.create(params));
+    expect(fault).toBeInstanceOf(RateLimitError);
+    expect(fault).toMatchObject({ status: 429, code: "rate_limit" });
+    expect(Number(fault.headers?.get("retry-after"))).toBeGreaterThan(0);
+  });
+
+  test("a provider that fails is an InternalServerError without the provider's words", async () => {
+    const messages = [say("[[fault:status:500]]")];
+    const fault = await failureOf(client.chat.completions.create({ ...params, messages }));
+    expect(fault).toBeInstanceOf(InternalServerError);
+    expect(fault).toMatchObject({ status: 500, code: "upstream_error" });
+    expect(fault.message).not.toContain("secret-provider-words");
+  });
+});
+
+describe("the client's own retries", () => {
+  const params: Params = { model: "test/a", max_tokens: 64, messages: [say("Hello")] };
+
+  test("an empty balance is asked once: x-should-retry says no", async () => {
+    const poor = await gateway.account("0.000100");
+    const { fetch, count } = countingFetch();
+    const calls = gateway.simulator.counts().total;
+    const eager = clientWith(poor.key, { fetch, maxRetries: 3 });
+    const fault: unknown = await eager.chat.completions.create(params).catch((error) => error);
+    expect(fault).toBeInstanceOf(RateLimitError);
+    expect(fault).toMatchObject({ code: "insufficient_quota", type: "insufficient_quota" });
+    expect(count()).toBe(1);
+    expect(gateway.simulator.counts().total).toBe(calls);
+  });
+
+  test("a spend cap is asked once as well", async () => {
+    const capped = await gateway.account("1.00", { keyCapUsd: "0.000100" });
+    const { fetch, count } = countingFetch();
+    const eager = clientWith(capped.key, { fetch, maxRetries: 3 });
+    const fault: unknown = await eager.chat.completions.create(params).catch((error) => error);
+    expect(fault).toMatchObject({ status: 429, code: "insufficient_quota" });
+    expect(count()).toBe(1);
+  });
+
+  test("a provider's 500 is retried and then served", async () => {
+    gateway.simulator.script({ model: "test/a", fault: "status:500", times: 1 });
+    const { fetch, count } = countingFetch();
+    const eager = clientWith(account.key, { fetch, maxRetries: 1 });
+    const completion = await eager.chat.completions.create(params);
+    expect(completion.choices[0]?.message.content).toBe("You said: Hello");
+    expect(count()).toBe(2);
+  });
+});
+
+/** The function calls of an answer, without what the client adds for its own use. */
+function functionCallsOf(
+  completion: OpenAI.ChatCompletion,
+): readonly OpenAI.ChatCompletionMessageFunctionToolCall[] {
+  return (completion.choices[0]?.message.tool_calls ?? []).flatMap((call) => {
+    if (call.type !== "function") return [];
+    const { name, arguments: text } = call.function;
+    return { id: call.id, type: call.type, function: { name, arguments: text } };
+  });
+}
+
+function argumentsOf(completion: OpenAI.ChatCompletion, index: number): unknown {
+  return JSON.parse(functionCallsOf(completion)[index]?.function.arguments ?? "null");
+}

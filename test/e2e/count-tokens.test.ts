@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ANTHROPIC_CLIENTS, say } from "../support/anthropic-clients.ts";
+import { brokenBodies } from "../support/chat-bodies.ts";
+import {
+  simulatorManifest,
+  STANDARD_MANIFESTS,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { expectCleanRefusal, expectRefusal, standing } from "../support/refusals.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+const PATH = "/v1/messages/count_tokens";
+const COUNTING = "/b/v1/messages/count_tokens";
+
+beforeAll(async () => {
+  // The simulator serves no model whose id begins with "unknown": it answers 404.
+  const uncounted = simulatorManifest({
+    provider: "prov-uncounted",
+    dialect: "wire_b",
+    models: [textModel("test/uncounted", { upstream_id: "unknown-1" })],
+  });
+  gateway = await startTestGateway({
+    settings: { streamHeadersTimeoutMs: 1_000 },
+    manifests: [...STANDARD_MANIFESTS, uncounted],
+  });
+  account = await gateway.account("25.00");
+});
+afterAll(() => gateway.close());
+
+function question(model: string, more: object = {}): object {
+  return { model, messages: [{ role: "user", content: "Hello there" }], ...more };
+}
+
+async function count(body: object, who = account, path = PATH): Promise<HttpAnswer> {
+  return await httpCall(gateway.url + path, { body, headers: bearer(who.key) });
+}
+
+function expectCount(answer: HttpAnswer): void {
+  expect(answer.text).toMatch(/^\{"input_tokens":[1-9]\d*\}$/);
+  expect(answer.status).toBe(200);
+}
+
+describe("the provider's own count", () => {
+  test("is told as it is, and nothing but it", async () => {
+    const before = await standing(gateway, account);
+    const answer = await count(question("test/b"));
+    expectCount(answer);
+    expect(answer.headers).toMatchObject({ "x-tm-provider": "prov-b", "x-tm-attempts": "1" });
+    expect(answer.headers["x-tm-estimate"]).toBeUndefined();
+    const direct = await httpCall(gateway.simulator.url + COUNTING, {
+      body: question("test/b"),
+      headers: { "anthropic-version": "2023-06-01", "x-api-key": "any" },
+    });
+    expect(at(answer.json, "input_tokens")).toBe(at(direct.json, "input_tokens"));
+    expect(await standing(gateway, account)).toEqual(before);
+  });
+
+  test.each(ANTHROPIC_CLIENTS)("reaches the official client %s", async (_version, Client) => {
+    const client = new Client({ baseURL: gateway.url, apiKey: account.key, maxRetries: 0 });
+    const params = { model: "test/b", messages: [say("Hello there")] };
+    const own = await client.messages.countTokens(params);
+    const beta = await client.beta.messages.countTokens(params);
+    expect(own.input_tokens).toBeGreaterThan(0);
+    expect(beta.input_tokens).toBe(own.input_tokens);
+  });
+
+  test("takes ?beta=true, thinking and any output bound", async () => {
+    expectCount(await count(question("test/b"), account, `${PATH}?beta=true`));
+    expectCount(await count(question("test/b", { thinking: { type: "adaptive" } })));
+    expectCount(await count(question("test/b", { max_tokens: 64_000 })));
+  });
+
+  test.each(["refuse", "hang:headers", "hang:accept", "gzip_bomb"])(
+    "is replaced by an estimate when it fails (%s), and the provider's health is left alone",
+    async (fault) => {
+      gateway.simulator.script({ path: COUNTING, fault, times: 1 });
+      const answer = await count(question("test/b"));
+      expectCount(answer);
+      expect(answer.headers).toMatchObject({ "x-tm-estimate": "local", "x-tm-attempts": "1" });
+      expect(answer.headers["x-tm-provider"]).toBeUndefined();
+      const after = await count(question("test/b"));
+      expect(after.headers["x-tm-estimate"]).toBeUndefined();
+    },
+  );
+
+  test("is replaced by an estimate when the provider refuses to count", async () => {
+    const answer = await count(question("test/uncounted"));
+    expectCount(answer);
+    expect(answer.headers).toMatchObject({ "x-tm-estimate": "local", "x-tm-attempts": "1" });
+  });
+});
+
+describe("the local estimate", () => {
+  test("answers for a model of the other wire, and says that it is one", async () => {
+    const before = await standing(gateway, account);
+    const answer = await count(question("test/a"));
+    expectCount(answer);
+    expect(answer.headers["x-tm-estimate"]).toBe("local");
+    expect(answer.headers["access-control-expose-headers"]).not.toContain("x-tm-estimate");
+    expect(answer.headers["x-tm-attempts"]).toBeUndefined();
+    const longer = await count(question("test/a", { system: "Be brief and be kind." }));
+    expect(Number(at(longer.json, "input_tokens"))).toBeGreaterThan(
+      Number(at(answer.json, "input_tokens")),
+    );
+    expect(await standing(gateway, account)).toEqual(before);
+  });
+
+  test("takes thinking, which a call to that model could not have", async () => {
+    expectCount(await count(question("test/a", { thinking: { type: "adaptive" } })));
+  });
+
+  test("the candidate that a call would go to first decides who counts", async () => {
+    expect((await count(question("test/both"))).headers["x-tm-estimate"]).toBe("local");
+    expect((await count(question("test/ba"))).headers["x-tm-provider"]).toBe("prov-b");
+    const thinking = question("test/both", { thinking: { type: "adaptive" } });
+    expect((await count(thinking)).headers["x-tm-provider"]).toBe("prov-b2");
+    const only = question("test/ba", { provider: { only: ["prov-a2"] } });
+    expect((await count(only)).headers["x-tm-estimate"]).toBe("local");
+  });
+});
+
+describe("counting is free", () => {
+  test("it uses up one request of the minute, no token and no money", async () => {
+    const poor = await gateway.account("0.00", { requestsPerMinute: 3 });
+    for (const [model, left] of [
+      ["test/b", "2"],
+      ["test/a", "1"],
+      ["test/b", "0"],
+    ] as const) {
+      const answer = await count(question(model), poor);
+      expectCount(answer);
+      expect(answer.headers["x-tm-remaining-rpm"]).toBe(left);
+    }
+    const refused = await count(question("test/b"), poor);
+    expectRefusal(refused, { status: 429, code: "rate_limit", message: "3 requests per minute" });
+    expect(refused.json).toMatchObject({ type: "error", error: { type: "rate_limit_error" } });
+  });
+});
+
+describe("refusals are in the wire_b shape and cost nothing", () => {
+  test.each<[string, object, number, string, string]>([
+    ["an unknown model", question("nope"), 404, "model_unavailable", '"nope"'],
+    ["no messages", { model: "test/b" }, 400, "invalid_request", "messages"],
+    ["a wrong type", question("test/b", { system: 5 }), 400, "invalid_request", "system"],
+    [
+      "controls that leave nobody",
+      question("test/b", { provider: { only: ["nobody"] } }),
+      400,
+      "invalid_request",
+      "provider.only",
+    ],
+  ])("%s", async (_name, body, status, code, message) => {
+    const route = { gateway, account, path: PATH };
+    const answer = await expectCleanRefusal(route, { body }, { status, code, message });
+    expect(at(answer.json, "type")).toBe("error");
+  });
+
+  test.each(brokenBodies(question("test/b", { messages: [say("Hello")] })))(
+    "%s is no request",
+    async (_name, body, message) => {
+      const answer = await httpCall(gateway.url + PATH, { body, headers: bearer(account.key) });
+      expectRefusal(answer, { status: 400, code: "invalid_request", message });
+    },
+  );
+});

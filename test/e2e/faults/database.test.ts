@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { ask, at, costOf, openAsk, type Ask, type HttpAnswer } from "../../support/ask.ts";
+import { brokenBooks, debitOf, debitsOf, ended, nothingHeld, until } from "../../support/books.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+
+let database: FreshDatabase;
+let proxy: TcpProxy;
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  const url = new URL(database.connectionString);
+  proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  gateway = await startTestGateway({
+    settings: { databaseUrl: url.href, orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
+  });
+  account = await gateway.account("10");
+});
+
+afterAll(async () => {
+  proxy.set("up");
+  await gateway.close();
+  await proxy.close();
+  await database.drop();
+});
+
+function asked(more: Partial<Ask> = {}): Ask {
+  return { key: account.key, wire: "wire_a", model: "test/a", text: "hi", ...more };
+}
+
+/** A request passes again: the gateway found the way back by itself. */
+async function recovers(): Promise<void> {
+  proxy.set("up");
+  await until("the gateway serves again", async () => {
+    return (await ask(gateway.url, asked())).status === 200;
+  });
+}
+
+function expectUnavailable(answer: HttpAnswer): void {
+  expect(answer.status).toBe(503);
+  expect(answer.headers).toMatchObject({
+    "x-tm-error-code": "gateway_error",
+    "x-tm-error-origin": "gateway_infrastructure",
+    "retry-after": "2",
+  });
+  expect(answer.headers).not.toHaveProperty("x-tm-attempts");
+  expect(at(answer.json, "error", "metadata", "retryable")).toBe(true);
+  expect(answer.text).not.toMatch(/postgres|sql|127\.0\.0\.1|ECONN/i);
+}
+
+describe("F36: the database is down", () => {
+  test.each(["wire_a", "wire_b"] as const)(
+    "503 on %s, for a key that is known and for one that is not; nothing is sent",
+    async (wire) => {
+      await recovers();
+      const stranger = await gateway.account("10");
+      const before = gateway.simulator.counts().total;
+      proxy.set("down");
+      for (const key of [account.key, stranger.key, stranger.key]) {
+        expectUnavailable(await ask(gateway.url, asked({ key, wire })));
+      }
+      expect(gateway.simulator.counts().total).toBe(before);
+      await recovers();
+      expect((await ask(gateway.url, asked({ key: stranger.key, wire }))).status).toBe(200);
+      await nothingHeld(gateway, account);
+      expect(await brokenBooks(gateway)).toEqual([]);
+    },
+  );
+});
+
+test("F37: the database is lost between dispatch and settlement: whole answers, one debit", async () => {
+  await recovers();
+  await nothingHeld(gateway, account);
+  const before = await debitsOf(gateway, account);
+  const requests = [
+    asked({ wire: "wire_a", stream: true, text: "lost [[fault:slow:40]]" }),
+    asked({ wire: "wire_b", stream: true, text: "lost [[fault:slow:40]]" }),
+    asked({ wire: "wire_a", stream: false, text: "lost [[fault:slow:250]]" }),
+  ];
+  const answers = Promise.all(requests.map((request) => ask(gateway.url, request)));
+  await until("all are at the provider", () => gateway.simulator.counts().open === 3);
+  proxy.set("down");
+  for (const [n, whole] of (await answers).entries()) {
+    expect(whole.status).toBe(200);
+    expect(whole.headers).toMatchObject({ "x-tm-attempts": "1", "x-tm-provider": "prov-a" });
+    expect(whole.headers).not.toHaveProperty("x-tm-error-code");
+    expect(whole.text).toContain("You said");
+    expect(whole.text).toMatch(endOf(requests[n]));
+  }
+  proxy.set("up");
+  let told = 0n;
+  for (const whole of await answers) {
+    const record = await ended(gateway, account, whole.requestId);
+    expect(record.outcome).toBe("completed");
+    expect(record.attempts).toHaveLength(1);
+    expect(record.attempts[0]?.basis).toBe("reported");
+    expect(debitOf(record)).toBeGreaterThan(0n);
+    expect(costOf(whole)).toBe(debitOf(record));
+    told += debitOf(record);
+  }
+  await nothingHeld(gateway, account);
+  expect((await debitsOf(gateway, account)) - before).toBe(told);
+  expect(await brokenBooks(gateway)).toEqual([]);
+});
+
+describe("F38: the database does not answer", () => {
+  test("503 in time on both wires, no hold is left behind, nothing is sent late", async () => {
+    await recovers();
+    const before = gateway.simulator.counts().total;
+    const debits = await debitsOf(gateway, account);
+    proxy.set("silent");
+    const started = performance.now();
+    const wires = ["wire_a", "wire_b"] as const;
+    const answers = await Promise.all(wires.map((wire) => ask(gateway.url, asked({ wire }))));
+    expect(performance.now() - started).toBeLessThan(3_000);
+    for (const answer of answers) expectUnavailable(answer);
+    expect(gateway.simulator.counts().total).toBe(before);
+    expect(await debitsAfterRecovery()).toBe(debits);
+    expect(gateway.simulator.counts().total).toBe(before);
+  });
+
+  test("a key that nobody remembers is 503 too, not 401", async () => {
+    await recovers();
+    const stranger = await gateway.account("10");
+    proxy.set("silent");
+    const refused = await ask(gateway.url, asked({ key: stranger.key }));
+    expect(refused.headers["x-tm-error-code"]).toBe("gateway_error");
+    expectUnavailable(refused);
+    await recovers();
+  });
+
+  test("a client that leaves while its reserve is on its way owes nothing", async () => {
+    await recovers();
+    const before = gateway.simulator.counts().total;
+    const debits = await debitsOf(gateway, account);
+    proxy.set("silent");
+    const sent = openAsk(gateway.url, asked());
+    sent.on("error", () => undefined);
+    await until("it waits for its reserve", async () => (await requestsInFlight()) === 1);
+    sent.destroy();
+    await until("the gateway knows that it left", async () => (await requestsInFlight()) === 0);
+    expect(await debitsAfterRecovery()).toBe(debits);
+    expect(gateway.simulator.counts().total).toBe(before);
+  });
+
+  /* The reserve that was on its way may have committed: it is taken back. */
+  async function debitsAfterRecovery(): Promise<bigint> {
+    proxy.set("up");
+    await until("the database answers", () =>
+      gateway.backend.ping().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await nothingHeld(gateway, account);
+    expect(await brokenBooks(gateway)).toEqual([]);
+    return await debitsOf(gateway, account);
+  }
+});
+
+/** The last bytes of a whole answer. */
+function endOf(request: Ask | undefined): RegExp {
+  if (request?.stream !== true) return /\}$/;
+  return request.wire === "wire_a" ? /data: \[DONE\]\n\n$/ : /"message_stop"\}\n\n$/;
+}
+
+async function requestsInFlight(): Promise<number> {
+  const metrics = await (await fetch(`${gateway.running.internalUrl}/metrics`)).text();
+  return Number(/^tm_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
+}

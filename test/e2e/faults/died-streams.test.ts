@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { ask, at, eventsOf, type Ask, type SseEvent, type Wire } from "../../support/ask.ts";
+import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../../support/gateway.ts";
+
+const KEEPALIVE_MS = 100;
+const IDLE_MS = 500;
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+/* A fault a listing: strikes of one must not cool the next. */
+const FAULTS = [
+  { name: "reset", fault: "reset:event:6", class: "upstream_error" },
+  { name: "no-end-mark", fault: "no_terminal", class: "upstream_error" },
+  { name: "error-event", fault: "error_at_event:6", class: "upstream_error" },
+  { name: "half-event", fault: "bad_json_at_event:6", class: "gateway_error" },
+  { name: "silence", fault: "hang:event:6", class: "upstream_error" },
+] as const;
+
+const WIRES = ["wire_a", "wire_b"] as const;
+
+beforeAll(async () => {
+  const names = [...FAULTS.map((each) => each.name), "well"];
+  gateway = await startTestGateway({
+    settings: { keepaliveMs: KEEPALIVE_MS, streamIdleTimeoutMs: IDLE_MS, concurrentRequests: 50 },
+    manifests: WIRES.map((dialect) =>
+      simulatorManifest({
+        provider: dialect.replace("_", "-"),
+        dialect,
+        models: names.map((name) => textModel(`${name}/${dialect}`)),
+      }),
+    ),
+  });
+  account = await gateway.account("100");
+});
+
+afterAll(() => gateway.close());
+
+function isKeepAlive(event: SseEvent): boolean {
+  return event.comment !== undefined || event.event === "ping";
+}
+
+const CASES = FAULTS.flatMap((fault) =>
+  WIRES.flatMap((wire) => WIRES.map((upstream) => ({ ...fault, wire, upstream }))),
+);
+
+describe("a stream that dies after output ends with one terminal event and not a byte more", () => {
+  test.each(CASES)("$name on $wire from $upstream", async (given) => {
+    const { wire, upstream, fault } = given;
+    const answer = await ask(gateway.url, {
+      key: account.key,
+      wire,
+      model: `${given.name}/${upstream}`,
+      stream: true,
+      text: `[words:20] [[fault:${fault}]]`,
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain("word1");
+    const events = eventsOf(answer.text);
+    const errors = events.filter(({ json }) => at(json, "error") !== undefined);
+    expect(errors).toHaveLength(1);
+    expect(events.indexOf(errors[0] ?? ({} as SseEvent))).toBe(events.length - 1);
+    if (wire === "wire_a") expectTerminalA(answer.text, given.class);
+    else expectTerminalB(answer.text, given.class);
+    expect(answer.text).not.toMatch(/\[DONE\]|message_stop|"stop"|end_turn|overloaded_error/i);
+    const record = await ended(gateway, account, answer.requestId);
+    const timedOut = given.name === "silence";
+    expect(record.outcome).toBe(timedOut ? "timeout" : "stream_died");
+    // Only the messages wire has told tokens by then.
+    const basis = upstream === "wire_b" ? "partial" : "none";
+    expect(record.attempts).toHaveLength(1);
+    expect(record.attempts[0]?.basis).toBe(basis);
+    expect((record.attempts[0]?.debitMicroUsd ?? 0n) > 0n).toBe(upstream === "wire_b");
+    await nothingHeld(gateway, account);
+    await until("the provider's sockets are closed", () => gateway.simulator.counts().open === 0);
+  });
+
+  function expectTerminalA(text: string, cls: string): void {
+    const last = text.slice(text.lastIndexOf("data: ")).trimEnd();
+    const chunk: unknown = JSON.parse(last.slice("data: ".length));
+    expect(chunk).toMatchObject({
+      object: "chat.completion.chunk",
+      choices: [{ index: 0, delta: { content: "" }, finish_reason: "error" }],
+      error: { code: cls, type: "gateway_error", metadata: { error_type: cls } },
+    });
+    expect(text.endsWith(`${last}\n\n`)).toBe(true);
+  }
+
+  function expectTerminalB(text: string, cls: string): void {
+    const last = text.slice(text.lastIndexOf("event: "));
+    expect(last).toMatch(/^event: error\ndata: \{.*\}\n\n$/);
+    expect(JSON.parse(last.slice(last.indexOf("{")))).toMatchObject({
+      type: "error",
+      error: { type: "api_error", error_type: cls },
+    });
+  }
+});
+
+describe("keep-alives", () => {
+  test("fill a silence between two events, in the words of the wire", async () => {
+    const routes = WIRES.flatMap((wire) => WIRES.map((upstream) => ({ wire, upstream })));
+    await Promise.all(routes.map(expectKeptAlive));
+  });
+
+  async function expectKeptAlive(route: { wire: Wire; upstream: Wire }): Promise<void> {
+    const { wire, upstream } = route;
+    const asked: Ask = {
+      key: account.key,
+      wire,
+      model: `well/${upstream}`,
+      stream: true,
+      text: "hush",
+    };
+    const brisk = keepAlivesOf((await ask(gateway.url, asked)).text);
+    const slow = await ask(gateway.url, { ...asked, text: "hush [[fault:slow:300]]" });
+    expect(slow.status).toBe(200);
+    const kept = keepAlivesOf(slow.text);
+    expect(kept.length).toBeGreaterThanOrEqual(brisk.length + 4);
+    expect(kept.every((event) => isOf(wire, event))).toBe(true);
+    const events = eventsOf(slow.text);
+    expect(isKeepAlive(events.at(-1) ?? ({} as SseEvent))).toBe(false);
+    expect(events.length - kept.length).toBeGreaterThan(3);
+  }
+
+  test("a silent stream is kept alive until its terminal event, and never after it", async () => {
+    const silences = WIRES.map(async (wire) => {
+      const answer = await ask(gateway.url, {
+        key: account.key,
+        wire,
+        model: `silence/${wire}`,
+        stream: true,
+        text: "[words:20] [[fault:hang:event:6]]",
+      });
+      expect(keepAlivesOf(answer.text).length).toBeGreaterThanOrEqual(2);
+      const last = eventsOf(answer.text).at(-1);
+      expect(at(last?.json, "error")).toBeDefined();
+    });
+    await Promise.all(silences);
+  });
+
+  function keepAlivesOf(text: string): SseEvent[] {
+    return eventsOf(text).filter(isKeepAlive);
+  }
+
+  function isOf(wire: Wire, event: SseEvent): boolean {
+    if (wire === "wire_a") return event.comment !== undefined && event.data === undefined;
+    return event.event === "ping" && at(event.json, "type") === "ping";
+  }
+});
+
+test("after all died streams the books balance", async () => {
+  expect(await brokenBooks(gateway)).toEqual([]);
+});

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { ask, at, post, type Ask } from "../../support/ask.ts";
+import { brokenBooks, nothingHeld, until } from "../../support/books.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../../support/gateway.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    settings: { streamHeadersTimeoutMs: 100, shutdownGraceMs: 10_000, concurrentRequests: 100 },
+    manifests: [
+      simulatorManifest({
+        provider: "only",
+        dialect: "wire_a",
+        models: ["struck", "throttled", "slow", "rejecting"].map((id) => textModel(id)),
+      }),
+    ],
+  });
+  account = await gateway.account("10");
+});
+
+afterAll(() => gateway.close());
+
+function asked(model: string, fault = ""): Ask {
+  const text = fault === "" ? "well" : `ill [[fault:${fault}]]`;
+  return { key: account.key, wire: "wire_a", model, text };
+}
+
+test("F33: when every circuit is open the answer is 503, health, and nothing is sent", async () => {
+  for (let n = 0; n < 3; n += 1) await ask(gateway.url, asked("struck", "status:500"));
+  const before = gateway.simulator.counts().total;
+  for (const wire of ["wire_a", "wire_b"] as const) {
+    const refused = await ask(gateway.url, { ...asked("struck"), wire });
+    expect(refused.status).toBe(503);
+    expect(refused.headers).toMatchObject({
+      "x-tm-error-code": "gateway_error",
+      "x-tm-limit-kind": "health",
+      "retry-after": "5",
+    });
+    expect(refused.headers).not.toHaveProperty("x-tm-attempts");
+    expect(at(refused.json, "error", "metadata", "retryable")).toBe(true);
+  }
+  expect(gateway.simulator.counts().total).toBe(before);
+  await nothingHeld(gateway, account);
+});
+
+test.each([
+  { what: "429s", model: "throttled", fault: "status:429", stream: false },
+  { what: "rejections", model: "rejecting", fault: "status:400", stream: false },
+  { what: "lone timeouts", model: "slow", fault: "hang:headers", stream: true },
+])("$what alone never open a circuit", async ({ model, fault, stream }) => {
+  for (let n = 0; n < 6; n += 1) {
+    const failed = await ask(gateway.url, { ...asked(model, fault), stream });
+    expect(failed.headers["x-tm-attempts"]).toBe("1");
+  }
+  expect((await ask(gateway.url, asked(model))).status).toBe(200);
+});
+
+test("F61: a body nested 100,000 deep is refused at once and blocks nobody", async () => {
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const lateMs: number[] = [];
+  let last = performance.now();
+  const timer = setInterval(() => {
+    lateMs.push(performance.now() - last - 10);
+    last = performance.now();
+  }, 10);
+  for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+    const started = performance.now();
+    const body = `{"model":"slow","max_tokens":5,"messages":${deep}}`;
+    const refused = await post(gateway.url, { key: account.key, path, body });
+    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(refused.status).toBe(400);
+    expect(refused.headers["x-tm-error-code"]).toBe("invalid_request");
+    expect(refused.headers).not.toHaveProperty("x-tm-error-origin");
+    expect(refused.headers).not.toHaveProperty("x-tm-attempts");
+  }
+  clearInterval(timer);
+  expect(Math.max(...lateMs)).toBeLessThan(200);
+  await nothingHeld(gateway, account);
+});
+
+test("F41: a gateway that closes finishes its streams and takes nobody else", async () => {
+  const other = await startTestGateway({ settings: { shutdownGraceMs: 10_000 } });
+  try {
+    const rich = await other.account("10");
+    const running = ask(other.url, {
+      key: rich.key,
+      wire: "wire_a",
+      model: "test/a",
+      stream: true,
+      text: "[words:8] [[fault:slow:60]]",
+    });
+    await until("the stream runs", () => other.simulator.counts().open === 1);
+    const closed = other.running.close();
+    await expect(ask(other.url, { ...asked("test/a"), key: rich.key })).rejects.toThrow(
+      /ECONNREFUSED|ECONNRESET|socket hang up/,
+    );
+    const answer = await running;
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain("word8");
+    expect(answer.text.endsWith("data: [DONE]\n\n")).toBe(true);
+    await closed;
+    await nothingHeld(other, rich);
+    expect(await brokenBooks(other)).toEqual([]);
+  } finally {
+    await other.close();
+  }
+});
+
+test("after all of it the books balance", async () => {
+  expect(await brokenBooks(gateway)).toEqual([]);
+});

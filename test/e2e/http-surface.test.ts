@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chatBody } from "../support/chat-bodies.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { at, bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
+import { expectRefusal, REQUEST_ID } from "../support/refusals.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  account = await gateway.account("25.00");
+});
+afterAll(() => gateway.close());
+
+async function ask(path: string, call: HttpCall = {}): Promise<HttpAnswer> {
+  return await httpCall(gateway.url + path, call);
+}
+
+async function askWithKey(path: string, call: HttpCall = {}): Promise<HttpAnswer> {
+  return await ask(path, { ...call, headers: { ...bearer(account.key), ...call.headers } });
+}
+
+const EXPOSED =
+  "x-request-id, request-id, x-tm-provider, x-tm-attempts, x-tm-remaining-rpm, " +
+  "x-tm-remaining-tpm, x-tm-queue-ms, x-tm-dropped-params, retry-after";
+
+describe("routes that do not exist", () => {
+  const removed = ["/v1/signup", "/login", "/v1/responses"];
+  const methods = ["GET", "POST", "PUT", "DELETE", "PATCH"];
+  test.each(removed)("%s is a 404 for any method, with a key or without", async (path) => {
+    for (const method of methods) {
+      const body = method === "GET" ? {} : { body: chatBody("test/a") };
+      expectRefusal(await ask(path, { method, ...body }), { status: 404, code: "not_found" });
+      expectRefusal(await askWithKey(path, { method, ...body }), {
+        status: 404,
+        code: "not_found",
+      });
+    }
+  });
+
+  const unknown: readonly (readonly [string, string])[] = [
+    ["GET", "/"],
+    ["POST", "/"],
+    ["GET", "/v1"],
+    ["GET", "/v1/no/such/route"],
+    ["POST", "/v1/completions"],
+    ["POST", "/v1/embeddings"],
+    ["GET", "/v1/chat/completions"],
+    ["PUT", "/v1/chat/completions"],
+    ["DELETE", "/v1/models"],
+    ["POST", "/v1/chat/completions/"],
+    ["POST", "/V1/chat/completions"],
+    ["POST", "//v1/chat/completions"],
+    ["POST", "/v1/chat%2Fcompletions"],
+    ["POST", "/chat/completions"],
+    ["GET", "/v1/models/"],
+    ["GET", "/v1/models/%zz"],
+    ["GET", "/metrics"],
+    ["GET", "/api/models.json"],
+    ["GET", "/.env"],
+  ];
+  test.each(unknown)("%s %s is a 404 in the wire_a shape", async (method, path) => {
+    const call = method === "GET" ? { method } : { method, body: chatBody("test/a") };
+    const answer = await askWithKey(path, call);
+    expectRefusal(answer, { status: 404, code: "not_found", message: "no route" });
+    expect(at(answer.json, "error.code")).toBe("not_found");
+    expect(answer.headers["x-tm-error-origin"]).toBeUndefined();
+  });
+
+  test.each([
+    ["GET", "/v1/messages"],
+    ["POST", "/v1/messages/no/such"],
+    ["DELETE", "/v1/messages/batches"],
+  ])("%s %s is a 404 in the wire_b shape", async (method, path) => {
+    const answer = await askWithKey(path, { method });
+    expectRefusal(answer, { status: 404, code: "not_found" });
+    expect(answer.json).toMatchObject({
+      type: "error",
+      error: { type: "not_found_error", error_type: "not_found" },
+    });
+  });
+
+  test("none of them reaches a provider", async () => {
+    const calls = gateway.simulator.counts().total;
+    for (const [method, path] of unknown) await askWithKey(path, { method });
+    expect(gateway.simulator.counts().total).toBe(calls);
+  });
+});
+
+describe("probes", () => {
+  test("HEAD / answers 200 without a key", async () => {
+    const answer = await ask("/", { method: "HEAD" });
+    expect(answer).toMatchObject({ status: 200, text: "" });
+  });
+
+  test.each(["/healthz", "/readyz"])(
+    "%s answers on both listeners, without a key",
+    async (path) => {
+      for (const url of [gateway.url, gateway.running.internalUrl]) {
+        expect(await httpCall(url + path)).toMatchObject({ status: 200, text: "ok\n" });
+        expect((await httpCall(url + path, { method: "HEAD" })).status).toBe(200);
+      }
+    },
+  );
+
+  test("the internal listener shows the metrics, and only it does", async () => {
+    await askWithKey("/v1/chat/completions", { body: chatBody("test/a") });
+    const answer = await httpCall(`${gateway.running.internalUrl}/metrics`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-type"]).toContain("text/plain");
+    expect(answer.text).toMatch(/^# HELP /m);
+    expect(answer.text).toContain('route="/v1/chat/completions"');
+    expect(answer.text).not.toContain("tm_vk_");
+    expect((await ask("/metrics")).status).toBe(401);
+    expect((await httpCall(`${gateway.running.consoleUrl}/metrics`)).status).toBe(404);
+    expect((await httpCall(`${gateway.running.internalUrl}/v1/models`)).status).toBe(404);
+  });
+});
+
+describe("browsers", () => {
+  const paths = ["/v1/chat/completions", "/v1/messages", "/v1/models", "/v1/generation", "/nope"];
+  test.each(paths)("a preflight for %s is answered without a key", async (path) => {
+    for (const origin of ["https://app.example.com", "http://localhost:3000", "null"]) {
+      const wanted = "authorization, content-type, x-stainless-lang";
+      const answer = await ask(path, {
+        method: "OPTIONS",
+        headers: {
+          origin,
+          "access-control-request-method": "POST",
+          "access-control-request-headers": wanted,
+        },
+      });
+      expect(answer.status).toBe(204);
+      expect(answer.text).toBe("");
+      expect(answer.headers["access-control-allow-origin"]).toBe("*");
+      expect(answer.headers["access-control-allow-headers"]).toBe(wanted);
+      expect(answer.headers["access-control-allow-methods"]).toContain("POST");
+      expect(answer.headers).not.toHaveProperty("access-control-allow-credentials");
+    }
+  });
+
+  test("every kind of answer exposes exactly the listed headers", async () => {
+    const origin = { origin: "https://app.example.com" };
+    const answers = [
+      await askWithKey("/v1/models", { headers: origin }),
+      await askWithKey("/v1/chat/completions", { body: chatBody("test/a"), headers: origin }),
+      await askWithKey("/v1/chat/completions", {
+        body: chatBody("test/a", { stream: true }),
+        headers: origin,
+      }),
+      await askWithKey("/v1/chat/completions", { body: "no JSON", headers: origin }),
+      await ask("/v1/models", { headers: origin }),
+      await ask("/login", { headers: origin }),
+      await ask("/v1/models", { method: "OPTIONS", headers: origin }),
+    ];
+    expect(answers.map((each) => each.status)).toEqual([200, 200, 200, 400, 401, 404, 204]);
+    for (const { headers } of answers) {
+      expect(headers["access-control-expose-headers"]).toBe(EXPOSED);
+      expect(headers["access-control-allow-origin"]).toBe("*");
+      expect(headers).not.toHaveProperty("access-control-allow-credentials");
+    }
+    expect(EXPOSED).not.toContain("x-tm-error-code");
+  });
+
+  test("the console is same-origin: it says nothing to other origins", async () => {
+    const answer = await httpCall(`${gateway.running.consoleUrl}/api/models.json`, {
+      headers: { origin: "https://app.example.com" },
+    });
+    expect(Object.keys(answer.headers).filter((name) => name.includes("access-control"))).toEqual(
+      [],
+    );
+  });
+});
+
+describe("request ids", () => {
+  test("are made here, whatever the client or the provider sends", async () => {
+    const own = { "x-request-id": "mine", "request-id": "mine" };
+    for (const model of ["test/a", "test/b"]) {
+      const call = { body: chatBody(model), headers: own };
+      const { headers } = await askWithKey("/v1/chat/completions", call);
+      expect(headers["x-request-id"]).toMatch(REQUEST_ID);
+      expect(headers["request-id"]).toBe(headers["x-request-id"]);
+    }
+    for (const call of gateway.simulator.calls().slice(-2)) {
+      expect(JSON.stringify(call.headers)).not.toContain("mine");
+    }
+    const refused = await ask("/v1/models", { headers: own });
+    expect(refused.headers["x-request-id"]).toMatch(REQUEST_ID);
+  });
+
+  test("are never given twice", async () => {
+    const answers = await Promise.all(Array.from({ length: 100 }, () => ask("/healthz")));
+    expect(new Set(answers.map((each) => each.headers["x-request-id"])).size).toBe(100);
+  });
+});
+
+describe("response headers", () => {
+  const ALLOWED = new Set([
+    "x-request-id",
+    "request-id",
+    "content-type",
+    "content-length",
+    "transfer-encoding",
+    "date",
+    "connection",
+    "keep-alive",
+    "cache-control",
+    "x-accel-buffering",
+    "retry-after",
+    "access-control-allow-origin",
+    "access-control-expose-headers",
+    "x-should-retry",
+    "x-tm-provider",
+    "x-tm-attempts",
+    "x-tm-remaining-rpm",
+    "x-tm-remaining-tpm",
+    "x-tm-dropped-params",
+    "x-tm-error-code",
+    "x-tm-error-origin",
+    "x-tm-upstream-status",
+    "x-tm-limit-scope",
+    "x-tm-limit-kind",
+    "x-tm-limit-id",
+    "x-tm-cap-reset",
+  ]);
+  const faults = [
+    "",
+    "retry_after:77",
+    "content_type:application/x-odd",
+    "status:500;retry_after:77",
+    "status:429;retry_after:77",
+    "status:400",
+    "status:401",
+    "body:html;status:502",
+    "context_overflow",
+    "content_filter",
+  ];
+  const cases = ["test/a", "test/b"].flatMap((model) =>
+    [false, true].flatMap((stream) => faults.map((fault) => [model, stream, fault] as const)),
+  );
+
+  test("are ours alone: nothing of a provider's leaks, whatever it answers", async () => {
+    for (const [model, stream, fault] of cases) {
+      const content = fault === "" ? "Hello" : `[[fault:${fault}]] Hello`;
+      const body = chatBody(model, { stream, messages: [{ role: "user", content }] });
+      const { headers, text, status } = await askWithKey("/v1/chat/completions", { body });
+      const foreign = Object.keys(headers).filter((name) => !ALLOWED.has(name));
+      expect({ model, stream, fault, foreign }).toEqual({ model, stream, fault, foreign: [] });
+      expect(headers["x-request-id"]).toMatch(REQUEST_ID);
+      expect(headers["content-type"]).toMatch(/^(application\/json|text\/event-stream)/);
+      expect(text).not.toContain("secret-provider-words");
+      expect(status === 200 && "retry-after" in headers).toBe(false);
+    }
+  });
+});

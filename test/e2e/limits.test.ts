@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import {
+  concurrentRequestsMax,
+  tokensPerMinute,
+  unfundedRequestsPerMinute,
+} from "../../src/core/constants.ts";
+import { parseUsd } from "../../src/core/money.ts";
+import { chatBody } from "../support/chat-bodies.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { expectRefusal, expectRefusedRecord, standing } from "../support/refusals.ts";
+import { runSql } from "../support/sql.ts";
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.close());
+
+const hello = chatBody("test/a");
+
+async function chat(account: TestAccount, body: object = hello): Promise<HttpAnswer> {
+  const url = `${gateway.url}/v1/chat/completions`;
+  return await httpCall(url, { body, headers: bearer(account.key) });
+}
+
+/** Another key of the same organization. */
+async function anotherKey(account: TestAccount, requestsPerMinute = 300): Promise<TestAccount> {
+  const fresh = newVirtualKey();
+  const key = await gateway.backend.accountStore.createKey({
+    orgId: account.orgId,
+    name: "another",
+    origin: "console",
+    digest: fresh.digest,
+    label: fresh.label,
+    requestsPerMinuteCeiling: requestsPerMinute,
+    capMicroUsd: null,
+  });
+  return { orgId: account.orgId, keyId: key.keyId, key: fresh.raw };
+}
+
+const remaining = (answer: HttpAnswer, kind: "rpm" | "tpm"): number =>
+  Number(answer.headers[`x-tm-remaining-${kind}`]);
+
+describe("requests per minute of a key", () => {
+  test("the refusal has the exact headers and body of the specification", async () => {
+    const account = await gateway.account("1.00", { requestsPerMinute: 2 });
+    expect((await chat(account)).status).toBe(200);
+    expect((await chat(account)).status).toBe(200);
+    const before = await standing(gateway, account);
+    const askedAtMs = Date.now();
+    const answer = await chat(account);
+    expectRefusal(answer, { status: 429, code: "rate_limit", message: "2 requests per minute" });
+    const { headers } = answer;
+    expect(headers).toMatchObject({
+      "x-tm-error-code": "rate_limit",
+      "x-tm-error-origin": "gateway_admission",
+      "x-tm-limit-scope": "key",
+      "x-tm-limit-kind": "rpm",
+      "x-tm-limit-id": `key:${account.keyId}`,
+    });
+    expect(headers).not.toHaveProperty("x-tm-attempts");
+    expect(headers).not.toHaveProperty("x-tm-cap-reset");
+    expect(headers).not.toHaveProperty("x-should-retry");
+    const waitSeconds = Number(headers["retry-after"]);
+    expect(headers["retry-after"]).toMatch(/^\d+$/);
+    expect(waitSeconds).toBeGreaterThan(0);
+    expect(waitSeconds).toBeLessThanOrEqual(61);
+    expect(at(answer.json, "error")).toEqual({
+      code: "rate_limit",
+      type: "rate_limit_error",
+      message: expect.any(String),
+      metadata: {
+        error_type: "rate_limit",
+        origin: "gateway_admission",
+        limit_scope: "key",
+        limit_kind: "rpm",
+        limit_id: `key:${account.keyId}`,
+        retryable: true,
+        retry_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      },
+    });
+    const retryAtMs = Date.parse(textAt(answer.json, "error.metadata.retry_at"));
+    expect(retryAtMs).toBeGreaterThanOrEqual(askedAtMs + waitSeconds * 1000);
+    expect(retryAtMs).toBeLessThanOrEqual(Date.now() + waitSeconds * 1000);
+    expect(await standing(gateway, account)).toEqual(before);
+    await expectRefusedRecord(gateway, account, answer);
+  });
+
+  test("on the messages route it is a rate_limit_error", async () => {
+    const account = await gateway.account("1.00", { requestsPerMinute: 1 });
+    const url = `${gateway.url}/v1/messages`;
+    const call = { body: chatBody("test/b"), headers: bearer(account.key) };
+    expect((await httpCall(url, call)).status).toBe(200);
+    const answer = await httpCall(url, call);
+    expectRefusal(answer, { status: 429, code: "rate_limit" });
+    expect(answer.json).toMatchObject({
+      type: "error",
+      error: {
+        type: "rate_limit_error",
+        error_type: "rate_limit",
+        metadata: { limit_scope: "key", limit_kind: "rpm", retryable: true },
+      },
+    });
+  });
+
+  test("both wires and both headers count against the same key", async () => {
+    const account = await gateway.account("1.00", { requestsPerMinute: 2 });
+    expect((await chat(account)).status).toBe(200);
+    const messages = { body: chatBody("test/b"), headers: { "x-api-key": account.key } };
+    expect((await httpCall(`${gateway.url}/v1/messages`, messages)).status).toBe(200);
+    expect((await chat(account)).status).toBe(429);
+    expect((await httpCall(`${gateway.url}/v1/messages`, messages)).status).toBe(429);
+  });
+
+  test("one key's limit is nobody else's", async () => {
+    const account = await gateway.account("1.00", { requestsPerMinute: 1 });
+    const sibling = await anotherKey(account);
+    const stranger = await gateway.account("1.00");
+    expect((await chat(account)).status).toBe(200);
+    expect((await chat(account)).status).toBe(429);
+    expect((await chat(sibling)).status).toBe(200);
+    expect((await chat(stranger)).status).toBe(200);
+  });
+
+  test("reading routes use up nothing", async () => {
+    const account = await gateway.account("1.00", { requestsPerMinute: 1 });
+    const headers = bearer(account.key);
+    for (const path of ["/v1/models", "/v1/models/test%2Fa", "/v1/usage", "/v1/generation?id=x"]) {
+      for (let n = 0; n < 3; n += 1) await httpCall(gateway.url + path, { headers });
+    }
+    const answer = await chat(account);
+    expect(answer.status).toBe(200);
+    expect(remaining(answer, "rpm")).toBe(0);
+  });
+
+  test("requests at the same moment do not slip through together", async () => {
+    const account = await gateway.account("1.00", { requestsPerMinute: 3 });
+    const answers = await Promise.all(Array.from({ length: 12 }, () => chat(account)));
+    const statuses = answers.map((answer) => answer.status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(3);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(9);
+  });
+});
+
+describe("an organization without credit of its own", () => {
+  test(`runs at ${unfundedRequestsPerMinute} a minute, whatever its key allows`, async () => {
+    const account = await gateway.account("1.00");
+    // Money that was neither bought nor granted: the rule looks at the purchase, not the balance.
+    await runSql(gateway, "update org set funded_at = null where org_id = $1", [account.orgId]);
+    const first = await chat(account);
+    expect(remaining(first, "rpm")).toBe(unfundedRequestsPerMinute - 1);
+    for (let n = 1; n < unfundedRequestsPerMinute; n += 1) {
+      expect((await chat(account)).status).toBe(200);
+    }
+    const refused = await chat(account);
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(refused.headers["x-tm-limit-scope"]).toBe("key");
+    // A fresh key does not help: the organization as a whole runs at twenty.
+    const sibling = await chat(await anotherKey(account));
+    expectRefusal(sibling, { status: 429, code: "rate_limit" });
+    expect(sibling.headers).toMatchObject({
+      "x-tm-limit-scope": "org",
+      "x-tm-limit-kind": "rpm",
+      "x-tm-limit-id": `org:${account.orgId}`,
+    });
+  });
+
+  test("the first grant lifts it within seconds", async () => {
+    const account = await gateway.account("0.00");
+    expectRefusal(await chat(account), { status: 429, code: "insufficient_quota" });
+    const amountMicroUsd = parseUsd("1.00");
+    if (amountMicroUsd === undefined) throw new Error("a dollar is an amount");
+    const { orgId } = account;
+    await gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref: `lift-${orgId}` });
+    const left = await vi.waitFor(
+      async () => {
+        const answer = await chat(account);
+        expect(remaining(answer, "rpm")).toBeGreaterThan(unfundedRequestsPerMinute);
+        return answer;
+      },
+      { timeout: 7_000, interval: 500 },
+    );
+    expect(left.status).toBe(200);
+  });
+});
+
+describe("requests in flight", () => {
+  const slow = chatBody("test/a", {
+    messages: [{ role: "user", content: "[[fault:slow:1200]] Hello" }],
+  });
+  const openCalls = async (count: number): Promise<void> =>
+    vi.waitFor(() => expect(gateway.simulator.counts().open).toBe(count), { interval: 5 });
+
+  test(`the ${concurrentRequestsMax + 1}th of a key is refused, and let in when one ended`, async () => {
+    const account = await gateway.account("1.00");
+    const running = Array.from({ length: concurrentRequestsMax }, () => chat(account, slow));
+    await openCalls(concurrentRequestsMax);
+    const refused = await chat(account);
+    expectRefusal(refused, { status: 429, code: "rate_limit", message: "8 requests in flight" });
+    expect(refused.headers).toMatchObject({
+      "retry-after": expect.stringMatching(/^\d+$/),
+      "x-tm-error-origin": "gateway_admission",
+      "x-tm-limit-scope": "key",
+      "x-tm-limit-kind": "concurrency",
+      "x-tm-limit-id": `key:${account.keyId}`,
+    });
+    expect(at(refused.json, "error.metadata.retryable")).toBe(true);
+    await Promise.race(running);
+    await Promise.all(running);
+    const after = await chat(account);
+    expect(after.status).toBe(200);
+    // Eight served, one refused, one more: the refused one used up nothing.
+    expect(remaining(after, "rpm")).toBe(300 - concurrentRequestsMax - 1);
+  });
+
+  test("the organization's keys share one bound", async () => {
+    const account = await gateway.account("1.00");
+    const [second, third] = [await anotherKey(account), await anotherKey(account)];
+    const half = concurrentRequestsMax / 2;
+    const running = [account, second].flatMap((key) =>
+      Array.from({ length: half }, () => chat(key, slow)),
+    );
+    await openCalls(concurrentRequestsMax);
+    const refused = await chat(third);
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(refused.headers).toMatchObject({
+      "x-tm-limit-scope": "org",
+      "x-tm-limit-kind": "concurrency",
+      "x-tm-limit-id": `org:${account.orgId}`,
+    });
+    expect((await Promise.all(running)).map((answer) => answer.status)).toEqual(
+      Array(concurrentRequestsMax).fill(200),
+    );
+  });
+
+  test("refused requests hold no place", async () => {
+    const account = await gateway.account("1.00");
+    const bad = { ...chatBody("test/a"), n: 2 };
+    await Promise.all(Array.from({ length: 30 }, () => chat(account, bad)));
+    expect((await chat(account)).status).toBe(200);
+  });
+});
+
+describe("tokens per minute", () => {
+  test("are claimed by an estimate and corrected by what was observed", async () => {
+    const account = await gateway.account("5.00");
+    const estimate = Buffer.byteLength(JSON.stringify(hello)) + 64;
+    const first = await chat(account);
+    expect(remaining(first, "tpm")).toBe(tokensPerMinute - estimate);
+    const observed = Number(at(first.json, "usage.total_tokens"));
+    expect(observed).toBeLessThan(estimate);
+    const second = await chat(account);
+    expect(remaining(second, "tpm")).toBe(tokensPerMinute - observed - estimate);
+    expect(remaining(second, "rpm")).toBe(298);
+  });
+
+  test("one request over the bound is refused by its estimate", async () => {
+    const account = await gateway.account("25.00");
+    const messages = [{ role: "user", content: "x".repeat(tokensPerMinute) }];
+    const answer = await chat(account, chatBody("test/a", { messages }));
+    expectRefusal(answer, { status: 429, code: "rate_limit", message: "1000000 tokens" });
+    expect(answer.headers).toMatchObject({
+      "x-tm-limit-scope": "key",
+      "x-tm-limit-kind": "tpm",
+      "x-tm-limit-id": `key:${account.keyId}`,
+    });
+    const after = await chat(account);
+    const estimate = Buffer.byteLength(JSON.stringify(hello)) + 64;
+    expect(remaining(after, "tpm")).toBe(tokensPerMinute - estimate);
+  });
+});
+
+describe("a refusal leaves no trace", () => {
+  test("a key's refusals use up nothing of its organization", async () => {
+    const account = await gateway.account("1.00", { requestsPerMinute: 1 });
+    const sibling = await anotherKey(account);
+    expect((await chat(account)).status).toBe(200);
+    for (let n = 0; n < 20; n += 1) expect((await chat(account)).status).toBe(429);
+    const answer = await chat(sibling);
+    expect(remaining(answer, "rpm")).toBe(298);
+  });
+
+  test("a request that no balance covers uses up no limit", async () => {
+    const poor = await gateway.account("0.000100");
+    for (let n = 0; n < 10; n += 1) {
+      expectRefusal(await chat(poor), { status: 429, code: "insufficient_quota" });
+    }
+    const cheap = await chat(poor, chatBody("test/a", { max_tokens: 1 }));
+    expect(cheap.status).toBe(200);
+    expect(remaining(cheap, "rpm")).toBe(299);
+  });
+
+  test("a request refused for its shape uses up no limit", async () => {
+    const account = await gateway.account("1.00");
+    await chat(account, { ...chatBody("test/a"), n: 2 });
+    await chat(account, chatBody("nope"));
+    await chat(account, chatBody("test/a", { max_tokens: 0 }));
+    expect(remaining(await chat(account), "rpm")).toBe(299);
+  });
+});

@@ -1,0 +1,281 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bodyBytesMax } from "../../src/core/constants.ts";
+import { bodyOfSize, brokenBodies, chatBody, withMember } from "../support/chat-bodies.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { at, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
+import {
+  expectCleanRefusal,
+  expectRefusal,
+  named,
+  postWithKey,
+  type ExpectedRefusal,
+} from "../support/refusals.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  account = await gateway.account("25.00");
+});
+afterAll(() => gateway.close());
+
+const good = chatBody("test/b");
+const invalid = (message: string | RegExp): ExpectedRefusal => ({
+  status: 400,
+  code: "invalid_request",
+  message,
+});
+
+async function post(call: HttpCall): Promise<HttpAnswer> {
+  return await postWithKey({ gateway, account, path: "/v1/messages" }, call);
+}
+
+async function expectRefused(
+  call: HttpCall,
+  expected: ExpectedRefusal & { readonly type?: string },
+): Promise<HttpAnswer> {
+  const route = { gateway, account, path: "/v1/messages" };
+  const answer = await expectCleanRefusal(route, call, expected);
+  expect(answer.json).toMatchObject({
+    type: "error",
+    error: { type: expected.type ?? "invalid_request_error", error_type: expected.code },
+  });
+  expect(answer.json).not.toHaveProperty("error.code");
+  return answer;
+}
+
+describe.concurrent("a body that is no messages request is a 400 that says what is wrong", () => {
+  test.each(brokenBodies(good))("%s", async (_what, body, message) => {
+    await expectRefused({ body }, invalid(message));
+  });
+});
+
+const text = "x";
+const messagesWith = (message: unknown): object => withMember(good, "messages", [message]);
+const blocksWith = (block: unknown): object => messagesWith({ role: "user", content: [block] });
+const toolsWith = (tool: unknown): object => withMember(good, "tools", [tool]);
+
+/** Field as the message must name it, and a body that is wrong there. */
+const wrongShapes: readonly (readonly [string, object])[] = [
+  ["model", withMember(good, "model", undefined)],
+  ["messages", withMember(good, "messages", undefined)],
+  ["messages.0", messagesWith("hello")],
+  ["messages.0.role", messagesWith({ content: text })],
+  ["messages.0.role", messagesWith({ role: "tool", content: text })],
+  ["messages.0.content", messagesWith({ role: "user" })],
+  ["messages.0.content", messagesWith({ role: "user", content: null })],
+  ["messages.0.content", messagesWith({ role: "user", content: 7 })],
+  ["messages.0.content.0", blocksWith("x")],
+  ["messages.0.content.0.type", blocksWith({ text })],
+  ["messages.0.content.0.type", blocksWith({ type: 7 })],
+  ["messages.0.content.0.text", blocksWith({ type: "text" })],
+  ["messages.0.content.0.text", blocksWith({ type: "text", text: 7 })],
+  ["messages.0.content.0.source", blocksWith({ type: "image" })],
+  ["messages.0.content.0.tool_use_id", blocksWith({ type: "tool_result", content: text })],
+  [
+    "messages.0.content.0.content",
+    blocksWith({ type: "tool_result", tool_use_id: "t", content: 7 }),
+  ],
+  ["messages.0.content.0.input", blocksWith({ type: "tool_use", id: "t", name: "f" })],
+  ["messages.0.content.0.input", blocksWith({ type: "tool_use", id: "t", name: "f", input: "{}" })],
+  ["system.0.text", withMember(good, "system", [{ type: "text" }])],
+  ["stop_sequences.0", withMember(good, "stop_sequences", [7])],
+  ["tools.0", toolsWith("f")],
+  ["tools.0.name", toolsWith({ name: 7, input_schema: {} })],
+  ["tools.0.input_schema", toolsWith({ name: "f", input_schema: [] })],
+  ["tool_choice.type", { ...good, tools: [{ name: "f", input_schema: {} }], tool_choice: {} }],
+  ["metadata.user_id", withMember(good, "metadata", { user_id: 7 })],
+  ["thinking.type", withMember(good, "thinking", {})],
+  ["provider.sort", withMember(good, "provider", { sort: "price" })],
+  ["provider.only.0", withMember(good, "provider", { only: [7] })],
+];
+
+/** Field, and values of wrong types for it. */
+const wrongValues: readonly (readonly [string, readonly unknown[]])[] = [
+  ["model", [7, "", null, ["test/b"], true]],
+  ["messages", ["hello", {}, null, 7, []]],
+  ["stream", ["yes", 1]],
+  ["max_tokens", ["10", 1.5, true, [10], {}]],
+  ["max_completion_tokens", ["10", 1.5]],
+  ["n", [2, "1", 0]],
+  ["temperature", ["hot", -0.1, 2.1]],
+  ["top_p", ["x", true]],
+  ["top_k", ["x"]],
+  ["system", [7, true, {}]],
+  ["stop_sequences", ["STOP", 7, {}]],
+  ["tools", [{}, "f"]],
+  ["tool_choice", ["auto", 7, []]],
+  ["metadata", ["x", []]],
+  ["thinking", ["on", true, []]],
+  ["service_tier", [7]],
+  ["output_config", ["x", []]],
+  ["mcp_servers", [{}, "x"]],
+  ["container", [7]],
+  ["cache_control", ["x"]],
+  ["provider", ["prov-b", ["prov-b"]]],
+];
+
+const wrongTypes = wrongValues.flatMap(([field, values]) =>
+  values.map((value) => [field, JSON.stringify(value), value] as const),
+);
+
+describe.concurrent("a field of the wrong kind is a 400 that names the field", () => {
+  test.each(wrongTypes)("%s: %s", async (field, _shown, value) => {
+    await expectRefused({ body: withMember(good, field, value) }, invalid(named(field)));
+  });
+
+  test.each(wrongShapes)("%s", async (field, body) => {
+    await expectRefused({ body }, invalid(named(field)));
+  });
+});
+
+describe.concurrent("an output bound outside the rules is a 400 gateway_error", () => {
+  test.each([
+    ["max_tokens 0", { max_tokens: 0 }, "max_tokens"],
+    ["max_tokens 32769", { max_tokens: 32_769 }, "max_tokens"],
+    ["two different bounds", { max_tokens: 5, max_completion_tokens: 6 }, "differ"],
+  ])("%s", async (_what, more, message) => {
+    const answer = await expectRefused(
+      { body: { ...good, ...more } },
+      { status: 400, code: "gateway_error", type: "api_error", message },
+    );
+    expect(answer.headers["x-tm-limit-kind"]).toBe("output_bound");
+    expect(at(answer.json, "error.metadata.retryable")).toBe(false);
+  });
+});
+
+describe("an output bound that fits", () => {
+  test("the same bound under both names is served", async () => {
+    const body = { ...good, max_tokens: 5, max_completion_tokens: 5 };
+    expect(await post({ body })).toMatchObject({ status: 200 });
+  });
+
+  test("a body without a bound is served: 4096 is written into it", async () => {
+    const answer = await post({ body: withMember(good, "max_tokens", undefined) });
+    expect(answer).toMatchObject({ status: 200 });
+    expect(gateway.simulator.calls().at(-1)?.body).toMatchObject({ max_tokens: 4096 });
+  });
+
+  test("the name of the other wire counts as well", async () => {
+    const body = { ...withMember(good, "max_tokens", undefined), max_completion_tokens: 7 };
+    expect(await post({ body })).toMatchObject({ status: 200 });
+    expect(gateway.simulator.calls().at(-1)?.body).toMatchObject({ max_tokens: 7 });
+  });
+});
+
+describe.concurrent("what a request may not bring is a 400 that names it", () => {
+  test.each([
+    ["api_key", { api_key: "sk-1" }],
+    ["base_url", { base_url: "http://127.0.0.1:1" }],
+    ["connection_id", { connection_id: "conn_1" }],
+    ["provider.api_key", { provider: { api_key: "sk-1" } }],
+    ["provider.data_collection", { provider: { data_collection: "deny" } }],
+  ])("%s", async (name, more) => {
+    await expectRefused({ body: { ...good, ...more } }, invalid(named(name)));
+  });
+});
+
+describe.concurrent("a model that is not listed is a 404 that echoes the id", () => {
+  test.each(["nope", "test/b:free", "test/b:nitro"])("%j", async (id) => {
+    await expectRefused(
+      { body: chatBody(id) },
+      {
+        status: 404,
+        code: "model_unavailable",
+        type: "not_found_error",
+        message: JSON.stringify(id),
+      },
+    );
+  });
+});
+
+const source = { type: "base64", media_type: "image/png", data: "AAAA" };
+const pdf = { ...source, media_type: "application/pdf" };
+const asks = (block: object): object => ({ messages: [{ role: "user", content: [block] }] });
+const thinking = { type: "enabled", budget_tokens: 1024 };
+
+/** Model, field as the message must name it, and what is laid over a good body. */
+const unservable: readonly (readonly [string, string, object])[] = [
+  ["test/b", "temperature", { temperature: 1.5 }],
+  ["test/a", "thinking", { thinking, max_tokens: 2048 }],
+  ["test/a", "response_format", { response_format: { type: "json_object" } }],
+  ["test/a", "output_config.format", { output_config: { format: { type: "json_schema" } } }],
+  ["test/a", "mcp_servers", { mcp_servers: [{ type: "url", url: "https://example.com" }] }],
+  ["test/a", "container", { container: "c" }],
+  ["test/a", "inference_geo", { inference_geo: "eu" }],
+  ["test/a", "messages.0.content.0", asks({ type: "image", source })],
+  ["test/b", "messages.0.content.0", asks({ type: "document", source: pdf })],
+  ["test/a", "tools.0.type", { tools: [{ type: "web_search_20250305", name: "web_search" }] }],
+];
+
+describe.concurrent("what no provider of the model can serve as sent is a 400", () => {
+  test.each(unservable)("%s: %s", async (model, field, more) => {
+    await expectRefused({ body: chatBody(model, more) }, invalid(field));
+  });
+
+  test("a refused request that asked for a stream gets one JSON document", async () => {
+    await expectRefused({ body: { ...good, stream: true, n: 2 } }, invalid(named("n")));
+    const body = chatBody("test/b", { stream: true, temperature: 1.5 });
+    await expectRefused({ body }, invalid("temperature"));
+  });
+});
+
+describe("bodies that are too large or packed", () => {
+  const filled = chatBody("test/b", { messages: [{ role: "user", content: "{filler}" }] });
+
+  test("one byte over 10 MB is a 413 that the client reads", async () => {
+    await expectRefused(
+      { body: bodyOfSize(filled, bodyBytesMax + 1) },
+      { status: 413, code: "request_too_large", type: "request_too_large", message: "10485760" },
+    );
+  });
+
+  test("exactly 10 MB of text is read, and refused by its tokens only", async () => {
+    const answer = await post({ body: bodyOfSize(filled, bodyBytesMax) });
+    expectRefusal(answer, { status: 429, code: "rate_limit" });
+    expect(answer.headers["x-tm-limit-kind"]).toBe("tpm");
+  });
+
+  test("exactly 10 MB with an inline image is served: its bytes are no tokens", async () => {
+    const filler = { type: "base64", media_type: "image/png", data: "{filler}" };
+    const messages = [{ role: "user", content: [{ type: "image", source: filler }] }];
+    const body = bodyOfSize(chatBody("test/b", { messages }), bodyBytesMax);
+    expect(await post({ body })).toMatchObject({ status: 200 });
+  });
+
+  test("content-encoding gzip is a 400", async () => {
+    await expectRefused(
+      { body: JSON.stringify(good), headers: { "content-encoding": "gzip" } },
+      invalid("content-encoding"),
+    );
+  });
+});
+
+describe("what looks wrong and is right", () => {
+  const lone = String.raw`{"model":"MODEL","messages":[{"role":"user","content":"a\ud800b\udc00"}]}`;
+
+  test.each(["test/a", "test/b"])("a lone surrogate reaches %s as it was sent", async (model) => {
+    const answer = await post({ body: lone.replace("MODEL", model) });
+    expect(answer).toMatchObject({ status: 200 });
+    expect(gateway.simulator.calls().at(-1)?.bodyText).toContain(String.raw`a\ud800b\udc00`);
+    expect(at(answer.json, "content.0.text")).toBe("You said: a\ud800b\udc00");
+  });
+
+  test("a version header of any value and ?beta=true change nothing upstream", async () => {
+    const call = { body: good, headers: { "anthropic-version": "1999-01-01" } };
+    const answer = await postWithKey({ gateway, account, path: "/v1/messages?beta=true" }, call);
+    expect(answer).toMatchObject({ status: 200 });
+    const sent = gateway.simulator.calls().at(-1);
+    expect(sent).toMatchObject({ query: "", headers: { "anthropic-version": "2023-06-01" } });
+  });
+
+  test("beta names outside the allowlist are dropped and named", async () => {
+    const headers = { "anthropic-beta": "prompt-caching-2024-07-31,made-up-2025-01-01" };
+    const answer = await post({ body: good, headers });
+    expect(answer.headers["x-tm-dropped-params"]).toBe("made-up-2025-01-01");
+    expect(gateway.simulator.calls().at(-1)?.headers).toMatchObject({
+      "anthropic-beta": "prompt-caching-2024-07-31",
+    });
+  });
+});

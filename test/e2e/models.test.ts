@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chatBody } from "../support/chat-bodies.ts";
+import {
+  simulatorManifest,
+  STANDARD_MANIFESTS,
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+import { at, bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
+import { expectRefusal } from "../support/refusals.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+/** A listing that says everything a list entry can show. */
+const RICH_MODEL = {
+  id: "acme/rich-1",
+  display_name: "Rich One",
+  context_length: 128_000,
+  max_output_tokens: 16_384,
+  streaming: true,
+  input_modalities: ["text", "image", "file"],
+  supported_parameters: {
+    temperature: { type: "range", min: 0, max: 2 },
+    stop: { type: "unknown" },
+  },
+  pricing: [
+    { type: "prompt", unit: "token", cost_usd_per_million: "2.5" },
+    { type: "cached_prompt", unit: "token", cost_usd_per_million: "0.000001" },
+    { type: "completion", unit: "token", cost_usd_per_million: "15" },
+  ],
+  datacenters: ["DE", "FI"],
+  released: "2026-03-01",
+  deprecation_date: "2099-12-31",
+  upstream_id: "rich-1-20260301",
+};
+
+beforeAll(async () => {
+  const models = [RICH_MODEL];
+  const rich = simulatorManifest({ provider: "prov-rich", dialect: "wire_b", priority: 3, models });
+  gateway = await startTestGateway({ manifests: [...STANDARD_MANIFESTS, rich] });
+  account = await gateway.account("25.00");
+});
+afterAll(() => gateway.close());
+
+async function askWithKey(path: string, call: HttpCall = {}): Promise<HttpAnswer> {
+  const headers = { ...bearer(account.key), ...call.headers };
+  return await httpCall(gateway.url + path, { ...call, headers });
+}
+
+describe("GET /v1/models", () => {
+  test("an entry of the wire_a list has every field", async () => {
+    const { json, status } = await askWithKey("/v1/models");
+    expect(status).toBe(200);
+    expect(at(json, "object")).toBe("list");
+    expect(at(json, "data.0")).toEqual({
+      id: "acme/rich-1",
+      object: "model",
+      created: Date.UTC(2026, 2, 1) / 1000,
+      owned_by: "prov-rich",
+      name: "Rich One",
+      context_length: 128_000,
+      architecture: {
+        input_modalities: ["text", "image", "file"],
+        output_modalities: ["text"],
+        modality: "text+image+file->text",
+      },
+      pricing: {
+        prompt: "0.0000025",
+        completion: "0.000015",
+        input_cache_read: "0.000000000001",
+        input_cache_write: "0.0000025",
+        internal_reasoning: "0.000015",
+      },
+      top_provider: { context_length: 128_000, max_completion_tokens: 16_384 },
+      supported_parameters: ["temperature", "stop"],
+      providers: [
+        { id: "prov-rich", priority: 3, prompt_logging: "none", datacenters: ["DE", "FI"] },
+      ],
+      expiration_date: "2099-12-31",
+      released: "2026-03-01",
+    });
+  });
+
+  test("a model of several providers names them, the first one first", async () => {
+    const { json } = await askWithKey("/v1/models/test%2Fba");
+    expect(json).toMatchObject({
+      owned_by: "prov-b",
+      providers: [
+        { id: "prov-b", priority: 0 },
+        { id: "prov-a2", priority: 1 },
+      ],
+    });
+  });
+
+  test("the version header of the second wire changes the shape", async () => {
+    const headers = { "anthropic-version": "2023-06-01" };
+    const { json } = await askWithKey("/v1/models", { headers });
+    expect(json).toMatchObject({ has_more: false, first_id: "acme/rich-1", last_id: "test/both" });
+    expect(json).not.toHaveProperty("object");
+    expect(at(json, "data.0")).toEqual({
+      type: "model",
+      id: "acme/rich-1",
+      display_name: "Rich One",
+      created_at: "2026-03-01T00:00:00Z",
+      architecture: {
+        input_modalities: ["text", "image", "file"],
+        output_modalities: ["text"],
+        modality: "text+image+file->text",
+      },
+    });
+  });
+
+  test("a bad page size is a 400 that names it", async () => {
+    const headers = { "anthropic-version": "2023-06-01" };
+    for (const limit of ["0", "-1", "1001", "x", "1.5", ""]) {
+      const answer = await askWithKey(`/v1/models?limit=${limit}`, { headers });
+      expectRefusal(answer, { status: 400, code: "invalid_request", message: "limit" });
+    }
+  });
+
+  test("one model, its slash encoded or not, in both shapes", async () => {
+    for (const path of ["/v1/models/acme%2Frich-1", "/v1/models/acme/rich-1"]) {
+      expect((await askWithKey(path)).json).toMatchObject({ id: "acme/rich-1", object: "model" });
+      const headers = { "anthropic-version": "2023-06-01" };
+      const inB = await askWithKey(path, { headers });
+      expect(inB.json).toMatchObject({ id: "acme/rich-1", type: "model" });
+    }
+  });
+
+  test("an unknown model is the 404 that a request for it would get", async () => {
+    const answer = await askWithKey("/v1/models/no%2Fsuch%3Afree");
+    expectRefusal(answer, { status: 404, code: "model_unavailable", message: '"no/such:free"' });
+    const body = chatBody("no/such:free");
+    const chatted = await askWithKey("/v1/chat/completions", { body });
+    expect(at(answer.json, "error")).toEqual(at(chatted.json, "error"));
+  });
+});
+
+describe("the console's public list of models", () => {
+  const url = (): string => `${gateway.running.consoleUrl}/api/models.json`;
+
+  test("has every id, may be kept for a minute, and is not sent twice", async () => {
+    const answer = await httpCall(url());
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual({
+      models: ["acme/rich-1", "test/a", "test/b", "test/ba", "test/both"],
+    });
+    expect(answer.headers["cache-control"]).toContain("max-age=60");
+    const etag = String(answer.headers.etag);
+    expect(etag).toMatch(/^"[^"]+"$/);
+    const again = await httpCall(url(), { headers: { "if-none-match": etag } });
+    expect(again).toMatchObject({ status: 304, text: "" });
+    expect(again.headers.etag).toBe(etag);
+    const other = await httpCall(url(), { headers: { "if-none-match": '"other"' } });
+    expect(other.status).toBe(200);
+  });
+
+  test("weak and listed tags match too, and so does the star", async () => {
+    const etag = String((await httpCall(url())).headers.etag);
+    for (const tag of [`W/${etag}`, `"other", ${etag}`, "*"]) {
+      const answer = await httpCall(url(), { headers: { "if-none-match": tag } });
+      expect({ tag, status: answer.status }).toEqual({ tag, status: 304 });
+    }
+  });
+
+  test("HEAD says the same without the list", async () => {
+    const answer = await httpCall(url(), { method: "HEAD" });
+    expect(answer).toMatchObject({ status: 200, text: "" });
+  });
+});

@@ -1,0 +1,214 @@
+import type { ClientRequest } from "node:http";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { ask, at, openAsk, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
+import { brokenBooks, debitsOf, ended, nothingHeld, until } from "../../support/books.ts";
+import {
+  startGatedProvider,
+  type GatedCall,
+  type GatedProvider,
+} from "../../support/gated-provider.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../../support/gateway.ts";
+import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+
+const SLOTS = 16;
+
+let simulator: Simulator;
+let provider: GatedProvider;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  provider = await startGatedProvider(simulator.url);
+  gateway = await startTestGateway({
+    settings: {
+      concurrentRequests: SLOTS,
+      orgRequestsPerMinute: 10_000,
+      keyRequestsPerMinute: 10_000,
+      keepaliveMs: 60_000,
+    },
+    manifests: (["wire_a", "wire_b"] as const).map((dialect) =>
+      simulatorManifest({
+        provider: dialect.replace("_", "-"),
+        dialect,
+        baseUrl: `${provider.url}/v1`,
+        models: [textModel(`gated/${dialect}`)],
+      }),
+    ),
+  });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await provider.close();
+  await simulator.close();
+});
+
+interface Route {
+  readonly wire: Wire;
+  readonly upstream: Wire;
+  readonly stream: boolean;
+}
+
+const WIRES = ["wire_a", "wire_b"] as const;
+const ROUTES: readonly Route[] = WIRES.flatMap((wire) =>
+  WIRES.flatMap((upstream) => [true, false].map((stream) => ({ wire, upstream, stream }))),
+);
+
+let asked = 0;
+
+/** A request that its provider's call is known by. */
+function newAsk(account: TestAccount, route: Route): Ask & { readonly mark: string } {
+  const mark = `mark-${asked++}-mark`;
+  const { wire, stream } = route;
+  return { key: account.key, wire, stream, model: `gated/${route.upstream}`, text: mark, mark };
+}
+
+function callOf(mark: string): Promise<GatedCall> {
+  return until(`the provider has ${mark}`, () =>
+    provider.calls.find((call) => call.bodyText.includes(mark)),
+  );
+}
+
+/** Sends it and lets the whole answer through. */
+async function stay(account: TestAccount, route: Route): Promise<{ cost: bigint; pieces: number }> {
+  const request = newAsk(account, route);
+  const answer = ask(gateway.url, request);
+  const call = await callOf(request.mark);
+  call.release();
+  const record = await ended(gateway, account, (await answer).requestId);
+  expect(record.outcome).toBe("completed");
+  const cost = record.attempts[0]?.debitMicroUsd ?? 0n;
+  expect(cost).toBeGreaterThan(0n);
+  return { cost, pieces: call.pieces.length };
+}
+
+interface Client {
+  readonly sent: ClientRequest;
+  readonly seen: () => string;
+}
+
+function open(request: Ask): Client {
+  let seen = "";
+  const sent = openAsk(gateway.url, request);
+  sent.on("error", () => undefined);
+  sent.on("response", (response) => {
+    response.on("error", () => undefined);
+    response.on("data", (chunk: Buffer) => (seen += chunk.toString()));
+  });
+  return { sent, seen: () => seen };
+}
+
+/** Lets `count` pieces through, closes the client's socket, then lets the rest come. */
+async function leaveAt(account: TestAccount, route: Route, count: number): Promise<void> {
+  const request = newAsk(account, route);
+  const client = open(request);
+  const call = await callOf(request.mark);
+  if (count > 0) call.release(count);
+  const spoken = call.pieces.slice(0, count).some((piece) => piece.includes("You said"));
+  if (spoken) await until("the client hears it", () => client.seen().includes("You said"));
+  expect(client.seen() !== "").toBe(spoken);
+  const before = linesOfTheGone();
+  client.sent.destroy();
+  await until("the gateway knows that it left", () => linesOfTheGone() > before);
+  call.release();
+  await until("the provider's socket is done", () => call.ended || call.abandoned);
+  expect(call.abandoned).toBe(false);
+}
+
+function linesOfTheGone(): number {
+  return gateway.log().split('"client_gone":true').length - 1;
+}
+
+/** As many requests as there are slots run side by side, and not one more: no slot was lost. */
+async function everySlotIsFree(account: TestAccount): Promise<void> {
+  const route: Route = { wire: "wire_a", upstream: "wire_a", stream: false };
+  const requests = Array.from({ length: SLOTS }, () => newAsk(account, route));
+  const answers = Promise.all(requests.map((request) => ask(gateway.url, request)));
+  const calls = await Promise.all(requests.map((request) => callOf(request.mark)));
+  expectNoSlot(await ask(gateway.url, newAsk(account, route)));
+  for (const call of calls) call.release();
+  expect((await answers).map((answer) => answer.status)).toEqual(calls.map(() => 200));
+}
+
+function expectNoSlot(answer: HttpAnswer): void {
+  expect(answer.status).toBe(429);
+  expect(answer.headers["x-tm-limit-kind"]).toBe("concurrency");
+  expect(at(answer.json, "error", "metadata", "limit_kind")).toBe("concurrency");
+}
+
+describe("a client that leaves pays what was reported, once", () => {
+  test.each(ROUTES)(
+    "before the first event and after any other, on $wire from $upstream, stream $stream",
+    async (route) => {
+      const account = await gateway.account("10");
+      const { cost, pieces } = await stay(account, route);
+      expect(pieces).toBeGreaterThan(route.stream ? 5 : 0);
+      for (let count = 0; count < pieces; count += 1) await leaveAt(account, route, count);
+      await nothingHeld(gateway, account);
+      const page = { orgId: account.orgId, limit: 100 };
+      const { rows } = await gateway.backend.recordStore.usagePage(page);
+      expect(rows).toHaveLength(pieces + 1);
+      for (const { requestId } of rows.slice(0, pieces)) {
+        const record = await ended(gateway, account, requestId);
+        expect(record.outcome).toBe("client_disconnected");
+        expect(record.attempts).toHaveLength(1);
+        expect(record.attempts[0]).toMatchObject({ basis: "reported", debitMicroUsd: cost });
+      }
+      expect(await debitsOf(gateway, account)).toBe(cost * BigInt(pieces + 1));
+      await everySlotIsFree(account);
+    },
+  );
+});
+
+test("a client that left holds its slot and its money until the provider has ended", async () => {
+  const account = await gateway.account("10");
+  const route: Route = { wire: "wire_a", upstream: "wire_a", stream: true };
+  const requests = Array.from({ length: SLOTS }, () => newAsk(account, route));
+  const clients = requests.map(open);
+  const calls = await Promise.all(requests.map((request) => callOf(request.mark)));
+  const before = linesOfTheGone();
+  for (const client of clients) client.sent.destroy();
+  await until("all have left", () => linesOfTheGone() === before + SLOTS);
+  expectNoSlot(await ask(gateway.url, newAsk(account, route)));
+  const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
+  expect(heldMicroUsd).toBeGreaterThan(0n);
+  for (const call of calls) call.release();
+  await nothingHeld(gateway, account);
+  await everySlotIsFree(account);
+});
+
+test("a provider that dies after the client left is billed as far as it had reported", async () => {
+  const account = await gateway.account("10");
+  const route: Route = { wire: "wire_b", upstream: "wire_b", stream: true };
+  const request = newAsk(account, route);
+  simulator.script({ fault: "no_terminal", times: 1 });
+  const client = open(request);
+  const call = await callOf(request.mark);
+  call.release(1);
+  const before = linesOfTheGone();
+  client.sent.destroy();
+  await until("the gateway knows that it left", () => linesOfTheGone() > before);
+  call.release();
+  await nothingHeld(gateway, account);
+  const page = { orgId: account.orgId, limit: 10 };
+  const { rows } = await gateway.backend.recordStore.usagePage(page);
+  const record = await ended(gateway, account, rows[0]?.requestId ?? "");
+  expect(record.outcome).toBe("client_disconnected");
+  expect(record.attempts).toHaveLength(1);
+  expect(record.attempts[0]?.basis).toBe("partial");
+  expect(record.attempts[0]?.debitMicroUsd).toBeGreaterThan(0n);
+  await everySlotIsFree(account);
+});
+
+test("every provider was read to its end, and the books balance", async () => {
+  await until("no call is open", () => provider.calls.every((call) => call.ended));
+  expect(await brokenBooks(gateway)).toEqual([]);
+});

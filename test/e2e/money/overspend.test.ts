@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { newVirtualKey } from "../../../src/auth/virtual-key.ts";
+import { formatUsd, microUsd } from "../../../src/core/money.ts";
+import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
+import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
+import { startGatedProvider, type GatedProvider } from "../../support/gated-provider.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../../support/gateway.ts";
+
+const REQUESTS = 200;
+const AFFORDABLE = 10;
+const MAX_TOKENS = 200;
+
+let simulator: Simulator;
+let provider: GatedProvider;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  provider = await startGatedProvider(simulator.url);
+  gateway = await startTestGateway({
+    manifests: [
+      simulatorManifest({
+        provider: "gated",
+        dialect: "wire_a",
+        baseUrl: `${provider.url}/v1`,
+        models: [textModel("gated/model")],
+      }),
+    ],
+    settings: {
+      concurrentRequests: 1_000,
+      orgRequestsPerMinute: 100_000,
+      keyRequestsPerMinute: 100_000,
+      tokensPerMinute: 100_000_000,
+    },
+  });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await provider.close();
+  await simulator.close();
+});
+
+function asked(key: string, wire: Wire = "wire_a"): Ask {
+  return { key, wire, model: "gated/model", text: "hold", maxTokens: MAX_TOKENS };
+}
+
+/** Prices of the standard listing: a micro-dollar per byte, ten per output token. */
+function worstCase(request: Ask): bigint {
+  return BigInt(Buffer.byteLength(bodyOf(request))) + BigInt(MAX_TOKENS) * 10n;
+}
+
+const WORST = worstCase(asked("any"));
+const DOLLARS_FOR_TEN = formatUsd(microUsd(WORST * BigInt(AFFORDABLE)));
+
+/** Fires all requests at once; looks at the books while exactly ten are in flight. */
+async function storm(
+  account: TestAccount,
+  keys: readonly string[],
+): Promise<{ answers: HttpAnswer[]; refusedAtOnce: HttpAnswer[] }> {
+  const before = provider.calls.length;
+  const refusedAtOnce: HttpAnswer[] = [];
+  const all = Array.from({ length: REQUESTS }, async (_none, n) => {
+    const answer = await ask(gateway.url, asked(keys[n % keys.length] ?? ""));
+    if (answer.status === 429) refusedAtOnce.push(answer);
+    return answer;
+  });
+  let settled = false;
+  const answers = Promise.all(all).finally(() => (settled = true));
+  const watch = watchBalance(account, () => settled);
+  await until("all but ten are refused", () => refusedAtOnce.length === REQUESTS - AFFORDABLE);
+  await until("ten are at the provider", () => provider.calls.length - before >= AFFORDABLE);
+  const balance = await gateway.backend.recordStore.balance(account.orgId);
+  expect(balance.heldMicroUsd).toBe(WORST * BigInt(AFFORDABLE));
+  expect(provider.calls.length - before).toBe(AFFORDABLE);
+  for (const call of provider.calls.slice(before)) call.release();
+  const done = await answers;
+  expect(await watch).toEqual([]);
+  expect(provider.calls.length - before).toBe(AFFORDABLE);
+  return { answers: done, refusedAtOnce: [...refusedAtOnce] };
+}
+
+/** Balances below zero that were seen until `isOver`. */
+async function watchBalance(account: TestAccount, isOver: () => boolean): Promise<string[]> {
+  const negative: string[] = [];
+  while (!isOver()) {
+    const { settledMicroUsd, heldMicroUsd } = await gateway.backend.recordStore.balance(
+      account.orgId,
+    );
+    if (settledMicroUsd - heldMicroUsd < 0n) negative.push(`${settledMicroUsd} - ${heldMicroUsd}`);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  return negative;
+}
+
+/** What holds after every storm, whoever refused the rest. */
+async function afterwards(account: TestAccount, answers: readonly HttpAnswer[]): Promise<void> {
+  await nothingHeld(gateway, account);
+  const served = answers.filter((answer) => answer.status === 200);
+  expect(served).toHaveLength(AFFORDABLE);
+  const { rows } = await gateway.backend.recordStore.usagePage({
+    orgId: account.orgId,
+    limit: 1_000,
+  });
+  const settled = rows.reduce<bigint>((sum, row) => sum + row.debitMicroUsd, 0n);
+  expect(settled).toBeGreaterThan(0n);
+  expect(await debitsOf(gateway, account)).toBe(settled);
+  expect(await brokenBooks(gateway)).toEqual([]);
+}
+
+async function moreKeys(account: TestAccount, count: number): Promise<string[]> {
+  const keys = [account.key];
+  while (keys.length < count) {
+    const fresh = newVirtualKey();
+    await gateway.backend.accountStore.createKey({
+      orgId: account.orgId,
+      name: "another",
+      origin: "console",
+      digest: fresh.digest,
+      label: fresh.label,
+      requestsPerMinuteCeiling: 300,
+      capMicroUsd: null,
+    });
+    keys.push(fresh.raw);
+  }
+  return keys;
+}
+
+describe("200 parallel requests with money for exactly ten", () => {
+  test("a balance lets exactly ten out, the rest hear the numbers and that waiting helps", async () => {
+    const account = await gateway.account(DOLLARS_FOR_TEN);
+    const { answers, refusedAtOnce } = await storm(account, await moreKeys(account, 3));
+    for (const refused of refusedAtOnce) {
+      expect(refused.headers).not.toHaveProperty("x-tm-cap-reset");
+      expect(refused.headers).toMatchObject({
+        "x-tm-error-code": "insufficient_quota",
+        "x-tm-error-origin": "gateway_admission",
+        "x-tm-limit-scope": "org",
+        "x-tm-limit-kind": "spend",
+        "x-should-retry": "false",
+      });
+      expect(refused.headers).not.toHaveProperty("x-tm-limit-id");
+      expect(refused.headers).not.toHaveProperty("x-tm-attempts");
+      expect(at(refused.json, "error", "code")).toBe("insufficient_quota");
+      expect(at(refused.json, "error", "type")).toBe("insufficient_quota");
+      expect(at(refused.json, "error", "metadata", "retryable")).toBe(true);
+    }
+    const last = refusedAtOnce.at(-1);
+    const message = String(at(last?.json, "error", "message"));
+    expect(message).toContain(`$${formatUsd(microUsd(WORST))}`);
+    expect(message).toContain(`$${DOLLARS_FOR_TEN} is held`);
+    expect(message).toContain("$0.000000 is available");
+    await afterwards(account, answers);
+  });
+
+  test("a key's cap lets exactly ten out and names the key and the next UTC month", async () => {
+    const account = await gateway.account("100", { keyCapUsd: DOLLARS_FOR_TEN });
+    const { answers, refusedAtOnce } = await storm(account, [account.key]);
+    expect(capsOf(refusedAtOnce)).toEqual([capOf("key")]);
+    await afterwards(account, answers);
+  });
+
+  test("an organization's cap lets exactly ten out over all its keys", async () => {
+    const account = await gateway.account("100", { orgCapUsd: DOLLARS_FOR_TEN });
+    const { answers, refusedAtOnce } = await storm(account, await moreKeys(account, 4));
+    expect(capsOf(refusedAtOnce)).toEqual([capOf("org")]);
+    await afterwards(account, answers);
+  });
+});
+
+/** What a refusal by a cap says. */
+function capOf(scope: "org" | "key"): object {
+  const reset = nextUtcMonth();
+  return {
+    status: 429,
+    code: "insufficient_quota",
+    origin: "gateway_admission",
+    scope,
+    kind: "spend",
+    reset,
+    metadata: {
+      error_type: "insufficient_quota",
+      origin: "gateway_admission",
+      limit_scope: scope,
+      limit_kind: "spend",
+      retryable: false,
+      reset_at: reset,
+    },
+    named: [`scope ${scope}`, reset],
+  };
+}
+
+/** What these refusals say, each answer once. */
+function capsOf(answers: readonly HttpAnswer[]): unknown[] {
+  const said = answers.map(({ status, headers, json }) => {
+    const message = String(at(json, "error", "message"));
+    return JSON.stringify({
+      status,
+      code: headers["x-tm-error-code"],
+      origin: headers["x-tm-error-origin"],
+      scope: headers["x-tm-limit-scope"],
+      kind: headers["x-tm-limit-kind"],
+      reset: headers["x-tm-cap-reset"],
+      metadata: at(json, "error", "metadata"),
+      named: [/scope \w+/.exec(message)?.[0], /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(message)?.[0]],
+    });
+  });
+  return [...new Set(said)].map((each) => JSON.parse(each) as unknown);
+}
+
+function nextUtcMonth(): string {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString();
+}
+
+test("the strictest cap wins: the organization's below the key's", async () => {
+  const oneTooFew = formatUsd(microUsd(WORST - 1n));
+  const account = await gateway.account("100", { keyCapUsd: "50", orgCapUsd: oneTooFew });
+  expect(capsOf([await ask(gateway.url, asked(account.key))])).toEqual([capOf("org")]);
+});
+
+describe("a request that alone is too dear", () => {
+  test.each(["wire_a", "wire_b"] as const)(
+    "is told not to be retried, with what is missing, on %s",
+    async (wire) => {
+      const request = { ...asked("any", wire), text: "dear" };
+      const account = await gateway.account(formatUsd(microUsd(worstCase(request) - 1n)));
+      const refused = await ask(gateway.url, { ...request, key: account.key });
+      expect(refused.status).toBe(429);
+      expect(refused.headers).not.toHaveProperty("x-tm-cap-reset");
+      expect(at(refused.json, "error", "metadata", "retryable")).toBe(false);
+      const message = String(at(refused.json, "error", "message"));
+      expect(message).toContain(`$${formatUsd(microUsd(worstCase(request)))}`);
+      expect(message).toContain("$0.000000 is held");
+      const type = wire === "wire_b" ? "billing_error" : "insufficient_quota";
+      expect(at(refused.json, "error", "type")).toBe(type);
+      await nothingHeld(gateway, account);
+    },
+  );
+
+  test("passes with exactly its worst case in the wallet", async () => {
+    const request = { ...asked("any"), text: "just enough" };
+    const account = await gateway.account(formatUsd(microUsd(worstCase(request))));
+    const before = provider.calls.length;
+    const answer = ask(gateway.url, { ...request, key: account.key });
+    (await until("it is at the provider", () => provider.calls[before])).release();
+    expect((await answer).status).toBe(200);
+    await nothingHeld(gateway, account);
+  });
+});

@@ -1,0 +1,322 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { AttemptRecord } from "../../../src/ledger/record-store.ts";
+import {
+  ask,
+  at,
+  bodyOf,
+  costOf,
+  get,
+  type Ask,
+  type HttpAnswer,
+  type Wire,
+} from "../../support/ask.ts";
+import { brokenBooks, debitOf, debitsOf, ended, nothingHeld } from "../../support/books.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+} from "../../support/gateway.ts";
+
+/* Five prices that share no factor, in pico-dollars a token: a swapped bucket shows. */
+const PRICES = {
+  prompt: 3_100_000n,
+  cachedPrompt: 310_007n,
+  cacheWrite: 3_770_003n,
+  completion: 15_130_009n,
+  internalReasoning: 19_000_013n,
+};
+
+function listing(id: string): object {
+  const usd = (pico: bigint): string =>
+    `${pico / 1_000_000n}.${`${pico % 1_000_000n}`.padStart(6, "0")}`;
+  const price = (type: string, pico: bigint): object => ({
+    type,
+    unit: "token",
+    cost_usd_per_million: usd(pico),
+  });
+  return {
+    id,
+    context_length: 200_000,
+    streaming: true,
+    pricing: [
+      price("prompt", PRICES.prompt),
+      price("cached_prompt", PRICES.cachedPrompt),
+      price("cache_write", PRICES.cacheWrite),
+      price("completion", PRICES.completion),
+      price("internal_reasoning", PRICES.internalReasoning),
+    ],
+  };
+}
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
+    manifests: [
+      simulatorManifest({
+        provider: "up-a",
+        dialect: "wire_a",
+        models: [listing("up/wire_a"), listing("up/a-then-b")],
+      }),
+      simulatorManifest({
+        provider: "up-b",
+        dialect: "wire_b",
+        models: [listing("up/wire_b"), listing("up/b-then-a")],
+      }),
+      simulatorManifest({
+        provider: "late-b",
+        dialect: "wire_b",
+        priority: 1,
+        models: [listing("up/a-then-b")],
+      }),
+      simulatorManifest({
+        provider: "late-a",
+        dialect: "wire_a",
+        priority: 1,
+        models: [listing("up/b-then-a")],
+      }),
+    ],
+  });
+  account = await gateway.account("100");
+});
+
+afterAll(() => gateway.close());
+
+type Tokens = NonNullable<AttemptRecord["usage"]>;
+
+/** Pico-dollars summed over the buckets, cut to micro-dollars once. */
+function priced(tokens: Tokens): bigint {
+  const pico =
+    BigInt(tokens.prompt) * PRICES.prompt +
+    BigInt(tokens.cachedPrompt) * PRICES.cachedPrompt +
+    BigInt(tokens.cacheWrite) * PRICES.cacheWrite +
+    BigInt(tokens.completion) * PRICES.completion +
+    BigInt(tokens.internalReasoning) * PRICES.internalReasoning;
+  return pico / 1_000_000n;
+}
+
+/** The one cost in every place that tells it: answer, generation, usage, wallet. */
+async function costEverywhere(answer: HttpAnswer, debitsBefore: bigint): Promise<bigint> {
+  expect(answer.status).toBe(200);
+  const told = costOf(answer);
+  const { requestId } = answer;
+  const path = `/v1/generation?id=${requestId}`;
+  const generation = (await get(gateway.url, { key: account.key, path })).json;
+  const usage = (await get(gateway.url, { key: account.key, path: "/v1/usage?limit=1" })).json;
+  const record = await ended(gateway, account, requestId);
+  expect(told).toBe(debitOf(record));
+  const dollars = Number(told) / 1e6;
+  expect(at(generation, "data", "cost_micro_usd")).toBe(Number(told));
+  expect(at(generation, "data", "total_cost")).toBeCloseTo(dollars, 9);
+  expect(at(usage, "data", 0)).toMatchObject({
+    request_id: requestId,
+    cost_micro_usd: Number(told),
+  });
+  expect(at(usage, "balance", "held_micro_usd")).toBe(0);
+  expect((await debitsOf(gateway, account)) - debitsBefore).toBe(told);
+  return told ?? -1n;
+}
+
+interface Case {
+  readonly wire: Wire;
+  readonly upstream: Wire;
+  readonly stream: boolean;
+  readonly what: string;
+  readonly markers: string;
+  readonly expected: Partial<Tokens>;
+}
+
+const WIRES = ["wire_a", "wire_b"] as const;
+const KINDS: readonly Pick<Case, "what" | "markers" | "expected">[] = [
+  {
+    what: "plain tokens",
+    markers: "",
+    expected: { cachedPrompt: 0, cacheWrite: 0, internalReasoning: 0 },
+  },
+  { what: "cached tokens", markers: "[cached:7]", expected: { cachedPrompt: 7 } },
+  { what: "cache writes", markers: "[cache_write:5]", expected: { cacheWrite: 5 } },
+  { what: "reasoning tokens", markers: "[reasoning:11]", expected: { internalReasoning: 11 } },
+  {
+    what: "all of them at once",
+    markers: "[cached:6][cache_write:4][reasoning:9]",
+    expected: { cachedPrompt: 6, cacheWrite: 4, internalReasoning: 9 },
+  },
+];
+const CASES: Case[] = WIRES.flatMap((wire) =>
+  WIRES.flatMap((upstream) =>
+    [false, true].flatMap((stream) => KINDS.map((kind) => ({ wire, upstream, stream, ...kind }))),
+  ),
+);
+
+describe("the observed tokens are billed to the micro-dollar, and told alike everywhere", () => {
+  test.each(CASES)("$what from $upstream to $wire, stream $stream", async (given) => {
+    const before = await debitsOf(gateway, account);
+    const text = `${given.markers} what a long enough prompt for every bucket of tokens this is`;
+    const { wire, stream } = given;
+    const model = `up/${given.upstream}`;
+    const answer = await ask(gateway.url, { key: account.key, wire, model, stream, text });
+    const cost = await costEverywhere(answer, before);
+    const record = await ended(gateway, account, answer.requestId);
+    const tokens = record.attempts[0]?.usage;
+    expect(tokens).toMatchObject(given.expected);
+    expect(tokens?.prompt).toBeGreaterThan(0);
+    expect(tokens?.completion).toBeGreaterThan(0);
+    expect(cost).toBe(tokens && priced(tokens));
+    expect(record.attempts).toHaveLength(1);
+    expect(record.attempts[0]?.basis).toBe("reported");
+    expect(record.outcome).toBe("completed");
+  });
+
+  test("a hand-made usage costs what a hand-made sum says", async () => {
+    const before = await debitsOf(gateway, account);
+    const usage = {
+      prompt_tokens: 1_000,
+      completion_tokens: 50,
+      total_tokens: 1_050,
+      prompt_tokens_details: { cached_tokens: 300, cache_write_tokens: 200 },
+      completion_tokens_details: { reasoning_tokens: 20 },
+    };
+    const text = `[[fault:usage:${JSON.stringify(usage)}]]`;
+    const answer = await ask(gateway.url, {
+      key: account.key,
+      wire: "wire_a",
+      model: "up/wire_a",
+      text,
+      maxTokens: 1_000,
+    });
+    // 500 x 3.1 + 300 x 0.310007 + 200 x 3.770003 + 30 x 15.130009 + 20 x 19.000013 = 3230.903230
+    expect(await costEverywhere(answer, before)).toBe(3_230n);
+  });
+});
+
+describe("usage that is not reported is not billed", () => {
+  test.each(
+    WIRES.flatMap((wire) =>
+      WIRES.flatMap((upstream) => [false, true].map((stream) => ({ wire, upstream, stream }))),
+    ),
+  )("from $upstream to $wire, stream $stream", async ({ wire, upstream, stream }) => {
+    const before = await debitsOf(gateway, account);
+    const text = "silent [[fault:no_usage]]";
+    const model = `up/${upstream}`;
+    const answer = await ask(gateway.url, { key: account.key, wire, model, stream, text });
+    expect(await costEverywhere(answer, before)).toBe(0n);
+    const record = await ended(gateway, account, answer.requestId);
+    expect(record.attempts[0]).toMatchObject({ basis: "none", usage: null, debitMicroUsd: 0n });
+    expect(record.outcome).toBe("completed");
+  });
+});
+
+describe("failed-over attempts", () => {
+  test("that reported usage are paid, and the request costs the sum", async () => {
+    const before = await debitsOf(gateway, account);
+    // The messages wire tells the prompt's tokens before it says a word.
+    gateway.simulator.script({ model: "up/b-then-a", fault: "error_at_event:1", times: 1 });
+    const answer = await ask(gateway.url, {
+      key: account.key,
+      wire: "wire_a",
+      model: "up/b-then-a",
+      text: "twice",
+      stream: true,
+    });
+    expect(answer.headers).toMatchObject({ "x-tm-attempts": "2", "x-tm-provider": "late-a" });
+    const cost = await costEverywhere(answer, before);
+    const { attempts } = await ended(gateway, account, answer.requestId);
+    expect(attempts.map((each) => each.basis)).toEqual(["partial", "reported"]);
+    const each = attempts.map(({ usage }) => (usage === null ? 0n : priced(usage)));
+    expect(each.every((one) => one > 0n)).toBe(true);
+    expect(cost).toBe(each.reduce((sum, one) => sum + one, 0n));
+  });
+
+  test.each(WIRES)("that reported nothing are free, on %s", async (wire) => {
+    const before = await debitsOf(gateway, account);
+    gateway.simulator.script({ model: "up/a-then-b", fault: "status:500", times: 1 });
+    const answer = await ask(gateway.url, {
+      key: account.key,
+      wire,
+      model: "up/a-then-b",
+      text: "twice",
+    });
+    expect(answer.headers).toMatchObject({ "x-tm-attempts": "2", "x-tm-provider": "late-b" });
+    await costEverywhere(answer, before);
+    const { attempts } = await ended(gateway, account, answer.requestId);
+    expect(attempts.map((one) => one.debitMicroUsd > 0n)).toEqual([false, true]);
+    expect(attempts[0]).toMatchObject({ basis: "none", outcome: "failed", upstreamStatus: 500 });
+  });
+});
+
+describe("the hold is the worst case of the request", () => {
+  const dearestInput = PRICES.cacheWrite;
+  const dearestOutput = PRICES.internalReasoning;
+
+  test.each(
+    WIRES.flatMap((wire) =>
+      [1, 77, 32_768].map((maxTokens) => ({ wire, maxTokens, upstream: "wire_a" as Wire })),
+    ),
+  )("bytes and $maxTokens tokens at the dearest rates, up, on $wire", async (given) => {
+    const { held, bytes } = await heldFor(given);
+    expect(held).toBe(worstCase(bytes, given.maxTokens));
+  });
+
+  test("4096 output tokens where the request names no bound", async () => {
+    const given = { wire: "wire_a", upstream: "wire_b", maxTokens: null } as const;
+    const { held, bytes } = await heldFor(given);
+    expect(held).toBe(worstCase(bytes, 4_096));
+  });
+
+  test("every byte of the body counts: white space and letters of more than one", async () => {
+    const text = "Größe 漢字 🙂";
+    const given = { wire: "wire_b", upstream: "wire_b", maxTokens: 9, text } as const;
+    const { held, bytes } = await heldFor(given);
+    expect(held).toBe(worstCase(bytes, 9));
+  });
+
+  function worstCase(bytes: number, outputTokens: number): bigint {
+    const pico = BigInt(bytes) * dearestInput + BigInt(outputTokens) * dearestOutput;
+    return (pico + 999_999n) / 1_000_000n;
+  }
+
+  async function heldFor(given: {
+    readonly wire: Wire;
+    readonly upstream: Wire;
+    readonly maxTokens: number | null;
+    readonly text?: string;
+  }): Promise<{ readonly held: bigint | undefined; readonly bytes: number }> {
+    const request: Ask = {
+      key: account.key,
+      wire: given.wire,
+      model: `up/${given.upstream}`,
+      text: given.text ?? "hold",
+      maxTokens: given.maxTokens,
+    };
+    const answer = await ask(gateway.url, request);
+    expect(answer.status).toBe(200);
+    const { attempts } = await ended(gateway, account, answer.requestId);
+    return {
+      held: attempts[0]?.reserveMicroUsd,
+      bytes: Buffer.byteLength(bodyOf(request)),
+    };
+  }
+});
+
+test("a provider that reports more than was held costs the hold, and the house the rest", async () => {
+  const before = await debitsOf(gateway, account);
+  const text = '[[fault:usage:{"completion_tokens":9000000}]]';
+  const answer = await ask(gateway.url, {
+    key: account.key,
+    wire: "wire_a",
+    model: "up/wire_a",
+    text,
+  });
+  const cost = await costEverywhere(answer, before);
+  const { attempts } = await ended(gateway, account, answer.requestId);
+  expect(cost).toBe(attempts[0]?.reserveMicroUsd);
+});
+
+test("after all of it nothing is held and the books balance", async () => {
+  await nothingHeld(gateway, account);
+  expect(await brokenBooks(gateway)).toEqual([]);
+});

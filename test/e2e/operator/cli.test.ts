@@ -1,0 +1,384 @@
+import { readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { ask, at, get } from "../../support/ask.ts";
+import { until } from "../../support/books.ts";
+import { PROVIDER_KEY } from "../../support/gateway.ts";
+import {
+  commandLogs,
+  jsonCommand,
+  openAccountByCommands,
+  operatorFolder,
+  operatorManifest,
+  OPERATOR_ENV,
+  serve,
+  type OperatorFolder,
+} from "../../support/operator.ts";
+import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { runCommand, startProgram, type RunningProgram } from "../../support/program.ts";
+
+let simulator: Simulator;
+let folder: OperatorFolder;
+let server: RunningProgram;
+/** `--data <folder>` of the running server. */
+let place: readonly string[];
+const rawKeys: string[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  folder = operatorFolder(simulator.url);
+  place = ["--data", folder.dataDir];
+  server = await serve(folder);
+});
+
+afterAll(async () => {
+  await server.end("SIGTERM");
+  await simulator.close();
+  folder.remove();
+});
+
+function gatewayUrl(): string {
+  return String(server.ready["gateway_url"]);
+}
+
+test("the ready line names the three listeners", () => {
+  expect(server.ready).toMatchObject({
+    msg: "ready",
+    gateway_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    console_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    internal_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+  });
+  expect(server.stdout()).toBe("");
+});
+
+describe("beside a running server", () => {
+  let orgId = "";
+  let keyId = "";
+  let key = "";
+
+  test("org create makes an organization that org list shows", async () => {
+    const made = await jsonCommand(["org", "create", "Acme", "--email", "a@example.com", ...place]);
+    expect(made.code).toBe(0);
+    orgId = String(made.json["org_id"]);
+    expect(made.json).toEqual({ org_id: orgId, name: "Acme", email: "a@example.com" });
+    const listed = await jsonCommand(["org", "list", ...place]);
+    expect(listed.json["orgs"]).toContainEqual(
+      expect.objectContaining({ org_id: orgId, balance_usd: "0.000000", held_usd: "0.000000" }),
+    );
+  });
+
+  test("credit grant credits once per reference", async () => {
+    const grant = ["credit", "grant", "--org", orgId, "--usd", "25.00", "--ref", "r1", ...place];
+    const first = await jsonCommand(grant);
+    expect(first.code).toBe(0);
+    expect(first.json).toEqual({
+      org_id: orgId,
+      granted_usd: "25.000000",
+      balance_usd: "25.000000",
+      created: true,
+    });
+    const again = await jsonCommand(grant);
+    expect(again.code).toBe(0);
+    expect(again.json).toEqual({ ...first.json, created: false });
+    const other = ["credit", "grant", "--org", orgId, "--usd", "26", "--ref", "r1", ...place];
+    const taken = await runCommand([...other, "--json"], OPERATOR_ENV);
+    expect(taken.code).toBe(2);
+    expect(taken.stdout).toBe("");
+    expect(taken.stderr).toContain("r1");
+  });
+
+  test("key create shows a key once, and it works at once", async () => {
+    const made = await jsonCommand(
+      ["key", "create", "--org", orgId, "--name", "ci", "--rpm", "7", "--cap-usd", "5"].concat(
+        place,
+      ),
+    );
+    expect(made.code).toBe(0);
+    key = String(made.json["key"]);
+    rawKeys.push(key);
+    keyId = String(made.json["key_id"]);
+    expect(key).toMatch(/^tm_vk_[0-9a-f]{48}$/);
+    expect(made.json).toMatchObject({
+      key_id: keyId,
+      label: key.slice(0, 12),
+      org_id: orgId,
+      rpm: 7,
+      cap_usd: "5.000000",
+    });
+    const listed = await jsonCommand(["key", "list", ...place]);
+    expect(listed.json["keys"]).toContainEqual(
+      expect.objectContaining({ key_id: keyId, label: key.slice(0, 12), disabled_at: null }),
+    );
+    expect(listed.stdout).not.toContain(key);
+    const answer = await ask(gatewayUrl(), { key, wire: "wire_a", model: "op/model", text: "hi" });
+    expect(answer.status).toBe(200);
+    expect(answer.headers["x-tm-remaining-rpm"]).toBe("6");
+  });
+
+  test("credit ledger shows the grant and the settled request", async () => {
+    const { json, code } = await jsonCommand(["credit", "ledger", "--org", orgId, ...place]);
+    expect(code).toBe(0);
+    expect(json).toMatchObject({ org_id: orgId, held_usd: "0.000000" });
+    expect(json["balance_usd"]).toMatch(/^24\.99\d{4}$/);
+    expect(json["entries"]).toEqual([
+      expect.objectContaining({ amount_usd: expect.stringMatching(/^-0\.\d{6}$/) }),
+      expect.objectContaining({ kind: "grant", ref: "r1", amount_usd: "25.000000" }),
+    ]);
+  });
+
+  test("key disable ends a key within seconds, for ever", async () => {
+    const { json, code } = await jsonCommand(["key", "disable", keyId, ...place]);
+    expect(code).toBe(0);
+    expect(json).toEqual({ key_id: keyId, disabled_at: expect.stringMatching(/^20.*Z$/) });
+    const refused = await until("the key is refused", async () => {
+      const answer = await get(gatewayUrl(), { key, path: "/v1/usage" });
+      return answer.status === 401 ? answer : undefined;
+    });
+    expect(at(refused.json, "error", "code")).toBe("auth");
+  });
+
+  test("ledger audit, ledger recover and doctor answer while it serves", async () => {
+    const [audit, recover, doctor] = await Promise.all([
+      jsonCommand(["ledger", "audit", ...place]),
+      jsonCommand(["ledger", "recover", ...place]),
+      jsonCommand(["doctor", ...place, "--manifests", folder.manifestsDir]),
+    ]);
+    expect(audit.code).toBe(0);
+    expect(audit.json["ok"]).toBe(true);
+    const checks = audit.json["checks"] as readonly unknown[];
+    expect(checks.length).toBeGreaterThan(5);
+    for (const check of checks) {
+      expect(check).toEqual({
+        id: expect.any(String),
+        title: expect.any(String),
+        violations: 0,
+      });
+    }
+    expect(recover.code).toBe(0);
+    expect(recover.json).toMatchObject({ recovered: 0 });
+    expect(doctor.json).toMatchObject({ ok: true, checks: expect.any(Array) });
+    expect(doctor.code).toBe(0);
+  });
+});
+
+describe("the catalog of a running server", () => {
+  async function models(): Promise<readonly unknown[]> {
+    const { key } = await customer();
+    const { json } = await get(gatewayUrl(), { key, path: "/v1/models" });
+    return (at(json, "data") as readonly unknown[]).map((model) => at(model, "id"));
+  }
+
+  let known: { readonly key: string } | undefined;
+  async function customer(): Promise<{ readonly key: string }> {
+    known ??= await openAccountByCommands(place, "1.00");
+    rawKeys.push(known.key);
+    return known;
+  }
+
+  test("follows a changed manifest file", async () => {
+    expect(await models()).toEqual(["op/model"]);
+    folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/model", "op/new"]));
+    await until("the new model is listed", async () => (await models()).includes("op/new"));
+  });
+
+  test("keeps the old one when a manifest is bad, and says why", async () => {
+    folder.writeManifest("first.json", '{"manifest_version":"1","models":[]}');
+    await until("it says so", () => server.stderr().includes("the old catalog stays"));
+    const line = server
+      .stderr()
+      .split("\n")
+      .find((one) => one.includes("the old catalog stays"));
+    const { issues } = JSON.parse(line ?? "") as { issues: readonly Record<string, string>[] };
+    expect(issues).toContainEqual(
+      expect.objectContaining({
+        file: "first.json",
+        pointer: expect.any(String),
+        message: expect.any(String),
+      }),
+    );
+    expect(issues.map((issue) => issue["pointer"])).toContain("/models");
+    expect(await models()).toEqual(["op/model", "op/new"]);
+  });
+
+  test("is rebuilt on SIGHUP", async () => {
+    // A link whose target changes is no change of the folder: only the signal tells.
+    const target = join(folder.root, "elsewhere.json");
+    const write = (ids: readonly string[]): void =>
+      writeFileSync(target, JSON.stringify(operatorManifest(simulator.url, ids)));
+    write(["op/linked"]);
+    symlinkSync(target, join(folder.root, "link"));
+    renameSync(join(folder.root, "link"), join(folder.manifestsDir, "first.json"));
+    await until("the link is read", async () => (await models()).includes("op/linked"));
+    write(["op/linked", "op/signalled"]);
+    expect(await models()).toEqual(["op/linked"]);
+    server.process.kill("SIGHUP");
+    await until("the signal is heard", async () => (await models()).includes("op/signalled"));
+  });
+});
+
+describe("with a database of yours", () => {
+  let database: FreshDatabase;
+  let env: Readonly<Record<string, string>>;
+
+  beforeAll(async () => {
+    database = await freshDatabase();
+    env = { DATABASE_URL: database.connectionString };
+  });
+  afterAll(() => database.drop());
+
+  test("migrate, then the commands, with no server and no data folder", async () => {
+    const first = await jsonCommand(["migrate"], env);
+    expect(first.code).toBe(0);
+    expect(first.json).toMatchObject({ ok: true, left: [] });
+    expect(first.json["migrated"]).not.toEqual([]);
+    const again = await jsonCommand(["migrate"], env);
+    expect(again.json).toEqual({ ok: true, migrated: [], left: [] });
+    const made = await jsonCommand(["org", "create", "Own", "--email", "o@example.com"], env);
+    const listed = await jsonCommand(["org", "list"], env);
+    expect(listed.json["orgs"]).toEqual([
+      expect.objectContaining({ org_id: made.json["org_id"], name: "Own" }),
+    ]);
+  });
+
+  test("ledger audit and doctor answer no, with 1, when the books are broken", async () => {
+    const client = new Client({ connectionString: database.connectionString });
+    await client.connect();
+    const wallet = "update account set reserved = reserved + 5 where org_id is not null";
+    await client.query("alter table account disable trigger user");
+    await client.query("update account set credits = credits + 9 where org_id is not null");
+    await client.query(wallet);
+    await client.end();
+    const [audit, doctor] = await Promise.all([
+      jsonCommand(["ledger", "audit"], env),
+      jsonCommand(["doctor", "--manifests", folder.manifestsDir], env),
+    ]);
+    expect(audit.code).toBe(1);
+    expect(audit.json["ok"]).toBe(false);
+    expect(audit.json["checks"]).toContainEqual(
+      expect.objectContaining({ id: "I3", violations: 1 }),
+    );
+    expect(doctor.code).toBe(1);
+    expect(doctor.json["ok"]).toBe(false);
+  });
+
+  test("an unreachable database is a fault: 2, told on standard error, password unsaid", async () => {
+    const nowhere = { DATABASE_URL: "postgres://me:hunter2hunter2@127.0.0.1:1/nothing" };
+    const result = await runCommand(["org", "list", "--json"], { ...OPERATOR_ENV, ...nowhere });
+    expect(result.code).toBe(2);
+    expect(result.stdout).toBe("");
+    expect(result.stderr).not.toBe("");
+    expect(result.stderr).not.toContain("hunter2");
+  });
+});
+
+describe("manifests", () => {
+  test("manifest check names every problem with its pointer, and exits with 1", async () => {
+    const good = folder.writeManifest("good.txt", operatorManifest(simulator.url, ["x/y"]));
+    const bad = folder.writeManifest("bad.txt", {
+      ...operatorManifest(simulator.url, ["x/y"]),
+      manifest_version: "2",
+      settlement: { mode: "sometimes", interval: "daily" },
+    });
+    const [valid, invalid] = await Promise.all([
+      jsonCommand(["manifest", "check", good]),
+      jsonCommand(["manifest", "check", good, bad]),
+    ]);
+    expect(valid.code).toBe(0);
+    expect(valid.json).toEqual({ ok: true, issues: [] });
+    expect(invalid.code).toBe(1);
+    expect(invalid.json["ok"]).toBe(false);
+    const issues = invalid.json["issues"] as readonly Record<string, unknown>[];
+    expect(issues.map((issue) => issue["pointer"])).toEqual([
+      "/manifest_version",
+      "/settlement/mode",
+    ]);
+    for (const issue of issues) {
+      expect(issue).toEqual({
+        file: bad,
+        pointer: expect.any(String),
+        rule: expect.any(String),
+        message: expect.any(String),
+      });
+    }
+  });
+
+  test("manifest schema prints the published schema", async () => {
+    const { code, json } = await jsonCommand(["manifest", "schema"]);
+    expect(code).toBe(0);
+    const published = new URL("../../../schema/provider-manifest.schema.json", import.meta.url);
+    expect(json).toEqual(JSON.parse(readFileSync(published, "utf8")));
+  });
+
+  test("catalog build writes what the server would route", async () => {
+    const out = join(folder.root, "catalog.json");
+    const built = ["catalog", "build", "--manifests", folder.manifestsDir, "--out", out];
+    const { code, json } = await jsonCommand(built);
+    expect(code).toBe(0);
+    expect(json).toMatchObject({ ok: true, models: 2 });
+    const written: unknown = JSON.parse(readFileSync(out, "utf8"));
+    expect(at(written, "models", 0, "id")).toMatch(/^op\//);
+  });
+});
+
+describe("simulate", () => {
+  test("plays a provider of one wire with one fault until it is told to stop", async () => {
+    const program = await startProgram(
+      ["simulate", "--port", "0", "--wire", "wire_a", "--fault", "status:503", "--json"],
+      OPERATOR_ENV,
+    );
+    const url = String(program.ready["url"]);
+    const post = (path: string): Promise<Response> =>
+      fetch(url + path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: '{"model":"m","messages":[{"role":"user","content":"hi"}]}',
+      });
+    expect((await post("/v1/chat/completions")).status).toBe(503);
+    expect((await post("/v1/messages")).status).toBe(404);
+    expect(await program.end("SIGTERM")).toBe(0);
+  });
+});
+
+test("a wrong call is 2, a sentence on standard error, nothing on standard output", async () => {
+  const wrong: readonly (readonly string[])[] = [
+    ["frobnicate"],
+    ["org", "create", "x"],
+    ["org", "create", "x", "--email", "nobody", ...place],
+    ["credit", "grant", "--org", "org_x", "--usd", "0", "--ref", "z", ...place],
+    ["credit", "ledger", "--org", "org_none", ...place],
+    ["key", "create", "--org", "org_none", "--name", "x", ...place],
+    ["key", "disable", "key_none", ...place],
+    ["manifest", "check", "nowhere.json"],
+    ["simulate", "--port", "0", "--fault", "explode"],
+    ["simulate", "--port", "0", "--wire", "wire_c"],
+    ["serve", "--port", "many"],
+    ["doctor", "--config", "nowhere.yaml"],
+  ];
+  const results = await Promise.all(
+    wrong.map((args) => runCommand([...args, "--json"], OPERATOR_ENV)),
+  );
+  for (const [n, { code, stdout, stderr }] of results.entries()) {
+    const call = wrong[n]?.join(" ");
+    const said = stderr.trim().split("\n").at(-1);
+    expect({ call, code, stdout, said }).toEqual({
+      call,
+      code: 2,
+      stdout: "",
+      said: expect.stringMatching(/\w+ \w+/),
+    });
+  }
+});
+
+test("no key, raw or of a provider, stands in any log", () => {
+  expect(rawKeys.length).toBeGreaterThan(1);
+  const logs = [server.stderr(), server.stdout(), ...commandLogs].join("\n");
+  expect(logs).toContain('"msg":"ready"');
+  for (const key of rawKeys) expect(logs).not.toContain(key.slice(12));
+  expect(logs).not.toContain(PROVIDER_KEY);
+  expect(logs).not.toMatch(/tm_vk_[0-9a-f]{7,}/);
+  expect(logs).not.toMatch(/postgres:\/\/[^:]+:[^@]+@/);
+});

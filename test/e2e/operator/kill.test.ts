@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { ask, at, bodyOf, get, openAsk, type Ask } from "../../support/ask.ts";
+import { until } from "../../support/books.ts";
+import {
+  jsonCommand,
+  openAccountByCommands,
+  operatorFolder,
+  serve,
+  type OperatorFolder,
+} from "../../support/operator.ts";
+import type { RunningProgram } from "../../support/program.ts";
+
+let simulator: Simulator;
+let folder: OperatorFolder;
+let running: RunningProgram | undefined;
+let orgId = "";
+let key = "";
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  folder = operatorFolder(simulator.url);
+  running = await serve(folder);
+  ({ orgId, key } = await openAccountByCommands(["--data", folder.dataDir], "5.00"));
+});
+
+afterAll(async () => {
+  await running?.end("SIGTERM");
+  await simulator.close();
+  folder.remove();
+});
+
+function gatewayUrl(): string {
+  return String(running?.ready["gateway_url"]);
+}
+
+function asked(more: Partial<Ask> = {}): Ask {
+  return { key, wire: "wire_a", model: "op/model", text: "hello", ...more };
+}
+
+interface Books {
+  readonly heldMicroUsd: unknown;
+  readonly debits: readonly { readonly ref: unknown; readonly microUsd: unknown }[];
+}
+
+async function books(): Promise<Books> {
+  const { json } = await get(gatewayUrl(), { key, path: "/v1/usage?limit=100" });
+  const rows = at(json, "data") as readonly unknown[];
+  return {
+    heldMicroUsd: at(json, "balance", "held_micro_usd"),
+    debits: rows.map((row) => ({
+      ref: at(row, "request_id"),
+      microUsd: at(row, "cost_micro_usd"),
+    })),
+  };
+}
+
+async function auditIsClean(): Promise<void> {
+  const { code, json } = await jsonCommand(["ledger", "audit", "--data", folder.dataDir]);
+  expect({ code, json }).toMatchObject({ code: 0, json: { ok: true } });
+}
+
+test("kill -9 in mid-stream: the attempt is charged its reserve, once, however often one restarts", async () => {
+  const served = await ask(gatewayUrl(), asked());
+  expect(served.status).toBe(200);
+  const before = await books();
+
+  const { request, requestId, wasReset } = await openStream();
+  expect((await books()).heldMicroUsd).toBeGreaterThan(0);
+  expect(await running?.end("SIGKILL")).toBeNull();
+  await until("the client sees a reset", wasReset);
+
+  const reserve = reserveOf(request);
+  running = await serve(folder);
+  await expectChargedOnce(requestId, reserve);
+  expect((await books()).debits).toHaveLength(before.debits.length + 1);
+  expect((await ask(gatewayUrl(), asked())).status).toBe(200);
+  // Killed again while idle: nothing is charged a second time.
+  await running.end("SIGKILL");
+  running = await serve(folder);
+  await expectChargedOnce(requestId, reserve);
+  expect((await books()).debits).toHaveLength(before.debits.length + 2);
+  await auditIsClean();
+});
+
+/** A stream that goes on for long, and has begun. */
+async function openStream(): Promise<{
+  readonly request: Ask;
+  readonly requestId: string;
+  readonly wasReset: () => boolean;
+}> {
+  const request = asked({ stream: true, text: "[words:50] [[fault:slow:100]]" });
+  let requestId = "";
+  let reset = false;
+  const sent = openAsk(gatewayUrl(), request);
+  sent.on("error", () => (reset = true));
+  sent.on("response", (response) => {
+    requestId = String(response.headers["x-request-id"]);
+    response.on("error", () => (reset = true));
+    response.resume();
+  });
+  await until("the stream runs", () => requestId !== "");
+  return { request, requestId, wasReset: () => reset };
+}
+
+/** A micro-dollar a byte, ten for each of the 64 output tokens. */
+function reserveOf(request: Ask): bigint {
+  return BigInt(Buffer.byteLength(bodyOf(request))) + 640n;
+}
+
+async function expectChargedOnce(requestId: string, reserve: bigint): Promise<void> {
+  const path = `/v1/generation?id=${requestId}`;
+  const { json } = await get(gatewayUrl(), { key, path });
+  expect(at(json, "data")).toMatchObject({
+    outcome: "unknown_after_crash",
+    cost_micro_usd: Number(reserve),
+    reserved_micro_usd: Number(reserve),
+  });
+  expect(at(json, "data", "attempts")).toEqual([
+    expect.objectContaining({
+      outcome: "unknown_after_crash",
+      settlement: "unknown_after_crash",
+      settled_cost_micro_usd: Number(reserve),
+      tokens: null,
+    }),
+  ]);
+  const { heldMicroUsd, debits } = await books();
+  expect(heldMicroUsd).toBe(0);
+  const microUsd = Number(reserve);
+  expect(debits.filter((entry) => entry.ref === requestId)).toEqual([{ ref: requestId, microUsd }]);
+}
+
+test("ledger recover closes what a killed server left, once, while no server runs", async () => {
+  const { request, requestId } = await openStream();
+  await running?.end("SIGKILL");
+  const recover = ["ledger", "recover", "--data", folder.dataDir];
+  expect((await jsonCommand(recover)).json).toMatchObject({ recovered: 1 });
+  expect((await jsonCommand(recover)).json).toMatchObject({ recovered: 0 });
+  running = await serve(folder);
+  await expectChargedOnce(requestId, reserveOf(request));
+});
+
+test("a second server on the same data closes what the killed first left", async () => {
+  const { request, requestId } = await openStream();
+  const second = await serve(folder);
+  expect(second.ready["gateway_url"]).not.toBe(gatewayUrl());
+  await running?.end("SIGKILL");
+  running = second;
+  await until(
+    "the second has recovered it",
+    async () => {
+      const { debits, heldMicroUsd } = await books();
+      return heldMicroUsd === 0 && debits.some((entry) => entry.ref === requestId);
+    },
+    25_000,
+  );
+  await expectChargedOnce(requestId, reserveOf(request));
+  await auditIsClean();
+});
+
+test("SIGTERM in mid-stream: the stream ends well, the process ends with 0, the data stay", async () => {
+  const before = await books();
+  const whole = ask(gatewayUrl(), asked({ stream: true, text: "[words:30] [[fault:slow:50]]" }));
+  const already = simulator.counts().total;
+  await until("the stream runs", () => simulator.counts().total > already);
+  const ended = running?.end("SIGTERM");
+  await until("nobody else is let in", () =>
+    get(gatewayUrl(), { key, path: "/readyz" }).then(
+      (probe) => probe.status === 503,
+      () => true,
+    ),
+  );
+  const answer = await whole;
+  expect(answer.text).toContain("word30");
+  expect(answer.text.endsWith("data: [DONE]\n\n")).toBe(true);
+  expect(await ended).toBe(0);
+  // Down: the commands start the database for themselves.
+  const { json: down } = await jsonCommand(
+    ["credit", "ledger", "--org", orgId].concat("--data", folder.dataDir),
+  );
+  expect(down).toMatchObject({ org_id: orgId, held_usd: "0.000000" });
+  expect(down["entries"]).toHaveLength(before.debits.length + 2);
+  expect(down["entries"]).toContainEqual(expect.objectContaining({ ref: answer.requestId }));
+  running = await serve(folder);
+  const path = `/v1/generation?id=${answer.requestId}`;
+  const { json } = await get(gatewayUrl(), { key, path });
+  expect(at(json, "data", "outcome")).toBe("completed");
+  expect(at(json, "data", "attempts", 0, "settlement")).toBe("reported");
+});

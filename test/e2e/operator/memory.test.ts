@@ -1,0 +1,76 @@
+import { readFileSync, writeFileSync } from "node:fs";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { ask } from "../../support/ask.ts";
+import {
+  openAccountByCommands,
+  operatorFolder,
+  operatorManifest,
+  serve,
+  type OperatorFolder,
+} from "../../support/operator.ts";
+import type { RunningProgram } from "../../support/program.ts";
+
+/** Growth that a flood may cost: the bound of the fault matrix. */
+const GROWTH_KIB_MAX = 64 * 1024;
+
+let simulator: Simulator;
+let folder: OperatorFolder;
+let running: RunningProgram | undefined;
+let key = "";
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  folder = operatorFolder(simulator.url);
+  folder.writeManifest(
+    "first.json",
+    operatorManifest(simulator.url, ["flood/warm", "flood/line", "flood/bomb", "flood/endless"]),
+  );
+  running = await serve(folder);
+  ({ key } = await openAccountByCommands(["--data", folder.dataDir], "5.00"));
+});
+
+afterAll(async () => {
+  await running?.end("SIGTERM");
+  await simulator.close();
+  folder.remove();
+});
+
+test.skipIf(process.platform !== "linux").each([
+  ["a line of 100 MB without an end", "flood/line", "long_line:100000000", 502, "gateway_error"],
+  ["10 GB behind 10 MB of gzip", "flood/bomb", "gzip_bomb", 502, "gateway_error"],
+  ["a stream without an end", "flood/endless", "endless", 200, undefined],
+])("%s costs the process less than 64 MiB", async (_flood, model, fault, status, code) => {
+  // Twice: what the first answer of a kind makes for good does not count as growth.
+  for (let i = 0; i < 2; i += 1) await flood({ model: "flood/warm", fault: "slow:1" });
+  const beforeKiB = peakFromNow();
+  const answer = await flood({ model, fault });
+  expect(answer.status).toBe(status);
+  expect(answer.headers["x-tm-error-code"]).toBe(code);
+  expect(memoryKiB("VmHWM") - beforeKiB).toBeLessThan(GROWTH_KIB_MAX);
+});
+
+function flood(input: { readonly model: string; readonly fault: string }) {
+  return ask(String(running?.ready["gateway_url"]), {
+    key,
+    wire: "wire_a",
+    model: input.model,
+    stream: true,
+    text: `hello [[fault:${input.fault}]]`,
+  });
+}
+
+/** Starts the kernel's peak anew; answers what is resident now. */
+function peakFromNow(): number {
+  writeFileSync(`/proc/${running?.process.pid}/clear_refs`, "5");
+  return memoryKiB("VmRSS");
+}
+
+function memoryKiB(field: "VmRSS" | "VmHWM"): number {
+  const status = readFileSync(`/proc/${running?.process.pid}/status`, "utf8");
+  const value = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1];
+  if (value === undefined) throw new Error(`the kernel does not tell ${field}`);
+  return Number(value);
+}

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chatBody } from "../support/chat-bodies.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { rawHttp } from "../support/raw-http.ts";
+import { standing } from "../support/refusals.ts";
+
+/* What a parser in front of us could read in another way than we do must not be served. */
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  account = await gateway.account("25.00");
+});
+afterAll(() => gateway.close());
+
+const BODY = JSON.stringify(chatBody("test/a"));
+const LENGTH = `Content-Length: ${BODY.length}`;
+const CHUNKED = "Transfer-Encoding: chunked";
+const CHUNKS = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
+
+interface Shape {
+  readonly line?: string;
+  /** Header lines after host and key; a length is not added. */
+  readonly headers: readonly string[];
+  readonly body?: string;
+  readonly host?: string;
+}
+
+function requestBytes(shape: Shape): string {
+  const lines = [
+    shape.line ?? "POST /v1/chat/completions HTTP/1.1",
+    shape.host ?? "Host: gateway",
+    `Authorization: Bearer ${account.key}`,
+    "Content-Type: application/json",
+    "Connection: close",
+    ...shape.headers,
+  ];
+  return `${lines.filter((line) => line !== "").join("\r\n")}\r\n\r\n${shape.body ?? BODY}`;
+}
+
+/** A second request, hidden in the body of the first. */
+function smuggled(): string {
+  return `0\r\n\r\n${requestBytes({ headers: [LENGTH] })}`;
+}
+
+const refused: readonly (readonly [string, () => Shape])[] = [
+  ["a length and chunks", () => ({ headers: [LENGTH, CHUNKED], body: CHUNKS })],
+  ["chunks and a length", () => ({ headers: [CHUNKED, LENGTH], body: CHUNKS })],
+  [
+    "a length and chunks that hide a second request",
+    () => ({ headers: ["Content-Length: 6", CHUNKED], body: smuggled() }),
+  ],
+  ["two different lengths", () => ({ headers: [LENGTH, "Content-Length: 5"] })],
+  ["the same length twice", () => ({ headers: [LENGTH, LENGTH] })],
+  ["a list of lengths", () => ({ headers: [`Content-Length: ${BODY.length}, 5`] })],
+  ["a length with a sign", () => ({ headers: [`Content-Length: +${BODY.length}`] })],
+  ["a negative length", () => ({ headers: ["Content-Length: -1"] })],
+  ["a hexadecimal length", () => ({ headers: [`Content-Length: 0x${BODY.length.toString(16)}`] })],
+  ["a length beyond every integer", () => ({ headers: [`Content-Length: ${"9".repeat(40)}`] })],
+  ["an empty length", () => ({ headers: ["Content-Length:"] })],
+  ["a space before the colon", () => ({ headers: ["Transfer-Encoding : chunked"], body: CHUNKS })],
+  [
+    "a space before the colon of a length",
+    () => ({ headers: [`Content-Length : ${BODY.length}`] }),
+  ],
+  ["an encoding nobody knows", () => ({ headers: ["Transfer-Encoding: xchunked"], body: CHUNKS })],
+  [
+    "chunked before another encoding",
+    () => ({ headers: ["Transfer-Encoding: chunked, identity"], body: CHUNKS }),
+  ],
+  ["two encodings", () => ({ headers: [CHUNKED, "Transfer-Encoding: identity"], body: CHUNKS })],
+  ["a folded header", () => ({ headers: [LENGTH, "X-Folded: a\r\n b"] })],
+  ["a folded encoding", () => ({ headers: ["Transfer-Encoding:\r\n chunked"], body: CHUNKS })],
+  ["a bare CR in a value", () => ({ headers: [LENGTH, "X-Bad: a\rX-Injected: b"] })],
+  ["a NUL in a value", () => ({ headers: [LENGTH, "X-Bad: a\0b"] })],
+  ["a space in a name", () => ({ headers: [LENGTH, "X Bad: a"] })],
+  ["a header without a colon", () => ({ headers: [LENGTH, "X-Bad"] })],
+  ["a header without a name", () => ({ headers: [LENGTH, ": a"] })],
+  [
+    "a chunk length that is none",
+    () => ({ headers: [CHUNKED], body: `zz\r\n${BODY}\r\n0\r\n\r\n` }),
+  ],
+  ["a chunk length with a sign", () => ({ headers: [CHUNKED], body: `+${CHUNKS}` })],
+  [
+    "a chunk that is longer than it says",
+    () => ({ headers: [CHUNKED], body: `5\r\n${BODY}\r\n0\r\n\r\n` }),
+  ],
+  [
+    "a chunk length beyond every integer",
+    () => ({ headers: [CHUNKED], body: `${"f".repeat(20)}\r\n${BODY}` }),
+  ],
+  ["no host", () => ({ host: "", headers: [LENGTH] })],
+  ["two hosts", () => ({ headers: [LENGTH, "Host: other"] })],
+  [
+    "a version that does not exist",
+    () => ({ line: "POST /v1/chat/completions HTTP/9.9", headers: [LENGTH] }),
+  ],
+  ["no version", () => ({ line: "POST /v1/chat/completions", headers: [LENGTH] })],
+  [
+    "a method that does not exist",
+    () => ({ line: "PO ST /v1/chat/completions HTTP/1.1", headers: [LENGTH] }),
+  ],
+  [
+    "a lower-case method",
+    () => ({ line: "post /v1/chat/completions HTTP/1.1", headers: [LENGTH] }),
+  ],
+  [
+    "a path with a space",
+    () => ({ line: "POST /v1/chat/ completions HTTP/1.1", headers: [LENGTH] }),
+  ],
+  ["headers over 16 KB", () => ({ headers: [LENGTH, `X-Long: ${"a".repeat(20_000)}`] })],
+];
+
+describe("bytes that two parsers could read in two ways", () => {
+  test.each(refused)("%s: 400 or closed, and nothing is dispatched", async (_what, shape) => {
+    const before = await standing(gateway, account);
+    const answer = await rawHttp(gateway.url, requestBytes(shape()));
+    expect(answer.closed).toBe(true);
+    expect(answer.statuses.length).toBeLessThanOrEqual(1);
+    for (const status of answer.statuses) expect([400, 431]).toContain(status);
+    expect(answer.text).not.toContain("You said");
+    expect(await standing(gateway, account)).toEqual(before);
+  });
+
+  test("lines that end in a bare LF", async () => {
+    const before = await standing(gateway, account);
+    for (const bytes of [
+      requestBytes({ headers: [LENGTH] }).replaceAll("\r\n", "\n"),
+      requestBytes({ headers: [LENGTH, "X-Bad: a\nX-Injected: b"] }),
+      requestBytes({ headers: [CHUNKED], body: CHUNKS.replaceAll("\r\n", "\n") }),
+    ]) {
+      const answer = await rawHttp(gateway.url, bytes);
+      expect(answer.closed).toBe(true);
+      expect(answer.text).not.toContain("You said");
+      for (const status of answer.statuses) expect(status).toBe(400);
+    }
+    expect(await standing(gateway, account)).toEqual(before);
+  });
+
+  test("another protocol on the same port", async () => {
+    const before = await standing(gateway, account);
+    for (const bytes of [
+      Buffer.from("160301010001000000", "hex"),
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+      "\r\n\r\n\0\0\0",
+      "GET /\r\n\r\n",
+    ]) {
+      const answer = await rawHttp(gateway.url, bytes);
+      expect(answer.closed).toBe(true);
+      for (const status of answer.statuses) expect(status).toBe(400);
+    }
+    expect(await standing(gateway, account)).toEqual(before);
+  });
+});
+
+describe("paths are not normalised", () => {
+  test.each(["/v1/chat/../chat/completions", "/v1/./chat/completions", "http://x/v1/models?x"])(
+    "%s is a 404",
+    async (path) => {
+      const line = `POST ${path} HTTP/1.1`;
+      const calls = gateway.simulator.counts().total;
+      const answer = await rawHttp(gateway.url, requestBytes({ line, headers: [LENGTH] }));
+      expect(answer.statuses).toEqual([404]);
+      expect(gateway.simulator.counts().total).toBe(calls);
+    },
+  );
+});
+
+describe("methods and targets that are not ours", () => {
+  test.each([
+    "CONNECT example.com:443",
+    "TRACE /v1/models",
+    "OPTIONS *",
+    "GET http://example.com/",
+  ])("%s is no way to anywhere", async (line) => {
+    const before = await standing(gateway, account);
+    const bytes = requestBytes({ line: `${line} HTTP/1.1`, headers: [], body: "" });
+    const answer = await rawHttp(gateway.url, bytes);
+    expect(answer.closed).toBe(true);
+    for (const status of answer.statuses) expect([204, 400, 404, 405]).toContain(status);
+    expect(await standing(gateway, account)).toEqual(before);
+  });
+});
+
+describe("what is unusual and right", () => {
+  test("the same request, well formed, is served", async () => {
+    const answer = await rawHttp(gateway.url, requestBytes({ headers: [LENGTH] }));
+    expect(answer.statuses).toEqual([200]);
+    expect(answer.text).toContain("You said: Hello");
+  });
+
+  test("chunks, one byte each", async () => {
+    const chunks = BODY.replaceAll(/./g, (byte) => `1\r\n${byte}\r\n`);
+    const bytes = requestBytes({ headers: [CHUNKED], body: `${chunks}0\r\n\r\n` });
+    expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([200]);
+  });
+
+  test("two requests on one connection are answered in order", async () => {
+    const first = requestBytes({ headers: [LENGTH] }).replace("Connection: close\r\n", "");
+    const second = requestBytes({ line: "GET /v1/nope HTTP/1.1", headers: [], body: "" });
+    const answer = await rawHttp(gateway.url, first + second);
+    expect(answer.statuses).toEqual([200, 404]);
+  });
+
+  test("an offer to upgrade is passed over", async () => {
+    const headers = [LENGTH, "Upgrade: websocket"];
+    const bytes = requestBytes({ headers }).replace("close", "Upgrade, close");
+    expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([200]);
+  });
+
+  test("expect: 100-continue is answered before the body", async () => {
+    const bytes = requestBytes({ headers: [LENGTH, "Expect: 100-continue"] });
+    expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([100, 200]);
+  });
+});

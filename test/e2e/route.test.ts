@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { brokenBodies, chatBody } from "../support/chat-bodies.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { expectCleanRefusal, expectRefusal, standing } from "../support/refusals.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  account = await gateway.account("25.00");
+});
+afterAll(() => gateway.close());
+
+type Asked = "chat" | "messages";
+const REAL: Readonly<Record<Asked, string>> = {
+  chat: "/v1/chat/completions",
+  messages: "/v1/messages",
+};
+
+async function dryRun(asked: Asked, body: unknown, who = account): Promise<HttpAnswer> {
+  const url = `${gateway.url}/v1/route?for=${asked}`;
+  return await httpCall(url, { body, headers: bearer(who.key) });
+}
+
+async function realRun(asked: Asked, body: unknown, who = account): Promise<HttpAnswer> {
+  return await httpCall(gateway.url + REAL[asked], { body, headers: bearer(who.key) });
+}
+
+/** What the dry run tells of a refusal is what the real route then answers. */
+async function expectSameRefusal(asked: Asked, body: unknown, who = account): Promise<HttpAnswer> {
+  const told = await dryRun(asked, body, who);
+  const answer = await realRun(asked, body, who);
+  expect(told.status).toBe(200);
+  expect(at(told.json, "would_admit")).toBe(false);
+  expect(at(told.json, "refusal")).toMatchObject({
+    status: answer.status,
+    code: answer.headers["x-tm-error-code"],
+    message: at(answer.json, "error.message"),
+    retryable: at(answer.json, "error.metadata.retryable"),
+  });
+  return told;
+}
+
+describe("a request that would be admitted", () => {
+  test("is told in full, and nothing is held, sent or charged", async () => {
+    const before = await standing(gateway, account);
+    const body = chatBody("test/both", { models: ["x"], seed: 7 });
+    const answer = await dryRun("chat", body);
+    expect(await standing(gateway, account)).toEqual(before);
+    const input = Buffer.byteLength(JSON.stringify(body));
+    expect(answer.json).toEqual({
+      candidates: [
+        {
+          rank: 1,
+          provider: "prov-a",
+          upstream_id: "test/both",
+          dialect: "wire_a",
+          translated: false,
+          priority: 0,
+          health: "healthy",
+          pool: null,
+          reasons: ["its priority is 0", "it drops models"],
+        },
+        {
+          rank: 2,
+          provider: "prov-b2",
+          upstream_id: "test/both",
+          dialect: "wire_b",
+          translated: true,
+          priority: 1,
+          health: "healthy",
+          pool: null,
+          reasons: ["its priority is 1", "it drops models, seed"],
+        },
+      ],
+      excluded: [],
+      // $1 per million input tokens, $10 per million output tokens.
+      estimate: { input_tokens: input, output_tokens: 64, reserve_micro_usd: input + 640 },
+      would_admit: true,
+      refusal: null,
+      dropped_params: ["models"],
+    });
+  });
+
+  test("on the messages wire it is what the real route then does", async () => {
+    const body = chatBody("test/a", { top_k: 5 });
+    const told = await dryRun("messages", body);
+    expect(at(told.json, "candidates.0")).toMatchObject({ provider: "prov-a", translated: true });
+    const answer = await realRun("messages", body);
+    expect(answer.headers["x-tm-provider"]).toBe("prov-a");
+    const dropped = at(told.json, "dropped_params");
+    expect(dropped).toEqual(["top_k"]);
+    expect(answer.headers["x-tm-dropped-params"]).toBe("top_k");
+  });
+
+  test("the provider's controls show in order, candidates and reasons", async () => {
+    const ordered = await dryRun("chat", chatBody("test/ba", { provider: { order: ["prov-a2"] } }));
+    expect(at(ordered.json, "candidates")).toMatchObject([
+      { provider: "prov-a2", reasons: ["provider.order names it", "its priority is 1"] },
+      { provider: "prov-b", reasons: ["its priority is 0"] },
+    ]);
+    const only = await dryRun("chat", chatBody("test/ba", { provider: { only: ["prov-a2"] } }));
+    expect(only.json).toMatchObject({
+      candidates: [{ provider: "prov-a2" }],
+      excluded: [{ provider: "prov-b", reason: "provider.only does not name it" }],
+      would_admit: true,
+    });
+  });
+
+  test("a deployment that cannot serve it as sent is excluded with the field", async () => {
+    const told = await dryRun("chat", chatBody("test/ba", { temperature: 1.5 }));
+    expect(told.json).toMatchObject({
+      candidates: [{ provider: "prov-a2" }],
+      excluded: [{ provider: "prov-b", reason: expect.stringContaining("temperature") }],
+    });
+  });
+});
+
+describe("a refusal is told, not answered", () => {
+  test.each<[string, Asked, object]>([
+    ["an unknown model", "chat", chatBody("nope")],
+    ["an unknown model on the other wire", "messages", chatBody("nope")],
+    ["controls that leave nobody", "chat", chatBody("test/a", { provider: { only: ["no"] } })],
+    ["a field no provider can serve", "messages", chatBody("test/b", { temperature: 1.5 })],
+    ["thinking across the wires", "messages", chatBody("test/a", { thinking: { type: "x" } })],
+  ])("%s", async (_name, asked, body) => {
+    const told = await expectSameRefusal(asked, body);
+    expect(at(told.json, "candidates")).toEqual([]);
+    expect(at(told.json, "estimate.reserve_micro_usd")).toBeNull();
+  });
+
+  test("a low balance", async () => {
+    const poor = await gateway.account("0.000100");
+    const told = await expectSameRefusal("chat", chatBody("test/a"), poor);
+    expect(at(told.json, "refusal")).toMatchObject({
+      origin: "gateway_admission",
+      limit_scope: "org",
+      limit_kind: "spend",
+    });
+    expect(at(told.json, "candidates.0.provider")).toBe("prov-a");
+    const cheap = await dryRun("chat", chatBody("test/a", { max_tokens: 1 }), poor);
+    expect(at(cheap.json, "would_admit")).toBe(true);
+  });
+
+  test.each([["keyCapUsd"], ["orgCapUsd"]] as const)("a spend cap (%s)", async (cap) => {
+    const capped = await gateway.account("5.00", { [cap]: "0.000100" });
+    const told = await expectSameRefusal("chat", chatBody("test/a"), capped);
+    expect(at(told.json, "refusal")).toMatchObject({
+      code: "insufficient_quota",
+      limit_scope: cap === "keyCapUsd" ? "key" : "org",
+      reset_at: expect.stringMatching(/-01T00:00:00\.000Z$/),
+    });
+  });
+
+  test("the minute's tokens", async () => {
+    const messages = [{ role: "user", content: "x".repeat(1_000_000) }];
+    const told = await expectSameRefusal("chat", chatBody("test/a", { messages }));
+    expect(at(told.json, "refusal")).toMatchObject({ limit_kind: "tpm" });
+  });
+});
+
+describe("a dry run uses up one request of the minute and nothing else", () => {
+  test("the request behind it finds all tokens and one request less", async () => {
+    const fresh = await gateway.account("1.00", { requestsPerMinute: 5 });
+    const told = await dryRun("chat", chatBody("test/a"), fresh);
+    expect(told.headers["x-tm-remaining-rpm"]).toBe("4");
+    const answer = await realRun("chat", chatBody("test/a"), fresh);
+    const estimate = Number(at(told.json, "estimate.input_tokens")) + 64;
+    expect(answer.headers["x-tm-remaining-rpm"]).toBe("3");
+    expect(Number(answer.headers["x-tm-remaining-tpm"])).toBe(1_000_000 - estimate);
+  });
+
+  test("without a request left, the dry run itself is refused", async () => {
+    const fresh = await gateway.account("1.00", { requestsPerMinute: 1 });
+    const told = await dryRun("chat", chatBody("test/a"), fresh);
+    expect(told.json).toMatchObject({
+      would_admit: false,
+      refusal: { code: "rate_limit", limit_scope: "key", limit_kind: "rpm" },
+    });
+    const refused = await dryRun("chat", chatBody("test/a"), fresh);
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+  });
+});
+
+describe("what cannot be read is the same 400 as on the real route", () => {
+  test.each(brokenBodies(chatBody("test/a")))("%s", async (_name, body, message) => {
+    expectRefusal(await dryRun("chat", body), { status: 400, code: "invalid_request", message });
+  });
+
+  test("an output bound out of range", async () => {
+    const body = chatBody("test/a", { max_tokens: 0 });
+    const told = await dryRun("chat", body);
+    const answer = await realRun("chat", body);
+    expect(told.status).toBe(400);
+    expect(at(told.json, "error")).toEqual(at(answer.json, "error"));
+  });
+
+  test.each(["", "?for=images", "?for=videos", "?for=decisions", "?for=__proto__"])(
+    "%j names what this version serves",
+    async (query) => {
+      const route = { gateway, account, path: `/v1/route${query}` };
+      const expected = { status: 400, code: "invalid_request", message: "chat or messages" };
+      await expectCleanRefusal(route, { body: chatBody("test/a") }, expected);
+    },
+  );
+});

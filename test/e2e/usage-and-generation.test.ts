@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chatBody } from "../support/chat-bodies.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { expectRefusal } from "../support/refusals.ts";
+import { settledRecord } from "../support/settled.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+const served: HttpAnswer[] = [];
+
+const MODELS = ["test/a", "test/b", "test/a", "test/b", "test/a"] as const;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  account = await gateway.account("25.00");
+  for (const model of MODELS) {
+    const url = `${gateway.url}/v1/chat/completions`;
+    served.push(await httpCall(url, { body: chatBody(model), headers: bearer(account.key) }));
+  }
+});
+afterAll(() => gateway.close());
+
+async function read(path: string, key: string = account.key): Promise<HttpAnswer> {
+  return await httpCall(gateway.url + path, { headers: bearer(key) });
+}
+
+const idOf = (answer: HttpAnswer | undefined): string => String(answer?.headers["x-request-id"]);
+const costOf = (answer: HttpAnswer | undefined): number => Number(at(answer?.json, "usage.cost"));
+const microOf = (answer: HttpAnswer | undefined): number => Math.round(costOf(answer) * 1_000_000);
+
+describe("GET /v1/usage", () => {
+  test("shows the balance, the month and every request, newest first", async () => {
+    const { json, status } = await read("/v1/usage");
+    expect(status).toBe(200);
+    const spent = served.reduce((sum, answer) => sum + microOf(answer), 0);
+    expect(json).toMatchObject({
+      object: "list",
+      has_more: false,
+      next_cursor: null,
+      balance: {
+        available_usd: (25_000_000 - spent) / 1_000_000,
+        settled_usd: (25_000_000 - spent) / 1_000_000,
+        held_usd: 0,
+      },
+      month: {
+        spent_usd: spent / 1_000_000,
+        cap_usd: null,
+        reset_at: expect.stringMatching(/^\d{4}-\d\d-01T00:00:00\.000Z$/),
+      },
+    });
+    const rows = listAt(json, "data");
+    expect(rows.map((row) => at(row, "request_id"))).toEqual(served.map(idOf).toReversed());
+    expect(rows[0]).toEqual({
+      request_id: idOf(served[4]),
+      created: expect.any(Number),
+      key_id: account.keyId,
+      model: "test/a",
+      provider: "prov-a",
+      route: "/v1/chat/completions",
+      usage: expect.objectContaining({
+        prompt_tokens: at(served[4]?.json, "usage.prompt_tokens"),
+        completion_tokens: at(served[4]?.json, "usage.completion_tokens"),
+        total_tokens: at(served[4]?.json, "usage.total_tokens"),
+      }),
+      cost: costOf(served[4]),
+      cost_micro_usd: microOf(served[4]),
+      settlement: "reported",
+    });
+  });
+
+  test("is paged without a gap or a repetition", async () => {
+    const seen: unknown[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < 5; page += 1) {
+      const query = cursor === undefined ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+      const { json } = await read(`/v1/usage?limit=2${query}`);
+      const rows = listAt(json, "data");
+      seen.push(...rows.map((row) => at(row, "request_id")));
+      const more = at(json, "has_more");
+      expect(rows).toHaveLength(more === true ? 2 : 1);
+      if (more !== true) break;
+      cursor = textAt(json, "next_cursor");
+    }
+    expect(seen).toEqual(served.map(idOf).toReversed());
+  });
+
+  test("groups by model, key, provider and day", async () => {
+    const spent = served.reduce((sum, answer) => sum + microOf(answer), 0);
+    const costOfModel = (model: string): number =>
+      served.reduce((sum, answer, n) => sum + (MODELS[n] === model ? microOf(answer) : 0), 0);
+    const today = new Date().toISOString().slice(0, 10);
+    const groups = async (by: string): Promise<readonly unknown[]> =>
+      listAt((await read(`/v1/usage?group_by=${by}`)).json, "data");
+    expect(await groups("model")).toMatchObject([
+      { group: "test/a", requests: 3, cost_micro_usd: costOfModel("test/a") },
+      { group: "test/b", requests: 2, cost_micro_usd: costOfModel("test/b") },
+    ]);
+    expect(await groups("provider")).toMatchObject([
+      { group: "prov-a", requests: 3 },
+      { group: "prov-b", requests: 2 },
+    ]);
+    expect(await groups("key")).toMatchObject([
+      { group: account.keyId, requests: 5, cost_micro_usd: spent, cost: spent / 1_000_000 },
+    ]);
+    expect(await groups("day")).toMatchObject([{ group: today, requests: 5 }]);
+  });
+
+  test("keeps to the time that is asked for", async () => {
+    const idsOf = async (query: string): Promise<readonly unknown[]> =>
+      listAt((await read(`/v1/usage?${query}`)).json, "data").map((row) => at(row, "request_id"));
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    expect(await idsOf(`from=${nowSeconds + 3600}`)).toEqual([]);
+    expect(await idsOf(`to=${nowSeconds - 3600}`)).toEqual([]);
+    expect(await idsOf("from=2026-01-01")).toHaveLength(5);
+    expect(await idsOf(`from=${nowSeconds - 3600}&to=${nowSeconds + 3600}`)).toHaveLength(5);
+    const groups = await read(`/v1/usage?group_by=model&to=${nowSeconds - 3600}`);
+    expect(at(groups.json, "data")).toEqual([]);
+  });
+
+  test("counts neither refused requests nor another organization's", async () => {
+    const other = await gateway.account("1.00");
+    const url = `${gateway.url}/v1/chat/completions`;
+    await httpCall(url, { body: chatBody("nope"), headers: bearer(other.key) });
+    const { json } = await read("/v1/usage", other.key);
+    expect(json).toMatchObject({ data: [], balance: { settled_usd: 1 }, month: { spent_usd: 0 } });
+  });
+
+  const badQueries = [
+    "limit=0",
+    "limit=-1",
+    "limit=1001",
+    "limit=x",
+    "limit=1e2",
+    "limit=",
+    "from=yesterday",
+    "to=never",
+    "from=",
+    "from=-1",
+    "from=%00",
+    "from=2026-13-01",
+    "to=2026-02-01T10:00",
+    "from=1 2026",
+    "to=%2B275760-09-13",
+    "group_by=colour",
+    "group_by=Model",
+    "group_by=",
+    "group_by=model;drop",
+    "cursor=x",
+    "cursor=",
+    "cursor=zzzzzzzz-zzzz-7zzz-8zzz-zzzzzzzzzzzz",
+    "cursor=%00",
+    "cursor=';drop table org--",
+    "cursor=ffffffff-ffff-ffff-ffff-ffffffffffff",
+  ];
+  test.each(badQueries)("?%s is a 400 that names the field", async (query) => {
+    const name = query.slice(0, query.indexOf("="));
+    const answer = await read(`/v1/usage?${query}`);
+    expectRefusal(answer, { status: 400, code: "invalid_request", message: name });
+  });
+
+  test.each([
+    "from=99999999999",
+    "to=99999999999",
+    "from=0",
+    "to=0",
+    "from=1",
+    "from=1969-12-31",
+    "to=1969-12-31",
+    "from=9999-12-31T23:59:59Z",
+    "to=0001-01-01T00:00:00.000+02:00",
+  ])("?%s, at the end of time, is answered", async (query) => {
+    const answer = await read(`/v1/usage?${query.replace("+", "%2B")}`);
+    expect(answer).toMatchObject({ status: 200, json: { object: "list" } });
+    expect((await read(`/v1/usage?group_by=day&${query.replace("+", "%2B")}`)).status).toBe(200);
+  });
+});
+
+describe("GET /v1/generation", () => {
+  test("shows a served request with its attempt", async () => {
+    const answer = served[0];
+    expect(await settledRecord(gateway, account, idOf(answer))).toEqual({
+      id: idOf(answer),
+      request_id: idOf(answer),
+      model: "test/a",
+      route: "/v1/chat/completions",
+      stream: false,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      outcome: "completed",
+      total_cost: costOf(answer),
+      cost_micro_usd: microOf(answer),
+      reserved_micro_usd: expect.any(Number),
+      usage: tokens(answer),
+      attempts: [
+        {
+          n: 1,
+          provider: "prov-a",
+          upstream_id: "test/a",
+          started_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+          first_byte_ms: expect.any(Number),
+          duration_ms: expect.any(Number),
+          outcome: "completed",
+          upstream_status: 200,
+          error_type: null,
+          tokens: tokens(answer),
+          settled_cost: costOf(answer),
+          settled_cost_micro_usd: microOf(answer),
+          reserved_micro_usd: expect.any(Number),
+          settlement: "reported",
+        },
+      ],
+    });
+  });
+
+  test("the reserve was the worst case: every byte a token, the whole bound, rounded up", async () => {
+    const bytes = Buffer.byteLength(JSON.stringify(chatBody("test/a")));
+    const record = await settledRecord(gateway, account, idOf(served[0]));
+    expect(at(record, "reserved_micro_usd")).toBe(bytes + 10 * 64);
+  });
+
+  test("another organization's id reads exactly like an unknown one", async () => {
+    const stranger = await gateway.account("1.00");
+    const unknownId = "01a1f93d-5039-7ba5-a268-614908ff13f6";
+    const foreign = await read(`/v1/generation?id=${idOf(served[0])}`, stranger.key);
+    const unknown = await read(`/v1/generation?id=${unknownId}`, stranger.key);
+    expectRefusal(foreign, { status: 404, code: "not_found" });
+    expect(withoutIds(foreign)).toEqual(withoutIds(unknown));
+  });
+
+  test("what is no request id is a 404 not_found as well", async () => {
+    const own = idOf(served[0]);
+    const ids = ["", "x", own.toUpperCase(), "%00", `${own}x`, `x${own}`, "'or''='"];
+    const queries = ["", "?ID=x", "?id=ffffffff-ffff-ffff-ffff-ffffffffffff"];
+    queries.push(...ids.map((id) => `?id=${id}`));
+    for (const query of queries) {
+      const answer = await read(`/v1/generation${query}`);
+      expectRefusal(answer, { status: 404, code: "not_found" });
+    }
+  });
+
+  test("another key of the same organization may read it", async () => {
+    expect((await read(`/v1/generation?id=${idOf(served[0])}`)).status).toBe(200);
+  });
+});
+
+function tokens(answer: HttpAnswer | undefined): object {
+  return {
+    prompt: at(answer?.json, "usage.prompt_tokens"),
+    cached_prompt: 0,
+    cache_write: 0,
+    completion: at(answer?.json, "usage.completion_tokens"),
+    internal_reasoning: 0,
+  };
+}
+
+function withoutIds({ status, headers, text }: HttpAnswer): unknown {
+  const { "x-request-id": id, "request-id": _same, date: _date, ...rest } = headers;
+  return { status, headers: rest, text: text.replaceAll(String(id), "ID") };
+}

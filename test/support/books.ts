@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { parseRequestId } from "../../src/core/ids.ts";
+import type { RequestRecord } from "../../src/ledger/record-store.ts";
+import type { TestAccount, TestGateway } from "./gateway.ts";
+
+const POLL_MS = 10;
+
+/** Waits until `read` gives something other than undefined or false. */
+export async function until<T>(
+  what: string,
+  read: () => Promise<T | undefined | false> | T | undefined | false,
+  waitMs = 15_000,
+): Promise<T> {
+  const lastMs = performance.now() + waitMs;
+  for (;;) {
+    const value = await read();
+    if (value !== undefined && value !== false) return value;
+    if (performance.now() > lastMs) throw new Error(`waited ${waitMs} ms in vain until ${what}`);
+    await sleep(POLL_MS);
+  }
+}
+
+/** Waits until no hold is left on the account's wallet. */
+export function nothingHeld(gateway: TestGateway, account: TestAccount): Promise<true> {
+  return until("nothing is held", async () => {
+    const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
+    return heldMicroUsd === 0n;
+  });
+}
+
+/** The record of a request that has ended. */
+export async function ended(
+  gateway: TestGateway,
+  account: TestAccount,
+  requestId: string,
+): Promise<RequestRecord> {
+  const id = parseRequestId(requestId);
+  if (id === undefined) throw new Error(`not a request id: ${requestId}`);
+  return await until(`request ${requestId} has ended`, async () => {
+    const record = await gateway.backend.recordStore.generation(account.orgId, id);
+    return record !== undefined && record.outcome !== "in_flight" ? record : undefined;
+  });
+}
+
+export function debitOf(record: RequestRecord): bigint {
+  return record.attempts.reduce((sum, each) => sum + each.debitMicroUsd, 0n);
+}
+
+/** The invariants of the books that do not hold: none, at any moment. */
+export async function brokenBooks(gateway: TestGateway): Promise<readonly string[]> {
+  const checks = await gateway.backend.audit();
+  return checks.filter((check) => check.violations !== 0).map(({ id, title }) => `${id} ${title}`);
+}
+
+/** Sum of what left the wallet, from its ledger entries. */
+export async function debitsOf(gateway: TestGateway, account: TestAccount): Promise<bigint> {
+  const entries = await gateway.backend.creditStore.ledgerEntries(account.orgId);
+  return entries
+    .filter((entry) => entry.kind !== "grant")
+    .reduce<bigint>((sum, entry) => sum - entry.amountMicroUsd, 0n);
+}

@@ -1,0 +1,8 @@
+/** A process that starts the embedded PostgreSQL of a folder, says so, and waits to be killed. */
+import { startEmbeddedPostgres } from "../../src/storage/postgres/embedded-server.ts";
+import { silentLog } from "./silent-log.ts";
+
+const server = await startEmbeddedPostgres({ dataDir: process.argv[2] ?? "", log: silentLog });
+process.stdout.write(`${JSON.stringify({ ...server, pid: process.pid })}\n`);
+process.stdin.resume();
+process.stdin.once("end", () => void server.stop());

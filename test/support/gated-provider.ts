@@ -1,0 +1,107 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** One call at the gate: the simulator's whole answer, let through piece by piece. */
+export interface GatedCall {
+  /** The body as the gateway sent it. */
+  readonly bodyText: string;
+  /** Events of a stream; a document is one piece. */
+  readonly pieces: readonly string[];
+  /** Lets pieces through until `count` are out; all of them end the answer. */
+  release(count?: number): void;
+  /** The gateway hung up before the answer had ended. */
+  readonly abandoned: boolean;
+  readonly ended: boolean;
+}
+
+export interface GatedProvider {
+  readonly url: string;
+  readonly calls: readonly GatedCall[];
+  close(): Promise<void>;
+}
+
+/** A provider that answers like the simulator, but only as far as the test lets it. */
+export async function startGatedProvider(simulatorUrl: string): Promise<GatedProvider> {
+  const calls: GatedCall[] = [];
+  const server = createServer((request, response) => {
+    void receive(simulatorUrl, request, response).then((call) => calls.push(call));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    calls,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+async function receive(
+  simulatorUrl: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<GatedCall> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const bodyText = Buffer.concat(chunks).toString();
+  const version = request.headers["anthropic-version"];
+  const answer = await fetch(simulatorUrl + (request.url ?? ""), {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(typeof version === "string" ? { "anthropic-version": version } : {}),
+    },
+    body: bodyText,
+  });
+  const type = answer.headers.get("content-type") ?? "";
+  const text = await answer.text();
+  const pieces = type.startsWith("text/event-stream") ? text.match(/.*?\n\n/gs) : undefined;
+  return new Gate(response, {
+    status: answer.status,
+    type,
+    bodyText,
+    pieces: pieces ?? [text],
+  });
+}
+
+interface WholeAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly bodyText: string;
+  readonly pieces: readonly string[];
+}
+
+class Gate implements GatedCall {
+  readonly bodyText: string;
+  readonly pieces: readonly string[];
+  abandoned = false;
+  ended = false;
+  readonly #response: ServerResponse;
+  readonly #head: WholeAnswer;
+  #out = 0;
+
+  constructor(response: ServerResponse, answer: WholeAnswer) {
+    this.bodyText = answer.bodyText;
+    this.pieces = answer.pieces;
+    this.#response = response;
+    this.#head = answer;
+    response.on("error", () => undefined);
+    response.on("close", () => {
+      this.ended = response.writableFinished;
+      this.abandoned = !this.ended;
+    });
+  }
+
+  release(count: number = this.pieces.length): void {
+    const { status, type } = this.#head;
+    if (!this.#response.headersSent) this.#response.writeHead(status, { "content-type": type });
+    this.#response.flushHeaders();
+    while (this.#out < count) this.#response.write(this.pieces[this.#out++]);
+    if (this.#out === this.pieces.length) this.#response.end();
+  }
+}

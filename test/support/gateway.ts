@@ -1,0 +1,217 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { pino } from "pino";
+
+import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import { openBackend, type Backend } from "../../src/compose/open-backend.ts";
+import { openGateway, type RunningGateway } from "../../src/compose/open-gateway.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import type { Config, SettingName } from "../../src/config/settings.ts";
+import type { OrgId } from "../../src/core/ids.ts";
+import { parseUsd } from "../../src/core/money.ts";
+import { systemClock } from "../../src/core/time.ts";
+import { startSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { freshDatabase } from "./postgres.ts";
+
+export interface TestAccount {
+  readonly orgId: OrgId;
+  readonly keyId: string;
+  /** The raw virtual key. */
+  readonly key: string;
+}
+
+export interface TestGateway {
+  readonly url: string;
+  readonly simulator: Simulator;
+  readonly backend: Backend;
+  readonly running: RunningGateway;
+  readonly config: Config;
+  /** An organization with this balance in dollars ("25.00") and one key. */
+  account(usd: string, limits?: AccountLimits): Promise<TestAccount>;
+  /** Lines the gateway logged so far. */
+  log(): string;
+  close(): Promise<void>;
+}
+
+export interface AccountLimits {
+  readonly requestsPerMinute?: number;
+  readonly keyCapUsd?: string;
+  readonly orgCapUsd?: string;
+}
+
+export interface TestGatewayOptions {
+  readonly settings?: Partial<Record<SettingName, string | number | boolean>>;
+  /** Manifests instead of the standard ones; `{simulator}` is replaced by the simulator's URL. */
+  readonly manifests?: readonly object[];
+}
+
+/**
+ * A whole gateway in this process: a fresh database on a real PostgreSQL, real sockets, and the
+ * simulated provider behind it.
+ */
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  const database = await freshDatabase();
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-test-"));
+  for (const [at, manifest] of (options.manifests ?? STANDARD_MANIFESTS).entries()) {
+    const text = JSON.stringify(manifest).replaceAll("{simulator}", simulator.url);
+    writeFileSync(join(folder, `manifest-${at}.json`), text);
+  }
+  const config = testConfig(folder, database.connectionString, options.settings ?? {});
+  const lines: string[] = [];
+  const log = pino({ level: config.logLevel }, { write: (line: string) => void lines.push(line) });
+  const backend = await openBackend({ config, log });
+  const running = await openGateway({
+    config,
+    env: { ...process.env, TEST_PROVIDER_KEY: PROVIDER_KEY },
+    clock: systemClock,
+    log,
+    backend,
+  });
+  return {
+    url: running.gatewayUrl,
+    simulator,
+    backend,
+    running,
+    config,
+    account: (usd, limits) => openAccount(backend, usd, limits),
+    log: () => lines.join(""),
+    close: async () => {
+      await running.close();
+      await backend.close();
+      await simulator.close();
+      await database.drop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The provider key of the standard manifests: it must never reach a client or a log. */
+export const PROVIDER_KEY = "sk-test-provider-key-0123456789";
+
+/** What a manifest of one provider of the simulator looks like. */
+export function simulatorManifest(input: {
+  readonly provider: string;
+  readonly dialect: "wire_a" | "wire_b";
+  readonly priority?: number;
+  readonly baseUrl?: string;
+  readonly models: readonly object[];
+}): object {
+  const root = input.dialect === "wire_a" ? "a" : "b";
+  return {
+    manifest_version: "1",
+    provider: {
+      id: input.provider,
+      name: input.provider,
+      privacy_policy_url: "https://example.com/privacy",
+      prompt_logging: "none",
+      priority: input.priority ?? 0,
+    },
+    endpoint: {
+      base_url: input.baseUrl ?? `{simulator}/${root}/v1`,
+      dialect: input.dialect,
+      api_key_env: "TEST_PROVIDER_KEY",
+    },
+    settlement: { mode: "arrears", interval: "daily" },
+    models: input.models,
+  };
+}
+
+/** A text listing at round prices: $1 per million prompt tokens, $10 per million output tokens. */
+export function textModel(id: string, more: object = {}): object {
+  return {
+    id,
+    context_length: 200_000,
+    streaming: true,
+    pricing: [
+      { type: "prompt", unit: "token", cost_usd_per_million: "1" },
+      { type: "completion", unit: "token", cost_usd_per_million: "10" },
+    ],
+    ...more,
+  };
+}
+
+/**
+ * `test/a` speaks wire_a, `test/b` wire_b, `test/both` is served by both, wire_a first;
+ * `test/ba` is served by both, wire_b first.
+ */
+export const STANDARD_MANIFESTS: readonly object[] = [
+  simulatorManifest({
+    provider: "prov-a",
+    dialect: "wire_a",
+    models: [textModel("test/a", { input_modalities: ["text", "image"] }), textModel("test/both")],
+  }),
+  simulatorManifest({
+    provider: "prov-b",
+    dialect: "wire_b",
+    models: [textModel("test/b", { input_modalities: ["text", "image"] }), textModel("test/ba")],
+  }),
+  simulatorManifest({
+    provider: "prov-a2",
+    dialect: "wire_a",
+    priority: 1,
+    models: [textModel("test/ba")],
+  }),
+  simulatorManifest({
+    provider: "prov-b2",
+    dialect: "wire_b",
+    priority: 1,
+    models: [textModel("test/both")],
+  }),
+];
+
+function testConfig(
+  manifestsDir: string,
+  databaseUrl: string,
+  settings: Partial<Record<SettingName, string | number | boolean>>,
+): Config {
+  const outcome = loadConfig({
+    flags: {
+      port: 0,
+      consolePort: 0,
+      internalPort: 0,
+      manifestsDir,
+      databaseUrl,
+      allowPrivateUpstreams: true,
+      logLevel: "debug",
+      ...settings,
+    },
+    env: {},
+  });
+  if (outcome.kind === "invalid") throw new Error(outcome.problems.join("\n"));
+  return outcome.config;
+}
+
+async function openAccount(
+  backend: Backend,
+  usd: string,
+  limits: AccountLimits = {},
+): Promise<TestAccount> {
+  const org = await backend.accountStore.createOrg({ name: "test", email: "t@example.com" });
+  const amountMicroUsd = dollars(usd);
+  if (amountMicroUsd > 0n) {
+    await backend.creditStore.grant({ orgId: org.orgId, amountMicroUsd, ref: `test-${org.orgId}` });
+  }
+  const fresh = newVirtualKey();
+  const key = await backend.accountStore.createKey({
+    orgId: org.orgId,
+    name: "test",
+    origin: "console",
+    digest: fresh.digest,
+    label: fresh.label,
+    requestsPerMinuteCeiling: limits.requestsPerMinute ?? 300,
+    capMicroUsd: limits.keyCapUsd === undefined ? null : dollars(limits.keyCapUsd),
+  });
+  if (limits.orgCapUsd !== undefined) {
+    await backend.accountStore.setOrgCap(org.orgId, dollars(limits.orgCapUsd));
+  }
+  return { orgId: org.orgId, keyId: key.keyId, key: fresh.raw };
+}
+
+function dollars(text: string): NonNullable<ReturnType<typeof parseUsd>> {
+  const amount = parseUsd(text);
+  if (amount === undefined) throw new Error(`not a dollar amount: ${text}`);
+  return amount;
+}

@@ -1,0 +1,101 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { PROVIDER_KEY, simulatorManifest, textModel } from "./gateway.ts";
+import { runCommand, startProgram, type RunningProgram } from "./program.ts";
+
+/** What an operator has on disk: a data folder and a folder of manifests. */
+export interface OperatorFolder {
+  readonly root: string;
+  readonly dataDir: string;
+  readonly manifestsDir: string;
+  writeManifest(file: string, manifest: object | string): string;
+  remove(): void;
+}
+
+/** A fresh folder with one manifest of `op/model` on a simulator. */
+export function operatorFolder(simulatorUrl: string): OperatorFolder {
+  const root = mkdtempSync(join(tmpdir(), "tokenmarket-operator-"));
+  // As root the database runs as another user, who has to get in.
+  chmodSync(root, 0o755);
+  const manifestsDir = join(root, "manifests");
+  mkdirSync(manifestsDir);
+  const folder: OperatorFolder = {
+    root,
+    dataDir: join(root, "data"),
+    manifestsDir,
+    writeManifest: (file, manifest) => {
+      const path = join(manifestsDir, file);
+      writeFileSync(path, typeof manifest === "string" ? manifest : JSON.stringify(manifest));
+      return path;
+    },
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  };
+  folder.writeManifest("first.json", operatorManifest(simulatorUrl, ["op/model"]));
+  return folder;
+}
+
+export function operatorManifest(simulatorUrl: string, models: readonly string[]): object {
+  return simulatorManifest({
+    provider: "operated",
+    dialect: "wire_a",
+    baseUrl: `${simulatorUrl}/a/v1`,
+    models: models.map((id) => textModel(id)),
+  });
+}
+
+/** The environment of every process of these tests. */
+export const OPERATOR_ENV: Readonly<Record<string, string>> = {
+  TM_ALLOW_PRIVATE_UPSTREAMS: "1",
+  TEST_PROVIDER_KEY: PROVIDER_KEY,
+  LOG_LEVEL: "debug",
+};
+
+export function serve(
+  folder: OperatorFolder,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningProgram> {
+  const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
+  const places = ["--data", folder.dataDir, "--manifests", folder.manifestsDir];
+  return startProgram(["serve", ...ports, ...places], { ...OPERATOR_ENV, ...env });
+}
+
+/** A command's exit code and the one JSON document it printed. */
+export interface JsonAnswer {
+  readonly code: number | null;
+  readonly json: Readonly<Record<string, unknown>>;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Everything that commands of this process wrote to standard error, for the hunt for secrets. */
+export const commandLogs: string[] = [];
+
+/** Runs a command with `--json`; standard output must be one JSON document and nothing else. */
+export async function jsonCommand(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<JsonAnswer> {
+  const result = await runCommand([...args, "--json"], { ...OPERATOR_ENV, ...env });
+  commandLogs.push(result.stderr);
+  const lines = result.stdout.split("\n");
+  if (lines.length !== 2 || lines[1] !== "") {
+    throw new Error(`${args.join(" ")}: not one document: ${result.stdout} ${result.stderr}`);
+  }
+  return { ...result, json: JSON.parse(result.stdout) as Record<string, unknown> };
+}
+
+/** An organization with credit and one key, made by the commands an operator has. */
+export async function openAccountByCommands(
+  place: readonly string[],
+  usd: string,
+): Promise<{ readonly orgId: string; readonly key: string; readonly keyId: string }> {
+  const org = await jsonCommand(["org", "create", "acme", "--email", "a@example.com", ...place]);
+  const orgId = String(org.json["org_id"]);
+  const [, key] = await Promise.all([
+    jsonCommand(["credit", "grant", "--org", orgId, "--usd", usd, "--ref", orgId, ...place]),
+    jsonCommand(["key", "create", "--org", orgId, "--name", "one", ...place]),
+  ]);
+  return { orgId, key: String(key.json["key"]), keyId: String(key.json["key_id"]) };
+}

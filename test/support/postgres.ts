@@ -1,0 +1,65 @@
+import { Client } from "pg";
+import { inject } from "vitest";
+import { newRecordId } from "../../src/core/ids.ts";
+import { startEmbeddedPostgres } from "../../src/storage/postgres/embedded-server.ts";
+import {
+  openPostgresBackend,
+  type PostgresBackend,
+} from "../../src/storage/postgres/open-postgres-backend.ts";
+import { silentLog } from "./silent-log.ts";
+
+export interface FreshDatabase {
+  readonly connectionString: string;
+  drop(): Promise<void>;
+}
+
+/** An empty database of its own on the run's PostgreSQL. */
+export async function freshDatabase(): Promise<FreshDatabase> {
+  const server = await startEmbeddedPostgres({
+    dataDir: inject("postgresDataDir"),
+    log: silentLog,
+  });
+  const name = newRecordId("test");
+  await runOnce(server.connectionString, `create database ${name}`);
+  const url = new URL(server.connectionString);
+  url.pathname = `/${name}`;
+  return {
+    connectionString: url.href,
+    drop: () => runOnce(server.connectionString, `drop database ${name} with (force)`),
+  };
+}
+
+export interface FreshBackend extends PostgresBackend {
+  readonly connectionString: string;
+  /** Any SQL, for what no store offers. */
+  query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+}
+
+/** All stores on a migrated database of their own; `close` drops it. */
+export async function freshBackend(): Promise<FreshBackend> {
+  const database = await freshDatabase();
+  const { connectionString } = database;
+  const backend = openPostgresBackend({ connectionString, log: silentLog });
+  await backend.migrate();
+  const client = new Client({ connectionString });
+  client.on("error", () => undefined);
+  await client.connect();
+  return {
+    ...backend,
+    connectionString,
+    query: async (sql, values = []) =>
+      (await client.query<Record<string, unknown>>(sql, values)).rows,
+    close: async () => {
+      await client.end();
+      await backend.close();
+      await database.drop();
+    },
+  };
+}
+
+async function runOnce(connectionString: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}

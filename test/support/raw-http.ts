@@ -1,0 +1,33 @@
+import { connect } from "node:net";
+
+const WAIT_MS = 3_000;
+
+export interface RawAnswer {
+  /** Everything the server sent. */
+  readonly text: string;
+  /** Statuses of the answers, in order. */
+  readonly statuses: readonly number[];
+  /** Did the server close the connection by itself? */
+  readonly closed: boolean;
+}
+
+/** Sends bytes as they are over a socket of their own and reads until the server closes it. */
+export async function rawHttp(url: string, bytes: string | Buffer): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  return await new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    const socket = connect({ host: hostname, port: Number(port) });
+    const finish = (closed: boolean): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      const text = Buffer.concat(chunks).toString("latin1");
+      const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
+      resolve({ text, statuses, closed });
+    };
+    const timer = setTimeout(() => finish(false), WAIT_MS);
+    socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+    socket.on("error", () => undefined);
+    socket.on("close", () => finish(true));
+    socket.write(bytes);
+  });
+}

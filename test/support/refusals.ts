@@ -1,0 +1,114 @@
+import { expect, vi } from "vitest";
+import type { TestAccount, TestGateway } from "./gateway.ts";
+import { at, bearer, httpCall, textAt, type HttpAnswer, type HttpCall } from "./http-call.ts";
+
+export const REQUEST_ID: RegExp =
+  /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** A refused request is in the records this soon. */
+const RECORDED_WITHIN_MS = 1_000;
+
+export interface ExpectedRefusal {
+  readonly status: number;
+  readonly code: string;
+  /** What the message has to say; a text is looked for as it is. */
+  readonly message?: string | RegExp;
+}
+
+/** The parts that every error has: status, class, message, and one id in three places. */
+export function expectRefusal(answer: HttpAnswer, expected: ExpectedRefusal): void {
+  const { status, headers, json } = answer;
+  const code = headers["x-tm-error-code"];
+  expect({ status, code, text: answer.text }).toMatchObject({
+    status: expected.status,
+    code: expected.code,
+  });
+  const id = headers["x-request-id"];
+  expect(id).toMatch(REQUEST_ID);
+  expect(headers["request-id"]).toBe(id);
+  expect(at(json, "request_id")).toBe(id);
+  expect(headers["content-type"]).toBe("application/json");
+  if (typeof expected.message === "string") {
+    expect(textAt(json, "error.message")).toContain(expected.message);
+  } else if (expected.message !== undefined) {
+    expect(textAt(json, "error.message")).toMatch(expected.message);
+  }
+}
+
+/** What a refused request may not touch: provider calls, settled balance, held balance. */
+export interface Standing {
+  readonly calls: number;
+  readonly balance: unknown;
+}
+
+export async function standing(gateway: TestGateway, account: TestAccount): Promise<Standing> {
+  return {
+    calls: gateway.simulator.counts().total,
+    balance: await gateway.backend.recordStore.balance(account.orgId),
+  };
+}
+
+/** The record of a refused request: known by its id, without attempts, free. */
+export async function expectRefusedRecord(
+  gateway: TestGateway,
+  account: TestAccount,
+  answer: HttpAnswer,
+): Promise<void> {
+  const id = answer.headers["x-request-id"];
+  const record = async (): Promise<unknown> => {
+    const url = `${gateway.url}/v1/generation?id=${String(id)}`;
+    return (await httpCall(url, { headers: bearer(account.key) })).json;
+  };
+  const expected = {
+    data: {
+      id,
+      request_id: id,
+      outcome: "refused",
+      attempts: [],
+      total_cost: 0,
+      cost_micro_usd: 0,
+    },
+  };
+  await vi.waitFor(async () => expect(await record()).toMatchObject(expected), {
+    timeout: RECORDED_WITHIN_MS,
+    interval: 25,
+  });
+}
+
+/** A POST route, and whose key calls it. */
+export interface CalledRoute {
+  readonly gateway: TestGateway;
+  readonly account: TestAccount;
+  readonly path: string;
+}
+
+export async function postWithKey(route: CalledRoute, call: HttpCall): Promise<HttpAnswer> {
+  const headers = { ...bearer(route.account.key), ...call.headers };
+  return await httpCall(route.gateway.url + route.path, { ...call, headers });
+}
+
+/** Sends, and proves that the refusal names its cause, moves no money and asks no provider. */
+export async function expectCleanRefusal(
+  route: CalledRoute,
+  call: HttpCall,
+  expected: ExpectedRefusal,
+): Promise<HttpAnswer> {
+  const { gateway, account } = route;
+  const before = await standing(gateway, account);
+  const answer = await postWithKey(route, call);
+  expectRefusal(answer, expected);
+  expect(answer.headers["x-tm-attempts"]).toBeUndefined();
+  expect(answer.headers["x-tm-provider"]).toBeUndefined();
+  expect(await standing(gateway, account)).toEqual(before);
+  await expectRefusedRecord(gateway, account, answer);
+  return answer;
+}
+
+/** The field's path as a word of its own at the beginning of the message. */
+export function named(field: string): RegExp {
+  return new RegExp(`^${escaped(field)}(?![\\w])`);
+}
+
+function escaped(value: string): string {
+  return value.replaceAll(/[.[\]]/g, String.raw`\$&`);
+}

@@ -1,0 +1,70 @@
+import { expect, vi } from "vitest";
+import type { TestAccount, TestGateway } from "./gateway.ts";
+import { at, bearer, httpCall, listAt } from "./http-call.ts";
+
+const SETTLED_WITHIN_MS = 10_000;
+
+/** The record of a request once its last attempt has ended: the `data` of `/v1/generation`. */
+export async function settledRecord(
+  gateway: TestGateway,
+  account: TestAccount,
+  requestId: string | null | undefined,
+): Promise<unknown> {
+  const url = `${gateway.url}/v1/generation?id=${String(requestId)}`;
+  return await vi.waitFor(
+    async () => {
+      const answer = await httpCall(url, { headers: bearer(account.key) });
+      const outcome = at(answer.json, "data.outcome");
+      expect(answer.status).toBe(200);
+      expect(outcome).not.toBe("in_flight");
+      return at(answer.json, "data");
+    },
+    { timeout: SETTLED_WITHIN_MS, interval: 25 },
+  );
+}
+
+/** Micro-dollars that the organization's wallet holds now: settled, and held by open requests. */
+export async function walletOf(
+  gateway: TestGateway,
+  account: TestAccount,
+): Promise<{ readonly settled: bigint; readonly held: bigint }> {
+  const balance = await gateway.backend.recordStore.balance(account.orgId);
+  return { settled: balance.settledMicroUsd, held: balance.heldMicroUsd };
+}
+
+/**
+ * Proves that the request was settled exactly once: one attempt, and the wallet lost what that
+ * attempt owes, no more, with nothing held any longer.
+ */
+export async function expectSettledOnce(
+  gateway: TestGateway,
+  account: TestAccount,
+  input: { readonly requestId: string | null | undefined; readonly settledBefore: bigint },
+): Promise<unknown> {
+  const record = await settledRecord(gateway, account, input.requestId);
+  expect(listAt(record, "attempts")).toHaveLength(1);
+  const debit = at(record, "attempts.0.settled_cost_micro_usd");
+  expect(at(record, "cost_micro_usd")).toBe(debit);
+  expect(await walletOf(gateway, account)).toEqual({
+    settled: input.settledBefore - BigInt(Number(debit)),
+    held: 0n,
+  });
+  return record;
+}
+
+/** What the standard listings charge for these tokens, in dollars. */
+export function listedCost(promptTokens: number, outputTokens: number): number {
+  return (promptTokens + 10 * outputTokens) / 1_000_000;
+}
+
+/** A `fetch` for official clients that counts how often they really ask. */
+export function countingFetch(): { readonly fetch: typeof fetch; readonly count: () => number } {
+  let asked = 0;
+  return {
+    fetch: (...call) => {
+      asked += 1;
+      return fetch(...call);
+    },
+    count: () => asked,
+  };
+}

@@ -1,0 +1,12 @@
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+const config: ViteUserConfig = defineConfig({
+  test: {
+    include: ["src/**/*.test.ts", "test/**/*.test.ts", "bench/*.test.ts"],
+    globalSetup: ["test/support/global-postgres.ts"],
+    pool: "forks",
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+});
+export default config;
