@@ -10,7 +10,7 @@ import {
   type ModelClose,
   type ModelReserve,
   type ModelReserveOutcome,
-} from "./ledger-model.ts";
+} from "../../src/ledger/ledger-model.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "./ledger-rows.ts";
 import type { FreshBackend } from "./postgres.ts";
 
