@@ -37,6 +37,12 @@ export const requestHeadersTimeoutMs: number = 15_000;
 export const requestBodyTimeoutMs: number = 60_000;
 export const writeIdleTimeoutMs: number = 60_000;
 
+// Files of records
+export const usageFileTimeoutMs: number = 600_000;
+export const usageFilePageRows: number = 500;
+export const usageFileGroupsMax: number = 100_000;
+export const usageFilesPerOrgMax: number = 4;
+
 // Caches and stores
 export const keyCacheMs: number = 5_000;
 export const keyCacheEntriesMax: number = 100_000;
@@ -46,9 +52,13 @@ export const settleWaitMs: number = 2_000;
 // Ledger
 export const ledgerBatchRowsMax: number = 512;
 export const ledgerQueueRowsMax: number = 4_096;
+export const ledgerQueueRowsPerOrgMax: number = ledgerQueueRowsMax / 4;
 export const ledgerQueueAgeMs: number = 250;
 export const leaseMs: number = 10_000;
 export const leaseRenewMs: number = 2_000;
+/** The journal has a partition per day: so many are made ahead, every hour. */
+export const partitionDaysAhead: number = 7;
+export const maintainEveryMs: number = 3_600_000;
 export const journalRetryAfterSeconds: number = 2;
 export const healthRetryAfterSeconds: number = 5;
 export const concurrentDrainsMax: number = 256;

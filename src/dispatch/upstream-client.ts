@@ -1,6 +1,7 @@
 import { Pool, type Dispatcher } from "undici";
 
 import type { Deployment } from "../catalog/catalog.ts";
+import type { AttemptId } from "../core/ids.ts";
 import { providerAuthHeader } from "../wires/provider-auth.ts";
 import type { UpstreamRequest } from "../wires/chat/upstream-request.ts";
 import { isPrivateAddress, PrivateAddressError, publicLookup } from "./address-guard.ts";
@@ -38,11 +39,15 @@ export class UpstreamClient {
     this.#options = options;
   }
 
-  /** Dispatches once; everything that happens is told to `handler`, failures included. */
+  /**
+   * Dispatches once; everything that happens is told to `handler`, failures included. The attempt's
+   * id goes along, so that a provider's own records can be matched with the journal.
+   */
   send(
     deployment: Deployment,
     request: UpstreamRequest,
     handler: Dispatcher.DispatchHandler & { onRefused(error: Error): void },
+    attemptId?: AttemptId,
   ): void {
     const endpoint = this.#endpointOf(deployment);
     if (endpoint.refused !== undefined) {
@@ -53,7 +58,7 @@ export class UpstreamClient {
       {
         path: endpoint.basePath + request.path,
         method: "POST",
-        headers: withHeaders(endpoint.headers, request.headers),
+        headers: withHeaders(endpoint.headers, request.headers, attemptId),
         body: request.body,
         // Time limits are the attempt's own, on one shared timer.
         headersTimeout: 0,
@@ -106,8 +111,13 @@ export class UpstreamClient {
   }
 }
 
-function withHeaders(own: readonly string[], request: Readonly<Record<string, string>>): string[] {
+function withHeaders(
+  own: readonly string[],
+  request: Readonly<Record<string, string>>,
+  attemptId: AttemptId | undefined,
+): string[] {
   const list = own.slice();
+  if (attemptId !== undefined) list.push("x-client-request-id", String(attemptId));
   for (const name in request) list.push(name, request[name] ?? "");
   return list;
 }

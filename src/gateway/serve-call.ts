@@ -10,6 +10,7 @@ import { debitOf } from "../pricing/quote.ts";
 import { planRoute, type RoutePlan } from "../routing/plan-route.ts";
 import { isRefusal, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
+import { CallHold } from "./call-hold.ts";
 import { Delivery } from "./delivery.ts";
 import { startAttempt, type AttemptStart } from "./start-attempt.ts";
 import type { ServeDeps } from "./serve-deps.ts";
@@ -53,14 +54,15 @@ export async function serveCall<R extends CallRequest>(
   if (admitted.kind === "refused") {
     return refuseCall(deps, exchange, { refusal: admitted.refusal, request });
   }
-  await serveAdmitted(deps, exchange, {
-    kind,
-    request,
-    steps,
-    step: first.value,
-    reserve: firstReserve,
-    lease: admitted.lease,
-  });
+  const hold = new CallHold(deps, firstReserve, admitted.lease);
+  const { lease } = admitted;
+  const held = { kind, request, steps, step: first.value, reserve: firstReserve, lease, hold };
+  try {
+    await serveAdmitted(deps, exchange, held);
+  } catch (fault) {
+    hold.giveUp();
+    throw fault;
+  }
 }
 
 interface Admitted<R extends CallRequest> {
@@ -70,6 +72,7 @@ interface Admitted<R extends CallRequest> {
   readonly step: Step;
   readonly reserve: ReserveRow;
   readonly lease: LimitLease;
+  readonly hold: CallHold;
 }
 
 /** One physical dispatch, ended and closed. */
@@ -85,7 +88,7 @@ async function serveAdmitted<R extends CallRequest>(
   exchange: ClientExchange,
   admitted: Admitted<R>,
 ): Promise<void> {
-  const { kind, request, steps, lease } = admitted;
+  const { kind, request, steps, lease, hold } = admitted;
   let { step, reserve } = admitted;
   const ended: EndedAttempt[] = [];
   const served = (): ServedHeaders => ({
@@ -102,9 +105,10 @@ async function serveAdmitted<R extends CallRequest>(
 
   for (;;) {
     const startedAtMs = clock.nowMs();
+    const { attemptId } = reserve;
     const result = exchange.gone
       ? neverSent()
-      : await attemptOnce(deps, exchange, { kind, request, step, delivery });
+      : await attemptOnce(deps, exchange, { kind, request, step, delivery, attemptId });
     const settlement = settlementOf(result, step.deployment);
     const mayGoOn =
       result.failure?.failover === true &&
@@ -114,7 +118,7 @@ async function serveAdmitted<R extends CallRequest>(
     const next = mayGoOn ? steps.next() : undefined;
     const nextStep = next === undefined || next.done === true ? undefined : next.value;
     const close = closeRowOf({
-      attemptId: reserve.attemptId,
+      attemptId,
       result,
       settlement,
       startedAtMs,
@@ -123,7 +127,7 @@ async function serveAdmitted<R extends CallRequest>(
     });
     const known = debitOf(settlement.costPicoUsd, reserve.reserveMicroUsd);
     if (nextStep === undefined) {
-      const closed = await deps.ledger.close(close);
+      const closed = await hold.close(close);
       const debitMicroUsd = closed.kind === "pending" ? known : closed.debitMicroUsd;
       ended.push({ result, settlement, debitMicroUsd });
       break;
@@ -131,14 +135,14 @@ async function serveAdmitted<R extends CallRequest>(
     ended.push({ result, settlement, debitMicroUsd: known });
     const ordinal = reserve.ordinal + 1;
     const nextReserve = reserveRow(deps, exchange, { request, kind, step: nextStep, ordinal });
-    const rolled = await deps.ledger.roll(close, nextReserve);
+    const rolled = await hold.roll(close, nextReserve);
     // Without money for the next candidate the caller hears what the last one said.
     if (rolled.kind !== "reserved") break;
     step = nextStep;
     reserve = nextReserve;
   }
   const debited = microUsd(ended.reduce((sum, each) => sum + each.debitMicroUsd, 0n));
-  deps.limits.release(lease, tokensOf(ended, request), clock.monotonicMs());
+  hold.release(tokensOf(ended, request));
   deps.metrics.settled(request.modelId, debited);
   deliver(exchange, { delivery, ended, request, debited, served });
 }

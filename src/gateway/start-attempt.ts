@@ -1,5 +1,6 @@
 import { sseLineBytesMax } from "../core/constants.ts";
 import { runAttempt, type RunningAttempt } from "../dispatch/run-attempt.ts";
+import type { AttemptId } from "../core/ids.ts";
 import type { CallKind, CallRequest, Step } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { Delivery } from "./delivery.ts";
@@ -15,6 +16,7 @@ export interface AttemptStart<R extends CallRequest> {
   readonly request: R;
   readonly step: Step;
   readonly delivery: Delivery;
+  readonly attemptId: AttemptId;
 }
 
 /** Dispatches one step and ties it to its client: output, slowness, departure. */
@@ -23,7 +25,7 @@ export function startAttempt<R extends CallRequest>(
   exchange: ClientExchange,
   start: AttemptStart<R>,
 ): RunningAttempt {
-  const { kind, request, step, delivery } = start;
+  const { kind, request, step, delivery, attemptId } = start;
   // Two requests may find the same half-open circuit: a second probe does no harm.
   deps.health.startProbe(step.deployment.id, deps.clock.monotonicMs());
   const running = runAttempt({
@@ -41,7 +43,7 @@ export function startAttempt<R extends CallRequest>(
         }),
       ),
     classify: deps.classify,
-    send: (handler) => deps.upstream.send(step.deployment, step.upstream, handler),
+    send: (handler) => deps.upstream.send(step.deployment, step.upstream, handler, attemptId),
   });
   followClient(deps, exchange, { running, delivery });
   return running;

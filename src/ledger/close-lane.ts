@@ -145,7 +145,7 @@ function answerOnce(waiting: Waiting, outcome: CloseOutcome): void {
 function outcomeOf(verdict: CloseVerdict | undefined): CloseOutcome {
   if (verdict === undefined) return { kind: "pending" };
   const debitMicroUsd = microUsd(verdict.debitMicroUsd);
-  return verdict.kind === "closed"
+  return verdict.kind === "closed" || verdict.kind === "corrected"
     ? { kind: "closed", debitMicroUsd, overrun: verdict.overrunMicroUsd > 0n }
     : { kind: "already_closed", debitMicroUsd };
 }

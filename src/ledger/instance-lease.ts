@@ -1,4 +1,4 @@
-import { leaseMs, leaseRenewMs } from "../core/constants.ts";
+import { leaseMs, maintainEveryMs, leaseRenewMs } from "../core/constants.ts";
 import { attemptIdMaker, type AttemptId } from "../core/ids.ts";
 import type { Clock } from "../core/time.ts";
 import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
@@ -27,6 +27,9 @@ export class InstanceLease {
   #member: Membership;
   #makeAttemptId: (nowMs: number) => AttemptId;
   #attemptFloorMs: number;
+  /** What the store's clock is ahead of the monotonic one. */
+  #storeOffsetMs: number;
+  #maintainedAtMs: number;
   #validUntilMs: number;
   #heldSinceMs: number;
   #renewal: NodeJS.Timeout | undefined;
@@ -37,7 +40,9 @@ export class InstanceLease {
     this.#options = options;
     this.#member = member;
     this.#makeAttemptId = attemptIdMaker(member.number);
-    this.#attemptFloorMs = floorMsOf(member, options.clock.nowMs());
+    this.#attemptFloorMs = floorMsOf(member);
+    this.#storeOffsetMs = member.storeNowMs - options.clock.monotonicMs();
+    this.#maintainedAtMs = askedAtMs;
     this.#heldSinceMs = askedAtMs;
     this.#validUntilMs = askedAtMs + leaseMs - SAFETY_MS;
   }
@@ -45,6 +50,7 @@ export class InstanceLease {
   /** Joins, and closes what an earlier life of this instance left open. */
   static async start(options: InstanceLeaseOptions): Promise<InstanceLease> {
     const askedAtMs = options.clock.monotonicMs();
+    await options.store.maintain();
     const member = await options.store.join(options.instanceName, leaseMs);
     const lease = new InstanceLease(options, member, askedAtMs);
     await lease.#recover();
@@ -62,8 +68,10 @@ export class InstanceLease {
     return !this.#isEnded && this.#options.clock.monotonicMs() < this.#validUntilMs;
   }
 
+  /** By the store's clock as of the last renewal: a host's own clock may be days off. */
   newAttemptId(): AttemptId {
-    return this.#makeAttemptId(Math.max(this.#options.clock.nowMs(), this.#attemptFloorMs));
+    const storeNowMs = Math.floor(this.#options.clock.monotonicMs() + this.#storeOffsetMs);
+    return this.#makeAttemptId(Math.max(storeNowMs, this.#attemptFloorMs));
   }
 
   async end(): Promise<void> {
@@ -92,12 +100,16 @@ export class InstanceLease {
     const { store, clock, log, instanceName } = this.#options;
     const askedAtMs = clock.monotonicMs();
     if (askedAtMs >= this.#validUntilMs) this.#heldSinceMs = askedAtMs;
-    if (!(await store.renewLease(this.#member, leaseMs))) {
+    const storeNowMs = await store.renewLease(this.#member, leaseMs);
+    if (storeNowMs !== undefined) {
+      this.#storeOffsetMs = storeNowMs - clock.monotonicMs();
+    } else {
       log.error({ instance: this.#member.instanceId }, "declared dead by a peer; joining again");
       this.#validUntilMs = Number.NEGATIVE_INFINITY;
       this.#member = await store.join(instanceName, leaseMs);
       this.#makeAttemptId = attemptIdMaker(this.#member.number);
-      this.#attemptFloorMs = floorMsOf(this.#member, clock.nowMs());
+      this.#attemptFloorMs = floorMsOf(this.#member);
+      this.#storeOffsetMs = this.#member.storeNowMs - clock.monotonicMs();
       this.#heldSinceMs = askedAtMs;
     }
     this.#validUntilMs = askedAtMs + leaseMs - SAFETY_MS;
@@ -111,11 +123,19 @@ export class InstanceLease {
         if (dead.length > 0) this.#options.log.warn({ dead }, "instances declared dead");
         await this.#recover();
       }
+      await this.#maintain();
     } catch (error) {
       this.#options.log.warn({ err: error }, "recovery of dead instances failed; tried again");
     }
     if (this.#isEnded) return;
     this.#recovery = setTimeout(() => void this.#recoveryLoop(), RECOVERY_EVERY_MS).unref();
+  }
+
+  async #maintain(): Promise<void> {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs - this.#maintainedAtMs < maintainEveryMs) return;
+    await this.#options.store.maintain();
+    this.#maintainedAtMs = nowMs;
   }
 
   async #recover(): Promise<void> {
@@ -128,8 +148,9 @@ export class InstanceLease {
   }
 }
 
-/** The wall-clock millisecond from which every new id is above the journal's last one. */
-function floorMsOf(member: Membership, nowMs: number): number {
+/** The store's millisecond from which every new id is above the journal's last one. */
+function floorMsOf(member: Membership): number {
+  const nowMs = member.storeNowMs;
   const probe: bigint = attemptIdMaker(member.number)(nowMs);
   if (member.attemptIdFloor < probe) return 0;
   return nowMs + Number((member.attemptIdFloor - probe) >> ATTEMPT_TIME_SHIFT) + 1;

@@ -1,3 +1,5 @@
+import type { AttemptId, KeyId, ModelId, OrgId, ProviderId, RequestId } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
 import type {
   CloseRow,
   PricePin,
@@ -15,6 +17,21 @@ export interface Membership {
   readonly epoch: bigint;
   /** Every attempt id made so far is below this one. */
   readonly attemptIdFloor: bigint;
+  /** The store's clock when it answered, milliseconds since 1970. */
+  readonly storeNowMs: number;
+}
+
+/** An open attempt whose provider job goes on although its instance is dead. */
+export interface AdoptedAttempt {
+  readonly attemptId: AttemptId;
+  readonly requestId: RequestId;
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly modelId: ModelId;
+  readonly providerId: ProviderId;
+  readonly upstreamModelId: string;
+  readonly providerJobId: string;
+  readonly reserveMicroUsd: MicroUsd;
 }
 
 /** One hold, and the attempt that ends where it begins. */
@@ -24,8 +41,12 @@ export interface ReserveEntry {
 }
 
 export interface CloseVerdict {
-  /** `unknown`: there is no such attempt, so there is nothing to close. */
-  readonly kind: "closed" | "already_closed" | "unknown";
+  /**
+   * - `corrected`: it had been charged at its reserve after a crash, and this late observation of
+   *   its end gave the difference back. Possible once.
+   * - `unknown`: there is no such attempt, so there is nothing to close.
+   */
+  readonly kind: "closed" | "already_closed" | "corrected" | "unknown";
   readonly debitMicroUsd: bigint;
   readonly overrunMicroUsd: bigint;
 }
@@ -64,12 +85,24 @@ export interface LedgerBatchStore {
   ensurePricePins(pins: readonly PricePin[]): Promise<void>;
   /** Starts a new epoch of the instance `name`, or of `name-2`, … while that one is alive. */
   join(name: string, leaseMs: number): Promise<Membership>;
-  /** Prolongs the lease by the store's clock. False: another one has taken the instance over. */
-  renewLease(member: Membership, leaseMs: number): Promise<boolean>;
+  /**
+   * Prolongs the lease by the store's clock and tells that clock, milliseconds since 1970.
+   * Undefined: another one has taken the instance over.
+   */
+  renewLease(member: Membership, leaseMs: number): Promise<number | undefined>;
   /** Ends the lease at once. */
   leave(member: Membership): Promise<void>;
   /** Starts a new epoch for every instance that is dead and holds something; their names. */
   takeOverDeadInstances(): Promise<readonly string[]>;
-  /** Closes every open attempt of an older epoch at its reserve; returns how many. */
+  /**
+   * Closes every open attempt of an older epoch at its reserve, but for those with a provider job;
+   * returns how many.
+   */
   recoverOpenAttempts(): Promise<number>;
+  /** Makes an open attempt outlive its instance. False: it is closed already. */
+  attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean>;
+  /** Gives up to `limit` attempts with a provider job, whose instance is dead, to `member`. */
+  adoptAttempts(member: Membership, limit: number): Promise<readonly AdoptedAttempt[]>;
+  /** Keeps room for the attempts of the coming days. */
+  maintain(): Promise<void>;
 }

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { ledgerBatchRowsMax, ledgerQueueAgeMs, ledgerQueueRowsMax } from "../core/constants.ts";
+import {
+  ledgerBatchRowsMax,
+  ledgerQueueAgeMs,
+  ledgerQueueRowsMax,
+  ledgerQueueRowsPerOrgMax,
+} from "../core/constants.ts";
+import type { OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import { systemClock } from "../core/time.ts";
 import { BatchFault, type ReserveEntry } from "./ledger-batch-store.ts";
@@ -27,12 +33,14 @@ function handledLane() {
       }),
     onFault: (entries, fault) => faults.push([fault.kind, entries.map(amountOf)]),
   });
-  const submit = (amount: number): Promise<ReserveOutcome> => lane.submit(entry(amount));
+  const submit = (amount: number, org = `org ${amount}`): Promise<ReserveOutcome> =>
+    lane.submit(entry(amount, org));
   return { lane, batches, faults, time, submit };
 }
 
-function entry(amount: number): ReserveEntry {
-  return { row: { reserveMicroUsd: microUsd(BigInt(amount)) } as ReserveRow, close: null };
+function entry(amount: number, org: string): ReserveEntry {
+  const row = { reserveMicroUsd: microUsd(BigInt(amount)), orgId: org as OrgId };
+  return { row: row as ReserveRow, close: null };
 }
 
 function amountOf(one: ReserveEntry): bigint {
@@ -81,6 +89,20 @@ test("a batch has a bound, and so has the queue", async () => {
   );
 });
 
+test("one organization can take a quarter of the queue, and leaves the rest to the others", async () => {
+  const { batches, submit } = handledLane();
+  const greedy = Array.from({ length: ledgerQueueRowsPerOrgMax }, (_, i) => submit(i, "greedy"));
+  expect(await submit(-1, "greedy")).toMatchObject({ kind: "unavailable" });
+  const modest = submit(-2, "modest");
+  await turn();
+  for (let i = 0; i <= ledgerQueueRowsPerOrgMax / ledgerBatchRowsMax; i++) {
+    batches[i]?.answer();
+    await turn();
+  }
+  expect(await modest).toEqual({ kind: "reserved" });
+  expect(await greedy.at(-1)).toEqual({ kind: "reserved" });
+});
+
 test("a row that waited too long is refused and never sent", async () => {
   const { batches, faults, time, submit } = handledLane();
   const sent = submit(1);
@@ -100,7 +122,7 @@ test("a row that waited too long is refused and never sent", async () => {
 
 test("a rejected batch is halved until the row that breaks the rule stands alone", async () => {
   const { batches, faults, submit } = handledLane();
-  const outcomes = Promise.all([1, 2, 3, 4].map(submit));
+  const outcomes = Promise.all([1, 2, 3, 4].map((amount) => submit(amount)));
   for (let at = 0; at < 7; at++) {
     await turn();
     const batch = batches[at];

@@ -1,4 +1,9 @@
-import { ledgerBatchRowsMax, ledgerQueueAgeMs, ledgerQueueRowsMax } from "../core/constants.ts";
+import {
+  ledgerBatchRowsMax,
+  ledgerQueueAgeMs,
+  ledgerQueueRowsMax,
+  ledgerQueueRowsPerOrgMax,
+} from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import { BatchFault, type ReserveEntry } from "./ledger-batch-store.ts";
 import type { ReserveOutcome } from "./ledger-store.ts";
@@ -35,7 +40,7 @@ export class ReserveLane {
   }
 
   submit(entry: ReserveEntry): Promise<ReserveOutcome> {
-    if (this.#queue.length >= ledgerQueueRowsMax) {
+    if (this.#queue.length >= ledgerQueueRowsPerOrgMax && this.#isOverShare(entry)) {
       this.#options.onFault([entry], new BatchFault("busy", QUEUE_FULL, undefined));
       return Promise.resolve({ kind: "unavailable", reason: QUEUE_FULL });
     }
@@ -49,6 +54,15 @@ export class ReserveLane {
   drained(): Promise<void> {
     if (!this.#isSending && this.#queue.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** One organization cannot fill the queue for all; counted only when it is long. */
+  #isOverShare(entry: ReserveEntry): boolean {
+    if (this.#queue.length >= ledgerQueueRowsMax) return true;
+    const { orgId } = entry.row;
+    let rows = 0;
+    for (const waiting of this.#queue) if (waiting.entry.row.orgId === orgId) rows += 1;
+    return rows >= ledgerQueueRowsPerOrgMax;
   }
 
   #schedule(): void {

@@ -94,7 +94,7 @@ test("an instance shuts down without its database, too", async () => {
 test("a dead process of this machine is not waited for", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const dead = await backend.ledgerBatchStore.join("gone", leaseMs);
-  const row = reserveRow({ ...org, attemptId: (1n << 61n) as AttemptId }, 40n);
+  const row = reserveRow({ ...org, attemptId: 7_000_000_000n as AttemptId }, 40n);
   await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
   expect(await backend.ledgerBatchStore.takeOverDeadInstances()).toEqual([]);
   await backend.query("update instance set process = '1-1' where instance_id = 'gone'");

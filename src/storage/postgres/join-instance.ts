@@ -79,11 +79,18 @@ interface JoinedRow {
   readonly number: number;
   readonly epoch: bigint;
   readonly floor: bigint;
+  readonly now: Date;
 }
 
 function memberOf(instanceId: string, row: JoinedRow | undefined): Membership {
   assert(row !== undefined, "joining answers one row");
-  return { instanceId, number: row.number, epoch: row.epoch, attemptIdFloor: row.floor };
+  return {
+    instanceId,
+    number: row.number,
+    epoch: row.epoch,
+    attemptIdFloor: row.floor,
+    storeNowMs: row.now.getTime(),
+  };
 }
 
 const findSql = `
@@ -124,4 +131,6 @@ const joinSql = `
     values ($1, now() + $4 * interval '1 millisecond')
     on conflict (instance_id) do update set lease_until = excluded.lease_until
   )
-  select number, epoch, coalesce((select max(attempt_id) from attempt), 0) as floor from joined`;
+  select number, epoch, coalesce((select max(attempt_id) from attempt), 0) as floor,
+    clock_timestamp() as now
+  from joined`;

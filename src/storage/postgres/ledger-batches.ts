@@ -141,6 +141,8 @@ function closeKind(code: string | undefined): CloseVerdict["kind"] {
       return "already_closed";
     case "3":
       return "unknown";
+    case "4":
+      return "corrected";
     case undefined:
     default:
       return unreachable(code as never);

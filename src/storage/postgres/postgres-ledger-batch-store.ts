@@ -1,6 +1,9 @@
 import type { Pool } from "pg";
 import { assert } from "../../core/assert.ts";
+import type { AttemptId } from "../../core/ids.ts";
+import { partitionDaysAhead } from "../../core/constants.ts";
 import type {
+  AdoptedAttempt,
   CloseVerdict,
   LedgerBatchStore,
   Membership,
@@ -14,6 +17,7 @@ import type {
   ReserveOutcome,
   ReserveRow,
 } from "../../ledger/ledger-store.ts";
+import { adoptedAttempt, type AdoptedRow } from "./adopted-rows.ts";
 import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
 import { LaneConnection } from "./lane-connection.ts";
 import { runCloseBatch, runReserveBatch } from "./ledger-batches.ts";
@@ -113,13 +117,13 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
     return joinInstance(this.#pool, name, leaseMs);
   }
 
-  async renewLease(member: Membership, leaseMs: number): Promise<boolean> {
-    const result = await this.#pool.query(renewLeaseSql, [
+  async renewLease(member: Membership, leaseMs: number): Promise<number | undefined> {
+    const result = await this.#pool.query<{ now: Date }>(renewLeaseSql, [
       member.instanceId,
       String(member.epoch),
       leaseMs,
     ]);
-    return result.rowCount === 1;
+    return result.rows[0]?.now.getTime();
   }
 
   async leave(member: Membership): Promise<void> {
@@ -141,6 +145,27 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
       recovered += row.closed;
       if (row.seen < RECOVERY_BLOCK_ROWS) return recovered;
     }
+  }
+
+  async attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean> {
+    const result = await this.#pool.query<{ attached: boolean }>(
+      "select attach_job($1, $2) as attached",
+      [attemptId, providerJobId],
+    );
+    return result.rows[0]?.attached === true;
+  }
+
+  async adoptAttempts(member: Membership, limit: number): Promise<readonly AdoptedAttempt[]> {
+    const result = await this.#pool.query<AdoptedRow>("select * from adopt_attempts($1, $2, $3)", [
+      member.instanceId,
+      member.epoch,
+      limit,
+    ]);
+    return result.rows.map(adoptedAttempt);
+  }
+
+  async maintain(): Promise<void> {
+    await this.#pool.query("select ensure_attempt_partitions($1)", [partitionDaysAhead]);
   }
 
   async close(): Promise<void> {
@@ -171,6 +196,7 @@ const ensurePinsSql = `
 const renewLeaseSql = `
   update instance_lease l set lease_until = now() + $3 * interval '1 millisecond'
   from instance i
-  where i.instance_id = l.instance_id and l.instance_id = $1 and i.epoch = $2`;
+  where i.instance_id = l.instance_id and l.instance_id = $1 and i.epoch = $2
+  returning clock_timestamp() as now`;
 
 const recoverSql = "select closed, seen from recover_attempts($1)";

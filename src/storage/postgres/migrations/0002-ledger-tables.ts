@@ -10,8 +10,13 @@ create table account (
   constraint account_covers_its_holds check (not must_cover or debits + reserved <= credits)
 ) with (fillfactor = 50);
 
+-- Counts the steps of the books. A step takes its number while it holds the wallets it touches, so
+-- for each organization the numbers grow in the order in which the steps were committed.
+create sequence ledger_position;
+
 create table transfer (
   transfer_id bigint generated always as identity primary key,
+  position bigint not null,
   attempt_id bigint,
   kind text not null,
   debit_account text not null,
@@ -53,6 +58,7 @@ create table instance_lease (
   lease_until timestamptz not null
 ) with (fillfactor = 50);
 
+-- One partition per day, which the id carries.
 create table attempt (
   attempt_id bigint primary key,
   request_id uuid not null,
@@ -90,12 +96,49 @@ create table attempt (
   started_at timestamptz,
   first_byte_ms integer,
   duration_ms integer,
+  opened_position bigint not null,
+  closed_position bigint,
+  corrected_position bigint,
   created_at timestamptz not null default now(),
   closed_at timestamptz,
+  corrected_at timestamptz,
   check ((state = 'open') = (closed_at is null)),
+  check ((closed_at is null) = (closed_position is null)),
+  check ((corrected_at is null) = (corrected_position is null)),
   check (state not in ('open', 'void') or debit = 0),
-  check (state <> 'unknown_after_crash' or debit = reserve)
-);
+  check (corrected_at is null or state = 'unknown_after_crash'),
+  check (state <> 'unknown_after_crash' or debit = reserve or corrected_at is not null)
+) partition by range (attempt_id);
+
+-- The first id of an instant: 41 bits of milliseconds since 2025, then 22 bits of other things.
+create function attempt_id_at(p_at timestamptz) returns bigint language sql immutable as $$
+  select (floor(extract(epoch from p_at) * 1000)::bigint - 1735689600000) << 22
+$$;
+
+-- A table of its own first: to attach one does not stop the batches that go on beside it.
+create function ensure_attempt_partition(p_day date) returns void language plpgsql as $$
+declare
+  v_name constant text := 'attempt_' || to_char(p_day, 'YYYYMMDD');
+begin
+  if to_regclass(v_name) is not null then return; end if;
+  perform pg_advisory_xact_lock(hashtext('tokenmarket partitions'));
+  if to_regclass(v_name) is not null then return; end if;
+  execute format('create table %I (like attempt including all)', v_name);
+  execute format('alter table attempt attach partition %I for values from (%s) to (%s)', v_name,
+    attempt_id_at(p_day::timestamp at time zone 'utc'),
+    attempt_id_at((p_day + 1)::timestamp at time zone 'utc'));
+end $$;
+
+create function ensure_attempt_partitions(p_days_ahead integer) returns void
+language plpgsql as $$
+declare
+  v_today constant date := clock_timestamp() at time zone 'utc';
+begin
+  for i in -1 .. p_days_ahead loop
+    perform ensure_attempt_partition(v_today + i);
+  end loop;
+end $$;
+
 create index attempt_by_org_request on attempt (org_id, request_id);
 create index attempt_open on attempt (instance_id, epoch) where state = 'open';
 
@@ -121,6 +164,46 @@ create table spend (
   primary key (scope, id, month)
 ) with (fillfactor = 50);
 
+-- Every cap an organization or a key ever had, in the books' own order.
+create table cap_change (
+  position bigint primary key,
+  scope text not null check (scope in ('org', 'key')),
+  id text not null,
+  org_id text not null,
+  cap_micro_usd bigint,
+  at timestamptz not null default now()
+);
+
+-- What is before this instant is settled with the providers: nothing is closed there any more.
+create table settlement_horizon (
+  only_row boolean primary key default true check (only_row),
+  through timestamptz not null
+);
+insert into settlement_horizon (through) values ('-infinity');
+
+-- Days whose attempts were exported and taken out of the journal, and what they had summed up to.
+create table retired_day (
+  day date primary key,
+  from_id bigint not null,
+  to_id bigint not null,
+  attempts bigint not null,
+  debit bigint not null,
+  overrun bigint not null,
+  cost_pico numeric(38, 0) not null,
+  file text not null,
+  sha256 bytea not null,
+  signature bytea not null,
+  retired_at timestamptz not null default now()
+);
+create table retired_spend (
+  day date not null references retired_day,
+  scope text not null check (scope in ('org', 'key')),
+  id text not null,
+  month date not null,
+  settled bigint not null,
+  primary key (day, scope, id, month)
+);
+
 create function refuse_change() returns trigger language plpgsql as $$
 begin
   raise exception '% rows are never changed or deleted', tg_table_name;
@@ -129,10 +212,17 @@ create trigger transfer_is_insert_only before update or delete on transfer
   for each row execute function refuse_change();
 create trigger transfer_is_not_truncated before truncate on transfer
   for each statement execute function refuse_change();
+-- Closed at most once, ever; what was charged without knowing may be corrected once.
 create trigger closed_attempt_is_final before update on attempt
-  for each row when (old.state <> 'open') execute function refuse_change();
+  for each row when (old.state <> 'open' and not (old.state = 'unknown_after_crash'
+    and old.corrected_at is null and new.corrected_at is not null and new.state = old.state
+    and new.reserve = old.reserve and new.org_id = old.org_id and new.key_id = old.key_id
+    and new.month = old.month and new.closed_at = old.closed_at))
+  execute function refuse_change();
 create trigger attempt_is_kept before truncate on attempt
   for each statement execute function refuse_change();
+create trigger cap_change_is_insert_only before update or delete on cap_change
+  for each row execute function refuse_change();
 create trigger price_pin_is_immutable before update or delete on price_pin
   for each row execute function refuse_change();
 `;

@@ -1,11 +1,10 @@
-/**
- * The ledger's verbs. Lock order in all of them: fence, wallets sorted, house accounts sorted.
- * A wallet's lock covers everything of its organization: holds, spend rows, attempt states.
- */
-// A batch touches few rows of large tables, and tables that grow faster than their statistics: the
-// planner must never think of reading one whole.
-const byIndex = "set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off";
+import { byIndex, closeBatch, correctBatch, settlementGate } from "./0003-closing-functions.ts";
 
+/**
+ * The ledger's verbs. Lock order in all of them: settlement gate, fence, wallets sorted, house
+ * accounts sorted. A wallet's lock covers everything of its organization: holds, spend rows,
+ * attempt states, caps.
+ */
 const lockWallets = `
 create function lock_wallets(p_orgs text[]) returns void language sql as $$
   select 1 from account
@@ -26,6 +25,7 @@ create function reserve_batch(
 ) returns table (n integer, code integer, a bigint, b bigint, c bigint, reset_ms bigint)
 language plpgsql ${byIndex} as $$
 declare
+  v_position bigint;
   v_month date;
   v_tight text[];
   v_refused boolean[];
@@ -40,6 +40,7 @@ begin
     return;
   end if;
   perform lock_wallets(p_org);
+  v_position := nextval('ledger_position');
   -- After the locks: a batch that waited over midnight belongs to the new month.
   v_month := date_trunc('month', clock_timestamp() at time zone 'utc');
 
@@ -142,107 +143,14 @@ begin
 
   insert into attempt (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
     upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens, reserve,
-    month)
+    month, opened_position)
   select u.attempt, u.request, u.ordinal, u.org, u.key, u.model, u.provider, u.upstream, u.pin,
-    u.route, u.stream, p_instance, p_epoch, u.tokens, u.amount, v_month
+    u.route, u.stream, p_instance, p_epoch, u.tokens, u.amount, v_month, v_position
   from unnest(p_attempt, p_request, p_ordinal, p_org, p_key, p_model, p_provider, p_upstream,
     p_pin, p_route, p_stream, p_tokens, p_reserve, v_refused)
     as u(attempt, request, ordinal, org, key, model, provider, upstream, pin, route, stream,
       tokens, amount, refused)
   where u.refused is not true;
-end $$;
-`;
-
-/**
- * Closes what is open. Per row in arrival order: 1 closed now, 2 was closed before (the first of
- * two in one batch wins), 3 no such attempt; with the debit and the excess over the reserve.
- */
-const closeBatch = `
-create function close_batch(
-  p_attempt bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
-  p_cached_prompt bigint[], p_cache_write bigint[], p_completion bigint[],
-  p_internal_reasoning bigint[], p_cost numeric[], p_status smallint[], p_error text[],
-  p_started_ms bigint[], p_first_byte_ms integer[], p_duration_ms integer[], p_final boolean[],
-  out row_at integer[], out codes integer[], out debited bigint[], out over bigint[]
-) language plpgsql ${byIndex} as $$
-begin
-  perform lock_wallets((select array_agg(distinct org_id)
-    from attempt where attempt_id = any (p_attempt)));
-
-  with asked as (
-    select distinct on (t.id) t.*, div(t.cost, 1000000) as micro,
-      case when t.basis = 'unknown_after_crash' then 'unknown_after_crash'
-        when t.prompt is null then 'void' else 'settled' end as state
-    from unnest(p_attempt, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
-      p_completion, p_internal_reasoning, p_cost, p_status, p_error, p_started_ms,
-      p_first_byte_ms, p_duration_ms, p_final) with ordinality
-      as t(id, outcome, basis, prompt, cached_prompt, cache_write, completion,
-        internal_reasoning, cost, status, error, started_ms, first_byte_ms, duration_ms, final, n)
-    order by t.id, t.n
-  ), closed as (
-    update attempt a set state = q.state, outcome = q.outcome, basis = q.basis, prompt = q.prompt,
-      cached_prompt = q.cached_prompt, cache_write = q.cache_write, completion = q.completion,
-      internal_reasoning = q.internal_reasoning,
-      cost_pico = case q.state when 'settled' then q.cost end,
-      debit = case q.state when 'settled' then least(q.micro, a.reserve)
-        when 'void' then 0 else a.reserve end,
-      overrun = case q.state when 'settled' then greatest(q.micro - a.reserve, 0) else 0 end,
-      upstream_status = q.status, error_class = q.error, final = q.final,
-      started_at = to_timestamp(q.started_ms / 1000.0), first_byte_ms = q.first_byte_ms,
-      duration_ms = q.duration_ms, closed_at = now()
-    -- Not "state = 'open'": the planner would walk the index of open attempts, dead entries too.
-    from asked q where a.attempt_id = q.id and a.closed_at is null
-    returning q.n, a.attempt_id, a.org_id, a.key_id, a.month, a.provider_id, a.state, a.reserve,
-      a.debit, a.overrun
-  ), wallet as (
-    update account w set reserved = w.reserved - t.reserve, debits = w.debits + t.debit
-    from (
-      select org_id, sum(c.reserve)::bigint as reserve, sum(c.debit)::bigint as debit
-      from closed c group by org_id
-    ) t
-    where w.account_id = 'wallet:' || t.org_id
-  ), spent as (
-    update spend s set reserved = s.reserved - t.reserve, settled = s.settled + t.debit
-    from (
-      select case grouping(org_id) when 0 then 'org' else 'key' end as scope,
-        coalesce(org_id, key_id) as id, month, sum(c.reserve)::bigint as reserve,
-        sum(c.debit)::bigint as debit
-      from closed c group by grouping sets ((org_id, month), (key_id, month))
-    ) t
-    where s.scope = t.scope and s.id = t.id and s.month = t.month
-  ), moved as (
-    insert into transfer (attempt_id, kind, debit_account, credit_account, amount)
-    select attempt_id, 'settle', 'wallet:' || org_id,
-      case state when 'settled' then 'accrual:' else 'unknown:' end || provider_id, c.debit
-    from closed c where c.debit > 0
-    union all
-    select attempt_id, 'overrun', 'overrun', 'accrual:' || provider_id, c.overrun
-    from closed c where c.overrun > 0
-    returning kind, credit_account, amount
-  ), house as (
-    insert into account as h (account_id, debits, credits)
-    select t.account_id, sum(t.debits), sum(t.credits) from (
-      select credit_account as account_id, 0::bigint as debits, amount as credits from moved
-      union all
-      select 'overrun', amount, 0 from moved where kind = 'overrun'
-    ) t
-    group by t.account_id order by t.account_id
-    on conflict (account_id) do update
-      set debits = h.debits + excluded.debits, credits = h.credits + excluded.credits
-  )
-  select array_agg(c.n), array_agg(1), array_agg(c.debit), array_agg(c.overrun)
-  into row_at, codes, debited, over from closed c;
-
-  if coalesce(cardinality(row_at), 0) < cardinality(p_attempt) then
-    select coalesce(row_at, '{}') || array_agg(t.n::integer),
-      coalesce(codes, '{}') || array_agg(case when x.attempt_id is null then 3 else 2 end),
-      coalesce(debited, '{}') || array_agg(coalesce(x.debit, 0)),
-      coalesce(over, '{}') || array_agg(coalesce(x.overrun, 0))
-    into row_at, codes, debited, over
-    from unnest(p_attempt) with ordinality as t(id, n)
-    left join attempt x on x.attempt_id = t.id
-    where t.n <> all (coalesce(row_at, '{}'));
-  end if;
 end $$;
 `;
 
@@ -259,7 +167,8 @@ create function roll_batch(
 ) returns table (n integer, code integer, a bigint, b bigint, c bigint, reset_ms bigint)
 language plpgsql as $$
 begin
-  -- The fence comes before the wallets here too, else a takeover could wait in a circle.
+  -- The same order as everywhere, else an instance and a take-over could wait in a circle.
+  perform enter_settlement_gate();
   perform 1 from instance where instance_id = p_instance for share;
   perform lock_wallets(p_org || (select array_agg(distinct org_id)
     from attempt where attempt_id = any (p_closed)));
@@ -315,14 +224,18 @@ create function annul_attempt(
   p_provider text, p_upstream text, p_pin text, p_route text, p_stream boolean, p_tokens bigint,
   p_reserve bigint
 ) returns void language plpgsql as $$
+declare
+  v_position constant bigint := nextval('ledger_position');
 begin
+  perform enter_settlement_gate();
   insert into attempt (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
     upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens, reserve,
-    month, state, outcome, basis, error_class, final, started_at, duration_ms, closed_at)
+    month, state, outcome, basis, error_class, final, started_at, duration_ms, opened_position,
+    closed_position, closed_at)
   values (p_attempt, p_request, p_ordinal, p_org, p_key, p_model, p_provider, p_upstream, p_pin,
     p_route, p_stream, '', 0, p_tokens, p_reserve,
     date_trunc('month', clock_timestamp() at time zone 'utc'), 'void', 'failed', 'none',
-    'gateway_error', true, now(), 0, now())
+    'gateway_error', true, now(), 0, v_position, v_position, closing_time())
   on conflict (attempt_id) do nothing;
   if found then return; end if;
   perform close_batch(array[p_attempt], array['failed'], array['none'], array[null::bigint],
@@ -330,6 +243,64 @@ begin
     array[0::numeric], array[null::smallint], array['gateway_error'], array[null::bigint],
     array[null::integer], array[0], array[true]);
 end $$;
+`;
+
+/**
+ * Provider jobs outlive the instance that started them: their attempts are marked before the client
+ * hears of the job, and another instance takes them over when their own is dead.
+ */
+const resumableAttempts = `
+create function attach_job(p_attempt bigint, p_job text) returns boolean
+language plpgsql ${byIndex} as $$
+begin
+  update attempt set resumable = true, provider_job_id = p_job
+  where attempt_id = p_attempt and closed_at is null;
+  return found;
+end $$;
+
+create function adopt_attempts(p_instance text, p_epoch bigint, p_limit integer)
+returns table (attempt_id bigint, request_id uuid, org_id text, key_id text, model_id text,
+  provider_id text, upstream_model_id text, provider_job_id text, reserve bigint)
+language plpgsql as $$
+#variable_conflict use_column
+begin
+  perform 1 from instance where instance_id = p_instance and epoch = p_epoch for share;
+  if not found then return; end if;
+  return query
+    update attempt a set instance_id = p_instance, epoch = p_epoch
+    from (
+      select o.attempt_id from attempt o join instance i on i.instance_id = o.instance_id
+      where o.state = 'open' and o.resumable and o.epoch < i.epoch
+      order by o.attempt_id limit p_limit for update of o skip locked
+    ) t
+    where a.attempt_id = t.attempt_id
+    returning a.attempt_id, a.request_id, a.org_id, a.key_id, a.model_id, a.provider_id,
+      a.upstream_model_id, a.provider_job_id, a.reserve;
+end $$;
+`;
+
+/** Caps are written down in the order of the books: under the wallet's lock. */
+const capChanges = `
+create function record_cap_change() returns trigger language plpgsql as $$
+begin
+  perform lock_wallets(array[new.org_id]);
+  insert into cap_change (position, scope, id, org_id, cap_micro_usd)
+  values (nextval('ledger_position'), tg_argv[0], to_jsonb(new) ->> tg_argv[1], new.org_id,
+    new.cap_micro_usd);
+  return null;
+end $$;
+create trigger org_cap_is_recorded after update on org
+  for each row when (new.cap_micro_usd is distinct from old.cap_micro_usd)
+  execute function record_cap_change('org', 'org_id');
+create trigger new_org_cap_is_recorded after insert on org
+  for each row when (new.cap_micro_usd is not null)
+  execute function record_cap_change('org', 'org_id');
+create trigger key_cap_is_recorded after update on api_key
+  for each row when (new.cap_micro_usd is distinct from old.cap_micro_usd)
+  execute function record_cap_change('key', 'key_id');
+create trigger new_key_cap_is_recorded after insert on api_key
+  for each row when (new.cap_micro_usd is not null)
+  execute function record_cap_change('key', 'key_id');
 `;
 
 /** Credits a wallet once per reference; answers whether this call did it, and the balance. */
@@ -344,8 +315,8 @@ begin
   if not exists (select from account where account_id = v_wallet) then
     raise exception 'no organization %', p_org using errcode = 'TM404';
   end if;
-  insert into transfer (kind, debit_account, credit_account, amount, ref)
-  values ('grant', 'grants', v_wallet, p_amount, p_ref)
+  insert into transfer (position, kind, debit_account, credit_account, amount, ref)
+  values (nextval('ledger_position'), 'grant', 'grants', v_wallet, p_amount, p_ref)
   on conflict (ref) do nothing returning transfer_id into v_id;
   created := v_id is not null;
   if created then
@@ -363,10 +334,14 @@ end $$;
 
 export const ledgerFunctionsSql: string = [
   lockWallets,
+  settlementGate,
   reserveBatch,
+  correctBatch,
   closeBatch,
   rollBatch,
   recoverAttempts,
   annulAttempt,
+  resumableAttempts,
+  capChanges,
   grantCredit,
 ].join("\n");

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { AttemptId, OrgId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { Ledger } from "../../src/ledger/ledger-store.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { closeRow, orgWithKey, pinPrices, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+let backend: FreshBackend;
+let ledger: Ledger;
+
+beforeAll(async () => {
+  backend = await freshBackend();
+  await pinPrices(backend);
+  ledger = await openLedger({
+    store: backend.ledgerBatchStore,
+    clock: systemClock,
+    log: silentLog,
+    instanceName: "main",
+  });
+});
+afterAll(async () => {
+  await ledger.shutDown();
+  await backend.close();
+});
+
+async function expectCleanBooks(): Promise<void> {
+  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+}
+
+describe("an attempt that was charged at its reserve and then observed after all", () => {
+  async function chargedAfterCrash(reserveMicroUsd: bigint): Promise<{
+    readonly orgId: OrgId;
+    readonly attemptId: AttemptId;
+    settledMicroUsd(): Promise<bigint>;
+    spentMicroUsd(): Promise<bigint>;
+  }> {
+    const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+    const dead = await backend.ledgerBatchStore.join("observer", 0);
+    const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, reserveMicroUsd);
+    await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
+    await backend.ledgerBatchStore.takeOverDeadInstances();
+    expect(await backend.ledgerBatchStore.recoverOpenAttempts()).toBe(1);
+    return {
+      orgId: org.orgId,
+      attemptId: row.attemptId,
+      settledMicroUsd: async () => (await backend.recordStore.balance(org.orgId)).settledMicroUsd,
+      spentMicroUsd: async () =>
+        (await backend.recordStore.monthSpend(org.orgId, org.keyId)).spentMicroUsd,
+    };
+  }
+
+  test("gets the difference back, once, in the balance and in the month", async () => {
+    const charged = await chargedAfterCrash(100n);
+    expect(await charged.settledMicroUsd()).toBe(900n);
+    expect(await ledger.close(closeRow(charged.attemptId, 5n))).toEqual({
+      kind: "closed",
+      debitMicroUsd: 5n,
+      overrun: false,
+    });
+    expect(await charged.settledMicroUsd()).toBe(995n);
+    expect(await charged.spentMicroUsd()).toBe(5n);
+    const again = await ledger.close(closeRow(charged.attemptId, 1n));
+    expect(again).toEqual({ kind: "already_closed", debitMicroUsd: 5n });
+    expect(await charged.settledMicroUsd()).toBe(995n);
+    await expectCleanBooks();
+  });
+
+  test("that turned out to be void gives everything back", async () => {
+    const charged = await chargedAfterCrash(100n);
+    await ledger.close(voidRow(charged.attemptId));
+    expect(await charged.settledMicroUsd()).toBe(1_000n);
+    expect(await charged.spentMicroUsd()).toBe(0n);
+    await expectCleanBooks();
+  });
+
+  test("never costs more than it was charged: the excess is the house's", async () => {
+    const charged = await chargedAfterCrash(100n);
+    const late = await ledger.close(closeRow(charged.attemptId, 130n));
+    expect(late).toEqual({ kind: "closed", debitMicroUsd: 100n, overrun: true });
+    expect(await charged.settledMicroUsd()).toBe(900n);
+    await expectCleanBooks();
+  });
+});
+
+describe("an attempt with a provider job", () => {
+  test("outlives its instance: it is adopted, and only by an instance that may", async () => {
+    const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+    const store = backend.ledgerBatchStore;
+    const dead = await store.join("filming", 0);
+    const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 300n);
+    await store.reserveBatch(dead, [{ row, close: null }]);
+    expect(await store.attachJob(row.attemptId, "job-1")).toBe(true);
+    await store.takeOverDeadInstances();
+    expect(await store.recoverOpenAttempts()).toBe(0);
+
+    const heir = await store.join("heir of films", 10_000);
+    expect(await store.adoptAttempts(dead, 10)).toEqual([]);
+    const adopted = await Promise.all([
+      store.adoptAttempts(heir, 10),
+      store.adoptAttempts(heir, 10),
+    ]);
+    expect(adopted.flat()).toMatchObject([
+      { attemptId: row.attemptId, providerJobId: "job-1", orgId: org.orgId, reserveMicroUsd: 300n },
+    ]);
+    expect(await ledger.close(closeRow(row.attemptId, 200n))).toMatchObject({ kind: "closed" });
+    expect(await store.attachJob(row.attemptId, "job-2")).toBe(false);
+    await expectCleanBooks();
+  });
+});
+
+test("no attempt is closed before an instant that is settled with the providers", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const advance = "select advance_settlement_horizon($1) as through";
+  await expect(backend.query(advance, ["2999-01-01T00:00:00Z"])).rejects.toThrow("future");
+  const [now] = await backend.query("select clock_timestamp() as now");
+  await backend.query(advance, [now?.["now"]]);
+  // As if the database's clock had been set back afterwards.
+  await backend.query("update settlement_horizon set through = '2999-01-01T00:00:00Z'");
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 300n);
+  await ledger.reserve(row);
+  await ledger.close(closeRow(row.attemptId, 7n));
+  const closed = "select closed_at from attempt where attempt_id = $1";
+  expect(await backend.query(closed, [row.attemptId])).toEqual([
+    { closed_at: new Date("2999-01-01T00:00:00Z") },
+  ]);
+  await backend.query("update settlement_horizon set through = now()");
+});
