@@ -1,10 +1,12 @@
 /**
  * Cycles of reserve + close per second through the ledger on the embedded PostgreSQL, durable, for
- * one hot organization. Run: `npx tsx bench/ledger-cycles.ts [seconds per line]`.
+ * one hot organization. Run: `npx tsx bench/ledger-cycles.ts [seconds per line] [days of journal]`:
+ * the journal has a partition per day, so the days it goes back are part of the question.
  */
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Client } from "pg";
 import type { ModelId, ProviderId } from "../src/core/ids.ts";
 import { newRequestId } from "../src/core/ids.ts";
 import { microUsd, picoUsd } from "../src/core/money.ts";
@@ -15,6 +17,7 @@ import { startEmbeddedPostgres } from "../src/storage/postgres/embedded-server.t
 import { openPostgresBackend } from "../src/storage/postgres/open-postgres-backend.ts";
 
 const secondsPerLine = Number(process.argv[2] ?? 5);
+const journalDays = Number(process.argv[3] ?? 1);
 const quiet = { info: () => undefined, warn: console.warn, error: console.error };
 
 interface Line {
@@ -23,6 +26,8 @@ interface Line {
   readonly reserveP50Ms: number;
   readonly closeP50Ms: number;
   readonly clientCpuMicroseconds: number;
+  /** Of all processes of the database, per cycle; Linux only. */
+  readonly serverCpuMicroseconds: number;
 }
 
 const folder = mkdtempSync(join(tmpdir(), "ledger-cycles-"));
@@ -38,6 +43,7 @@ try {
 async function main(): Promise<void> {
   const backend = openPostgresBackend({ connectionString: server.connectionString, log: quiet });
   await backend.migrate();
+  await makeOldPartitions();
   const rowOf = await seed(backend);
   const ledger = await openLedger({
     store: backend.ledgerBatchStore,
@@ -53,6 +59,37 @@ async function main(): Promise<void> {
   const broken = (await backend.audit()).filter((check) => check.violations > 0);
   console.log(broken.length === 0 ? "audit: clean" : broken);
   await backend.close();
+}
+
+async function makeOldPartitions(): Promise<void> {
+  const client = new Client({ connectionString: server.connectionString });
+  await client.connect();
+  const sql = "select ensure_attempt_partition(current_date - n) from generate_series(2, $1) as n";
+  await client.query(sql, [journalDays]);
+  await client.end();
+}
+
+/** CPU time of the postmaster's children so far, in ticks of 10 ms. */
+function serverTicks(): number {
+  const pidFile = join(server.dataDir, "cluster", "postmaster.pid");
+  const [postmaster] = readFileSync(pidFile, "utf8").split("\n");
+  let ticks = 0;
+  for (const name of readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
+    const stat = statOf(name);
+    if (stat?.[1] === postmaster) ticks += Number(stat[11]) + Number(stat[12]);
+  }
+  return ticks;
+}
+
+/** The fields of `/proc/<pid>/stat` behind the name; undefined when the process is gone. */
+function statOf(pid: string): string[] | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /, "")
+      .split(" ");
+  } catch {
+    return undefined;
+  }
 }
 
 type RowOf = (ledger: Ledger) => ReserveRow;
@@ -106,6 +143,7 @@ async function measure(ledger: Ledger, rowOf: RowOf, concurrent: number): Promis
   const reserveMs: number[] = [];
   const closeMs: number[] = [];
   const cpu = process.cpuUsage();
+  const ticks = serverTicks();
   const startMs = systemClock.monotonicMs();
   const endMs = startMs + secondsPerLine * 1_000;
   const worker = async (): Promise<void> => {
@@ -147,6 +185,7 @@ async function measure(ledger: Ledger, rowOf: RowOf, concurrent: number): Promis
     reserveP50Ms: median(reserveMs),
     closeP50Ms: median(closeMs),
     clientCpuMicroseconds: Math.round((user + system) / reserveMs.length),
+    serverCpuMicroseconds: Math.round(((serverTicks() - ticks) * 10_000) / reserveMs.length),
   };
 }
 
