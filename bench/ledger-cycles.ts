@@ -76,19 +76,19 @@ function serverTicks(): number {
   let ticks = 0;
   for (const name of readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
     const stat = statOf(name);
-    if (stat?.[1] === postmaster) ticks += Number(stat[11]) + Number(stat[12]);
+    if (stat[1] === postmaster) ticks += Number(stat[11]) + Number(stat[12]);
   }
   return ticks;
 }
 
-/** The fields of `/proc/<pid>/stat` behind the name; undefined when the process is gone. */
-function statOf(pid: string): string[] | undefined {
+/** The fields of `/proc/<pid>/stat` behind the name; none when the process is gone. */
+function statOf(pid: string): string[] {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /, "")
       .split(" ");
   } catch {
-    return undefined;
+    return [];
   }
 }
 

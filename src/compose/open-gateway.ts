@@ -8,7 +8,6 @@ import { openAuthenticator } from "../auth/authenticate.ts";
 import { CatalogHolder } from "../catalog/catalog-holder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/settings.ts";
-import { concurrentDrainsMax } from "../core/constants.ts";
 import { Deadlines } from "../core/deadlines.ts";
 import type { Clock } from "../core/time.ts";
 import { attemptClassifier } from "../dispatch/classifier.ts";
@@ -175,7 +174,7 @@ function serveDeps(options: GatewayOptions, catalog: CatalogHolder, ledger: Ledg
       routingMs: config.routingTimeoutMs,
       keepaliveMs: config.keepaliveMs,
     },
-    drains: new DrainGate(concurrentDrainsMax),
+    drains: new DrainGate(config.concurrentDrains),
     metrics: new GatewayMetrics(),
     scopesOf: limitScopes(config),
   };

@@ -40,6 +40,7 @@ export interface Config {
   readonly keyRequestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly concurrentRequests: number;
+  readonly concurrentDrains: number;
 }
 
 export type SettingName = keyof Config;
@@ -176,6 +177,13 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     8,
     1,
     "Requests in flight of one organization, and of one key.",
+  ),
+  concurrentDrains: integer(
+    "limits.concurrent_drains",
+    256,
+    0,
+    "Answers that are read on at once after their clients left; one more is cut and billed as far " +
+      "as it was reported.",
   ),
 };
 

@@ -61,7 +61,6 @@ export const partitionDaysAhead: number = 7;
 export const maintainEveryMs: number = 3_600_000;
 export const journalRetryAfterSeconds: number = 2;
 export const healthRetryAfterSeconds: number = 5;
-export const concurrentDrainsMax: number = 256;
 
 assert(outputTokensDefault <= outputTokensMax, "the default output bound is within the maximum");
 assert(smallBodyBytesMax <= bodyBytesMax, "no route takes more than the general body bound");

@@ -208,7 +208,43 @@ test("a provider that dies after the client left is billed as far as it had repo
   await everySlotIsFree(account);
 });
 
+test("no more answers than agreed are read on: one more is cut, and held by nobody", async () => {
+  const bounded = await startTestGateway({
+    settings: { concurrentDrains: 1, keepaliveMs: 60_000 },
+    manifests: [
+      simulatorManifest({
+        provider: "gated",
+        dialect: "wire_a",
+        baseUrl: `${provider.url}/v1`,
+        models: [textModel("gated/wire_a")],
+      }),
+    ],
+  });
+  const account = await bounded.account("10");
+  const left: GatedCall[] = [];
+  for (let i = 0; i < 2; i += 1) {
+    const request = newAsk(account, { wire: "wire_a", upstream: "wire_a", stream: true });
+    const sent = openAsk(bounded.url, request);
+    sent.on("error", () => undefined);
+    const call = await callOf(request.mark);
+    sent.destroy();
+    left.push(call);
+    if (i > 0) await until("the second is cut", () => call.abandoned);
+    else await until("the first is read on", () => bounded.log().includes('"client_gone":true'));
+  }
+  const [readOn] = left;
+  expect(readOn?.abandoned).toBe(false);
+  readOn?.release();
+  await nothingHeld(bounded, account);
+  const { rows } = await bounded.backend.recordStore.usagePage({ orgId: account.orgId, limit: 9 });
+  expect(rows.map(({ basis }) => basis)).toEqual(["none", "reported"]);
+  expect(await brokenBooks(bounded)).toEqual([]);
+  await bounded.close();
+});
+
 test("every provider was read to its end, and the books balance", async () => {
-  await until("no call is open", () => provider.calls.every((call) => call.ended));
+  await until("no call is open", () =>
+    provider.calls.every((call) => call.ended || call.abandoned),
+  );
   expect(await brokenBooks(gateway)).toEqual([]);
 });

@@ -42,7 +42,7 @@ const closeParameters = `
 const askedRows = `
     select distinct on (t.id) t.*, div(t.cost, 1000000) as micro,
       case when t.basis = 'unknown_after_crash' then 'unknown_after_crash'
-        when t.prompt is null then 'void' else 'settled' end as state
+        when t.basis = 'none' then 'void' else 'settled' end as state
     from unnest(p_attempt, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
       p_completion, p_internal_reasoning, p_cost, p_status, p_error, p_started_ms,
       p_first_byte_ms, p_duration_ms, p_final) with ordinality

@@ -1,0 +1,144 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { ask, costOf, type Wire } from "../../support/ask.ts";
+import { brokenBooks, ended, nothingHeld } from "../../support/books.ts";
+import { simulatorManifest, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+
+/** Dollars as number text, between bars in the prompt: the provider reports just these characters. */
+const REPORTED = /\|([^|]*)\|/;
+
+let provider: Server;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  provider = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString();
+      const cost = REPORTED.exec(body)?.[1] ?? "";
+      const usage =
+        `{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18` +
+        `${cost === "" ? "" : `,"cost":${cost}`}}`;
+      const stream = body.includes('"stream":true');
+      response.setHeader("content-type", stream ? "text/event-stream" : "application/json");
+      response.end(stream ? streamOf(usage) : wholeOf(usage));
+    });
+  });
+  provider.listen(0, "127.0.0.1");
+  await once(provider, "listening");
+  const { port } = provider.address() as AddressInfo;
+  const manifest = simulatorManifest({
+    provider: "metered",
+    dialect: "wire_a",
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    models: [
+      {
+        id: "metered/model",
+        context_length: 100_000,
+        streaming: true,
+        pricing: [
+          { type: "prompt", unit: "token", cost_usd_per_million: "0" },
+          { type: "completion", unit: "token", cost_usd_per_million: "1" },
+        ],
+        price_card: [{ unit: "token", cost_usd: "0.000002" }],
+      },
+    ],
+  }) as { endpoint: object };
+  Object.assign(manifest.endpoint, { billing: "reported_cost" });
+  gateway = await startTestGateway({ manifests: [manifest] });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  provider.close();
+  provider.closeAllConnections();
+});
+
+function wholeOf(usage: string): string {
+  return (
+    `{"id":"c1","object":"chat.completion","created":1,"model":"metered/model","choices":[` +
+    `{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],` +
+    `"usage":${usage}}`
+  );
+}
+
+function streamOf(usage: string): string {
+  const chunk = (choices: string, more = ""): string =>
+    `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"metered/model",` +
+    `"choices":[${choices}]${more}}\n\n`;
+  return (
+    chunk(`{"index":0,"delta":{"role":"assistant","content":"hi"},"finish_reason":null}`) +
+    chunk(`{"index":0,"delta":{},"finish_reason":"stop"}`) +
+    chunk("", `,"usage":${usage}`) +
+    "data: [DONE]\n\n"
+  );
+}
+
+/** 4,000 output tokens hold 4,000 cost units: micro-dollars. */
+const HELD_MICRO_USD = 4_000n;
+const WAYS = (["wire_a", "wire_b"] as const).flatMap((wire) =>
+  [false, true].map((stream) => ({ wire, stream })),
+);
+
+interface Paid {
+  readonly told: bigint | undefined;
+  readonly debitMicroUsd: bigint;
+  readonly basis: string | null;
+}
+
+async function pay(way: { wire: Wire; stream: boolean }, reported: string): Promise<Paid> {
+  const account = await gateway.account("10");
+  const answer = await ask(gateway.url, {
+    key: account.key,
+    model: "metered/model",
+    text: `|${reported}|`,
+    maxTokens: Number(HELD_MICRO_USD),
+    ...way,
+  });
+  expect(answer.status).toBe(200);
+  const record = await ended(gateway, account, answer.requestId);
+  await nothingHeld(gateway, account);
+  const { settledMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
+  const [attempt] = record.attempts;
+  expect(settledMicroUsd).toBe(10_000_000n - (attempt?.debitMicroUsd ?? -1n));
+  return {
+    told: costOf(answer),
+    debitMicroUsd: attempt?.debitMicroUsd ?? -1n,
+    basis: attempt?.basis ?? null,
+  };
+}
+
+describe.each(WAYS)("a provider that reports its own cost, on $wire, stream $stream", (way) => {
+  test.each([
+    ["0.001932", 1_932n],
+    // No float has these digits: read as one it would be a micro-dollar less.
+    ["0.00193199999999999999999999", 1_931n],
+    ["1.2e-5", 12n],
+    ["0.0000009", 0n],
+    ["0", 0n],
+  ])("is paid %s dollars from its own digits, rounded down once", async (reported, debit) => {
+    const paid = await pay(way, reported);
+    expect(paid).toEqual({ told: debit, debitMicroUsd: debit, basis: "reported" });
+  });
+
+  test("is never paid by the customer beyond the hold", async () => {
+    const paid = await pay(way, "0.01");
+    expect(paid).toMatchObject({ told: HELD_MICRO_USD, debitMicroUsd: HELD_MICRO_USD });
+  });
+
+  test.each(["", "-0.01", "true", "null"])(
+    "is paid nothing when it reports no amount: %j",
+    async (reported) => {
+      expect(await pay(way, reported)).toMatchObject({ debitMicroUsd: 0n, basis: "none" });
+    },
+  );
+});
+
+test("the house carries what was above the hold, and the books balance", async () => {
+  expect(await brokenBooks(gateway)).toEqual([]);
+});
