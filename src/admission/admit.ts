@@ -135,7 +135,7 @@ export function reserveRefusal(
       const whose = outcome.scope === "org" ? "the organization's" : "this key's";
       return refusal(
         "insufficient_quota",
-        `${whose} monthly spend cap (scope ${outcome.scope}) of $${formatUsd(outcome.capMicroUsd)} would be passed: $${formatUsd(outcome.settledMicroUsd)} spent, $${formatUsd(outcome.inFlightMicroUsd)} in flight, $${formatUsd(needed)} needed; it resets at ${reset}`,
+        `${whose} monthly spend cap (scope ${outcome.scope}) of $${formatUsd(outcome.capMicroUsd)} would be passed: $${formatUsd(outcome.settledMicroUsd)} is spent this month and $${formatUsd(outcome.inFlightMicroUsd)} in flight, this request may cost up to $${formatUsd(needed)}; lower max_tokens, raise the cap or resend after it resets at ${reset}`,
         {
           origin: "gateway_admission",
           limit: { scope: outcome.scope, kind: "spend" },

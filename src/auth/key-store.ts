@@ -66,6 +66,8 @@ export interface AccountStore {
   listKeys(orgId?: string): Promise<readonly KeySummary[]>;
   /** Disables for ever; a second call keeps the first instant. Undefined: no such key. */
   disableKey(keyId: string): Promise<KeySummary | undefined>;
-  /** `null` removes the cap. False: no such organization. */
+  /** Monthly spend cap from the next request on; `null` removes it. False: no such organization. */
   setOrgCap(orgId: string, capMicroUsd: MicroUsd | null): Promise<boolean>;
+  /** The same for one key. Undefined: no such key. */
+  setKeyCap(keyId: string, capMicroUsd: MicroUsd | null): Promise<KeySummary | undefined>;
 }

@@ -4,10 +4,11 @@ import type { KeySummary } from "../auth/key-store.ts";
 import { newVirtualKey } from "../auth/virtual-key.ts";
 import { consoleKeyRequestsPerMinute } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
-import { formatUsd, parseUsd, type MicroUsd } from "../core/money.ts";
+import { formatUsd } from "../core/money.ts";
+import { capAnswer, onStoredCap, parseCap, readCap } from "./cap-flags.ts";
 import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
 
-/** `key create`, `key disable`, `key list` */
+/** `key create`, `key disable`, `key cap`, `key list` */
 export function addKeyCommand(program: Command): void {
   const key = program.command("key").description("virtual keys");
   addCreate(key);
@@ -17,9 +18,7 @@ export function addKeyCommand(program: Command): void {
       answering((keyId: string, flags: Flags) =>
         withBackend(flags, async ({ accountStore }) => {
           const disabled = await accountStore.disableKey(keyId);
-          if (disabled === undefined) {
-            throw new UsageFault(`there is no key ${keyId}; \`tokenmarket key list\` has the ids`);
-          }
+          if (disabled === undefined) throw noSuchKey(keyId);
           const at = instantOrNull(disabled.disabledAtMs);
           return {
             json: { key_id: disabled.keyId, disabled_at: at },
@@ -27,6 +26,18 @@ export function addKeyCommand(program: Command): void {
           };
         }),
       ),
+    );
+  onStoredCap(key.command("cap <key_id>"))
+    .description("set or remove the monthly spend cap of a key")
+    .action(
+      answering((keyId: string, flags: Flags) => {
+        const cap = readCap(flags);
+        return withBackend(flags, async ({ accountStore }) => {
+          const capped = await accountStore.setKeyCap(keyId, cap);
+          if (capped === undefined) throw noSuchKey(keyId);
+          return capAnswer({ key_id: capped.keyId, org_id: capped.orgId }, capped.capMicroUsd);
+        });
+      }),
     );
   onStoredData(key.command("list"))
     .description("list keys by their first characters; a raw key is never shown again")
@@ -62,6 +73,7 @@ function addCreate(key: Command): void {
         withBackend(flags, async ({ accountStore }) => {
           const org = await accountStore.findOrg(String(flags["org"]));
           if (org === undefined) throw noSuchOrg(String(flags["org"]));
+          const { capUsd } = flags;
           const fresh = newVirtualKey();
           const made = await accountStore.createKey({
             orgId: org.orgId,
@@ -70,7 +82,7 @@ function addCreate(key: Command): void {
             digest: fresh.digest,
             label: fresh.label,
             requestsPerMinuteCeiling: readRpm(flags["rpm"]),
-            capMicroUsd: readCap(flags["capUsd"]),
+            capMicroUsd: capUsd === undefined ? null : parseCap("--cap-usd", String(capUsd)),
           });
           return {
             json: { ...shown(made), key: fresh.raw },
@@ -84,6 +96,10 @@ function addCreate(key: Command): void {
 /** The same sentence wherever an organization id is unknown. */
 export function noSuchOrg(orgId: OrgId | string): UsageFault {
   return new UsageFault(`there is no organization ${orgId}; \`tokenmarket org list\` has the ids`);
+}
+
+function noSuchKey(keyId: string): UsageFault {
+  return new UsageFault(`there is no key ${keyId}; \`tokenmarket key list\` has the ids`);
 }
 
 function shown(key: KeySummary): object {
@@ -108,11 +124,4 @@ function readRpm(flag: string | boolean | undefined): number {
   const rpm = Number(flag);
   if (Number.isInteger(rpm) && rpm >= 1 && rpm <= 1_000_000) return rpm;
   throw new UsageFault(`--rpm must be a whole number from 1 to 1000000, not ${String(flag)}`);
-}
-
-function readCap(flag: string | boolean | undefined): MicroUsd | null {
-  if (flag === undefined) return null;
-  const cap = parseUsd(String(flag));
-  if (cap !== undefined && cap > 0n) return cap;
-  throw new UsageFault(`--cap-usd must be dollars above 0 such as 25.00, not ${String(flag)}`);
 }

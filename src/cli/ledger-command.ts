@@ -1,25 +1,24 @@
 import type { Command } from "commander";
 
+import type { AuditCheck, AuditProgress } from "../ledger/ledger-audit.ts";
 import { answering, onStoredData, withBackend, type Flags } from "./command-context.ts";
+import { addRetireCommands } from "./ledger-retire-command.ts";
 
-/** `ledger audit`, `ledger recover` */
+/** `ledger audit`, `ledger recover`, `ledger retire`, `ledger verify-export` */
 export function addLedgerCommand(program: Command): void {
   const ledger = program.command("ledger").description("the books");
   onStoredData(ledger.command("audit"))
-    .description("check every invariant of the books, online; exit 1 when one is broken")
+    .description(
+      "prove the books, online: every invariant, every account rebuilt from its transfers, the whole journal replayed; exit 1 when they do not agree",
+    )
     .action(
       answering((flags: Flags) =>
         withBackend(flags, async (backend) => {
-          const checks = await backend.audit();
+          const checks = await backend.audit(reportProgress);
           const ok = checks.every((check) => check.violations === 0);
           return {
             json: { ok, checks },
-            text: checks
-              .map(
-                ({ id, title, violations }) =>
-                  `${violations === 0 ? "ok    " : "BROKEN"}  ${id}  ${title}${violations === 0 ? "" : `: ${violations}`}`,
-              )
-              .join("\n"),
+            text: checks.flatMap(linesOf).join("\n"),
             exitCode: ok ? 0 : 1,
           };
         }),
@@ -39,4 +38,18 @@ export function addLedgerCommand(program: Command): void {
         }),
       ),
     );
+  addRetireCommands(ledger);
+}
+
+function linesOf(check: AuditCheck): readonly string[] {
+  const { id, title, violations, examples = [] } = check;
+  if (violations === 0) return [`ok      ${id}  ${title}`];
+  return [
+    `BROKEN  ${id}  ${title}: ${violations}`,
+    ...examples.map(({ row, found, expected }) => `        ${row}: ${found}; expected ${expected}`),
+  ];
+}
+
+function reportProgress({ replayed, entries }: AuditProgress): void {
+  process.stderr.write(`replayed ${replayed} of ${entries} lines of the journal\n`);
 }

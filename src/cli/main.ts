@@ -10,6 +10,7 @@ import { addLedgerCommand } from "./ledger-command.ts";
 import { addManifestCommand } from "./manifest-command.ts";
 import { addOrgCommand } from "./org-command.ts";
 import { addServeCommands } from "./serve-command.ts";
+import { addSettlementCommand } from "./settlement-command.ts";
 import { addSimulateCommand } from "./simulate-command.ts";
 
 const program = new Command("tokenmarket")
@@ -23,6 +24,7 @@ addCreditCommand(program);
 addKeyCommand(program);
 addManifestCommand(program);
 addLedgerCommand(program);
+addSettlementCommand(program);
 addSimulateCommand(program);
 addDatabaseCommands(program);
 for (const command of everyCommand(program)) command.exitOverride();

@@ -1,9 +1,11 @@
 import type { Command } from "commander";
 
 import { formatUsd } from "../core/money.ts";
+import { capAnswer, onStoredCap, readCap } from "./cap-flags.ts";
 import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
+import { noSuchOrg } from "./key-command.ts";
 
-/** `org create NAME --email ADDRESS`, `org list` */
+/** `org create NAME --email ADDRESS`, `org list`, `org cap ID --usd AMOUNT | --none` */
 export function addOrgCommand(program: Command): void {
   const org = program.command("org").description("organizations");
   onStoredData(org.command("create <name>"))
@@ -47,5 +49,16 @@ export function addOrgCommand(program: Command): void {
           };
         }),
       ),
+    );
+  onStoredCap(org.command("cap <org_id>"))
+    .description("set or remove the monthly spend cap of an organization, over all its keys")
+    .action(
+      answering((orgId: string, flags: Flags) => {
+        const cap = readCap(flags);
+        return withBackend(flags, async ({ accountStore }) => {
+          if (!(await accountStore.setOrgCap(orgId, cap))) throw noSuchOrg(orgId);
+          return capAnswer({ org_id: orgId }, cap);
+        });
+      }),
     );
 }

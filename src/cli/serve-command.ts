@@ -55,7 +55,7 @@ interface Serving {
 async function startServing(config: Config): Promise<Serving> {
   const logging = openCommandLogging(config);
   const { log } = logging;
-  const backend = await openBackend({ config, log });
+  const backend = await openBackend({ config, log, isDatabaseKeptUp: true });
   try {
     const gateway = await openGateway({ config, env: process.env, clock, log, backend });
     if (backend.dataDir !== undefined) {
@@ -83,7 +83,7 @@ async function startDevelopment(config: Config): Promise<Serving> {
   const logging = openCommandLogging(config);
   const { log } = logging;
   process.stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
-  const backend = await openBackend({ config, log });
+  const backend = await openBackend({ config, log, isDatabaseKeptUp: true });
   try {
     const development = await prepareDevelopment(config, backend);
     const gateway = await openGateway({

@@ -11,6 +11,7 @@ import {
 import { parseManifestFiles } from "../catalog/load-manifests.ts";
 import type { Clock } from "../core/time.ts";
 import { isPrivateAddress } from "../dispatch/address-guard.ts";
+import type { SettlementTerms } from "../ledger/settlement-plan.ts";
 
 export interface CatalogSources {
   readonly manifestsDir: string;
@@ -26,6 +27,8 @@ export type LoadedCatalog =
       readonly ok: true;
       readonly catalog: Catalog;
       readonly notes: readonly CatalogNote[];
+      /** How every provider with a manifest is paid, by provider id. */
+      readonly settlementTerms: ReadonlyMap<string, SettlementTerms>;
       /** Manifests left out because their address is private and that is not allowed. */
       readonly leftOut: readonly string[];
     }
@@ -52,13 +55,19 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   });
   if (!outcome.ok) return outcome;
   const { catalog, notes } = outcome;
-  return { ok: true, catalog, notes, leftOut: leftOut.map((each) => each.file) };
+  const settlementTerms = new Map(parsed.manifests.map(termsOf));
+  return { ok: true, catalog, notes, settlementTerms, leftOut: leftOut.map((each) => each.file) };
 }
 
 function readText(sources: CatalogSources, file: string): string {
   const text = readFileSync(join(sources.manifestsDir, file), "utf8");
   const { rewrite } = sources;
   return rewrite === undefined ? text : text.replaceAll(rewrite.from, rewrite.to);
+}
+
+function termsOf({ manifest }: ManifestFile): [string, SettlementTerms] {
+  const { mode, interval } = manifest.settlement;
+  return [manifest.provider.id, { mode, interval }];
 }
 
 function mayBeReached({ manifest }: ManifestFile, sources: CatalogSources): boolean {

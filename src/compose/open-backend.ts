@@ -17,6 +17,11 @@ export interface Backend extends PostgresBackend {
 export interface BackendOptions {
   readonly config: Config;
   readonly log: Logger;
+  /**
+   * Start the embedded database again when it dies, until `close`. For programs that stay: a command
+   * of a second is started again as easily. Default false.
+   */
+  readonly isDatabaseKeptUp?: boolean;
 }
 
 /**
@@ -29,7 +34,11 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
     const opened = await openMigrated({ connectionString: config.databaseUrl, log });
     return { ...opened, dataDir: undefined };
   }
-  const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  const server = await startEmbeddedPostgres({
+    dataDir: config.dataDir,
+    log,
+    isKeptUp: options.isDatabaseKeptUp === true,
+  });
   try {
     const opened = await openMigrated({ connectionString: server.connectionString, log });
     return {

@@ -41,6 +41,8 @@ export interface Config {
   readonly tokensPerMinute: number;
   readonly concurrentRequests: number;
   readonly concurrentDrains: number;
+  readonly retentionAttemptsDays: number;
+  readonly retentionSigningKeyFile: string;
 }
 
 export type SettingName = keyof Config;
@@ -184,6 +186,17 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     0,
     "Answers that are read on at once after their clients left; one more is cut and billed as far " +
       "as it was reported.",
+  ),
+  retentionAttemptsDays: integer(
+    "retention.attempts_days",
+    90,
+    0,
+    "Whole days an attempt stays in the journal before `ledger retire` exports it; 0 keeps all.",
+  ),
+  retentionSigningKeyFile: text(
+    "retention.signing_key_file",
+    "",
+    "PEM file of the Ed25519 key that signs exports; empty: `retention-signing-key.pem` in `data`.",
   ),
 };
 

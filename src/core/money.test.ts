@@ -4,11 +4,14 @@ import { expect, test } from "vitest";
 import {
   ceilToMicroUsd,
   floorToMicroUsd,
+  formatExactUsd,
   formatUsd,
   microUsd,
+  parseExactUsd,
   parseUsd,
   parseUsdToPico,
   picoUsd,
+  restBelowMicroUsd,
   usdJsonNumber,
 } from "./money.ts";
 
@@ -32,6 +35,37 @@ test("rounding once over the sum never charges less than rounding each line down
       const sum = lines.reduce((total, line) => total + line, 0n);
       const each = lines.reduce((total, line) => total + floorToMicroUsd(picoUsd(line)), 0n);
       expect(floorToMicroUsd(picoUsd(sum)) >= each).toBe(true);
+    }),
+  );
+});
+
+test("rounding a reserve once over the sum never holds more than rounding each line up", () => {
+  fc.assert(
+    fc.property(fc.array(amounts, { maxLength: 6 }), (lines) => {
+      const sum = lines.reduce((total, line) => total + line, 0n);
+      const each = lines.reduce((total, line) => total + ceilToMicroUsd(picoUsd(line)), 0n);
+      expect(ceilToMicroUsd(picoUsd(sum)) <= each).toBe(true);
+    }),
+  );
+});
+
+test("a whole number of micro-dollars is rounded to itself, both ways", () => {
+  fc.assert(
+    fc.property(amounts, (micro) => {
+      expect(ceilToMicroUsd(picoUsd(micro * 1_000_000n))).toBe(micro);
+      expect(floorToMicroUsd(picoUsd(micro * 1_000_000n))).toBe(micro);
+    }),
+  );
+});
+
+test("a decimal text is read and printed back, to its last digit", () => {
+  const whole = fc.bigInt({ min: 0n, max: 10n ** 15n - 1n });
+  const fraction = fc.integer({ min: 0, max: 999_999 });
+  fc.assert(
+    fc.property(whole, fraction, (dollars, millionths) => {
+      const text = `${dollars}.${String(millionths).padStart(6, "0")}`;
+      expect(formatUsd(parseUsd(text) ?? microUsd(-1n))).toBe(text);
+      expect(parseUsdToPico(text)).toBe((parseUsd(text) ?? -1n) * 1_000_000n);
     }),
   );
 });
@@ -65,5 +99,34 @@ test("a provider's own cost is read from its digits, with or without an exponent
   expect(parseUsdToPico("0.0000000000019")).toBe(1n);
   for (const text of ["", "-1", "1e99", "NaN", "0x1", ".5"]) {
     expect(parseUsdToPico(text)).toBeUndefined();
+  }
+});
+
+test("an exact amount is its floor and a rest below one micro-dollar", () => {
+  fc.assert(
+    fc.property(amounts, (exact) => {
+      const rest = restBelowMicroUsd(picoUsd(exact));
+      expect(floorToMicroUsd(picoUsd(exact)) * 1_000_000n + rest).toBe(exact);
+      expect(rest >= 0n && rest < 1_000_000n).toBe(true);
+    }),
+  );
+});
+
+test("an exact amount is printed and read back without losing a pico-dollar", () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(10n ** 26n), max: 10n ** 26n }), (amount) => {
+      expect(parseExactUsd(formatExactUsd(picoUsd(amount)))).toBe(amount);
+    }),
+  );
+  expect(formatExactUsd(picoUsd(1n))).toBe("0.000000000001");
+  expect(formatExactUsd(picoUsd(-2_500_000_000_000n))).toBe("-2.500000000000");
+});
+
+test("a figure of other books is read exactly or not at all", () => {
+  expect(parseExactUsd("12")).toBe(12_000_000_000_000n);
+  expect(parseExactUsd("-1.5e-05")).toBe(-15_000_000n);
+  expect(parseExactUsd("0.0000000000010000")).toBe(1n);
+  for (const text of ["", " 1", "+1", "1.", ".5", "1,5", "$1", "NaN", "1e99", "0.0000000000001"]) {
+    expect(parseExactUsd(text)).toBeUndefined();
   }
 });

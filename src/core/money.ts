@@ -36,6 +36,11 @@ export function floorToMicroUsd(exact: PicoUsd): MicroUsd {
   return (exact / PICO_PER_MICRO) as MicroUsd;
 }
 
+/** What a floor to micro-dollars leaves over: below one micro-dollar. */
+export function restBelowMicroUsd(exact: PicoUsd): PicoUsd {
+  return (exact - floorToMicroUsd(exact) * PICO_PER_MICRO) as PicoUsd;
+}
+
 /**
  * Reads a decimal USD string exactly ("12", "0.5", "-3.000001") into micro-dollars.
  * Returns undefined when it is not a decimal with at most six fraction digits.
@@ -78,4 +83,29 @@ export function parseUsdToPico(text: string): PicoUsd | undefined {
   if (shift > 2 * PICO_DIGITS) return undefined;
   const digits = BigInt(whole + fraction);
   return (shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift)) as PicoUsd;
+}
+
+/**
+ * Reads a figure of somebody else's books ("12", "-0.5", "1.5e-05") into pico-dollars, exactly:
+ * undefined for what is no number of sane size, and for digits below a pico-dollar.
+ */
+export function parseExactUsd(text: string): PicoUsd | undefined {
+  const match = /^(-?)(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole = "0", fraction = "", exponent = "0"] = match;
+  const shift = PICO_DIGITS + Number(exponent) - fraction.length;
+  if (shift > 2 * PICO_DIGITS) return undefined;
+  const digits = BigInt(whole + fraction);
+  const scale = 10n ** BigInt(Math.abs(shift));
+  if (shift < 0 && digits % scale !== 0n) return undefined;
+  const amount = shift < 0 ? digits / scale : digits * scale;
+  return (sign === "-" ? 0n - amount : amount) as PicoUsd;
+}
+
+/** Prints pico-dollars as a decimal USD string with twelve fraction digits. */
+export function formatExactUsd(amount: PicoUsd): string {
+  const magnitude = amount < 0n ? 0n - amount : amount;
+  const digits = magnitude.toString().padStart(PICO_DIGITS + 1, "0");
+  const point = digits.length - PICO_DIGITS;
+  return `${amount < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
 }

@@ -34,8 +34,12 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     brokenBody: (status) => brokenOffFailure(status),
     unusable: (status) => unusableFailure(status),
     endless: (status) => brokenOffFailure(status),
-    // Our own decision: it says nothing about the provider's health.
-    abandoned: (status) => ({ ...brokenOffFailure(status ?? 200), strike: "neutral" }),
+    // Our own decision: it says nothing about the provider's health, and nobody else is tried.
+    abandoned: (status) => ({
+      ...brokenOffFailure(status ?? 200),
+      strike: "neutral",
+      failover: false,
+    }),
   };
 }
 

@@ -13,6 +13,8 @@ export interface ServedHeaders {
   readonly droppedParams?: readonly string[];
   /** The answer is a guess of the gateway's own, not a provider's word. */
   readonly estimate?: "local";
+  /** The name under which a browser saves the answer. */
+  readonly fileName?: string;
 }
 
 /**
@@ -39,6 +41,8 @@ export interface ClientExchange {
   write(output: Output): boolean;
   /** The last bytes of a stream that has begun. */
   end(last: Output): void;
+  /** Breaks the connection: what has begun must not pass for a complete answer. */
+  cut(): void;
   /** A whole answer at once. */
   answer(contentType: string, headers: ServedHeaders, body: Output): void;
   /** A refusal as an HTTP error in the shape of the path's wire. */

@@ -1,11 +1,13 @@
 import { parseRequestId } from "../core/ids.ts";
-import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
+import { refusal } from "../core/refusals.ts";
 import type { RecordStore, UsageQuery } from "../ledger/record-store.ts";
 import { unknownModel } from "../routing/plan-route.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { modelEntryA, modelEntryB, modelListA, modelListB } from "./list-models.ts";
 import { generationBody, usageBody } from "./show-records.ts";
+import type { UsageCsv } from "./usage-csv.ts";
+import { LIST_ROWS_MAX, readFormat, readInteger, readUsageQuery } from "./usage-query.ts";
 
 /** What the read routes work with. */
 export interface RecordDeps {
@@ -14,8 +16,6 @@ export interface RecordDeps {
 }
 
 const USAGE_ROWS_DEFAULT = 50;
-const USAGE_ROWS_MAX = 1_000;
-const GROUPINGS = ["day", "model", "key", "provider"] as const;
 
 /** `GET /v1/models`: the wire_b shape for a client that sends its version header. */
 export function serveModels(
@@ -25,7 +25,7 @@ export function serveModels(
 ): void {
   const catalog = deps.catalog.current;
   if (!speaksWireB(exchange)) return json(exchange, JSON.stringify(modelListA(catalog)));
-  const limit = readInteger(query, "limit", { min: 1, max: USAGE_ROWS_MAX });
+  const limit = readInteger(query, "limit", { min: 1, max: LIST_ROWS_MAX });
   if (typeof limit === "object") return exchange.refuse(limit);
   const afterId = query.get("after_id");
   const beforeId = query.get("before_id");
@@ -45,16 +45,22 @@ export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: strin
   json(exchange, JSON.stringify(entry));
 }
 
-/** `GET /v1/usage`: balance, month, and the ledger's rows or their sums by one grouping. */
+/**
+ * `GET /v1/usage`: balance, month, and the ledger's rows or their sums by one grouping; as a CSV
+ * file the rows or sums alone.
+ */
 export async function serveUsage(
-  deps: RecordDeps,
+  deps: RecordDeps & { readonly csv: UsageCsv },
   exchange: ClientExchange,
   query: URLSearchParams,
 ): Promise<void> {
   const { orgId, keyId } = exchange.principal;
   const read = readUsageQuery(query);
   if ("class" in read) return exchange.refuse(read);
-  const usageQuery: UsageQuery = { orgId, ...read.page };
+  const format = readFormat(query, exchange.header("accept"));
+  if (typeof format === "object") return exchange.refuse(format);
+  if (format === "csv") return await deps.csv.serve(exchange, read);
+  const usageQuery: UsageQuery = { orgId, limit: read.limit ?? USAGE_ROWS_DEFAULT, ...read.range };
   const [balance, month, page, groups] = await Promise.all([
     deps.records.balance(orgId),
     deps.records.monthSpend(orgId, keyId),
@@ -88,77 +94,6 @@ export async function serveGeneration(
 }
 
 const NO_ROWS = { rows: [], nextCursor: null } as const;
-
-type Grouping = (typeof GROUPINGS)[number];
-
-interface ReadUsageQuery {
-  readonly page: Omit<UsageQuery, "orgId">;
-  readonly groupBy?: Grouping;
-}
-
-function readUsageQuery(query: URLSearchParams): ReadUsageQuery | Refusal {
-  const limit = readInteger(query, "limit", { min: 1, max: USAGE_ROWS_MAX });
-  if (typeof limit === "object") return limit;
-  const fromMs = readInstant(query, "from");
-  if (typeof fromMs === "object") return fromMs;
-  const toMs = readInstant(query, "to");
-  if (typeof toMs === "object") return toMs;
-  const groupBy = query.get("group_by");
-  if (groupBy !== null && !isGrouping(groupBy)) {
-    return invalidRequest(`group_by must be one of ${GROUPINGS.join(", ")}`);
-  }
-  const cursor = query.get("cursor");
-  if (cursor !== null && parseRequestId(cursor) === undefined) {
-    return invalidRequest("cursor must be the next_cursor of an earlier page");
-  }
-  return {
-    page: {
-      limit: limit ?? USAGE_ROWS_DEFAULT,
-      ...(fromMs === undefined ? {} : { fromMs }),
-      ...(toMs === undefined ? {} : { toMs }),
-      ...(cursor === null ? {} : { cursor }),
-    },
-    ...(groupBy === null ? {} : { groupBy }),
-  };
-}
-
-function isGrouping(text: string): text is Grouping {
-  return GROUPINGS.some((grouping) => grouping === text);
-}
-
-function readInteger(
-  query: URLSearchParams,
-  name: string,
-  bounds: { readonly min: number; readonly max: number },
-): number | undefined | Refusal {
-  const text = query.get(name);
-  if (text === null) return undefined;
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= bounds.min && value <= bounds.max) return value;
-  return invalidRequest(
-    `${name} must be a whole number from ${bounds.min} to ${bounds.max}, not ${quoted(text)}`,
-  );
-}
-
-/* `Date.parse` alone takes nearly anything: it reads "-1" as a day of 2001. */
-const ISO_INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
-
-/** Unix seconds, or an ISO date or instant. */
-function readInstant(query: URLSearchParams, name: string): number | undefined | Refusal {
-  const text = query.get(name);
-  if (text === null) return undefined;
-  const ms = /^\d{1,11}$/.test(text)
-    ? Number(text) * 1000
-    : Date.parse(ISO_INSTANT.test(text) ? text : "");
-  if (Number.isFinite(ms)) return ms;
-  return invalidRequest(
-    `${name} must be Unix seconds or an ISO date such as 2026-01-31, not ${quoted(text)}`,
-  );
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, 64));
-}
 
 function speaksWireB(exchange: ClientExchange): boolean {
   return exchange.header("anthropic-version") !== undefined;

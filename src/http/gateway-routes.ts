@@ -10,6 +10,7 @@ import {
   type RecordDeps,
 } from "../gateway/serve-records.ts";
 import { serveRoute } from "../gateway/serve-route.ts";
+import { UsageCsv } from "../gateway/usage-csv.ts";
 import { chatWires } from "../wires/registry.ts";
 import { get, post, RouteTable, type RequestTarget } from "./route-table.ts";
 
@@ -22,6 +23,7 @@ export function gatewayRoutes(serve: ServeDeps, records: RecordDeps): RouteTable
     ["messages", { wire: "wire_b", kind: chatB } as const],
   ]);
   const routeDeps = { ...serve, records: records.records };
+  const usageDeps = { ...records, csv: new UsageCsv(records.records, serve.clock) };
   return new RouteTable([
     post("/v1/chat/completions", (exchange) => serveCall(serve, exchange, chatA)),
     post("/v1/messages", (exchange) => serveCall(serve, exchange, chatB)),
@@ -33,7 +35,7 @@ export function gatewayRoutes(serve: ServeDeps, records: RecordDeps): RouteTable
     get("/v1/models/{id}", async (exchange, target) =>
       serveModel(records, exchange, target.id ?? ""),
     ),
-    get("/v1/usage", (exchange, target) => serveUsage(records, exchange, queryOf(target))),
+    get("/v1/usage", (exchange, target) => serveUsage(usageDeps, exchange, queryOf(target))),
     get("/v1/generation", (exchange, target) =>
       serveGeneration(records, exchange, queryOf(target)),
     ),

@@ -120,6 +120,11 @@ export class HttpExchange implements ClientExchange, Deadline {
     response.end(LAST_CHUNK);
   }
 
+  cut(): void {
+    // A reset: where the end of the connection is the end of the body, a plain close would lie.
+    this.#input.request.socket.resetAndDestroy();
+  }
+
   answer(contentType: string, headers: ServedHeaders, body: Output): void {
     if (this.gone) return;
     this.served = headers;

@@ -32,6 +32,9 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
     list.push(HEADERS.droppedParams.name, headerSafe([...new Set(droppedParams)].join(",")));
   }
   if (served.estimate !== undefined) list.push(HEADERS.estimate.name, served.estimate);
+  if (served.fileName !== undefined) {
+    list.push("content-disposition", `attachment; filename="${headerSafe(served.fileName)}"`);
+  }
   return list;
 }
 

@@ -72,6 +72,14 @@ test("a closing that breaks a rule of the books stands alone, the others commit"
   expect(outcomes.map((outcome) => outcome.kind)).toEqual(["closed", "pending", "closed"]);
 });
 
+test("a closing that broke a rule is counted, and tried again before a shutdown", async () => {
+  const { lane } = scriptedLane([fail("rejected"), closed]);
+  expect(await lane.submit(row(1))).toEqual({ kind: "pending" });
+  expect(lane.size).toBeGreaterThan(0);
+  await lane.drained();
+  expect(lane.size).toBe(0);
+});
+
 test("an attempt that never was counts as closed at nothing", async () => {
   const { lane } = scriptedLane([
     (rows) => rows.map(() => ({ kind: "unknown", debitMicroUsd: 0n, overrunMicroUsd: 0n })),

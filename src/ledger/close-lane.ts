@@ -29,6 +29,8 @@ export class CloseLane {
   readonly #options: CloseLaneOptions;
   #queue: Waiting[] = [];
   #unanswered: Waiting[] = [];
+  /** They break a rule of the books: tried again, but not with every batch. */
+  readonly #aside: Set<Waiting> = new Set();
   #isScheduled = false;
   #isSending = false;
   #retryMs = RETRY_FIRST_MS;
@@ -48,8 +50,9 @@ export class CloseLane {
     });
   }
 
-  /** Resolves when every closing has committed. */
+  /** Resolves when every closing has committed, but for what the books reject to the last. */
   drained(): Promise<void> {
+    for (const waiting of this.#aside) this.#takeBack(waiting);
     if (!this.#isSending && this.#queue.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
@@ -60,7 +63,7 @@ export class CloseLane {
   }
 
   get size(): number {
-    return this.#queue.length + this.#unanswered.length;
+    return this.#queue.length + this.#unanswered.length + this.#aside.size;
   }
 
   #schedule(delayMs: number): void {
@@ -116,10 +119,14 @@ export class CloseLane {
 
   #putAside(waiting: Waiting): void {
     answerOnce(waiting, { kind: "pending" });
-    setTimeout(() => {
-      this.#queue.push(waiting);
-      this.#schedule(0);
-    }, REJECTED_RETRY_MS).unref();
+    this.#aside.add(waiting);
+    setTimeout(() => this.#takeBack(waiting), REJECTED_RETRY_MS).unref();
+  }
+
+  #takeBack(waiting: Waiting): void {
+    if (!this.#aside.delete(waiting)) return;
+    this.#queue.push(waiting);
+    this.#schedule(0);
   }
 
   #answerPending(): void {
@@ -128,7 +135,7 @@ export class CloseLane {
     for (const waiting of [...this.#unanswered, ...this.#queue]) {
       if (waiting.queuedAtMs <= oldestMs) answerOnce(waiting, { kind: "pending" });
     }
-    if (this.size > 0) this.#sweepLater();
+    if (this.size > this.#aside.size) this.#sweepLater();
   }
 
   #sweepLater(): void {

@@ -1,7 +1,59 @@
-/** One invariant of the books and how often it is broken: 0 at any moment, online. */
+/** One proof of the books and how often it fails: 0 at any moment, online. */
 export interface AuditCheck {
   /** `I1`, … as in this room's README. */
   readonly id: string;
   readonly title: string;
   readonly violations: number;
+  /** The first rows that differ; absent when none does. */
+  readonly examples?: readonly AuditExample[];
+}
+
+/** One row of the books beside what it should be; amounts are micro-dollars. */
+export interface AuditExample {
+  /** `account wallet:org_…`, `attempt 123`, … */
+  readonly row: string;
+  readonly found: string;
+  readonly expected: string;
+}
+
+/** How far the replay of the journal has come. */
+export interface AuditProgress {
+  readonly replayed: number;
+  readonly entries: number;
+}
+
+export const auditExamplesMax: number = 10;
+
+/** Counts what differs and keeps the first rows of it. */
+export class AuditTally {
+  readonly #id: string;
+  readonly #title: string;
+  readonly #examples: AuditExample[] = [];
+  #violations = 0;
+
+  constructor(id: string, title: string) {
+    this.#id = id;
+    this.#title = title;
+  }
+
+  add(example: AuditExample): void {
+    this.#violations += 1;
+    if (this.#examples.length < auditExamplesMax) this.#examples.push(example);
+  }
+
+  compare(row: string, found: string, expected: string): void {
+    if (found !== expected) this.add({ row, found, expected });
+  }
+
+  get check(): AuditCheck {
+    return auditCheck({ id: this.#id, title: this.#title }, this.#violations, this.#examples);
+  }
+}
+
+export function auditCheck(
+  of: { readonly id: string; readonly title: string },
+  violations: number,
+  examples: readonly AuditExample[],
+): AuditCheck {
+  return { id: of.id, title: of.title, violations, ...(violations === 0 ? {} : { examples }) };
 }

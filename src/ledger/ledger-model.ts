@@ -1,18 +1,30 @@
 /**
  * The ledger in plain memory, one row after the other, no batches and no locks: what the SQL
- * functions must agree with. Amounts are micro-dollars.
+ * functions must agree with, and what the audit replays the journal through. Amounts are
+ * micro-dollars, exact costs pico-dollars.
  */
 export interface ModelReserve {
   readonly attempt: bigint;
   readonly org: string;
   readonly key: string;
+  /** Whose accounts of the house the attempt ends in. */
+  readonly provider: string;
   readonly amount: bigint;
+  /** Absent: an attempt of no instance, which nothing fences and only `crash` recovers. */
+  readonly member?: ModelMember;
+}
+
+/** One life of an instance. */
+export interface ModelMember {
+  readonly instance: string;
+  readonly epoch: bigint;
 }
 
 export interface ModelClose {
   readonly attempt: bigint;
   readonly costPico: bigint;
-  readonly kind: "usage" | "void";
+  /** `crash`: nobody observed the end. */
+  readonly kind: "usage" | "void" | "crash";
 }
 
 export type ModelReserveOutcome =
@@ -28,78 +40,164 @@ export type ModelReserveOutcome =
   | { readonly kind: "unavailable" };
 
 export interface ModelCloseOutcome {
-  readonly kind: "closed" | "already_closed" | "unknown";
+  readonly kind: "closed" | "already_closed" | "unknown" | "corrected";
   readonly debit: bigint;
   readonly overrun: bigint;
 }
 
-interface ModelAttempt extends ModelReserve {
+export interface ModelAttempt extends ModelReserve {
   readonly month: number;
+  member?: ModelMember;
   state: "open" | "settled" | "void" | "unknown_after_crash";
+  /** A job at the provider outlives its instance: adopted, never closed at the reserve. */
+  isResumable: boolean;
+  isCorrected: boolean;
+  costPico: bigint;
   debit: bigint;
   overrun: bigint;
 }
 
-interface ModelOrg {
-  credits: bigint;
+export interface ModelAccount {
   debits: bigint;
+  credits: bigint;
+  reserved: bigint;
+}
+
+/** What an organization or a key may spend and did. */
+export interface ModelSpender {
+  /** Per month; null: no cap. */
   cap: bigint | null;
-  readonly keys: Map<string, bigint | null>;
+  /** Counts against the cap of every month. */
+  inFlight: bigint;
+  readonly months: Map<number, { settled: bigint; reserved: bigint }>;
+}
+
+export interface ModelOrg extends ModelSpender {
+  readonly keys: Map<string, ModelSpender>;
 }
 
 export class LedgerModel {
+  /** `wallet:<org>`, `grants`, `accrual:<provider>`, `unknown:<provider>`, `overrun`. */
+  readonly accounts: Map<string, ModelAccount> = new Map();
   readonly orgs: Map<string, ModelOrg> = new Map();
   readonly attempts: Map<bigint, ModelAttempt> = new Map();
   readonly grants: Map<string, { readonly org: string; readonly amount: bigint }> = new Map();
+  /** The present life of every instance. */
+  readonly epochs: Map<string, bigint> = new Map();
+  /** The UTC month of now, as a running number. */
   month = 0;
 
+  addOrg(org: string, keys: readonly string[] = []): ModelOrg {
+    const fresh = { ...newSpender(), keys: new Map(keys.map((key) => [key, newSpender()])) };
+    this.orgs.set(org, fresh);
+    this.account(`wallet:${org}`);
+    return fresh;
+  }
+
+  addKey(org: string, key: string): ModelSpender {
+    const fresh = newSpender();
+    this.orgs.get(org)?.keys.set(key, fresh);
+    return fresh;
+  }
+
   reserve(row: ModelReserve): ModelReserveOutcome {
+    const { member } = row;
+    const isFenced = member !== undefined && this.epochs.get(member.instance) !== member.epoch;
+    if (isFenced) return { kind: "unavailable" };
+    const outcome = this.admit(row);
+    if (outcome.kind === "reserved") this.hold(row);
+    return outcome;
+  }
+
+  /** What a reserve would be answered; changes nothing. */
+  admit(row: ModelReserve): ModelReserveOutcome {
     const org = this.orgs.get(row.org);
-    const keyCap = org?.keys.get(row.key);
-    if (org === undefined || keyCap === undefined) return { kind: "unavailable" };
-    const ofKey = (attempt: ModelAttempt): boolean => attempt.key === row.key;
-    const ofOrg = (attempt: ModelAttempt): boolean => attempt.org === row.org;
-    const caps = [
-      { scope: "key" as const, cap: keyCap, of: ofKey },
-      { scope: "org" as const, cap: org.cap, of: ofOrg },
-    ];
-    for (const { scope, cap, of } of caps) {
-      const settled = this.#sum(of, (attempt) => (this.#isNow(attempt) ? attempt.debit : 0n));
-      const inFlight = this.#held(of);
+    const key = org?.keys.get(row.key);
+    if (org === undefined || key === undefined) return { kind: "unavailable" };
+    for (const [scope, spender] of [["key", key] as const, ["org", org] as const]) {
+      const { cap, inFlight } = spender;
+      const settled = spender.months.get(this.month)?.settled ?? 0n;
       if (cap !== null && settled + inFlight + row.amount > cap) {
         return { kind: "cap", scope, cap, settled, inFlight };
       }
     }
-    const held = this.#held(ofOrg);
-    const available = org.credits - org.debits - held;
-    if (row.amount > available) return { kind: "low_balance", available, held };
-    const fresh = { month: this.month, state: "open" as const, debit: 0n, overrun: 0n };
-    this.attempts.set(row.attempt, { ...row, ...fresh });
-    return { kind: "reserved" };
+    const { settled, held } = this.wallet(row.org);
+    const available = settled - held;
+    return row.amount > available ? { kind: "low_balance", available, held } : RESERVED;
   }
 
+  /** Holds without asking whether it may. */
+  hold(row: ModelReserve): ModelAttempt {
+    const attempt = newAttempt(row, this.month, "open");
+    this.attempts.set(row.attempt, attempt);
+    this.account(`wallet:${row.org}`).reserved += row.amount;
+    for (const spender of this.#spenders(row)) {
+      spender.inFlight += row.amount;
+      monthOf(spender, this.month).reserved += row.amount;
+    }
+    return attempt;
+  }
+
+  /** Of two closings the first counts; what was closed at its reserve is corrected once. */
   close(row: ModelClose): ModelCloseOutcome {
     const attempt = this.attempts.get(row.attempt);
     if (attempt === undefined) return { kind: "unknown", debit: 0n, overrun: 0n };
-    const { debit, overrun } = attempt;
-    if (attempt.state !== "open") return { kind: "already_closed", debit, overrun };
-    const micro = row.kind === "usage" ? row.costPico / 1_000_000n : 0n;
-    attempt.state = row.kind === "usage" ? "settled" : "void";
-    attempt.debit = micro < attempt.amount ? micro : attempt.amount;
-    attempt.overrun = micro - attempt.debit;
-    this.#charge(attempt);
-    return { kind: "closed", debit: attempt.debit, overrun: attempt.overrun };
+    const isCorrectable = attempt.state === "unknown_after_crash" && !attempt.isCorrected;
+    let kind: ModelCloseOutcome["kind"] = "already_closed";
+    if (attempt.state === "open") {
+      this.#end(attempt, row);
+      kind = "closed";
+    } else if (isCorrectable && row.kind !== "crash") {
+      this.#correct(attempt, row);
+      kind = "corrected";
+    }
+    return { kind, debit: attempt.debit, overrun: attempt.overrun };
   }
 
-  /** Every open attempt is charged in full. */
-  crash(): number {
-    const open = [...this.attempts.values()].filter((attempt) => attempt.state === "open");
-    for (const attempt of open) {
-      attempt.state = "unknown_after_crash";
-      attempt.debit = attempt.amount;
-      this.#charge(attempt);
+  /** After a lost answer: the attempt holds nothing, whether it was reserved or not. */
+  annul(row: ModelReserve): void {
+    if (this.attempts.has(row.attempt)) {
+      this.close({ attempt: row.attempt, costPico: 0n, kind: "void" });
+    } else {
+      this.attempts.set(row.attempt, newAttempt(row, this.month, "void"));
     }
-    return open.length;
+  }
+
+  /** The provider took a job for this attempt; false: it is not open. */
+  attachJob(id: bigint): boolean {
+    const attempt = this.attempts.get(id);
+    if (attempt?.state !== "open") return false;
+    attempt.isResumable = true;
+    return true;
+  }
+
+  /** Ends the life of an instance that is dead, when it holds something. */
+  takeOver(instance: string): boolean {
+    const epoch = this.epochs.get(instance);
+    const held = [...this.attempts.values()].some(({ state, member }) => {
+      return state === "open" && member?.instance === instance && member.epoch === epoch;
+    });
+    if (held) this.epochs.set(instance, (epoch ?? 0n) + 1n);
+    return held;
+  }
+
+  /** Open jobs of lives that ended become the caller's, oldest first. */
+  adopt(member: ModelMember, limit: number): readonly bigint[] {
+    if (this.epochs.get(member.instance) !== member.epoch) return [];
+    const left = this.#leftOpen().filter((attempt) => attempt.isResumable);
+    const adopted = left.sort((a, b) => (a.attempt < b.attempt ? -1 : 1)).slice(0, limit);
+    for (const attempt of adopted) attempt.member = member;
+    return adopted.map(({ attempt }) => attempt);
+  }
+
+  /** Charges what lives that ended left open in full, jobs at a provider apart. */
+  recover(): number {
+    return this.#crash(this.#leftOpen());
+  }
+
+  /** As if every life had ended: every open attempt is charged in full, jobs apart. */
+  crash(): number {
+    return this.#crash([...this.attempts.values()].filter(({ state }) => state === "open"));
   }
 
   /** `undefined`: the reference belongs to another grant. */
@@ -108,32 +206,127 @@ export class LedgerModel {
     if (known !== undefined)
       return known.org === org && known.amount === amount ? false : undefined;
     this.grants.set(ref, { org, amount });
-    const wallet = this.orgs.get(org);
-    if (wallet !== undefined) wallet.credits += amount;
+    this.move("grants", `wallet:${org}`, amount);
     return true;
   }
 
+  /** One transfer; of nothing: none. */
+  move(debitAccount: string, creditAccount: string, amount: bigint): void {
+    if (amount === 0n) return;
+    this.account(debitAccount).debits += amount;
+    this.account(creditAccount).credits += amount;
+  }
+
   wallet(org: string): { readonly settled: bigint; readonly held: bigint } {
-    const { credits = 0n, debits = 0n } = this.orgs.get(org) ?? {};
-    return { settled: credits - debits, held: this.#held((attempt) => attempt.org === org) };
+    const { credits, debits, reserved } = this.account(`wallet:${org}`);
+    return { settled: credits - debits, held: reserved };
   }
 
-  #charge(attempt: ModelAttempt): void {
-    const org = this.orgs.get(attempt.org);
-    if (org !== undefined) org.debits += attempt.debit;
+  account(id: string): ModelAccount {
+    const known = this.accounts.get(id);
+    if (known !== undefined) return known;
+    const fresh = { debits: 0n, credits: 0n, reserved: 0n };
+    this.accounts.set(id, fresh);
+    return fresh;
   }
 
-  #isNow(attempt: ModelAttempt): boolean {
-    return attempt.month === this.month;
+  #end(attempt: ModelAttempt, row: ModelClose): void {
+    const { provider, amount } = attempt;
+    const wallet = `wallet:${attempt.org}`;
+    this.account(wallet).reserved -= amount;
+    for (const spender of this.#spenders(attempt)) {
+      spender.inFlight -= amount;
+      monthOf(spender, attempt.month).reserved -= amount;
+    }
+    if (row.kind === "crash") {
+      attempt.state = "unknown_after_crash";
+      attempt.debit = amount;
+      this.move(wallet, `unknown:${provider}`, amount);
+    } else {
+      attempt.state = row.kind === "usage" ? "settled" : "void";
+      observe(attempt, row);
+      this.move(wallet, `accrual:${provider}`, attempt.debit);
+      this.move("overrun", `accrual:${provider}`, attempt.overrun);
+    }
+    this.#spend(attempt, attempt.debit);
   }
 
-  #held(of: (attempt: ModelAttempt) => boolean): bigint {
-    return this.#sum(of, (attempt) => (attempt.state === "open" ? attempt.amount : 0n));
+  /** The reserve was taken: what was observed stays taken, the rest goes back. */
+  #correct(attempt: ModelAttempt, row: ModelClose): void {
+    const { provider, amount } = attempt;
+    observe(attempt, row);
+    attempt.isCorrected = true;
+    this.move(`unknown:${provider}`, `wallet:${attempt.org}`, amount - attempt.debit);
+    this.move(`unknown:${provider}`, `accrual:${provider}`, attempt.debit);
+    this.move("overrun", `accrual:${provider}`, attempt.overrun);
+    this.#spend(attempt, attempt.debit - amount);
   }
 
-  #sum(of: (attempt: ModelAttempt) => boolean, read: (attempt: ModelAttempt) => bigint): bigint {
-    let sum = 0n;
-    for (const attempt of this.attempts.values()) if (of(attempt)) sum += read(attempt);
-    return sum;
+  /** The month of a debit is the month of admission. */
+  #spend(attempt: ModelAttempt, amount: bigint): void {
+    for (const spender of this.#spenders(attempt)) {
+      monthOf(spender, attempt.month).settled += amount;
+    }
   }
+
+  #crash(open: readonly ModelAttempt[]): number {
+    const lost = open.filter((attempt) => !attempt.isResumable);
+    for (const { attempt } of lost) this.close({ attempt, costPico: 0n, kind: "crash" });
+    return lost.length;
+  }
+
+  #leftOpen(): ModelAttempt[] {
+    return [...this.attempts.values()].filter(({ state, member }) => {
+      if (state !== "open" || member === undefined) return false;
+      return member.epoch < (this.epochs.get(member.instance) ?? 0n);
+    });
+  }
+
+  #spenders(of: { readonly org: string; readonly key: string }): readonly ModelSpender[] {
+    const org = this.orgs.get(of.org);
+    const key = org?.keys.get(of.key);
+    return org === undefined || key === undefined ? [] : [org, key];
+  }
+}
+
+const RESERVED: ModelReserveOutcome = { kind: "reserved" };
+
+function newAttempt(row: ModelReserve, month: number, state: ModelAttempt["state"]): ModelAttempt {
+  const { attempt, org, key, provider, amount, member } = row;
+  return {
+    attempt,
+    org,
+    key,
+    provider,
+    amount,
+    ...(member === undefined ? {} : { member }),
+    month,
+    state,
+    isResumable: false,
+    isCorrected: false,
+    costPico: 0n,
+    debit: 0n,
+    overrun: 0n,
+  };
+}
+
+/** The debit is the floor of the exact cost within the reserve; the house bears the rest. */
+function observe(attempt: ModelAttempt, row: ModelClose): void {
+  const cost = row.kind === "usage" ? row.costPico : 0n;
+  const floor = cost / 1_000_000n;
+  attempt.costPico = cost;
+  attempt.debit = floor < attempt.amount ? floor : attempt.amount;
+  attempt.overrun = floor - attempt.debit;
+}
+
+function newSpender(): ModelSpender {
+  return { cap: null, inFlight: 0n, months: new Map() };
+}
+
+function monthOf(spender: ModelSpender, month: number): { settled: bigint; reserved: bigint } {
+  const known = spender.months.get(month);
+  if (known !== undefined) return known;
+  const fresh = { settled: 0n, reserved: 0n };
+  spender.months.set(month, fresh);
+  return fresh;
 }

@@ -56,7 +56,7 @@ class BatchedLedger implements Ledger {
     this.#lease = lease;
     this.#reserves = new ReserveLane({
       clock,
-      send: (entries) => store.reserveBatch(lease.member, entries),
+      send: (entries) => this.#reserveBatch(entries),
       onFault: (entries, fault) => this.#careFor(entries, fault),
     });
     this.#closings = new CloseLane({ clock, log, send: (rows) => store.closeBatch(rows) });
@@ -99,7 +99,7 @@ class BatchedLedger implements Ledger {
       Promise.all([this.#closings.drained(), ...this.#annulments]).then(() => true),
       sleep(SHUT_DOWN_WAIT_MS, false, { ref: false }),
     ]);
-    if (!isDrained) {
+    if (!isDrained || this.#closings.size > 0) {
       const detail = { closings: this.#closings.size, annulments: this.#annulments.size };
       this.#closings.abandon();
       this.#options.log.error(detail, "shut down with open closings; recovery will close them");
@@ -109,14 +109,30 @@ class BatchedLedger implements Ledger {
     this.#isEnded = true;
   }
 
+  /**
+   * A process that slept past its lease while the journal answered must not send, not even after it
+   * has joined again: a peer may have closed these attempts by now.
+   */
+  async #reserveBatch(entries: readonly ReserveEntry[]): Promise<readonly ReserveOutcome[]> {
+    const { member } = this.#lease;
+    const outcomes = await this.#options.store.reserveBatch(member, entries);
+    if (this.#lease.isHeld && this.#lease.member === member) return outcomes;
+    const lost = entries.filter((_, i) => outcomes[i]?.kind === "reserved").map(({ row }) => row);
+    if (lost.length > 0) this.#startAnnulment(lost);
+    return outcomes.map((outcome) => (outcome.kind === "reserved" ? NO_LEASE : outcome));
+  }
+
   /** What a failed batch leaves behind: closings of rolls, and holds that may have committed. */
   #careFor(entries: readonly ReserveEntry[], fault: BatchFault): void {
     const detail = { err: fault, rows: entries.length };
     if (fault.kind === "rejected") this.#options.log.error(detail, "a reserve breaks a rule");
     else this.#options.log.warn(detail, "reserves were refused: the journal did not answer");
     for (const { close } of entries) if (close !== null) void this.#closings.submit(close);
-    if (fault.kind !== "ambiguous") return;
-    const annulment = this.#annul(entries.map((entry) => entry.row));
+    if (fault.kind === "ambiguous") this.#startAnnulment(entries.map((entry) => entry.row));
+  }
+
+  #startAnnulment(rows: readonly ReserveRow[]): void {
+    const annulment = this.#annul(rows);
     this.#annulments.add(annulment);
     void annulment.then(() => this.#annulments.delete(annulment));
   }

@@ -18,6 +18,23 @@ const prices: fc.Arbitrary<PriceSheet> = fc.record({
 const input = fc.integer({ min: 0, max: 11_000_000 });
 const output = fc.integer({ min: 1, max: 32_768 });
 
+const LARGEST_PRICE = 9_999_999_999_999n;
+const LARGEST_PRICES: PriceSheet = {
+  pinId: "pin",
+  prompt: LARGEST_PRICE,
+  cachedPrompt: LARGEST_PRICE,
+  cacheWrite: LARGEST_PRICE,
+  completion: LARGEST_PRICE,
+  internalReasoning: LARGEST_PRICE,
+};
+const LARGEST_USAGE: Usage = {
+  prompt: 11_000_000,
+  cachedPrompt: 11_000_000,
+  cacheWrite: 11_000_000,
+  completion: 32_768,
+  internalReasoning: 32_768,
+};
+
 /** Splits totals over the buckets. */
 function split(total: { input: number; output: number }, cuts: number[]): Usage {
   const [a = 0, b = 0, c = 0] = cuts;
@@ -45,6 +62,44 @@ test("usage within the estimate never costs more than the worst case that was he
       const cost = exactCost(sheet, split(tokens, fractions));
       expect(cost <= held * 1_000_000n).toBe(true);
       expect(debitOf(cost, held) * 1_000_000n <= cost).toBe(true);
+    }),
+  );
+});
+
+test("no digit is lost at any price and any number of tokens, up to the largest of both", () => {
+  const buckets = fc.record({
+    prompt: input,
+    cachedPrompt: input,
+    cacheWrite: input,
+    completion: output,
+    internalReasoning: output,
+  });
+  fc.assert(
+    fc.property(prices, buckets, (sheet, usage) => {
+      // The same by hand: dollars and millionths of the price apart, each within a float's digits.
+      const cost = (Object.keys(usage) as (keyof Usage)[]).reduce((sum, bucket) => {
+        const dollars = Number(sheet[bucket] / 1_000_000n) * usage[bucket];
+        const millionths = Number(sheet[bucket] % 1_000_000n) * usage[bucket];
+        expect(Math.max(dollars, millionths)).toBeLessThan(Number.MAX_SAFE_INTEGER);
+        return sum + BigInt(dollars) * 1_000_000n + BigInt(millionths);
+      }, 0n);
+      expect(exactCost(sheet, usage)).toBe(cost);
+    }),
+    { examples: [[LARGEST_PRICES, LARGEST_USAGE]] },
+  );
+});
+
+test("the worst case is the exact sum, rounded up by less than a micro-dollar", () => {
+  fc.assert(
+    fc.property(prices, input, output, (sheet, inputTokens, outputTokens) => {
+      const held = quoteWorstCase(sheet, { input: inputTokens, output: outputTokens });
+      const dearestInput = [sheet.prompt, sheet.cachedPrompt, sheet.cacheWrite];
+      const dearestOutput = [sheet.completion, sheet.internalReasoning];
+      const most = (rates: bigint[]): bigint => rates.reduce((a, b) => (a > b ? a : b));
+      const exact =
+        BigInt(inputTokens) * most(dearestInput) + BigInt(outputTokens) * most(dearestOutput);
+      const above = held * 1_000_000n - exact;
+      expect(above >= 0n && above < 1_000_000n).toBe(true);
     }),
   );
 });

@@ -382,7 +382,7 @@ test("the books refuse to be rewritten", async () => {
   const attempts = [
     "update transfer set amount = 1",
     "delete from transfer",
-    "truncate transfer",
+    "truncate transfer cascade",
     `update attempt set debit = 0 where attempt_id = ${row.attemptId}`,
     "update price_pin set prompt_pico = 0",
   ];

@@ -2,9 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { parseRequestId } from "../../src/core/ids.ts";
 import type { RequestRecord } from "../../src/ledger/record-store.ts";
-import type { TestAccount, TestGateway } from "./gateway.ts";
+import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import type { TestAccount } from "./gateway.ts";
 
 const POLL_MS = 10;
+
+/** A gateway of this process, or only the stores that it shares with others. */
+interface HasBooks {
+  readonly backend: PostgresBackend;
+}
 
 /** Waits until `read` gives something other than undefined or false. */
 export async function until<T>(
@@ -22,7 +28,7 @@ export async function until<T>(
 }
 
 /** Waits until no hold is left on the account's wallet. */
-export function nothingHeld(gateway: TestGateway, account: TestAccount): Promise<true> {
+export function nothingHeld(gateway: HasBooks, account: TestAccount): Promise<true> {
   return until("nothing is held", async () => {
     const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
     return heldMicroUsd === 0n;
@@ -31,7 +37,7 @@ export function nothingHeld(gateway: TestGateway, account: TestAccount): Promise
 
 /** The record of a request that has ended. */
 export async function ended(
-  gateway: TestGateway,
+  gateway: HasBooks,
   account: TestAccount,
   requestId: string,
 ): Promise<RequestRecord> {
@@ -48,13 +54,13 @@ export function debitOf(record: RequestRecord): bigint {
 }
 
 /** The invariants of the books that do not hold: none, at any moment. */
-export async function brokenBooks(gateway: TestGateway): Promise<readonly string[]> {
+export async function brokenBooks(gateway: HasBooks): Promise<readonly string[]> {
   const checks = await gateway.backend.audit();
   return checks.filter((check) => check.violations !== 0).map(({ id, title }) => `${id} ${title}`);
 }
 
 /** Sum of what left the wallet, from its ledger entries. */
-export async function debitsOf(gateway: TestGateway, account: TestAccount): Promise<bigint> {
+export async function debitsOf(gateway: HasBooks, account: TestAccount): Promise<bigint> {
   const entries = await gateway.backend.creditStore.ledgerEntries(account.orgId);
   return entries
     .filter((entry) => entry.kind !== "grant")

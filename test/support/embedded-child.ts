@@ -2,7 +2,9 @@
 import { startEmbeddedPostgres } from "../../src/storage/postgres/embedded-server.ts";
 import { silentLog } from "./silent-log.ts";
 
-const server = await startEmbeddedPostgres({ dataDir: process.argv[2] ?? "", log: silentLog });
+const [dataDir = "", mode] = process.argv.slice(2);
+const isKeptUp = mode === "kept-up";
+const server = await startEmbeddedPostgres({ dataDir, log: silentLog, isKeptUp });
 process.stdout.write(`${JSON.stringify({ ...server, pid: process.pid })}\n`);
 process.stdin.resume();
 process.stdin.once("end", () => void server.stop());

@@ -184,8 +184,9 @@ function testConfig(
   return outcome.config;
 }
 
-async function openAccount(
-  backend: Backend,
+/** An organization with this balance and one key, in any opened stores. */
+export async function openAccount(
+  backend: Pick<Backend, "accountStore" | "creditStore">,
   usd: string,
   limits: AccountLimits = {},
 ): Promise<TestAccount> {

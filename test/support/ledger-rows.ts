@@ -2,7 +2,7 @@ import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/cor
 import { newRequestId } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
-import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
+import type { CloseRow, PricePin, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
 
 let keysMade = 0;
@@ -39,7 +39,10 @@ export async function keyOf(
   return key.keyId;
 }
 
-export async function pinPrices(backend: PostgresBackend): Promise<void> {
+export async function pinPrices(
+  backend: PostgresBackend,
+  change: Partial<PricePin> = {},
+): Promise<void> {
   await backend.ledgerBatchStore.ensurePricePins([
     {
       pinId: "pin-1",
@@ -50,6 +53,7 @@ export async function pinPrices(backend: PostgresBackend): Promise<void> {
       cacheWritePico: 1n,
       completionPico: 10_000_000_000_000n,
       internalReasoningPico: 1n,
+      ...change,
     },
   ]);
 }

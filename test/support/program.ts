@@ -1,9 +1,10 @@
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { spawn, type ChildProcess } from "node:child_process";
+import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 
 import { afterAll } from "vitest";
+
+import { buildProgram, type BuiltProgram } from "./build-program.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const READY_WAIT_MS = 60_000;
@@ -73,6 +74,24 @@ export async function runCommand(
   return { code, stdout, stderr };
 }
 
+/** Runs `tokenmarket <args>` and kills it (-9) as soon as its standard error says `word`. */
+export async function killCommand(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  word: string,
+): Promise<CommandResult> {
+  const child = spawnProgram(args, env);
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr?.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString();
+    if (stderr.includes(word)) child.kill("SIGKILL");
+  });
+  const code = await new Promise<number | null>((done) => child.once("close", done));
+  return { code, stdout, stderr };
+}
+
 function spawnProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -84,29 +103,10 @@ function spawnProgram(
   });
 }
 
-let built: string | undefined;
-const builds: string[] = [];
-afterAll(() => {
-  for (const folder of builds) rmSync(folder, { recursive: true, force: true });
-});
+let built: BuiltProgram | undefined;
+afterAll(() => built?.remove());
 
-/** The program compiled as it is shipped: it starts in half the time of its sources. */
 function builtProgram(): string {
-  if (built !== undefined) return built;
-  // Below node_modules, so that the compiled modules find their dependencies.
-  const cache = join(ROOT, "node_modules", ".cache");
-  mkdirSync(cache, { recursive: true });
-  const folder = mkdtempSync(join(cache, "tokenmarket-"));
-  builds.push(folder);
-  copyFileSync(join(ROOT, "package.json"), join(folder, "package.json"));
-  const outDir = join(folder, "dist");
-  const compiler = join(ROOT, "node_modules", ".bin", "tsc");
-  const result = spawnSync(compiler, ["-p", "tsconfig.build.json", "--outDir", outDir], {
-    cwd: ROOT,
-    encoding: "utf8",
-  });
-  built = join(outDir, "cli", "main.js");
-  // Wrong types are the business of another check; here only what runs counts.
-  if (!existsSync(built)) throw new Error(`not built: ${result.stdout} ${result.stderr}`);
-  return built;
+  built ??= buildProgram();
+  return built.mainFile;
 }

@@ -1,52 +1,110 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * `up`: bytes pass. `down`: connections are reset and refused. `silent`: connections are accepted
+ * and nothing passes. A delay: everything passes that much later, even when its sender is gone.
+ */
+export type ProxyState = "up" | "down" | "silent" | { readonly delayMs: number };
 
 /** A plain TCP proxy in front of a database, to take it away and to give it back. */
 export interface TcpProxy {
   readonly port: number;
-  /** `up`: bytes pass. `down`: connections are reset and refused. `silent`: nothing passes. */
-  set(state: "up" | "down" | "silent"): void;
+  set(state: ProxyState): void;
+  /** The connections of now never pass a byte again, and nobody is told; new ones do. */
+  lose(): void;
+  /** Pieces that a delay holds back at the moment. */
+  readonly underWay: number;
   close(): Promise<void>;
 }
 
 /** Listens on a free port of loopback and passes every connection on to `target`. */
 export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
-  let state: "up" | "down" | "silent" = "up";
-  const pairs = new Set<readonly [Socket, Socket]>();
-  const apply = (pair: readonly [Socket, Socket]): void => {
-    for (const socket of pair) {
-      if (state === "down") socket.resetAndDestroy();
-      else if (state === "silent") socket.pause();
-      else socket.resume();
-    }
+  let state: ProxyState = "up";
+  let underWay = 0;
+  const links = new Set<Link>();
+  const held = async (piece: Buffer, to: Socket): Promise<void> => {
+    underWay += 1;
+    await sleep(typeof state === "object" ? state.delayMs : 0);
+    underWay -= 1;
+    if (to.writable) to.write(piece);
   };
   const server = createServer((near) => {
-    const far = connect(target);
-    const pair = [near, far] as const;
-    pairs.add(pair);
-    const drop = (): void => {
-      pairs.delete(pair);
-      near.destroy();
-      far.destroy();
-    };
-    for (const socket of pair) socket.on("error", drop).on("close", drop);
-    near.on("data", (chunk: Buffer) => far.write(chunk));
-    far.on("data", (chunk: Buffer) => near.write(chunk));
-    apply(pair);
+    const link = new Link(near, connect(target), {
+      pass: (piece, to) =>
+        typeof state === "object" ? held(piece, to) : void (to.writable && to.write(piece)),
+      gone: () => void links.delete(link),
+    });
+    links.add(link);
+    link.apply(state);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
+    get underWay() {
+      return underWay;
+    },
     set: (next) => {
       state = next;
-      for (const pair of pairs) apply(pair);
+      for (const link of links) link.apply(state);
+    },
+    lose: () => {
+      for (const link of links) link.lose();
     },
     close: async () => {
-      state = "down";
-      for (const pair of pairs) apply(pair);
+      for (const link of links) link.apply("down");
       server.close();
       await once(server, "close");
     },
   };
+}
+
+interface LinkRules {
+  /** Passes a piece on, now or later. */
+  readonly pass: (piece: Buffer, to: Socket) => Promise<void> | void;
+  readonly gone: () => void;
+}
+
+/** One connection: the near end is the client's, the far end the database's. */
+class Link {
+  readonly #ends: readonly [near: Socket, far: Socket];
+  readonly #rules: LinkRules;
+  #isLost = false;
+
+  constructor(near: Socket, far: Socket, rules: LinkRules) {
+    this.#ends = [near, far];
+    this.#rules = rules;
+    this.#join(near, far);
+    this.#join(far, near);
+  }
+
+  apply(state: ProxyState): void {
+    for (const socket of this.#ends) {
+      if (state === "down") socket.resetAndDestroy();
+      else if (state === "silent" || this.#isLost) socket.pause();
+      else socket.resume();
+    }
+  }
+
+  lose(): void {
+    this.#isLost = true;
+    this.apply("silent");
+  }
+
+  #join(from: Socket, to: Socket): void {
+    // What was sent arrives in its order, and before the news that its sender has left.
+    let last = Promise.resolve();
+    from.on("data", (piece: Buffer) => {
+      const passing = this.#rules.pass(piece, to);
+      if (passing !== undefined) last = last.then(() => passing);
+    });
+    const leave = (): void => {
+      this.#rules.gone();
+      void last.then(() => to.destroySoon());
+    };
+    from.on("error", () => undefined);
+    from.on("end", leave).on("close", leave);
+  }
 }

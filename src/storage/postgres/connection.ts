@@ -1,9 +1,18 @@
-import { Pool, types, type CustomTypesConfig } from "pg";
+import {
+  Pool,
+  types,
+  type CustomTypesConfig,
+  type QueryConfig,
+  type QueryResult,
+  type QueryResultRow,
+} from "pg";
+import { storeAnswerTimeoutMs } from "../../core/constants.ts";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
 
 const POOL_CLIENTS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 const POOL_STATEMENT_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_AFTER_MS = 10_000;
 
 /** int8 and numeric as bigint, everything else as the driver has it. */
 const bigintTypes: CustomTypesConfig = {
@@ -21,11 +30,30 @@ export function openPool(connectionString: string, log: LedgerLog): Pool {
     max: POOL_CLIENTS_MAX,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: POOL_STATEMENT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     application_name: "tokenmarket",
     types: bigintTypes,
     allowExitOnIdle: true,
   });
   // An idle client may lose its server at any time; the next query opens a new one.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
+  // One that is lent may lose it between two statements: the next statement says so.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
+}
+
+/**
+ * Runs a statement that somebody waits for. A connection that stays silent is given up after
+ * `storeAnswerTimeoutMs`: it may have died without a word, and the next statement gets a new one.
+ */
+export function queryInTime<R extends QueryResultRow>(
+  pool: Pool,
+  query: QueryConfig,
+): Promise<QueryResult<R>> {
+  const inTime: QueryConfig & { readonly query_timeout: number } = {
+    ...query,
+    query_timeout: storeAnswerTimeoutMs,
+  };
+  return pool.query<R>(inTime);
 }

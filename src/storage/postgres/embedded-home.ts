@@ -18,6 +18,7 @@ import { isAlive, ownIdentity } from "./process-identity.ts";
 export interface EmbeddedHome {
   /** What the operator is told; inside the requested folder unless that is out of reach. */
   readonly folder: string;
+  /** Without links: how the system tells where a process works. */
   readonly cluster: string;
   readonly user: SystemUser | undefined;
   /** Where binaries are copied to when they do not run in place. */
@@ -65,14 +66,19 @@ export function addUser(home: EmbeddedHome): string {
 
 /** Takes the note back; true when no living process uses the server any more. */
 export function removeUser(home: EmbeddedHome, name: string): boolean {
+  rmSync(join(home.folder, "users", name), { force: true });
+  return !hasLivingUsers(home);
+}
+
+/** Does any living process use the server? Notes of dead ones are removed. */
+export function hasLivingUsers(home: EmbeddedHome): boolean {
   const folder = join(home.folder, "users");
-  rmSync(join(folder, name), { force: true });
   let living = 0;
-  for (const other of readdirSync(folder)) {
-    if (isAlive(other.slice(0, other.lastIndexOf("-")))) living += 1;
-    else rmSync(join(folder, other), { force: true });
+  for (const name of readdirSync(folder)) {
+    if (isAlive(name.slice(0, name.lastIndexOf("-")))) living += 1;
+    else rmSync(join(folder, name), { force: true });
   }
-  return living === 0;
+  return living > 0;
 }
 
 export function hasCluster(folder: string): boolean {
@@ -89,7 +95,7 @@ function prepare(folder: string, isRoot: boolean): EmbeddedHome {
   mkdirSync(cluster, { recursive: true, mode: 0o700 });
   if (user !== undefined) chownSync(cluster, user.uid, user.gid);
   const binariesRoot = user === undefined ? folder : SYSTEM_ROOT;
-  return { folder, cluster, user, binariesRoot };
+  return { folder, cluster: realpathSync(cluster), user, binariesRoot };
 }
 
 function hashOf(path: string): string {

@@ -54,12 +54,11 @@ interface Child extends EmbeddedPostgres {
   readonly process: ChildProcess;
 }
 
-/** The same in another process. */
-async function startElsewhere(name: string): Promise<Child> {
+/** The same in another process, started by way of `by`. */
+async function startElsewhere(name: string, by: readonly string[] = []): Promise<Child> {
   const script = new URL("../../../test/support/embedded-child.ts", import.meta.url).pathname;
-  const child = spawn(process.execPath, ["--import", "tsx", script, join(root, name)], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
+  const [program, ...args] = [...by, process.execPath, "--import", "tsx", script];
+  const child = spawn(program, [...args, join(root, name)], { stdio: ["pipe", "pipe", "inherit"] });
   const [line] = (await once(createInterface(child.stdout), "line")) as [string];
   return { ...(JSON.parse(line) as Child), process: child };
 }
@@ -128,6 +127,20 @@ test("a server left by a killed process is found, used, and stopped at the end",
 test("a process beside a running one leaves the server to it", async () => {
   const [child, server] = await Promise.all([startElsewhere("beside"), start("beside")]);
   expect(child.started).toBe(!server.started);
+  const pid = postmasterPid(server);
+  await server.stop();
+  expect(isPidAlive(pid)).toBe(true);
+  child.process.stdin?.end();
+  await once(child.process, "exit");
+  expect(isPidAlive(pid)).toBe(false);
+});
+
+test("root that may not look into other users' processes, as in a container, shares and stops it", async () => {
+  if (!isRoot) return;
+  const server = await start("contained");
+  const blind = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"];
+  const child = await startElsewhere("contained", blind);
+  expect(child).toMatchObject({ started: false, connectionString: server.connectionString });
   const pid = postmasterPid(server);
   await server.stop();
   expect(isPidAlive(pid)).toBe(true);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Client, DatabaseError, type CustomTypesConfig, type QueryArrayConfig } from "pg";
 import { BatchFault, type BatchFaultKind } from "../../ledger/ledger-batch-store.ts";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
@@ -19,6 +20,7 @@ export interface LaneStatement {
 const CONNECT_TIMEOUT_MS = 2_000;
 /** On top of the server's own time limit, before a silent server counts as lost. */
 const SILENCE_MS = 900;
+const READ_ONLY_TRANSACTION = "25006";
 
 /**
  * One dedicated connection with prepared statements, reopened on demand after a loss. Values go
@@ -47,7 +49,7 @@ export class LaneConnection {
       return result.rows as string[][];
     } catch (error) {
       const kind = faultKind(error);
-      if (kind === "ambiguous") this.#drop(client);
+      if (kind === "ambiguous" || isReadOnly(error)) this.#drop(client);
       throw new BatchFault(kind, errorMessage(error), error);
     }
   }
@@ -56,7 +58,11 @@ export class LaneConnection {
     this.#closed = true;
     const client = this.#client;
     this.#client = undefined;
-    await client?.end().catch(() => undefined);
+    if (client === undefined) return;
+    const ended = client.end().catch(() => undefined);
+    await Promise.race([ended, sleep(SILENCE_MS, undefined, { ref: false })]);
+    // A silent server never says goodbye.
+    client.connection.stream.destroy();
   }
 
   async #connect(): Promise<Client> {
@@ -102,6 +108,11 @@ function faultKind(error: unknown): BatchFaultKind {
   const sqlClass = error.code?.slice(0, 2) ?? "";
   const isData = ["22", "23", "42", "P0", "TM"].includes(sqlClass);
   return isData ? "rejected" : "busy";
+}
+
+/** A session stays as it began: it would refuse for ever what the database takes again. */
+function isReadOnly(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === READ_ONLY_TRANSACTION;
 }
 
 function errorMessage(error: unknown): string {

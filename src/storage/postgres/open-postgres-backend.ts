@@ -1,9 +1,11 @@
 import type { AccountStore, KeyStore } from "../../auth/key-store.ts";
 import type { CreditStore } from "../../ledger/credit-store.ts";
-import type { AuditCheck } from "../../ledger/ledger-audit.ts";
+import type { AuditCheck, AuditProgress } from "../../ledger/ledger-audit.ts";
 import type { LedgerBatchStore } from "../../ledger/ledger-batch-store.ts";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
 import type { RecordStore } from "../../ledger/record-store.ts";
+import type { SettlementStore } from "../../ledger/settlement-store.ts";
+import type { RetentionStore } from "../../ledger/retention.ts";
 import { auditLedger } from "./audit.ts";
 import { openPool } from "./connection.ts";
 import { migrateDatabase } from "./migrate.ts";
@@ -11,6 +13,8 @@ import { PostgresAccountStore } from "./postgres-account-store.ts";
 import { PostgresCreditStore } from "./postgres-credit-store.ts";
 import { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
+import { PostgresSettlementStore } from "./postgres-settlement-store.ts";
+import { PostgresRetentionStore } from "./postgres-retention-store.ts";
 
 /** Every store of the program in one PostgreSQL database. */
 export interface PostgresBackend {
@@ -18,12 +22,15 @@ export interface PostgresBackend {
   readonly accountStore: AccountStore;
   readonly recordStore: RecordStore;
   readonly creditStore: CreditStore;
+  readonly settlementStore: SettlementStore;
   readonly ledgerBatchStore: LedgerBatchStore;
+  readonly retentionStore: RetentionStore;
   /** Brings the schema up to date; returns the names of the migrations it ran. */
   migrate(): Promise<readonly string[]>;
   /** Rejects when the database does not answer: readiness. */
   ping(): Promise<void>;
-  audit(): Promise<readonly AuditCheck[]>;
+  /** The three proofs of the books, on one snapshot; a long journal tells how far it has come. */
+  audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
   close(): Promise<void>;
 }
 
@@ -42,12 +49,14 @@ export function openPostgresBackend(options: {
     accountStore: accounts,
     recordStore: new PostgresRecordStore(pool),
     creditStore: new PostgresCreditStore(pool),
+    settlementStore: new PostgresSettlementStore(pool),
     ledgerBatchStore,
+    retentionStore: new PostgresRetentionStore(pool),
     migrate: () => migrateDatabase(pool),
     ping: async () => {
       await pool.query("select 1");
     },
-    audit: () => auditLedger(pool),
+    audit: (onProgress) => auditLedger(pool, onProgress),
     close: async () => {
       await ledgerBatchStore.close();
       await pool.end();

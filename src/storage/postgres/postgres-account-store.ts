@@ -11,6 +11,7 @@ import type {
 } from "../../auth/key-store.ts";
 import { newRecordId, type KeyId, type OrgId } from "../../core/ids.ts";
 import { microUsd, type MicroUsd } from "../../core/money.ts";
+import { queryInTime } from "./connection.ts";
 
 /** Organizations and keys in PostgreSQL, for operators and for the gateway's key look-up. */
 export class PostgresAccountStore implements AccountStore, KeyStore {
@@ -21,7 +22,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 
   async findByDigest(digest: Buffer): Promise<KeyRecord | undefined> {
-    const result = await this.#pool.query<KeyRecordRow>({
+    const result = await queryInTime<KeyRecordRow>(this.#pool, {
       name: "find_key",
       text: findByDigestSql,
       values: [digest],
@@ -93,6 +94,15 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
       capMicroUsd,
     ]);
     return result.rowCount === 1;
+  }
+
+  async setKeyCap(keyId: string, capMicroUsd: MicroUsd | null): Promise<KeySummary | undefined> {
+    const result = await this.#pool.query<KeyRow>(
+      `update api_key set cap_micro_usd = $2 where key_id = $1 returning ${keyColumns}`,
+      [keyId, capMicroUsd],
+    );
+    const row = result.rows[0];
+    return row === undefined ? undefined : keySummary(row);
   }
 }
 

@@ -18,6 +18,7 @@ import type {
   ReserveRow,
 } from "../../ledger/ledger-store.ts";
 import { adoptedAttempt, type AdoptedRow } from "./adopted-rows.ts";
+import { queryInTime } from "./connection.ts";
 import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
 import { LaneConnection } from "./lane-connection.ts";
 import { runCloseBatch, runReserveBatch } from "./ledger-batches.ts";
@@ -66,7 +67,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   async annul(rows: readonly ReserveRow[]): Promise<void> {
     for (const row of rows) {
       // A commit that is still under way is waited for; one that comes later finds the id taken.
-      await this.#pool.query(annulSql, [
+      const values = [
         row.attemptId,
         row.requestId,
         row.ordinal,
@@ -80,13 +81,14 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
         row.stream,
         row.estimatedTokens,
         row.reserveMicroUsd,
-      ]);
+      ];
+      await queryInTime(this.#pool, { text: annulSql, values });
     }
   }
 
   async recordRefusedBatch(requests: readonly RefusedRequest[]): Promise<void> {
     const column = <T>(read: (request: RefusedRequest) => T): T[] => requests.map(read);
-    await this.#pool.query(recordRefusedSql, [
+    const values = [
       column((request) => request.requestId),
       column((request) => request.orgId),
       column((request) => request.keyId),
@@ -95,7 +97,8 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
       column((request) => request.stream),
       column((request) => request.errorClass),
       column((request) => request.createdAtMs),
-    ]);
+    ];
+    await queryInTime(this.#pool, { text: recordRefusedSql, values });
   }
 
   async ensurePricePins(pins: readonly PricePin[]): Promise<void> {
@@ -118,11 +121,10 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   }
 
   async renewLease(member: Membership, leaseMs: number): Promise<number | undefined> {
-    const result = await this.#pool.query<{ now: Date }>(renewLeaseSql, [
-      member.instanceId,
-      String(member.epoch),
-      leaseMs,
-    ]);
+    const result = await queryInTime<{ now: Date }>(this.#pool, {
+      text: renewLeaseSql,
+      values: [member.instanceId, String(member.epoch), leaseMs],
+    });
     return result.rows[0]?.now.getTime();
   }
 

@@ -1,5 +1,13 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  linkSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 
@@ -7,10 +15,17 @@ const POLL_MS = 50;
 const WAIT_MS = 90_000;
 let locksTaken = 0;
 
-/** Runs `work` while no other process (nor other work of this one) holds the lock of `folder`. */
-export async function withStartLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
+/**
+ * Runs `work` while no other process (nor other work of this one) holds the lock of `folder`. A lock
+ * whose holder was killed is taken over at once; one of a living holder never. `signal` ends the wait.
+ */
+export async function withStartLock<T>(
+  folder: string,
+  work: () => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
   const path = join(folder, "start.lock");
-  await acquire(path);
+  await acquire(path, signal);
   try {
     return await work();
   } finally {
@@ -18,16 +33,18 @@ export async function withStartLock<T>(folder: string, work: () => Promise<T>): 
   }
 }
 
-async function acquire(path: string): Promise<void> {
+async function acquire(path: string, signal: AbortSignal | undefined): Promise<void> {
   const mine = `${path}.${process.pid}.${locksTaken++}`;
   writeFileSync(mine, ownIdentity());
   try {
     for (let waitedMs = 0; ; waitedMs += POLL_MS) {
-      if (tryLink(mine, path)) return;
-      dropIfStale(path, `${mine}.stale`);
+      if (tryLink(mine, path)) break;
+      dropIfStale(mine, path);
+      signal?.throwIfAborted();
       if (waitedMs >= WAIT_MS) throw new Error(`another process holds ${path} for too long`);
       await sleep(POLL_MS);
     }
+    dropLeftOver(path);
   } finally {
     rmSync(mine, { force: true });
   }
@@ -44,17 +61,44 @@ function tryLink(mine: string, path: string): boolean {
   }
 }
 
-function dropIfStale(path: string, aside: string): void {
-  const owner = readOwner(path);
-  if (owner === undefined || isAlive(owner)) return;
+/**
+ * Removes the lock of a dead holder. Only who has the guard may: between another waiter's look and
+ * its removal the lock could else have gone to somebody who lives.
+ */
+function dropIfStale(mine: string, path: string): void {
+  if (!isDead(readOwner(path))) return;
+  const guard = `${path}.guard`;
+  if (tryLink(mine, guard)) {
+    if (isDead(readOwner(path))) unlinkSync(path);
+    unlinkSync(guard);
+    return;
+  }
+  // Killed within those three calls: moved aside first, so that of several only one removes it.
+  const owner = readOwner(guard);
+  if (!isDead(owner)) return;
+  const aside = `${mine}.aside`;
   try {
-    renameSync(path, aside);
+    renameSync(guard, aside);
   } catch {
     return;
   }
-  // Between reading and moving, another waiter may have taken it over: then it goes back.
-  if (readOwner(aside) !== owner) tryLink(aside, path);
+  if (readOwner(aside) !== owner) tryLink(aside, guard);
   rmSync(aside, { force: true });
+}
+
+/** What killed waiters left lying about. */
+function dropLeftOver(path: string): void {
+  const folder = dirname(path);
+  const waiting = new RegExp(`^${basename(path)}\\.\\d+\\.\\d+`);
+  for (const name of readdirSync(folder).filter((each) => waiting.test(each))) {
+    const owner = readOwner(join(folder, name));
+    // Without a word it is just being written.
+    if (owner !== "" && isDead(owner)) rmSync(join(folder, name), { force: true });
+  }
+}
+
+function isDead(owner: string | undefined): boolean {
+  return owner !== undefined && !isAlive(owner);
 }
 
 function readOwner(path: string): string | undefined {

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { ask, at, costOf, openAsk, type Ask, type HttpAnswer } from "../../support/ask.ts";
+import { ask, costOf, openAsk, type Ask } from "../../support/ask.ts";
 import { brokenBooks, debitOf, debitsOf, ended, nothingHeld, until } from "../../support/books.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+import { expectUnavailable } from "../../support/unavailable.ts";
 
 let database: FreshDatabase;
 let proxy: TcpProxy;
@@ -39,18 +40,6 @@ async function recovers(): Promise<void> {
   await until("the gateway serves again", async () => {
     return (await ask(gateway.url, asked())).status === 200;
   });
-}
-
-function expectUnavailable(answer: HttpAnswer): void {
-  expect(answer.status).toBe(503);
-  expect(answer.headers).toMatchObject({
-    "x-tm-error-code": "gateway_error",
-    "x-tm-error-origin": "gateway_infrastructure",
-    "retry-after": "2",
-  });
-  expect(answer.headers).not.toHaveProperty("x-tm-attempts");
-  expect(at(answer.json, "error", "metadata", "retryable")).toBe(true);
-  expect(answer.text).not.toMatch(/postgres|sql|127\.0\.0\.1|ECONN/i);
 }
 
 describe("F36: the database is down", () => {

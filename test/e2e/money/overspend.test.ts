@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../../src/auth/virtual-key.ts";
 import { formatUsd, microUsd } from "../../../src/core/money.ts";
 import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { addKey } from "../../support/add-key.ts";
 import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
+import { capOf, capsOf } from "../../support/cap-refusals.ts";
 import { startGatedProvider, type GatedProvider } from "../../support/gated-provider.ts";
 import {
   simulatorManifest,
@@ -118,19 +119,7 @@ async function afterwards(account: TestAccount, answers: readonly HttpAnswer[]):
 
 async function moreKeys(account: TestAccount, count: number): Promise<string[]> {
   const keys = [account.key];
-  while (keys.length < count) {
-    const fresh = newVirtualKey();
-    await gateway.backend.accountStore.createKey({
-      orgId: account.orgId,
-      name: "another",
-      origin: "console",
-      digest: fresh.digest,
-      label: fresh.label,
-      requestsPerMinuteCeiling: 300,
-      capMicroUsd: null,
-    });
-    keys.push(fresh.raw);
-  }
+  while (keys.length < count) keys.push(await addKey(gateway.backend, account.orgId));
   return keys;
 }
 
@@ -175,51 +164,6 @@ describe("200 parallel requests with money for exactly ten", () => {
     await afterwards(account, answers);
   });
 });
-
-/** What a refusal by a cap says. */
-function capOf(scope: "org" | "key"): object {
-  const reset = nextUtcMonth();
-  return {
-    status: 429,
-    code: "insufficient_quota",
-    origin: "gateway_admission",
-    scope,
-    kind: "spend",
-    reset,
-    metadata: {
-      error_type: "insufficient_quota",
-      origin: "gateway_admission",
-      limit_scope: scope,
-      limit_kind: "spend",
-      retryable: false,
-      reset_at: reset,
-    },
-    named: [`scope ${scope}`, reset],
-  };
-}
-
-/** What these refusals say, each answer once. */
-function capsOf(answers: readonly HttpAnswer[]): unknown[] {
-  const said = answers.map(({ status, headers, json }) => {
-    const message = String(at(json, "error", "message"));
-    return JSON.stringify({
-      status,
-      code: headers["x-tm-error-code"],
-      origin: headers["x-tm-error-origin"],
-      scope: headers["x-tm-limit-scope"],
-      kind: headers["x-tm-limit-kind"],
-      reset: headers["x-tm-cap-reset"],
-      metadata: at(json, "error", "metadata"),
-      named: [/scope \w+/.exec(message)?.[0], /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(message)?.[0]],
-    });
-  });
-  return [...new Set(said)].map((each) => JSON.parse(each) as unknown);
-}
-
-function nextUtcMonth(): string {
-  const now = new Date();
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString();
-}
 
 test("the strictest cap wins: the organization's below the key's", async () => {
   const oneTooFew = formatUsd(microUsd(WORST - 1n));

@@ -120,7 +120,7 @@ create function ensure_attempt_partition(p_day date) returns void language plpgs
 declare
   v_name constant text := 'attempt_' || to_char(p_day, 'YYYYMMDD');
 begin
-  if to_regclass(v_name) is not null then return; end if;
+  -- The lock before the look: a session remembers that it once saw no such table.
   perform pg_advisory_xact_lock(hashtext('tokenmarket partitions'));
   if to_regclass(v_name) is not null then return; end if;
   execute format('create table %I (like attempt including all)', v_name);

@@ -1,0 +1,42 @@
+import type { Command } from "commander";
+
+import { formatUsd, parseUsd, type MicroUsd } from "../core/money.ts";
+import { onStoredData, UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
+
+/** Adds the options of a command that sets a monthly spend cap. */
+export function onStoredCap(command: Command): Command {
+  return onStoredData(command)
+    .option("--usd <amount>", "dollars a UTC month, above 0, at most six decimals")
+    .option("--none", "remove the cap");
+}
+
+/** The cap that the flags ask for; null removes it. Exactly one of the two has to be there. */
+export function readCap(flags: Flags): MicroUsd | null {
+  const { usd, none } = flags;
+  if ((usd === undefined) === (none !== true)) {
+    throw new UsageFault("say either --usd <amount> or --none");
+  }
+  return usd === undefined ? null : parseCap("--usd", String(usd));
+}
+
+/** An amount that can be a cap: nothing at all is no cap, so 0 is a mistake. */
+export function parseCap(flag: string, text: string): MicroUsd {
+  const cap = parseUsd(text);
+  if (cap !== undefined && cap > 0n) return cap;
+  throw new UsageFault(`${flag} must be dollars above 0 such as 25.00, not ${text}`);
+}
+
+/** What a command says that has set a cap. */
+export function capAnswer(
+  of: Readonly<Record<string, string>>,
+  cap: MicroUsd | null,
+): CommandAnswer {
+  const name = Object.values(of)[0] ?? "";
+  return {
+    json: { ...of, cap_usd: cap === null ? null : formatUsd(cap) },
+    text:
+      cap === null
+        ? `${name} has no monthly spend cap`
+        : `${name} may spend $${formatUsd(cap)} in a UTC month`,
+  };
+}

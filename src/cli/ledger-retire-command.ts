@@ -1,0 +1,152 @@
+import { readFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Command } from "commander";
+
+import { openDayArchive, openExportKey, readExportKey } from "../compose/open-retention.ts";
+import { formatUsd } from "../core/money.ts";
+import { dayFiles, type RetentionSession, type RetentionStore } from "../ledger/retention.ts";
+import { verifyExport, type ExportCheck } from "../ledger/retention-export.ts";
+import { publicKeyText, readManifest } from "../ledger/retention-manifest.ts";
+import { retireDays, type RetireOutcome } from "../ledger/retire-days.ts";
+import {
+  answering,
+  onStoredData,
+  readConfig,
+  UsageFault,
+  withBackend,
+  type CommandAnswer,
+  type Flags,
+} from "./command-context.ts";
+
+const LOCK_TRIES_MAX = 10;
+const LOCK_PAUSE_MS = 500;
+
+/** `ledger retire`, `ledger verify-export` */
+export function addRetireCommands(ledger: Command): void {
+  onStoredData(ledger.command("retire"))
+    .description("export days of the journal that are old enough, signed, and take them out of it")
+    .option("--older-than-days <n>", "whole days, at least 1 (default retention.attempts_days)")
+    .option("--out <folder>", "folder of the exports (default retired in the data folder)")
+    .option("--drop", "delete what was exported from the database, earlier runs' days too")
+    .action(answering(retire));
+  ledger
+    .command("verify-export")
+    .description("prove an exported day: its signature, its key and every row; exit 1 when off")
+    .argument("<file>", "the day's manifest, attempt-YYYY-MM-DD.json")
+    .option("--public-key <file>", "PEM file of the key that is trusted (default this one's own)")
+    .option("--data <folder>", "folder of the installation's own key (default ./data)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
+    .option("--json", "print one JSON document on standard output")
+    .action(answering(verify));
+}
+
+async function retire(flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(flags);
+  const olderThanDays = readDays(flags) ?? config.retentionAttemptsDays;
+  if (olderThanDays === 0) {
+    const text = "nothing is retired: retention.attempts_days is 0, which keeps all";
+    return { json: { ok: true, retired: [], dropped: [], kept: [], stopped: null }, text };
+  }
+  const archive = openDayArchive(config, textFlag(flags, "out"));
+  return await withBackend(flags, async ({ retentionStore }) => {
+    const key = openExportKey(config);
+    const session = await openSession(retentionStore);
+    try {
+      const progress = (line: string): void => void process.stderr.write(`${line}\n`);
+      const deps = { session, archive, key, progress };
+      const outcome = await retireDays(deps, { olderThanDays, drop: flags["drop"] === true });
+      const publicKey = publicKeyText(key.publicKey);
+      return answerOf(outcome, { folder: archive.folder, publicKey, olderThanDays });
+    } finally {
+      await session.close();
+    }
+  });
+}
+
+/** A run that was killed a moment ago may still have its lock. */
+async function openSession(store: RetentionStore): Promise<RetentionSession> {
+  for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
+    if (tried > 0) await sleep(LOCK_PAUSE_MS);
+    const session = await store.open();
+    if (session !== undefined) return session;
+  }
+  throw new UsageFault("another ledger retire is under way; wait for its end");
+}
+
+function answerOf(
+  outcome: RetireOutcome,
+  run: { readonly folder: string; readonly publicKey: string; readonly olderThanDays: number },
+): CommandAnswer {
+  const { retired, dropped, kept, stopped } = outcome;
+  const ok = stopped === undefined && kept.length === 0;
+  return {
+    json: {
+      ok,
+      older_than_days: run.olderThanDays,
+      folder: run.folder,
+      public_key: run.publicKey,
+      retired: retired.map(({ day, sums }) => ({
+        day,
+        attempts: Number(sums.all.attempts),
+        debit_usd: formatUsd(sums.all.debitMicroUsd),
+        file: dayFiles(day).rows,
+      })),
+      dropped,
+      kept,
+      stopped: stopped ?? null,
+    },
+    text: [
+      `${retired.length} days retired to ${run.folder}, ${dropped.length} dropped`,
+      ...kept.map(({ day, why }) => `not dropped: ${day}: ${why}`),
+      ...(stopped === undefined ? [] : [`stopped at ${stopped.day}: ${stopped.why}`]),
+    ].join("\n"),
+    exitCode: ok ? 0 : 1,
+  };
+}
+
+async function verify(file: string, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(flags);
+  const publicKeyFile = textFlag(flags, "publicKey");
+  const trustedKey = readExportKey(config, publicKeyFile);
+  if (publicKeyFile !== undefined && trustedKey === undefined) {
+    throw new UsageFault(`${publicKeyFile}: there is no such file; check --public-key`);
+  }
+  const manifest = readManifest(readFileSync(file, "utf8"));
+  if (typeof manifest === "string")
+    return verdict([{ id: "manifest", ok: false, detail: manifest }]);
+  if (basename(file) !== dayFiles(manifest.day).manifest) {
+    throw new UsageFault(`${file}: this is the manifest of ${manifest.day}, under another name`);
+  }
+  const rows = openDayArchive(config, dirname(file)).readPublished(manifest.day);
+  return verdict(await verifyExport({ manifest, rows, trustedKey }), {
+    day: manifest.day,
+    public_key: publicKeyText(manifest.publicKey),
+  });
+}
+
+function verdict(checks: readonly ExportCheck[], more: object = {}): CommandAnswer {
+  const ok = checks.every((check) => check.ok);
+  return {
+    json: { ok, ...more, checks },
+    text: checks
+      .map(({ id, ok: good, detail }) => `${good ? "ok    " : "BROKEN"}  ${id}  ${detail}`)
+      .join("\n"),
+    exitCode: ok ? 0 : 1,
+  };
+}
+
+function readDays(flags: Flags): number | undefined {
+  const text = textFlag(flags, "olderThanDays");
+  if (text === undefined) return undefined;
+  if (!/^[1-9]\d{0,5}$/.test(text)) {
+    throw new UsageFault("--older-than-days must be a whole number of days, at least 1");
+  }
+  return Number(text);
+}
+
+function textFlag(flags: Flags, name: string): string | undefined {
+  const value = flags[name];
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,243 @@
+import { csvLine, plainCell } from "../core/csv.ts";
+import { formatExactUsd, formatUsd, picoUsd, type PicoUsd } from "../core/money.ts";
+import type { SettlementLine } from "../ledger/settlement-plan.ts";
+import type { DifferingLine, Reconciliation } from "../ledger/settlement-reconcile.ts";
+import type {
+  ClaimComparison,
+  ProviderBalance,
+  ProviderPeriod,
+  SettlementStatement,
+} from "../ledger/settlement-store.ts";
+import { addSettlementSums, type SettlementSums } from "../ledger/settlement-sums.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+export function statementJson({ period, lines, claims }: SettlementStatement): Json {
+  return {
+    ...periodJson(period),
+    lines: byModel(lines).map((line) => ({
+      model_id: line.modelId,
+      upstream_model_id: line.upstreamModelId,
+      ...sumsJson(line.sums),
+    })),
+    provider_statements: claims.map((claim) => ({
+      recorded_at: iso(claim.recordedAtMs),
+      ...comparisonJson(claim),
+    })),
+  };
+}
+
+export function periodJson(period: ProviderPeriod): Json {
+  const { late, payment } = period;
+  return {
+    provider_id: period.providerId,
+    start: iso(period.startMs),
+    end: iso(period.endMs),
+    mode: period.mode,
+    interval: period.interval,
+    state: payment === null ? "closed" : "paid",
+    closed_at: iso(period.closedAtMs),
+    ...sumsJson(period.sums),
+    late: { attempts: Number(late.attempts), cost_usd: formatExactUsd(late.costPicoUsd) },
+    late_corrections: {
+      attempts: Number(late.corrections),
+      cost_usd: formatExactUsd(late.correctedPicoUsd),
+    },
+    carry_in_usd: formatExactUsd(period.carryInPicoUsd),
+    carry_out_usd: formatExactUsd(period.carryOutPicoUsd),
+    rounding_usd: formatUsd(period.roundingMicroUsd),
+    payable_usd: formatUsd(period.payableMicroUsd),
+    payment: payment === null ? null : { ref: payment.ref, paid_at: iso(payment.paidAtMs) },
+  };
+}
+
+function sumsJson(sums: SettlementSums): Json {
+  return {
+    attempts: Number(sums.attempts),
+    settled_attempts: Number(sums.settled),
+    void_attempts: Number(sums.voids),
+    tokens: {
+      prompt: Number(sums.prompt),
+      cached_prompt: Number(sums.cachedPrompt),
+      cache_write: Number(sums.cacheWrite),
+      completion: Number(sums.completion),
+      internal_reasoning: Number(sums.internalReasoning),
+    },
+    cost_usd: formatExactUsd(sums.costPicoUsd),
+    cost_pico_usd: sums.costPicoUsd.toString(),
+    debit_usd: formatUsd(sums.debitMicroUsd),
+    overrun_usd: formatUsd(sums.overrunMicroUsd),
+    unknown: { attempts: Number(sums.unknowns), charged_usd: formatUsd(sums.unknownMicroUsd) },
+    corrections: {
+      attempts: Number(sums.corrections),
+      cost_usd: formatExactUsd(sums.correctedPicoUsd),
+      resolved_usd: formatUsd(sums.resolvedMicroUsd),
+    },
+  };
+}
+
+/** The lines of a statement as a reader wants them: the days of admission together. */
+function byModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
+  const models = new Map<string, SettlementLine>();
+  for (const line of lines) {
+    const key = JSON.stringify([line.modelId, line.upstreamModelId]);
+    const known = models.get(key);
+    const sums = known === undefined ? line.sums : addSettlementSums(known.sums, line.sums);
+    models.set(key, { ...line, sums });
+  }
+  return [...models.values()];
+}
+
+export function balanceJson(balance: ProviderBalance): Json {
+  return {
+    provider_id: balance.providerId,
+    accrued_usd: formatUsd(balance.accruedMicroUsd),
+    payable_usd: formatUsd(balance.payableMicroUsd),
+    deposit_usd: formatUsd(balance.depositMicroUsd),
+    unknown_usd: formatUsd(balance.unknownMicroUsd),
+  };
+}
+
+export function balanceText(balance: ProviderBalance): string {
+  const parts = [
+    `accrued $${formatUsd(balance.accruedMicroUsd)}`,
+    `payable $${formatUsd(balance.payableMicroUsd)}`,
+    `deposit $${formatUsd(balance.depositMicroUsd)}`,
+    `unknown $${formatUsd(balance.unknownMicroUsd)}`,
+  ];
+  return `${balance.providerId}: ${parts.join(", ")}`;
+}
+
+export function reconciliationJson(found: Reconciliation): Json {
+  return {
+    equal: found.isEqual,
+    ...comparisonJson(found),
+    their_lines_usd:
+      found.theirLinesPicoUsd === null ? null : formatExactUsd(found.theirLinesPicoUsd),
+    first_differences: found.firstDiffering.map((line) => ({
+      kind: line.kind,
+      [`${line.of}_id`]: line.id,
+      their_usd: exactOrNull(line.theirPicoUsd),
+      our_usd: exactOrNull(line.ourPicoUsd),
+    })),
+  };
+}
+
+function comparisonJson({ theirPicoUsd, ourPicoUsd, lines }: ClaimComparison): Json {
+  return {
+    their_usd: formatExactUsd(theirPicoUsd),
+    our_usd: formatExactUsd(ourPicoUsd),
+    difference_usd: formatExactUsd(picoUsd(theirPicoUsd - ourPicoUsd)),
+    lines: lines && {
+      compared: lines.compared,
+      differing: lines.differing,
+      only_theirs: lines.onlyTheirs,
+      only_ours: lines.onlyOurs,
+      unknown_claimed: lines.unknownClaimed,
+    },
+  };
+}
+
+function exactOrNull(amount: PicoUsd | null): string | null {
+  return amount === null ? null : formatExactUsd(amount);
+}
+
+/** One line of a list of periods. */
+export function periodText(period: ProviderPeriod): string {
+  const { sums, payment } = period;
+  const parts = [
+    `${period.providerId}  ${iso(period.startMs)}  ${period.mode} ${period.interval}`,
+    `${sums.attempts} attempts, $${formatUsd(period.payableMicroUsd)}`,
+    payment === null ? "closed" : `paid with ${payment.ref}`,
+  ];
+  return parts.join("  ");
+}
+
+export function statementText({ period, lines, claims }: SettlementStatement): string {
+  const { sums, late } = period;
+  const rows: readonly (readonly [string, string])[] = [
+    ["period", `${iso(period.startMs)} until before ${iso(period.endMs)}`],
+    [
+      "attempts",
+      `${sums.attempts}: ${sums.settled} settled, ${sums.voids} void, ${sums.unknowns} unknown`,
+    ],
+    ["late", `${late.attempts} admitted earlier, $${formatExactUsd(late.costPicoUsd)}`],
+    ["corrections", `${sums.corrections}, $${formatExactUsd(sums.correctedPicoUsd)}`],
+    [
+      "unknown",
+      `$${formatUsd(sums.unknownMicroUsd)} charged, $${formatUsd(sums.resolvedMicroUsd)} resolved`,
+    ],
+    ["exact cost", `$${formatExactUsd(sums.costPicoUsd)}`],
+    ["carried in", `$${formatExactUsd(period.carryInPicoUsd)}`],
+    ["debits", `$${formatUsd(sums.debitMicroUsd)}`],
+    ["overrun", `$${formatUsd(sums.overrunMicroUsd)}`],
+    ["rounding", `$${formatUsd(period.roundingMicroUsd)}`],
+    ["payable", `$${formatUsd(period.payableMicroUsd)}`],
+    ["carried out", `$${formatExactUsd(period.carryOutPicoUsd)}`],
+  ];
+  return [
+    periodText(period),
+    ...rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`),
+    ...byModel(lines).map(
+      (line) =>
+        `  ${line.modelId} (${line.upstreamModelId}): ${line.sums.attempts} attempts, $${formatExactUsd(line.sums.costPicoUsd)}`,
+    ),
+    ...claims.map(
+      (claim) =>
+        `  the provider said $${formatExactUsd(claim.theirPicoUsd)} on ${iso(claim.recordedAtMs)}`,
+    ),
+  ].join("\n");
+}
+
+export function reconciliationText(found: Reconciliation): string {
+  const { lines, firstDiffering } = found;
+  const sums = `theirs $${formatExactUsd(found.theirPicoUsd)}, ours $${formatExactUsd(found.ourPicoUsd)}`;
+  const counts =
+    lines === null
+      ? []
+      : [
+          `${lines.compared} lines compared: ${lines.differing} differ, ${lines.onlyTheirs} only theirs, ${lines.onlyOurs} only ours, ${lines.unknownClaimed} of unknown end`,
+        ];
+  const torn =
+    found.theirLinesPicoUsd === null
+      ? []
+      : [`their lines add up to $${formatExactUsd(found.theirLinesPicoUsd)}, not to their total`];
+  const verdict = found.isEqual ? "equal" : "different";
+  return [`${verdict}: ${sums}`, ...torn, ...counts, ...firstDiffering.map(differingText)].join(
+    "\n",
+  );
+}
+
+function differingText(line: DifferingLine): string {
+  const said = (amount: PicoUsd | null): string =>
+    amount === null ? "nothing" : `$${formatExactUsd(amount)}`;
+  const { kind, of, id } = line;
+  return `  ${of} ${id}: ${kind.replaceAll("_", " ")}, theirs ${said(line.theirPicoUsd)}, ours ${said(line.ourPicoUsd)}`;
+}
+
+const PERIOD_COLUMNS = [
+  "provider_id",
+  "start",
+  "end",
+  "mode",
+  "interval",
+  "state",
+  "attempts",
+  "cost_usd",
+  "debit_usd",
+  "overrun_usd",
+  "rounding_usd",
+  "payable_usd",
+];
+
+export function periodsCsv(periods: readonly ProviderPeriod[]): string {
+  const lines = periods.map((period) => {
+    const json = periodJson(period);
+    return csvLine(PERIOD_COLUMNS.map((column) => plainCell(String(json[column]))));
+  });
+  return [csvLine(PERIOD_COLUMNS), ...lines].join("\n");
+}
+
+export function iso(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

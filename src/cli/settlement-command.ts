@@ -1,0 +1,244 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, statSync } from "node:fs";
+
+import type { Command } from "commander";
+
+import { loadCatalog } from "../compose/load-catalog.ts";
+import type { Backend } from "../compose/open-backend.ts";
+import { settlementStatementBytesMax } from "../core/constants.ts";
+import { formatUsd, parseUsd } from "../core/money.ts";
+import { ENTRY_COLUMNS, entryLine, wholePeriod } from "../ledger/settlement-entries.ts";
+import { readProviderClaim } from "../ledger/settlement-file.ts";
+import type { SettlementTerms } from "../ledger/settlement-plan.ts";
+import { reconcile } from "../ledger/settlement-reconcile.ts";
+import type {
+  ClosingOutcome,
+  PeriodName,
+  SettlementStatement,
+  SettlementStore,
+} from "../ledger/settlement-store.ts";
+import {
+  answering,
+  clock,
+  onStoredData,
+  readConfig,
+  UsageFault,
+  withBackend,
+  type CommandAnswer,
+  type Flags,
+} from "./command-context.ts";
+import {
+  balanceJson,
+  balanceText,
+  iso,
+  periodJson,
+  periodsCsv,
+  periodText,
+  reconciliationJson,
+  reconciliationText,
+  statementJson,
+  statementText,
+} from "./settlement-answers.ts";
+
+/** `settlement close | list | show | deposit | pay | reconcile` */
+export function addSettlementCommand(program: Command): void {
+  const settlement = program.command("settlement").description("what providers are owed");
+  onStoredData(settlement.command("close"))
+    .description("close every period that is over; again, or twice at once, changes nothing")
+    .option("--provider <id>", "this provider only")
+    .option("--until <instant>", "as if it were this time, such as 2026-09-01T00:00Z")
+    .option("--manifests <folder>", "manifests with the terms (default ./manifests)")
+    .action(answering((flags: Flags) => withBackend(flags, (backend) => close(backend, flags))));
+  onStoredData(settlement.command("list"))
+    .description("closed periods, newest first, and what is between the house and each provider")
+    .option("--provider <id>", "this provider only")
+    .option("--csv", "print comma-separated values")
+    .action(answering((flags: Flags) => withBackend(flags, (backend) => list(backend, flags))));
+  onPeriod(settlement.command("show"))
+    .description("the statement of a period, or every attempt of it as CSV")
+    .option("--csv", "print one line per attempt")
+    .action(answering((flags: Flags) => withBackend(flags, (backend) => show(backend, flags))));
+  onPeriod(settlement.command("pay"))
+    .description("record that a period was paid, whole and once")
+    .requiredOption("--ref <reference>", "names this payment for ever; the same again does nothing")
+    .action(answering((flags: Flags) => withBackend(flags, (backend) => pay(backend, flags))));
+  onStoredData(settlement.command("deposit"))
+    .description("record money paid to a provider in advance, once per reference")
+    .requiredOption("--provider <id>", "the provider")
+    .requiredOption("--usd <amount>", "dollars above 0, at most six decimals")
+    .requiredOption("--ref <reference>", "names this payment for ever; the same again does nothing")
+    .action(answering((flags: Flags) => withBackend(flags, (backend) => deposit(backend, flags))));
+  onPeriod(settlement.command("reconcile"))
+    .description("compare a provider's own statement with ours; exit 1 when they differ")
+    .requiredOption("--statement <file>", "JSON with total_usd and lines, or CSV with a header row")
+    .action(answering((flags: Flags) => withBackend(flags, (backend) => compare(backend, flags))));
+}
+
+function onPeriod(command: Command): Command {
+  return onStoredData(command)
+    .requiredOption("--provider <id>", "the provider")
+    .requiredOption("--period <start>", "start of the period, such as 2026-09-01");
+}
+
+async function close({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+  const provider = flags["provider"];
+  const until = flags["until"];
+  const outcome = await settlementStore.closeDuePeriods({
+    listed: listedTerms(flags),
+    ...(typeof provider === "string" ? { providerId: provider } : {}),
+    ...(typeof until === "string" ? { untilMs: readInstant(until, "--until") } : {}),
+  });
+  return {
+    json: {
+      closed: outcome.closed.map(statementJson),
+      settled_through: iso(outcome.throughMs),
+      unlisted: outcome.unlisted.map(({ providerId, termsFrom }) => ({
+        provider_id: providerId,
+        terms_from: termsFrom,
+      })),
+    },
+    text: closeText(outcome),
+  };
+}
+
+function closeText({ closed, throughMs, unlisted }: ClosingOutcome): string {
+  const notes = unlisted.map(({ providerId, termsFrom }) =>
+    termsFrom === "default"
+      ? `${providerId} is in no manifest: settled monthly, in arrears`
+      : `${providerId} is in no manifest: settled by the terms of its last period`,
+  );
+  const periods = closed.map(({ period }) => periodText(period));
+  const nothing = `nothing to close: everything before ${iso(throughMs)} is settled`;
+  return [...(periods.length === 0 ? [nothing] : periods), ...notes].join("\n");
+}
+
+/** Terms from the manifests folder; none when there is no folder and none was named. */
+function listedTerms(flags: Flags): ReadonlyMap<string, SettlementTerms> {
+  const { manifestsDir } = readConfig(flags);
+  if (!existsSync(manifestsDir) && flags["manifests"] === undefined) return new Map();
+  const env = process.env;
+  const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
+  if (loaded.ok) return loaded.settlementTerms;
+  // Terms that were guessed would close periods that cannot be opened again.
+  const issues = loaded.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
+  throw new UsageFault(`nothing was closed, the manifests are not valid:\n${issues.join("\n")}`);
+}
+
+async function list({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+  const provider = flags["provider"];
+  const only = typeof provider === "string" ? provider : undefined;
+  const periods = await settlementStore.periods(only);
+  const balances = await settlementStore.balances(only);
+  const text = [...periods.map(periodText), ...balances.map(balanceText)];
+  return {
+    json: { periods: periods.map(periodJson), providers: balances.map(balanceJson) },
+    text: flags["csv"] === true ? periodsCsv(periods) : text.join("\n"),
+  };
+}
+
+async function show({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+  if (flags["csv"] === true && flags["json"] === true) {
+    throw new UsageFault("--csv and --json are two formats; choose one");
+  }
+  const statement = await findStatement(settlementStore, flags);
+  if (flags["csv"] !== true)
+    return { json: statementJson(statement), text: statementText(statement) };
+  // The write itself tells; without a listener the same news would end the process.
+  process.stdout.once("error", () => undefined);
+  await writeOut(`${ENTRY_COLUMNS}\n`);
+  const { period } = statement;
+  for await (const block of wholePeriod(period, settlementStore.entries(period))) {
+    await writeOut(block.map((entry) => `${entryLine(entry)}\n`).join(""));
+  }
+  return { json: undefined, text: "" };
+}
+
+/** Waits for a reader that is slower than the database; rejects when the reader has left. */
+async function writeOut(text: string): Promise<void> {
+  await new Promise<void>((written, failed) => {
+    process.stdout.write(text, (fault) => (fault instanceof Error ? failed(fault) : written()));
+  });
+}
+
+async function pay({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+  const ref = String(flags["ref"]);
+  const { created, period } = await settlementStore.pay({ ...readPeriodName(flags), ref });
+  return {
+    json: { created, ...periodJson(period) },
+    text: created
+      ? `paid $${formatUsd(period.payableMicroUsd)} to ${period.providerId}`
+      : `${ref} was recorded before`,
+  };
+}
+
+async function deposit({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+  const providerId = String(flags["provider"]);
+  const amountMicroUsd = parseUsd(String(flags["usd"]));
+  if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
+    throw new UsageFault("--usd must be dollars above 0 such as 500.00");
+  }
+  if (!/^[a-z0-9][a-z0-9-]{1,62}$/.test(providerId)) {
+    throw new UsageFault(`--provider: ${providerId} is no provider id`);
+  }
+  const ref = String(flags["ref"]);
+  const { created, balance } = await settlementStore.deposit({ providerId, amountMicroUsd, ref });
+  const left = `deposit of ${providerId}: $${formatUsd(balance.depositMicroUsd)}`;
+  return {
+    json: { created, ...balanceJson(balance) },
+    text: created ? left : `${ref} was recorded before; ${left}`,
+  };
+}
+
+async function compare({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+  const file = String(flags["statement"]);
+  const bytes = readStatementFile(file);
+  const outcome = readProviderClaim(bytes.toString("utf8"));
+  if (outcome.kind === "unreadable") throw new UsageFault(`${file}: ${outcome.problem}`);
+  const { period } = await findStatement(settlementStore, flags);
+  const found = await reconcile(
+    outcome.claim,
+    period.sums.costPicoUsd,
+    wholePeriod(period, settlementStore.entries(period)),
+  );
+  const sha256 = createHash("sha256").update(bytes).digest();
+  await settlementStore.recordClaim({ ...readPeriodName(flags), sha256, comparison: found });
+  const { providerId, startMs } = period;
+  return {
+    json: { provider_id: providerId, period: iso(startMs), ...reconciliationJson(found) },
+    text: reconciliationText(found),
+    exitCode: found.isEqual ? 0 : 1,
+  };
+}
+
+function readStatementFile(file: string): Buffer {
+  if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --statement`);
+  if (statSync(file).size > settlementStatementBytesMax) {
+    const most = settlementStatementBytesMax / (1024 * 1024);
+    throw new UsageFault(`${file} is larger than ${most} MiB; compare the total alone`);
+  }
+  return readFileSync(file);
+}
+
+async function findStatement(store: SettlementStore, flags: Flags): Promise<SettlementStatement> {
+  const of = readPeriodName(flags);
+  const statement = await store.statement(of);
+  if (statement !== undefined) return statement;
+  const name = `${of.providerId} has no closed period that starts at ${iso(of.startMs)}`;
+  throw new UsageFault(`${name}; see settlement list --provider ${of.providerId}`);
+}
+
+function readPeriodName(flags: Flags): PeriodName {
+  const startMs = readInstant(String(flags["period"]), "--period");
+  return { providerId: String(flags["provider"]), startMs };
+}
+
+/** A day is its midnight; a time of day needs its zone. */
+function readInstant(text: string, flag: string): number {
+  const [, day] = INSTANT.exec(text) ?? [];
+  const ms = day === undefined ? Number.NaN : Date.parse(text);
+  // Date.parse takes a 30th of February for the 2nd of March.
+  if (!Number.isNaN(ms) && iso(Date.parse(day ?? "")).startsWith(day ?? "")) return ms;
+  throw new UsageFault(`${flag} must be a day or an instant in UTC such as 2026-09-01T12:00Z`);
+}
+
+const INSTANT = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;

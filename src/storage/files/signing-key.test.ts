@@ -1,0 +1,51 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { generateKeyPairSync } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openSigningKey, readPublicKey } from "./signing-key.ts";
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "tokenmarket-key-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("the key that signs exports", () => {
+  test("is made at its first use, for its owner's eyes only, and is the same ever after", () => {
+    const file = join(folder, "data", "key.pem");
+    expect(readPublicKey(file)).toBeUndefined();
+    const made = openSigningKey(file);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(folder, "data"))).toEqual(["key.pem"]);
+    expect(openSigningKey(file).publicKey.equals(made.publicKey)).toBe(true);
+    expect(readPublicKey(file)?.equals(made.publicKey)).toBe(true);
+  });
+
+  test("can be one of the operator's own; its public half alone proves, and does not sign", () => {
+    const own = generateKeyPairSync("ed25519");
+    const file = join(folder, "public.pem");
+    writeFileSync(file, own.publicKey.export({ format: "pem", type: "spki" }));
+    expect(readPublicKey(file)?.equals(own.publicKey)).toBe(true);
+    expect(() => openSigningKey(file)).toThrow(/public.pem: not an Ed25519 key/);
+  });
+
+  test("of another kind is refused, and no word of the file is told", () => {
+    const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+    const pem = rsa.privateKey.export({ format: "pem", type: "pkcs8" });
+    for (const [name, text] of [
+      ["rsa.pem", pem],
+      ["text.pem", "a secret that is no key"],
+      ["empty.pem", ""],
+    ] as const) {
+      const file = join(folder, name);
+      writeFileSync(file, text);
+      expect(() => openSigningKey(file)).toThrow(
+        `${file}: not an Ed25519 key in PEM; check retention.signing_key_file`,
+      );
+      expect(readFileSync(file, "utf8")).toBe(text);
+    }
+  });
+});

@@ -1,0 +1,201 @@
+export interface AuditQuery {
+  readonly id: string;
+  readonly title: string;
+  /** One row of three texts for every violation: what it is, what was found, what was expected. */
+  readonly sql: string;
+}
+
+/** Transfers as what they did to each account. */
+const sumsOfTransfers = `
+  select account_id, sum(debit) as debits, sum(credit) as credits from (
+    select debit_account as account_id, amount as debit, 0 as credit from transfer
+    union all select credit_account, 0, amount from transfer
+  ) x group by account_id`;
+
+/** The day of an attempt, whose id carries it. */
+export const attemptDay = (id: string): string =>
+  `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
+
+/** The transfers that an attempt in the journal must have, by what became of it. */
+const dueTransfers = `
+  select attempt_id, 'settle' as kind, 'wallet:' || org_id as debit_account,
+    case state when 'settled' then 'accrual:' else 'unknown:' end || provider_id as credit_account,
+    case state when 'settled' then debit else reserve end as amount
+  from attempt where state in ('settled', 'unknown_after_crash')
+  union all
+  select attempt_id, 'refund', 'unknown:' || provider_id, 'wallet:' || org_id, reserve - debit
+  from attempt where corrected_at is not null
+  union all
+  select attempt_id, 'correct', 'unknown:' || provider_id, 'accrual:' || provider_id, debit
+  from attempt where corrected_at is not null
+  union all
+  select attempt_id, 'overrun', 'overrun', 'accrual:' || provider_id, overrun
+  from attempt where overrun > 0`;
+
+/** Every invariant that one statement can tell. */
+export const auditQueries: readonly AuditQuery[] = [
+  {
+    id: "I1",
+    title: "every account's debits and credits are the sums of its transfers",
+    sql: `
+      select concat('account ', account_id) as what,
+        format('debits %s, credits %s', coalesce(a.debits, 0), coalesce(a.credits, 0)) as found,
+        format('debits %s, credits %s', coalesce(t.debits, 0), coalesce(t.credits, 0)) as expected
+      from account a full join (${sumsOfTransfers}) t using (account_id)
+      where coalesce(a.debits, 0) <> coalesce(t.debits, 0)
+        or coalesce(a.credits, 0) <> coalesce(t.credits, 0)`,
+  },
+  {
+    id: "I2",
+    title: "all debits together equal all credits together",
+    sql: `
+      select 'all accounts' as what, concat('debits ', d) as found,
+        concat('credits ', c) as expected
+      from (select sum(debits) as d, sum(credits) as c from account) x where d <> c`,
+  },
+  {
+    id: "I3",
+    title: "every wallet holds exactly the reserves of its open attempts",
+    sql: `
+      select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
+        concat('reserved ', coalesce(w.reserved, 0)) as found,
+        concat('reserved ', coalesce(o.held, 0)) as expected
+      from account w full join (
+        select org_id, sum(reserve) as held from attempt where state = 'open' group by org_id
+      ) o using (org_id)
+      where coalesce(w.reserved, 0) <> coalesce(o.held, 0)`,
+  },
+  {
+    id: "I4",
+    title: "no wallet owes or holds more than it was credited",
+    sql: `
+      select concat('account ', account_id) as what,
+        format('debits %s, reserved %s, must cover %s', debits, reserved, must_cover) as found,
+        format('at most credits %s, must cover t', credits) as expected
+      from account
+      where (must_cover and debits + reserved > credits) or (org_id is not null and not must_cover)`,
+  },
+  {
+    id: "I5",
+    title: "every attempt has exactly the transfers of what became of it",
+    sql: `
+      select format('attempt %s %s', attempt_id, kind) as what,
+        case when m.amount is null then 'none'
+          else format('%s from %s to %s', m.amount, m.debit_account, m.credit_account) end as found,
+        case when d.amount is null then 'none'
+          else format('%s from %s to %s', d.amount, d.debit_account, d.credit_account) end
+          as expected
+      from (select * from (${dueTransfers}) x where amount > 0) d full join (
+        select attempt_id, kind, debit_account, credit_account, amount
+        from transfer t left join retired_day r on r.day = ${attemptDay("t.attempt_id")}
+        where t.attempt_id is not null and r.day is null
+      ) m using (attempt_id, kind)
+      where (d.debit_account, d.credit_account, d.amount)
+        is distinct from (m.debit_account, m.credit_account, m.amount)
+      union all
+      select concat('retired day ', day), format('debit %s, overrun %s', debit, overrun),
+        format('debit %s, overrun %s', moved_debit, moved_overrun)
+      from (
+        select r.day, r.debit, r.overrun,
+          coalesce(sum(case kind when 'settle' then amount when 'refund' then -amount end), 0)
+            as moved_debit,
+          coalesce(sum(amount) filter (where kind = 'overrun'), 0) as moved_overrun
+        from retired_day r left join transfer t on r.day = ${attemptDay("t.attempt_id")}
+        group by r.day
+      ) x where debit <> moved_debit or overrun <> moved_overrun`,
+  },
+  {
+    id: "I6",
+    title: "every debit is the floor of its exact cost within its reserve",
+    sql: `
+      with told as (
+        select a.*, case when state = 'settled' or corrected_at is not null then
+            coalesce(least(div(cost_pico, 1000000), reserve), -1)
+          when state = 'unknown_after_crash' then reserve else 0 end as due_debit,
+          case when state = 'settled' or corrected_at is not null then
+            greatest(div(cost_pico, 1000000) - reserve, 0) else 0 end as due_overrun
+        from attempt a
+      )
+      select concat('attempt ', attempt_id) as what,
+        format('%s, reserve %s, cost in pico-dollars %s: debit %s, overrun %s', state, reserve,
+          coalesce(cost_pico::text, 'none'), debit, overrun) as found,
+        case due_debit when -1 then 'a cost'
+          else format('debit %s, overrun %s', due_debit, due_overrun) end as expected
+      from told where debit <> due_debit or overrun <> due_overrun`,
+  },
+  {
+    id: "I7",
+    title: "monthly spend and holds of every organization and key are the sums of its attempts",
+    sql: `
+      select format('spend of %s %s in %s', scope, id, to_char(month, 'YYYY-MM')) as what,
+        format('settled %s, reserved %s', coalesce(s.settled, 0), coalesce(s.reserved, 0)) as found,
+        format('settled %s, reserved %s', coalesce(a.settled, 0), coalesce(a.reserved, 0))
+          as expected
+      from spend s full join (
+        select scope, id, month, sum(settled) as settled, sum(reserved) as reserved from (
+          select case grouping(org_id) when 0 then 'org' else 'key' end as scope,
+            coalesce(org_id, key_id) as id, month, sum(debit) as settled,
+            coalesce(sum(reserve) filter (where state = 'open'), 0) as reserved
+          from attempt group by grouping sets ((org_id, month), (key_id, month))
+          union all
+          select scope, id, month, settled, 0 from retired_spend
+        ) x group by scope, id, month
+      ) a using (scope, id, month)
+      where coalesce(s.settled, 0) <> coalesce(a.settled, 0)
+        or coalesce(s.reserved, 0) <> coalesce(a.reserved, 0)`,
+  },
+  {
+    id: "I9",
+    title: "no attempt of an instance's earlier life is open for longer than a minute",
+    sql: `
+      select concat('attempt ', attempt_id) as what,
+        format('open since %s in epoch %s of %s', a.created_at, a.epoch, a.instance_id) as found,
+        coalesce('epoch ' || i.epoch, 'an instance that is known') as expected
+      from attempt a left join instance i using (instance_id)
+      where a.state = 'open' and not a.resumable and (i.epoch is null or a.epoch < i.epoch)
+        and a.created_at < now() - interval '1 minute'`,
+  },
+  {
+    id: "I10",
+    title: "every request's attempts belong to one organization and one key",
+    sql: `
+      select concat('request ', request_id) as what,
+        string_agg(distinct format('%s of %s', key_id, org_id), ', ') as found,
+        'one key of one organization' as expected
+      from attempt group by request_id having count(distinct (org_id, key_id)) > 1`,
+  },
+  {
+    id: "I13",
+    title: "every attempt refers to recorded prices of its provider",
+    sql: `
+      select concat('attempt ', attempt_id) as what,
+        format('prices %s of %s', price_pin_id, coalesce(p.provider_id, 'nobody')) as found,
+        concat('prices of ', a.provider_id) as expected
+      from attempt a left join price_pin p on p.pin_id = a.price_pin_id
+      where p.provider_id is distinct from a.provider_id`,
+  },
+  {
+    id: "rebuild",
+    title: "every account, rebuilt from its transfers and open attempts alone, is as it stands",
+    sql: `
+      with rebuilt as (
+        select account_id, sum(debits) as debits, sum(credits) as credits,
+          sum(reserved) as reserved
+        from (
+          select debit_account as account_id, amount as debits, 0 as credits, 0 as reserved
+          from transfer
+          union all select credit_account, 0, amount, 0 from transfer
+          union all select 'wallet:' || org_id, 0, 0, reserve from attempt where state = 'open'
+        ) x group by account_id
+      )
+      select concat('account ', account_id) as what,
+        format('debits %s, credits %s, reserved %s', coalesce(a.debits, 0), coalesce(a.credits, 0),
+          coalesce(a.reserved, 0)) as found,
+        format('debits %s, credits %s, reserved %s', coalesce(r.debits, 0), coalesce(r.credits, 0),
+          coalesce(r.reserved, 0)) as expected
+      from account a full join rebuilt r using (account_id)
+      where coalesce(a.debits, 0) <> coalesce(r.debits, 0)
+        or coalesce(a.credits, 0) <> coalesce(r.credits, 0)
+        or coalesce(a.reserved, 0) <> coalesce(r.reserved, 0)`,
+  },
+];

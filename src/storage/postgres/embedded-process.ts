@@ -1,0 +1,214 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EmbeddedBinaries } from "./embedded-binaries.ts";
+import { DATABASE_NAME } from "./embedded-database.ts";
+import type { EmbeddedHome } from "./embedded-home.ts";
+import { isPidAlive, workingFolderOf } from "./process-identity.ts";
+
+const READY_WAIT_MS = 60_000;
+const STOP_WAIT_MS = 60_000;
+const POLL_MS = 25;
+const LOG_BYTES_MAX = 16 * 1024 * 1024;
+
+/** The server of a home, as its own file of process number and state tells. */
+export interface ServerProcess {
+  readonly pid: number;
+  readonly port: number;
+  /** `starting` covers the replay of its log after a crash. */
+  readonly state: "starting" | "ready" | "stopping";
+}
+
+/** The living server of this home; undefined when none runs. Cheap: three small files of the system. */
+export function findServer(home: EmbeddedHome): ServerProcess | undefined {
+  const file = readPidFile(home);
+  return file !== undefined && isRunning(file.pid) && isPostmasterOf(home, file.pid)
+    ? file
+    : undefined;
+}
+
+/** Makes the files of an empty database; a half-made one is removed again. */
+export function initialize(home: EmbeddedHome, binaries: EmbeddedBinaries, password: string): void {
+  const passwordFile = join(home.cluster, "..", "initial-password");
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  if (home.user !== undefined) chownSync(passwordFile, home.user.uid, home.user.gid);
+  const result = spawnSync(
+    binaries.initdb,
+    [
+      `--pgdata=${home.cluster}`,
+      `--username=${DATABASE_NAME}`,
+      `--pwfile=${passwordFile}`,
+      "--auth=scram-sha-256",
+      "--encoding=UTF8",
+      "--locale=C",
+      "--no-instructions",
+    ],
+    { ...home.user, cwd: "/", env: { ...process.env, LC_ALL: "C" }, encoding: "utf8" },
+  );
+  rmSync(passwordFile, { force: true });
+  if (result.status === 0) return;
+  // A half-made cluster would be taken for a database at the next start.
+  for (const name of readdirSync(home.cluster)) {
+    rmSync(join(home.cluster, name), { recursive: true, force: true });
+  }
+  throw new Error(`initdb failed: ${result.stderr}`, { cause: result.error });
+}
+
+export interface LaunchOptions {
+  readonly binaries: EmbeddedBinaries;
+  readonly port: number;
+  /** Ends the wait, and the server that was not ready yet with it. */
+  readonly signal: AbortSignal;
+}
+
+/** Starts the server in a session of its own; undefined when it is ready, else why it ended. */
+export async function launch(
+  home: EmbeddedHome,
+  options: LaunchOptions,
+): Promise<string | undefined> {
+  dropForeignPidFile(home);
+  const logPath = join(home.folder, "postgres.log");
+  const child = spawnServer(home, options, logPath);
+  let failure: string | undefined;
+  child.once("error", (error) => (failure = error.message));
+  child.unref();
+  let isAbandoned = false;
+  for (let waitedMs = 0; waitedMs < READY_WAIT_MS; waitedMs += POLL_MS) {
+    const file = readPidFile(home);
+    if (file?.pid === child.pid && file?.state === "ready") return undefined;
+    if (child.exitCode !== null || child.signalCode !== null) return lastLines(logPath);
+    if (failure !== undefined) return failure;
+    if (options.signal.aborted && !isAbandoned) isAbandoned = child.kill("SIGINT");
+    await sleep(POLL_MS);
+  }
+  // It is not killed: replaying a long log takes its time, and the next start finds it.
+  throw new Error(`the embedded PostgreSQL is not ready yet; see ${logPath}, then start again`);
+}
+
+/** Asks the server to end its sessions and itself ("fast", with a checkpoint); does not wait. */
+export function interruptServer(server: ServerProcess): void {
+  try {
+    process.kill(server.pid, "SIGINT");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+/** Stops the server of this home, if one runs, and waits for its end. */
+export async function stopServer(home: EmbeddedHome): Promise<void> {
+  const server = findServer(home);
+  if (server === undefined) return;
+  interruptServer(server);
+  for (let waitedMs = 0; waitedMs < STOP_WAIT_MS; waitedMs += POLL_MS) {
+    if (!isRunning(server.pid)) return;
+    await sleep(POLL_MS);
+  }
+  throw new Error(`the embedded PostgreSQL (process ${server.pid}) did not stop`);
+}
+
+function spawnServer(home: EmbeddedHome, options: LaunchOptions, logPath: string): ChildProcess {
+  const isLong = existsSync(logPath) && statSync(logPath).size > LOG_BYTES_MAX;
+  const logFile = openSync(logPath, isLong ? "w" : "a", 0o600);
+  const args = ["-D", home.cluster, ...settings(options.port)];
+  // Detached: Ctrl-C on the terminal must not reach it before the gateway has settled.
+  const child = spawn(options.binaries.postgres, args, {
+    ...home.user,
+    cwd: "/",
+    detached: true,
+    stdio: ["ignore", logFile, logFile],
+    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
+  });
+  closeSync(logFile);
+  return child;
+}
+
+function settings(port: number): string[] {
+  const values: Record<string, string> = {
+    listen_addresses: "127.0.0.1",
+    port: String(port),
+    unix_socket_directories: "",
+    max_connections: "100",
+    password_encryption: "scram-sha-256",
+    fsync: "on",
+    synchronous_commit: "on",
+    full_page_writes: "on",
+    timezone: "UTC",
+    log_timezone: "UTC",
+    log_min_messages: "warning",
+    // The gateway names a failing statement itself; a statement may carry what is private.
+    log_min_error_statement: "panic",
+    jit: "off",
+  };
+  return Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+}
+
+function readPidFile(home: EmbeddedHome): ServerProcess | undefined {
+  try {
+    const lines = readFileSync(join(home.cluster, "postmaster.pid"), "utf8").split("\n");
+    const state = lines[7]?.trim();
+    return {
+      pid: Number(lines[0]),
+      port: Number(lines[3]),
+      state: state === "ready" || state === "stopping" ? state : "starting",
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Elsewhere than on Linux the exact look starts a program, which is too dear for a look-out. */
+function isRunning(pid: number): boolean {
+  if (process.platform === "linux") return isPidAlive(pid);
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/**
+ * A PostgreSQL server works in its data folder. Root in a container may often not see that of
+ * another user's process, but how it was called; where the system tells neither, the log-in must.
+ */
+function isPostmasterOf(home: EmbeddedHome, pid: number): boolean {
+  const folder = workingFolderOf(pid);
+  if (folder !== undefined) return folder === home.cluster;
+  return process.platform !== "linux" || callOf(pid).includes(`\0-D\0${home.cluster}\0`);
+}
+
+/** The words a process was called with, each ended by a zero; empty when there is none. */
+function callOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * After a reboot the number in the file may be another program's, and PostgreSQL would refuse to
+ * start. The file may go only when no process at all works in the data folder.
+ */
+function dropForeignPidFile(home: EmbeddedHome): void {
+  const file = readPidFile(home);
+  if (file === undefined || !isRunning(file.pid) || isPostmasterOf(home, file.pid)) return;
+  const inUse = readdirSync("/proc").some(
+    (name) => /^\d+$/.test(name) && isPostmasterOf(home, Number(name)),
+  );
+  if (!inUse) rmSync(join(home.cluster, "postmaster.pid"), { force: true });
+}
+
+function lastLines(path: string): string {
+  return readFileSync(path, "utf8").trimEnd().split("\n").slice(-5).join("; ");
+}

@@ -1,0 +1,78 @@
+import { DatabaseError, type Pool, type PoolClient } from "pg";
+import { assert } from "../../core/assert.ts";
+import type { MicroUsd } from "../../core/money.ts";
+
+/** A transfer between accounts of the house, under a reference of its own. */
+export interface HouseMove {
+  readonly kind: "period" | "provider_deposit" | "provider_payment";
+  readonly debit: string;
+  readonly credit: string;
+  /** Above zero. */
+  readonly amount: MicroUsd;
+  readonly ref: string;
+}
+
+const DEADLOCK = "40P01";
+const TRIES_MAX = 3;
+const LOCKED_IDLE_MS = 5_000;
+
+/**
+ * Runs `work` in a transaction that no other settlement work runs beside, in any process, and that
+ * may take its time. `nowMs` is the store's clock. Of a deadlock with running traffic the traffic
+ * goes first: the work is undone and done again.
+ */
+export async function inSettlement<T>(
+  pool: Pool,
+  work: (client: PoolClient, nowMs: number) => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await tryInSettlement(pool, work);
+    } catch (fault) {
+      const isDeadlock = fault instanceof DatabaseError && fault.code === DEADLOCK;
+      if (!isDeadlock || tries === TRIES_MAX) throw fault;
+    }
+  }
+}
+
+async function tryInSettlement<T>(
+  pool: Pool,
+  work: (client: PoolClient, nowMs: number) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  // A connection that is lost between two statements fails the next one.
+  const onLoss = (): void => undefined;
+  client.on("error", onLoss);
+  try {
+    await client.query("begin");
+    await client.query("set local statement_timeout = 0");
+    await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket settlement work'))");
+    const clock = await client.query<{ now: Date }>("select now()");
+    const nowMs = clock.rows[0]?.now.getTime();
+    assert(nowMs !== undefined, "the clock answers");
+    const result = await work(client, nowMs);
+    await client.query("commit");
+    return result;
+  } catch (fault) {
+    await client.query("rollback").catch(() => undefined);
+    throw fault;
+  } finally {
+    client.off("error", onLoss);
+    client.release();
+  }
+}
+
+/**
+ * Posts them all and brings the accounts up to date, as the last step of the caller's transaction:
+ * running traffic waits for these accounts.
+ */
+export async function moveBetweenHouse(
+  client: PoolClient,
+  moves: readonly HouseMove[],
+): Promise<void> {
+  if (moves.length === 0) return;
+  // A process that stops right here, or whose machine is gone, holds nothing up.
+  await client.query(`set local idle_in_transaction_session_timeout = ${LOCKED_IDLE_MS}`);
+  const rows = moves.map((move) => ({ ...move, amount: move.amount.toString() }));
+  await client.query("select move_between_house($1)", [JSON.stringify(rows)]);
+}

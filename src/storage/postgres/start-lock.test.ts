@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { identityOf } from "./process-identity.ts";
+import { withStartLock } from "./start-lock.ts";
+
+let folder: string;
+let deadProcess: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tokenmarket-lock-"));
+  const child = spawn("sleep", ["60"]);
+  await once(child, "spawn");
+  deadProcess = identityOf(child.pid ?? 0);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test("one at a time, in this process too", async () => {
+  let inside = 0;
+  const seen: number[] = [];
+  const work = async (): Promise<void> => {
+    seen.push(++inside);
+    await new Promise((done) => setTimeout(done, 5));
+    inside -= 1;
+  };
+  await Promise.all(Array.from({ length: 5 }, () => withStartLock(folder, work)));
+  expect(seen).toEqual([1, 1, 1, 1, 1]);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("the lock of a killed holder is taken over, and what it left is cleared", async () => {
+  for (const name of ["start.lock", "start.lock.guard", "start.lock.4194999.7"]) {
+    writeFileSync(join(folder, name), deadProcess);
+  }
+  expect(await withStartLock(folder, async () => "mine")).toBe("mine");
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("the lock of a living holder is waited for until the waiter is called off", async () => {
+  const holder = spawn("sleep", ["60"]);
+  await once(holder, "spawn");
+  writeFileSync(join(folder, "start.lock"), identityOf(holder.pid ?? 0));
+  const calledOff = new AbortController();
+  let ran = false;
+  const waiting = withStartLock(folder, async () => (ran = true), calledOff.signal);
+  await expect.poll(() => readdirSync(folder).length).toBe(2);
+  calledOff.abort();
+  await expect(waiting).rejects.toThrow("aborted");
+  expect(ran).toBe(false);
+  expect(readdirSync(folder)).toEqual(["start.lock"]);
+  holder.kill("SIGKILL");
+  await once(holder, "exit");
+  expect(await withStartLock(folder, async () => "mine")).toBe("mine");
+});
+
+test("work that fails gives the lock back", async () => {
+  await expect(withStartLock(folder, () => Promise.reject(new Error("broken")))).rejects.toThrow(
+    "broken",
+  );
+  expect(readdirSync(folder)).toEqual([]);
+});

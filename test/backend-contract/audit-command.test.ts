@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { AttemptId } from "../../src/core/ids.ts";
+import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
+import { DamagedBooks } from "../support/damaged-books.ts";
+import { orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { runCommand, type CommandResult } from "../support/program.ts";
+
+let backend: FreshBackend;
+let lost: ReserveRow;
+let filming: ReserveRow;
+
+beforeAll(async () => {
+  backend = await freshBackend();
+  await pinPrices(backend);
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const { ledgerBatchStore: store } = backend;
+  const dead = await store.join("dead", 0);
+  lost = reserveRow({ ...org, attemptId: 1n as AttemptId }, 40n);
+  filming = reserveRow({ ...org, attemptId: 2n as AttemptId }, 300n);
+  const rows = [lost, filming].map((row) => ({ row, close: null }));
+  await store.reserveBatch(dead, rows);
+  await store.attachJob(filming.attemptId, "job");
+});
+afterAll(() => backend.close());
+
+function ledger(...words: string[]): Promise<CommandResult> {
+  return runCommand(["ledger", ...words], { DATABASE_URL: backend.connectionString });
+}
+
+async function statesOf(...rows: readonly ReserveRow[]): Promise<unknown> {
+  const ids = rows.map(({ attemptId }) => attemptId);
+  const sql = "select state, debit from attempt where attempt_id = any ($1) order by attempt_id";
+  return await backend.query(sql, [ids]);
+}
+
+test("ledger recover charges what a dead instance left open, once, but for running jobs", async () => {
+  const first = await ledger("recover", "--json");
+  expect(first.code).toBe(0);
+  expect(JSON.parse(first.stdout)).toEqual({ recovered: 1, instances: ["dead"] });
+  expect(await statesOf(lost, filming)).toEqual([
+    { state: "unknown_after_crash", debit: "40" },
+    { state: "open", debit: "0" },
+  ]);
+  const again = await ledger("recover");
+  expect(again).toMatchObject({ code: 0, stdout: "0 attempts of 0 dead instances closed\n" });
+});
+
+test("ledger audit says yes, check by check, and tells how much it replayed", async () => {
+  const { code, stdout, stderr } = await ledger("audit");
+  expect(code).toBe(0);
+  expect(stdout.trimEnd().split("\n")).toHaveLength(16);
+  expect(stdout).not.toContain("BROKEN");
+  expect(stderr).toContain("replayed 4 of 4 lines of the journal");
+});
+
+test("ledger audit says no, with the rows and both values, in words and in JSON", async () => {
+  const wallet = `account wallet:${lost.orgId}`;
+  const damage = "update account set reserved = reserved - 1 where reserved > 0";
+  await new DamagedBooks(backend).damage(damage);
+  const words = await ledger("audit");
+  expect(words.code).toBe(1);
+  expect(words.stdout).toContain(
+    `BROKEN  I3  every wallet holds exactly the reserves of its open attempts: 1\n        ${wallet}: reserved 299; expected reserved 300\n`,
+  );
+  const json = await ledger("audit", "--json");
+  expect(json.code).toBe(1);
+  const answer = JSON.parse(json.stdout) as { ok: boolean; checks: { id: string }[] };
+  expect(answer.ok).toBe(false);
+  expect(answer.checks.find(({ id }) => id === "I3")).toEqual({
+    id: "I3",
+    title: "every wallet holds exactly the reserves of its open attempts",
+    violations: 1,
+    examples: [{ row: wallet, found: "reserved 299", expected: "reserved 300" }],
+  });
+});

@@ -1,0 +1,325 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import type { AuditCheck } from "../../src/ledger/ledger-audit.ts";
+import { DamagedBooks } from "../support/damaged-books.ts";
+import {
+  closeRow,
+  keyOf,
+  orgWithKey,
+  pinPrices,
+  reserveRow,
+  voidRow,
+} from "../support/ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+
+const LEASE_MS = 3_600_000;
+const SETTLED = 1;
+const OVERRUN = 2;
+const VOID = 3;
+const ROLLED = 4;
+const FAILED_OVER = 5;
+const CORRECTED = 6;
+const UNKNOWN = 7;
+const OPEN = 8;
+
+let backend: FreshBackend;
+let books: DamagedBooks;
+let org: OrgId;
+/** The first has a cap of 500. */
+let keys: readonly [KeyId, KeyId];
+
+beforeAll(async () => {
+  backend = await freshBackend();
+  await pinPrices(backend);
+  await keepBooks();
+  books = new DamagedBooks(backend);
+  await books.remember();
+});
+afterEach(() => books.repair());
+afterAll(() => backend.close());
+
+/** One attempt of every fate, ids 1 to 8. */
+async function keepBooks(): Promise<void> {
+  const { ledgerBatchStore: store, accountStore } = backend;
+  const first = await orgWithKey(backend, { creditMicroUsd: 1_000n, keyCapMicroUsd: 500n });
+  org = first.orgId;
+  keys = [first.keyId, await keyOf(backend, org)];
+  await accountStore.setOrgCap(org, microUsd(600n));
+  const member = await store.join("one", LEASE_MS);
+  const dead = await store.join("two", 0);
+  const row = (id: number, key: 0 | 1, reserve: bigint) =>
+    reserveRow({ orgId: org, keyId: keys[key], attemptId: BigInt(id) as AttemptId }, reserve);
+  const rolled = row(ROLLED, 0, 40n);
+  await store.reserveBatch(
+    member,
+    [row(SETTLED, 0, 100n), row(OVERRUN, 0, 100n), row(VOID, 1, 50n), rolled].map((each) => ({
+      row: each,
+      close: null,
+    })),
+  );
+  await store.closeBatch([
+    closeRow(1n as AttemptId, 60n),
+    closeRow(2n as AttemptId, 130n),
+    voidRow(3n as AttemptId),
+  ]);
+  const next = { ...row(FAILED_OVER, 0, 45n), requestId: rolled.requestId, ordinal: 2 };
+  await store.reserveBatch(member, [{ row: next, close: voidRow(rolled.attemptId) }]);
+  await store.closeBatch([closeRow(next.attemptId, 7n)]);
+  for (const lost of [row(CORRECTED, 1, 80n), row(UNKNOWN, 1, 70n)]) {
+    await store.reserveBatch(dead, [{ row: lost, close: null }]);
+  }
+  await store.takeOverDeadInstances();
+  await store.recoverOpenAttempts();
+  await store.closeBatch([closeRow(6n as AttemptId, 5n)]);
+  await store.annul([row(9, 0, 30n)]);
+  await accountStore.setOrgCap(org, microUsd(2_000n));
+  await store.reserveBatch(member, [{ row: row(OPEN, 0, 90n), close: null }]);
+}
+
+const ANY = /./;
+
+/** The broken checks with the first row that each reports. */
+async function broken(): Promise<Record<string, string>> {
+  const checks = (await backend.audit()).filter(({ violations }) => violations > 0);
+  return Object.fromEntries(checks.map((check) => [check.id, lineOf(check)]));
+}
+
+function lineOf({ examples: [first] = [] }: AuditCheck): string {
+  return first === undefined ? "no row" : `${first.row}: ${first.found} / ${first.expected}`;
+}
+
+test("books that nobody touched pass every check, one line each", async () => {
+  const checks = await backend.audit();
+  expect(checks.map(({ id }) => id).join(" ")).toBe(
+    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 rebuild replay-accounts replay-debits replay-spend",
+  );
+  for (const check of checks) {
+    expect(check).toEqual({ id: check.id, title: expect.any(String), violations: 0 });
+  }
+});
+
+interface Damage {
+  readonly what: string;
+  readonly sql: () => string;
+  /** Each check that must find it, no other, and the row it names. */
+  readonly found: Readonly<Record<string, RegExp>>;
+}
+
+const UNEXPLAINED = /^account overrun: debits 31, credits 1.* \/ debits 30, credits 0/;
+const ONE_SIDED = /^account grants: debits 1001, credits 0.* \/ debits 1000, credits 0/;
+const HELD = /^account wallet:org_\w+: .*reserved 91 \/ .*reserved 90$/;
+const MOVED = /^account accrual:acme-ai: debits 0, credits 202.* \/ debits 0, credits 142/;
+const REPLAYED_DEARER = /^account accrual:acme-ai: .*credits 202, .* \/ .*credits 203, /;
+const MONTH = "spend of (org|key) \\w+ in \\d{4}-\\d\\d: settled";
+
+const damages: readonly Damage[] = [
+  {
+    what: "debits and credits that no transfer explains",
+    sql: () =>
+      "update account set debits = debits + 1, credits = credits + 1 where account_id = 'overrun'",
+    found: { I1: UNEXPLAINED, rebuild: UNEXPLAINED, "replay-accounts": UNEXPLAINED },
+  },
+  {
+    what: "a debit without its credit",
+    sql: () => "update account set debits = debits + 1 where account_id = 'grants'",
+    found: {
+      I1: ONE_SIDED,
+      I2: /^all accounts: debits 1428 \/ credits 1427$/,
+      rebuild: ONE_SIDED,
+      "replay-accounts": ONE_SIDED,
+    },
+  },
+  {
+    what: "a hold of no attempt",
+    sql: () => `update account set reserved = reserved + 1 where org_id = '${org}'`,
+    found: { I3: HELD, rebuild: HELD, "replay-accounts": HELD },
+  },
+  {
+    what: "a wallet that may be overdrawn",
+    sql: () => `update account set must_cover = false where org_id = '${org}'`,
+    found: { I4: /^account wallet:org_\w+: debits 317, reserved 90, must cover f \/ at most/ },
+  },
+  {
+    what: "a transfer of another amount",
+    sql: () => "update transfer set amount = amount - 60 + 1 where attempt_id = 1",
+    found: {
+      I1: ANY,
+      I5: /^attempt 1 settle: 1 from wallet:\w+ to accrual:acme-ai \/ 60 from/,
+      rebuild: ANY,
+    },
+  },
+  {
+    what: "a transfer to another account",
+    sql: () => "update transfer set credit_account = 'accrual:other' where attempt_id = 1",
+    found: { I1: MOVED, I5: /^attempt 1 settle: 60 from \S+ to accrual:other \//, rebuild: MOVED },
+  },
+  {
+    what: "a correction that gave nothing back",
+    sql: () => "delete from transfer where attempt_id = 6 and kind = 'refund'",
+    found: {
+      I1: ANY,
+      I5: /^attempt 6 refund: none \/ 75 from unknown:acme-ai to wallet:/,
+      rebuild: ANY,
+    },
+  },
+  {
+    what: "a charge for an attempt that was void",
+    sql: () => `insert into transfer (position, attempt_id, kind, debit_account, credit_account, amount)
+      values (99, 3, 'settle', 'wallet:${org}', 'accrual:acme-ai', 2)`,
+    found: { I1: ANY, I5: /^attempt 3 settle: 2 from \S+ to \S+ \/ none$/, rebuild: ANY },
+  },
+  {
+    what: "a debit that is not the floor of its cost",
+    sql: () => "update attempt set cost_pico = cost_pico + 1000000 where attempt_id = 1",
+    found: {
+      I6: /^attempt 1: .*cost in pico-dollars 61500000: debit 60, overrun 0 \/ debit 61, overrun 0$/,
+      "replay-debits": /^attempt 1: closed, debit 60, overrun 0 \/ closed, debit 61, overrun 0$/,
+      "replay-accounts": REPLAYED_DEARER,
+      "replay-spend": new RegExp(`${MONTH} 242, reserved 90 / settled 243, reserved 90$`),
+    },
+  },
+  {
+    what: "a correction to another debit",
+    sql: () => "update attempt set debit = debit + 1 where attempt_id = 6",
+    found: {
+      I11: /^account accrual:acme-ai: balance 202 \/ balance 203$/,
+      I5: /^attempt 6 correct: 5 from /,
+      I6: /^attempt 6: unknown_after_crash, .*: debit 6, overrun 0 \/ debit 5, overrun 0$/,
+      I7: new RegExp(`${MONTH} 75, reserved 0 / settled 76, reserved 0$`),
+      "replay-debits":
+        /^attempt 6: corrected, debit 6, overrun 0 \/ corrected, debit 5, overrun 0$/,
+    },
+  },
+  {
+    what: "an excess that the house bore twice",
+    sql: () => "update attempt set overrun = 2 * overrun where attempt_id = 2",
+    found: {
+      I11: /^account accrual:acme-ai: balance 202 \/ balance 232$/,
+      I5: /^attempt 2 overrun: 30 from overrun to accrual:acme-ai \/ 60 from/,
+      I6: /^attempt 2: .*: debit 100, overrun 60 \/ debit 100, overrun 30$/,
+      "replay-debits":
+        /^attempt 2: closed, debit 100, overrun 60 \/ closed, debit 100, overrun 30$/,
+    },
+  },
+  {
+    what: "monthly spend of no attempt",
+    sql: () => `update spend set settled = settled + 1 where id = '${keys[0]}'`,
+    found: {
+      I7: new RegExp(`${MONTH} 168, reserved 90 / settled 167, reserved 90$`),
+      "replay-spend": new RegExp(`${MONTH} 168, reserved 90 / settled 167, reserved 90$`),
+    },
+  },
+  {
+    what: "an admission over the cap of its key",
+    sql: () =>
+      "update cap_change set cap_micro_usd = 230 where scope = 'key'; update api_key set cap_micro_usd = 230 where cap_micro_usd is not null",
+    found: {
+      I8: /^attempt \d of key key_\w+ of org_\w+: reserve \d+ \/ cap of the key 230, settled 0, in flight \d+$/,
+    },
+  },
+  {
+    what: "an admission over the cap that its organization had then",
+    sql: () =>
+      "update cap_change set cap_micro_usd = 300 where scope = 'org' and cap_micro_usd = 600",
+    found: {
+      I8: /^attempt 7 of key key_\w+ of org_\w+: reserve 70 \/ cap of the org 300, settled 167, in flight 80$/,
+    },
+  },
+  {
+    what: "an admission before there was money for it",
+    sql: () => "update transfer set position = 1000000 where kind = 'grant'",
+    found: {
+      I8: /^attempt \d of key \w+ of org_\w+: reserve \d+ \/ at most the balance available, 0$/,
+    },
+  },
+  {
+    what: "a cap that changed behind the journal's back",
+    sql: () => `update org set cap_micro_usd = 7 where org_id = '${org}'`,
+    found: { I8: /^cap of org org_\w+: 7 \/ 2000$/ },
+  },
+  {
+    what: "an attempt that its instance forgot",
+    sql: () => `update attempt set epoch = epoch - 1, created_at = now() - interval '2 minutes'
+      where attempt_id = 8`,
+    found: { I9: /^attempt 8: open since .* in epoch 0 of one \/ epoch 1$/ },
+  },
+  {
+    what: "a request on two keys",
+    sql: () => `update attempt set key_id = '${keys[1]}' where attempt_id = 4`,
+    found: { I10: /^request [0-9a-f-]+: key_\w+ of org_\w+, key_\w+ of org_\w+ \/ one key of/ },
+  },
+  {
+    what: "ended attempts that are in no period of their provider",
+    sql: () => "insert into provider_progress values ('acme-ai', 'infinity')",
+    found: { I11: /^period of acme-ai from , admitted on 2025-01-01: 0 attempts/ },
+  },
+  {
+    what: "an attempt at prices nobody recorded",
+    sql: () => "update attempt set price_pin_id = 'none' where attempt_id = 4",
+    found: { I13: /^attempt 4: prices none of nobody \/ prices of acme-ai$/ },
+  },
+  {
+    what: "an attempt at another provider's prices",
+    sql: () => "update price_pin set provider_id = 'other'",
+    found: { I13: /^attempt 1: prices pin-1 of other \/ prices of acme-ai$/ },
+  },
+  {
+    what: "a closing that stands before its opening",
+    sql: () => "update attempt set closed_position = opened_position - 1 where attempt_id = 1",
+    found: {
+      "replay-debits": /^attempt 1: closed, debit 60, overrun 0 \/ unknown, debit 0, overrun 0$/,
+      "replay-accounts": MOVED,
+      "replay-spend": new RegExp(`${MONTH} 242, reserved 90 / settled 182, reserved 190$`),
+    },
+  },
+];
+
+describe("damage is found by the checks that must see it, with the row", () => {
+  test.each(damages.map((damage) => [damage.what, damage] as const))("%s", async (_, damage) => {
+    await books.damage(damage.sql());
+    expect(await broken()).toEqual(matching(damage.found));
+  });
+
+  test("every check has a damage that it finds", async () => {
+    const seen = new Set(damages.flatMap(({ found }) => Object.keys(found)));
+    expect((await backend.audit()).map(({ id }) => id).filter((id) => !seen.has(id))).toEqual([]);
+  });
+});
+
+test("a wallet that is overdrawn is found, should the database ever let it happen", async () => {
+  const rule = "account_covers_its_holds";
+  const [{ text } = {}] = await backend.query(
+    `select pg_get_constraintdef(oid) as text from pg_constraint where conname = '${rule}'`,
+  );
+  await backend.query(`alter table account drop constraint ${rule}`);
+  try {
+    await books.damage(
+      "update transfer set amount = 3 where kind = 'grant'",
+      `update account set credits = credits - 997 where org_id = '${org}'`,
+      "update account set debits = 3 where account_id = 'grants'",
+    );
+    const found = {
+      I4: /^account wallet:org_\w+: debits 317, reserved 90, must cover t \/ at most credits 78/,
+      I8: /^attempt \d of key \w+ of \w+: reserve \d+ \/ at most the balance available, 3$/,
+    };
+    expect(await broken()).toEqual(matching(found));
+  } finally {
+    await books.repair();
+    await backend.query(`alter table account add constraint ${rule} ${String(text)}`);
+  }
+});
+
+function matching(found: Damage["found"]): unknown {
+  const lines = Object.entries(found).map(([id, line]) => [id, expect.stringMatching(line)]);
+  return Object.fromEntries(lines);
+}
+
+test("of many broken rows all are counted and the first ten are shown", async () => {
+  await books.damage(`insert into spend (scope, id, month, settled)
+    select 'key', 'key_' || n, '2026-01-01', n from generate_series(1, 12) as t(n)`);
+  for (const id of ["I7", "replay-spend"]) {
+    const check = (await backend.audit()).find((each) => each.id === id);
+    expect(check).toMatchObject({ violations: 12, examples: { length: 10 } });
+  }
+});

@@ -1,0 +1,26 @@
+import { Client } from "pg";
+import { expect, test } from "vitest";
+
+import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import { freshDatabase } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+const INSTANCES = 6;
+
+test("instances that start at the same moment on an empty journal all find their days", async () => {
+  const { connectionString, drop } = await freshDatabase();
+  const backend = openPostgresBackend({ connectionString, log: silentLog });
+  await backend.migrate();
+  const clients = Array.from({ length: INSTANCES }, () => new Client({ connectionString }));
+  try {
+    await Promise.all(clients.map((client) => client.connect()));
+    const made = await Promise.allSettled(
+      clients.map((client) => client.query("select ensure_attempt_partitions(2)")),
+    );
+    expect(made.filter(({ status }) => status === "rejected")).toEqual([]);
+  } finally {
+    await Promise.all(clients.map((client) => client.end()));
+    await backend.close();
+    await drop();
+  }
+});

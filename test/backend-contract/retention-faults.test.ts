@@ -1,0 +1,435 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { AttemptId } from "../../src/core/ids.ts";
+import { dayFiles, type Day, type RetentionSession } from "../../src/ledger/retention.ts";
+import type { RetireOutcome } from "../../src/ledger/retire-days.ts";
+import { DayFolder } from "../../src/storage/files/day-folder.ts";
+import { openSigningKey, type SigningKey } from "../../src/storage/files/signing-key.ts";
+import { until } from "../support/books.ts";
+import { closeRow } from "../support/ledger-rows.ts";
+import {
+  brokenChecks,
+  dayOf,
+  openOldBooks,
+  retireOldDays,
+  unknownRow,
+  type OldBooks,
+  type RetireRun,
+} from "../support/old-days.ts";
+
+let books: OldBooks;
+let root: string;
+let key: SigningKey;
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "tokenmarket-retire-"));
+  key = openSigningKey(join(root, "key.pem"));
+  books = await openOldBooks();
+  await run("first", { drop: true });
+});
+afterAll(async () => {
+  await books.backend.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+function run(folder: string, more: Partial<RetireRun> = {}): Promise<RetireOutcome> {
+  return retireOldDays(books, { key, archive: new DayFolder(join(root, folder)), ...more });
+}
+
+let daysMade = 0;
+/** A day with attempts of every kind, all settled; each younger than the last. */
+async function settledDay(): Promise<Day> {
+  const day = freshDay();
+  await books.fill(day);
+  await books.settle();
+  return day;
+}
+
+function freshDay(): Day {
+  daysMade += 1;
+  return dayOf(new Date(Date.UTC(2025, 1, daysMade)).toISOString().slice(0, 10));
+}
+
+async function isRetired(day: Day): Promise<boolean> {
+  return (await books.backend.query("select from retired_day where day = $1", [day])).length > 0;
+}
+
+function daysOf(outcome: RetireOutcome): readonly Day[] {
+  return outcome.retired.map((each) => each.day);
+}
+
+describe("a run that is ended anywhere is run again, and ends as if nothing had been", () => {
+  /** Makes the call number `at` of session and folder do its work and then fail. */
+  function failingAt(at: number): {
+    readonly session: (real: RetentionSession) => RetentionSession;
+    readonly archive: (real: DayFolder) => DayFolder;
+    /** The call that failed; undefined: there were not so many. */
+    readonly failed: () => string | undefined;
+  } {
+    const calls: string[] = [];
+    const wrap = <T extends object>(real: T): T =>
+      new Proxy(real, {
+        get: (target, name) => {
+          const value: unknown = Reflect.get(target, name, target);
+          if (typeof value !== "function") return value;
+          return (...input: unknown[]): unknown => {
+            const result: unknown = Reflect.apply(value, target, input);
+            calls.push(String(name));
+            const isDue = calls.length === at;
+            if (result instanceof Promise) {
+              return result.then((answer: unknown) => {
+                if (isDue) throw new Error("pulled the plug");
+                return answer;
+              });
+            }
+            return isDue ? tornOff(result as AsyncIterable<unknown>) : result;
+          };
+        },
+      });
+    return { session: wrap, archive: wrap, failed: () => calls[at - 1] };
+  }
+
+  async function* tornOff(all: AsyncIterable<unknown>): AsyncGenerator {
+    for await (const each of all) {
+      yield each;
+      throw new Error("pulled the plug");
+    }
+  }
+
+  test("after every single step", async () => {
+    const steps: string[] = [];
+    for (let at = 1; ; at++) {
+      const day = freshDay();
+      const attempt = await books.hold(day);
+      await books.close(unknownRow(attempt));
+      await books.close(closeRow(attempt, 7n));
+      await books.settle();
+      const folder = `torn-${at}`;
+      const failing = failingAt(at);
+      const ended = await run(folder, {
+        drop: true,
+        archive: failing.archive(new DayFolder(join(root, folder))),
+        session: failing.session,
+      }).then(
+        (outcome) => outcome.kept.map(({ why }) => why).join(),
+        (fault: unknown) => String(fault),
+      );
+      expect(await brokenChecks(books)).toEqual([]);
+      const again = await run(folder, { drop: true });
+      expect(again).toMatchObject({ stopped: undefined, kept: [] });
+      expect(await isRetired(day)).toBe(true);
+      expect(await brokenChecks(books)).toEqual([]);
+      expect(await tablesOf(day)).toEqual([]);
+      const files = dayFiles(day);
+      expect(readdirSync(join(root, folder)).sort()).toEqual([files.rows, files.manifest]);
+      const failed = failing.failed();
+      expect(ended.includes("pulled the plug")).toBe(failed !== undefined);
+      if (failed === undefined) break;
+      steps.push(failed);
+    }
+    expect(steps.join(" ")).toBe(
+      "daysOlderThan survey freeze survey pages stage readStaged readManifest publish retire " +
+        "detachedDays readManifest readPublished drop",
+    );
+  });
+
+  test("also when the database is killed while it takes the day out", async () => {
+    const day = await settledDay();
+    const reader = await longReader();
+    const running = run("killed");
+    const pid = await until("the day waits for its lock", async () => {
+      const [row] = await books.backend.query(
+        `select pid from pg_stat_activity
+        where datname = current_database() and query like '%pg_stat_activity a using (pid)%'
+          and pid <> pg_backend_pid() and state = 'idle in transaction'`,
+      );
+      return row?.["pid"];
+    });
+    await books.backend.query("select pg_terminate_backend($1)", [pid]);
+    await expect(running).rejects.toThrow(/connection/);
+    await reader.end();
+    expect(await isRetired(day)).toBe(false);
+    expect(await brokenChecks(books)).toEqual([]);
+    expect(daysOf(await run("killed"))).toEqual([day]);
+    expect(await brokenChecks(books)).toEqual([]);
+  });
+
+  test("with the same bytes in its files", async () => {
+    const day = await settledDay();
+    const folder = new DayFolder(join(root, "twice"));
+    const bytes = (): readonly string[] =>
+      Object.values(dayFiles(day)).map((name) => readFileSync(join(folder.folder, name), "latin1"));
+    // The fourth call of the folder publishes the files; the journal has the day as before.
+    await expect(run("twice", { archive: failingAt(4).archive(folder) })).rejects.toThrow("plug");
+    expect(await isRetired(day)).toBe(false);
+    const first = bytes();
+    expect(daysOf(await run("twice"))).toEqual([day]);
+    expect(bytes()).toEqual(first);
+  });
+});
+
+describe("a day that is not ready stays, and so does every day behind it", () => {
+  async function expectStop(day: Day, why: RegExp, retired: readonly Day[] = []): Promise<void> {
+    const outcome = await run("not-ready");
+    expect(daysOf(outcome)).toEqual(retired);
+    expect(outcome.stopped).toEqual({ day, why: expect.stringMatching(why) });
+    expect(await isRetired(day)).toBe(false);
+  }
+
+  test("while an attempt of it is open", async () => {
+    const ready = await settledDay();
+    const day = freshDay();
+    await books.fill(day);
+    const open = await books.hold(day);
+    const behind = await settledDay();
+    await expectStop(day, /1 attempt is still open/, [ready]);
+    await expectStop(day, /1 attempt is still open/);
+    expect(await isRetired(behind)).toBe(false);
+    await books.close(closeRow(open, 5n));
+    await books.settle();
+    expect(daysOf(await run("not-ready"))).toEqual([day, behind]);
+    expect(await brokenChecks(books)).toEqual([]);
+  });
+
+  test("while what ended in it may still be settled, and while no closed period has it", async () => {
+    const day = freshDay();
+    await books.close(closeRow(await books.hold(day), 5n));
+    await expectStop(
+      day,
+      /1 attempt is not settled with the providers yet; run .*settlement close/,
+    );
+    await books.backend.query(
+      "select advance_settlement_horizon(max(closed_at) + interval '1 second') from attempt",
+    );
+    await expectStop(day, /1 attempt is in no closed period/);
+    await books.settle();
+    expect(await run("not-ready")).toMatchObject({ retired: [{ day }], stopped: undefined });
+  });
+
+  test("when it is corrected after it was looked at, which leaves it as writable as before", async () => {
+    const day = freshDay();
+    const [first, second] = [await books.hold(day), await books.hold(day)];
+    await books.close(unknownRow(first), unknownRow(second));
+    await books.settle();
+    const outcome = await run("not-ready", {
+      session: (real) =>
+        overridden(real, {
+          freeze: async (frozen: Day) => {
+            await books.backend.ledgerBatchStore.closeBatch([closeRow(first, 5n)]);
+            await real.freeze(frozen);
+          },
+        }),
+    });
+    expect(outcome).toMatchObject({ retired: [], stopped: { day } });
+    expect(await verdictOf(second)).toBe("corrected");
+    await books.pretendThen();
+    await books.settle();
+    expect(daysOf(await run("not-ready"))).toEqual([day]);
+    expect(await brokenChecks(books)).toEqual([]);
+  });
+});
+
+describe("a closing that comes too late", () => {
+  test("is refused while the day is exported, and finds nothing afterwards", async () => {
+    const day = freshDay();
+    const attempt = await books.hold(day);
+    await books.close(unknownRow(attempt));
+    await books.settle();
+    const balance = async (): Promise<unknown> =>
+      await books.backend.recordStore.balance(books.org.orgId);
+    const before = await balance();
+    const seen: unknown[] = [];
+    const outcome = await run("late", {
+      session: (real) =>
+        overridden(real, {
+          pages: (frozen: Day) => {
+            seen.push(
+              verdictOf(attempt).catch((fault: unknown) => String(fault)),
+              real.pages(frozen),
+            );
+            return real.pages(frozen);
+          },
+        }),
+    });
+    expect(daysOf(outcome)).toEqual([day]);
+    expect(await seen[0]).toMatch(/never changed/);
+    expect(await verdictOf(attempt)).toBe("unknown");
+    expect(await balance()).toEqual(before);
+    expect(await brokenChecks(books)).toEqual([]);
+  });
+});
+
+describe("beside running gateways", () => {
+  test("nobody waits: a reader of minutes is waited for outside the lock's queue", async () => {
+    const day = await settledDay();
+    const reader = await longReader();
+    const running = run("busy");
+    const waited = await until("retirement waits for the reader", async () => {
+      const rows = await books.backend.query(
+        "select from retired_day where day = $1 union all select from pg_stat_activity where query like '%as is_busy%' and state like 'idle in%'",
+        [day],
+      );
+      return rows.length > 0;
+    });
+    expect(waited).toBe(true);
+    const today = dayOf(new Date().toISOString().slice(0, 10));
+    // The lane's own lock timeout would refuse what stands behind a queue.
+    for (let n = 0; n < 20; n++) await books.hold(today);
+    expect(await isRetired(day)).toBe(false);
+    await reader.end();
+    expect(daysOf(await running)).toEqual([day]);
+  });
+
+  test("an audit that began before sees all of the day or nothing of it", async () => {
+    const day = await settledDay();
+    const blocker = new Client({ connectionString: books.backend.connectionString });
+    await blocker.connect();
+    await blocker.query("begin");
+    // The audit has its snapshot when it comes here, and has not read the journal.
+    await blocker.query("lock table account in access exclusive mode");
+    const audit = brokenChecks(books);
+    await until("the audit waits", async () => {
+      const rows = await books.backend.query(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%account%'",
+      );
+      return rows.length > 0;
+    });
+    const running = run("audited");
+    await until("retirement waits too, or is through", async () => {
+      const rows = await books.backend.query(
+        `select from retired_day where day = $1
+        union all select from pg_stat_activity where query like '%as is_busy%' and state like 'idle in%'`,
+        [day],
+      );
+      return rows.length > 0;
+    });
+    await blocker.query("rollback");
+    await blocker.end();
+    expect(await audit).toEqual([]);
+    expect(daysOf(await running)).toEqual([day]);
+  });
+
+  test("two runs at once are one run", async () => {
+    const first = await books.backend.retentionStore.open();
+    expect(await books.backend.retentionStore.open()).toBeUndefined();
+    await first?.close();
+    const second = await until("the lock is free", () => books.backend.retentionStore.open());
+    await second.close();
+  });
+});
+
+describe("the files", () => {
+  test("are read back before the journal is touched: what they do not have stays in it", async () => {
+    const day = await settledDay();
+    const torn = new DayFolder(join(root, "torn"));
+    torn.readStaged = async function* readStaged(of) {
+      for await (const piece of DayFolder.prototype.readStaged.call(torn, of)) {
+        yield Buffer.from(Buffer.from(piece).toString().replace("acme/small", "acme/smelt"));
+      }
+    };
+    await expect(run("torn", { archive: torn })).rejects.toThrow(
+      /read back: the rows have another/,
+    );
+    const short = run("short", {
+      session: (real) =>
+        overridden(real, {
+          pages: async function* pages(of: Day) {
+            for await (const rows of real.pages(of)) yield rows.slice(1);
+          },
+        }),
+    });
+    await expect(short).rejects.toThrow(/the export misses attempts/);
+    expect(readdirSync(join(root, "short"))).toEqual([`${dayFiles(day).rows}.partial`]);
+    expect(await isRetired(day)).toBe(false);
+    expect(daysOf(await run("torn"))).toEqual([day]);
+  });
+
+  test("of another database are never written over", async () => {
+    const day = await settledDay();
+    const folder = new DayFolder(join(root, "shared"));
+    expect(daysOf(await run("elsewhere"))).toEqual([day]);
+    const mine = await settledDay();
+    const foreign = readFileSync(join(root, "elsewhere", dayFiles(day).manifest), "utf8");
+    await folder.stage(mine, once("attempt_id\n"));
+    await folder.publish(mine, foreign);
+    await expect(run("shared")).rejects.toThrow(/another export of .*--out/);
+    expect(readFileSync(join(folder.folder, dayFiles(mine).manifest), "utf8")).toBe(foreign);
+    expect(await isRetired(mine)).toBe(false);
+    expect(daysOf(await run("elsewhere"))).toEqual([mine]);
+  });
+
+  test("are proved once more before the attempts are deleted", async () => {
+    const day = await settledDay();
+    await run("drop");
+    const rows = join(root, "drop", dayFiles(day).rows);
+    const bytes = readFileSync(rows);
+    const why = async (folder: string): Promise<unknown> =>
+      (await run(folder, { drop: true })).kept.find((each) => each.day === day)?.why;
+    expect(await why("empty")).toMatch(/has no export of it; name its folder with --out/);
+    writeFileSync(rows, bytes.subarray(0, bytes.length - 20));
+    expect(await why("drop")).toMatch(/cannot be read/);
+    const other = await settledDay();
+    await run("drop");
+    writeFileSync(rows, readFileSync(join(root, "drop", dayFiles(other).rows)));
+    expect(await why("drop")).toMatch(/cannot be read|the rows/);
+    expect(await tablesOf(day)).toHaveLength(1);
+    writeFileSync(rows, bytes);
+    const outcome = await run("drop", { drop: true });
+    expect(outcome.dropped).toContain(day);
+    expect(await tablesOf(day)).toEqual([]);
+    expect(await brokenChecks(books)).toEqual([]);
+  });
+});
+
+describe("what came into a day that was retired", () => {
+  test("is left to a person", async () => {
+    const day = await settledDay();
+    expect(daysOf(await run("again"))).toEqual([day]);
+    await books.close(closeRow(await books.hold(day), 5n));
+    await books.settle();
+    const outcome = await run("again");
+    expect(outcome).toMatchObject({ retired: [], stopped: { day } });
+    expect(outcome.stopped?.why).toMatch(/was retired before/);
+  });
+});
+
+async function verdictOf(attempt: AttemptId): Promise<unknown> {
+  const [verdict] = await books.backend.ledgerBatchStore.closeBatch([closeRow(attempt, 6n)]);
+  return verdict?.kind;
+}
+
+function overridden(real: RetentionSession, change: Partial<RetentionSession>): RetentionSession {
+  return new Proxy(real, {
+    get: (target, name) => {
+      const changed: unknown = Reflect.get(change, name);
+      const value: unknown = changed ?? Reflect.get(target, name, target);
+      return typeof value === "function"
+        ? value.bind(changed === undefined ? target : change)
+        : value;
+    },
+  });
+}
+
+async function* once(text: string): AsyncGenerator<string> {
+  yield text;
+}
+
+async function tablesOf(day: Day): Promise<readonly unknown[]> {
+  return await books.backend.query("select from pg_class where relname = $1", [
+    `attempt_${day.replaceAll("-", "")}`,
+  ]);
+}
+
+/** A transaction that has read the journal and does not end. */
+async function longReader(): Promise<Client> {
+  const client = new Client({ connectionString: books.backend.connectionString });
+  client.on("error", () => undefined);
+  await client.connect();
+  await client.query("begin");
+  await client.query("select count(*) from attempt");
+  return client;
+}

@@ -1,0 +1,219 @@
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { AttemptId, RequestId } from "../../src/core/ids.ts";
+import { dayFiles, type Day } from "../../src/ledger/retention.ts";
+import { CsvReader } from "../../src/core/csv-reader.ts";
+import { readManifest } from "../../src/ledger/retention-manifest.ts";
+import type { RetireOutcome } from "../../src/ledger/retire-days.ts";
+import { DayFolder } from "../../src/storage/files/day-folder.ts";
+import { openSigningKey, type SigningKey } from "../../src/storage/files/signing-key.ts";
+import {
+  brokenChecks,
+  dayOf,
+  openOldBooks,
+  retireOldDays,
+  type OldBooks,
+} from "../support/old-days.ts";
+
+let books: OldBooks;
+let root: string;
+let key: SigningKey;
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "tokenmarket-retire-"));
+  key = openSigningKey(join(root, "key.pem"));
+  books = await openOldBooks();
+  // The first day of all, which every fresh database of the tests has.
+  await run("first");
+});
+afterAll(async () => {
+  await books.backend.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+function folderOf(name: string): DayFolder {
+  return new DayFolder(join(root, name));
+}
+
+function run(name: string): Promise<RetireOutcome> {
+  return retireOldDays(books, { key, archive: folderOf(name) });
+}
+
+async function tableOf(day: Day): Promise<string | undefined> {
+  const name = `attempt_${day.replaceAll("-", "")}`;
+  const [row] = await books.backend.query(
+    `select c.oid::regclass::text as name from pg_class c where c.relname = $1`,
+    [name],
+  );
+  return row === undefined ? undefined : String(row["name"]);
+}
+
+describe("a day that is old enough", () => {
+  const day = dayOf("2025-04-10");
+  let ids: readonly AttemptId[];
+  let columns: readonly string[];
+  let requestIds: readonly RequestId[];
+  let brokenBefore: readonly unknown[];
+  let outcome: RetireOutcome;
+
+  beforeAll(async () => {
+    ids = await books.fill(day);
+    await books.settle();
+    const rows = await books.backend.query("select * from attempt order by attempt_id");
+    columns = Object.keys(rows[0] ?? {});
+    requestIds = rows.map((row) => String(row["request_id"]) as RequestId);
+    brokenBefore = await brokenChecks(books);
+    outcome = await run("day");
+  });
+
+  test("is taken out of the journal, and the books stay exact without it", async () => {
+    expect(outcome).toMatchObject({ dropped: [], kept: [], stopped: undefined });
+    expect(outcome.retired.map((each) => each.day)).toEqual([day]);
+    expect(
+      await books.backend.query("select from attempt where attempt_id = any($1)", [ids]),
+    ).toHaveLength(0);
+    expect(await tableOf(day)).toBe(`retired.attempt_20250410`);
+    expect([brokenBefore, await brokenChecks(books)]).toEqual([[], []]);
+  });
+
+  test("is remembered with its sums", async () => {
+    const [retired] = await books.backend.query(
+      "select attempts, debit, overrun, cost_pico, file from retired_day where day = $1",
+      [day],
+    );
+    // Settled 320 and 1,700 of 1,000 held; unknown at 1,000; corrected from 1,000 to 7.
+    expect(retired).toEqual({
+      attempts: "5",
+      debit: String(320 + 1_000 + 1_000 + 7),
+      overrun: "700",
+      cost_pico: String((320n + 1_700n + 7n) * 1_000_000n + 1_500_000n),
+      file: "attempt-2025-04-10.csv.gz",
+    });
+    const spend = await books.backend.query(
+      "select scope, id, settled from retired_spend where day = $1 order by scope, settled",
+      [day],
+    );
+    expect(spend).toEqual([
+      { scope: "key", id: books.other.keyId, settled: "1007" },
+      { scope: "key", id: books.org.keyId, settled: "1320" },
+      { scope: "org", id: books.other.orgId, settled: "1007" },
+      { scope: "org", id: books.org.orgId, settled: "1320" },
+    ]);
+  });
+
+  test("has a manifest with the sums of every provider and organization", () => {
+    const text = readFileSync(join(root, "day", dayFiles(day).manifest), "utf8");
+    const manifest = readManifest(text);
+    if (typeof manifest === "string") throw new Error(manifest);
+    const cost = (micros: bigint, closings: bigint): bigint =>
+      micros * 1_000_000n + closings * 500_000n;
+    const all = {
+      attempts: 5n,
+      debitMicroUsd: 2_327n,
+      overrunMicroUsd: 700n,
+      refundMicroUsd: 993n,
+      costPicoUsd: cost(2_027n, 3n),
+    };
+    expect(manifest.sums.all).toEqual(all);
+    expect([...manifest.sums.byProvider]).toEqual([["acme-ai", all]]);
+    expect(manifest.sums.byOrg.get(books.org.orgId)).toEqual({
+      attempts: 3n,
+      debitMicroUsd: 1_320n,
+      overrunMicroUsd: 0n,
+      refundMicroUsd: 0n,
+      costPicoUsd: cost(320n, 1n),
+    });
+    expect(JSON.parse(text)).toMatchObject({
+      day: "2025-04-10",
+      from: "2025-04-10T00:00:00Z",
+      to: "2025-04-11T00:00:00Z",
+      schema: expect.stringMatching(/^\d{4}-/),
+      file: "attempt-2025-04-10.csv.gz",
+      debit_micro_usd: "2327",
+      public_key: expect.stringMatching(/^MCowBQYDK2Vw/),
+    });
+  });
+
+  test("has every column of every attempt, in order of their ids", () => {
+    const [header = [], ...rows] = rowsOf(folderOf("day"), day);
+    expect(rows).toHaveLength(5);
+    expect(header).toEqual(columns);
+    const exported = rows.map((row) => row[header.indexOf("attempt_id")]);
+    expect(exported).toEqual(ids.map(String));
+    expect(rows.map((row) => row[header.indexOf("upstream_model_id")])).toContain('a "b",\nc');
+    expect(rows.map((row) => row[header.indexOf("provider_job_id")])).toEqual(Array(5).fill(null));
+  });
+
+  test("can be loaded back by PostgreSQL itself, every column as it was", async () => {
+    const { backend } = books;
+    // The server reads the file by itself, perhaps as another user.
+    const place = mkdtempSync(join(tmpdir(), "tokenmarket-copy-"));
+    chmodSync(place, 0o755);
+    const file = join(place, "rows.csv");
+    const bytes = gunzipSync(readFileSync(join(root, "day", dayFiles(day).rows)));
+    writeFileSync(file, bytes, { mode: 0o644 });
+    await backend.query("create table loaded (like retired.attempt_20250410)");
+    await backend.query(`copy loaded from '${file}' (format csv, header match)`);
+    rmSync(place, { recursive: true });
+    const same = await backend.query(`
+      (select * from loaded except select * from retired.attempt_20250410)
+      union all (select * from retired.attempt_20250410 except select * from loaded)`);
+    expect(same).toEqual([]);
+    expect(await backend.query("select from loaded")).toHaveLength(5);
+    await backend.query("drop table loaded");
+  });
+
+  test("is for its owner's eyes, and no half-written file is left", () => {
+    const folder = join(root, "day");
+    expect(readdirSync(folder).sort()).toEqual([
+      "attempt-2025-04-10.csv.gz",
+      "attempt-2025-04-10.json",
+    ]);
+    for (const name of readdirSync(folder)) {
+      expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  test("is gone from the records of its customers", async () => {
+    const { recordStore } = books.backend;
+    const { orgId } = books.org;
+    for (const requestId of requestIds) {
+      expect(await recordStore.generation(orgId, requestId)).toBeUndefined();
+    }
+    expect((await recordStore.usagePage({ orgId, limit: 9 })).rows).toEqual([]);
+    expect((await recordStore.monthSpend(orgId)).spentMicroUsd).toBe(1_320n);
+  });
+
+  test("stays as it is where it was put: nobody can change or delete it", async () => {
+    for (const sql of [
+      "update retired.attempt_20250410 set debit = 0",
+      "delete from retired.attempt_20250410",
+    ]) {
+      await expect(books.backend.query(sql)).rejects.toThrow(/never changed/);
+    }
+  });
+
+  test("is not retired again", async () => {
+    expect(await run("day")).toEqual({ retired: [], dropped: [], kept: [], stopped: undefined });
+  });
+});
+
+function rowsOf(folder: DayFolder, day: Day): (string | null)[][] {
+  const bytes = gunzipSync(readFileSync(join(folder.folder, dayFiles(day).rows)));
+  const reader = new CsvReader();
+  const rows = reader.push(bytes.toString());
+  reader.end();
+  return rows.map((row) => [...row]);
+}

@@ -1,0 +1,207 @@
+import { subscribe } from "node:diagnostics_channel";
+
+import { UpstreamClient } from "../../../src/dispatch/upstream-client.ts";
+import { DrainGate } from "../../../src/gateway/drain-gate.ts";
+import { HttpExchange } from "../../../src/http/http-exchange.ts";
+import { BatchFault } from "../../../src/ledger/ledger-batch-store.ts";
+import { MemoryLimitStore } from "../../../src/storage/memory/memory-limit-store.ts";
+import { LaneConnection } from "../../../src/storage/postgres/lane-connection.ts";
+import { PostgresLedgerBatchStore } from "../../../src/storage/postgres/postgres-ledger-batch-store.ts";
+import type { Command, FailPoint, Order, Report } from "./fail-points.ts";
+
+/*
+ * The program itself, `serve` and all, with a fail point between any two steps of a request. It does
+ * nothing else than the program until its parent orders a step to be the last one.
+ */
+
+let order: Order | undefined;
+let timesLeft = 0;
+const waiting: (() => void)[] = [];
+
+const begun = new Promise<void>((resolve) => {
+  process.on("message", (command: Command) => {
+    if ("order" in command) {
+      ({ order } = command);
+      timesLeft = order.nth ?? 1;
+    } else if ("begin" in command) {
+      resolve();
+    } else {
+      for (const goOn of waiting.splice(0)) goOn();
+    }
+    report({ done: true });
+  });
+});
+// Whoever orders is gone: a gateway that nobody watches must not stay.
+process.on("disconnect", () => process.exit(3));
+
+watchAdmission();
+watchDispatch();
+watchSettlement();
+watchStatements();
+watchRecovery();
+// Loading takes most of a start: it is done while the process before this one still runs.
+await import("../../../src/compose/open-gateway.ts");
+await begun;
+process.channel?.unref();
+await import("../../../src/cli/main.ts");
+
+function report(what: Report): void {
+  process.send?.(what);
+}
+
+/** Is this the step that was ordered, and does it come for the ordered time? */
+function isOrdered(at: FailPoint): Order["act"] | undefined {
+  if (order?.at !== at || --timesLeft > 0) return undefined;
+  const { act } = order;
+  order = undefined;
+  return act;
+}
+
+/** Marks a step that is over at once. Never returns when it was ordered to be the last. */
+function pass(at: FailPoint): void {
+  const act = isOrdered(at);
+  if (act === "die") process.kill(process.pid, "SIGKILL");
+  if (act === "terminate") process.kill(process.pid, "SIGTERM");
+  if (act === "wait") throw new Error(`nobody can wait at "${at}"`);
+}
+
+/** Marks a step that can be held up. */
+async function passOrWait(at: FailPoint): Promise<void> {
+  if (order?.at !== at || order.act !== "wait") return pass(at);
+  if (isOrdered(at) === undefined) return;
+  const told = new Promise<void>((resolve) => waiting.push(resolve));
+  report({ waitingAt: at });
+  await told;
+}
+
+function watchAdmission(): void {
+  wrap(MemoryLimitStore, "claim", (claim) => {
+    return function (...input) {
+      pass("authenticated");
+      const outcome = claim.apply(this, input);
+      pass("limits claimed");
+      return outcome;
+    };
+  });
+  wrap(PostgresLedgerBatchStore, "reserveBatch", (reserveBatch) => {
+    return async function (member, entries) {
+      if (entries.length === 0) return await reserveBatch.call(this, member, entries);
+      const isRoll = entries.some((entry) => entry.close !== null);
+      await passOrWait(isRoll ? "roll queued" : "reserve queued");
+      const outcomes = await reserveBatch.call(this, member, entries);
+      await passOrWait(isRoll ? "roll committed" : "reserve committed");
+      if (order?.at === "hold to be annulled") {
+        throw new BatchFault("ambiguous", "the answer was lost", undefined);
+      }
+      return outcomes;
+    };
+  });
+  wrap(PostgresLedgerBatchStore, "annul", (annul) => {
+    return async function (rows) {
+      pass("hold to be annulled");
+      await annul.call(this, rows);
+    };
+  });
+}
+
+function watchDispatch(): void {
+  wrap(UpstreamClient, "send", (send) => {
+    return function (...input) {
+      pass("dispatch");
+      const [, , handler] = input;
+      const start = handler.onResponseStart?.bind(handler);
+      handler.onResponseStart = (...answer) => {
+        start?.(...answer);
+        pass("headers arrived");
+      };
+      send.apply(this, input);
+    };
+  });
+  subscribe("undici:request:bodySent", () => pass("dispatched"));
+  wrap(DrainGate, "enter", (enter) => {
+    return function () {
+      pass("client left");
+      return enter.call(this);
+    };
+  });
+  wrap(HttpExchange, "write", (write) => {
+    return function (output) {
+      const more = write.call(this, output);
+      // A turn later the bytes have left. The simulated provider speaks in numbered words.
+      if (String(output).includes("word1")) setImmediate(() => pass("output sent"));
+      return more;
+    };
+  });
+}
+
+function watchSettlement(): void {
+  wrap(PostgresLedgerBatchStore, "closeBatch", (closeBatch) => {
+    return async function (rows) {
+      if (rows.length === 0) return await closeBatch.call(this, rows);
+      await passOrWait("settle queued");
+      const verdicts = await closeBatch.call(this, rows);
+      pass("settle committed");
+      return verdicts;
+    };
+  });
+  wrap(HttpExchange, "end", (end) => {
+    return function (last) {
+      pass("last bytes");
+      end.call(this, last);
+    };
+  });
+  wrap(HttpExchange, "answer", (answer) => {
+    return function (...input) {
+      pass("last bytes");
+      answer.apply(this, input);
+    };
+  });
+  subscribe("http.server.response.finish", () => pass("answered"));
+}
+
+/** A batch on the wire, and a process that dies before it knows what became of it. */
+function watchStatements(): void {
+  const sent: Readonly<Record<string, FailPoint>> = {
+    reserve_batch: "reserve sent",
+    roll_batch: "roll sent",
+    close_batch: "settle sent",
+  };
+  wrap(LaneConnection, "run", (run) => {
+    return async function (statement, values) {
+      const at = sent[statement.name];
+      if (at === undefined || order?.at !== at) return await run.call(this, statement, values);
+      // The server is to wait for a lock until the test says otherwise, not until its time is up.
+      for (const name of ["lock_timeout", "statement_timeout"]) {
+        await run.call(this, { name, text: `set ${name} = '60s'` }, []);
+      }
+      const answer = run.call(this, statement, values);
+      setImmediate(() => pass(at));
+      return await answer;
+    };
+  });
+}
+
+function watchRecovery(): void {
+  wrap(PostgresLedgerBatchStore, "recoverOpenAttempts", (recoverOpenAttempts) => {
+    return async function () {
+      pass("joined");
+      const count = await recoverOpenAttempts.call(this);
+      pass("recovered");
+      return count;
+    };
+  });
+}
+
+type Method<Owner, Name extends keyof Owner> = Owner[Name] extends (...input: infer I) => infer O
+  ? (this: Owner, ...input: I) => O
+  : never;
+
+/** Puts another method of the same shape in front of one, for every object of the class. */
+function wrap<Owner extends object, Name extends keyof Owner>(
+  owner: { readonly prototype: Owner },
+  name: Name,
+  make: (original: Method<Owner, Name>) => Method<Owner, Name>,
+): void {
+  const { prototype } = owner;
+  prototype[name] = make(prototype[name] as Method<Owner, Name>) as Owner[Name];
+}

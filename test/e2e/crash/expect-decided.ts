@@ -1,0 +1,156 @@
+import { expect } from "vitest";
+
+import { at, get } from "../../support/ask.ts";
+import { until } from "../../support/books.ts";
+import { brokenRules, readBooks, type JournalRow, type OrgBooks } from "./crash-books.ts";
+import type { CrashHouse } from "./crash-house.ts";
+import { CREDIT, doomedAttempts, type Scene } from "./scene.ts";
+
+/** What becomes of an attempt in the end. */
+export type Paid =
+  | "the reserve"
+  | "what was used"
+  | "what it reported at first"
+  | "nothing"
+  /** The reserve at first; then the difference was given back, once. */
+  | "what was used, told late"
+  | "nothing, told late";
+
+export interface Decision {
+  /** For each attempt of the doomed request, in order. */
+  readonly pays: readonly Paid[];
+  /** How many requests reached a provider. */
+  readonly received: number;
+  /** How the record names the end, where the payment does not tell. */
+  readonly outcome?: string;
+}
+
+/** The journal, the wallet, the record and the provider's log agree on the decision. */
+export async function expectDecided(
+  house: CrashHouse,
+  scene: Scene,
+  decision: Decision,
+): Promise<void> {
+  const { backend } = house;
+  const { account, observed, reserve } = scene;
+  const { pays, received } = decision;
+  const books = await readBooks(backend, account);
+  const attempts = await doomedAttempts(house, scene);
+  expect(attempts).toEqual(pays.map((paid) => ({ ...ANY_IDS, reserve, ...endOf(scene, paid) })));
+  const charged = attempts.reduce((sum, each) => sum + each.debit, 0n);
+  expect(books).toMatchObject({ settled: CREDIT - observed - charged, held: 0n });
+  // By the count of the organization and by the key's.
+  const spent = { settled: observed + charged, reserved: 0n };
+  expect(books.spend).toEqual([spent, spent]);
+  expect(books.transfers).toEqual([
+    { kind: "settle", amount: observed },
+    ...pays.flatMap((paid) => transfersOf(scene, paid)),
+  ]);
+  await expectRecord(house, scene, { attempts, decision });
+  await expectReceived(house, scene, { attempts, received });
+  expect(await brokenRules(backend)).toEqual([]);
+}
+
+const ANY_IDS = {
+  attemptId: expect.any(String) as string,
+  requestId: expect.any(String) as string,
+};
+
+function endOf(scene: Scene, paid: Paid): Pick<JournalRow, "state" | "basis" | "debit"> {
+  switch (paid) {
+    case "the reserve": {
+      const state = "unknown_after_crash";
+      return { state, basis: state, debit: scene.reserve };
+    }
+    case "what was used":
+      return { state: "settled", basis: "reported", debit: scene.observed };
+    case "what it reported at first":
+      return { state: "settled", basis: "partial", debit: scene.observedAtStart };
+    case "nothing":
+      return { state: "void", basis: "none", debit: 0n };
+    case "what was used, told late":
+      return { state: "unknown_after_crash", basis: "reported", debit: scene.observed };
+    case "nothing, told late":
+      return { state: "unknown_after_crash", basis: "none", debit: 0n };
+    default:
+      throw new Error(`unknown: ${String(paid)}`);
+  }
+}
+
+function transfersOf(scene: Scene, paid: Paid): OrgBooks["transfers"] {
+  const { observed, reserve } = scene;
+  switch (paid) {
+    case "what was used, told late":
+      return [
+        { kind: "settle", amount: reserve },
+        { kind: "refund", amount: reserve - observed },
+        { kind: "correct", amount: observed },
+      ];
+    case "nothing, told late":
+      return [
+        { kind: "settle", amount: reserve },
+        { kind: "refund", amount: reserve },
+      ];
+    case "nothing":
+      return [];
+    case "the reserve":
+    case "what was used":
+    case "what it reported at first":
+      return [{ kind: "settle", amount: endOf(scene, paid).debit }];
+    default:
+      throw new Error(`unknown: ${String(paid)}`);
+  }
+}
+
+/** What the customer is told of the request, and that it was one request. */
+async function expectRecord(
+  house: CrashHouse,
+  scene: Scene,
+  told: { readonly attempts: readonly JournalRow[]; readonly decision: Decision },
+): Promise<void> {
+  const { attempts, decision } = told;
+  const outcomes: string[] = decision.pays.map((paid) => OUTCOMES[paid]);
+  if (decision.outcome !== undefined) outcomes.splice(-1, 1, decision.outcome);
+  const requestIds = [...new Set(attempts.map((each) => each.requestId))];
+  expect(requestIds).toHaveLength(Math.min(1, attempts.length));
+  const [requestId] = requestIds;
+  if (requestId === undefined) return;
+  const { url } = await house.up();
+  const path = `/v1/generation?id=${requestId}`;
+  const { json } = await get(url, { key: scene.account.key, path });
+  const sum = (amounts: readonly bigint[]): number => Number(amounts.reduce((a, b) => a + b, 0n));
+  expect(at(json, "data")).toMatchObject({
+    outcome: outcomes.at(-1),
+    cost_micro_usd: sum(attempts.map((each) => each.debit)),
+    reserved_micro_usd: sum(attempts.map((each) => each.reserve)),
+    attempts: attempts.map(({ debit, reserve, basis }, i) => ({
+      n: i + 1,
+      outcome: outcomes[i],
+      settlement: basis,
+      settled_cost_micro_usd: Number(debit),
+      reserved_micro_usd: Number(reserve),
+    })),
+  });
+}
+
+const OUTCOMES: Readonly<Record<Paid, string>> = {
+  "the reserve": "unknown_after_crash",
+  "what was used": "completed",
+  "what it reported at first": "failed",
+  nothing: "failed",
+  "what was used, told late": "completed",
+  "nothing, told late": "failed",
+};
+
+/** Nothing reached a provider without a row in the journal. */
+async function expectReceived(
+  house: CrashHouse,
+  { mark }: Scene,
+  expected: { readonly attempts: readonly JournalRow[]; readonly received: number },
+): Promise<void> {
+  const arrived = (): ReturnType<CrashHouse["received"]> => house.received(mark);
+  await until("the provider has it", () => arrived().length >= expected.received);
+  const journaled = expected.attempts.map((each) => each.attemptId);
+  const ids = arrived().map((call) => call.attemptId);
+  expect(ids).toEqual(journaled.slice(0, expected.received));
+}

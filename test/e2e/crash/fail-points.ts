@@ -1,0 +1,46 @@
+/** The steps of a request's life, in order, at which the process can be told to die. */
+export type FailPoint =
+  // Admission
+  | "authenticated"
+  | "limits claimed"
+  | "reserve queued"
+  | "reserve sent"
+  | "reserve committed"
+  | "hold to be annulled"
+  // Dispatch
+  | "dispatch"
+  | "dispatched"
+  | "headers arrived"
+  | "output sent"
+  | "client left"
+  // Failover
+  | "roll queued"
+  | "roll sent"
+  | "roll committed"
+  // Settlement
+  | "settle queued"
+  | "settle sent"
+  | "settle committed"
+  | "last bytes"
+  | "answered"
+  // The next start
+  | "joined"
+  | "recovered";
+
+/** What the process does when it comes to the point. */
+export interface Order {
+  readonly at: FailPoint;
+  /** The n-th time since the order was given. Default 1. */
+  readonly nth?: number;
+  /**
+   * `die`: kill -9 of itself. `terminate`: SIGTERM to itself, and on. `wait`: until told to go on;
+   * only where a step can wait: before a batch is sent, and after a reserve has committed.
+   */
+  readonly act: "die" | "terminate" | "wait";
+}
+
+/** What a test tells the process, which is loaded and waits for `begin`; all are answered. */
+export type Command =
+  { readonly order: Order } | { readonly goOn: true } | { readonly begin: true };
+
+export type Report = { readonly done: true } | { readonly waitingAt: FailPoint };

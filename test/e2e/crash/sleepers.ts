@@ -1,0 +1,136 @@
+import { expect } from "vitest";
+
+import { until } from "../../support/books.ts";
+import { openRequest, type ClientView, type OpenRequest } from "./client-view.ts";
+import type { CrashHouse } from "./crash-house.ts";
+import type { CrashProcess } from "./crash-process.ts";
+import type { Decision } from "./expect-decided.ts";
+import type { FailPoint } from "./fail-points.ts";
+import { doomedStates, openScene, type Asked, type Scene } from "./scene.ts";
+
+/** A request whose instance is stopped, and what it pays: given up by a peer, and told late. */
+export interface Sleeper {
+  readonly scene: Scene;
+  readonly view: Promise<ClientView>;
+  readonly row: SleeperRow;
+}
+
+interface SleeperRow extends Asked {
+  readonly what: string;
+  readonly instance: "one" | "two";
+  readonly fault?: string;
+  /** The step it waits at, or how far it has got otherwise. */
+  readonly at: FailPoint | "the provider" | "the first words";
+  readonly givenUp: Decision;
+  readonly late: Decision;
+  /** Status of the late answer. */
+  readonly status: number;
+}
+
+const CHARGED: Decision = { pays: ["the reserve"], received: 1 };
+const USED: Decision = { pays: ["what was used, told late"], received: 1 };
+
+/* In the order in which they are sent: a batch that waits holds up its lane for all that follow. */
+const ROWS: readonly SleeperRow[] = [
+  {
+    what: "an answer that waits for its settlement",
+    wire: "wire_b",
+    stream: true,
+    instance: "two",
+    at: "settle queued",
+    givenUp: CHARGED,
+    late: USED,
+    status: 200,
+  },
+  {
+    what: "a hold that has not been sent yet: it is not sent any more",
+    wire: "wire_a",
+    instance: "two",
+    at: "reserve committed",
+    givenUp: { ...CHARGED, received: 0 },
+    late: { pays: ["nothing, told late"], received: 0 },
+    status: 503,
+  },
+  {
+    what: "a stream",
+    wire: "wire_a",
+    stream: true,
+    instance: "one",
+    fault: "slow:900",
+    at: "the first words",
+    givenUp: CHARGED,
+    late: USED,
+    status: 200,
+  },
+  {
+    what: "a whole answer",
+    wire: "wire_b",
+    instance: "one",
+    fault: "slow:9000",
+    at: "the provider",
+    givenUp: CHARGED,
+    late: USED,
+    status: 200,
+  },
+  {
+    what: "a failure: the next provider is not tried any more",
+    wire: "wire_a",
+    model: "test/both",
+    instance: "one",
+    fault: "slow:9000;status:500",
+    at: "the provider",
+    givenUp: CHARGED,
+    late: { pays: ["nothing, told late"], received: 1 },
+    status: 500,
+  },
+  {
+    what: "a reserve that was about to be sent: it is fenced",
+    wire: "wire_a",
+    instance: "one",
+    at: "reserve queued",
+    givenUp: { pays: [], received: 0 },
+    late: { pays: [], received: 0 },
+    status: 503,
+  },
+];
+
+/** Stops two instances with requests under way at different steps. */
+export async function putToSleep(
+  house: CrashHouse,
+  instances: Readonly<Record<SleeperRow["instance"], CrashProcess>>,
+): Promise<readonly Sleeper[]> {
+  const scenes = new Map<SleeperRow, Scene>();
+  for (const row of ROWS) scenes.set(row, await openScene(house, row));
+  const sleepers: Sleeper[] = [];
+  for (const [row, scene] of scenes) {
+    const { view } = await sendUntil(house, instances[row.instance], { row, scene });
+    sleepers.push({ row, scene, view });
+  }
+  for (const instance of Object.values(instances)) instance.signal("SIGSTOP");
+  for (const { row, scene } of sleepers) {
+    const states = await doomedStates(house, scene);
+    expect({ what: row.what, states }).toEqual({
+      what: row.what,
+      states: row.givenUp.pays.map(() => "open"),
+    });
+  }
+  return sleepers;
+}
+
+/** Sends a request and waits until it is where it is to be stopped. */
+async function sendUntil(
+  house: CrashHouse,
+  instance: CrashProcess,
+  { row, scene }: Pick<Sleeper, "row" | "scene">,
+): Promise<OpenRequest> {
+  const { fault, at } = row;
+  if (fault !== undefined) house.simulator.script({ model: scene.doomed.model, fault, times: 1 });
+  const isInside = at !== "the provider" && at !== "the first words";
+  if (isInside) await instance.order({ at, act: "wait" });
+  const request = openRequest(instance.url, scene.doomed);
+  if (isInside) await instance.waitsAt(at);
+  else if (at === "the first words") {
+    await until("it has begun", () => request.text().includes("word1"));
+  } else await until("it is there", () => house.received(scene.mark).length === 1);
+  return request;
+}

@@ -1,0 +1,227 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { newRecordId } from "../../../src/core/ids.ts";
+import { ask, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
+import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+import { expectUnavailable } from "../../support/unavailable.ts";
+
+/** Three seconds are promised; the rest is for a machine that is busy with other tests. */
+const ANSWER_WITHIN_MS = 3_000 + 1_500;
+const WIRES: readonly Wire[] = ["wire_a", "wire_b"];
+
+let database: FreshDatabase;
+/** The database's owner, past the proxy. */
+let admin: Client;
+/** An ordinary user of the database, as an operator gives one to the gateway. */
+let role: string;
+let proxy: TcpProxy;
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  admin = new Client({ connectionString: database.connectionString });
+  admin.on("error", () => undefined);
+  await admin.connect();
+  role = newRecordId("role");
+  const url = new URL(database.connectionString);
+  const name = url.pathname.slice(1);
+  await admin.query(`create role ${role} login password 'ordinary'`);
+  await admin.query(`alter database ${name} owner to ${role}`);
+  proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  url.username = role;
+  url.password = "ordinary";
+  gateway = await startTestGateway({
+    settings: { databaseUrl: url.href, orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
+  });
+  account = await gateway.account("10", { requestsPerMinute: 10_000 });
+});
+
+afterAll(async () => {
+  proxy.set("up");
+  await gateway.close();
+  await proxy.close();
+  await admin.query(`reassign owned by ${role} to current_user`);
+  await admin.query(`drop role ${role}`);
+  await admin.end();
+  await database.drop();
+});
+
+function asked(wire: Wire, key: string = account.key): Ask {
+  return { key, wire, model: "test/a", text: "hi" };
+}
+
+interface TimedAnswer extends HttpAnswer {
+  readonly tookMs: number;
+}
+
+async function timedAsk(request: Ask): Promise<TimedAnswer> {
+  const startedMs = performance.now();
+  const answer = await ask(gateway.url, request);
+  return { ...answer, tookMs: performance.now() - startedMs };
+}
+
+async function servesAgain(): Promise<void> {
+  await until("the gateway serves again", async () => {
+    const answer = await ask(gateway.url, asked("wire_a"));
+    if (answer.status !== 200) expectUnavailable(answer);
+    return answer.status === 200;
+  });
+}
+
+interface Trouble {
+  readonly name: string;
+  /** Does it meet only the organization whose wallet it is about? */
+  readonly isOneWallet?: boolean;
+  /** Is every refusal the end of a time limit? Then one round is enough. */
+  readonly isSlow?: boolean;
+  readonly begin: () => Promise<unknown> | void;
+  readonly end: () => Promise<unknown> | void;
+}
+
+const TROUBLES: readonly Trouble[] = [
+  {
+    name: "every answer takes seconds",
+    isSlow: true,
+    begin: () => proxy.set({ delayMs: 2_500 }),
+    end: () => proxy.set("up"),
+  },
+  {
+    name: "new connections are accepted and never answered",
+    isSlow: true,
+    begin: () => {
+      proxy.set("down");
+      proxy.set("silent");
+    },
+    end: () => proxy.set("up"),
+  },
+  {
+    name: "somebody keeps the wallet locked",
+    isOneWallet: true,
+    begin: async () => {
+      await admin.query("begin");
+      const sql = "select from account where account_id = $1 for update";
+      await admin.query(sql, [`wallet:${account.orgId}`]);
+    },
+    end: () => admin.query("rollback"),
+  },
+  {
+    name: "there is no connection left",
+    begin: async () => {
+      await admin.query(`alter role ${role} connection limit 0`);
+      await endSessions();
+    },
+    end: () => admin.query(`alter role ${role} connection limit -1`),
+  },
+  {
+    name: "the database takes no writes",
+    begin: async () => {
+      await admin.query(`alter role ${role} set default_transaction_read_only = on`);
+      await endSessions();
+    },
+    end: () => admin.query(`alter role ${role} reset default_transaction_read_only`),
+  },
+];
+
+async function endSessions(): Promise<void> {
+  const sql = "select pg_terminate_backend(pid) from pg_stat_activity where usename = $1";
+  await admin.query(sql, [role]);
+}
+
+describe("refused in time with 503, nothing sent, nothing held, and over by itself", () => {
+  test.each(TROUBLES)("when $name", async (trouble) => {
+    await servesAgain();
+    await nothingHeld(gateway, account);
+    const stranger = await gateway.account("10");
+    const debits = await debitsOf(gateway, account);
+    const sent = gateway.simulator.counts().total;
+    await trouble.begin();
+    // The first may lose its connection; the second finds it lost.
+    for (let round = 0; round < (trouble.isSlow === true ? 1 : 2); round++) {
+      const keys = trouble.isOneWallet === true ? [account.key] : [account.key, stranger.key];
+      const requests = WIRES.flatMap((wire) => keys.map((key) => timedAsk(asked(wire, key))));
+      for (const answer of await Promise.all(requests)) {
+        expectUnavailable(answer);
+        expect(answer.tookMs).toBeLessThan(ANSWER_WITHIN_MS);
+      }
+    }
+    await trouble.end();
+    await until("nothing is on its way any more", () => proxy.underWay === 0);
+    await servesAgain();
+    expect(gateway.simulator.counts().total).toBe(sent + 1);
+    for (const each of [account, stranger]) await nothingHeld(gateway, each);
+    expect(await debitsOf(gateway, stranger)).toBe(0n);
+    expect(await debitsOf(gateway, account)).toBe(debits + (await lastDebit()));
+    expect(await brokenBooks(gateway)).toEqual([]);
+  });
+});
+
+/** What the newest request of the account cost. */
+async function lastDebit(): Promise<bigint> {
+  const { rows } = await gateway.backend.recordStore.usagePage({ orgId: account.orgId, limit: 1 });
+  return rows[0]?.debitMicroUsd ?? 0n;
+}
+
+test("a database that is slow but answers is waited for", async () => {
+  await servesAgain();
+  await nothingHeld(gateway, account);
+  proxy.set({ delayMs: 150 });
+  for (const wire of WIRES) expect((await ask(gateway.url, asked(wire))).status).toBe(200);
+  proxy.set("up");
+  await nothingHeld(gateway, account);
+  expect(await brokenBooks(gateway)).toEqual([]);
+});
+
+test("connections that are lost without a word are given up, and new ones serve", async () => {
+  await servesAgain();
+  await nothingHeld(gateway, account);
+  const sent = gateway.simulator.counts().total;
+  // Enough of them for whoever asks the database beside the requests.
+  await Promise.all(Array.from({ length: 4 }, () => gateway.backend.ping()));
+  proxy.lose();
+  const lostAt = await databaseNow();
+  for (const answer of await Promise.all(WIRES.map((wire) => timedAsk(asked(wire))))) {
+    expectUnavailable(answer);
+    expect(answer.tookMs).toBeLessThan(ANSWER_WITHIN_MS);
+  }
+  expect(gateway.simulator.counts().total).toBe(sent);
+  // The lease of the instance goes on, else it would soon refuse everything.
+  await until("the lease is renewed", async () => {
+    const sql = "select from instance_lease where lease_until > $1::timestamptz + interval '11 s'";
+    return (await admin.query(sql, [lostAt])).rowCount === 1;
+  });
+  await servesAgain();
+  // In the end somebody tells the closing that waits on its lost connection.
+  proxy.set("down");
+  proxy.set("up");
+  await until("the database answers", () =>
+    gateway.backend.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
+  await nothingHeld(gateway, account);
+  expect(await brokenBooks(gateway)).toEqual([]);
+});
+
+test("a gateway whose database is silent can still be ended", async () => {
+  await servesAgain();
+  const { databaseUrl } = gateway.config;
+  const other = await startTestGateway({ settings: { databaseUrl } });
+  proxy.set("silent");
+  let isEnded = false;
+  const ending = other.close().finally(() => (isEnded = true));
+  await expect.poll(() => isEnded, { timeout: 30_000 }).toBe(true);
+  await ending;
+  proxy.set("up");
+});
+
+async function databaseNow(): Promise<string> {
+  const { rows } = await admin.query<{ now: string }>("select clock_timestamp()::text as now");
+  return rows[0]?.now ?? "";
+}

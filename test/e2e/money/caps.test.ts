@@ -1,0 +1,355 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
+import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
+import { brokenBooks, debitOf, ended, nothingHeld, until } from "../../support/books.ts";
+import { capOf, capsOf } from "../../support/cap-refusals.ts";
+import { startGatedProvider, type GatedProvider } from "../../support/gated-provider.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../../support/gateway.ts";
+import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
+import { runCommand } from "../../support/program.ts";
+
+const WIRES: readonly Wire[] = ["wire_a", "wire_b"];
+const SCOPES = ["org", "key"] as const;
+type Scope = (typeof SCOPES)[number];
+const MAX_TOKENS = 100;
+
+let simulator: Simulator;
+let provider: GatedProvider;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  provider = await startGatedProvider(simulator.url);
+  gateway = await startTestGateway({
+    manifests: [
+      simulatorManifest({
+        provider: "gated",
+        dialect: "wire_a",
+        baseUrl: `${provider.url}/v1`,
+        models: [textModel("gated/model")],
+      }),
+    ],
+  });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await provider.close();
+  await simulator.close();
+});
+
+function asked({ key }: Pick<TestAccount, "key">, wire: Wire = "wire_a"): Ask {
+  return { key, wire, model: "gated/model", text: "spend", maxTokens: MAX_TOKENS };
+}
+
+/** Prices of the standard listing: a micro-dollar per byte, ten per output token. */
+const WORST = BigInt(Buffer.byteLength(bodyOf(asked({ key: "" })))) + BigInt(MAX_TOKENS) * 10n;
+
+function usd(amount: bigint): string {
+  return formatUsd(microUsd(amount));
+}
+
+/** A request that is at the provider and stays there until it is let go. */
+interface Running {
+  /** Lets it end, and tells what it cost. */
+  end(): Promise<bigint>;
+}
+
+async function run(account: TestAccount, wire: Wire = "wire_a"): Promise<Running> {
+  const before = provider.calls.length;
+  const answer = ask(gateway.url, asked(account, wire));
+  const call = await until("it is at the provider", () => provider.calls[before]);
+  return {
+    end: async () => {
+      call.release();
+      const { status, requestId } = await answer;
+      expect(status).toBe(200);
+      return debitOf(await ended(gateway, account, requestId));
+    },
+  };
+}
+
+async function spend(account: TestAccount): Promise<bigint> {
+  return await (await run(account)).end();
+}
+
+async function setCap(account: TestAccount, scope: Scope, cap: bigint | null): Promise<void> {
+  const { accountStore } = gateway.backend;
+  const amount = cap === null ? null : microUsd(cap);
+  const isSet =
+    scope === "org"
+      ? await accountStore.setOrgCap(account.orgId, amount)
+      : (await accountStore.setKeyCap(account.keyId, amount)) !== undefined;
+  expect(isSet).toBe(true);
+}
+
+/** Refused before anything is sent or held. */
+async function refused(account: TestAccount, wire: Wire = "wire_a"): Promise<HttpAnswer> {
+  const sent = provider.calls.length;
+  const held = await gateway.backend.recordStore.balance(account.orgId);
+  const answer = await ask(gateway.url, asked(account, wire));
+  expect(answer.status).toBe(429);
+  expect(provider.calls.length).toBe(sent);
+  expect(await gateway.backend.recordStore.balance(account.orgId)).toEqual(held);
+  return answer;
+}
+
+const PLAIN_REFUSAL = {
+  "x-tm-error-code": "insufficient_quota",
+  "x-tm-error-origin": "gateway_admission",
+  "x-tm-limit-kind": "spend",
+  "x-should-retry": "false",
+};
+
+/** The error of a body in the words of its wire; what both say is in `metadata` and `message`. */
+function bodyWith(wire: Wire, answer: HttpAnswer, said: { message: string; metadata: object }) {
+  const { message, metadata } = said;
+  const request_id = answer.requestId;
+  const code = "insufficient_quota";
+  return wire === "wire_a"
+    ? {
+        error: { code, message, type: code, metadata: { error_type: code, ...metadata } },
+        request_id,
+      }
+    : {
+        type: "error",
+        error: { type: "billing_error", message, error_type: code, metadata },
+        request_id,
+      };
+}
+
+describe.each(WIRES)("on %s", (wire) => {
+  test.each(SCOPES)(
+    "a cap of the %s holds to the micro-dollar, and tells its numbers",
+    async (scope) => {
+      const account = await gateway.account("100");
+      const spent = await spend(account);
+      const running = await run(account);
+      const cap = spent + WORST + WORST;
+      await setCap(account, scope, cap - 1n);
+      const answer = await refused(account, wire);
+      const reset = String(answer.headers["x-tm-cap-reset"]);
+      expect(answer.headers).toMatchObject({ ...PLAIN_REFUSAL, "x-tm-limit-scope": scope });
+      for (const name of ["x-tm-limit-id", "retry-after", "x-tm-attempts", "x-tm-provider"]) {
+        expect(answer.headers).not.toHaveProperty(name);
+      }
+      const whose = scope === "org" ? "the organization's" : "this key's";
+      expect(answer.json).toEqual(
+        bodyWith(wire, answer, {
+          message:
+            `${whose} monthly spend cap (scope ${scope}) of $${usd(cap - 1n)} would be passed: ` +
+            `$${usd(spent)} is spent this month and $${usd(WORST)} in flight, ` +
+            `this request may cost up to $${usd(WORST)}; ` +
+            `lower max_tokens, raise the cap or resend after it resets at ${reset}`,
+          metadata: {
+            origin: "gateway_admission",
+            limit_scope: scope,
+            limit_kind: "spend",
+            retryable: false,
+            reset_at: reset,
+          },
+        }),
+      );
+      expect(reset).toBe(nextUtcMonth());
+      await setCap(account, scope, cap);
+      const second = await run(account, wire);
+      await Promise.all([running.end(), second.end()]);
+      await nothingHeld(gateway, account);
+    },
+  );
+
+  test("a low balance tells its numbers; waiting helps while own requests hold the money", async () => {
+    const account = await gateway.account(usd(2n * WORST - 1n));
+    const running = await run(account);
+    const metadata = { origin: "gateway_admission", limit_scope: "org", limit_kind: "spend" };
+    const waiting = await refused(account, wire);
+    expect(waiting.json).toEqual(
+      bodyWith(wire, waiting, {
+        message:
+          `this request may cost up to $${usd(WORST)}; $${usd(WORST - 1n)} is available and ` +
+          `$${usd(WORST)} is held by running requests; retry when a running request has ended`,
+        metadata: { ...metadata, retryable: true },
+      }),
+    );
+    const spent = await running.end();
+    // Now nothing is held, and the balance alone is too small.
+    let left = 2n * WORST - 1n - spent;
+    while (left >= WORST) left -= await spend(account);
+    const dear = await refused(account, wire);
+    expect(dear.json).toEqual(
+      bodyWith(wire, dear, {
+        message:
+          `this request may cost up to $${usd(WORST)}; $${usd(left)} is available and ` +
+          `$${usd(0n)} is held by running requests; buy credit or lower max_tokens`,
+        metadata: { ...metadata, retryable: false },
+      }),
+    );
+    for (const { headers } of [waiting, dear]) {
+      expect(headers).toMatchObject({ ...PLAIN_REFUSAL, "x-tm-limit-scope": "org" });
+      for (const name of ["x-tm-cap-reset", "x-tm-limit-id", "retry-after"]) {
+        expect(headers).not.toHaveProperty(name);
+      }
+    }
+  });
+});
+
+describe("of several that refuse, one is named", () => {
+  test("the key's cap before the organization's, either before the balance", async () => {
+    const account = await gateway.account(usd(WORST - 1n));
+    await setCap(account, "org", WORST - 1n);
+    await setCap(account, "key", WORST - 1n);
+    expect(capsOf([await refused(account)])).toEqual([capOf("key")]);
+    await setCap(account, "key", null);
+    expect(capsOf([await refused(account)])).toEqual([capOf("org")]);
+    await setCap(account, "org", null);
+    expect((await refused(account)).headers).not.toHaveProperty("x-tm-cap-reset");
+  });
+
+  test("the stricter cap, whoever set it", async () => {
+    const account = await gateway.account("100");
+    await setCap(account, "org", WORST - 1n);
+    await setCap(account, "key", WORST);
+    expect(capsOf([await refused(account)])).toEqual([capOf("org")]);
+    await setCap(account, "org", WORST);
+    await setCap(account, "key", WORST - 1n);
+    expect(capsOf([await refused(account)])).toEqual([capOf("key")]);
+  });
+});
+
+describe("at the change of month", () => {
+  test.each(SCOPES)(
+    "what is in flight counts in both months, and settles in its own (%s)",
+    async (scope) => {
+      const account = await gateway.account("100");
+      await spend(account);
+      const running = await run(account);
+      await passMonth(account);
+      await setCap(account, scope, 2n * WORST - 1n);
+      const answer = await refused(account);
+      const message = String(at(answer.json, "error", "message"));
+      expect(message).toContain(`$${usd(0n)} is spent this month and $${usd(WORST)} in flight`);
+      const debit = await running.end();
+      await nothingHeld(gateway, account);
+      const [before, now] = await spendOf(account, scope);
+      expect(before).toEqual({ settled: 2n * debit, reserved: 0n });
+      expect(now).toBeUndefined();
+      expect(await spend(account)).toBe(debit);
+      expect(await spendOf(account, scope)).toEqual([before, { settled: debit, reserved: 0n }]);
+    },
+  );
+
+  test("a spent cap is whole again, whatever was spent before", async () => {
+    const account = await gateway.account("100");
+    const spent = await spend(account);
+    await setCap(account, "key", spent + WORST - 1n);
+    expect(capsOf([await refused(account)])).toEqual([capOf("key")]);
+    await passMonth(account);
+    expect(await spend(account)).toBe(spent);
+    expect(capsOf([await refused(account)])).toEqual([capOf("key")]);
+  });
+});
+
+describe("an operator changes a cap beside the running gateway", () => {
+  test.each(SCOPES)("of the %s: the next request obeys", async (scope) => {
+    const account = await gateway.account("100");
+    const id = scope === "org" ? { org_id: account.orgId } : { key_id: account.keyId };
+    const cap = (...flags: string[]) => capCommand(scope, account, flags);
+    // Below what is spent already: nothing goes any more.
+    await spend(account);
+    const set = await cap("--usd", "0.000001");
+    expect(set).toMatchObject({ code: 0, json: { ...id, cap_usd: "0.000001" } });
+    expect(capsOf([await refused(account)])).toEqual([capOf(scope)]);
+    const removed = await cap("--none");
+    expect(removed).toMatchObject({ code: 0, json: { ...id, cap_usd: null } });
+    await spend(account);
+  });
+
+  test("a wrong call changes nothing: 2, and a sentence on standard error", async () => {
+    const account = await gateway.account("1", { orgCapUsd: "0.5" });
+    const wrong: readonly (readonly string[])[] = [
+      ["org", "cap", account.orgId],
+      ["org", "cap", account.orgId, "--usd", "1", "--none"],
+      ["org", "cap", account.orgId, "--usd", "0"],
+      ["org", "cap", account.orgId, "--usd", "much"],
+      ["org", "cap", "org_none", "--usd", "1"],
+      ["key", "cap", "key_none", "--none"],
+    ];
+    const results = await Promise.all(
+      wrong.map((call) => runCommand([...call, "--json"], onThisDatabase())),
+    );
+    expect(results.map(({ code, stdout }) => ({ code, stdout }))).toEqual(
+      wrong.map(() => ({ code: 2, stdout: "" })),
+    );
+    for (const { stderr } of results) expect(stderr).toMatch(/--none|above 0|there is no/);
+    const { capMicroUsd } = await gateway.backend.recordStore.monthSpend(account.orgId);
+    expect(capMicroUsd).toBe(parseUsd("0.5"));
+  });
+});
+
+test("after all that the books balance", async () => {
+  expect(await brokenBooks(gateway)).toEqual([]);
+});
+
+function capCommand(scope: Scope, account: TestAccount, flags: readonly string[]) {
+  const id = scope === "org" ? account.orgId : account.keyId;
+  return jsonCommand([scope, "cap", id, ...flags], onThisDatabase());
+}
+
+function onThisDatabase(): Record<string, string> {
+  return { ...OPERATOR_ENV, DATABASE_URL: gateway.config.databaseUrl };
+}
+
+function nextUtcMonth(): string {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString();
+}
+
+/** The database's clock cannot be set: the account's past moves back by a month instead. */
+async function passMonth(account: TestAccount): Promise<void> {
+  await onDatabase(async (client) => {
+    const month = "month = month - interval '1 month'";
+    await client.query("begin");
+    await client.query("set local session_replication_role = replica");
+    await client.query(`update spend set ${month} where id in ($1, $2)`, [
+      account.orgId,
+      account.keyId,
+    ]);
+    await client.query(`update attempt set ${month} where org_id = $1`, [account.orgId]);
+    await client.query("commit");
+  });
+}
+
+interface Spend {
+  readonly settled: bigint;
+  readonly reserved: bigint;
+}
+
+/** Month by month, the oldest first. */
+async function spendOf(account: TestAccount, scope: Scope): Promise<Spend[]> {
+  const id = scope === "org" ? account.orgId : account.keyId;
+  const sql = "select settled, reserved from spend where scope = $1 and id = $2 order by month";
+  const rows = await onDatabase(async (client) => (await client.query(sql, [scope, id])).rows);
+  return (rows as { settled: string; reserved: string }[]).map((row) => ({
+    settled: BigInt(row.settled),
+    reserved: BigInt(row.reserved),
+  }));
+}
+
+async function onDatabase<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: gateway.config.databaseUrl });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

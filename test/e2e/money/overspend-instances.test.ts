@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { OrgId } from "../../../src/core/ids.ts";
+import { formatUsd, microUsd, type MicroUsd } from "../../../src/core/money.ts";
+import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { addKey } from "../../support/add-key.ts";
+import { ask, at, bodyOf, costOf, type Ask, type HttpAnswer } from "../../support/ask.ts";
+import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
+import { capOf, capsOf } from "../../support/cap-refusals.ts";
+import { startGatedProvider, type GatedProvider } from "../../support/gated-provider.ts";
+import { openAccount, type TestAccount } from "../../support/gateway.ts";
+import { operatorFolder, serve, type OperatorFolder } from "../../support/operator.ts";
+import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
+import type { RunningProgram } from "../../support/program.ts";
+
+const REQUESTS = 240;
+const AFFORDABLE = 12;
+const KEYS = 3;
+const MAX_TOKENS = 100;
+
+let simulator: Simulator;
+let provider: GatedProvider;
+let folder: OperatorFolder;
+let backend: FreshBackend;
+let gateways: readonly RunningProgram[];
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  provider = await startGatedProvider(simulator.url);
+  folder = operatorFolder(provider.url);
+  backend = await freshBackend();
+  const env = {
+    DATABASE_URL: backend.connectionString,
+    TM_LIMITS_CONCURRENT_REQUESTS: "10000",
+    TM_LIMITS_ORG_REQUESTS_PER_MINUTE: "100000",
+    TM_LIMITS_KEY_REQUESTS_PER_MINUTE: "100000",
+    TM_LIMITS_TOKENS_PER_MINUTE: "100000000",
+  };
+  gateways = await Promise.all([serve(folder, env), serve(folder, env)]);
+});
+
+afterAll(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.end("SIGTERM")));
+  await backend.close();
+  await provider.close();
+  await simulator.close();
+  folder.remove();
+});
+
+function asked(key: string): Ask {
+  return { key, wire: "wire_a", model: "op/model", text: "hold", maxTokens: MAX_TOKENS };
+}
+
+/** A micro-dollar per byte, ten per output token: what one request holds. */
+const WORST = BigInt(Buffer.byteLength(bodyOf(asked("any")))) + BigInt(MAX_TOKENS) * 10n;
+
+function holdsOf(count: number): MicroUsd {
+  return microUsd(WORST * BigInt(count));
+}
+
+/** For how many requests there is money, under the organization's cap, and under each key's. */
+interface Bounds {
+  readonly balance: number;
+  readonly orgCap: number;
+  readonly keyCap: number;
+}
+
+async function openBound(bounds: Bounds): Promise<{ account: TestAccount; keys: string[] }> {
+  const account = await openAccount(backend, formatUsd(holdsOf(bounds.balance)), {
+    orgCapUsd: formatUsd(holdsOf(bounds.orgCap)),
+    keyCapUsd: formatUsd(holdsOf(bounds.keyCap)),
+  });
+  const keys = [account.key];
+  while (keys.length < KEYS) {
+    keys.push(await addKey(backend, account.orgId, holdsOf(bounds.keyCap)));
+  }
+  return { account, keys };
+}
+
+interface Stormed {
+  readonly answers: readonly HttpAnswer[];
+  readonly refused: readonly HttpAnswer[];
+}
+
+/** Fires all requests at both gateways at once; looks while exactly the affordable are in flight. */
+async function storm(account: TestAccount, keys: readonly string[]): Promise<Stormed> {
+  const before = provider.calls.length;
+  const refused: HttpAnswer[] = [];
+  const refusedBy = new Set<RunningProgram>();
+  const calls = Array.from({ length: REQUESTS }, async (_none, n) => {
+    const gateway = gateways[n % gateways.length] ?? gateways[0];
+    if (gateway === undefined) throw new Error("two gateways run");
+    const key = keys[Math.floor(n / gateways.length) % keys.length] ?? "";
+    const answer = await askUntilDecided(gateway, key);
+    if (answer.status !== 200) {
+      refused.push(answer);
+      refusedBy.add(gateway);
+    }
+    return answer;
+  });
+  let isOver = false;
+  const answers = Promise.all(calls).finally(() => (isOver = true));
+  const watch = watchAvailable(account.orgId, () => isOver);
+  await until("all others are refused", () => refused.length === REQUESTS - AFFORDABLE, 45_000);
+  await until("the affordable are out", () => provider.calls.length - before >= AFFORDABLE);
+  const balance = await backend.recordStore.balance(account.orgId);
+  expect(balance.heldMicroUsd).toBe(holdsOf(AFFORDABLE));
+  for (const call of provider.calls.slice(before)) call.release();
+  const all = await answers;
+  expect(await watch).toEqual([]);
+  expect(provider.calls.length - before).toBe(AFFORDABLE);
+  expect(refusedBy.size).toBe(gateways.length);
+  return { answers: all, refused: refused.slice(0, REQUESTS - AFFORDABLE) };
+}
+
+/** A busy machine may answer 503 for a while, which says nothing about money: asked again. */
+async function askUntilDecided(gateway: RunningProgram, key: string): Promise<HttpAnswer> {
+  for (;;) {
+    const answer = await ask(String(gateway.ready["gateway_url"]), asked(key));
+    if (answer.status !== 503) return answer;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+/** Balances below zero, holds taken off, that were seen until `isOver`. */
+async function watchAvailable(orgId: OrgId, isOver: () => boolean): Promise<bigint[]> {
+  const negative: bigint[] = [];
+  while (!isOver()) {
+    const { settledMicroUsd, heldMicroUsd } = await backend.recordStore.balance(orgId);
+    if (settledMicroUsd < heldMicroUsd) negative.push(settledMicroUsd - heldMicroUsd);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  return negative;
+}
+
+/** What holds after every storm, whoever refused the rest. */
+async function expectExactBooks(
+  account: TestAccount,
+  answers: readonly HttpAnswer[],
+): Promise<void> {
+  const books = { backend };
+  await nothingHeld(books, account);
+  const served = answers.filter((answer) => answer.status === 200);
+  expect(served).toHaveLength(AFFORDABLE);
+  const told = served.reduce((sum, answer) => sum + (costOf(answer) ?? -1n), 0n);
+  expect(told).toBeGreaterThan(0n);
+  expect(await debitsOf(books, account)).toBe(told);
+  expect(await brokenBooks(books)).toEqual([]);
+}
+
+describe("240 parallel requests at two gateways with means for exactly twelve", () => {
+  test("both gateways take part as instances of one ledger", async () => {
+    const rows = await backend.query("select count(*)::integer as instances from instance");
+    expect(rows).toEqual([{ instances: gateways.length }]);
+  });
+
+  test("the balance binds: twelve go out, the rest hear of the balance and that waiting helps", async () => {
+    const { account, keys } = await openBound({ balance: 12, orgCap: 14, keyCap: 13 });
+    const { answers, refused } = await storm(account, keys);
+    for (const { status, headers, json } of refused) {
+      expect(status).toBe(429);
+      expect(headers).toMatchObject({
+        "x-tm-error-code": "insufficient_quota",
+        "x-tm-error-origin": "gateway_admission",
+        "x-tm-limit-scope": "org",
+        "x-tm-limit-kind": "spend",
+        "x-should-retry": "false",
+      });
+      expect(headers).not.toHaveProperty("x-tm-cap-reset");
+      expect(headers).not.toHaveProperty("x-tm-limit-id");
+      expect(at(json, "error", "metadata", "retryable")).toBe(true);
+    }
+    await expectExactBooks(account, answers);
+  });
+
+  test("the organization's cap binds: twelve go out, the rest hear the cap and its reset", async () => {
+    const { account, keys } = await openBound({ balance: 14, orgCap: 12, keyCap: 13 });
+    const { answers, refused } = await storm(account, keys);
+    expect(capsOf(refused)).toEqual([capOf("org")]);
+    await expectExactBooks(account, answers);
+  });
+
+  test("the keys' caps bind: four of each key go out, the rest hear of their key's cap", async () => {
+    const { account, keys } = await openBound({ balance: 14, orgCap: 13, keyCap: 4 });
+    const { answers, refused } = await storm(account, keys);
+    expect(capsOf(refused)).toEqual([capOf("key")]);
+    const spent = await backend.query(
+      "select count(*)::integer as attempts from attempt where org_id = $1 group by key_id",
+      [account.orgId],
+    );
+    expect(spent).toEqual(keys.map(() => ({ attempts: 4 })));
+    await expectExactBooks(account, answers);
+  });
+});

@@ -1,0 +1,165 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { ask, at, get } from "../../support/ask.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { jsonCommand, OPERATOR_ENV, type JsonAnswer } from "../../support/operator.ts";
+import { killCommand, runCommand } from "../../support/program.ts";
+import { runSql } from "../../support/sql.ts";
+
+const DAY_MS = 86_400_000;
+/** How long ago the first requests of this test came. */
+const AGO_DAYS = 100;
+/** For a dozen processes one after the other on a busy machine. */
+const PROCESSES_MS = 180_000;
+
+let gateway: TestGateway;
+let account: TestAccount;
+let root: string;
+let env: Readonly<Record<string, string>>;
+let oldIds: readonly string[];
+let newId: string;
+let oldDay: string;
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "tokenmarket-retire-"));
+  gateway = await startTestGateway();
+  account = await gateway.account("5.00");
+  env = { DATABASE_URL: gateway.config.databaseUrl, TM_DATA: join(root, "data") };
+  oldIds = [await served("test/a"), await served("test/b"), await served("test/a")];
+  oldDay = await makeOld();
+  newId = await served("test/a");
+});
+afterAll(async () => {
+  await gateway.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+async function served(model: string): Promise<string> {
+  const { key } = account;
+  const answer = await ask(gateway.url, { key, wire: "wire_a", model, text: "hello" });
+  expect(answer.status).toBe(200);
+  return answer.requestId;
+}
+
+/** Everything so far came that many days ago, and was settled with the providers since. */
+async function makeOld(): Promise<string> {
+  const then = new Date(Date.now() - AGO_DAYS * DAY_MS).toISOString().slice(0, 10);
+  // At noon: whatever the time of this test, it is one day.
+  const noon = `'${then}T12:00Z'`;
+  const id = `attempt_id_at(${noon}) + attempt_id - (select min(attempt_id) from attempt)`;
+  const steps = [
+    `select ensure_attempt_partition('${then}')`,
+    "set session_replication_role = replica",
+    `update transfer set attempt_id = ${id} where attempt_id is not null`,
+    `update attempt set attempt_id = ${id}, created_at = ${noon}, closed_at = ${noon}`,
+  ];
+  await runSql(gateway, steps.join(";"), []);
+  await gateway.backend.settlementStore.closeDuePeriods({ listed: new Map() });
+  return then;
+}
+
+const retire = ["ledger", "retire", "--older-than-days", "30"];
+
+function command(args: readonly string[]): Promise<JsonAnswer> {
+  return jsonCommand(args, env);
+}
+
+async function expectExactBooks(): Promise<void> {
+  const checks = await gateway.backend.audit();
+  expect(checks.filter((check) => check.violations > 0)).toEqual([]);
+}
+
+function exports(): string {
+  return join(root, "data", "retired");
+}
+
+function manifestFile(): string {
+  return join(exports(), `attempt-${oldDay}.json`);
+}
+
+test("where nothing is old enough, or all is to be kept, nothing changes", async () => {
+  const [young, wrong, off] = await Promise.all([
+    command(["ledger", "retire", "--older-than-days", "200"]),
+    runCommand(["ledger", "retire", "--older-than-days", "0"], env),
+    jsonCommand(["ledger", "retire"], { ...env, TM_RETENTION_ATTEMPTS_DAYS: "0" }),
+  ]);
+  expect(young).toMatchObject({ code: 0, json: { ok: true, retired: [], stopped: null } });
+  expect(wrong).toMatchObject({ code: 2, stdout: "" });
+  expect(wrong.stderr).toContain("--older-than-days");
+  expect(off).toMatchObject({ code: 0, json: { ok: true, retired: [] } });
+});
+
+test(
+  "killed at every step and run again, it ends as if nothing had been",
+  async () => {
+    await expectExactBooks();
+    const killed: string[] = [];
+    for (const word of [": exported", ": retired", ": dropped"]) {
+      const result = await killCommand([...retire, "--drop"], { ...OPERATOR_ENV, ...env }, word);
+      killed.push(result.stderr);
+      expect(result.stderr).toContain(word);
+      await expectExactBooks();
+    }
+    const last = await command([...retire, "--drop"]);
+    expect(last).toMatchObject({ code: 0, json: { ok: true, stopped: null, kept: [] } });
+    const again = await command([...retire, "--drop"]);
+    expect(again.json).toMatchObject({ ok: true, retired: [], dropped: [] });
+    expect(again.json["folder"]).toBe(exports());
+    expect(readdirSync(exports()).sort()).toEqual([
+      `attempt-${oldDay}.csv.gz`,
+      `attempt-${oldDay}.json`,
+    ]);
+    expect(await command(["ledger", "audit"])).toMatchObject({ code: 0, json: { ok: true } });
+
+    const keyFile = join(root, "data", "retention-signing-key.pem");
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    const secret = readFileSync(keyFile, "utf8").split("\n")[1] ?? "no key";
+    for (const text of [...killed, last.stderr, last.stdout]) expect(text).not.toContain(secret);
+  },
+  PROCESSES_MS,
+);
+
+describe("afterwards", () => {
+  test("the export proves itself, and a changed one does not", async () => {
+    const verify = ["ledger", "verify-export", manifestFile()];
+    const good = await command(verify);
+    expect(good).toMatchObject({ code: 0, json: { ok: true, day: oldDay } });
+    expect(JSON.stringify(good.json["checks"])).toContain("3 attempts, digest and sums agree");
+
+    const text = readFileSync(manifestFile(), "utf8");
+    writeFileSync(manifestFile(), text.replace('"attempts": "3"', '"attempts": "4"'));
+    const changed = await command(verify);
+    expect(changed).toMatchObject({ code: 1, json: { ok: false } });
+    writeFileSync(manifestFile(), text);
+    const stranger = { ...env, TM_DATA: join(root, "elsewhere") };
+    const ownKey = join(root, "data", "retention-signing-key.pem");
+    const [unknown, known, missing] = await Promise.all([
+      jsonCommand(verify, stranger),
+      jsonCommand([...verify, "--public-key", ownKey], stranger),
+      runCommand(["ledger", "verify-export", join(root, "none.json")], env),
+    ]);
+    expect([unknown.code, known.code, missing.code]).toEqual([1, 0, 2]);
+  });
+
+  test("what was retired is unknown to its customers, what is kept is shown, and money stays", async () => {
+    const { key } = account;
+    for (const id of oldIds) {
+      const answer = await get(gateway.url, { key, path: `/v1/generation?id=${id}` });
+      expect(answer.status).toBe(404);
+    }
+    const kept = await get(gateway.url, { key, path: `/v1/generation?id=${newId}` });
+    expect(kept.status).toBe(200);
+    const { json } = await get(gateway.url, { key, path: "/v1/usage" });
+    expect(at(json, "data")).toMatchObject([{ request_id: newId }]);
+    const csv = await get(gateway.url, { key, path: "/v1/usage?format=csv" });
+    expect(csv.text.split("\r\n").slice(1)).toEqual([expect.stringContaining(newId), ""]);
+    // Four requests were paid for: the balance knows them all.
+    const cost = Number(at(kept.json, "data", "cost_micro_usd"));
+    expect(at(json, "balance", "settled_micro_usd")).toBe(5_000_000 - 4 * cost);
+    expect(await served("test/b")).toBeDefined();
+  });
+});

@@ -1,0 +1,251 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { ask, at, get } from "../../support/ask.ts";
+import { until } from "../../support/books.ts";
+import {
+  jsonCommand,
+  operatorFolder,
+  OPERATOR_ENV,
+  serve,
+  type OperatorFolder,
+} from "../../support/operator.ts";
+import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { runCommand, type CommandResult, type RunningProgram } from "../../support/program.ts";
+
+const PROVIDER = "operated";
+const YESTERDAY = new Date(Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000).toISOString();
+const PERIOD = ["--provider", PROVIDER, "--period", YESTERDAY.slice(0, 10)];
+
+let simulator: Simulator;
+let folder: OperatorFolder;
+let database: FreshDatabase;
+let env: Readonly<Record<string, string>>;
+let server: RunningProgram;
+/** Micro-dollars that the gateway said its answers cost. */
+let told = 0n;
+
+beforeAll(async () => {
+  [simulator, database] = await Promise.all([
+    startSimulator({ port: 0, host: "127.0.0.1" }),
+    freshDatabase(),
+  ]);
+  folder = operatorFolder(simulator.url);
+  env = { DATABASE_URL: database.connectionString };
+  server = await serve(folder, env);
+  await serveYesterday();
+});
+
+afterAll(async () => {
+  await server.end("SIGTERM");
+  await simulator.close();
+  await database.drop();
+  folder.remove();
+});
+
+/** Three answered requests, and one of a provider that failed, set back to yesterday. */
+async function serveYesterday(): Promise<void> {
+  const org = await jsonCommand(["org", "create", "acme", "--email", "a@example.com"], env);
+  const orgId = String(org.json["org_id"]);
+  const grant = ["credit", "grant", "--org", orgId, "--usd", "5", "--ref", "first"];
+  const [made] = await Promise.all([
+    jsonCommand(["key", "create", "--org", orgId, "--name", "one"], env),
+    jsonCommand(grant, env),
+  ]);
+  const key = String(made.json["key"]);
+  const url = String(server.ready["gateway_url"]);
+  simulator.script({ model: "op/model", fault: "status:500", times: 1 });
+  for (const text of ["this one fails", "one", "two words", "three words here"]) {
+    await ask(url, { key, wire: "wire_a", model: "op/model", text });
+  }
+  const usage = await until("everything is settled", async () => {
+    const { json } = await get(url, { key, path: "/v1/usage" });
+    return at(json, "balance", "held_micro_usd") === 0 ? json : undefined;
+  });
+  for (const row of at(usage, "data") as readonly unknown[]) {
+    told += BigInt(Number(at(row, "cost_micro_usd")));
+  }
+  const client = new Client({ connectionString: database.connectionString });
+  await client.connect();
+  await client.query("set session_replication_role = replica");
+  await client.query("update attempt set closed_at = $1::timestamptz + interval '5 hours'", [
+    YESTERDAY,
+  ]);
+  await client.end();
+}
+
+function settlement(...args: readonly string[]): ReturnType<typeof jsonCommand> {
+  return jsonCommand(["settlement", ...args], env);
+}
+
+function settlementText(...args: readonly string[]): Promise<CommandResult> {
+  return runCommand(["settlement", ...args], { ...OPERATOR_ENV, ...env });
+}
+
+let statement: Readonly<Record<string, unknown>>;
+
+describe("beside a running server", () => {
+  test("close closes what is over, by the terms of the manifest, and the second time nothing", async () => {
+    const close = ["close", "--manifests", folder.manifestsDir];
+    const { code, json } = await settlement(...close);
+    expect(code).toBe(0);
+    const closed = json["closed"] as readonly Record<string, unknown>[];
+    expect(closed).toHaveLength(1);
+    statement = closed[0] ?? {};
+    expect(statement).toMatchObject({
+      provider_id: PROVIDER,
+      start: YESTERDAY,
+      mode: "arrears",
+      interval: "daily",
+      state: "closed",
+      attempts: 4,
+      settled_attempts: 3,
+      void_attempts: 1,
+      unknown: { attempts: 0, charged_usd: "0.000000" },
+      overrun_usd: "0.000000",
+      carry_in_usd: "0.000000000000",
+      payment: null,
+      lines: [{ model_id: "op/model", upstream_model_id: "op/model", attempts: 4 }],
+    });
+    expect(json["unlisted"]).toEqual([]);
+    const again = await settlementText(...close);
+    expect(again.code).toBe(0);
+    expect(again.stdout).toMatch(/^nothing to close: everything before 20.*Z is settled\n$/);
+  });
+
+  test("the provider is owed what the customers were told, and what rounding left over", () => {
+    const micro = (name: string): bigint => BigInt(String(statement[name]).replace(".", ""));
+    expect(told).toBeGreaterThan(0n);
+    expect(micro("debit_usd")).toBe(told);
+    expect(micro("payable_usd")).toBe(told + micro("rounding_usd"));
+    expect(micro("cost_usd")).toBe(BigInt(String(statement["cost_pico_usd"])));
+    expect(micro("payable_usd") * 1_000_000n + micro("carry_out_usd")).toBe(micro("cost_usd"));
+  });
+
+  test("show gives the same statement for ever, list every period and balance", async () => {
+    const [shown, text, listed, csv] = await Promise.all([
+      settlement("show", ...PERIOD),
+      settlementText("show", ...PERIOD),
+      settlement("list", "--provider", PROVIDER),
+      settlementText("list", "--csv"),
+    ]);
+    expect(shown.code).toBe(0);
+    expect(shown.json).toEqual(statement);
+    expect(text.stdout).toContain(`payable     $${String(statement["payable_usd"])}`);
+    expect(listed.json["periods"]).toEqual([
+      expect.objectContaining({ start: YESTERDAY, payable_usd: statement["payable_usd"] }),
+    ]);
+    expect(listed.json["providers"]).toEqual([
+      {
+        provider_id: PROVIDER,
+        accrued_usd: "0.000000",
+        payable_usd: statement["payable_usd"],
+        deposit_usd: "0.000000",
+        unknown_usd: "0.000000",
+      },
+    ]);
+    expect(csv.stdout.split("\n")).toEqual([
+      "provider_id,start,end,mode,interval,state,attempts,cost_usd,debit_usd,overrun_usd,rounding_usd,payable_usd",
+      expect.stringMatching(`^${PROVIDER},${YESTERDAY},.*,arrears,daily,closed,4,`),
+      "",
+    ]);
+  });
+
+  test("show --csv has a line for every call the provider got, and agrees with itself", async () => {
+    const { code, stdout } = await settlementText("show", ...PERIOD, "--csv");
+    expect(code).toBe(0);
+    const [header, ...lines] = stdout.trimEnd().split("\n");
+    expect(header?.split(",").slice(0, 2)).toEqual(["attempt_id", "request_id"]);
+    const asked = simulator.calls().map((call) => call.headers["x-client-request-id"]);
+    expect(asked).toHaveLength(4);
+    expect(new Set(lines.map((line) => line.split(",")[0]))).toEqual(new Set(asked));
+    const file = join(folder.root, "ours.csv");
+    writeFileSync(file, stdout);
+    const same = await settlement("reconcile", ...PERIOD, "--statement", file);
+    expect(same.code).toBe(0);
+    expect(same.json).toMatchObject({
+      provider_id: PROVIDER,
+      period: YESTERDAY,
+      equal: true,
+      their_usd: statement["cost_usd"],
+      our_usd: statement["cost_usd"],
+      difference_usd: "0.000000000000",
+      lines: { compared: 4, differing: 0, only_theirs: 0, only_ours: 0, unknown_claimed: 0 },
+      first_differences: [],
+    });
+  });
+
+  test("reconcile finds what differs and answers 1; the statement remembers it", async () => {
+    const total = join(folder.root, "theirs.json");
+    const lines = [{ attempt_id: 17, cost_usd: 0.5 }];
+    writeFileSync(total, JSON.stringify({ total_usd: "0.75", lines }));
+    const found = await settlement("reconcile", ...PERIOD, "--statement", total);
+    expect(found.code).toBe(1);
+    expect(found.json).toMatchObject({
+      equal: false,
+      their_usd: "0.750000000000",
+      their_lines_usd: "0.500000000000",
+      lines: { compared: 1, only_theirs: 1, only_ours: 3 },
+    });
+    expect(found.json["first_differences"]).toContainEqual({
+      kind: "only_theirs",
+      attempt_id: "17",
+      their_usd: "0.500000000000",
+      our_usd: null,
+    });
+    const { json } = await settlement("show", ...PERIOD);
+    const remembered = json["provider_statements"] as readonly Record<string, unknown>[];
+    expect(remembered.map((each) => each["their_usd"])).toEqual([
+      statement["cost_usd"],
+      "0.750000000000",
+    ]);
+  });
+
+  test("pay and deposit are recorded once per reference", async () => {
+    const paid = await settlement("pay", ...PERIOD, "--ref", "wire-1");
+    expect(paid.json).toMatchObject({ created: true, state: "paid", payment: { ref: "wire-1" } });
+    const [again, other, put] = await Promise.all([
+      settlement("pay", ...PERIOD, "--ref", "wire-1"),
+      settlementText("pay", ...PERIOD, "--ref", "wire-2"),
+      settlement("deposit", "--provider", "prepaid-ai", "--usd", "500", "--ref", "wire-3"),
+    ]);
+    expect(again.json).toEqual({ ...paid.json, created: false });
+    expect(other).toMatchObject({ code: 2, stdout: "" });
+    expect(other.stderr).toContain("was paid with wire-1");
+    expect(put.json).toMatchObject({ created: true, deposit_usd: "500.000000" });
+    const [listed, audit] = await Promise.all([
+      settlement("list"),
+      jsonCommand(["ledger", "audit"], env),
+    ]);
+    expect(listed.json["providers"]).toEqual([
+      expect.objectContaining({ provider_id: PROVIDER, payable_usd: "0.000000" }),
+      expect.objectContaining({ provider_id: "prepaid-ai", deposit_usd: "500.000000" }),
+    ]);
+    expect(audit.json["ok"]).toBe(true);
+  });
+
+  test("a wrong call is 2, a sentence on standard error, nothing on standard output", async () => {
+    const bad = join(folder.root, "bad.csv");
+    writeFileSync(bad, "attempt_id,cost_usd\n1,0.5\n2,half\n");
+    const wrong: readonly (readonly [string, readonly string[]])[] = [
+      ["--until must be a day", ["close", "--until", "2026-02-30"]],
+      ["no closed period", ["show", "--provider", PROVIDER, "--period", "2001-01-01T12:00Z"]],
+      ["choose one", ["show", ...PERIOD, "--csv", "--json"]],
+      ["line 3: cost_usd", ["reconcile", ...PERIOD, "--statement", bad]],
+    ];
+    const results = await Promise.all(wrong.map(([, args]) => settlementText(...args)));
+    for (const [n, { code, stdout, stderr }] of results.entries()) {
+      const [said, args] = wrong[n] ?? ["", []];
+      expect({ args, code, stdout, stderr }).toEqual({
+        args,
+        code: 2,
+        stdout: "",
+        stderr: expect.stringContaining(said),
+      });
+    }
+  });
+});

@@ -1,0 +1,23 @@
+import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import type { OrgId } from "../../src/core/ids.ts";
+import type { MicroUsd } from "../../src/core/money.ts";
+import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+
+/** One more key of an organization; returns it raw. */
+export async function addKey(
+  backend: Pick<PostgresBackend, "accountStore">,
+  orgId: OrgId,
+  capMicroUsd: MicroUsd | null = null,
+): Promise<string> {
+  const fresh = newVirtualKey();
+  await backend.accountStore.createKey({
+    orgId,
+    name: "another",
+    origin: "console",
+    digest: fresh.digest,
+    label: fresh.label,
+    requestsPerMinuteCeiling: 300,
+    capMicroUsd,
+  });
+  return fresh.raw;
+}

@@ -1,0 +1,46 @@
+import { at, type HttpAnswer } from "./ask.ts";
+
+/** What a refusal by a cap says. */
+export function capOf(scope: "org" | "key"): object {
+  const reset = nextUtcMonth();
+  return {
+    status: 429,
+    code: "insufficient_quota",
+    origin: "gateway_admission",
+    scope,
+    kind: "spend",
+    reset,
+    metadata: {
+      error_type: "insufficient_quota",
+      origin: "gateway_admission",
+      limit_scope: scope,
+      limit_kind: "spend",
+      retryable: false,
+      reset_at: reset,
+    },
+    named: [`scope ${scope}`, reset],
+  };
+}
+
+/** What these refusals by caps say, each answer once. */
+export function capsOf(answers: readonly HttpAnswer[]): unknown[] {
+  const said = answers.map(({ status, headers, json }) => {
+    const message = String(at(json, "error", "message"));
+    return JSON.stringify({
+      status,
+      code: headers["x-tm-error-code"],
+      origin: headers["x-tm-error-origin"],
+      scope: headers["x-tm-limit-scope"],
+      kind: headers["x-tm-limit-kind"],
+      reset: headers["x-tm-cap-reset"],
+      metadata: at(json, "error", "metadata"),
+      named: [/scope \w+/.exec(message)?.[0], /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(message)?.[0]],
+    });
+  });
+  return [...new Set(said)].map((each) => JSON.parse(each) as unknown);
+}
+
+function nextUtcMonth(): string {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString();
+}

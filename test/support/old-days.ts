@@ -1,0 +1,170 @@
+import type { AttemptId, OrgId, KeyId } from "../../src/core/ids.ts";
+import { picoUsd } from "../../src/core/money.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
+import { retireDays, type RetireOutcome } from "../../src/ledger/retire-days.ts";
+import {
+  parseDay,
+  type Day,
+  type DayArchive,
+  type RetentionSession,
+} from "../../src/ledger/retention.ts";
+import type { SigningKey } from "../../src/storage/files/signing-key.ts";
+import { until } from "./books.ts";
+import { closeRow, orgWithKey, pinPrices, reserveRow, voidRow } from "./ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "./postgres.ts";
+
+export function dayOf(text: string): Day {
+  const day = parseDay(text);
+  if (day === undefined) throw new Error(`no day: ${text}`);
+  return day;
+}
+
+/** Books with attempts on days of long ago. */
+export interface OldBooks {
+  readonly backend: FreshBackend;
+  readonly member: Membership;
+  readonly org: { readonly orgId: OrgId; readonly keyId: KeyId };
+  readonly other: { readonly orgId: OrgId; readonly keyId: KeyId };
+  /**
+   * Attempts of every kind on this day: settled, with an overrun, void, charged after a crash,
+   * and corrected afterwards. Their ids are returned.
+   */
+  fill(day: Day): Promise<readonly AttemptId[]>;
+  hold(day: Day, change?: Partial<ReserveRow>): Promise<AttemptId>;
+  close(...rows: CloseRow[]): Promise<void>;
+  /** Lets what ended a moment ago have ended on the day of its admission, or soon after. */
+  pretendThen(): Promise<void>;
+  /** Everything that ended so far is in a closed period of its provider. */
+  settle(): Promise<void>;
+}
+
+export async function openOldBooks(): Promise<OldBooks> {
+  const backend = await freshBackend();
+  await pinPrices(backend);
+  const member = await backend.ledgerBatchStore.join("retention", 600_000);
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
+  const other = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
+  let made = 0n;
+  const hold: OldBooks["hold"] = async (day, change = {}) => {
+    await backend.query("select ensure_attempt_partition($1)", [day]);
+    const [first] = await backend.query("select attempt_id_at($1::timestamptz)::text as id", [
+      `${day}T00:00:00Z`,
+    ]);
+    made += 1n;
+    const attemptId = (BigInt(String(first?.["id"])) + made) as AttemptId;
+    const row = reserveRow({ ...org, attemptId }, 1_000n, change);
+    const [outcome] = await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
+    if (outcome?.kind !== "reserved") throw new Error(`not reserved: ${outcome?.kind}`);
+    return attemptId;
+  };
+  const close: OldBooks["close"] = async (...rows) => {
+    await backend.ledgerBatchStore.closeBatch(rows);
+    await pretendThen(backend);
+  };
+  return {
+    backend,
+    member,
+    org,
+    other,
+    hold,
+    close,
+    pretendThen: () => pretendThen(backend),
+    fill: async (day) => {
+      const ids: AttemptId[] = [];
+      for (const change of [{}, other, { stream: true }, { upstreamModelId: 'a "b",\nc' }, other]) {
+        ids.push(await hold(day, change));
+      }
+      const [settled, over, nothing, crashed, corrected] = ids as [
+        AttemptId,
+        AttemptId,
+        AttemptId,
+        AttemptId,
+        AttemptId,
+      ];
+      await close(
+        closeRow(settled, 320n),
+        closeRow(over, 1_700n),
+        voidRow(nothing),
+        unknownRow(crashed),
+        unknownRow(corrected),
+      );
+      await close(closeRow(corrected, 7n));
+      return ids;
+    },
+    settle: () => settle(backend),
+  };
+}
+
+/** The closing that recovery makes of an attempt whose instance died. */
+export function unknownRow(attemptId: AttemptId): CloseRow {
+  return voidRow(attemptId, {
+    basis: "unknown_after_crash",
+    upstreamStatus: null,
+    errorClass: null,
+    costPicoUsd: picoUsd(0n),
+  });
+}
+
+/** Days are old enough after this many. */
+const OLD_DAYS = 30;
+
+export interface RetireRun {
+  readonly key: SigningKey;
+  readonly archive: DayArchive;
+  readonly drop?: boolean;
+  /** Stands before the real session, to make it fail. */
+  readonly session?: (real: RetentionSession) => RetentionSession;
+}
+
+/** One run of retirement, as the command makes it. */
+export async function retireOldDays(books: OldBooks, input: RetireRun): Promise<RetireOutcome> {
+  // One that was killed a moment ago may still have its lock.
+  const real = await until("no other run is under way", () => books.backend.retentionStore.open());
+  const session = input.session?.(real) ?? real;
+  const { archive, key } = input;
+  try {
+    return await retireDays(
+      { session, archive, key, progress: () => undefined },
+      { olderThanDays: OLD_DAYS, drop: input.drop ?? false },
+    );
+  } finally {
+    await real.close();
+  }
+}
+
+/** Every check of the audit that fails: none, at any moment. */
+export async function brokenChecks(books: OldBooks): Promise<readonly unknown[]> {
+  return (await books.backend.audit()).filter((check) => check.violations > 0);
+}
+
+/**
+ * What ended a moment ago ended on the day of its admission, or as soon afterwards as the
+ * settlement with the providers allows.
+ */
+async function pretendThen(backend: FreshBackend): Promise<void> {
+  const admitted = "to_timestamp(1735689600 + ((attempt_id >> 22) / 1000))";
+  const isNew = (column: string): string => `${column} > now() - interval '1 hour'`;
+  const then = (column: string, seconds: number): string => `${column} = case
+    when ${isNew(column)} then greatest(${admitted} + interval '${seconds} seconds', through)
+    else ${column} end`;
+  await backend.query("set session_replication_role = replica");
+  await backend.query(`
+    update attempt set ${then("closed_at", 1)}, ${then("corrected_at", 2)}
+    from settlement_horizon where ${isNew("closed_at")} or ${isNew("corrected_at")}`);
+  await backend.query("set session_replication_role = origin");
+}
+
+async function settle(backend: FreshBackend): Promise<void> {
+  const [row] = await backend.query(
+    "select max(greatest(closed_at, corrected_at)) as last from attempt",
+  );
+  const last = row?.["last"];
+  if (!(last instanceof Date)) return;
+  await backend.settlementStore.closeDuePeriods({
+    listed: new Map([["acme-ai", { mode: "arrears", interval: "daily" }]]),
+    untilMs: (Math.floor(last.getTime() / DAY_MS) + 1) * DAY_MS,
+  });
+}
+
+const DAY_MS = 86_400_000;

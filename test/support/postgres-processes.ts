@@ -1,0 +1,69 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+
+import { workingFolderOf } from "../../src/storage/postgres/process-identity.ts";
+
+/** The number of the server process of an embedded PostgreSQL; undefined when its file is gone. */
+export function postmasterPid(dataDir: string): number | undefined {
+  const file = join(dataDir, "cluster", "postmaster.pid");
+  return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : undefined;
+}
+
+/** Kills the server as a fault of the machine would: nobody is told, its sessions are left behind. */
+export function killPostmaster(dataDir: string, signal: NodeJS.Signals = "SIGKILL"): number {
+  const pid = postmasterPid(dataDir);
+  if (pid === undefined) throw new Error(`no server runs in ${dataDir}`);
+  process.kill(pid, signal);
+  return pid;
+}
+
+/** Servers that run on this folder: there may be one. */
+export function postgresServers(dataDir: string): number[] {
+  const cluster = realpathSync(join(dataDir, "cluster"));
+  // By its call: root in a container may not see where another user's process works.
+  const called = runningProcesses().filter(({ call }) => call.includes(` -D ${cluster} `));
+  // A session has the call of its server until it gives itself a name.
+  const pids = new Set(called.map(({ pid }) => pid));
+  return called.filter(({ parent }) => !pids.has(parent)).map(({ pid }) => pid);
+}
+
+/** Every living process of the embedded PostgreSQL of this folder, sessions left behind included. */
+export function postgresProcesses(dataDir: string): number[] {
+  const cluster = realpathSync(join(dataDir, "cluster"));
+  const servers = postgresServers(dataDir);
+  return runningProcesses()
+    .map(({ pid }) => pid)
+    .filter((pid) => servers.includes(pid) || workingFolderOf(pid) === cluster);
+}
+
+interface RunningProcess {
+  readonly pid: number;
+  readonly parent: number;
+  /** The words it was called with, each with a space behind it. */
+  readonly call: string;
+}
+
+function runningProcesses(): RunningProcess[] {
+  if (!existsSync("/proc/self/stat")) return listedProcesses();
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+        const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+        const call = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
+        return { pid: Number(name), parent, call };
+      } catch {
+        return []; // it has just ended
+      }
+    });
+}
+
+function listedProcesses(): RunningProcess[] {
+  const text = execFileSync("ps", ["-A", "-ww", "-o", "pid=,ppid=,args="], { encoding: "utf8" });
+  return text.split("\n").flatMap((line) => {
+    const [, pid, parent, call] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return call === undefined ? [] : { pid: Number(pid), parent: Number(parent), call: `${call} ` };
+  });
+}

@@ -1,0 +1,55 @@
+import type { SettlementInterval } from "../../src/ledger/settlement-interval.ts";
+import type { SettlementMode } from "../../src/ledger/settlement-plan.ts";
+import type {
+  ProviderBalance,
+  ProviderPeriod,
+  SettlementEntry,
+} from "../../src/ledger/settlement-store.ts";
+import { wholePeriod } from "../../src/ledger/settlement-entries.ts";
+import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+
+export interface ClosingTerms {
+  readonly id: string;
+  /** Default: arrears. */
+  readonly mode?: SettlementMode;
+  /** Default: daily. */
+  readonly every?: SettlementInterval;
+}
+
+/** Closes what is due of one provider at some moment; the periods that were closed. */
+export async function closeUntil(
+  backend: PostgresBackend,
+  until: string,
+  { id, mode = "arrears", every = "daily" }: ClosingTerms,
+): Promise<readonly ProviderPeriod[]> {
+  const outcome = await backend.settlementStore.closeDuePeriods({
+    listed: new Map([[id, { mode, interval: every }]]),
+    providerId: id,
+    untilMs: Date.parse(until),
+  });
+  return outcome.closed.map(({ period }) => period);
+}
+
+export async function entriesOf(
+  backend: PostgresBackend,
+  period: ProviderPeriod | undefined,
+): Promise<readonly SettlementEntry[]> {
+  if (period === undefined) throw new Error("no such period");
+  const blocks: SettlementEntry[][] = [];
+  for await (const block of wholePeriod(period, backend.settlementStore.entries(period))) {
+    blocks.push([...block]);
+  }
+  return blocks.flat();
+}
+
+export async function balanceOf(backend: PostgresBackend, id: string): Promise<ProviderBalance> {
+  const [balance] = await backend.settlementStore.balances(id);
+  if (balance === undefined) throw new Error(`${id} has no account`);
+  return balance;
+}
+
+/** Start and end of periods, to the minute. */
+export function spansOf(periods: readonly ProviderPeriod[]): readonly string[] {
+  const minute = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
+  return periods.map(({ startMs, endMs }) => `${minute(startMs)} ${minute(endMs)}`);
+}

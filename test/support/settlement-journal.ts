@@ -1,0 +1,163 @@
+import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
+import { picoUsd } from "../../src/core/money.ts";
+import type { CloseRow } from "../../src/ledger/ledger-store.ts";
+import { settlementAuditQuery } from "../../src/storage/postgres/settlement-audit.ts";
+import { closeRow, orgWithKey, reserveRow, voidRow } from "./ledger-rows.ts";
+import type { FreshBackend } from "./postgres.ts";
+
+/** One attempt of a provider, and when it was admitted and ended. */
+export interface JournaledAttempt {
+  readonly provider: string;
+  /** Absent: when it was closed. */
+  readonly admitted?: string;
+  /** Absent: now. */
+  readonly closed?: string;
+  /** `void`: nothing was observed. `unknown`: the instance died. */
+  readonly cost: bigint | "void" | "unknown";
+  readonly reserveMicroUsd?: bigint;
+  /** When and with which cost its true end was observed after all. */
+  readonly corrected?: { readonly at: string; readonly cost: bigint | "void" };
+  readonly model?: string;
+  readonly upstreamModel?: string;
+}
+
+const BATCH_ROWS = 500;
+const RESERVE_MICRO_USD = 10_000_000n;
+const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0);
+
+/** Writes attempts through the ledger itself and sets the clock of each back to when it was. */
+export class SettlementJournal {
+  readonly #backend: FreshBackend;
+  readonly #org: { readonly orgId: OrgId; readonly keyId: KeyId };
+  #written = 0n;
+
+  private constructor(
+    backend: FreshBackend,
+    org: { readonly orgId: OrgId; readonly keyId: KeyId },
+  ) {
+    this.#backend = backend;
+    this.#org = org;
+  }
+
+  static async open(backend: FreshBackend): Promise<SettlementJournal> {
+    await backend.ledgerBatchStore.maintain();
+    return new SettlementJournal(
+      backend,
+      await orgWithKey(backend, { creditMicroUsd: 4_000_000_000_000_000_000n }),
+    );
+  }
+
+  /** Their ids, in the same order. What ends now and what ended before are written apart. */
+  async write(attempts: readonly JournaledAttempt[]): Promise<readonly AttemptId[]> {
+    await this.#pinPrices(new Set(attempts.map(({ provider }) => provider)));
+    const ids = attempts.map((attempt) => this.#idOf(attempt));
+    const isPast = attempts.some(({ closed }) => closed !== undefined);
+    if (isPast) await this.#makePartitions(ids);
+    const member = await this.#backend.ledgerBatchStore.join("journal", 60_000);
+    const { ledgerBatchStore } = this.#backend;
+    for (let from = 0; from < attempts.length; from += BATCH_ROWS) {
+      const block = attempts.slice(from, from + BATCH_ROWS);
+      const idAt = (n: number): AttemptId => ids[from + n] ?? (0n as AttemptId);
+      const held = await ledgerBatchStore.reserveBatch(
+        member,
+        block.map((each, n) => ({ row: this.#reserveRow(each, idAt(n)), close: null })),
+      );
+      if (held.some(({ kind }) => kind !== "reserved")) throw new Error("not reserved");
+      await ledgerBatchStore.closeBatch(block.map((each, n) => closing(each.cost, idAt(n))));
+      const corrections = block.flatMap(({ corrected }, n) =>
+        corrected === undefined ? [] : [closing(corrected.cost, idAt(n))],
+      );
+      if (corrections.length > 0) await ledgerBatchStore.closeBatch(corrections);
+    }
+    if (isPast) await this.#setClocks(attempts, ids);
+    return ids;
+  }
+
+  /** Corrects one that was written as unknown. */
+  async correct(id: AttemptId, at: string, cost: bigint | "void"): Promise<void> {
+    const verdicts = await this.#backend.ledgerBatchStore.closeBatch([closing(cost, id)]);
+    if (verdicts[0]?.kind !== "corrected") throw new Error("not corrected");
+    await this.tamper("update attempt set corrected_at = $2 where attempt_id = $1", [id, at]);
+  }
+
+  /** Changes what the books refuse to change. */
+  async tamper(sql: string, values: unknown[] = []): Promise<void> {
+    await this.#backend.query("set session_replication_role = replica");
+    try {
+      await this.#backend.query(sql, values);
+    } finally {
+      await this.#backend.query("set session_replication_role = default").catch(() => undefined);
+    }
+  }
+
+  #idOf({ admitted, closed }: JournaledAttempt): AttemptId {
+    const at = admitted ?? closed;
+    const ms = (at === undefined ? Date.now() : Date.parse(at)) - ATTEMPT_EPOCH_MS;
+    return ((BigInt(ms) << 22n) + this.#written++) as AttemptId;
+  }
+
+  #reserveRow(attempt: JournaledAttempt, attemptId: AttemptId): ReturnType<typeof reserveRow> {
+    return reserveRow({ ...this.#org, attemptId }, attempt.reserveMicroUsd ?? RESERVE_MICRO_USD, {
+      providerId: attempt.provider as ProviderId,
+      pricePinId: `pin of ${attempt.provider}`,
+      modelId: (attempt.model ?? "acme/small") as ModelId,
+      upstreamModelId: attempt.upstreamModel ?? "small-2026",
+    });
+  }
+
+  async #pinPrices(providers: ReadonlySet<string>): Promise<void> {
+    await this.#backend.ledgerBatchStore.ensurePricePins(
+      [...providers].map((provider) => ({
+        pinId: `pin of ${provider}`,
+        providerId: provider as ProviderId,
+        modelId: "acme/small" as ModelId,
+        promptPico: 1n,
+        cachedPromptPico: 1n,
+        cacheWritePico: 1n,
+        completionPico: 1n,
+        internalReasoningPico: 1n,
+      })),
+    );
+  }
+
+  async #makePartitions(ids: readonly AttemptId[]): Promise<void> {
+    const days = new Set(
+      ids.map((id) => new Date(Number(id >> 22n) + ATTEMPT_EPOCH_MS).toISOString().slice(0, 10)),
+    );
+    await this.#backend.query(
+      "select ensure_attempt_partition(d) from unnest($1::date[]) as t(d)",
+      [[...days]],
+    );
+  }
+
+  async #setClocks(
+    attempts: readonly JournaledAttempt[],
+    ids: readonly AttemptId[],
+  ): Promise<void> {
+    await this.tamper(
+      `update attempt a set created_at = t.admitted, closed_at = t.closed,
+        corrected_at = t.corrected
+      from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[])
+        as t(id, admitted, closed, corrected) where a.attempt_id = t.id`,
+      [
+        ids.map(String),
+        attempts.map(({ admitted, closed }) => admitted ?? closed),
+        attempts.map(({ closed }) => closed),
+        attempts.map(({ corrected }) => corrected?.at ?? null),
+      ],
+    );
+  }
+}
+
+function closing(cost: JournaledAttempt["cost"], attemptId: AttemptId): CloseRow {
+  if (cost === "void") return voidRow(attemptId);
+  if (cost !== "unknown") return closeRow(attemptId, 0n, { costPicoUsd: picoUsd(cost) });
+  return voidRow(attemptId, { basis: "unknown_after_crash" });
+}
+
+/** What the audit finds wrong with the periods. */
+export async function brokenSettlement(
+  backend: FreshBackend,
+): Promise<readonly Record<string, unknown>[]> {
+  return await backend.query(`select what, found, expected from (${settlementAuditQuery.sql}) x`);
+}
