@@ -20,7 +20,7 @@ export interface CloseLaneOptions {
 
 const SWEEP_MS = 100;
 const RETRY_FIRST_MS = 50;
-const RETRY_MAX_MS = 2_000;
+const RETRY_MAX_MS = 250;
 /** A row that breaks a rule of the books is kept, so that nobody forgets its hold. */
 const REJECTED_RETRY_MS = 30_000;
 

@@ -8,7 +8,8 @@ import { silentLog } from "../support/silent-log.ts";
 const INSTANCES = 6;
 
 test("instances that start at the same moment on an empty journal all find their days", async () => {
-  const { connectionString, drop } = await freshDatabase();
+  const database = await freshDatabase();
+  const { connectionString } = database;
   const backend = openPostgresBackend({ connectionString, log: silentLog });
   await backend.migrate();
   const clients = Array.from({ length: INSTANCES }, () => new Client({ connectionString }));
@@ -21,6 +22,6 @@ test("instances that start at the same moment on an empty journal all find their
   } finally {
     await Promise.all(clients.map((client) => client.end()));
     await backend.close();
-    await drop();
+    await database.drop();
   }
 });

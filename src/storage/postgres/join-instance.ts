@@ -69,10 +69,13 @@ async function joinFirstFree(
   throw new Error(`${NAME_TRIES} instances named ${name} are alive`);
 }
 
-/** A process of this machine is looked at; one elsewhere counts as alive until its lease ends. */
+/**
+ * A process of this machine is looked at, whatever became of its lease in an outage; one elsewhere
+ * counts as alive until its lease ends.
+ */
 function isTaken(row: InstanceRow): boolean {
   if (row.host !== hostIdentity()) return row.leased;
-  return row.leased && row.process !== ownIdentity() && isAlive(row.process);
+  return row.process !== ownIdentity() && isAlive(row.process);
 }
 
 interface JoinedRow {

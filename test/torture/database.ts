@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { systemClock } from "../../src/core/time.ts";
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from "../../src/storage/postgres/embedded-server.ts";
+import {
+  openPostgresBackend,
+  type PostgresBackend,
+} from "../../src/storage/postgres/open-postgres-backend.ts";
+import { openPool } from "../../src/storage/postgres/connection.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+const START_TRIES = 10;
+const ANSWERED_WITHIN_MS = 60_000;
+const RETRY_MS = 100;
+
+/** A PostgreSQL of its own, which may be killed and started again on the same files. */
+export class TortureDatabase {
+  readonly backend: PostgresBackend;
+  readonly connectionString: string;
+  readonly #dataDir: string;
+  readonly #servers: EmbeddedPostgres[];
+  readonly #pool: ReturnType<typeof openPool>;
+
+  private constructor(dataDir: string, server: EmbeddedPostgres) {
+    this.#dataDir = dataDir;
+    this.#servers = [server];
+    this.connectionString = server.connectionString;
+    this.backend = openPostgresBackend({ connectionString: this.connectionString, log: silentLog });
+    this.#pool = openPool(this.connectionString, silentLog);
+  }
+
+  /** Starts the server on an empty folder and makes the schema. */
+  static async start(dataDir: string): Promise<TortureDatabase> {
+    const server = await startEmbeddedPostgres({ dataDir, log: silentLog });
+    const database = new TortureDatabase(dataDir, server);
+    await database.backend.migrate();
+    return database;
+  }
+
+  /**
+   * One question of the referee's, asked again while the database is away; integers arrive as
+   * bigint.
+   */
+  async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const lastMs = systemClock.monotonicMs() + ANSWERED_WITHIN_MS;
+    for (;;) {
+      try {
+        const result = await this.#pool.query<Row & Record<string, unknown>>(sql, [...values]);
+        return result.rows;
+      } catch (fault) {
+        if (systemClock.monotonicMs() > lastMs) throw fault;
+        await sleep(RETRY_MS);
+      }
+    }
+  }
+
+  /** Power loss for the server: nothing is flushed, nothing is said to its clients. */
+  kill(): void {
+    process.kill(this.#postmaster(), "SIGKILL");
+  }
+
+  /** Starts it again on the files as they are; its clients find it where it was. */
+  async restart(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const server = await startEmbeddedPostgres({ dataDir: this.#dataDir, log: silentLog });
+        this.#servers.push(server);
+        if (server.connectionString !== this.connectionString) {
+          throw new Error("the database came back under another address");
+        }
+        return;
+      } catch (fault) {
+        if (tries === START_TRIES) throw fault;
+        await sleep(500);
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.backend.close();
+    await this.#pool.end();
+    for (const server of this.#servers) await server.stop();
+  }
+
+  #postmaster(): number {
+    const folder = this.#servers.at(-1)?.dataDir ?? "";
+    const text = readFileSync(join(folder, "cluster", "postmaster.pid"), "utf8");
+    return Number(text.split("\n")[0]);
+  }
+}

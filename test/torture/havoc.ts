@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { systemClock } from "../../src/core/time.ts";
+import type { TortureDatabase } from "./database.ts";
+import type { GatewayLife, GatewaySlot } from "./gateway-slot.ts";
+import { nextKill, type Blow } from "./plan.ts";
+import type { Dice } from "./seeded.ts";
+import {
+  awaitTakeOver,
+  holdsLease,
+  noteDeparture,
+  type Departed,
+  type TakeOver,
+} from "./take-over.ts";
+
+const POLL_MS = 20;
+const READY_WITHIN_MS = 120_000;
+
+export interface HavocSettings {
+  readonly slots: readonly GatewaySlot[];
+  readonly database: TortureDatabase;
+  readonly dice: Dice;
+  /** A gateway is struck when it works: after so many answers of its life. */
+  readonly answersBeforeABlow: number;
+  readonly say: (line: string) => void;
+}
+
+type ZombieBlow = Blow & { readonly kind: "zombie" };
+
+interface Frozen {
+  readonly life: GatewayLife;
+  readonly startMs: number;
+  readonly departed: Departed;
+  readonly blow: ZombieBlow;
+}
+
+/** A time in which a settlement could not commit; monotonic milliseconds. */
+export interface Trouble {
+  /** Who stood still; undefined: everybody was without the database. */
+  readonly life: GatewayLife | undefined;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** Strikes the running system and counts its blows. */
+export class Havoc {
+  gatewayKills = 0;
+  databaseKills = 0;
+  zombies = 0;
+  readonly takeOvers: TakeOver[] = [];
+  /** When the database was away, or a gateway stood still. */
+  readonly troubles: Trouble[] = [];
+  readonly #settings: HavocSettings;
+  /** Who stands still, and who is left alone meanwhile to take over. */
+  #spared: readonly GatewaySlot[] = [];
+  #zombie: Promise<void> = Promise.resolve();
+
+  constructor(settings: HavocSettings) {
+    this.#settings = settings;
+  }
+
+  /** All blows in their order, then more kills until `seconds` are over. */
+  async run(blows: readonly Blow[], seconds: number): Promise<void> {
+    const { dice } = this.#settings;
+    const endMs = systemClock.monotonicMs() + seconds * 1_000;
+    for (const blow of blows) await this.#strike(blow);
+    while (systemClock.monotonicMs() < endMs) await this.#strike(nextKill(dice));
+    await this.#zombie;
+  }
+
+  /** Kills a gateway for good and sees to it that its peers close what it left open. */
+  async killForGood(): Promise<void> {
+    const { database, say } = this.#settings;
+    const slot = await this.#loadedSlot();
+    const life = lifeOf(slot);
+    this.gatewayKills += 1;
+    say(`kill ${this.#kills()}: gateway ${slot.number}, which stays away`);
+    slot.kill(true);
+    const departed = await noteDeparture(database, life);
+    this.takeOvers.push(await awaitTakeOver(database, departed, "killed"));
+    await this.#everyoneServes();
+  }
+
+  /** The blows are over: whoever is left has to serve on. */
+  async #everyoneServes(): Promise<void> {
+    for (const slot of this.#settings.slots.filter((each) => each.isWanted)) {
+      const { life } = slot;
+      const before = life?.answers ?? 0;
+      await this.#until(`gateway ${slot.number} serves on`, () => {
+        const answers = slot.life?.answers ?? 0;
+        return slot.life === life ? answers > before : answers > 0;
+      });
+    }
+  }
+
+  async #strike(blow: Blow): Promise<void> {
+    await sleep(blow.pauseMs);
+    switch (blow.kind) {
+      case "gateway":
+        return await this.#killGateway();
+      case "database":
+        await this.#zombie;
+        return await this.#killDatabase(blow.downMs);
+      case "zombie":
+        await this.#zombie;
+        return await this.#freeze(blow);
+      default:
+        throw new Error(`unknown blow ${String(blow satisfies never)}`);
+    }
+  }
+
+  async #killGateway(): Promise<void> {
+    const slot = await this.#loadedSlot();
+    this.gatewayKills += 1;
+    this.#settings.say(`kill ${this.#kills()}: gateway ${slot.number}`);
+    slot.kill();
+  }
+
+  async #killDatabase(downMs: number): Promise<void> {
+    const { database, say } = this.#settings;
+    await this.#loadedSlot();
+    this.databaseKills += 1;
+    say(`kill ${this.#kills()}: the database, for ${downMs} ms`);
+    const startMs = systemClock.monotonicMs();
+    database.kill();
+    await sleep(downMs);
+    await database.restart();
+    this.troubles.push({ life: undefined, startMs, endMs: systemClock.monotonicMs() });
+  }
+
+  /** Stops a gateway where it stands; it goes on while the next blows fall. */
+  async #freeze(blow: ZombieBlow): Promise<void> {
+    const { slots, dice, say, database } = this.#settings;
+    const slot = await this.#loadedSlot();
+    const life = lifeOf(slot);
+    this.#spared = [slot, dice.pick(slots.filter((other) => other !== slot))];
+    say(`gateway ${slot.number} stands still`);
+    slot.freeze(true);
+    const startMs = systemClock.monotonicMs();
+    const departed = await noteDeparture(database, life);
+    this.#zombie = this.#awaken(slot, { life, startMs, departed, blow }).finally(
+      () => (this.#spared = []),
+    );
+    // Its failure is for whoever waits for it; until then it must not end the program.
+    this.#zombie.catch(() => undefined);
+  }
+
+  async #awaken(slot: GatewaySlot, frozen: Frozen): Promise<void> {
+    const { database, say } = this.#settings;
+    const { life, startMs, departed, blow } = frozen;
+    this.zombies += 1;
+    if (blow.wakes === "late") {
+      this.takeOvers.push(await awaitTakeOver(database, departed, "frozen"));
+    }
+    const leaseLeftMs = departed.leaseEndsMs - systemClock.monotonicMs();
+    await sleep(Math.max(0, leaseLeftMs) + blow.wakesAfterMs);
+    say(`gateway ${slot.number} goes on`);
+    slot.freeze(false);
+    this.troubles.push({ life, startMs, endMs: systemClock.monotonicMs() });
+    await this.#until("the gateway that stood still has a lease again", () =>
+      slot.life === undefined ? false : holdsLease(database, slot.life),
+    );
+  }
+
+  #kills(): number {
+    return this.gatewayKills + this.databaseKills;
+  }
+
+  /** A gateway that has served for a while, and may be struck. */
+  async #loadedSlot(): Promise<GatewaySlot> {
+    const { slots, dice, answersBeforeABlow } = this.#settings;
+    const loaded = (): GatewaySlot[] =>
+      slots.filter(
+        (slot) => !this.#spared.includes(slot) && (slot.life?.answers ?? 0) >= answersBeforeABlow,
+      );
+    await this.#until("a gateway is at work", () => loaded().length > 0);
+    return dice.pick(loaded());
+  }
+
+  async #until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+    const lastMs = systemClock.monotonicMs() + READY_WITHIN_MS;
+    while (!(await isSo())) {
+      if (systemClock.monotonicMs() > lastMs) {
+        throw new Error(`waited ${READY_WITHIN_MS} ms in vain until ${what}`);
+      }
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+function lifeOf(slot: GatewaySlot): GatewayLife {
+  if (slot.life === undefined) throw new Error("a loaded gateway has a life");
+  return slot.life;
+}

@@ -1,0 +1,42 @@
+import type { TortureDatabase } from "./database.ts";
+
+/** An attempt as the journal has it, read once everything has ended. */
+export interface JournalAttempt {
+  readonly attemptId: string;
+  readonly requestId: string;
+  readonly state: "open" | "settled" | "void" | "unknown_after_crash";
+  readonly isCorrected: boolean;
+  readonly basis: string | null;
+  /** Its id was taken by a void row because nobody knew whether its hold had committed. */
+  readonly isAnnulled: boolean;
+  readonly reserve: bigint;
+  readonly debit: bigint;
+  readonly overrun: bigint;
+  readonly prompt: bigint | null;
+  readonly completion: bigint | null;
+}
+
+/** The whole journal, by request and by attempt. */
+export interface Journal {
+  readonly attempts: ReadonlyMap<string, JournalAttempt>;
+  readonly requests: ReadonlyMap<string, readonly JournalAttempt[]>;
+}
+
+export async function readJournal(database: TortureDatabase): Promise<Journal> {
+  const rows = await database.query<JournalAttempt>(journalSql);
+  const attempts = new Map<string, JournalAttempt>();
+  const requests = new Map<string, JournalAttempt[]>();
+  for (const row of rows) {
+    attempts.set(row.attemptId, row);
+    const siblings = requests.get(row.requestId);
+    if (siblings === undefined) requests.set(row.requestId, [row]);
+    else siblings.push(row);
+  }
+  return { attempts, requests };
+}
+
+const journalSql = `
+  select attempt_id::text as "attemptId", request_id::text as "requestId", state,
+    corrected_at is not null as "isCorrected", basis, instance_id = '' as "isAnnulled", reserve,
+    debit, overrun, prompt, completion
+  from attempt order by attempt_id`;

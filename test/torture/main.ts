@@ -1,0 +1,35 @@
+import { buildProgram } from "../support/build-program.ts";
+import { parseOptions, USAGE, type TortureRun } from "./options.ts";
+import { describeOutcome, saveReport } from "./report.ts";
+import { runTorture } from "./torture.ts";
+
+/** `npm run torture`: kills what it can, and checks that no money was lost, made or overspent. */
+
+const chosen = parseOptions(process.argv.slice(2));
+if (chosen === undefined) process.stdout.write(`${USAGE}\n`);
+else process.exitCode = await torture(chosen);
+
+async function torture(run: TortureRun): Promise<number> {
+  const { seed } = run.options;
+  say(`seed ${seed}: the same dice again with --seed ${seed}`);
+  const program = buildProgram();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => {
+      // The run's own guard ends what it started.
+      program.remove();
+      process.exit(1);
+    });
+  }
+  try {
+    const outcome = await runTorture({ ...run.options, mainFile: program.mainFile, say });
+    process.stdout.write(describeOutcome(run, outcome));
+    if (run.save) say(`wrote ${await saveReport(run, outcome)}`);
+    return outcome.findings.violations().length === 0 ? 0 : 1;
+  } finally {
+    program.remove();
+  }
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}

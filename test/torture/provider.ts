@@ -1,0 +1,179 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { PROVIDER_KEY } from "../support/gateway.ts";
+import type { Wire } from "../support/ask.ts";
+import { TORTURE_MODEL } from "./client.ts";
+import { jsonAnswer, streamAnswer, type AnswerTokens } from "./provider-answers.ts";
+import type { Dice } from "./seeded.ts";
+
+/** The provider's own record of one attempt that reached it. */
+export interface ReceivedAttempt {
+  times: number;
+  /** What the last byte of its answer reported; undefined when that byte never left. */
+  reported: AnswerTokens | undefined;
+}
+
+/** A provider of both wires that remembers, by attempt id, everything that ever reached it. */
+export interface CountingProvider {
+  readonly url: string;
+  readonly received: ReadonlyMap<string, ReceivedAttempt>;
+  /** Requests no gateway may send: without an attempt id, with another key, unreadable. */
+  readonly complaints: readonly string[];
+  close(): Promise<void>;
+}
+
+/** The header that carries the attempt id, so that a provider's records match the journal. */
+const ATTEMPT_HEADER = "x-client-request-id";
+const PATHS: Readonly<Record<string, Wire>> = {
+  "/a/v1/chat/completions": "wire_a",
+  "/b/v1/messages": "wire_b",
+};
+const KEEP_ALIVE_MS = 60_000;
+
+/** Starts a provider whose answers take their time and now and then go wrong, as the dice say. */
+export async function startCountingProvider(dice: Dice): Promise<CountingProvider> {
+  const received = new Map<string, ReceivedAttempt>();
+  const complaints: string[] = [];
+  const server = createServer((request, response) => {
+    // A gateway that is killed in mid-answer is no fault of the provider's.
+    response.on("error", () => undefined);
+    serve({ request, response, received, complaints, dice }).catch(() => response.destroy());
+  });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    complaints,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly received: Map<string, ReceivedAttempt>;
+  readonly complaints: string[];
+  readonly dice: Dice;
+}
+
+async function serve(exchange: Exchange): Promise<void> {
+  const { request, response, received, complaints, dice } = exchange;
+  const attemptId = String(request.headers[ATTEMPT_HEADER]);
+  // Counted before the body is read: the request has left the gateway.
+  const known = received.get(attemptId);
+  const attempt = known ?? { times: 0, reported: undefined };
+  attempt.times += 1;
+  received.set(attemptId, attempt);
+  const wire = PATHS[request.url ?? ""];
+  const body = await readJson(request);
+  const complaint = complaintAbout(request, wire, body);
+  if (complaint !== undefined || wire === undefined || body === undefined) {
+    complaints.push(`${request.url}: ${complaint}`);
+    response.writeHead(400, JSON_TYPE).end('{"error":{"message":"malformed"}}');
+    return;
+  }
+  const temper = temperOf(dice, body.max_tokens);
+  await sleep(temper.firstByteMs);
+  if (temper.kind === "reset") return void response.destroy();
+  if (temper.kind === "error") {
+    response.writeHead(500, JSON_TYPE).end('{"error":{"message":"try again","type":"api_error"}}');
+    return;
+  }
+  const tokens = temper.kind === "silent" ? undefined : temper.tokens;
+  if (body.stream) await writeStream(exchange, streamAnswer(wire, body.model, tokens), temper);
+  else response.writeHead(200, JSON_TYPE).end(jsonAnswer(wire, body.model, tokens));
+  if (!response.destroyed) attempt.reported = tokens;
+}
+
+async function writeStream(
+  { response }: Exchange,
+  pieces: readonly string[],
+  temper: Temper,
+): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  const whole = temper.kind === "dies" ? pieces.slice(0, Math.ceil(pieces.length / 2)) : pieces;
+  for (const piece of whole) {
+    if (response.destroyed) return;
+    response.write(piece);
+    await sleep(temper.pieceMs);
+  }
+  if (temper.kind === "dies") response.destroy();
+  else response.end();
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** How one answer goes: most are good, some fail before, in or behind their content. */
+interface Temper {
+  readonly kind: "good" | "dear" | "silent" | "error" | "reset" | "dies";
+  readonly tokens: AnswerTokens;
+  readonly firstByteMs: number;
+  readonly pieceMs: number;
+}
+
+/** In per mille of all answers; the rest is good. `dies` counts for streams only. */
+const FAULTS = [
+  ["error", 20],
+  ["reset", 10],
+  ["dies", 10],
+  ["dear", 5],
+  ["silent", 5],
+] as const;
+
+function temperOf(dice: Dice, maxTokens: number): Temper {
+  let mark = dice.between(0, 999);
+  const fault = FAULTS.find(([, share]) => (mark -= share) < 0)?.[0];
+  return {
+    kind: fault ?? "good",
+    tokens: {
+      prompt: dice.between(5, 60),
+      // More than was asked for: the house bears what the hold does not cover.
+      completion: fault === "dear" ? maxTokens * 3 : dice.between(1, maxTokens),
+    },
+    firstByteMs: dice.between(20, 700),
+    pieceMs: dice.between(20, 250),
+  };
+}
+
+interface ChatBody {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly max_tokens: number;
+}
+
+function complaintAbout(
+  request: IncomingMessage,
+  wire: Wire | undefined,
+  body: ChatBody | undefined,
+): string | undefined {
+  const { headers } = request;
+  if (wire === undefined || request.method !== "POST") return "no such route";
+  const key = wire === "wire_a" ? headers.authorization?.slice("Bearer ".length) : undefined;
+  if ((key ?? headers["x-api-key"]) !== PROVIDER_KEY) return "another key than the marketplace's";
+  if (!/^\d{10,19}$/.test(String(headers[ATTEMPT_HEADER]))) return "no attempt id";
+  if (body === undefined) return "no readable body";
+  if (body.model !== TORTURE_MODEL || body.max_tokens < 1) return "another model, or no bound";
+  return undefined;
+}
+
+/** Undefined when it is no JSON; a body that breaks off is the killed gateway's, and throws. */
+async function readJson(request: IncomingMessage): Promise<ChatBody | undefined> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  try {
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as Partial<ChatBody>;
+    return { model: "", max_tokens: 0, stream: false, ...body };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { systemClock } from "../../src/core/time.ts";
+import type { TortureDatabase } from "./database.ts";
+import type { GatewayLife } from "./gateway-slot.ts";
+
+const POLL_MS = 100;
+/** Far behind every promise: who waits so long has seen that it is broken. */
+const GIVE_UP_MS = 90_000;
+
+/** A gateway that has stopped without a word, as the ledger knows it. */
+export interface Departed {
+  readonly instanceId: string;
+  readonly epoch: bigint;
+  /** Attempts it left open. */
+  readonly open: number;
+  /** Monotonic clock. */
+  readonly leaseEndsMs: number;
+}
+
+/** What the others did about a departed gateway. */
+export interface TakeOver {
+  readonly how: "killed" | "frozen";
+  readonly open: number;
+  /** When its last open attempt was closed, after the end of its lease; below 0: before it. */
+  readonly closedAfterLeaseMs: number;
+}
+
+/** Looks the gateway up just after it stopped. */
+export async function noteDeparture(
+  database: TortureDatabase,
+  life: GatewayLife,
+): Promise<Departed> {
+  const rows = await database.query<DepartedRow>(departedSql, [life.identity]);
+  const row = rows[0];
+  if (row === undefined) throw new Error("a gateway at work is an instance of the ledger");
+  return {
+    instanceId: row.instance_id,
+    epoch: row.epoch,
+    open: await openAttempts(database, row.instance_id, row.epoch),
+    leaseEndsMs: systemClock.monotonicMs() + row.lease_left_ms,
+  };
+}
+
+/** Waits until the others have closed whatever it left open. */
+export async function awaitTakeOver(
+  database: TortureDatabase,
+  departed: Departed,
+  how: TakeOver["how"],
+): Promise<TakeOver> {
+  const { instanceId, epoch, open, leaseEndsMs } = departed;
+  const lastMs = systemClock.monotonicMs() + GIVE_UP_MS;
+  for (;;) {
+    const left = await openAttempts(database, instanceId, epoch);
+    const nowMs = systemClock.monotonicMs();
+    if (left === 0 || nowMs > lastMs) {
+      return { how, open, closedAfterLeaseMs: Math.round(nowMs - leaseEndsMs) };
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+/** Has the gateway a lease, be it a new one? */
+export async function holdsLease(database: TortureDatabase, life: GatewayLife): Promise<boolean> {
+  const rows = await database.query<DepartedRow>(departedSql, [life.identity]);
+  return (rows[0]?.lease_left_ms ?? 0) > 0;
+}
+
+async function openAttempts(
+  database: TortureDatabase,
+  instanceId: string,
+  epoch: bigint,
+): Promise<number> {
+  const rows = await database.query<{ count: bigint }>(openSql, [instanceId, epoch]);
+  return Number(rows[0]?.count);
+}
+
+interface DepartedRow {
+  readonly instance_id: string;
+  readonly epoch: bigint;
+  readonly lease_left_ms: number;
+}
+
+const departedSql = `
+  select i.instance_id, i.epoch,
+    (extract(epoch from l.lease_until - clock_timestamp()) * 1000)::double precision
+      as lease_left_ms
+  from instance i join instance_lease l using (instance_id) where i.process = $1
+  order by l.lease_until desc limit 1`;
+
+const openSql = `
+  select count(*) from attempt where instance_id = $1 and epoch = $2 and state = 'open'`;

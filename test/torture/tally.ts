@@ -1,0 +1,57 @@
+import { systemClock } from "../../src/core/time.ts";
+import { at, costOf, type HttpAnswer } from "../support/ask.ts";
+import type { GatewayLife } from "./gateway-slot.ts";
+
+/** What a whole answer said of its cost. */
+export interface Told {
+  /** Undefined when it said nothing. */
+  readonly costMicroUsd: bigint | undefined;
+  /** Monotonic clock. */
+  readonly atMs: number;
+  readonly life: GatewayLife;
+}
+
+/** What the clients of a run saw, all together. */
+export class Tally {
+  asked = 0;
+  /** Connections that ended with their gateway. */
+  broken = 0;
+  /** Clients that left on purpose. */
+  left = 0;
+  /** Calls without an end, long after everything else was over. */
+  unanswered = 0;
+  /** Answers that began and ended with an error, as when the provider's stream died. */
+  died = 0;
+  /** Whole answers by request id. */
+  readonly told: Map<string, Told> = new Map();
+  /** Refusals by their words: status, class, scope, kind. */
+  readonly refusals: Map<string, number> = new Map();
+  /** Requests that were told 429: they must cost nothing. */
+  readonly refusedIds: string[] = [];
+
+  tell(life: GatewayLife, answer: HttpAnswer): void {
+    const atMs = systemClock.monotonicMs();
+    this.told.set(answer.requestId, { costMicroUsd: costOf(answer), atMs, life });
+    life.answers += 1;
+  }
+
+  refuse(answer: HttpAnswer): void {
+    const { status, headers, json } = answer;
+    const words = [
+      status,
+      headers["x-tm-error-code"] ?? String(at(json, "error", "type")),
+      headers["x-tm-limit-scope"] ?? "",
+      "x-tm-cap-reset" in headers ? "cap" : "",
+    ];
+    const name = words.filter((word) => word !== "").join(" ");
+    this.refusals.set(name, (this.refusals.get(name) ?? 0) + 1);
+    if (status === 429) this.refusedIds.push(answer.requestId);
+  }
+
+  /** How many refusals have words that match. */
+  refused(pattern: RegExp): number {
+    let count = 0;
+    for (const [name, times] of this.refusals) if (pattern.test(name)) count += times;
+    return count;
+  }
+}

@@ -1,0 +1,275 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { systemClock } from "../../src/core/time.ts";
+import { simulatorManifest, textModel } from "../support/gateway.ts";
+import { Cashier, helpingOf, openAccounts, type TortureAccount } from "./accounts.ts";
+import { runClient, TORTURE_MODEL } from "./client.ts";
+import { TortureDatabase } from "./database.ts";
+import { Findings } from "./findings.ts";
+import { GatewaySlot } from "./gateway-slot.ts";
+import { guardAgainstOrphans } from "./guard.ts";
+import { Havoc } from "./havoc.ts";
+import { readJournal, type Journal } from "./journal.ts";
+import { planBlows, type PlanOptions } from "./plan.ts";
+import { startCountingProvider, type CountingProvider } from "./provider.ts";
+import { judge, type Verdict } from "./referee.ts";
+import { Dice } from "./seeded.ts";
+import { Tally } from "./tally.ts";
+import { Watch } from "./watch.ts";
+
+export interface TortureOptions extends PlanOptions {
+  /** The program to torture, as `node` runs it. */
+  readonly mainFile: string;
+  /** Decides who is struck when, what clients ask, and how the provider answers. */
+  readonly seed: number;
+  /** Gateways on one database; at least 2. */
+  readonly instances: number;
+  /** Clients of each gateway, each with one call at a time. */
+  readonly concurrency: number;
+  /** The load lasts at least so long; kills go on meanwhile. Default: as long as the plan needs. */
+  readonly seconds: number;
+  readonly say: (line: string) => void;
+}
+
+/** What a run did and found. */
+export interface TortureOutcome {
+  readonly havoc: Havoc;
+  readonly tally: Tally;
+  readonly journal: Journal;
+  readonly provider: CountingProvider;
+  readonly findings: Findings;
+  readonly watch: Watch;
+  readonly verdict: Verdict;
+  /** How long clients asked. */
+  readonly loadSeconds: number;
+  /** From the end of the load until nothing was open any more. */
+  readonly settledAfterMs: number;
+  /** Whole answers when the last kill but one had fallen. */
+  readonly answersBeforeTheEnd: number;
+}
+
+/** Tortures the program from its start to a verdict; everything it started is gone afterwards. */
+export async function runTorture(options: TortureOptions): Promise<TortureOutcome> {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-torture-"));
+  // As root the database runs as another user, who has to get in.
+  chmodSync(folder, 0o755);
+  const guard = guardAgainstOrphans(folder);
+  const chamber = await Chamber.furnish(folder, options);
+  try {
+    return await chamber.torture();
+  } finally {
+    await chamber.clear();
+    rmSync(folder, { recursive: true, force: true });
+    guard.dismiss();
+  }
+}
+
+const QUIET_WITHIN_MS = 60_000;
+const TAKEN_OVER_WITHIN_MS = 15_000;
+const CLOSED_WITHIN_MS = 30_000;
+const POLL_MS = 100;
+
+/** One run with all its parts. */
+class Chamber {
+  readonly #options: TortureOptions;
+  readonly #database: TortureDatabase;
+  readonly #provider: CountingProvider;
+  readonly #accounts: readonly TortureAccount[];
+  readonly #slots: readonly GatewaySlot[];
+  readonly #dice: Dice;
+
+  private constructor(options: TortureOptions, parts: Parts) {
+    this.#options = options;
+    this.#database = parts.database;
+    this.#provider = parts.provider;
+    this.#accounts = parts.accounts;
+    this.#slots = parts.slots;
+    this.#dice = parts.dice;
+  }
+
+  static async furnish(folder: string, options: TortureOptions): Promise<Chamber> {
+    const dice = new Dice(options.seed);
+    const provider = await startCountingProvider(dice.split());
+    const database = await TortureDatabase.start(join(folder, "database"));
+    const accounts = await openAccounts(
+      database.backend,
+      helpingOf(options.instances * options.concurrency),
+    );
+    const manifestsDir = writeManifests(folder, provider.url);
+    const settings = {
+      mainFile: options.mainFile,
+      folder,
+      databaseUrl: database.connectionString,
+      manifestsDir,
+    };
+    const slots = Array.from(
+      { length: options.instances },
+      (_none, n) => new GatewaySlot(n + 1, settings),
+    );
+    return new Chamber(options, { database, provider, accounts, slots, dice });
+  }
+
+  async torture(): Promise<TortureOutcome> {
+    const database = this.#database;
+    const provider = this.#provider;
+    const tally = new Tally();
+    const findings = new Findings();
+    const watch = new Watch(database, findings);
+    const say = this.#progress(tally);
+    const loaded = await this.#underLoad({ tally, watch, say });
+    const { havoc, granted } = loaded;
+    say("the load has ended");
+    const settledAfterMs = await this.#quiet();
+    say(`nothing is open any more after ${settledAfterMs} ms`);
+    const journal = await readJournal(database);
+    const { troubles } = havoc;
+    const verdict = await judge(
+      { database, journal, provider, tally, granted, troubles },
+      findings,
+    );
+    this.#judgeInstances(havoc, findings);
+    await this.#judgeClose(findings);
+    return { ...loaded, tally, journal, provider, findings, watch, verdict, settledAfterMs };
+  }
+
+  /** Clients ask and the blows fall, until all have fallen and every client has its last answer. */
+  async #underLoad(observers: Observers): Promise<Loaded> {
+    const { tally, watch, say } = observers;
+    const { concurrency, seconds } = this.#options;
+    const database = this.#database;
+    const accounts = this.#accounts;
+    const helping = helpingOf(this.#slots.length * concurrency);
+    const cashier = new Cashier(database.backend, { accounts, helping, dice: this.#dice.split() });
+    const havoc = new Havoc({
+      slots: this.#slots,
+      database,
+      dice: this.#dice.split(),
+      answersBeforeABlow: Math.ceil(concurrency / 2),
+      say,
+    });
+    const blows = planBlows(this.#options, this.#dice.split());
+    for (const slot of this.#slots) slot.open();
+    cashier.open();
+    watch.open();
+    const startMs = systemClock.monotonicMs();
+    let isOver = false;
+    const clients = this.#slots.flatMap((slot) =>
+      Array.from({ length: concurrency }, () => {
+        const dice = this.#dice.split();
+        return runClient({ slot, accounts, dice, tally, isOver: () => isOver });
+      }),
+    );
+    let answersBeforeTheEnd = 0;
+    try {
+      await havoc.run(blows, seconds);
+      answersBeforeTheEnd = tally.told.size;
+      await havoc.killForGood();
+    } finally {
+      isOver = true;
+    }
+    const loadSeconds = (systemClock.monotonicMs() - startMs) / 1_000;
+    await Promise.all([...clients, cashier.close(), watch.close()]);
+    return { havoc, loadSeconds, answersBeforeTheEnd, granted: cashier.granted };
+  }
+
+  /** Ends what is left, however the run went. */
+  async clear(): Promise<void> {
+    await Promise.all(this.#slots.map((slot) => slot.close(0)));
+    await this.#provider.close();
+    await this.#database.stop();
+  }
+
+  #progress(tally: Tally): (line: string) => void {
+    const startMs = systemClock.monotonicMs();
+    return (line) => {
+      const seconds = Math.round((systemClock.monotonicMs() - startMs) / 1_000);
+      this.#options.say(`${seconds} s, ${tally.told.size} answers: ${line}`);
+    };
+  }
+
+  /** Waits until no attempt is open; that some stay open is the referee's to say. */
+  async #quiet(): Promise<number> {
+    const startMs = systemClock.monotonicMs();
+    for (;;) {
+      const rows = await this.#database.query<{ count: bigint }>(openSql);
+      const waitedMs = Math.round(systemClock.monotonicMs() - startMs);
+      if (rows[0]?.count === 0n || waitedMs > QUIET_WITHIN_MS) return waitedMs;
+      await sleep(POLL_MS);
+    }
+  }
+
+  #judgeInstances(havoc: Havoc, findings: Findings): void {
+    findings.expect(LATE_TAKE_OVER);
+    findings.expect(OWN_END);
+    findings.expect(FAILED_START);
+    for (const { how, open, closedAfterLeaseMs } of havoc.takeOvers) {
+      if (closedAfterLeaseMs <= TAKEN_OVER_WITHIN_MS) continue;
+      const example = `${how} with ${open} open: ${closedAfterLeaseMs} ms after its lease`;
+      findings.add(LATE_TAKE_OVER, example);
+    }
+    for (const slot of this.#slots) {
+      for (const end of slot.ownEnds) findings.add(OWN_END, `gateway ${slot.number}: ${end}`);
+      for (const failed of slot.failedStarts) {
+        const wasAway = havoc.troubles.some(
+          ({ life, startMs, endMs }) =>
+            life === undefined && startMs < failed.endMs && failed.startMs < endMs,
+        );
+        if (!wasAway) findings.add(FAILED_START, `gateway ${slot.number}: ${failed.words}`);
+      }
+    }
+  }
+
+  async #judgeClose(findings: Findings): Promise<void> {
+    findings.expect(BAD_CLOSE);
+    const living = this.#slots.filter((slot) => slot.life !== undefined);
+    const codes = await Promise.all(living.map((slot) => slot.close(CLOSED_WITHIN_MS)));
+    for (const code of codes) if (code !== 0) findings.add(BAD_CLOSE, `exit code ${code}`);
+  }
+}
+
+interface Observers {
+  readonly tally: Tally;
+  readonly watch: Watch;
+  readonly say: (line: string) => void;
+}
+
+type Loaded = Pick<TortureOutcome, "havoc" | "loadSeconds" | "answersBeforeTheEnd"> & {
+  readonly granted: readonly string[];
+};
+
+interface Parts {
+  readonly database: TortureDatabase;
+  readonly provider: CountingProvider;
+  readonly accounts: readonly TortureAccount[];
+  readonly slots: readonly GatewaySlot[];
+  readonly dice: Dice;
+}
+
+const LATE_TAKE_OVER =
+  "what a stopped gateway left open was closed within 15 s of the end of its lease";
+const OWN_END = "no gateway ended by itself";
+const FAILED_START = "every gateway started when the database was there";
+const BAD_CLOSE = "every gateway ended well when it was asked to";
+
+const openSql = "select count(*) from attempt where state = 'open'";
+
+/** One model at two providers, one of each wire, so that a failed attempt has another candidate. */
+function writeManifests(folder: string, providerUrl: string): string {
+  const manifestsDir = join(folder, "manifests");
+  mkdirSync(manifestsDir);
+  for (const [priority, dialect] of (["wire_a", "wire_b"] as const).entries()) {
+    const root = dialect === "wire_a" ? "a" : "b";
+    const manifest = simulatorManifest({
+      provider: `torture-${root}`,
+      dialect,
+      priority,
+      baseUrl: `${providerUrl}/${root}/v1`,
+      models: [textModel(TORTURE_MODEL)],
+    });
+    writeFileSync(join(manifestsDir, `${root}.json`), JSON.stringify(manifest));
+  }
+  return manifestsDir;
+}
