@@ -95,7 +95,8 @@ test("kill -9 of the database under a server: 503 meanwhile, then it serves with
   await until("nothing is held", async () => (await heldMicroUsd()) === 0);
   expect((await ask(urlOf(running), asked({ key: unseenKey }))).status).toBe(200);
   expect(running.process.exitCode).toBeNull();
-  expect(running.stderr()).toContain("the embedded PostgreSQL serves again");
+  const said = "the embedded PostgreSQL serves again";
+  await until("the log says so", () => running.stderr().includes(said));
   await booksBalance();
 });
 
