@@ -1,0 +1,205 @@
+import type { AttemptId, RequestId } from "../../src/core/ids.ts";
+import type { CloseOutcome, CloseRow } from "../../src/ledger/ledger-store.ts";
+import type { RefusedRequest, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
+import { costOf } from "../support/ask.ts";
+import { BooksCheck } from "./books-check.ts";
+import type { SimulatedClient } from "./client.ts";
+import type { JournalRow, SimulatedDatabase } from "./database.ts";
+import type { SimulatedInstance } from "./instance.ts";
+import type { LedgerWatcher } from "./observed-ledger.ts";
+import type { Served } from "./provider.ts";
+
+/** Everything that is known of one request, from all sides. */
+export interface RequestRecord {
+  readonly client: SimulatedClient;
+  readonly instance: SimulatedInstance;
+  /** The recipe has not returned. */
+  isRunning: boolean;
+  /** A bug of ours was put into its way. */
+  hasOwnBug: boolean;
+  /** Refused before any dispatch. */
+  isRefused: boolean;
+  /** Its last closing had not committed when it was answered. */
+  isPending: boolean;
+  /** The cost that its answer told, in micro-dollars. */
+  told: bigint | undefined;
+}
+
+/** An orderly shutdown gives its closings this long, and the database's slowest answer. */
+const SHUT_DOWN_WAIT_MS = 22_000;
+
+interface CheckWorld {
+  readonly time: { readonly nowMs: number; readonly steps: number };
+  readonly database: SimulatedDatabase;
+  fail(violation: string): void;
+}
+
+/** Looks at the world from outside and says which promise is broken. */
+export class Checks implements LedgerWatcher<SimulatedInstance> {
+  readonly requests: Map<RequestId, RequestRecord> = new Map();
+  /** What providers did for each attempt. */
+  readonly served: Map<AttemptId, Served> = new Map();
+  /** Sent after a peer had declared the sleeping instance dead and closed the attempt. */
+  lateDispatches = 0;
+  /** Costs told while their closing had not committed. */
+  pendingAnswers = 0;
+  readonly #world: CheckWorld;
+  readonly #books: BooksCheck;
+  readonly #reserved: Set<AttemptId> = new Set();
+  readonly #closing: Set<AttemptId> = new Set();
+
+  constructor(world: CheckWorld) {
+    this.#world = world;
+    this.#books = new BooksCheck(world);
+  }
+
+  /** Called when an event and all that followed from it at once is over. */
+  afterStep(): void {
+    this.#books.check();
+  }
+
+  requestArrived(client: SimulatedClient, instance: SimulatedInstance): RequestRecord {
+    const record: RequestRecord = {
+      client,
+      instance,
+      isRunning: true,
+      hasOwnBug: false,
+      isRefused: false,
+      isPending: false,
+      told: undefined,
+    };
+    this.requests.set(client.requestId, record);
+    return record;
+  }
+
+  /** What a shutdown cuts is ended, not tried with somebody else. */
+  reserving(row: ReserveRow, instance: SimulatedInstance): void {
+    if (row.ordinal === 1 || instance.cutAtStep !== this.#world.time.steps) return;
+    this.#fail(`${instance.name} is shutting down and fails over: attempt ${row.attemptId}`);
+  }
+
+  reserved(row: ReserveRow, outcome: ReserveOutcome): void {
+    if (outcome.kind !== "reserved") return;
+    this.#reserved.add(row.attemptId);
+    if (!this.#world.database.journal.has(row.attemptId)) {
+      this.#fail(`attempt ${row.attemptId} counts as reserved, but the journal has no row`);
+    }
+  }
+
+  closing(row: CloseRow): void {
+    if (this.#closing.has(row.attemptId)) {
+      this.#fail(`the recipe closes attempt ${row.attemptId} twice`);
+    }
+    this.#closing.add(row.attemptId);
+  }
+
+  closed(row: CloseRow, outcome: CloseOutcome): void {
+    const line = this.#world.database.journal.get(row.attemptId);
+    if (line === undefined) return this.#fail(`attempt ${row.attemptId} was closed, never opened`);
+    const record = this.requests.get(line.row.requestId);
+    if (outcome.kind === "pending" && record !== undefined) record.isPending = true;
+  }
+
+  refused(request: RefusedRequest): void {
+    const record = this.requests.get(request.requestId);
+    if (record !== undefined) record.isRefused = true;
+  }
+
+  /** At the instant of the dispatch the journal must have a durable open row for it. */
+  dispatched(instance: SimulatedInstance, served: Served, attemptId: AttemptId | undefined): void {
+    const { deployment } = served;
+    const line = attemptId && this.#world.database.journal.get(attemptId);
+    if (attemptId === undefined || line === undefined) {
+      return this.#fail(`${deployment.id} is sent attempt ${attemptId}, which has no row`);
+    }
+    const { providerId, requestId } = line.row;
+    const what = `${attemptName(line)} of ${instance.name}`;
+    if (providerId !== deployment.providerId) this.#fail(`${what} goes to ${deployment.id}`);
+    if (requestId !== served.requestId) this.#fail(`${what} sends request ${served.requestId}`);
+    if (!this.#reserved.has(attemptId)) this.#fail(`${what} is sent, but was never answered`);
+    if (this.served.has(attemptId)) this.#fail(`${what} is sent twice`);
+    this.served.set(attemptId, served);
+    if (line.book.state === "unknown_after_crash") {
+      this.lateDispatches += 1;
+      if (!instance.wasFrozen) this.#fail(`${what} is sent late`);
+    } else if (line.book.state !== "open") this.#fail(`${what} is sent`);
+  }
+
+  /** What an answer tells must be what the books say, or will say once the closing commits. */
+  clientEnded(client: SimulatedClient): void {
+    const record = this.requests.get(client.requestId);
+    if (record === undefined || client.ending !== "answered") return;
+    record.told = costOf({
+      status: 200,
+      headers: {},
+      json: undefined,
+      requestId: "",
+      text: client.received,
+    });
+    this.#checkOneVoice(record);
+    // A stream that died says so; not every wire has a place for a cost then.
+    const hasDied = client.received.includes('"error"');
+    if (record.told === undefined && hasDied) return;
+    if (record.told === undefined) return this.#fail(`${nameOf(record)}: the answer tells no cost`);
+    if (record.isPending) this.pendingAnswers += 1;
+    else this.#checkTold(record);
+  }
+
+  /** What an earlier life of this instance left open is closed before it takes traffic. */
+  started(instance: SimulatedInstance): void {
+    const { instances, journal, books } = this.#world.database;
+    for (const line of journal.values()) {
+      const { state, member } = line.book;
+      if (state !== "open" || member === undefined) continue;
+      const isOwn = instances.get(member.instance)?.caller === instance;
+      if (!isOwn || member.epoch >= (books.epochs.get(member.instance) ?? 0n)) continue;
+      this.#fail(`${instance.name} takes traffic, its earlier life left ${attemptName(line)}`);
+    }
+  }
+
+  /** An orderly end leaves nothing open, or says that it does and has a reason. */
+  shutDown(instance: SimulatedInstance): void {
+    if (instance.saidItLeftSomething) {
+      const calmMs = this.#world.time.nowMs - instance.troubledUntilMs;
+      if (calmMs > SHUT_DOWN_WAIT_MS) this.#fail(`${instance.name} left closings without need`);
+      return;
+    }
+    for (const line of this.#world.database.journal.values()) {
+      if (line.caller !== instance || line.book.state !== "open") continue;
+      this.#fail(`${instance.name} shut down in order and left ${attemptName(line)}`);
+    }
+  }
+
+  /** The debits of a request, all attempts together. */
+  debitOf(requestId: RequestId): bigint {
+    const lines = this.#world.database.attemptsOf.get(requestId) ?? [];
+    return lines.reduce((sum, { book }) => sum + book.debit, 0n);
+  }
+
+  #checkTold(record: RequestRecord): void {
+    const debit = this.debitOf(record.client.requestId);
+    if (record.told === debit) return;
+    this.#fail(`${nameOf(record)}: told a cost of ${record.told}, debited ${debit}`);
+  }
+
+  /** Every provider answers in its own letter: after the first byte there is one provider. */
+  #checkOneVoice(record: RequestRecord): void {
+    const { received } = record.client;
+    const texts = [...received.matchAll(/"(?:content|text)":\s*"([^"]*)"/g)];
+    const voices = new Set(texts.flatMap(([, text = ""]) => text.split("")));
+    if (voices.size > 1) this.#fail(`${nameOf(record)}: two providers in one answer`);
+  }
+
+  #fail(violation: string): void {
+    this.#world.fail(violation);
+  }
+}
+
+function nameOf(record: RequestRecord): string {
+  return `request ${record.client.request.number} on ${record.instance.name}`;
+}
+
+export function attemptName(line: JournalRow): string {
+  const { attemptId, requestId, ordinal } = line.row;
+  return `attempt ${attemptId} (${line.book.state}, ${ordinal} of request ${requestId})`;
+}

@@ -1,0 +1,189 @@
+import type { Principal } from "../../src/auth/principal.ts";
+import type { WireId } from "../../src/catalog/catalog.ts";
+import { writeIdleTimeoutMs } from "../../src/core/constants.ts";
+import type { RequestId } from "../../src/core/ids.ts";
+import type { Refusal } from "../../src/core/refusals.ts";
+import type { ClientExchange, ServedHeaders } from "../../src/gateway/client-exchange.ts";
+import type { Output } from "../../src/wires/chat/answer-bridge.ts";
+import type { Faults } from "./faults.ts";
+import type { Random } from "./random.ts";
+import type { Actor, VirtualTime } from "./virtual-time.ts";
+
+interface ClientWorld {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly faults: Faults;
+  note(line: string): void;
+  fail(violation: string): void;
+}
+
+export interface ClientRequest {
+  readonly number: number;
+  readonly requestId: RequestId;
+  readonly principal: Principal;
+  readonly wire: WireId;
+  readonly stream: boolean;
+  readonly body: Buffer;
+}
+
+/** How it ended, as far as the client knows. */
+export type Ending = "answered" | "refused" | "broken off" | "left" | "lost with its instance";
+
+const PATCH_MS = 30;
+const ROUTES: Readonly<Record<WireId, string>> = {
+  wire_a: "/v1/chat/completions",
+  wire_b: "/v1/messages",
+};
+
+/** One client and its connection: reads fast, slowly or not at all, and may leave at any time. */
+export class SimulatedClient implements ClientExchange {
+  readonly request: ClientRequest;
+  readonly requestId: RequestId;
+  readonly principal: Principal;
+  readonly route: string;
+  readonly body: Buffer;
+  gone = false;
+  /** Undefined while it waits. */
+  ending: Ending | undefined;
+  refusal: Refusal | undefined;
+  received = "";
+  readonly #world: ClientWorld;
+  readonly #server: Actor;
+  readonly #onEnded: (client: SimulatedClient) => void;
+  readonly #isSlow: boolean;
+  readonly #isStuck: boolean;
+  #hasBegun = false;
+  #isWriting = true;
+  #goneListener: (() => void) | undefined;
+  #writableListener: (() => void) | undefined;
+
+  constructor(
+    world: ClientWorld,
+    server: Actor,
+    request: ClientRequest,
+    onEnded: (client: SimulatedClient) => void,
+  ) {
+    this.#world = world;
+    this.#server = server;
+    this.#onEnded = onEnded;
+    this.request = request;
+    this.requestId = request.requestId;
+    this.principal = request.principal;
+    this.route = ROUTES[request.wire];
+    this.body = request.body;
+    this.#isSlow = world.faults.strikes("client: reads slowly");
+    this.#isStuck = world.faults.strikes("client: stops reading");
+    if (world.faults.strikes("client: disconnects")) this.#leaveLater();
+  }
+
+  header(): undefined {
+    return undefined;
+  }
+
+  onGone(listener: () => void): void {
+    this.#goneListener = listener;
+  }
+
+  onWritable(listener: () => void): void {
+    this.#writableListener = listener;
+  }
+
+  begin(_contentType: string, _headers: ServedHeaders): void {
+    if (this.#isDeaf) return;
+    if (this.#hasBegun) this.#world.fail("a response begins once");
+    this.#hasBegun = true;
+  }
+
+  write(output: Output): boolean {
+    if (this.#isDeaf) return true;
+    if (!this.#hasBegun) this.#world.fail("bytes before the head of the response");
+    this.received += output.toString();
+    if (this.#isStuck) this.#stopReading();
+    if (!this.#isSlow || !this.#isWriting) return this.#isWriting;
+    this.#isWriting = false;
+    const afterMs = this.#world.random.gapMs(PATCH_MS);
+    this.#later(afterMs, "client takes more", () => {
+      this.#isWriting = true;
+      this.#writableListener?.();
+    });
+    return false;
+  }
+
+  end(last: Output): void {
+    if (this.#isDeaf) return;
+    if (!this.#hasBegun) this.#world.fail("the end of a response that did not begin");
+    this.received += last.toString();
+    this.#end("answered");
+  }
+
+  cut(): void {
+    this.#close("broken off");
+  }
+
+  answer(_contentType: string, _headers: ServedHeaders, body: Output): void {
+    if (this.#isDeaf) return;
+    if (this.#hasBegun) this.#world.fail("a whole answer inside a stream");
+    this.received = body.toString();
+    this.#end("answered");
+  }
+
+  refuse(refusal: Refusal): void {
+    if (this.#isDeaf) return;
+    // Over HTTP such a refusal is dropped, and the client waits for ever.
+    if (this.#hasBegun) this.#world.fail("a refusal inside a stream");
+    this.refusal = refusal;
+    this.#end("refused");
+  }
+
+  /** The recipe failed: what the server does then. */
+  crashed(refusal: Refusal): void {
+    if (this.#hasBegun) this.cut();
+    else this.refuse(refusal);
+  }
+
+  /** The client, or what is between, closes the connection. */
+  leave(): void {
+    this.#close("left");
+  }
+
+  lostItsServer(): void {
+    if (this.ending === undefined) this.#end("lost with its instance");
+  }
+
+  /** What is written for the dead and to the gone is heard by nobody. */
+  get #isDeaf(): boolean {
+    if (this.ending === "answered" || this.ending === "refused") {
+      this.#world.fail(`request ${this.request.number}: something follows the last bytes`);
+    }
+    return this.gone || this.#server.isDead;
+  }
+
+  #stopReading(): void {
+    if (!this.#isWriting) return;
+    this.#isWriting = false;
+    this.#later(writeIdleTimeoutMs, "client reads no more", () => this.#close("left"));
+  }
+
+  #leaveLater(): void {
+    const { random } = this.#world;
+    const afterMs = random.pick([0, 1, random.between(1, 50), random.between(1, 3_000)]);
+    this.#later(afterMs, "client leaves", () => this.leave());
+  }
+
+  #close(ending: Ending): void {
+    if (this.ending !== undefined) return;
+    this.gone = true;
+    this.#end(ending);
+    this.#goneListener?.();
+  }
+
+  #end(ending: Ending): void {
+    this.ending = ending;
+    this.#world.note(`  request ${this.request.number} ${ending}`);
+    this.#onEnded(this);
+  }
+
+  #later(afterMs: number, label: string, run: () => void): void {
+    this.#world.time.schedule(this.#server, afterMs, label, run);
+  }
+}

@@ -1,0 +1,237 @@
+import { unreachable } from "../../src/core/assert.ts";
+import { partitionDaysAhead } from "../../src/core/constants.ts";
+import type { AttemptId, RequestId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import {
+  BatchFault,
+  type CloseVerdict,
+  type Membership,
+  type ReserveEntry,
+} from "../../src/ledger/ledger-batch-store.ts";
+import {
+  LedgerModel,
+  type ModelAttempt,
+  type ModelReserve,
+  type ModelReserveOutcome,
+} from "../../src/ledger/ledger-model.ts";
+import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
+
+/** A process that asks the database, as the database knows it. */
+export interface Caller {
+  readonly host: string;
+  /** Is the process gone? A stopped one is not. */
+  readonly isDead: boolean;
+  readonly diedAtMs: number;
+}
+
+interface InstanceRow {
+  readonly number: number;
+  caller: Caller;
+  leaseUntilMs: number;
+}
+
+/** One attempt of the journal with what the model does not keep. */
+export interface JournalRow {
+  readonly row: ReserveRow;
+  readonly book: ModelAttempt;
+  /** Undefined: its id was taken by an annulment. */
+  readonly caller: Caller | undefined;
+  outcome: CloseRow["outcome"] | undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The database that all instances share: the pure ledger, the instances' leases, and a clock. Every
+ * verb is one transaction that happens at once; what can go wrong on the way is the network's part.
+ */
+export class SimulatedDatabase {
+  readonly books: LedgerModel = new LedgerModel();
+  readonly journal: Map<AttemptId, JournalRow> = new Map();
+  readonly attemptsOf: Map<RequestId, JournalRow[]> = new Map();
+  readonly instances: Map<string, InstanceRow> = new Map();
+  /** Refused requests that were recorded. */
+  readonly refused: Set<RequestId> = new Set();
+  /** Grows with every change of an amount. */
+  version = 0;
+  /** Nobody reaches it before. */
+  goneUntilMs = 0;
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** All of these or, when one breaks a rule, none: closings first. */
+  reserveBatch(
+    caller: Caller,
+    member: Membership,
+    entries: readonly ReserveEntry[],
+  ): readonly ReserveOutcome[] {
+    this.#turnCalendar();
+    const astray = entries.find(({ row }) => !this.#hasRoomFor(row.attemptId));
+    if (astray !== undefined) {
+      throw new BatchFault("rejected", `no partition for ${astray.row.attemptId}`, undefined);
+    }
+    const taken = entries.find(({ row }) => this.journal.has(row.attemptId));
+    if (taken !== undefined) {
+      throw new BatchFault("rejected", `attempt ${taken.row.attemptId} exists`, undefined);
+    }
+    for (const { close } of entries) if (close !== null) this.#close(close);
+    return entries.map(({ row }) => {
+      const asked = {
+        ...modelRow(row),
+        member: { instance: member.instanceId, epoch: member.epoch },
+      };
+      const outcome = this.books.reserve(asked);
+      if (outcome.kind === "reserved") this.#journal(row, caller);
+      return this.#outcomeOf(outcome);
+    });
+  }
+
+  closeBatch(rows: readonly CloseRow[]): readonly CloseVerdict[] {
+    this.#turnCalendar();
+    return rows.map((row) => this.#close(row));
+  }
+
+  annul(row: ReserveRow): void {
+    this.#turnCalendar();
+    this.version += 1;
+    this.books.annul(modelRow(row));
+    if (!this.journal.has(row.attemptId)) this.#journal(row, undefined);
+  }
+
+  join(caller: Caller, name: string, leaseMs: number): Membership {
+    for (let n = 1; ; n++) {
+      const instanceId = n === 1 ? name : `${name}-${n}`;
+      const known = this.instances.get(instanceId);
+      if (known !== undefined && this.#isTaken(known, caller)) continue;
+      const row = known ?? { number: this.instances.size, caller, leaseUntilMs: 0 };
+      this.instances.set(instanceId, row);
+      row.caller = caller;
+      row.leaseUntilMs = this.#nowMs() + leaseMs;
+      const epoch = (this.books.epochs.get(instanceId) ?? 0n) + 1n;
+      this.books.epochs.set(instanceId, epoch);
+      const attemptIdFloor = [...this.journal.keys()].reduce(
+        (top, id) => (id > top ? id : top),
+        0n,
+      );
+      const storeNowMs = Math.floor(this.#nowMs());
+      return { instanceId, number: row.number, epoch, attemptIdFloor, storeNowMs };
+    }
+  }
+
+  renewLease(member: Membership, leaseMs: number): number | undefined {
+    const row = this.instances.get(member.instanceId);
+    if (this.books.epochs.get(member.instanceId) !== member.epoch) return undefined;
+    if (row === undefined) return undefined;
+    row.leaseUntilMs = this.#nowMs() + leaseMs;
+    return Math.floor(this.#nowMs());
+  }
+
+  takeOverDeadInstances(caller: Caller): readonly string[] {
+    const dead = [...this.instances].filter(([instanceId, row]) => {
+      const isGone = row.caller.host === caller.host && row.caller.isDead;
+      return (row.leaseUntilMs < this.#nowMs() || isGone) && this.#holdsSomething(instanceId);
+    });
+    for (const [id] of dead) this.books.epochs.set(id, (this.books.epochs.get(id) ?? 0n) + 1n);
+    return dead.map(([id]) => id);
+  }
+
+  recoverOpenAttempts(): number {
+    this.#turnCalendar();
+    this.version += 1;
+    return this.books.recover();
+  }
+
+  /** The journal has partitions for days, by the time in the id: some behind, some ahead. */
+  #hasRoomFor(attemptId: AttemptId): boolean {
+    const atMs = Number(attemptId >> 22n) + Date.UTC(2025, 0, 1);
+    const awayMs = atMs - this.#nowMs();
+    return awayMs > -DAY_MS / 2 && awayMs < partitionDaysAhead * DAY_MS;
+  }
+
+  /** A process here is looked at; one elsewhere counts as alive until its lease ends. */
+  #isTaken(row: InstanceRow, caller: Caller): boolean {
+    const isLeased = row.leaseUntilMs > this.#nowMs();
+    if (row.caller.host !== caller.host) return isLeased;
+    return isLeased && row.caller !== caller && !row.caller.isDead;
+  }
+
+  #holdsSomething(instance: string): boolean {
+    const epoch = this.books.epochs.get(instance);
+    return [...this.books.attempts.values()].some(
+      ({ state, member }) =>
+        state === "open" && member?.instance === instance && member.epoch === epoch,
+    );
+  }
+
+  #close(row: CloseRow): CloseVerdict {
+    const known = this.journal.get(row.attemptId);
+    const { kind, debit, overrun } = this.books.close({
+      attempt: row.attemptId,
+      costPico: row.costPicoUsd,
+      kind: row.usage === null ? "void" : "usage",
+    });
+    if (kind === "closed" || kind === "corrected") {
+      this.version += 1;
+      if (known !== undefined) known.outcome = row.outcome;
+    }
+    return { kind, debitMicroUsd: debit, overrunMicroUsd: overrun };
+  }
+
+  #journal(row: ReserveRow, caller: Caller | undefined): void {
+    const book = this.books.attempts.get(row.attemptId);
+    if (book === undefined) throw new Error("a reserved attempt is in the books");
+    this.version += 1;
+    const line: JournalRow = { row, book, caller, outcome: undefined };
+    this.journal.set(row.attemptId, line);
+    const others = this.attemptsOf.get(row.requestId) ?? [];
+    this.attemptsOf.set(row.requestId, [...others, line]);
+  }
+
+  #outcomeOf(outcome: ModelReserveOutcome): ReserveOutcome {
+    switch (outcome.kind) {
+      case "reserved":
+        return outcome;
+      case "low_balance":
+        return {
+          kind: "low_balance",
+          availableMicroUsd: microUsd(outcome.available),
+          heldMicroUsd: microUsd(outcome.held),
+        };
+      case "cap":
+        return {
+          kind: "cap",
+          scope: outcome.scope,
+          capMicroUsd: microUsd(outcome.cap),
+          settledMicroUsd: microUsd(outcome.settled),
+          inFlightMicroUsd: microUsd(outcome.inFlight),
+          resetAtMs: monthStartMs(this.books.month + 1),
+        };
+      case "unavailable":
+        return { kind: "unavailable", reason: "fenced, or no such key" };
+      default:
+        return unreachable(outcome);
+    }
+  }
+
+  #turnCalendar(): void {
+    const now = new Date(this.#nowMs());
+    this.books.month = now.getUTCFullYear() * 12 + now.getUTCMonth();
+  }
+}
+
+function modelRow(row: ReserveRow): ModelReserve {
+  return {
+    attempt: row.attemptId,
+    org: row.orgId,
+    key: row.keyId,
+    provider: row.providerId,
+    amount: row.reserveMicroUsd,
+  };
+}
+
+function monthStartMs(month: number): number {
+  return Date.UTC(Math.floor(month / 12), month % 12, 1);
+}

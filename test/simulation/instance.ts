@@ -1,0 +1,225 @@
+import { Deadlines } from "../../src/core/deadlines.ts";
+import { refusal } from "../../src/core/refusals.ts";
+import { attemptClassifier } from "../../src/dispatch/classifier.ts";
+import type { CallKind } from "../../src/gateway/call-kind.ts";
+import { chatCall } from "../../src/gateway/chat-call.ts";
+import { DrainGate } from "../../src/gateway/drain-gate.ts";
+import { GatewayMetrics } from "../../src/gateway/metrics.ts";
+import { serveCall } from "../../src/gateway/serve-call.ts";
+import type { ServeDeps } from "../../src/gateway/serve-deps.ts";
+import type { LedgerLog } from "../../src/ledger/ledger-log.ts";
+import type { Ledger } from "../../src/ledger/ledger-store.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { limitScopes, SPECIFIED_LIMITS } from "../../src/limits/effective-limits.ts";
+import { MemoryDeploymentHealth } from "../../src/routing/health.ts";
+import { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
+import type { ChatRequest } from "../../src/wires/chat/chat-request.ts";
+import { chatWires } from "../../src/wires/registry.ts";
+import { pinsOf } from "./catalog.ts";
+import { SimulatedClient, type ClientRequest } from "./client.ts";
+import { ObservedLedger } from "./observed-ledger.ts";
+import { ObservedLimits } from "./observed-limits.ts";
+import { SimulatedProviders } from "./provider.ts";
+import { NetworkedStore, type StoreUser } from "./store.ts";
+import { SkewedClock } from "./virtual-time.ts";
+import type { World } from "./world.ts";
+
+interface InstanceDeps extends ServeDeps {
+  readonly limits: ObservedLimits;
+}
+
+type InstanceState = "starting" | "running" | "ending" | "over";
+
+interface InstanceOptions {
+  /** The name it joins the ledger under: the same after a restart. */
+  readonly instanceName: string;
+  /** Which life of that name this is. */
+  readonly life: number;
+  readonly host: string;
+  readonly onDeath: () => void;
+}
+
+const GRACE_MS_MAX = 8_000;
+const LAST_ANSWERS_MS = 5_000;
+const POLL_MS = 50;
+
+/**
+ * One process of the gateway: the real recipe, ledger lanes, lease, limits, circuits and deadlines,
+ * put together as `compose` does it, on a simulated network and its own clocks.
+ */
+export class SimulatedInstance implements StoreUser {
+  readonly name: string;
+  readonly host: string;
+  readonly clock: SkewedClock;
+  isDead = false;
+  pausedUntilMs = 0;
+  cutOffUntilMs = 0;
+  /** Its monotonic clock stood still at least once: it cannot know that its lease ended. */
+  wasFrozen = false;
+  state: InstanceState = "starting";
+  /** Until when it slept, or its database failed it or was slow. */
+  troubledUntilMs: number = Number.NEGATIVE_INFINITY;
+  /** Its log told the operator that its shutdown left something to recovery. */
+  saidItLeftSomething = false;
+  /** The step in which its shutdown cut what was running; -1: it did not. */
+  cutAtStep = -1;
+  diedAtMs: number = Number.POSITIVE_INFINITY;
+  deps: InstanceDeps | undefined;
+  readonly clients: Set<SimulatedClient> = new Set();
+  readonly #world: World;
+  readonly #options: InstanceOptions;
+  readonly #encodings: WeakMap<ChatRequest, number> = new WeakMap();
+
+  constructor(world: World, options: InstanceOptions) {
+    this.#world = world;
+    this.#options = options;
+    this.name = `${options.instanceName}#${options.life}`;
+    this.host = options.host;
+    this.clock = new SkewedClock(world.time, world.startMs);
+  }
+
+  /** Called on the instance's own time. */
+  async start(): Promise<void> {
+    const { clock } = this;
+    const store = new NetworkedStore(this.#world, this);
+    try {
+      await store.ensurePricePins(pinsOf(this.#world.catalog));
+      const instanceName = this.#options.instanceName;
+      const ledger = await openLedger({ store, clock, log: this.#log(), instanceName });
+      this.deps = this.#serveDeps(ledger);
+      this.state = "running";
+      this.#world.checks.started(this);
+    } catch (fault) {
+      this.#world.note(`  ${this.name} could not start: ${String(fault)}`);
+      this.crash();
+    }
+  }
+
+  get isReady(): boolean {
+    return this.state === "running" && this.deps?.ledger.healthy === true;
+  }
+
+  /** Serves one request to its end; called on the instance's own time. */
+  serve(request: ClientRequest): void {
+    const { deps } = this;
+    if (deps === undefined || this.state === "over") return;
+    const client = new SimulatedClient(this.#world, this, request, (ended) => {
+      this.#world.checks.clientEnded(ended);
+    });
+    this.clients.add(client);
+    const record = this.#world.checks.requestArrived(client, this);
+    const kind = this.#withOwnBugs(chatCall(chatWires, request.wire), () => {
+      record.hasOwnBug = true;
+    });
+    serveCall(deps, client, kind)
+      .catch((fault: unknown) => {
+        this.#world.note(`  request ${request.number} failed in our own code: ${String(fault)}`);
+        if (!record.hasOwnBug) this.#world.fail(`serveCall failed: ${String(fault)}`);
+        client.crashed(refusal("gateway_error", "the gateway failed on this request"));
+      })
+      .finally(() => {
+        record.isRunning = false;
+        this.clients.delete(client);
+      });
+  }
+
+  /** Everything stops here and now, for ever. */
+  crash(): void {
+    if (this.isDead) return;
+    this.isDead = true;
+    this.diedAtMs = this.#world.time.nowMs;
+    this.state = "over";
+    this.#world.note(`  ${this.name} is dead`);
+    for (const client of this.clients) client.lostItsServer();
+    this.#options.onDeath();
+  }
+
+  /** What happens after SIGTERM; called on the instance's own time. */
+  async shutDown(): Promise<void> {
+    const { deps } = this;
+    if (deps === undefined || this.state !== "running") return;
+    this.state = "ending";
+    await this.#emptied(deps, this.#world.random.between(0, GRACE_MS_MAX));
+    this.cutAtStep = this.#world.time.steps;
+    deps.deadlines.cutAll();
+    await this.#emptied(deps, LAST_ANSWERS_MS);
+    // What is left is cut with its connection.
+    for (const client of this.clients) client.leave();
+    await deps.upstream.close();
+    await deps.ledger.shutDown();
+    this.#world.checks.shutDown(this);
+    this.crash();
+  }
+
+  async #emptied(deps: ServeDeps, withinMs: number): Promise<void> {
+    const lastMs = deps.clock.monotonicMs() + withinMs;
+    while (this.clients.size + deps.drains.active > 0 && deps.clock.monotonicMs() < lastMs) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  #serveDeps(ledger: Ledger): InstanceDeps {
+    const { clock } = this;
+    const { checks, catalog, shape, random } = this.#world;
+    return {
+      clock,
+      deadlines: new Deadlines(clock),
+      catalog: { current: catalog },
+      health: new MemoryDeploymentHealth(() => random.unit()),
+      limits: new ObservedLimits(new MemoryLimitStore(), (violation) =>
+        this.#world.fail(`${this.name}: ${violation}`),
+      ),
+      ledger: new ObservedLedger(this.#world.sabotage(ledger), this, checks),
+      upstream: new SimulatedProviders(this.#world, this, (served, attemptId) =>
+        checks.dispatched(this, served, attemptId),
+      ),
+      classify: attemptClassifier(clock),
+      timeouts: shape.timeouts,
+      drains: new DrainGate(shape.drainsMax),
+      metrics: new GatewayMetrics(),
+      scopesOf: limitScopes({
+        ...SPECIFIED_LIMITS,
+        concurrentRequests: shape.concurrentRequests,
+      }),
+    };
+  }
+
+  /** The recipe must stay whole when the wires have a bug: it is put in here. */
+  #withOwnBugs(kind: CallKind<ChatRequest>, onBug: () => void): CallKind<ChatRequest> {
+    const { faults } = this.#world;
+    return {
+      ...kind,
+      encode: (request, deployment) => {
+        const before = this.#encodings.get(request) ?? 0;
+        this.#encodings.set(request, before + 1);
+        if (before > 0 && faults.strikes("instance: code throws while it encodes a fallback")) {
+          onBug();
+          throw new Error("simulated bug: encoding a fallback");
+        }
+        return kind.encode(request, deployment);
+      },
+      openAnswer: (request, deployment, context) => {
+        if (faults.strikes("instance: code throws while it opens an answer")) {
+          onBug();
+          throw new Error("simulated bug: opening an answer");
+        }
+        const bridge = kind.openAnswer(request, deployment, context);
+        if (faults.strikes("instance: code throws while it finishes an answer")) {
+          bridge.finish = () => {
+            onBug();
+            throw new Error("simulated bug: finishing an answer");
+          };
+        }
+        return bridge;
+      },
+    };
+  }
+
+  #log(): LedgerLog {
+    const tell = (_detail: object, message: string): void => {
+      this.#world.note(`  ${this.name} says: ${message}`);
+      if (message.startsWith("shut down with open")) this.saidItLeftSomething = true;
+    };
+    return { info: tell, warn: tell, error: tell };
+  }
+}

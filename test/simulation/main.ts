@@ -1,0 +1,88 @@
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+import { format } from "prettier";
+
+import { resultsPage, summary } from "./page.ts";
+import { failureText, Totals } from "./totals.ts";
+import { simulate } from "./world.ts";
+
+/** `npm run sim -- [options]`: the worlds of many seeds, or one of them with all that happens. */
+const USAGE = `npm run sim -- [options]
+  --seeds 200    how many worlds
+  --from 1       the first seed
+  --seed S       only this one, with its whole trace
+  --save         write docs/simulation.md`;
+
+const PAGE = fileURLToPath(new URL("../../docs/simulation.md", import.meta.url));
+const PROGRESS_EVERY_MS = 10_000;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "200" },
+    from: { type: "string", default: "1" },
+    seed: { type: "string" },
+    save: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+let unhandled: unknown;
+process.on("unhandledRejection", (fault) => {
+  unhandled ??= fault;
+});
+
+if (values.help) say(USAGE);
+else if (values.seed === undefined) process.exitCode = await runMany();
+else process.exitCode = await runOne(wholeNumber("seed", values.seed));
+
+async function runMany(): Promise<number> {
+  const from = wholeNumber("from", values.from);
+  const seeds = wholeNumber("seeds", values.seeds);
+  const totals = new Totals();
+  const startedMs = performance.now();
+  let toldMs = startedMs;
+  for (let seed = from; seed < from + seeds; seed++) {
+    const outcome = await simulate({ seed });
+    totals.add(outcome);
+    await new Promise((resolve) => setImmediate(resolve));
+    if (unhandled !== undefined)
+      throw new Error(`seed ${seed}: a rejection nobody handled`, { cause: unhandled });
+    if (outcome.violation !== undefined) say(failureText(outcome));
+    if (performance.now() - toldMs > PROGRESS_EVERY_MS) {
+      toldMs = performance.now();
+      say(`${seed - from + 1} of ${seeds} worlds, ${totals.failures.length} broken`);
+    }
+  }
+  const wallSeconds = (performance.now() - startedMs) / 1_000;
+  const command = `npm run sim -- --seeds ${seeds} --from ${from}`;
+  process.stdout.write(summary({ totals, wallSeconds, command }));
+  if (values.save) await save(resultsPage({ totals, wallSeconds, command }));
+  return totals.failures.length === 0 ? 0 : 1;
+}
+
+async function runOne(seed: number): Promise<number> {
+  const outcome = await simulate({ seed, keepsTrace: true });
+  process.stdout.write(`${outcome.trace.join("\n")}\n`);
+  const { violation, steps, traceHash } = outcome;
+  const end = violation?.message ?? "no promise was broken";
+  say(`seed ${seed}: ${end} (${steps} steps, trace ${traceHash})`);
+  return violation === undefined ? 0 : 1;
+}
+
+async function save(page: string): Promise<void> {
+  const options = { parser: "markdown", printWidth: 100, proseWrap: "preserve" } as const;
+  writeFileSync(PAGE, await format(page, options));
+  say(`wrote ${PAGE}`);
+}
+
+function wholeNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new Error(`--${name} must be a whole number, not ${text}\n${USAGE}`);
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}

@@ -1,0 +1,78 @@
+import type {
+  ClaimOutcome,
+  LimitClaim,
+  LimitLease,
+  LimitStore,
+  ScopeClaim,
+} from "../../src/limits/limit-store.ts";
+import type { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
+
+interface Grant {
+  readonly scopes: readonly ScopeClaim[];
+  readonly atMs: number;
+}
+
+const MINUTE_MS = 60_000;
+
+/** The limits of one instance with a second, simple count beside them. */
+export class ObservedLimits implements LimitStore {
+  readonly #store: MemoryLimitStore;
+  readonly #fail: (violation: string) => void;
+  readonly #held: Map<LimitLease, Grant> = new Map();
+  readonly #grants: Set<Grant> = new Set();
+
+  constructor(store: MemoryLimitStore, fail: (violation: string) => void) {
+    this.#store = store;
+    this.#fail = fail;
+  }
+
+  /** The last claim that was granted: what a request of this instance asks for. */
+  lastClaim: LimitClaim | undefined;
+
+  /** Leases that are out. */
+  get held(): number {
+    return this.#held.size;
+  }
+
+  claim(claim: LimitClaim): ClaimOutcome {
+    const outcome = this.#store.claim(claim);
+    if (outcome.kind !== "claimed") return outcome;
+    this.lastClaim = claim;
+    const grant: Grant = { scopes: claim.scopes, atMs: claim.nowMs };
+    this.#held.set(outcome.lease, grant);
+    this.#grants.add(grant);
+    for (const scope of claim.scopes) this.#check(scope, claim.nowMs);
+    return outcome;
+  }
+
+  release(lease: LimitLease, observedTokens: number, nowMs: number): void {
+    this.#handBack(lease);
+    this.#store.release(lease, observedTokens, nowMs);
+  }
+
+  undo(lease: LimitLease, nowMs: number): void {
+    const grant = this.#handBack(lease);
+    if (grant !== undefined) this.#grants.delete(grant);
+    this.#store.undo(lease, nowMs);
+  }
+
+  #handBack(lease: LimitLease): Grant | undefined {
+    const grant = this.#held.get(lease);
+    if (grant === undefined) this.#fail("a lease is handed back that is not out");
+    this.#held.delete(lease);
+    return grant;
+  }
+
+  #check(scope: ScopeClaim, nowMs: number): void {
+    const of = (grant: Grant): boolean => grant.scopes.some(({ id }) => id === scope.id);
+    const { concurrent, requestsPerMinute } = scope.limits;
+    const inFlight = [...this.#held.values()].filter(of).length;
+    if (concurrent !== undefined && inFlight > concurrent) {
+      this.#fail(`${inFlight} requests in flight for ${scope.id}, ${concurrent} are allowed`);
+    }
+    const recent = [...this.#grants].filter((grant) => nowMs - grant.atMs < MINUTE_MS && of(grant));
+    if (requestsPerMinute !== undefined && recent.length > requestsPerMinute) {
+      this.#fail(`${recent.length} requests in a minute for ${scope.id}`);
+    }
+  }
+}

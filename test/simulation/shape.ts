@@ -1,0 +1,76 @@
+import type { Principal } from "../../src/auth/principal.ts";
+import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import type { CallTimeouts } from "../../src/gateway/serve-deps.ts";
+import type { LedgerModel } from "../../src/ledger/ledger-model.ts";
+import type { Random } from "./random.ts";
+
+/** What a seed decides about its world before anything happens. */
+export interface WorldShape {
+  readonly startMs: number;
+  readonly instances: number;
+  /** All processes on one machine, where a dead one is noticed at once. */
+  readonly isOneHost: boolean;
+  readonly requests: number;
+  readonly trafficMs: number;
+  /** From then on nothing goes wrong any more. */
+  readonly faultsEndMs: number;
+  readonly concurrentRequests: number;
+  readonly drainsMax: number;
+  readonly timeouts: CallTimeouts;
+}
+
+const MID_MONTH = Date.UTC(2026, 4, 12, 9, 30);
+const MONTH_END = Date.UTC(2026, 5, 1) - 15_000;
+
+export function shapeOf(random: Random): WorldShape {
+  const trafficMs = random.between(10, 45) * 1_000;
+  const wholeMs = random.between(10, 40) * 1_000;
+  const headersMs = random.between(2, 12) * 1_000;
+  const idleMs = random.between(2, 15) * 1_000;
+  const drainMs = random.between(5, 30) * 1_000;
+  return {
+    startMs: random.chance(0.2) ? MONTH_END : MID_MONTH,
+    instances: random.between(2, 3),
+    isOneHost: random.chance(0.3),
+    requests: random.between(25, 60),
+    trafficMs,
+    faultsEndMs: trafficMs + random.between(0, 20_000),
+    concurrentRequests: random.between(2, 8),
+    drainsMax: random.pick([0, 1, 256]),
+    timeouts: {
+      stream: { headersMs, idleMs, totalMs: Number.POSITIVE_INFINITY, drainMs },
+      whole: { headersMs: wholeMs, idleMs: Number.POSITIVE_INFINITY, totalMs: wholeMs, drainMs },
+      routingMs: random.between(10, 40) * 1_000,
+      keepaliveMs: random.between(500, 10_000),
+    },
+  };
+}
+
+/** Two organizations that may run out of money or into a cap, and one that never does. */
+export function fillBooks(books: LedgerModel, random: Random): readonly Principal[] {
+  const principals: Principal[] = [];
+  for (const org of ["org_rich", "org_small", "org_capped"]) {
+    const keys = [`${org}_key1`, `${org}_key2`];
+    const account = books.addOrg(org, keys);
+    const dollars = org === "org_small" ? random.between(1, 40) : 10_000;
+    books.grant(org, BigInt(dollars) * 1_000n, `grant of ${org}`);
+    if (org === "org_capped") {
+      account.cap = BigInt(random.between(2, 60)) * 1_000n;
+      const first = account.keys.get(keys[0] ?? "");
+      if (first !== undefined) first.cap = BigInt(random.between(1, 30)) * 1_000n;
+    }
+    principals.push(...keys.map((key) => principalOf(org, key)));
+  }
+  return principals;
+}
+
+function principalOf(org: string, key: string): Principal {
+  return {
+    orgId: org as OrgId,
+    keyId: key as KeyId,
+    keyOrigin: "console",
+    requestsPerMinuteCeiling: 300,
+    funded: true,
+    managed: false,
+  };
+}

@@ -1,0 +1,129 @@
+import { beforeAll, expect, test } from "vitest";
+
+import { microUsd } from "../../src/core/money.ts";
+import type { Ledger } from "../../src/ledger/ledger-store.ts";
+import { FAULT_KINDS } from "./faults.ts";
+import { failureText, Totals } from "./totals.ts";
+import { simulate, type SimulationOutcome } from "./world.ts";
+
+const WORLDS = 100;
+const WORLDS_MAX_TO_NOTICE = 20;
+
+const totals = new Totals();
+
+beforeAll(async () => {
+  for (let seed = 1; seed <= WORLDS; seed++) {
+    totals.add(await simulate({ seed }));
+    await realTurn();
+  }
+});
+
+/** The runner of the tests gets a word in between two worlds. */
+function realTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+test("whatever fails at whatever await, no promise about money is broken and all comes to rest", () => {
+  expect(totals.failures.map(failureText)).toEqual([]);
+  expect(totals.worlds).toBe(WORLDS);
+});
+
+test("every kind of fault really struck", () => {
+  const counts = FAULT_KINDS.map((kind) => [kind, totals.faults.get(kind) ?? 0] as const);
+  expect(counts.filter(([, count]) => count === 0)).toEqual([]);
+  expect(totals.recovered).toBeGreaterThan(0);
+  expect(totals.pendingAnswers).toBeGreaterThan(0);
+});
+
+test("processes died and slept before every kind of await went on", () => {
+  const awaits = [
+    "join answered",
+    "lease renewal answered",
+    "recovery answered",
+    "reserve answered",
+    "roll answered",
+    "close answered",
+    "annulment answered",
+    "provider connected",
+    "provider headers",
+    "provider bytes",
+    "provider ends",
+    "client takes more",
+    "timer",
+  ];
+  expect(awaits.filter((label) => !totals.struck.has(label))).toEqual([]);
+});
+
+test("clients were answered, refused and left; most answers came through all faults", () => {
+  const { endings } = totals;
+  for (const ending of ["answered", "refused", "left", "lost with its instance"]) {
+    expect(endings.get(ending) ?? 0).toBeGreaterThan(0);
+  }
+  expect(endings.get("answered") ?? 0).toBeGreaterThan(totals.requests / 4);
+});
+
+test("one seed is one world: a second run does exactly the same, another seed does not", async () => {
+  const [first, again, other] = [
+    await simulate({ seed: 7 }),
+    await simulate({ seed: 7 }),
+    await simulate({ seed: 8 }),
+  ];
+  expect(again.traceHash).toBe(first.traceHash);
+  expect(again).toEqual(first);
+  expect(other.traceHash).not.toBe(first.traceHash);
+});
+
+/** The first broken promise in some worlds whose ledger lies. */
+async function noticed(sabotage: (ledger: Ledger) => Ledger): Promise<string | undefined> {
+  for (let seed = 1; seed <= WORLDS_MAX_TO_NOTICE; seed++) {
+    const { violation }: SimulationOutcome = await simulate({ seed, sabotage });
+    await realTurn();
+    if (violation !== undefined) return violation.message;
+  }
+  return undefined;
+}
+
+/** The same ledger with some verbs replaced. */
+function altered(ledger: Ledger, verbs: Partial<Ledger>): Ledger {
+  return {
+    newAttemptId: () => ledger.newAttemptId(),
+    reserve: (row) => ledger.reserve(row),
+    roll: (close, next) => ledger.roll(close, next),
+    close: (row) => ledger.close(row),
+    recordRefused: (request) => ledger.recordRefused(request),
+    get healthy() {
+      return ledger.healthy;
+    },
+    shutDown: () => ledger.shutDown(),
+    ...verbs,
+  };
+}
+
+test("a dispatch without a row in the journal is noticed", async () => {
+  const lie = (ledger: Ledger): Ledger =>
+    altered(ledger, {
+      reserve: async (row) => {
+        await ledger.reserve(row);
+        return { kind: "reserved" };
+      },
+    });
+  expect(await noticed(lie)).toMatch(/counts as reserved, but the journal has no row/);
+});
+
+test("a closing that is forgotten is noticed", async () => {
+  const lie = (ledger: Ledger): Ledger =>
+    altered(ledger, { close: () => Promise.resolve({ kind: "pending" }) });
+  expect(await noticed(lie)).toMatch(/is open/);
+});
+
+test("a cost told that is not the cost debited is noticed", async () => {
+  const lie = (ledger: Ledger): Ledger =>
+    altered(ledger, {
+      close: async (row) => {
+        const outcome = await ledger.close(row);
+        if (outcome.kind !== "closed") return outcome;
+        return { ...outcome, debitMicroUsd: microUsd(outcome.debitMicroUsd + 1n) };
+      },
+    });
+  expect(await noticed(lie)).toMatch(/told a cost of/);
+});
