@@ -106,8 +106,12 @@ export class InstanceLease {
     } else {
       log.error({ instance: this.#member.instanceId }, "declared dead by a peer; joining again");
       this.#validUntilMs = Number.NEGATIVE_INFINITY;
+      const { number } = this.#member;
       this.#member = await store.join(instanceName, leaseMs);
-      this.#makeAttemptId = attemptIdMaker(this.#member.number);
+      // The old maker goes on where it can: it knows the ids that are still on their way.
+      if (this.#member.number !== number) {
+        this.#makeAttemptId = attemptIdMaker(this.#member.number);
+      }
       this.#attemptFloorMs = floorMsOf(this.#member);
       this.#storeOffsetMs = this.#member.storeNowMs - clock.monotonicMs();
       this.#heldSinceMs = askedAtMs;
