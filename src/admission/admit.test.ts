@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId, RequestId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import type { Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
-import type { ClaimOutcome, LimitStore } from "../limits/limit-store.ts";
+import { tokenCount, type ClaimOutcome, type LimitStore } from "../limits/limit-store.ts";
 import { admit } from "./admit.ts";
 
 const RESERVE: ReserveRow = {
@@ -32,6 +32,7 @@ function scripted(claim: ClaimOutcome, reserve: () => Promise<ReserveOutcome>) {
     },
     release: () => void asked.push("release"),
     undo: () => void asked.push("undo"),
+    cool: () => void asked.push("cool"),
   };
   const ledger: Pick<Ledger, "reserve"> = {
     reserve: () => {
@@ -39,13 +40,19 @@ function scripted(claim: ClaimOutcome, reserve: () => Promise<ReserveOutcome>) {
       return reserve();
     },
   };
-  const input = { scopes: [], tokens: 10, reserve: RESERVE, nowMs: 1_000, monotonicMs: 5 };
+  const input = {
+    scopes: [],
+    tokens: tokenCount(4, 6),
+    reserve: RESERVE,
+    nowMs: 1_000,
+    monotonicMs: 5,
+  };
   return { asked, run: () => admit({ limits, ledger: ledger as Ledger }, input) };
 }
 
 const CLAIMED: ClaimOutcome = {
   kind: "claimed",
-  lease: { remainingRequests: 1, remainingTokens: 1 },
+  lease: { remainingRequests: 1, remainingTokens: 1, queueMs: 0 },
 };
 
 test("limits are asked first: a rate-limited request never reaches the ledger", async () => {

@@ -1,9 +1,16 @@
 import { unreachable } from "../core/assert.ts";
 import { journalRetryAfterSeconds } from "../core/constants.ts";
 import { formatUsd, type MicroUsd } from "../core/money.ts";
-import { refusal, type LimitScope, type Refusal } from "../core/refusals.ts";
+import { refusal, type LimitKind, type LimitScope, type Refusal } from "../core/refusals.ts";
 import type { Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
-import type { ClaimOutcome, LimitLease, LimitStore, ScopeClaim } from "../limits/limit-store.ts";
+import {
+  orgSlot,
+  type ClaimOutcome,
+  type LimitLease,
+  type LimitStore,
+  type ScopeClaim,
+  type TokenCount,
+} from "../limits/limit-store.ts";
 
 /** A request that was let in: its limits are claimed and its worst case is held, durably. */
 export interface Admission {
@@ -15,7 +22,7 @@ export type AdmitOutcome = Admission | { readonly kind: "refused"; readonly refu
 
 export interface AdmitInput {
   readonly scopes: readonly ScopeClaim[];
-  readonly tokens: number;
+  readonly tokens: TokenCount;
   readonly reserve: ReserveRow;
   /** Wall clock, for `retry_at`. */
   readonly nowMs: number;
@@ -60,8 +67,9 @@ export function claimLimits(
   const answer = limits.claim({
     orgId: input.reserve.orgId,
     keyId: input.reserve.keyId,
+    slot: orgSlot(input.reserve.orgId),
     scopes: input.scopes,
-    tokens: input.tokens,
+    ...input.tokens,
     nowMs: input.monotonicMs,
   });
   if (answer instanceof Promise) return answer.then((each) => admissionOf(each, input.nowMs));
@@ -84,15 +92,21 @@ const SCOPE_WORDS: Readonly<Record<LimitScope, string>> = {
   endpoint: "the dedicated endpoint",
 };
 
+const LIMIT_WORDS: Readonly<Partial<Record<LimitKind, (limit: number) => string>>> = {
+  rpm: (limit) => `${limit} requests per minute`,
+  tpm: (limit) => `${limit} tokens per minute`,
+  rps: (limit) => `${limit} requests per second`,
+  rps_queue: (limit) => `${limit} requests per second, and its queue is full`,
+  concurrency: (limit) => `${limit} requests in flight`,
+  capacity: (limit) => (limit === 0 ? "nothing for a moment" : `${limit} in its declared window`),
+};
+
 function claimRefusal(outcome: Exclude<ClaimOutcome, { kind: "claimed" }>, nowMs: number): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
   }
   const { scope, limitKind, id, limit, retryAfterSeconds } = outcome;
-  const what =
-    limitKind === "concurrency"
-      ? `${limit} requests in flight`
-      : `${limit} ${limitKind === "tpm" ? "tokens" : "requests"} per minute`;
+  const what = LIMIT_WORDS[limitKind]?.(limit) ?? "less than that";
   return refusal(
     "rate_limit",
     `${SCOPE_WORDS[scope]} is limited to ${what}; retry in ${retryAfterSeconds} s, GET /v1/limits shows what is left`,

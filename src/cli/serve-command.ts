@@ -41,7 +41,9 @@ function addServerOptions(command: Command): Command {
 
 function readServeConfig(flags: Flags, forced: Parameters<typeof readConfig>[1] = {}): Config {
   if (flags["workers"] !== "1") {
-    throw new UsageFault("--workers: more than one needs REDIS_URL, which this version has not");
+    throw new UsageFault(
+      "--workers: this version runs one process; start several on one DATABASE_URL and REDIS_URL",
+    );
   }
   return readConfig(flags, forced);
 }
@@ -114,7 +116,6 @@ async function startDevelopment(config: Config): Promise<Serving> {
 
 /** Settings of parts that this version has not: whoever made them must not think they work. */
 const OFF: Readonly<Record<string, string>> = {
-  REDIS_URL: "limits are kept in the memory of this process, not shared",
   OIDC_ISSUER: "there is no console to sign in to",
   STRIPE_SECRET_KEY: "credit is granted by the command line only",
   OTEL_EXPORTER_OTLP_ENDPOINT: "no traces are exported; metrics are on the internal port",

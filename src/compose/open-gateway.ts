@@ -22,11 +22,11 @@ import { metricsRegistry } from "../http/metrics-text.ts";
 import { createConsoleServer, createInternalServer } from "../http/plain-servers.ts";
 import { RequestLog } from "../http/request-log.ts";
 import { limitScopes } from "../limits/effective-limits.ts";
-import type { Ledger, PricePin } from "../ledger/ledger-store.ts";
+import type { PricePin } from "../ledger/ledger-store.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { MemoryDeploymentHealth } from "../routing/health.ts";
-import { MemoryLimitStore } from "../storage/memory/memory-limit-store.ts";
 import type { Backend } from "./open-backend.ts";
+import { openLimits } from "./open-limits.ts";
 import { loadCatalog, type CatalogSources } from "./load-catalog.ts";
 import { watchManifests } from "./watch-manifests.ts";
 
@@ -61,13 +61,17 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
   const sources = catalogSources(options);
   const holder = new CatalogHolder(await firstCatalog(options, sources));
   const reload = (): void => void reloadCatalog(options, sources, holder);
+  const limits = await openLimits(options);
   const ledger = await openLedger({
     store: backend.ledgerBatchStore,
     clock,
     log,
     instanceName: hostname(),
+  }).catch((fault: unknown) => {
+    limits.close();
+    throw fault;
   });
-  const serve = serveDeps(options, holder, ledger);
+  const serve = serveDeps(options, holder, { ledger, limits: limits.store });
   const { metrics, drains } = serve;
   let accepting = true;
   const ready = (): boolean => accepting && ledger.healthy;
@@ -97,6 +101,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     for (const server of servers) closeNow(server);
     await serve.upstream.close();
     await ledger.shutDown();
+    limits.close();
   };
   try {
     const gatewayUrl = await listen(gateway, config.host, config.port);
@@ -144,14 +149,18 @@ function catalogSources(options: GatewayOptions): CatalogSources {
 }
 
 /** What the recipes work with, from the configuration. */
-function serveDeps(options: GatewayOptions, catalog: CatalogHolder, ledger: Ledger): ServeDeps {
+function serveDeps(
+  options: GatewayOptions,
+  catalog: CatalogHolder,
+  { ledger, limits }: Pick<ServeDeps, "ledger" | "limits">,
+): ServeDeps {
   const { config, env, clock } = options;
   return {
     clock,
     deadlines: new Deadlines(clock),
     catalog,
     health: new MemoryDeploymentHealth(),
-    limits: new MemoryLimitStore(),
+    limits,
     ledger,
     upstream: new UpstreamClient({
       allowPrivateUpstreams: config.allowPrivateUpstreams,

@@ -22,6 +22,7 @@ export interface Config {
   readonly gatewayUrl: string;
   readonly consoleUrl: string;
   readonly databaseUrl: string;
+  readonly redisUrl: string;
   readonly logLevel: string;
   readonly allowPrivateUpstreams: boolean;
   readonly shutdownGraceMs: number;
@@ -72,6 +73,16 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     fallback: "",
     secret: true,
     doc: "Connection string of your PostgreSQL; empty: the embedded one is started.",
+  },
+  redisUrl: {
+    path: "redis_url",
+    alsoEnv: ["REDIS_URL"],
+    kind: "string",
+    fallback: "",
+    secret: true,
+    doc:
+      "`redis[s]://[user:password@]host[:port][/database]` of the Redis or Valkey that shares limits " +
+      "between processes, several with commas for a cluster; empty: each process counts for itself.",
   },
   logLevel: {
     path: "log_level",

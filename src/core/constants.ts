@@ -48,6 +48,8 @@ export const settlementStatementBytesMax: number = 64 * MiB;
 export const keyCacheMs: number = 5_000;
 export const keyCacheEntriesMax: number = 100_000;
 export const storeAnswerTimeoutMs: number = 2_000;
+/** A shared limit store that takes longer is as good as down: nothing waits for it. */
+export const limitClaimTimeoutMs: number = 500;
 export const settleWaitMs: number = 2_000;
 
 // Ledger

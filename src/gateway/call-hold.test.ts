@@ -3,7 +3,7 @@ import type { AttemptId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import { systemClock } from "../core/time.ts";
 import type { CloseRow, Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
-import type { LimitLease, LimitStore } from "../limits/limit-store.ts";
+import { tokenCount, type LimitLease, type LimitStore } from "../limits/limit-store.ts";
 import { CallHold } from "./call-hold.ts";
 
 function reserveOf(attempt: bigint): ReserveRow {
@@ -24,7 +24,7 @@ function heldCall(rolled: ReserveOutcome = { kind: "reserved" }) {
     },
   };
   const limits: Pick<LimitStore, "release"> = {
-    release: (_lease, tokens) => void released.push(tokens),
+    release: (_lease, observed) => void released.push(observed.tokens),
   };
   const deps = { ledger: ledger as Ledger, limits: limits as LimitStore, clock: systemClock };
   const hold = new CallHold(deps, reserveOf(1n), {} as LimitLease);
@@ -46,7 +46,7 @@ test("a call that a fault of ours ended owes nothing and holds nothing", () => {
 test("a call that ended well has nothing left to give up", async () => {
   const { hold, closedIds, released } = heldCall();
   await hold.close(closing(1n));
-  hold.release(12);
+  hold.release(tokenCount(8, 4));
   hold.giveUp();
   expect(closedIds()).toEqual([1n]);
   expect(released).toEqual([12]);

@@ -1,6 +1,6 @@
 import { ZERO_PICO_USD } from "../core/money.ts";
 import type { CloseOutcome, CloseRow, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
-import type { LimitLease } from "../limits/limit-store.ts";
+import { tokenCount, type LimitLease, type TokenCount } from "../limits/limit-store.ts";
 import type { ServeDeps } from "./serve-deps.ts";
 
 /**
@@ -34,7 +34,7 @@ export class CallHold {
     return outcome;
   }
 
-  release(tokens: number): void {
+  release(tokens: TokenCount): void {
     if (this.#lease === undefined) return;
     this.#deps.limits.release(this.#lease, tokens, this.#deps.clock.monotonicMs());
     this.#lease = undefined;
@@ -44,7 +44,7 @@ export class CallHold {
   giveUp(): void {
     const open = this.#open;
     if (open !== undefined) void this.close(faultRow(open, this.#deps.clock.nowMs()));
-    this.release(0);
+    this.release(tokenCount(0, 0));
   }
 }
 

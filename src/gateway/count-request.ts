@@ -1,8 +1,10 @@
 import { claimLimits } from "../admission/admit.ts";
 import type { Refusal } from "../core/refusals.ts";
-import type { LimitLease } from "../limits/limit-store.ts";
+import { tokenCount, type LimitLease } from "../limits/limit-store.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { ServeDeps } from "./serve-deps.ts";
+
+const NO_TOKENS = tokenCount(0, 0);
 
 /**
  * Counts one request of a free route: it uses up one request of the minute and nothing else, so
@@ -18,12 +20,12 @@ export async function countRequest(
       const { requestsPerMinute } = scope.limits;
       return { ...scope, limits: requestsPerMinute === undefined ? {} : { requestsPerMinute } };
     }),
-    tokens: 0,
+    tokens: NO_TOKENS,
     reserve: principal,
     nowMs: deps.clock.nowMs(),
     monotonicMs: deps.clock.monotonicMs(),
   });
   if (claimed.kind === "refused") return claimed.refusal;
-  deps.limits.release(claimed.lease, 0, deps.clock.monotonicMs());
+  deps.limits.release(claimed.lease, NO_TOKENS, deps.clock.monotonicMs());
   return claimed.lease;
 }

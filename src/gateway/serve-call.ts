@@ -5,7 +5,7 @@ import { microUsd, usdJsonNumber, type MicroUsd } from "../core/money.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import type { AttemptResult } from "../dispatch/run-attempt.ts";
 import type { ReserveRow } from "../ledger/ledger-store.ts";
-import type { LimitLease } from "../limits/limit-store.ts";
+import { tokenCount, type LimitLease, type TokenCount } from "../limits/limit-store.ts";
 import { debitOf } from "../pricing/quote.ts";
 import { planRoute, type RoutePlan } from "../routing/plan-route.ts";
 import { isRefusal, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
@@ -46,7 +46,7 @@ export async function serveCall<R extends CallRequest>(
   const firstReserve = reserveRow(deps, exchange, { request, kind, step: first.value, ordinal: 1 });
   const admitted = await admit(deps, {
     scopes: deps.scopesOf(exchange.principal),
-    tokens: request.estimatedInputTokens + request.outputTokens,
+    tokens: tokenCount(request.estimatedInputTokens, request.outputTokens),
     reserve: firstReserve,
     nowMs: deps.clock.nowMs(),
     monotonicMs: deps.clock.monotonicMs(),
@@ -161,12 +161,16 @@ async function attemptOnce<R extends CallRequest>(
   return result;
 }
 
-function tokensOf(ended: readonly EndedAttempt[], request: CallRequest): number {
-  const estimate = request.estimatedInputTokens + request.outputTokens;
-  return ended.reduce((sum, { settlement, result }) => {
-    const complete = result.failure === undefined;
-    return sum + observedTokens(settlement, complete, estimate);
-  }, 0);
+function tokensOf(ended: readonly EndedAttempt[], request: CallRequest): TokenCount {
+  const estimate = tokenCount(request.estimatedInputTokens, request.outputTokens);
+  return ended.reduce(
+    (sum, { settlement, result }) => {
+      const seen = observedTokens(settlement, result.failure === undefined, estimate);
+      const prompt = sum.promptTokens + seen.promptTokens;
+      return tokenCount(prompt, sum.completionTokens + seen.completionTokens);
+    },
+    tokenCount(0, 0),
+  );
 }
 
 interface Ending {

@@ -4,6 +4,7 @@ import type { WireId } from "../catalog/catalog.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
 import { invalidRequest, type Refusal } from "../core/refusals.ts";
 import type { RecordStore } from "../ledger/record-store.ts";
+import { tokenCount } from "../limits/limit-store.ts";
 import { explainRoute } from "../routing/explain-route.ts";
 import { isRefusal, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
@@ -121,7 +122,7 @@ async function refusedByLimits(
   const monotonicMs = deps.clock.monotonicMs();
   const claimed = await claimLimits(deps.limits, {
     scopes: deps.scopesOf(principal),
-    tokens: request.estimatedInputTokens + request.outputTokens,
+    tokens: tokenCount(request.estimatedInputTokens, request.outputTokens),
     reserve: principal,
     nowMs: deps.clock.nowMs(),
     monotonicMs,

@@ -4,6 +4,7 @@ import type { Deployment } from "../catalog/catalog.ts";
 import { refusal, type RefusalClass } from "../core/refusals.ts";
 import type { Usage } from "../core/usage.ts";
 import type { AttemptResult } from "../dispatch/run-attempt.ts";
+import { tokenCount } from "../limits/limit-store.ts";
 import { observedTokens, outcomeOf, settlementOf } from "./settlement.ts";
 
 const USAGE: Usage = {
@@ -86,9 +87,10 @@ describe("what an attempt owes", () => {
 test("token windows get the observed tokens, or the estimate of a complete silent answer", () => {
   const silent = settlementOf(result({}), deployment);
   const counted = settlementOf(result({ usage: USAGE }), deployment);
-  expect(observedTokens(counted, true, 99)).toBe(39);
-  expect(observedTokens(silent, true, 99)).toBe(99);
-  expect(observedTokens(silent, false, 99)).toBe(0);
+  const estimate = tokenCount(90, 9);
+  expect(observedTokens(counted, true, estimate).tokens).toBe(39);
+  expect(observedTokens(silent, true, estimate).tokens).toBe(99);
+  expect(observedTokens(silent, false, estimate).tokens).toBe(0);
 });
 
 test("the record tells a timeout, a reset, a refusal, a died stream and a left client apart", () => {

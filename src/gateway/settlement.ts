@@ -3,6 +3,7 @@ import { parseUsdToPico, ZERO_PICO_USD, type PicoUsd } from "../core/money.ts";
 import { outputTokensTotal, promptTokensTotal, type Usage } from "../core/usage.ts";
 import type { AttemptResult } from "../dispatch/run-attempt.ts";
 import type { AttemptOutcome, CloseRow, SettlementBasis } from "../ledger/ledger-store.ts";
+import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
 import { exactCost } from "../pricing/quote.ts";
 
 /** What one ended attempt owes and why. */
@@ -40,12 +41,11 @@ export function settlementOf(result: AttemptResult, deployment: Deployment): Set
 export function observedTokens(
   settlement: Settlement,
   complete: boolean,
-  estimate: number,
-): number {
-  if (settlement.usage !== null) {
-    return promptTokensTotal(settlement.usage) + outputTokensTotal(settlement.usage);
-  }
-  return complete ? estimate : 0;
+  estimate: TokenCount,
+): TokenCount {
+  const { usage } = settlement;
+  if (usage !== null) return tokenCount(promptTokensTotal(usage), outputTokensTotal(usage));
+  return complete ? estimate : tokenCount(0, 0);
 }
 
 /** The words of the generation record for how an attempt ended. */

@@ -1,11 +1,41 @@
 import type { KeyId, OrgId } from "../core/ids.ts";
 import type { LimitKind, LimitScope } from "../core/refusals.ts";
 
-/** The three limits one scope may carry; undefined = this scope does not limit it. */
+/** Tokens of one request: in all, and how they split. */
+export interface TokenCount {
+  readonly tokens: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+/** A capacity that a provider declared: so much in any window of this length. */
+export interface DeclaredWindow {
+  readonly kind: "request" | "prompt" | "completion";
+  /**
+   * An hour's window has buckets of a minute, a day's of 24 minutes: what was charged counts for at
+   * least the window and at most one bucket longer.
+   */
+  readonly seconds: 60 | 3_600 | 86_400;
+  readonly limit: number;
+}
+
+/** Requests that leave at an even rate: a short burst waits for its turn. */
+export interface Pace {
+  /** Above 0; need not be whole. */
+  readonly perSecond: number;
+  /** Longest turn to wait for, in milliseconds; beyond it the request is refused. */
+  readonly waitMsMax: number;
+}
+
+/** The limits one scope may carry; undefined = this scope does not limit it. */
 export interface LimitSet {
   readonly requestsPerMinute?: number;
   readonly tokensPerMinute?: number;
   readonly concurrent?: number;
+  /** Requests in one whole second of the store's clock. */
+  readonly requestsPerSecond?: number;
+  readonly paced?: Pace;
+  readonly windows?: readonly DeclaredWindow[];
 }
 
 export interface ScopeClaim {
@@ -14,19 +44,23 @@ export interface ScopeClaim {
   readonly id: string;
   readonly limits: LimitSet;
   /**
-   * False: the request neither counts in nor is refused by this scope's requests per minute
+   * False: the request neither counts in nor is refused by what this scope allows in requests
    * (traffic that is exempt from the rule for organizations without credit). Default true.
    */
   readonly countsRequests?: boolean;
 }
 
-export interface LimitClaim {
+/** Tokens are the estimate, replaced by the observed ones at `release`. */
+export interface LimitClaim extends TokenCount {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
+  /**
+   * Where a shared store keeps everything of this claim together: `orgSlot(orgId)`, `{pool:<id>}`,
+   * `{platform}`. A scope is always claimed under the same slot.
+   */
+  readonly slot: string;
   /** Narrowest scope first: that one is named when several refuse at once. */
   readonly scopes: readonly ScopeClaim[];
-  /** Estimated tokens, replaced by the observed ones at `release`. */
-  readonly tokens: number;
   /** Monotonic milliseconds of the caller; a shared store goes by its own clock instead. */
   readonly nowMs: number;
 }
@@ -35,6 +69,8 @@ export interface LimitClaim {
 export interface LimitLease {
   readonly remainingRequests: number;
   readonly remainingTokens: number;
+  /** Milliseconds to wait for the turn of a paced request; 0 without a pace. */
+  readonly queueMs: number;
 }
 
 export type ClaimOutcome =
@@ -44,18 +80,40 @@ export type ClaimOutcome =
       readonly scope: LimitScope;
       readonly limitKind: LimitKind;
       readonly id: string;
+      /** What the scope allows; 0 while it cools. */
       readonly limit: number;
       readonly retryAfterSeconds: number;
     }
   /** The store did not answer: fail closed. */
   | { readonly kind: "unavailable" };
 
-/** Rolling windows and concurrency over several scopes at once. */
+/** Rolling windows, rates and concurrency over several scopes at once. */
 export interface LimitStore {
   /** Claims all of these or none; a refused claim leaves no trace in any scope. */
   claim(claim: LimitClaim): ClaimOutcome | Promise<ClaimOutcome>;
-  /** Ends the concurrency lease and replaces estimated tokens by `observedTokens`. */
-  release(lease: LimitLease, observedTokens: number, nowMs: number): void;
-  /** Takes the whole claim back, as if it had never been made: the request was refused later on. */
+  /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */
+  release(lease: LimitLease, observed: TokenCount, nowMs: number): void;
+  /**
+   * Takes the whole claim back, as if it had never been made: the request was refused later on. A
+   * paced turn that others already wait behind stays unused: given again, it would be given twice.
+   */
   undo(lease: LimitLease, nowMs: number): void;
+  /** Refuses every claim on scope `id`, kind `capacity`, for `seconds`; a longer rest stays. */
+  cool(slot: string, id: string, seconds: number, nowMs: number): void;
+}
+
+/** The slot of an organization: its own scope, its keys and its models. */
+export function orgSlot(orgId: OrgId): string {
+  return `{org:${orgId}}`;
+}
+
+/** Tokens of a request from its two parts. */
+export function tokenCount(promptTokens: number, completionTokens: number): TokenCount {
+  return { tokens: promptTokens + completionTokens, promptTokens, completionTokens };
+}
+
+/** The kind that a refusal by a declared window is told as. */
+export function kindOfWindow({ kind, seconds }: DeclaredWindow): LimitKind {
+  if (seconds !== 60) return "capacity";
+  return kind === "request" ? "rpm" : "tpm";
 }

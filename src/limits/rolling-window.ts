@@ -26,6 +26,11 @@ export class RollingWindow {
     return this.newest;
   }
 
+  /** What was charged in that second alone. */
+  get newestAmount(): number {
+    return this.ring[this.newest & RING_MASK] ?? 0;
+  }
+
   /** Moves to `second`: buckets that are older than the window leave. */
   advance(second: number): void {
     const steps = second - this.newest;

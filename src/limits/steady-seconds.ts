@@ -11,6 +11,11 @@ export class SteadySeconds {
   private latestMs = 0;
   private shiftMs = 0;
 
+  /** Microseconds of the last `at`; they never go backwards either. */
+  get latestUs(): number {
+    return Math.floor(this.latestMs * 1000);
+  }
+
   at(nowMs: number): number {
     const shifted = nowMs + this.shiftMs;
     if (shifted >= this.latestMs) this.latestMs = shifted;

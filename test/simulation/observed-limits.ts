@@ -4,6 +4,7 @@ import type {
   LimitLease,
   LimitStore,
   ScopeClaim,
+  TokenCount,
 } from "../../src/limits/limit-store.ts";
 import type { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
 
@@ -45,15 +46,19 @@ export class ObservedLimits implements LimitStore {
     return outcome;
   }
 
-  release(lease: LimitLease, observedTokens: number, nowMs: number): void {
+  release(lease: LimitLease, observed: TokenCount, nowMs: number): void {
     this.#handBack(lease);
-    this.#store.release(lease, observedTokens, nowMs);
+    this.#store.release(lease, observed, nowMs);
   }
 
   undo(lease: LimitLease, nowMs: number): void {
     const grant = this.#handBack(lease);
     if (grant !== undefined) this.#grants.delete(grant);
     this.#store.undo(lease, nowMs);
+  }
+
+  cool(...cooling: Parameters<LimitStore["cool"]>): void {
+    this.#store.cool(...cooling);
   }
 
   #handBack(lease: LimitLease): Grant | undefined {

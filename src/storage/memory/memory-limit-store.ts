@@ -1,61 +1,43 @@
 import { assert } from "../../core/assert.ts";
-import type { LimitKind } from "../../core/refusals.ts";
 import type {
   ClaimOutcome,
   LimitClaim,
   LimitLease,
   LimitStore,
-  ScopeClaim,
+  TokenCount,
 } from "../../limits/limit-store.ts";
-import { RollingWindow, WINDOW_SECONDS } from "../../limits/rolling-window.ts";
+import type { RollingWindow } from "../../limits/rolling-window.ts";
 import { SteadySeconds } from "../../limits/steady-seconds.ts";
+import { ScopeUse, type StoreTime } from "./scope-use.ts";
 
 const SWEPT_PER_NEW_SCOPE = 2;
 const SWEPT_PER_SECOND = 64;
-const CONCURRENCY_RETRY_SECONDS = 1;
 
-/** What one scope has used; made on first use, dropped when nothing of it counts any more. */
-class ScopeUse {
-  readonly requests = new RollingWindow();
-  readonly tokens = new RollingWindow();
-  inFlight = 0;
-
-  advance(second: number): void {
-    this.requests.advance(second);
-    this.tokens.advance(second);
-  }
-
-  isIdle(second: number): boolean {
-    return this.inFlight === 0 && second - this.requests.newestSecond > WINDOW_SECONDS;
-  }
-}
+/** What of a claim its lease remembers. */
+type Claimed = Pick<LimitClaim, "scopes" | keyof TokenCount>;
 
 class MemoryLease implements LimitLease {
-  readonly remainingRequests: number;
-  readonly remainingTokens: number;
   readonly uses: readonly ScopeUse[];
-  readonly claim: Pick<LimitClaim, "scopes" | "tokens">;
+  readonly claim: Claimed;
   readonly second: number;
+  remainingRequests: number = Number.MAX_SAFE_INTEGER;
+  remainingTokens: number = Number.MAX_SAFE_INTEGER;
+  queueMs = 0;
+  /** Where each paced scope's turn starts, in microseconds; undefined without a pace. */
+  turnsUs: readonly number[] | undefined;
   open = true;
 
-  constructor(
-    uses: readonly ScopeUse[],
-    claim: Pick<LimitClaim, "scopes" | "tokens">,
-    second: number,
-    remaining: { readonly requests: number; readonly tokens: number },
-  ) {
+  constructor(uses: readonly ScopeUse[], claim: Claimed, second: number) {
     this.uses = uses;
     this.claim = claim;
     this.second = second;
-    this.remainingRequests = remaining.requests;
-    this.remainingTokens = remaining.tokens;
   }
 }
 
 /**
  * Limits of one process: rolling windows and concurrency in memory. Every verb is synchronous, so a
  * claim over several scopes is atomic by nature. Memory is bounded by the scopes used in the last
- * minute: idle ones are swept out a few at a time.
+ * minute (or in their longest declared window): idle ones are swept out a few at a time.
  */
 export class MemoryLimitStore implements LimitStore {
   private readonly uses = new Map<string, ScopeUse>();
@@ -69,60 +51,77 @@ export class MemoryLimitStore implements LimitStore {
   }
 
   claim(claim: LimitClaim): ClaimOutcome {
-    const second = this.moveTo(claim.nowMs);
+    const now = this.moveTo(claim.nowMs);
     const uses: ScopeUse[] = [];
     for (const scope of claim.scopes) {
       const use = this.useOf(scope.id);
-      use.advance(second);
-      const kind = exceededLimit(scope, use, claim.tokens);
-      if (kind !== undefined) return refuse(scope, use, kind, claim.tokens);
+      use.advance(now.second);
+      const excess = use.excess(scope, claim, now);
+      if (excess !== undefined) {
+        const { kind: limitKind, limit, retryAfterSeconds } = excess;
+        const { scope: name, id } = scope;
+        return { kind: "refused", scope: name, limitKind, id, limit, retryAfterSeconds };
+      }
       uses.push(use);
     }
-    return { kind: "claimed", lease: take(claim, uses, second) };
+    return { kind: "claimed", lease: take(claim, uses, now) };
   }
 
-  release(lease: LimitLease, observedTokens: number, nowMs: number): void {
+  release(lease: LimitLease, observed: TokenCount, nowMs: number): void {
     const held = close(lease);
-    const second = this.moveTo(nowMs);
-    const delta = observedTokens - held.claim.tokens;
-    for (const use of held.uses) {
-      use.inFlight -= 1;
-      use.tokens.advance(second);
-      use.tokens.correct(held.second, delta);
-    }
+    this.correct(held, observed, 0, nowMs);
   }
 
   undo(lease: LimitLease, nowMs: number): void {
     const held = close(lease);
-    const second = this.moveTo(nowMs);
-    held.uses.forEach((use, index) => {
-      use.inFlight -= 1;
-      use.advance(second);
-      use.tokens.correct(held.second, -held.claim.tokens);
-      if (countsRequests(held.claim.scopes[index])) use.requests.correct(held.second, -1);
-    });
+    this.correct(held, NOTHING, -1, nowMs);
+    for (let index = 0; index < held.uses.length; index += 1) {
+      const scope = held.claim.scopes[index];
+      const turnUs = held.turnsUs?.[index];
+      if (scope !== undefined && turnUs !== undefined)
+        held.uses[index]?.giveTurnBack(scope, turnUs);
+    }
   }
 
-  private moveTo(nowMs: number): number {
+  cool(_slot: string, id: string, seconds: number, nowMs: number): void {
+    const now = this.moveTo(nowMs);
+    this.useOf(id).cool(now.us + Math.ceil(seconds * 1_000_000));
+  }
+
+  private correct(held: MemoryLease, observed: TokenCount, requests: number, nowMs: number): void {
+    const { second } = this.moveTo(nowMs);
+    const by = difference(observed, held.claim);
+    for (let index = 0; index < held.uses.length; index += 1) {
+      const use = held.uses[index];
+      const scope = held.claim.scopes[index];
+      if (use === undefined || scope === undefined) continue;
+      use.inFlight -= 1;
+      use.advance(second);
+      use.correct(scope, by, scope.countsRequests === false ? 0 : requests, held.second);
+    }
+  }
+
+  private moveTo(nowMs: number): StoreTime {
     const second = this.seconds.at(nowMs);
+    const now = { second, us: this.seconds.latestUs };
     if (second !== this.second) {
       this.second = second;
-      this.sweepSome(SWEPT_PER_SECOND);
+      this.sweepSome(SWEPT_PER_SECOND, now);
     }
-    return second;
+    return now;
   }
 
   private useOf(id: string): ScopeUse {
     const known = this.uses.get(id);
     if (known !== undefined) return known;
-    this.sweepSome(SWEPT_PER_NEW_SCOPE);
+    this.sweepSome(SWEPT_PER_NEW_SCOPE, { second: this.second, us: this.seconds.latestUs });
     const use = new ScopeUse();
     this.uses.set(id, use);
     return use;
   }
 
   /* Each new scope pays for looking at two old ones, so idle scopes cannot outnumber live ones. */
-  private sweepSome(count: number): void {
+  private sweepSome(count: number, now: StoreTime): void {
     for (let seen = 0; seen < count; seen += 1) {
       const next = this.sweep.next();
       if (next.done === true) {
@@ -130,73 +129,44 @@ export class MemoryLimitStore implements LimitStore {
         return;
       }
       const [id, use] = next.value;
-      if (use.isIdle(this.second)) this.uses.delete(id);
+      if (use.isIdle(now)) this.uses.delete(id);
     }
   }
 }
 
-function exceededLimit(scope: ScopeClaim, use: ScopeUse, tokens: number): LimitKind | undefined {
-  const { requestsPerMinute, tokensPerMinute, concurrent } = scope.limits;
-  if (requestsPerMinute !== undefined && use.requests.total >= requestsPerMinute) {
-    if (countsRequests(scope)) return "rpm";
-  }
-  if (tokensPerMinute !== undefined && use.tokens.total + tokens > tokensPerMinute) return "tpm";
-  if (concurrent !== undefined && use.inFlight >= concurrent) return "concurrency";
-  return undefined;
-}
+const NOTHING: TokenCount = { tokens: 0, promptTokens: 0, completionTokens: 0 };
 
-function countsRequests(scope: ScopeClaim | undefined): boolean {
-  return scope?.countsRequests !== false;
-}
-
-function take(claim: LimitClaim, uses: readonly ScopeUse[], second: number): MemoryLease {
-  let requests = Number.MAX_SAFE_INTEGER;
-  let tokens = Number.MAX_SAFE_INTEGER;
+function take(claim: LimitClaim, uses: readonly ScopeUse[], now: StoreTime): MemoryLease {
+  const lease = new MemoryLease(uses, claim, now.second);
   for (let index = 0; index < uses.length; index += 1) {
     const use = uses[index];
     const scope = claim.scopes[index];
     if (use === undefined || scope === undefined) continue;
-    use.inFlight += 1;
-    use.tokens.add(claim.tokens);
-    const { requestsPerMinute, tokensPerMinute } = scope.limits;
-    if (countsRequests(scope)) {
-      use.requests.add(1);
-      requests = Math.min(requests, left(requestsPerMinute, use.requests));
+    const waitUs = use.take(scope, claim, now);
+    const { requestsPerMinute, tokensPerMinute, paced } = scope.limits;
+    if (scope.countsRequests !== false) {
+      lease.remainingRequests = smaller(lease.remainingRequests, requestsPerMinute, use.requests);
     }
-    tokens = Math.min(tokens, left(tokensPerMinute, use.tokens));
+    lease.remainingTokens = smaller(lease.remainingTokens, tokensPerMinute, use.tokens);
+    if (paced === undefined) continue;
+    lease.queueMs = Math.max(lease.queueMs, Math.ceil(waitUs / 1000));
+    const turns: number[] = [...(lease.turnsUs ?? [])];
+    turns[index] = now.us + waitUs;
+    lease.turnsUs = turns;
   }
-  return new MemoryLease(uses, claim, second, { requests, tokens });
+  return lease;
 }
 
-function left(limit: number | undefined, window: RollingWindow): number {
-  return limit === undefined ? Number.MAX_SAFE_INTEGER : limit - window.total;
+function smaller(known: number, limit: number | undefined, window: RollingWindow): number {
+  return limit === undefined ? known : Math.min(known, limit - window.total);
 }
 
-function refuse(scope: ScopeClaim, use: ScopeUse, kind: LimitKind, tokens: number): ClaimOutcome {
-  const { limit, retryAfterSeconds } = explain(scope, use, kind, tokens);
-  const { scope: name, id } = scope;
-  return { kind: "refused", scope: name, limitKind: kind, id, limit, retryAfterSeconds };
-}
-
-function explain(
-  scope: ScopeClaim,
-  use: ScopeUse,
-  kind: LimitKind,
-  tokens: number,
-): { readonly limit: number; readonly retryAfterSeconds: number } {
-  if (kind === "rpm") {
-    const limit = scope.limits.requestsPerMinute ?? 0;
-    return { limit, retryAfterSeconds: waitFor(use.requests, 1 - limit) };
-  }
-  if (kind === "tpm") {
-    const limit = scope.limits.tokensPerMinute ?? 0;
-    return { limit, retryAfterSeconds: waitFor(use.tokens, tokens - limit) };
-  }
-  return { limit: scope.limits.concurrent ?? 0, retryAfterSeconds: CONCURRENCY_RETRY_SECONDS };
-}
-
-function waitFor(window: RollingWindow, overLimit: number): number {
-  return window.secondsUntilLeft(window.total + overLimit);
+function difference(a: TokenCount, b: TokenCount): TokenCount {
+  return {
+    tokens: a.tokens - b.tokens,
+    promptTokens: a.promptTokens - b.promptTokens,
+    completionTokens: a.completionTokens - b.completionTokens,
+  };
 }
 
 function close(lease: LimitLease): MemoryLease {

@@ -6,6 +6,7 @@ import type { LedgerLog } from "../../ledger/ledger-log.ts";
 import type { RecordStore } from "../../ledger/record-store.ts";
 import type { SettlementStore } from "../../ledger/settlement-store.ts";
 import type { RetentionStore } from "../../ledger/retention.ts";
+import type { RecentUse } from "../../limits/recent-use.ts";
 import { auditLedger } from "./audit.ts";
 import { openPool } from "./connection.ts";
 import { migrateDatabase } from "./migrate.ts";
@@ -15,6 +16,7 @@ import { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
 import { PostgresSettlementStore } from "./postgres-settlement-store.ts";
 import { PostgresRetentionStore } from "./postgres-retention-store.ts";
+import { PostgresRecentUse } from "./recent-use.ts";
 
 /** Every store of the program in one PostgreSQL database. */
 export interface PostgresBackend {
@@ -25,6 +27,8 @@ export interface PostgresBackend {
   readonly settlementStore: SettlementStore;
   readonly ledgerBatchStore: LedgerBatchStore;
   readonly retentionStore: RetentionStore;
+  /** For a shared limit store that lost its data. */
+  readonly recentUse: RecentUse;
   /** Brings the schema up to date; returns the names of the migrations it ran. */
   migrate(): Promise<readonly string[]>;
   /** Rejects when the database does not answer: readiness. */
@@ -52,6 +56,7 @@ export function openPostgresBackend(options: {
     settlementStore: new PostgresSettlementStore(pool),
     ledgerBatchStore,
     retentionStore: new PostgresRetentionStore(pool),
+    recentUse: new PostgresRecentUse(pool),
     migrate: () => migrateDatabase(pool),
     ping: async () => {
       await pool.query("select 1");

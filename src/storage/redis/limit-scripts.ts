@@ -1,0 +1,370 @@
+/** A lease that nobody refreshes ends after this time. */
+export const LEASE_SECONDS = 15;
+
+/** Longest silence after which a slot is still known to be complete. */
+export const MARK_SECONDS = 3_600;
+
+/** How long a plain scope is kept: the window, and a clock that steps back by as much. */
+export const USAGE_SECONDS = 130;
+
+/*
+ * KEYS of every script: the slot's marker, then for each scope its usage (a hash) and its leases (a
+ * sorted set by expiry second). ARGV[1] is the time in microseconds for tests, else empty.
+ *
+ * The marker holds "<last second> <shift> <run id>". Its absence, or the run id of another server
+ * process (restored from an old file, or promoted), means: what is here may not be all there was.
+ * The shift is what the server's clock has stepped back by, so that a slot's time never does.
+ *
+ * A usage hash has a field per ring, named by the length of its buckets in seconds: the newest
+ * bucket's number, its four amounts (requests, tokens, prompt, completion), the four totals, the
+ * next free turn and the end of a rest, both in microseconds. Older buckets are fields of their
+ * own, "<length>:<number>". Totals are written before buckets are deleted: a server that is out of
+ * memory fails the first, and nothing has changed.
+ */
+const COMMON = `
+local function readMark(key)
+  local text = redis.call('GET', key)
+  if not text then return nil end
+  local second, shift, run = string.match(text, '^(%d+) (%d+) (.*)$')
+  if not second then return nil end
+  return { second = tonumber(second), shift = tonumber(shift), run = run }
+end
+
+local function writeMark(key, mark, ttl)
+  local text = string.format('%.0f %.0f %s', mark.second, mark.shift, mark.run)
+  redis.call('SET', key, text, 'EX', ttl)
+end
+
+local function runId()
+  local info = redis.pcall('INFO', 'server')
+  return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or 'unknown'
+end
+
+local function slotTime(given, mark)
+  local us = tonumber(given)
+  if not us then
+    local time = redis.call('TIME')
+    us = time[1] * 1000000 + time[2]
+  end
+  us = us + mark.shift
+  local second = math.floor(us / 1000000)
+  if second >= mark.second then return second, us end
+  local back = (mark.second - second) * 1000000
+  if back <= 61000000 then return mark.second, mark.second * 1000000 end
+  mark.shift = mark.shift + back
+  mark.stepped = true
+  return mark.second, us + back
+end
+
+local function saveRing(ring)
+  redis.call('HSET', ring.key, ring.length, cmsgpack.pack(ring.head))
+end
+
+local function newHead(bucket)
+  return { bucket, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+end
+
+local function readRing(key, length)
+  local blob = redis.call('HGET', key, length)
+  return { key = key, length = length, head = blob and cmsgpack.unpack(blob) }
+end
+
+local function advance(ring, bucket)
+  local h, prefix = ring.head, ring.length .. ':'
+  local steps, newest = bucket - h[1], h[1]
+  if steps <= 0 then return end
+  local names, gone = {}, {}
+  if h[6] ~= h[2] or h[7] ~= h[3] or h[8] ~= h[4] or h[9] ~= h[5] then
+    for b = newest - 60, steps > 60 and newest - 1 or bucket - 61 do
+      names[#names + 1] = prefix .. b
+    end
+  end
+  local current = { h[2], h[3], h[4], h[5] }
+  h[1], h[2], h[3], h[4], h[5] = bucket, 0, 0, 0, 0
+  ring.moved = true
+  if steps > 60 then
+    h[6], h[7], h[8], h[9] = 0, 0, 0, 0
+    gone = names
+    saveRing(ring)
+  else
+    local found = #names > 0 and redis.call('HMGET', ring.key, unpack(names)) or {}
+    for i, blob in ipairs(found) do
+      if blob then
+        local left = cmsgpack.unpack(blob)
+        for q = 1, 4 do h[5 + q] = h[5 + q] - left[q] end
+        gone[#gone + 1] = names[i]
+      end
+    end
+    if current[1] + current[2] + current[3] + current[4] > 0 then
+      redis.call('HSET', ring.key, ring.length, cmsgpack.pack(h),
+        prefix .. newest, cmsgpack.pack(current))
+    else
+      saveRing(ring)
+    end
+  end
+  if #gone > 0 then redis.call('HDEL', ring.key, unpack(gone)) end
+end
+
+local function ringAt(key, length, second)
+  local ring = readRing(key, length)
+  local bucket = math.floor(second / length)
+  if ring.head then
+    advance(ring, bucket)
+  else
+    ring.head = newHead(bucket)
+    ring.moved = true
+  end
+  return ring
+end
+
+local function keepFor(key, seconds)
+  if redis.call('TTL', key) < seconds then redis.call('EXPIRE', key, seconds) end
+end
+`;
+
+/*
+ * ARGV: time, lease id, tokens, prompt tokens, completion tokens, the limits as JSON (see
+ * `claim-spec.ts`). Answers {1, second, remaining requests, remaining tokens, queue ms, turns…},
+ * {0, scope, reason, retry-after} or {2}: the slot must be rebuilt first.
+ */
+const CLAIM = `
+local mark = readMark(KEYS[1])
+if not mark then return { 2 } end
+local second, us = slotTime(ARGV[1], mark)
+local spec = cjson.decode(ARGV[6])
+if second ~= mark.second or mark.stepped then
+  if mark.run ~= runId() then return { 2 } end
+  mark.second = second
+  writeMark(KEYS[1], mark, spec[1])
+end
+
+local tokens, prompt, completion = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+
+local function secondsUntilLeft(ring, quantity, amount)
+  local newest, names, left = ring.head[1], {}, 0
+  for i = 1, 60 do names[i] = ring.length .. ':' .. (newest - 61 + i) end
+  for i, blob in ipairs(redis.call('HMGET', ring.key, unpack(names))) do
+    if blob then left = left + cmsgpack.unpack(blob)[quantity] end
+    if left >= amount then return (newest + i) * ring.length - second end
+  end
+  return (newest + 60) * ring.length - second
+end
+
+local function refusal(scope, reason, seconds)
+  return { 0, scope, reason, math.max(1, math.min(60, math.ceil(seconds))) }
+end
+
+local plans = {}
+for i = 2, #spec do
+  local counts, rps, rpm, tpm, concurrent, interval, waitMax, windows = unpack(spec[i])
+  local usage, leases = KEYS[2 * i - 2], KEYS[2 * i - 1]
+  local amounts = { counts, tokens, prompt, completion }
+  local ring = ringAt(usage, 1, second)
+  local rings, h = { [1] = ring }, ring.head
+  if h[11] > us then return refusal(i - 2, 0, (h[11] - us) / 1000000) end
+  if counts == 1 then
+    if rps >= 0 and h[2] >= rps then return refusal(i - 2, 1, 1) end
+    if rpm >= 0 and h[6] >= rpm then
+      return refusal(i - 2, 2, secondsUntilLeft(ring, 1, h[6] + 1 - rpm))
+    end
+  end
+  if tpm >= 0 and h[7] + tokens > tpm then
+    return refusal(i - 2, 3, secondsUntilLeft(ring, 2, h[7] + tokens - tpm))
+  end
+  for w = 1, #windows, 3 do
+    local length, q, limit = windows[w], windows[w + 1], windows[w + 2]
+    local long = rings[length] or ringAt(usage, length, second)
+    rings[length] = long
+    local over = long.head[5 + q] + amounts[q] - limit
+    if over > 0 and (q > 1 or counts == 1) then
+      return refusal(i - 2, 6 + (w - 1) / 3, secondsUntilLeft(long, q, over))
+    end
+  end
+  local held = redis.call('ZCARD', leases)
+  if held > 0 and (ring.moved or (concurrent >= 0 and held >= concurrent)) then
+    redis.call('ZREMRANGEBYSCORE', leases, '-inf', second)
+    held = redis.call('ZCARD', leases)
+  end
+  if concurrent >= 0 and held >= concurrent then return refusal(i - 2, 4, 1) end
+  local wait = 0
+  if interval > 0 and counts == 1 then
+    wait = math.max(0, h[10] - us)
+    if wait > waitMax then return refusal(i - 2, 5, (wait - waitMax) / 1000000) end
+  end
+  plans[#plans + 1] = { rings, amounts, wait, held }
+end
+
+local requestsLeft, tokensLeft, queue, turns = -1, -1, 0, {}
+for n, plan in ipairs(plans) do
+  local counts, _, rpm, tpm, _, interval, _, _, keep = unpack(spec[n + 1])
+  local usage, leases = KEYS[2 * n], KEYS[2 * n + 1]
+  local rings, amounts, wait, held = unpack(plan)
+  local h, moved = rings[1].head, rings[1].moved
+  if interval > 0 and counts == 1 then
+    queue = math.max(queue, wait)
+    turns[#turns + 1] = us + wait
+    h[10] = us + wait + interval
+    if wait + interval > 60000000 then
+      keep = math.max(keep, math.ceil((wait + interval) / 1000000) + 1)
+      moved = true
+    end
+  end
+  for _, ring in pairs(rings) do
+    for q = 1, 4 do
+      ring.head[1 + q] = ring.head[1 + q] + amounts[q]
+      ring.head[5 + q] = ring.head[5 + q] + amounts[q]
+    end
+    saveRing(ring)
+  end
+  redis.call('ZADD', leases, second + ${LEASE_SECONDS}, ARGV[2])
+  if moved then keepFor(usage, keep) end
+  if moved or held == 0 then redis.call('EXPIRE', leases, 60) end
+  if counts == 1 and rpm >= 0 and (requestsLeft < 0 or rpm - h[6] < requestsLeft) then
+    requestsLeft = rpm - h[6]
+  end
+  if tpm >= 0 and (tokensLeft < 0 or tpm - h[7] < tokensLeft) then tokensLeft = tpm - h[7] end
+end
+return { 1, second, requestsLeft, tokensLeft, math.ceil(queue / 1000), unpack(turns) }
+`;
+
+/*
+ * ARGV: time, then one of
+ *   end, lease id, second of the claim, changes of the four amounts, the limits, turns given back…
+ *   refresh, lease ids…
+ *   cool, microseconds
+ */
+const HAND_BACK = `
+local function correct(ring, bucket, changes)
+  local h, changed = ring.head, false
+  local age = h[1] - bucket
+  if age < 0 or age > 60 then return end
+  local name = ring.length .. ':' .. bucket
+  local blob = age > 0 and redis.call('HGET', ring.key, name)
+  local amounts = blob and cmsgpack.unpack(blob) or { 0, 0, 0, 0 }
+  if age == 0 then amounts = { h[2], h[3], h[4], h[5] } end
+  local rest = 0
+  for q = 1, 4 do
+    local after = math.max(0, amounts[q] + changes[q])
+    h[5 + q] = h[5 + q] + after - amounts[q]
+    amounts[q] = after
+    rest = rest + after
+  end
+  if age == 0 then
+    h[2], h[3], h[4], h[5] = unpack(amounts)
+    saveRing(ring)
+  elseif rest > 0 then
+    redis.call('HSET', ring.key, ring.length, cmsgpack.pack(h), name, cmsgpack.pack(amounts))
+  else
+    saveRing(ring)
+    redis.call('HDEL', ring.key, name)
+  end
+end
+
+local function finish()
+  local second = tonumber(ARGV[4])
+  local requests, tokens = tonumber(ARGV[5]), tonumber(ARGV[6])
+  local prompt, completion = tonumber(ARGV[7]), tonumber(ARGV[8])
+  local spec, turn = cjson.decode(ARGV[9]), 10
+  local changes = requests ~= 0 or tokens ~= 0 or prompt ~= 0 or completion ~= 0
+  for i = 2, #spec do
+    local counts, _, _, _, _, interval, _, windows = unpack(spec[i])
+    local usage = KEYS[2 * i - 2]
+    redis.call('ZREM', KEYS[2 * i - 1], ARGV[3])
+    local lengths = changes and { [1] = true } or {}
+    for w = 1, changes and #windows or 0, 3 do lengths[windows[w]] = true end
+    for length in pairs(lengths) do
+      local ring = readRing(usage, length)
+      if ring.head then
+        local by = { requests * counts, tokens, prompt, completion }
+        correct(ring, math.floor(second / length), by)
+      end
+    end
+    if interval > 0 and counts == 1 and ARGV[turn] then
+      local ring = readRing(usage, 1)
+      if ring.head and ring.head[10] == tonumber(ARGV[turn]) + interval then
+        ring.head[10] = tonumber(ARGV[turn])
+        saveRing(ring)
+      end
+      turn = turn + 1
+    end
+  end
+end
+
+local function refresh(second)
+  for k = 3, #KEYS, 2 do
+    local members = {}
+    for i = 3, #ARGV do
+      members[#members + 1] = second + ${LEASE_SECONDS}
+      members[#members + 1] = ARGV[i]
+    end
+    redis.call('ZADD', KEYS[k], unpack(members))
+    redis.call('EXPIRE', KEYS[k], 60)
+  end
+end
+
+if ARGV[2] == 'end' then
+  finish()
+  return 1
+end
+local second, us = slotTime(ARGV[1], readMark(KEYS[1]) or { second = 0, shift = 0 })
+if ARGV[2] == 'refresh' then
+  refresh(second)
+else
+  local ring = readRing(KEYS[2], 1)
+  ring.head = ring.head or newHead(second)
+  ring.head[11] = math.max(ring.head[11], us + tonumber(ARGV[3]))
+  saveRing(ring)
+  keepFor(KEYS[2], ${USAGE_SECONDS} + math.ceil((ring.head[11] - us) / 1000000))
+end
+return 1
+`;
+
+/*
+ * KEYS: the marker, then a usage hash each. ARGV: time, rows as JSON: [key, age, requests, tokens].
+ * Answers 1, or 0 when another has rebuilt the slot before. A bucket becomes the larger of what it
+ * holds and what the journal says, so that what was not lost counts once.
+ */
+const REBUILD = `
+local mark, run = readMark(KEYS[1]), runId()
+if mark and mark.run == run then return 0 end
+mark = mark or { second = 0, shift = 0 }
+local second = slotTime(ARGV[1], mark)
+mark.second, mark.run = second, run
+local rings = {}
+local function raise(ring, age, requests, tokens)
+  local h, name = ring.head, '1:' .. (second - age)
+  local blob = age > 0 and redis.call('HGET', ring.key, name)
+  local amounts = blob and cmsgpack.unpack(blob) or { 0, 0, 0, 0 }
+  if age == 0 then amounts = { h[2], h[3], h[4], h[5] } end
+  local moreRequests = math.max(0, requests - amounts[1])
+  local moreTokens = math.max(0, tokens - amounts[2])
+  amounts[1], amounts[2] = amounts[1] + moreRequests, amounts[2] + moreTokens
+  h[6], h[7] = h[6] + moreRequests, h[7] + moreTokens
+  if age == 0 then
+    h[2], h[3] = amounts[1], amounts[2]
+  elseif amounts[1] + amounts[2] > 0 then
+    redis.call('HSET', ring.key, name, cmsgpack.pack(amounts))
+  end
+end
+
+for _, row in ipairs(cjson.decode(ARGV[2])) do
+  local key, age, requests, tokens = KEYS[row[1] + 2], row[2], row[3], row[4]
+  rings[key] = rings[key] or ringAt(key, 1, second)
+  if age <= 60 then raise(rings[key], age, requests, tokens) end
+end
+for key, ring in pairs(rings) do
+  saveRing(ring)
+  keepFor(key, ${USAGE_SECONDS})
+end
+writeMark(KEYS[1], mark, ${MARK_SECONDS})
+return 1
+`;
+
+export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits";
+
+/** The scripts by the names under which the client has them as commands. */
+export const limitScripts: Readonly<Record<LimitScript, { readonly lua: string }>> = {
+  claimLimits: { lua: COMMON + CLAIM },
+  handBackLimits: { lua: COMMON + HAND_BACK },
+  rebuildLimits: { lua: COMMON + REBUILD },
+};

@@ -1,0 +1,172 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { tokenCount, type LimitLease, type ScopeClaim } from "../../src/limits/limit-store.ts";
+import { LimitModel, verdictOf, type ModelLease, type Verdict } from "../support/limit-model.ts";
+import { LimitCaller, limitWorlds, type LimitWorld } from "../support/limit-worlds.ts";
+
+/** Histories for each store: a few in every run, as many as you like when you ask. */
+const HISTORIES: Readonly<Record<string, number>> = { "in memory": 150, "in Redis": 30 };
+const moreHistories = Number(process.env["TM_TEST_LIMIT_HISTORIES"] ?? 0);
+
+/** Which scopes a request of a history claims, narrowest first; every limit is the only of its size. */
+function shapesOf(caller: LimitCaller): readonly (readonly ScopeClaim[])[] {
+  const org = caller.scope("org", "o", {
+    requestsPerMinute: 9,
+    tokensPerMinute: 290,
+    concurrent: 5,
+  });
+  const keys = ["a", "b"].map((id) =>
+    caller.scope("key", id, { requestsPerMinute: 6, tokensPerMinute: 180, concurrent: 4 }),
+  );
+  const endpoint = caller.scope("endpoint", "e", {
+    requestsPerSecond: 3,
+    paced: { perSecond: 0.4, waitMsMax: 4_000 },
+    concurrent: 7,
+  });
+  const pool = caller.scope("pool", "p", {
+    windows: [
+      { kind: "request", seconds: 60, limit: 3 },
+      { kind: "prompt", seconds: 60, limit: 61 },
+      { kind: "completion", seconds: 3_600, limit: 60 },
+      { kind: "request", seconds: 3_600, limit: 8 },
+      { kind: "request", seconds: 86_400, limit: 12 },
+    ],
+  });
+  const share = caller.scope("pool", "p-share", { requestsPerMinute: 4 });
+  return [
+    ...keys.map((key) => [key, org]),
+    [...keys.slice(0, 1), { ...org, countsRequests: false }],
+    [endpoint],
+    [share, pool],
+  ];
+}
+
+interface Step {
+  readonly verb: "claim" | "release" | "undo" | "cool";
+  readonly waitMs: number;
+  readonly shape: number;
+  readonly prompt: number;
+  readonly completion: number;
+  readonly pick: number;
+}
+
+const aStep: fc.Arbitrary<Step> = fc.record({
+  verb: fc.oneof(
+    { weight: 16, arbitrary: fc.constant("claim" as const) },
+    { weight: 10, arbitrary: fc.constant("release" as const) },
+    { weight: 2, arbitrary: fc.constant("undo" as const) },
+    { weight: 1, arbitrary: fc.constant("cool" as const) },
+  ),
+  waitMs: fc.oneof(
+    { weight: 60, arbitrary: fc.integer({ min: 0, max: 300 }) },
+    { weight: 25, arbitrary: fc.integer({ min: 0, max: 3_000 }) },
+    { weight: 10, arbitrary: fc.integer({ min: 0, max: 25_000 }) },
+    { weight: 3, arbitrary: fc.integer({ min: 55_000, max: 66_000 }) },
+    { weight: 2, arbitrary: fc.integer({ min: 0, max: 5_000_000 }) },
+  ),
+  shape: fc.constantFrom(0, 0, 1, 2, 3, 3, 3, 4, 4),
+  prompt: fc.oneof(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 60 })),
+  completion: fc.oneof(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 40 })),
+  pick: fc.nat(),
+});
+
+/** A store and the model side by side; `answers` and `expected` must come out alike. */
+class SideBySide {
+  readonly answers: Verdict[] = [];
+  readonly expected: Verdict[] = [];
+  readonly model: LimitModel = new LimitModel();
+  readonly shapes: readonly (readonly ScopeClaim[])[];
+  readonly #world: LimitWorld;
+  readonly #caller: LimitCaller;
+  readonly #open: { readonly lease: LimitLease; readonly modelled: ModelLease }[] = [];
+
+  constructor(world: LimitWorld) {
+    this.#world = world;
+    this.#caller = new LimitCaller(world);
+    this.shapes = shapesOf(this.#caller);
+  }
+
+  async play(step: Step): Promise<void> {
+    await this.#world.advance(step.waitMs);
+    const scopes = this.shapes[step.shape] ?? [];
+    if (step.verb === "claim") await this.#claim(scopes, step);
+    else if (step.verb === "cool") this.#cool(scopes, step.pick % 30);
+    else this.#handBack(step);
+  }
+
+  /** Ends what still runs. */
+  finish(): void {
+    for (const { lease } of this.#open.splice(0)) this.#caller.release(lease, tokenCount(0, 0));
+  }
+
+  async #claim(scopes: readonly ScopeClaim[], step: Step): Promise<void> {
+    const tokens = tokenCount(step.prompt, step.completion);
+    const { verdict, lease: modelled } = this.model.claim(scopes, tokens, this.#world.nowMs);
+    const outcome = await this.#caller.claim(scopes, tokens);
+    this.answers.push(verdictOf(outcome, scopes));
+    this.expected.push(verdict);
+    if (outcome.kind !== "claimed" || modelled === undefined) return;
+    this.#open.push({ lease: outcome.lease, modelled });
+  }
+
+  #cool(scopes: readonly ScopeClaim[], seconds: number): void {
+    const [scope] = scopes;
+    if (scope === undefined) return;
+    this.#caller.cool(scope, seconds);
+    this.model.cool(scope.id, seconds, this.#world.nowMs);
+  }
+
+  #handBack({ verb, prompt, completion, pick }: Step): void {
+    const [taken] = this.#open.splice(pick % Math.max(1, this.#open.length), 1);
+    if (taken === undefined) return;
+    if (verb === "undo") {
+      this.#caller.undo(taken.lease);
+      this.model.undo(taken.modelled);
+      return;
+    }
+    this.#caller.release(taken.lease, tokenCount(prompt, completion));
+    this.model.release(taken.modelled, tokenCount(prompt, completion));
+  }
+}
+
+for (const kind of limitWorlds) {
+  describe.skipIf(kind.isMissing)(`limits ${kind.name}, against a list of every charge`, () => {
+    let world: LimitWorld;
+    beforeAll(async () => {
+      world = await kind.open();
+    });
+    afterAll(() => world.close());
+
+    test("any history gives the same answers, and no minute holds more than its limit", async () => {
+      const histories = fc.array(aStep, { minLength: 60, maxLength: 160, size: "max" });
+      await fc.assert(
+        fc.asyncProperty(histories, async (steps) => {
+          const both = new SideBySide(world);
+          try {
+            for (const step of steps) await both.play(step);
+          } finally {
+            both.finish();
+          }
+          expect(both.answers).toEqual(both.expected);
+          for (const scope of both.shapes.flat()) {
+            const most = mostInAnyMinute(both.model, scope.id);
+            expect(most).toBeLessThanOrEqual(scope.limits.requestsPerMinute ?? Infinity);
+          }
+        }),
+        // To shrink a long history takes minutes; its seed and path find it again.
+        { endOnFailure: true, numRuns: moreHistories || HISTORIES[kind.name] || 1 },
+      );
+    }, 600_000);
+  });
+}
+
+/* Stated in milliseconds, as a customer would: the most that was admitted in any 60 seconds. */
+function mostInAnyMinute({ charges }: LimitModel, id: string): number {
+  const own = charges.filter((charge) => charge.id === id);
+  const from = (startMs: number): number =>
+    own
+      .filter((charge) => charge.atMs >= startMs && charge.atMs < startMs + 60_000)
+      .reduce((sum, charge) => sum + charge.requests, 0);
+  return Math.max(0, ...own.map((charge) => from(charge.atMs)));
+}

@@ -1,0 +1,376 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { tokenCount } from "../../src/limits/limit-store.ts";
+import { LimitCaller, limitWorlds, type LimitWorld } from "../support/limit-worlds.ts";
+
+for (const kind of limitWorlds) {
+  describe.skipIf(kind.isMissing)(`limits ${kind.name}`, () => {
+    let world: LimitWorld;
+    beforeAll(async () => {
+      world = await kind.open();
+    });
+    afterAll(() => world.close());
+    /** Nobody has used anything yet, and a second has just begun. */
+    const newCaller = async (): Promise<LimitCaller> => {
+      await world.advance(200_000 + 1_000 - (world.nowMs % 1_000));
+      return new LimitCaller(world);
+    };
+
+    test("the request over the limit is refused, and told when the first one leaves", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("key", "k", { requestsPerMinute: 2 });
+      await caller.take([scope]);
+      await world.advance(10_000);
+      await caller.take([scope]);
+      await world.advance(10_000);
+      expect(await caller.claim([scope])).toEqual({
+        kind: "refused",
+        scope: "key",
+        limitKind: "rpm",
+        id: scope.id,
+        limit: 2,
+        retryAfterSeconds: 41,
+      });
+    });
+
+    test("a charge counts for more than 60 and at most 61 seconds", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("key", "k", { requestsPerMinute: 1 });
+      await world.advance(999);
+      await caller.take([scope]);
+      await world.advance(60_000);
+      expect((await caller.claim([scope])).kind).toBe("refused");
+      await world.advance(1);
+      const late = await caller.take([scope]);
+      expect(late.remainingRequests).toBe(0);
+      await world.advance(60_999);
+      expect((await caller.claim([scope])).kind).toBe("refused");
+      await world.advance(1);
+      expect((await caller.claim([scope])).kind).toBe("claimed");
+    });
+
+    test("a refusal in one scope leaves no trace in the others", async () => {
+      const caller = await newCaller();
+      const limits = { requestsPerMinute: 100, tokensPerMinute: 100, concurrent: 9 };
+      const windows = [{ kind: "request", seconds: 3_600, limit: 100 }] as const;
+      const paced = { perSecond: 1, waitMsMax: 0 };
+      const key = caller.scope("key", "k", { ...limits, requestsPerSecond: 9, windows, paced });
+      const full = caller.scope("org", "o", { requestsPerMinute: 0 });
+      for (let n = 0; n < 20; n += 1) await caller.claim([key, full], 10);
+      const lease = await caller.take([key, caller.scope("org", "p", {})], 10);
+      expect(lease).toMatchObject({ remainingRequests: 99, remainingTokens: 90, queueMs: 0 });
+    });
+
+    test("a caller that hammers a full limit does not keep it full", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("key", "k", { requestsPerMinute: 1 });
+      await caller.take([scope]);
+      for (let n = 0; n < 60; n += 1) {
+        await world.advance(1_000);
+        expect((await caller.claim([scope])).kind).toBe("refused");
+      }
+      await world.advance(1_000);
+      expect((await caller.claim([scope])).kind).toBe("claimed");
+    });
+
+    test("when several scopes refuse, the first one listed is named", async () => {
+      const caller = await newCaller();
+      const scopes = [
+        caller.scope("key", "k", { tokensPerMinute: 5 }),
+        caller.scope("org", "o", { requestsPerMinute: 0 }),
+      ];
+      expect(await caller.claim(scopes, 6)).toMatchObject({ scope: "key", limitKind: "tpm" });
+    });
+
+    test("a claim larger than the whole token limit waits longest", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
+      expect(await caller.claim([scope], 1_001)).toMatchObject({
+        kind: "refused",
+        limitKind: "tpm",
+        limit: 1_000,
+        retryAfterSeconds: 60,
+      });
+    });
+
+    test("concurrency is a lease: it comes back with release or undo", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("org", "o", { concurrent: 2 });
+      const first = await caller.take([scope]);
+      const second = await caller.take([scope]);
+      const full = { limitKind: "concurrency", limit: 2, retryAfterSeconds: 1 };
+      expect(await caller.claim([scope])).toMatchObject(full);
+      caller.release(first, 1);
+      const third = await caller.take([scope]);
+      expect(await caller.claim([scope])).toMatchObject(full);
+      caller.undo(second);
+      caller.undo(third);
+      await caller.take([scope]);
+      await caller.take([scope]);
+      expect(await caller.claim([scope])).toMatchObject(full);
+    });
+
+    test("a request that runs for an hour holds its place for an hour", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("org", "o", { concurrent: 1 });
+      const lease = await caller.take([scope]);
+      for (let minute = 0; minute < 60; minute += 1) {
+        await world.advance(60_000);
+        expect((await caller.claim([scope])).kind).toBe("refused");
+      }
+      caller.release(lease, 1);
+      expect((await caller.claim([scope])).kind).toBe("claimed");
+    });
+
+    test("release replaces the estimate by what was observed, while the claim still counts", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
+      const lease = await caller.take([scope], 900);
+      expect((await caller.claim([scope], 200)).kind).toBe("refused");
+      await world.advance(5_000);
+      caller.release(lease, 100);
+      const next = await caller.take([scope], 200);
+      expect(next.remainingTokens).toBe(700);
+      await world.advance(61_000);
+      caller.release(next, 5_000);
+      expect((await caller.take([scope], 1)).remainingTokens).toBe(999);
+    });
+
+    test("a request that ends in the last second in which it counts is still corrected", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
+      const lease = await caller.take([scope], 900);
+      await world.advance(60_999);
+      await caller.take([scope], 50);
+      caller.release(lease, 100);
+      expect((await caller.take([scope], 1)).remainingTokens).toBe(849);
+      await world.advance(1);
+      expect((await caller.take([scope], 1)).remainingTokens).toBe(948);
+    });
+
+    test("more than was estimated counts too", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
+      caller.release(await caller.take([scope], 0), 990);
+      expect((await caller.claim([scope], 20)).kind).toBe("refused");
+      expect((await caller.take([scope], 10)).remainingTokens).toBe(0);
+    });
+
+    test("an undone claim was never made", async () => {
+      const caller = await newCaller();
+      const windows = [{ kind: "prompt", seconds: 86_400, limit: 100 }] as const;
+      const limits = { requestsPerMinute: 5, tokensPerMinute: 100, requestsPerSecond: 1, windows };
+      const scope = caller.scope("key", "k", limits);
+      for (let n = 0; n < 30; n += 1) caller.undo(await caller.take([scope], 100));
+      expect(await caller.take([scope], 100)).toMatchObject({
+        remainingRequests: 4,
+        remainingTokens: 0,
+      });
+    });
+
+    test("the remaining amounts are the smallest over the scopes, this request included", async () => {
+      const caller = await newCaller();
+      const scopes = [
+        caller.scope("key", "k", { requestsPerMinute: 3, tokensPerMinute: 500 }),
+        caller.scope("org", "o", { requestsPerMinute: 9, tokensPerMinute: 300 }),
+      ];
+      const lease = await caller.take(scopes, 100);
+      expect(lease).toMatchObject({ remainingRequests: 2, remainingTokens: 200, queueMs: 0 });
+      const unlimited = await caller.take([caller.scope("key", "free", {})], 100);
+      expect(unlimited.remainingRequests).toBe(Number.MAX_SAFE_INTEGER);
+      expect(unlimited.remainingTokens).toBe(Number.MAX_SAFE_INTEGER);
+    });
+
+    test("an exempt request neither counts nor is refused where requests are counted", async () => {
+      const caller = await newCaller();
+      const counted = caller.scope("org", "o", { requestsPerMinute: 1, requestsPerSecond: 1 });
+      const exempt = { ...counted, countsRequests: false };
+      caller.undo(await caller.take([exempt]));
+      await caller.take([exempt]);
+      await caller.take([counted]);
+      caller.undo(await caller.take([exempt]));
+      expect(await caller.claim([counted])).toMatchObject({ limitKind: "rps" });
+      await world.advance(1_000);
+      expect(await caller.claim([counted])).toMatchObject({ limitKind: "rpm" });
+      expect((await caller.claim([exempt])).kind).toBe("claimed");
+    });
+
+    test("a lease handed back twice is a broken promise, not a second slot", async () => {
+      const caller = await newCaller();
+      const lease = await caller.take([caller.scope("key", "k", {})]);
+      caller.release(lease, 1);
+      expect(() => caller.undo(lease)).toThrow("exactly once");
+      expect(() => caller.release(lease, 1)).toThrow("exactly once");
+    });
+
+    test("requests per second are counted by the second", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("endpoint", "e", { requestsPerSecond: 2 });
+      await caller.take([scope]);
+      await world.advance(998);
+      await caller.take([scope]);
+      expect(await caller.claim([scope])).toMatchObject({
+        limitKind: "rps",
+        limit: 2,
+        retryAfterSeconds: 1,
+      });
+      await world.advance(2);
+      await caller.take([scope]);
+    });
+
+    test("a clock that steps back neither empties a window nor freezes it", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("key", "k", { requestsPerMinute: 1, concurrent: 1 });
+      const lease = await caller.take([scope]);
+      for (const backMs of [3_000, 40_000, 7_200_000]) {
+        await world.advance(-backMs);
+        expect(await caller.claim([scope])).toMatchObject({ kind: "refused", limitKind: "rpm" });
+      }
+      caller.release(lease, 1);
+      for (let second = 0; second < 60; second += 1) {
+        await world.advance(1_000);
+        expect((await caller.claim([scope])).kind).toBe("refused");
+      }
+      await world.advance(1_000);
+      expect((await caller.claim([scope])).kind).toBe("claimed");
+    });
+
+    describe("declared windows", () => {
+      test.each([
+        [60, 60_000, 61_000],
+        [3_600, 3_600_000, 3_660_000],
+        [86_400, 86_400_000, 87_840_000],
+      ] as const)(
+        "of %i seconds: a charge counts at least so long and at most a bucket longer",
+        async (seconds, atLeastMs, atMostMs) => {
+          const caller = await newCaller();
+          const windows = [{ kind: "request", seconds, limit: 1 }] as const;
+          const scope = caller.scope("pool", "p", { windows });
+          await caller.take([scope]);
+          await world.advance(atLeastMs - 1_000);
+          const refused = await caller.claim([scope]);
+          expect(refused).toMatchObject({
+            limitKind: seconds === 60 ? "rpm" : "capacity",
+            limit: 1,
+          });
+          await world.advance(1_000);
+          expect((await caller.claim([scope])).kind).toBe("refused");
+          await world.advance(atMostMs - atLeastMs);
+          expect((await caller.claim([scope])).kind).toBe("claimed");
+        },
+      );
+
+      test("prompt and completion tokens have windows of their own", async () => {
+        const caller = await newCaller();
+        const scope = caller.scope("pool", "p", {
+          windows: [
+            { kind: "prompt", seconds: 60, limit: 100 },
+            { kind: "completion", seconds: 3_600, limit: 50 },
+          ],
+        });
+        const lease = await caller.take([scope], tokenCount(60, 40));
+        expect(await caller.claim([scope], tokenCount(50, 1))).toMatchObject({
+          limitKind: "tpm",
+          limit: 100,
+        });
+        expect(await caller.claim([scope], tokenCount(1, 20))).toMatchObject({
+          limitKind: "capacity",
+          limit: 50,
+        });
+        caller.release(lease, tokenCount(90, 10));
+        expect((await caller.claim([scope], tokenCount(11, 1))).kind).toBe("refused");
+        await caller.take([scope], tokenCount(10, 40));
+        await world.advance(61_000);
+        expect((await caller.claim([scope], tokenCount(100, 1))).kind).toBe("refused");
+        expect((await caller.claim([scope], tokenCount(100, 0))).kind).toBe("claimed");
+      });
+    });
+
+    describe("a paced scope", () => {
+      test("a burst is spread at the rate, and the one that would wait too long is refused", async () => {
+        const caller = await newCaller();
+        const paced = { perSecond: 4, waitMsMax: 1_000 };
+        const scope = caller.scope("endpoint", "e", { paced });
+        const waits = [];
+        for (let n = 0; n < 5; n += 1) waits.push((await caller.take([scope])).queueMs);
+        expect(waits).toEqual([0, 250, 500, 750, 1_000]);
+        expect(await caller.claim([scope])).toMatchObject({
+          limitKind: "rps_queue",
+          limit: 4,
+          retryAfterSeconds: 1,
+        });
+        await world.advance(250);
+        expect((await caller.take([scope])).queueMs).toBe(1_000);
+        await world.advance(60_000);
+        expect((await caller.take([scope])).queueMs).toBe(0);
+      });
+
+      test("refused requests take no turn", async () => {
+        const caller = await newCaller();
+        const scope = caller.scope("endpoint", "e", { paced: { perSecond: 1, waitMsMax: 0 } });
+        await caller.take([scope]);
+        for (let n = 0; n < 30; n += 1) {
+          expect(await caller.claim([scope])).toMatchObject({ limitKind: "rps_queue" });
+        }
+        await world.advance(1_000);
+        expect((await caller.take([scope])).queueMs).toBe(0);
+      });
+
+      test("the last in the queue gives its turn back, one in the middle leaves it unused", async () => {
+        const caller = await newCaller();
+        const paced = { perSecond: 10, waitMsMax: 10_000 };
+        const scope = caller.scope("endpoint", "e", { paced });
+        const leases = [];
+        for (let n = 0; n < 3; n += 1) leases.push(await caller.take([scope]));
+        const [, middle, last] = leases;
+        if (middle === undefined || last === undefined) throw new Error("three were taken");
+        caller.undo(last);
+        expect((await caller.take([scope])).queueMs).toBe(200);
+        caller.undo(middle);
+        expect((await caller.take([scope])).queueMs).toBe(300);
+      });
+
+      test("slower than one a minute works too", async () => {
+        const caller = await newCaller();
+        const paced = { perSecond: 0.01, waitMsMax: 150_000 };
+        const scope = caller.scope("endpoint", "e", { paced });
+        expect((await caller.take([scope])).queueMs).toBe(0);
+        expect((await caller.take([scope])).queueMs).toBe(100_000);
+        expect(await caller.claim([scope])).toMatchObject({ retryAfterSeconds: 50 });
+        await world.advance(80_000);
+        expect((await caller.take([scope])).queueMs).toBe(120_000);
+      });
+    });
+
+    describe("a scope that cools", () => {
+      test("refuses every claim until then, and tells the rest", async () => {
+        const caller = await newCaller();
+        const pool = caller.scope("pool", "p", {});
+        caller.cool(pool, 20);
+        await world.advance(4_500);
+        expect(await caller.claim([pool])).toEqual({
+          kind: "refused",
+          scope: "pool",
+          limitKind: "capacity",
+          id: pool.id,
+          limit: 0,
+          retryAfterSeconds: 16,
+        });
+        await world.advance(15_500);
+        expect((await caller.claim([pool])).kind).toBe("claimed");
+      });
+
+      test("a shorter rest does not end a longer one", async () => {
+        const caller = await newCaller();
+        const pool = caller.scope("pool", "p", { requestsPerMinute: 9 });
+        await caller.take([pool]);
+        caller.cool(pool, 60);
+        caller.cool(pool, 2);
+        await world.advance(30_000);
+        expect(await caller.claim([pool])).toMatchObject({ retryAfterSeconds: 30 });
+        await world.advance(30_000);
+        expect((await caller.take([pool])).remainingRequests).toBe(7);
+      });
+    });
+  });
+}

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { concurrentRequestsMax, tokensPerMinute } from "../../src/core/constants.ts";
+import { startSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { ask, bodyOf, post, type Ask, type HttpAnswer } from "../support/ask.ts";
+import { brokenBooks, nothingHeld, until } from "../support/books.ts";
+import { openAccount, type TestAccount } from "../support/gateway.ts";
+import { operatorFolder, serve, type OperatorFolder } from "../support/operator.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import type { RunningProgram } from "../support/program.ts";
+import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
+import { expectUnavailable } from "../support/unavailable.ts";
+
+describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one database", () => {
+  let simulator: Simulator;
+  let redis: TestRedis;
+  let backend: FreshBackend;
+  let folder: OperatorFolder;
+  let gateways: readonly RunningProgram[] = [];
+  let account: TestAccount;
+
+  beforeAll(async () => {
+    simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+    folder = operatorFolder(simulator.url);
+    redis = await startRedis();
+    backend = await freshBackend();
+    const env = { DATABASE_URL: backend.connectionString, REDIS_URL: redis.url };
+    gateways = await Promise.all([serve(folder, env), serve(folder, env)]);
+  });
+  afterAll(async () => {
+    await Promise.all(gateways.map((gateway) => gateway.end("SIGTERM")));
+    await backend.close();
+    await redis.close();
+    await simulator.close();
+    folder.remove();
+  });
+  beforeEach(async () => {
+    account = await openAccount(backend, "10");
+  });
+
+  const asked = (more: Partial<Ask> = {}): Ask => {
+    return { key: account.key, wire: "wire_a", model: "op/model", text: "hi", ...more };
+  };
+  const urlOf = (gateway: RunningProgram | undefined): string =>
+    String(gateway?.ready["gateway_url"]);
+  /** The n-th request goes to the n-th gateway; a busy machine may keep its stores waiting. */
+  const askOne = async (n: number, more: Partial<Ask> = {}): Promise<HttpAnswer> =>
+    await until("the stores are in time", async () => {
+      const answer = await ask(urlOf(gateways[n % gateways.length]), asked(more));
+      return answer.status === 503 ? undefined : answer;
+    });
+  const left = ({ headers }: HttpAnswer, kind: "rpm" | "tpm" = "rpm"): number =>
+    Number(headers[`x-tm-remaining-${kind}`]);
+
+  test("requests per minute are those of both together", async () => {
+    account = await openAccount(backend, "10", { requestsPerMinute: 6 });
+    const remaining = [];
+    for (let n = 0; n < 6; n += 1) remaining.push(left(await askOne(n)));
+    expect(remaining).toEqual([5, 4, 3, 2, 1, 0]);
+    for (const n of [0, 1]) {
+      const refused = await askOne(n, { wire: "wire_b" });
+      expect(refused.status).toBe(429);
+      expect(refused.headers).toMatchObject({
+        "x-tm-error-code": "rate_limit",
+        "x-tm-limit-scope": "key",
+        "x-tm-limit-kind": "rpm",
+        "x-tm-limit-id": `key:${account.keyId}`,
+      });
+    }
+  });
+
+  test("so are requests in flight, and a place is free when its request has ended", async () => {
+    const slow = { text: "[[fault:slow:1500]] hi" };
+    const running = Array.from({ length: concurrentRequestsMax }, (_, n) => askOne(n, slow));
+    await until("all are at the provider", () => simulator.counts().open === concurrentRequestsMax);
+    for (const n of [0, 1]) {
+      const refused = await askOne(n);
+      expect(refused.status).toBe(429);
+      expect(refused.headers["x-tm-limit-kind"]).toBe("concurrency");
+    }
+    expect((await Promise.all(running)).map(({ status }) => status)).toEqual(
+      Array(concurrentRequestsMax).fill(200),
+    );
+    for (const n of [0, 1]) expect((await askOne(n)).status).toBe(200);
+  });
+
+  test("a Redis that lost everything costs nobody a limit, and gives nobody a second one", async () => {
+    for (let n = 0; n < 4; n += 1) expect((await askOne(n)).status).toBe(200);
+    await nothingHeld({ backend }, account);
+    const before = await askOne(0);
+    await nothingHeld({ backend }, account);
+    await redis.command("flushall");
+    const after = [await askOne(0), await askOne(1)];
+    expect(after.map((answer) => left(answer))).toEqual([300 - 6, 300 - 7]);
+    const estimate = Buffer.byteLength(bodyOf(asked())) + 64;
+    const used = tokensPerMinute - estimate - left(before, "tpm");
+    expect(tokensPerMinute - estimate - left(after[1] ?? before, "tpm")).toBe((used / 4) * 6);
+  });
+
+  test.each(["wire_a", "wire_b"] as const)(
+    "Redis is down: 503 on %s, nothing is sent or held; served again by itself",
+    async (wire) => {
+      expect((await askOne(0)).status).toBe(200);
+      await nothingHeld({ backend }, account);
+      const before = simulator.counts().total;
+      await redis.kill();
+      for (const gateway of gateways) {
+        expectUnavailable(await ask(urlOf(gateway), asked({ wire })));
+        const path = "/v1/messages/count_tokens";
+        const body = bodyOf(asked({ maxTokens: null }));
+        expectUnavailable(await post(urlOf(gateway), { key: account.key, path, body }));
+      }
+      expect(simulator.counts().total).toBe(before);
+      await nothingHeld({ backend }, account);
+      await redis.restart();
+      for (const n of [0, 1]) expect((await askOne(n, { wire })).status).toBe(200);
+      expect(await brokenBooks({ backend })).toEqual([]);
+    },
+  );
+
+  test("Redis is frozen: 503 in time, and nothing of it counts later", async () => {
+    const first = await askOne(0);
+    const before = simulator.counts().total;
+    redis.pause();
+    const answers = await Promise.all(gateways.map((each) => ask(urlOf(each), asked())));
+    redis.resume();
+    for (const answer of answers) expectUnavailable(answer);
+    expect(simulator.counts().total).toBe(before);
+    let served = 1;
+    await until("only those count that were served", async () => {
+      const answer = await askOne(1);
+      served += 1;
+      return left(first) + 1 - left(answer) === served;
+    });
+  });
+});

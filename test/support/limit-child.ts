@@ -1,0 +1,79 @@
+/**
+ * A process of its own with limits in Redis: takes what its parent says, tells what it was granted,
+ * and holds it until it is told to give it back, or killed.
+ */
+import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import {
+  tokenCount,
+  type ClaimOutcome,
+  type LimitLease,
+  type ScopeClaim,
+} from "../../src/limits/limit-store.ts";
+import { RedisLimitStore } from "../../src/storage/redis/redis-limit-store.ts";
+import { silentLog } from "./silent-log.ts";
+
+/** What the parent orders. */
+export interface LimitOrder {
+  /** `churn`: each claim is given back at once, again and again. */
+  readonly act: "take" | "churn" | "give back";
+  readonly slot: string;
+  readonly scopes: readonly ScopeClaim[];
+  readonly claims: number;
+}
+
+/** How many claims came to what. */
+export interface LimitTally {
+  claimed: number;
+  refused: number;
+  unavailable: number;
+}
+
+const [url = "", storeNowMs = ""] = process.argv.slice(2);
+const store = new RedisLimitStore({
+  url,
+  recentUse: { recentUse: () => Promise.resolve([]) },
+  clock: systemClock,
+  log: silentLog,
+  // Nobody is refused here because the machine is busy.
+  answerWithinMs: 60_000,
+  ...(storeNowMs === "" ? {} : { now: () => Number(storeNowMs) }),
+});
+const held: LimitLease[] = [];
+
+process.on("message", (order: LimitOrder) => void obey(order));
+process.on("disconnect", () => process.exit(0));
+await store.ready(10_000);
+process.send?.("ready");
+
+async function obey(order: LimitOrder): Promise<void> {
+  const tally: LimitTally = { claimed: 0, refused: 0, unavailable: 0 };
+  if (order.act === "give back") giveBack();
+  else await Promise.all(Array.from({ length: order.claims }, () => takeOne(order, tally)));
+  // A claim behind them is answered after everything that was given back.
+  await claim({ ...order, scopes: [] });
+  process.send?.(tally);
+}
+
+async function takeOne(order: LimitOrder, tally: LimitTally): Promise<void> {
+  const times = order.act === "churn" ? 20 : 1;
+  for (let n = 0; n < times; n += 1) {
+    const outcome = await claim(order);
+    tally[outcome.kind] += 1;
+    if (outcome.kind !== "claimed") continue;
+    if (order.act === "take") held.push(outcome.lease);
+    else if (n % 2 === 0) store.undo(outcome.lease);
+    else store.release(outcome.lease, tokenCount(1, 0));
+  }
+}
+
+function giveBack(): void {
+  for (const lease of held.splice(0)) store.release(lease, tokenCount(1, 0));
+}
+
+function claim({ slot, scopes }: LimitOrder): Promise<ClaimOutcome> {
+  const orgId = "o" as OrgId;
+  // The clock of this process is of no account: as far off as can be.
+  const nowMs = process.pid * 1_000_000;
+  return store.claim({ orgId, keyId: "k" as KeyId, slot, scopes, ...tokenCount(1, 0), nowMs });
+}

@@ -1,0 +1,202 @@
+import {
+  tokenCount,
+  type ClaimOutcome,
+  type DeclaredWindow,
+  type ScopeClaim,
+  type TokenCount,
+} from "../../src/limits/limit-store.ts";
+
+/** What one claim charged one scope with. */
+interface Charge {
+  readonly id: string;
+  readonly second: number;
+  readonly atMs: number;
+  requests: number;
+  tokens: TokenCount;
+  inFlight: boolean;
+}
+
+/** A granted claim of the model. */
+export interface ModelLease {
+  readonly charges: readonly Charge[];
+  readonly turns: readonly {
+    readonly id: string;
+    readonly fromUs: number;
+    readonly toUs: number;
+  }[];
+}
+
+/** What a claim came to, in a form that compares. */
+export interface Verdict {
+  readonly refused?: string;
+  readonly remaining?: readonly [requests: number, tokens: number, queueMs: number];
+}
+
+/**
+ * The oracle: every charge stays in a list, and every question is answered by adding up. Nothing is
+ * ever forgotten and nothing is ever summed ahead.
+ */
+export class LimitModel {
+  readonly charges: Charge[] = [];
+  readonly #nextTurnUs: Map<string, number> = new Map();
+  readonly #coolUntilMs: Map<string, number> = new Map();
+
+  claim(
+    scopes: readonly ScopeClaim[],
+    tokens: TokenCount,
+    nowMs: number,
+  ): { readonly verdict: Verdict; readonly lease?: ModelLease } {
+    for (const scope of scopes) {
+      const refused = this.#refusal(scope, tokens, nowMs);
+      if (refused !== undefined) return { verdict: { refused: `${scope.id} ${refused}` } };
+    }
+    const lease = this.#take(scopes, tokens, nowMs);
+    const second = Math.floor(nowMs / 1000);
+    const left = (limit: (scope: ScopeClaim) => number | undefined, of: Quantity): number =>
+      Math.min(
+        ...scopes.map((scope) => {
+          const allowed = limit(scope);
+          return allowed === undefined
+            ? Number.MAX_SAFE_INTEGER
+            : allowed - this.#used(scope.id, second, 1, of);
+        }),
+      );
+    const remaining = [
+      left((scope) => (counts(scope) ? scope.limits.requestsPerMinute : undefined), requestsOf),
+      left((scope) => scope.limits.tokensPerMinute, tokensOf),
+      Math.max(0, ...lease.turns.map(({ fromUs }) => Math.ceil((fromUs - nowMs * 1000) / 1000))),
+    ] as const;
+    return { verdict: { remaining }, lease };
+  }
+
+  release(lease: ModelLease, observed: TokenCount): void {
+    for (const charge of lease.charges) {
+      charge.inFlight = false;
+      charge.tokens = observed;
+    }
+  }
+
+  undo(lease: ModelLease): void {
+    for (const charge of lease.charges) {
+      charge.inFlight = false;
+      charge.requests = 0;
+      charge.tokens = tokenCount(0, 0);
+    }
+    for (const { id, fromUs, toUs } of lease.turns) {
+      if (this.#nextTurnUs.get(id) === toUs) this.#nextTurnUs.set(id, fromUs);
+    }
+  }
+
+  cool(id: string, seconds: number, nowMs: number): void {
+    this.#coolUntilMs.set(id, Math.max(this.#coolUntilMs.get(id) ?? 0, nowMs + seconds * 1000));
+  }
+
+  #refusal(scope: ScopeClaim, tokens: TokenCount, nowMs: number): string | undefined {
+    const { id, limits } = scope;
+    const second = Math.floor(nowMs / 1000);
+    const restMs = (this.#coolUntilMs.get(id) ?? 0) - nowMs;
+    if (restMs > 0) return `capacity ${bounded(restMs / 1000)}`;
+    if (counts(scope) && limits.requestsPerSecond !== undefined) {
+      const inSecond = this.charges.filter((each) => each.id === id && each.second === second);
+      if (sum(inSecond, requestsOf) >= limits.requestsPerSecond) return "rps 1";
+    }
+    const wait = (length: number, of: Quantity, amount: number, limit: number | undefined) =>
+      limit === undefined ? undefined : this.#wait({ id, second, length, of }, amount, limit);
+    const rpm = counts(scope) ? wait(1, requestsOf, 1, limits.requestsPerMinute) : undefined;
+    if (rpm !== undefined) return `rpm ${rpm}`;
+    const tpm = wait(1, tokensOf, tokens.tokens, limits.tokensPerMinute);
+    if (tpm !== undefined) return `tpm ${tpm}`;
+    for (const window of limits.windows ?? []) {
+      if (window.kind === "request" && !counts(scope)) continue;
+      const of = QUANTITIES[window.kind];
+      const asked = of({ requests: 1, tokens });
+      const waits = wait(window.seconds / 60, of, asked, window.limit);
+      if (waits !== undefined) return `${window.kind} ${window.seconds} ${waits}`;
+    }
+    const inFlight = this.charges.filter((each) => each.id === id && each.inFlight).length;
+    if (inFlight >= (limits.concurrent ?? Infinity)) return "concurrency 1";
+    if (limits.paced === undefined || !counts(scope)) return undefined;
+    const overMs = this.#queueMs(id, nowMs) - limits.paced.waitMsMax;
+    return overMs > 0 ? `rps_queue ${bounded(overMs / 1000)}` : undefined;
+  }
+
+  #take(scopes: readonly ScopeClaim[], tokens: TokenCount, nowMs: number): ModelLease {
+    const second = Math.floor(nowMs / 1000);
+    const charges = scopes.map((scope) => {
+      const requests = counts(scope) ? 1 : 0;
+      return { id: scope.id, second, atMs: nowMs, requests, tokens, inFlight: true };
+    });
+    this.charges.push(...charges);
+    const turns = scopes.flatMap((scope) => {
+      const { paced } = scope.limits;
+      if (paced === undefined || !counts(scope)) return [];
+      const fromUs = nowMs * 1000 + this.#queueMs(scope.id, nowMs) * 1000;
+      const toUs = fromUs + Math.ceil(1_000_000 / paced.perSecond);
+      this.#nextTurnUs.set(scope.id, toUs);
+      return { id: scope.id, fromUs, toUs };
+    });
+    return { charges, turns };
+  }
+
+  #queueMs(id: string, nowMs: number): number {
+    return Math.max(0, (this.#nextTurnUs.get(id) ?? 0) - nowMs * 1000) / 1000;
+  }
+
+  /** Seconds until `amount` fits, 60 at most; undefined when it fits now. */
+  #wait(
+    asked: { id: string; second: number; length: number; of: Quantity },
+    amount: number,
+    limit: number,
+  ): number | undefined {
+    const { id, second, length, of } = asked;
+    const fits = (at: number): boolean => this.#used(id, at, length, of) + amount <= limit;
+    if (fits(second)) return undefined;
+    for (let ahead = 1; ahead < 60; ahead += 1) if (fits(second + ahead)) return ahead;
+    return 60;
+  }
+
+  #used(id: string, second: number, length: number, of: Quantity): number {
+    const now = Math.floor(second / length);
+    const inside = this.charges.filter(
+      (each) => each.id === id && now - Math.floor(each.second / length) <= 60,
+    );
+    return sum(inside, of);
+  }
+}
+
+/** A store's answer in the model's words. */
+export function verdictOf(outcome: ClaimOutcome, scopes: readonly ScopeClaim[]): Verdict {
+  if (outcome.kind === "unavailable") return { refused: "unavailable" };
+  if (outcome.kind === "claimed") {
+    const { remainingRequests, remainingTokens, queueMs } = outcome.lease;
+    return { remaining: [remainingRequests, remainingTokens, queueMs] };
+  }
+  const { id, limitKind, limit, retryAfterSeconds } = outcome;
+  const windows = scopes.find((scope) => scope.id === id)?.limits.windows ?? [];
+  const window = limit === 0 ? undefined : windows.find((each) => each.limit === limit);
+  const kind = window === undefined ? limitKind : `${window.kind} ${window.seconds}`;
+  return { refused: `${id} ${kind} ${retryAfterSeconds}` };
+}
+
+type Quantity = (charge: Pick<Charge, "requests" | "tokens">) => number;
+
+const requestsOf: Quantity = (charge) => charge.requests;
+const tokensOf: Quantity = (charge) => charge.tokens.tokens;
+
+const QUANTITIES: Readonly<Record<DeclaredWindow["kind"], Quantity>> = {
+  request: requestsOf,
+  prompt: (charge) => charge.tokens.promptTokens,
+  completion: (charge) => charge.tokens.completionTokens,
+};
+
+function counts(scope: ScopeClaim): boolean {
+  return scope.countsRequests !== false;
+}
+
+function sum(charges: readonly Charge[], of: Quantity): number {
+  return charges.reduce((total, charge) => total + of(charge), 0);
+}
+
+function bounded(seconds: number): number {
+  return Math.min(60, Math.max(1, Math.ceil(seconds)));
+}

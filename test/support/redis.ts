@@ -1,0 +1,128 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Redis } from "ioredis";
+
+const READY_WAIT_MS = 20_000;
+const STARTS_MAX = 5;
+
+/** The server program on PATH; undefined when there is none: then its tests are skipped, loudly. */
+export const redisProgram: string | undefined = ["redis-server", "valkey-server"].find(
+  (name) => spawnSync(name, ["--version"]).status === 0,
+);
+
+if (redisProgram === undefined) {
+  process.stderr.write(
+    "\n!!! SKIPPED: neither redis-server nor valkey-server is on PATH: limits shared by several " +
+      "processes were NOT tested. Install one and run again.\n\n",
+  );
+}
+
+/** A real server on a free port of loopback, in its own folder, that keeps nothing on disk. */
+export interface TestRedis {
+  readonly port: number;
+  readonly url: string;
+  /** Any command, over a connection of the test's own. */
+  command(name: string, ...args: (string | number)[]): Promise<unknown>;
+  /** Freezes the process: its connections stay, and nothing is answered. */
+  pause(): void;
+  resume(): void;
+  /** Kills it (-9). */
+  kill(): Promise<void>;
+  /** Starts it again after `kill`, empty, on the same port. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts a server; `more` are further words of its command line. */
+export async function startRedis(more: readonly string[] = []): Promise<TestRedis> {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-redis-"));
+  let server: Server | undefined;
+  let port = 0;
+  for (let tries = 0; server === undefined; tries += 1) {
+    if (tries === STARTS_MAX) throw new Error("the Redis server does not start");
+    port = await freePort();
+    server = await started(port, folder, more);
+  }
+  const operator = new Redis({ port, retryStrategy: () => 50 });
+  operator.on("error", () => undefined);
+  const signal = (name: NodeJS.Signals): void => void process.kill(server?.pid ?? 0, name);
+  const kill = async (): Promise<void> => {
+    await server?.kill();
+    server = undefined;
+  };
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    command: (name, ...args) => operator.call(name, ...args),
+    pause: () => signal("SIGSTOP"),
+    resume: () => signal("SIGCONT"),
+    kill,
+    restart: async () => {
+      server = await started(port, folder, more);
+      if (server === undefined) throw new Error("the Redis server does not start again");
+    },
+    close: async () => {
+      operator.disconnect();
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Server {
+  readonly pid: number;
+  kill(): Promise<void>;
+}
+
+// The shell holds the server on a tether: when our end of its input closes, for whatever reason, a
+// killed test run included, the server ends.
+const TETHER = '"$@" </dev/null >/dev/null 2>&1 & echo $!; read -r _; kill -9 $!; wait';
+
+/** The running server; undefined when it does not answer, as with a port that was just taken. */
+async function started(
+  port: number,
+  folder: string,
+  more: readonly string[],
+): Promise<Server | undefined> {
+  if (redisProgram === undefined) throw new Error("no Redis server on PATH");
+  const words = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
+  const command = [redisProgram, ...words, "--appendonly", "no", ...more];
+  const shell = spawn("/bin/sh", ["-c", TETHER, "tether", ...command], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const [line] = (await once(shell.stdout, "data")) as [Buffer];
+  const kill = async (): Promise<void> => {
+    const ended = once(shell, "exit");
+    shell.stdin.end();
+    await ended;
+  };
+  if (await answers(port)) return { pid: Number(line.toString()), kill };
+  await kill();
+  return undefined;
+}
+
+async function answers(port: number): Promise<boolean> {
+  const probe = new Redis({ port, lazyConnect: true, retryStrategy: () => 20 });
+  probe.on("error", () => undefined);
+  const ready = new Promise<boolean>((resolve) => probe.once("ready", () => resolve(true)));
+  probe.connect().catch(() => undefined);
+  const isReady = await Promise.race([ready, sleep(READY_WAIT_MS, false, { ref: false })]);
+  probe.disconnect();
+  return isReady;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
