@@ -22,11 +22,11 @@ import { metricsRegistry } from "../http/metrics-text.ts";
 import { createConsoleServer, createInternalServer } from "../http/plain-servers.ts";
 import { RequestLog } from "../http/request-log.ts";
 import { limitScopes } from "../limits/effective-limits.ts";
-import type { PricePin } from "../ledger/ledger-store.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { MemoryDeploymentHealth } from "../routing/health.ts";
 import type { Backend } from "./open-backend.ts";
 import { openLimits } from "./open-limits.ts";
+import { pricePins } from "./price-pins.ts";
 import { loadCatalog, type CatalogSources } from "./load-catalog.ts";
 import { watchManifests } from "./watch-manifests.ts";
 
@@ -233,23 +233,6 @@ function tellNotes(
   for (const file of loaded.leftOut) {
     log.info({ file }, "left out: its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it");
   }
-}
-
-function pricePins(catalog: Catalog): PricePin[] {
-  return catalog.deployments.flatMap(({ prices, providerId, modelId }) =>
-    prices === null
-      ? []
-      : {
-          pinId: prices.pinId,
-          providerId,
-          modelId,
-          promptPico: prices.prompt,
-          cachedPromptPico: prices.cachedPrompt,
-          cacheWritePico: prices.cacheWrite,
-          completionPico: prices.completion,
-          internalReasoningPico: prices.internalReasoning,
-        },
-  );
 }
 
 async function listen(server: Server, host: string, port: number): Promise<string> {

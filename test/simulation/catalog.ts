@@ -1,7 +1,6 @@
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { compileCatalog } from "../../src/catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../../src/catalog/load-manifests.ts";
-import type { PricePin } from "../../src/ledger/ledger-store.ts";
 
 /** Prices that share no factor: a debit from the wrong bucket or listing shows. */
 function listing(id: string, completion: string): object {
@@ -86,22 +85,4 @@ export function simulatedCatalog(): Catalog {
   });
   if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
   return outcome.catalog;
-}
-
-/** The prices the books have to know before an attempt refers to them. */
-export function pinsOf(catalog: Catalog): readonly PricePin[] {
-  return catalog.deployments.flatMap(({ prices, providerId, modelId }) =>
-    prices === null
-      ? []
-      : {
-          pinId: prices.pinId,
-          providerId,
-          modelId,
-          promptPico: prices.prompt,
-          cachedPromptPico: prices.cachedPrompt,
-          cacheWritePico: prices.cacheWrite,
-          completionPico: prices.completion,
-          internalReasoningPico: prices.internalReasoning,
-        },
-  );
 }

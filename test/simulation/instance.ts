@@ -15,7 +15,7 @@ import { MemoryDeploymentHealth } from "../../src/routing/health.ts";
 import { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
 import type { ChatRequest } from "../../src/wires/chat/chat-request.ts";
 import { chatWires } from "../../src/wires/registry.ts";
-import { pinsOf } from "./catalog.ts";
+import { pricePins } from "../../src/compose/price-pins.ts";
 import { SimulatedClient, type ClientRequest } from "./client.ts";
 import { ObservedLedger } from "./observed-ledger.ts";
 import { ObservedLimits } from "./observed-limits.ts";
@@ -83,7 +83,7 @@ export class SimulatedInstance implements StoreUser {
     const { clock } = this;
     const store = new NetworkedStore(this.#world, this);
     try {
-      await store.ensurePricePins(pinsOf(this.#world.catalog));
+      await store.ensurePricePins(pricePins(this.#world.catalog));
       const instanceName = this.#options.instanceName;
       const ledger = await openLedger({ store, clock, log: this.#log(), instanceName });
       this.deps = this.#serveDeps(ledger);
