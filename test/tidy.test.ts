@@ -14,7 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   catalog: ["core", "manifest"],
   pricing: ["core", "catalog"],
   wires: ["core", "catalog"],
-  auth: ["core"],
+  auth: ["core", "limits"],
   limits: ["core"],
   ledger: ["core"],
   routing: ["core", "catalog", "wires"],

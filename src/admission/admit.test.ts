@@ -1,156 +1,172 @@
 import { describe, expect, test } from "vitest";
 
-import type { AttemptId, KeyId, ModelId, OrgId, ProviderId, RequestId } from "../core/ids.ts";
+import type { KeyId, OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
-import type { Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
 import { tokenCount, type ClaimOutcome, type LimitStore } from "../limits/limit-store.ts";
-import { admit } from "./admit.ts";
+import { claimScopes, reserveRefusal, type ClaimsOutcome } from "./admit.ts";
 
-const RESERVE: ReserveRow = {
-  attemptId: 1n as AttemptId,
-  requestId: "r" as RequestId,
-  ordinal: 1,
-  orgId: "org_1" as OrgId,
-  keyId: "key_1" as KeyId,
-  modelId: "m" as ModelId,
-  providerId: "p" as ProviderId,
-  upstreamModelId: "m",
-  pricePinId: "pin",
-  route: "/v1/chat/completions",
-  stream: false,
-  estimatedTokens: 10,
-  reserveMicroUsd: microUsd(500n),
-};
+type Answer = ClaimOutcome | Promise<ClaimOutcome>;
 
-/** Answers what it is told and writes down what it was asked: both ports at their edge. */
-function scripted(claim: ClaimOutcome, reserve: () => Promise<ReserveOutcome>) {
+/** Answers slot after slot what it is told and writes down what it was asked: the port's edge. */
+function scripted(answers: readonly Answer[]) {
   const asked: string[] = [];
+  let at = 0;
   const limits: LimitStore = {
-    claim: () => {
-      asked.push("claim");
-      return claim;
+    claim: ({ slot }) => {
+      asked.push(`claim ${slot}`);
+      const answer = answers[at++];
+      if (answer === undefined) throw new Error("one claim more than expected");
+      return answer;
     },
-    release: () => void asked.push("release"),
-    undo: () => void asked.push("undo"),
+    release: (lease, { tokens }) => void asked.push(`release ${lease.queueMs} ${tokens}`),
+    undo: (lease) => void asked.push(`undo ${lease.queueMs}`),
     cool: () => void asked.push("cool"),
+    peek: () => Promise.resolve([]),
   };
-  const ledger: Pick<Ledger, "reserve"> = {
-    reserve: () => {
-      asked.push("reserve");
-      return reserve();
-    },
-  };
-  const input = {
-    scopes: [],
-    tokens: tokenCount(4, 6),
-    reserve: RESERVE,
-    nowMs: 1_000,
-    monotonicMs: 5,
-  };
-  return { asked, run: () => admit({ limits, ledger: ledger as Ledger }, input) };
+  const parts = answers.map((_, n) => ({ slot: `{slot:${n}}`, scopes: [] }));
+  const run = (): Promise<ClaimsOutcome> =>
+    claimScopes(limits, {
+      principal: { orgId: "org_1" as OrgId, keyId: "key_1" as KeyId },
+      parts,
+      tokens: tokenCount(4, 6),
+      nowMs: 1_000,
+      monotonicMs: 5,
+    });
+  return { asked, run };
 }
 
-const CLAIMED: ClaimOutcome = {
-  kind: "claimed",
-  lease: { remainingRequests: 1, remainingTokens: 1, queueMs: 0 },
-};
+function granted(remainingRequests: number, remainingTokens: number, queueMs: number): Answer {
+  return { kind: "claimed", lease: { remainingRequests, remainingTokens, queueMs } };
+}
 
-test("limits are asked first: a rate-limited request never reaches the ledger", async () => {
-  const { asked, run } = scripted(
-    {
-      kind: "refused",
-      scope: "key",
-      limitKind: "rpm",
-      id: "key:key_1",
-      limit: 20,
-      retryAfterSeconds: 7,
-    },
-    async () => ({ kind: "reserved" }),
-  );
-  expect(await run()).toMatchObject({
-    kind: "refused",
-    refusal: {
-      class: "rate_limit",
-      status: 429,
-      origin: "gateway_admission",
-      limit: { scope: "key", kind: "rpm", id: "key:key_1" },
-      retryAfterSeconds: 7,
-      retryAtMs: 8_000,
-      retryable: true,
-    },
+function refusedBy(scope: "key" | "pool" | "platform"): Answer {
+  const id = scope === "platform" ? "platform" : `${scope}:one`;
+  return { kind: "refused", scope, limitKind: "rpm", id, limit: 20, retryAfterSeconds: 7 };
+}
+
+describe("claims in several slots", () => {
+  test("tell the smallest remaining amounts and the longest wait of all of them", async () => {
+    const { run } = scripted([granted(9, 50, 0), Promise.resolve(granted(3, 80, 20))]);
+    const outcome = await run();
+    expect(outcome).toMatchObject({
+      kind: "claimed",
+      claimed: { remainingRequests: 3, remainingTokens: 50, queueMs: 20 },
+    });
   });
-  expect(asked).toEqual(["claim"]);
-});
 
-test("a limit store that does not answer refuses with 503 and sends nothing", async () => {
-  const { asked, run } = scripted({ kind: "unavailable" }, async () => ({ kind: "reserved" }));
-  expect(await run()).toMatchObject({
-    refusal: { class: "gateway_error", status: 503, origin: "gateway_infrastructure" },
+  test("are handed back together, once", async () => {
+    const { run, asked } = scripted([granted(1, 1, 1), granted(1, 1, 2)]);
+    const outcome = await run();
+    if (outcome.kind !== "claimed") throw new Error("refused");
+    outcome.claimed.release(tokenCount(1, 2), 6);
+    outcome.claimed.release(tokenCount(1, 2), 6);
+    outcome.claimed.undo(6);
+    expect(asked.slice(2)).toEqual(["release 1 3", "release 2 3"]);
   });
-  expect(asked).toEqual(["claim"]);
+
+  test("leave no trace when a later slot refuses, and ask no further", async () => {
+    const { run, asked } = scripted([granted(1, 1, 1), refusedBy("key"), granted(1, 1, 3)]);
+    expect(await run()).toMatchObject({ kind: "refused", refusal: { class: "rate_limit" } });
+    expect(asked).toEqual(["claim {slot:0}", "claim {slot:1}", "undo 1"]);
+  });
 });
 
-test("a request without money gives its limits back, as if it had never come", async () => {
-  const { asked, run } = scripted(CLAIMED, async () => ({
-    kind: "low_balance",
-    availableMicroUsd: microUsd(100n),
-    heldMicroUsd: microUsd(0n),
-  }));
-  expect(await run()).toMatchObject({ refusal: { class: "insufficient_quota" } });
-  expect(asked).toEqual(["claim", "reserve", "undo"]);
-});
+describe("a refused claim", () => {
+  test("names its scope, kind and id, and when to come again", async () => {
+    expect(await scripted([refusedBy("key")]).run()).toMatchObject({
+      refusal: {
+        class: "rate_limit",
+        status: 429,
+        origin: "gateway_admission",
+        limit: { scope: "key", kind: "rpm", id: "key:one" },
+        retryAfterSeconds: 7,
+        retryAtMs: 8_000,
+        retryable: true,
+      },
+    });
+  });
 
-test("a ledger that fails unexpectedly leaves no limit claimed behind", async () => {
-  const { asked, run } = scripted(CLAIMED, () => Promise.reject(new Error("broken")));
-  await expect(run()).rejects.toThrow("broken");
-  expect(asked).toEqual(["claim", "reserve", "undo"]);
+  test("by a provider's pool is told as the provider's quota, not as the caller's", async () => {
+    expect(await scripted([refusedBy("pool")]).run()).toMatchObject({
+      refusal: { class: "rate_limit", status: 429, origin: "upstream_quota" },
+    });
+  });
+
+  test("by the platform is a 503: nothing was sent and nothing charged", async () => {
+    expect(await scripted([refusedBy("platform")]).run()).toMatchObject({
+      refusal: {
+        class: "gateway_error",
+        status: 503,
+        origin: "gateway_infrastructure",
+        limit: { scope: "platform" },
+        retryAfterSeconds: 7,
+      },
+    });
+  });
+
+  test("by a store that does not answer is a 503 with retry-after 2", async () => {
+    expect(await scripted([{ kind: "unavailable" }]).run()).toMatchObject({
+      refusal: {
+        class: "gateway_error",
+        status: 503,
+        origin: "gateway_infrastructure",
+        retryAfterSeconds: 2,
+      },
+    });
+  });
 });
 
 describe("a balance refusal", () => {
-  async function refusalFor(available: bigint, held: bigint): Promise<unknown> {
-    const { run } = scripted(CLAIMED, async () => ({
-      kind: "low_balance",
-      availableMicroUsd: microUsd(available),
-      heldMicroUsd: microUsd(held),
-    }));
-    const outcome = await run();
-    return outcome.kind === "refused" ? outcome.refusal : undefined;
-  }
+  const refusalFor = (available: bigint, held: bigint) =>
+    reserveRefusal(
+      {
+        kind: "low_balance",
+        availableMicroUsd: microUsd(available),
+        heldMicroUsd: microUsd(held),
+      },
+      microUsd(500n),
+    );
 
-  test("tells what is needed, available and held", async () => {
-    expect(await refusalFor(100n, 20n)).toMatchObject({
+  test("tells what is needed, available and held", () => {
+    expect(refusalFor(100n, 20n)).toMatchObject({
       message: expect.stringContaining(
         "up to $0.000500; $0.000100 is available and $0.000020 is held",
       ),
     });
   });
 
-  test("is retryable when the organization's own running requests hold the money", async () => {
-    expect(await refusalFor(100n, 400n)).toMatchObject({ retryable: true });
+  test("is retryable when the organization's own running requests hold the money", () => {
+    expect(refusalFor(100n, 400n)).toMatchObject({ retryable: true });
   });
 
-  test("is not retryable when this request alone is too dear", async () => {
-    expect(await refusalFor(100n, 399n)).toMatchObject({ retryable: false });
+  test("is not retryable when this request alone is too dear", () => {
+    expect(refusalFor(100n, 399n)).toMatchObject({ retryable: false });
   });
 });
 
-test("a spend cap names its scope and the instant at which it resets", async () => {
+test("a spend cap names its scope and the instant at which it resets", () => {
   const resetAtMs = Date.UTC(2026, 11, 1);
-  const { run } = scripted(CLAIMED, async () => ({
+  const cap = {
     kind: "cap",
     scope: "org",
     capMicroUsd: microUsd(1_000n),
     settledMicroUsd: microUsd(600n),
     inFlightMicroUsd: microUsd(0n),
     resetAtMs,
-  }));
-  expect(await run()).toMatchObject({
-    refusal: {
-      class: "insufficient_quota",
-      message: expect.stringMatching(/scope org.*2026-12-01T00:00:00.000Z/),
-      limit: { scope: "org", kind: "spend" },
-      capResetAtMs: resetAtMs,
-      retryable: false,
-    },
+  } as const;
+  expect(reserveRefusal(cap, microUsd(500n))).toMatchObject({
+    class: "insufficient_quota",
+    message: expect.stringMatching(/scope org.*2026-12-01T00:00:00.000Z/),
+    limit: { scope: "org", kind: "spend" },
+    capResetAtMs: resetAtMs,
+    retryable: false,
+  });
+});
+
+test("a ledger that does not answer is a 503 with retry-after 2", () => {
+  expect(reserveRefusal({ kind: "unavailable", reason: "no" }, microUsd(1n))).toMatchObject({
+    class: "gateway_error",
+    status: 503,
+    retryAfterSeconds: 2,
   });
 });

@@ -1,84 +1,61 @@
 import { unreachable } from "../core/assert.ts";
 import { journalRetryAfterSeconds } from "../core/constants.ts";
+import type { KeyId, OrgId } from "../core/ids.ts";
 import { formatUsd, type MicroUsd } from "../core/money.ts";
 import { refusal, type LimitKind, type LimitScope, type Refusal } from "../core/refusals.ts";
-import type { Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
-import {
-  orgSlot,
-  type ClaimOutcome,
-  type LimitLease,
-  type LimitStore,
-  type ScopeClaim,
-  type TokenCount,
-} from "../limits/limit-store.ts";
+import type { ReserveOutcome } from "../ledger/ledger-store.ts";
+import type { ClaimOutcome, LimitStore, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
+import { ClaimedScopes } from "./claimed-scopes.ts";
 
-/** A request that was let in: its limits are claimed and its worst case is held, durably. */
-export interface Admission {
-  readonly kind: "admitted";
-  readonly lease: LimitLease;
+/** Scopes that stand in one slot of the limit store. */
+export interface ClaimPart {
+  readonly slot: string;
+  /** Narrowest first. */
+  readonly scopes: readonly ScopeClaim[];
 }
 
-export type AdmitOutcome = Admission | { readonly kind: "refused"; readonly refusal: Refusal };
-
-export interface AdmitInput {
-  readonly scopes: readonly ScopeClaim[];
+export interface ClaimInput {
+  readonly principal: { readonly orgId: OrgId; readonly keyId: KeyId };
+  /** In the order in which they refuse. */
+  readonly parts: readonly ClaimPart[];
   readonly tokens: TokenCount;
-  readonly reserve: ReserveRow;
   /** Wall clock, for `retry_at`. */
   readonly nowMs: number;
   /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
   readonly monotonicMs: number;
 }
 
-export interface Admitter {
-  readonly limits: LimitStore;
-  readonly ledger: Ledger;
-}
+export type ClaimsOutcome =
+  | { readonly kind: "claimed"; readonly claimed: ClaimedScopes }
+  | { readonly kind: "refused"; readonly refusal: Refusal };
 
 /**
- * Claims limits and money together: one admission, or one refusal that leaves no trace. Limits come
- * first, because the cheap check protects the database.
+ * Claims the limits of a request in every slot they stand in: all of them, or one refusal that
+ * leaves no trace. They are asked before money is held: the cheap check protects the database.
  */
-export async function admit(admitter: Admitter, input: AdmitInput): Promise<AdmitOutcome> {
-  const { limits, ledger } = admitter;
-  const claim = claimLimits(limits, input);
-  // A store in memory answers at once: no turn of the event loop is spent on it.
-  const claimed = claim instanceof Promise ? await claim : claim;
-  if (claimed.kind === "refused") return claimed;
-  let outcome: ReserveOutcome;
-  try {
-    outcome = await ledger.reserve(input.reserve);
-  } catch (fault) {
-    limits.undo(claimed.lease, input.monotonicMs);
-    throw fault;
+export async function claimScopes(limits: LimitStore, input: ClaimInput): Promise<ClaimsOutcome> {
+  const claimed = new ClaimedScopes(limits);
+  for (const part of input.parts) {
+    const answer = claimPart(limits, input, part);
+    // A store in memory answers at once: no turn of the event loop is spent on it.
+    const outcome = answer instanceof Promise ? await answer : answer;
+    if (outcome.kind === "claimed") {
+      claimed.add(outcome.lease);
+      continue;
+    }
+    claimed.undo(input.monotonicMs);
+    return { kind: "refused", refusal: claimRefusal(outcome, input.nowMs) };
   }
-  if (outcome.kind === "reserved") return claimed;
-  limits.undo(claimed.lease, input.monotonicMs);
-  return { kind: "refused", refusal: reserveRefusal(outcome, input.reserve.reserveMicroUsd) };
+  return { kind: "claimed", claimed };
 }
 
-/** Claims the limits alone: for work that is counted but never reserves money. */
-export function claimLimits(
+function claimPart(
   limits: LimitStore,
-  input: Pick<AdmitInput, "scopes" | "tokens" | "nowMs" | "monotonicMs"> & {
-    readonly reserve: Pick<ReserveRow, "orgId" | "keyId">;
-  },
-): AdmitOutcome | Promise<AdmitOutcome> {
-  const answer = limits.claim({
-    orgId: input.reserve.orgId,
-    keyId: input.reserve.keyId,
-    slot: orgSlot(input.reserve.orgId),
-    scopes: input.scopes,
-    ...input.tokens,
-    nowMs: input.monotonicMs,
-  });
-  if (answer instanceof Promise) return answer.then((each) => admissionOf(each, input.nowMs));
-  return admissionOf(answer, input.nowMs);
-}
-
-function admissionOf(outcome: ClaimOutcome, nowMs: number): AdmitOutcome {
-  if (outcome.kind === "claimed") return { kind: "admitted", lease: outcome.lease };
-  return { kind: "refused", refusal: claimRefusal(outcome, nowMs) };
+  { principal, tokens, monotonicMs }: ClaimInput,
+  { slot, scopes }: ClaimPart,
+): ClaimOutcome | Promise<ClaimOutcome> {
+  const { orgId, keyId } = principal;
+  return limits.claim({ orgId, keyId, slot, scopes, ...tokens, nowMs: monotonicMs });
 }
 
 const SCOPE_WORDS: Readonly<Record<LimitScope, string>> = {
@@ -101,23 +78,40 @@ const LIMIT_WORDS: Readonly<Partial<Record<LimitKind, (limit: number) => string>
   capacity: (limit) => (limit === 0 ? "nothing for a moment" : `${limit} in its declared window`),
 };
 
-function claimRefusal(outcome: Exclude<ClaimOutcome, { kind: "claimed" }>, nowMs: number): Refusal {
+/** What a refused claim tells the caller; `nowMs` is the wall clock. */
+export function claimRefusal(
+  outcome: Exclude<ClaimOutcome, { kind: "claimed" }>,
+  nowMs: number,
+): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
   }
   const { scope, limitKind, id, limit, retryAfterSeconds } = outcome;
   const what = LIMIT_WORDS[limitKind]?.(limit) ?? "less than that";
-  return refusal(
-    "rate_limit",
-    `${SCOPE_WORDS[scope]} is limited to ${what}; retry in ${retryAfterSeconds} s, GET /v1/limits shows what is left`,
-    {
-      origin: "gateway_admission",
-      limit: { scope, kind: limitKind, id },
-      retryAfterSeconds,
-      retryAtMs: nowMs + retryAfterSeconds * 1000,
-    },
-  );
+  const detail = {
+    limit: { scope, kind: limitKind, id },
+    retryAfterSeconds,
+    retryAtMs: nowMs + retryAfterSeconds * 1000,
+  };
+  const limited = `${SCOPE_WORDS[scope]} is limited to ${what}; retry in ${retryAfterSeconds} s`;
+  if (scope === "platform") {
+    const message = `${limited}; nothing was sent and nothing charged`;
+    return refusal("gateway_error", message, {
+      status: 503,
+      origin: "gateway_infrastructure",
+      ...detail,
+    });
+  }
+  return refusal("rate_limit", `${limited}, ${NEXT_STEP[scope === "pool" ? "pool" : "own"]}`, {
+    origin: scope === "pool" ? "upstream_quota" : "gateway_admission",
+    ...detail,
+  });
 }
+
+const NEXT_STEP = {
+  own: "GET /v1/limits shows what is left",
+  pool: "or choose another model meanwhile",
+} as const;
 
 /** What a refused hold tells the caller: the numbers and the next step. */
 export function reserveRefusal(

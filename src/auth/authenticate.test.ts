@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { KeyId, OrgId } from "../core/ids.ts";
+import { PLAIN_RULES } from "./account-rules.ts";
 import { isPrincipal, openAuthenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import type { KeyRecord, KeyStore } from "./key-store.ts";
 import { newVirtualKey } from "./virtual-key.ts";
@@ -14,6 +15,7 @@ const record: KeyRecord = {
   disabled: false,
   emailVerified: true,
   funded: true,
+  rules: PLAIN_RULES,
 };
 
 const UNAUTHENTICATED = {
@@ -72,6 +74,7 @@ describe("which header", () => {
       requestsPerMinuteCeiling: 300,
       funded: true,
       managed: false,
+      rules: PLAIN_RULES,
     });
   });
 

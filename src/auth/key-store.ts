@@ -1,5 +1,6 @@
 import type { KeyId, OrgId } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
+import type { AccountRules } from "./account-rules.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";
 
@@ -17,6 +18,7 @@ export interface KeyRecord {
   readonly emailVerified: boolean;
   /** Has the organization ever held bought or granted credit? */
   readonly funded: boolean;
+  readonly rules: AccountRules;
 }
 
 /** Where keys live. */

@@ -1,4 +1,5 @@
 import type { KeyId, OrgId } from "../core/ids.ts";
+import type { AccountRules } from "./account-rules.ts";
 import type { KeyOrigin, KeyRecord } from "./key-store.ts";
 
 /** Who calls: what the rest of the gateway may know of a key that was accepted. */
@@ -13,10 +14,12 @@ export interface Principal {
   readonly funded: boolean;
   /** Made by the marketplace for its own use: never displayed, billed like any key. */
   readonly managed: boolean;
+  readonly rules: AccountRules;
 }
 
 export function principalOf(record: KeyRecord): Principal {
-  const { orgId, keyId, origin, requestsPerMinuteCeiling, requestsPerMinute, funded } = record;
+  const { orgId, keyId, origin, requestsPerMinuteCeiling, requestsPerMinute, funded, rules } =
+    record;
   return {
     orgId,
     keyId,
@@ -25,5 +28,6 @@ export function principalOf(record: KeyRecord): Principal {
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     funded,
     managed: origin === "playground" || origin === "optimize",
+    rules,
   };
 }

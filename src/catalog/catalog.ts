@@ -1,4 +1,4 @@
-import type { ModelId, ProviderId } from "../core/ids.ts";
+import type { ModelId, OrgId, ProviderId } from "../core/ids.ts";
 
 /** The chat wire a provider's endpoint speaks. Only `wires/` compares its values. */
 export type WireId = "wire_a" | "wire_b";
@@ -40,6 +40,30 @@ export interface CapacityDeclaration {
   readonly value: number;
 }
 
+/**
+ * What a provider's capacity is shared in: claimed before each dispatch, rested after a 429. The
+ * deployments of one provider that draw on the same capacity have the same pool.
+ */
+export interface PoolDeclaration {
+  /** The deployment's own id, or the one that the operator's pool file gives. */
+  readonly id: string;
+  readonly capacity: readonly CapacityDeclaration[];
+  readonly tokensPerMinute?: number;
+  readonly requestsPerSecond?: number;
+  readonly concurrent?: number;
+  /** Whole percent of every limit that one organization may use: rounded down, at least 1. */
+  readonly orgSharePercent: number;
+}
+
+/** Set on the copy of a deployment that is called with a customer's own key. */
+export interface OwnKey {
+  readonly connectionId: string;
+  readonly orgId: OrgId;
+  /** The deployment's own: a key opens for the provider it was added for and no other. */
+  readonly providerId: ProviderId;
+  readonly sealedKey: Buffer;
+}
+
 /** Why a compiled deployment is not routed. `ready` ones have none. */
 export type NotReadyReason = "staged" | "private" | "key_missing";
 
@@ -72,6 +96,8 @@ export interface Deployment {
   readonly maxOutputTokens?: number;
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
   readonly capacity: readonly CapacityDeclaration[];
+  readonly pool: PoolDeclaration;
+  readonly ownKey?: OwnKey;
   readonly settlement: {
     readonly mode: "prepaid" | "arrears";
     readonly interval: "half_daily" | "daily" | "weekly" | "monthly";
@@ -107,4 +133,6 @@ export interface Catalog {
   readonly deployments: readonly Deployment[];
   /** The listed model of this id, or undefined. */
   find(id: string): ListedModel | undefined;
+  /** A model of a private manifest, for the dedicated endpoint it belongs to and nobody else. */
+  findDedicated(providerId: string, id: string): ListedModel | undefined;
 }

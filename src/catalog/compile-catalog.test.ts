@@ -82,6 +82,7 @@ describe("a deployment", () => {
       contextLength: 1_000,
       supportedParameters: new Map(),
       capacity: [],
+      pool: { id: "acme/m", capacity: [], orgSharePercent: 50 },
       settlement: { mode: "arrears", interval: "weekly" },
     });
     expect(prices?.pinId).toMatch(/^[0-9a-f]{32}$/);
@@ -304,6 +305,38 @@ describe("a listing that is not routed", () => {
     const { catalog, notes } = compiled([manifestOf("acme", { "/endpoint/api_key_env": "K" })]);
     expect(catalog.find("m")).toBeDefined();
     expect(notes).toEqual([]);
+  });
+});
+
+describe("private capacity", () => {
+  const open = manifestOf("open");
+  const hidden = manifestOf("hidden", {
+    "/provider/listing": "private",
+    "/models/0/display_name": "Mine",
+    "/models/0/context_length": 9_000,
+  });
+
+  test("is found for its own endpoint, by provider and model, and by nobody else", () => {
+    const { catalog } = compiled([open, hidden]);
+    expect(catalog.findDedicated("hidden", "m")).toMatchObject({
+      id: "m",
+      displayName: "Mine",
+      contextLength: 9_000,
+      deployments: [{ id: "hidden/m", notReady: "private" }],
+    });
+    expect(catalog.find("m")).toMatchObject({ displayName: "m", deployments: [{ id: "open/m" }] });
+    expect(catalog.findDedicated("open", "m")).toBeUndefined();
+    expect(catalog.findDedicated("hidden", "n")).toBeUndefined();
+    expect(Object.isFrozen(catalog.findDedicated("hidden", "m"))).toBe(true);
+  });
+
+  test.each<[string, Edits]>([
+    ["staged", { "/models/0/is_ready": false }],
+    ["without its key", { "/endpoint/api_key_env": "ACME_KEY" }],
+  ])("that is %s as well is not found", (_, edits) => {
+    const listing = { "/provider/listing": "private", ...edits };
+    const { catalog } = compiled([manifestOf("hidden", listing)], { hasKey: () => false });
+    expect(catalog.findDedicated("hidden", "m")).toBeUndefined();
   });
 });
 

@@ -1,7 +1,14 @@
 import { assert } from "../core/assert.ts";
 import type { Manifest } from "../manifest/index.ts";
-import type { Catalog, Deployment, ListedModel, NotReadyReason } from "./catalog.ts";
+import type {
+  Catalog,
+  Deployment,
+  ListedModel,
+  NotReadyReason,
+  PoolDeclaration,
+} from "./catalog.ts";
 import { compileDeployment } from "./compile-deployment.ts";
+import { compilePools, NO_POOLS, type StatedPools } from "./compile-pools.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import { byRoutingOrder, mergeModels, type Listing } from "./merge-models.ts";
 import { shortHash } from "./price-sheet.ts";
@@ -18,6 +25,8 @@ export interface CatalogInput {
   readonly hasKey: (envName: string) => boolean;
   /** The day of the build in UTC, YYYY-MM-DD; listings deprecated before it are left out. */
   readonly today: string;
+  /** What an operator says of capacity that listings share; a listing in none has its own pool. */
+  readonly pools?: StatedPools;
 }
 
 /** Why manifests cannot be one catalog. */
@@ -28,11 +37,14 @@ export interface CatalogIssue {
   readonly message: string;
 }
 
-/** A listing that is compiled but not routed, or that has left; names variables, never values. */
+/**
+ * A listing that is compiled but not routed, that has left, or that a pool names in vain; names
+ * variables, never values.
+ */
 export interface CatalogNote {
   readonly file: string;
   readonly deploymentId: string;
-  readonly reason: NotReadyReason | "past_dated";
+  readonly reason: NotReadyReason | "past_dated" | "unknown_listing";
   readonly message: string;
 }
 
@@ -53,11 +65,16 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
     ...entry,
     deployment: compileDeployment(entry.manifest, entry.model, input.hasKey),
   }));
-  const ordered = compiled.sort(byRoutingOrder);
-  const conflicts = modalityConflicts(ordered);
-  if (conflicts.length > 0) return { ok: false, issues: conflicts };
-  const catalog = buildCatalog(buildIdOf(input.manifests, past), ordered);
-  const notes = [...ordered.flatMap(notReadyNote), ...past.map(pastNote)];
+  const single = compiled.sort(byRoutingOrder);
+  const pools = compilePools(
+    input.pools ?? NO_POOLS,
+    single.map(({ deployment }) => deployment),
+  );
+  const issues = [...modalityConflicts(single), ...pools.issues];
+  if (issues.length > 0) return { ok: false, issues };
+  const ordered = single.map((entry) => inItsPool(entry, pools.poolOf));
+  const catalog = buildCatalog(buildIdOf(input, past), ordered);
+  const notes = [...ordered.flatMap(notReadyNote), ...past.map(pastNote), ...pools.notes];
   return { ok: true, catalog, notes: deepFreeze(notes) };
 }
 
@@ -111,21 +128,49 @@ function modalityConflicts(entries: readonly CompiledEntry[]): CatalogIssue[] {
   });
 }
 
+function inItsPool(
+  entry: CompiledEntry,
+  poolOf: ReadonlyMap<string, PoolDeclaration>,
+): CompiledEntry {
+  const pool = poolOf.get(entry.deployment.id);
+  return pool === undefined ? entry : { ...entry, deployment: { ...entry.deployment, pool } };
+}
+
 function buildCatalog(buildId: string, ordered: readonly Listing[]): Catalog {
   const deployments = ordered.map(({ deployment }) => deployment);
   const models = mergeModels(ordered.filter(({ deployment }) => isRouted(deployment)));
   const byId = new Map(models.map((model): [string, ListedModel] => [model.id, model]));
   assert(byId.size === models.length, "each model id is listed once");
-  return deepFreeze({ buildId, models, deployments, find: (id: string) => byId.get(id) });
+  const dedicated = dedicatedModels(ordered);
+  return deepFreeze({
+    buildId,
+    models,
+    deployments,
+    find: (id: string) => byId.get(id),
+    findDedicated: (providerId: string, id: string) => dedicated.get(`${providerId}/${id}`),
+  });
 }
 
 function isRouted(deployment: Deployment): boolean {
   return deployment.notReady === undefined;
 }
 
-function buildIdOf(manifests: readonly ManifestFile[], past: readonly Entry[]): string {
+/** What private manifests list, by deployment id; nobody but their own endpoint finds them. */
+function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, ListedModel> {
+  const hidden = ordered.filter(({ deployment }) => deployment.notReady === "private");
+  const byId = hidden.flatMap((listing) =>
+    mergeModels([listing]).map((model): [string, ListedModel] => [
+      listing.deployment.id,
+      deepFreeze(model),
+    ]),
+  );
+  return new Map(byId);
+}
+
+function buildIdOf({ manifests, pools }: CatalogInput, past: readonly Entry[]): string {
   const texts = manifests.map(({ manifest }) => JSON.stringify(manifest)).sort();
-  return shortHash([...texts, ...past.map(idOf).sort()].join("\n"));
+  const pooled = (pools?.pools ?? []).map((pool) => JSON.stringify(pool));
+  return shortHash([...texts, ...past.map(idOf).sort(), ...pooled].join("\n"));
 }
 
 function idOf({ manifest, model }: Entry): string {

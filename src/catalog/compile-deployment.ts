@@ -7,6 +7,7 @@ import type {
   Deployment,
   NotReadyReason,
 } from "./catalog.ts";
+import { ownPool } from "./compile-pools.ts";
 import { compilePriceSheet } from "./price-sheet.ts";
 
 /** Compiles one listing of a valid manifest, with every default of the specification filled in. */
@@ -18,6 +19,8 @@ export function compileDeployment(
   const { provider, endpoint, settlement } = manifest;
   const id = `${provider.id}/${model.id}`;
   const notReady = whyNotReady(manifest, model, hasKey);
+  const modality = model.output_modality ?? "text";
+  const capacity = (model.capacity ?? []).map(compileCapacity);
   return {
     id,
     providerId: provider.id as ProviderId,
@@ -26,7 +29,7 @@ export function compileDeployment(
     upstreamModelId: model.upstream_id ?? model.id,
     resolvesTo: [...(model.resolves_to ?? [])],
     wire: endpoint.dialect,
-    modality: model.output_modality ?? "text",
+    modality,
     baseUrl: endpoint.base_url.replace(/\/+$/, ""),
     ...(endpoint.api_key_env !== undefined && { apiKeyEnv: endpoint.api_key_env }),
     priority: provider.priority ?? 0,
@@ -38,7 +41,8 @@ export function compileDeployment(
     ...(model.context_length !== undefined && { contextLength: model.context_length }),
     ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
     supportedParameters: compileParameters(model),
-    capacity: (model.capacity ?? []).map(compileCapacity),
+    capacity,
+    pool: ownPool({ id, modality, capacity }),
     settlement: { mode: settlement.mode, interval: settlement.interval },
     ...(notReady !== undefined && { notReady }),
   };

@@ -1,7 +1,15 @@
 import type { Command } from "commander";
 
+import type { Backend } from "../compose/open-backend.ts";
 import { formatUsd, parseUsd } from "../core/money.ts";
-import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
+import {
+  answering,
+  onStoredData,
+  UsageFault,
+  withBackend,
+  type CommandAnswer,
+  type Flags,
+} from "./command-context.ts";
 import { noSuchOrg } from "./key-command.ts";
 
 /** `credit grant`, `credit ledger` */
@@ -12,31 +20,11 @@ export function addCreditCommand(program: Command): void {
     .requiredOption("--org <id>", "the organization")
     .requiredOption("--usd <amount>", "dollars above 0, at most six decimals")
     .requiredOption("--ref <reference>", "names this grant for ever; the same again does nothing")
-    .action(
-      answering((flags: Flags) =>
-        withBackend(flags, async ({ accountStore, creditStore }) => {
-          const amountMicroUsd = parseUsd(String(flags["usd"]));
-          if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
-            throw new UsageFault(`--usd must be dollars above 0 such as 25.00`);
-          }
-          const org = await accountStore.findOrg(String(flags["org"]));
-          if (org === undefined) throw noSuchOrg(String(flags["org"]));
-          const ref = String(flags["ref"]);
-          const outcome = await creditStore.grant({ orgId: org.orgId, amountMicroUsd, ref });
-          return {
-            json: {
-              org_id: org.orgId,
-              granted_usd: formatUsd(amountMicroUsd),
-              balance_usd: formatUsd(outcome.balanceMicroUsd),
-              created: outcome.created,
-            },
-            text: outcome.created
-              ? `granted $${formatUsd(amountMicroUsd)}; balance $${formatUsd(outcome.balanceMicroUsd)}`
-              : `${ref} was granted before; balance $${formatUsd(outcome.balanceMicroUsd)}`,
-          };
-        }),
-      ),
-    );
+    .option(
+      "--trial",
+      "a gift to try the service: unusual use is looked for until credit is bought",
+    )
+    .action(answering((flags: Flags) => withBackend(flags, (backend) => grant(backend, flags))));
   onStoredData(credit.command("ledger"))
     .description("balance, holds and the newest lines of an organization's wallet")
     .requiredOption("--org <id>", "the organization")
@@ -64,4 +52,28 @@ export function addCreditCommand(program: Command): void {
         }),
       ),
     );
+}
+
+async function grant({ accountStore, creditStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+  const amountMicroUsd = parseUsd(String(flags["usd"]));
+  if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
+    throw new UsageFault(`--usd must be dollars above 0 such as 25.00`);
+  }
+  const org = await accountStore.findOrg(String(flags["org"]));
+  if (org === undefined) throw noSuchOrg(String(flags["org"]));
+  const ref = String(flags["ref"]);
+  const isTrial = flags["trial"] === true;
+  const outcome = await creditStore.grant({ orgId: org.orgId, amountMicroUsd, ref, isTrial });
+  const granted = `granted $${formatUsd(amountMicroUsd)}${isTrial ? " to try the service" : ""}`;
+  const balance = `balance $${formatUsd(outcome.balanceMicroUsd)}`;
+  return {
+    json: {
+      org_id: org.orgId,
+      granted_usd: formatUsd(amountMicroUsd),
+      balance_usd: formatUsd(outcome.balanceMicroUsd),
+      created: outcome.created,
+      ...(isTrial ? { trial: true } : {}),
+    },
+    text: outcome.created ? `${granted}; ${balance}` : `${ref} was granted before; ${balance}`,
+  };
 }

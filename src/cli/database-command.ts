@@ -61,9 +61,15 @@ function nodeCheck(): Check {
 }
 
 function manifestCheck(flags: Flags): Check {
-  const { manifestsDir } = readConfig(flags);
+  const { manifestsDir, poolsFile } = readConfig(flags);
   const env = process.env;
-  const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
+  const loaded = loadCatalog({
+    manifestsDir,
+    poolsFile,
+    env,
+    clock,
+    allowPrivateUpstreams: true,
+  });
   if (loaded.ok) {
     const detail = `${loaded.catalog.models.length} models in ${manifestsDir}`;
     return { id: "manifests", ok: true, detail };

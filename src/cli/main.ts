@@ -3,15 +3,19 @@ import { readFileSync } from "node:fs";
 
 import { Command, CommanderError } from "commander";
 
+import { addConnectionCommand } from "./connection-command.ts";
 import { addCreditCommand } from "./credit-command.ts";
 import { addDatabaseCommands } from "./database-command.ts";
+import { addEndpointCommand } from "./endpoint-command.ts";
 import { addKeyCommand } from "./key-command.ts";
 import { addLedgerCommand } from "./ledger-command.ts";
+import { addLimitsCommand } from "./limits-command.ts";
 import { addManifestCommand } from "./manifest-command.ts";
 import { addOrgCommand } from "./org-command.ts";
 import { addServeCommands } from "./serve-command.ts";
 import { addSettlementCommand } from "./settlement-command.ts";
 import { addSimulateCommand } from "./simulate-command.ts";
+import { addUnusualUseCommand } from "./unusual-use-command.ts";
 
 const program = new Command("tokenmarket")
   .description("A prepaid gateway in front of many AI model providers.")
@@ -22,6 +26,10 @@ addServeCommands(program);
 addOrgCommand(program);
 addCreditCommand(program);
 addKeyCommand(program);
+addLimitsCommand(program);
+addEndpointCommand(program);
+addConnectionCommand(program);
+addUnusualUseCommand(program);
 addManifestCommand(program);
 addLedgerCommand(program);
 addSettlementCommand(program);

@@ -50,9 +50,10 @@ function addCatalogCommand(program: Command): void {
     .option("--json", "print one JSON document on standard output")
     .action(
       answering((flags: Flags) => {
-        const { manifestsDir } = readConfig(flags);
+        const { manifestsDir, poolsFile } = readConfig(flags);
         const env = process.env;
-        const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
+        const sources = { manifestsDir, poolsFile, env, clock, allowPrivateUpstreams: true };
+        const loaded = loadCatalog(sources);
         if (!loaded.ok) {
           const text = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
           return { json: loaded, text: text.join("\n"), exitCode: 1 };

@@ -1,11 +1,23 @@
-import type { Command } from "commander";
+import { Argument, Option, type Command } from "commander";
 
+import type { RoutingPolicy } from "../auth/account-rules.ts";
+import type { OrgSummary } from "../auth/key-store.ts";
+import type { Backend } from "../compose/open-backend.ts";
 import { formatUsd } from "../core/money.ts";
 import { capAnswer, onStoredCap, readCap } from "./cap-flags.ts";
-import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
+import {
+  answering,
+  onStoredData,
+  readConfig,
+  UsageFault,
+  withBackend,
+  type CommandAnswer,
+  type Flags,
+} from "./command-context.ts";
 import { noSuchOrg } from "./key-command.ts";
+import { readWhole } from "./number-flags.ts";
 
-/** `org create NAME --email ADDRESS`, `org list`, `org cap ID --usd AMOUNT | --none` */
+/** `org create`, `org list`, `org cap`, `org policy`, `org keys-may-set-limits` */
 export function addOrgCommand(program: Command): void {
   const org = program.command("org").description("organizations");
   onStoredData(org.command("create <name>"))
@@ -61,4 +73,110 @@ export function addOrgCommand(program: Command): void {
         });
       }),
     );
+  addPolicy(org);
+  addKeysMaySetLimits(org);
+}
+
+function addPolicy(org: Command): void {
+  onStoredData(org.command("policy <org_id>"))
+    .description("what every route of an organization obeys; what you say replaces all of it")
+    .option("--timeout-ms <n>", "routing deadline, shorter than the installation's")
+    .option("--only <ids>", "provider ids with commas between: no others, unless a request says so")
+    .option("--ignore <ids>", "provider ids with commas between: not these, unless a request does")
+    .addOption(
+      new Option("--prompt-logging <kind>", "none: never a provider that retains prompts").choices([
+        "none",
+      ]),
+    )
+    .option("--clear", "remove the policy")
+    .action(
+      answering((orgId: string, flags: Flags) => {
+        const policy = readPolicy(flags);
+        return withBackend(flags, async (backend) => {
+          const { orgId: known } = await findOrg(backend, orgId);
+          if (policy !== undefined) await backend.rulesStore.setPolicy(known, policy);
+          return policyAnswer(known, await backend.rulesStore.findPolicy(known));
+        });
+      }),
+    );
+}
+
+function addKeysMaySetLimits(org: Command): void {
+  onStoredData(org.command("keys-may-set-limits <org_id>"))
+    .description("whether a virtual key may lower the limits of its whole organization")
+    .addArgument(new Argument("<state>", "off until somebody turns it on").choices(["on", "off"]))
+    .action(
+      answering((orgId: string, state: string, flags: Flags) =>
+        withBackend(flags, async (backend) => {
+          const { orgId: known } = await findOrg(backend, orgId);
+          const may = state === "on";
+          await backend.rulesStore.setKeysMaySetOrgLimits(known, may);
+          return {
+            json: { org_id: known, keys_may_set_org_limits: may },
+            text: `keys of ${known} may ${may ? "" : "not "}set limits of the organization`,
+          };
+        }),
+      ),
+    );
+}
+
+async function findOrg({ accountStore }: Backend, orgId: string): Promise<OrgSummary> {
+  const org = await accountStore.findOrg(orgId);
+  if (org === undefined) throw noSuchOrg(orgId);
+  return org;
+}
+
+/** The policy that the flags ask for; undefined when they ask for none, which shows it. */
+function readPolicy(flags: Flags): RoutingPolicy | undefined {
+  const { routingTimeoutMs } = readConfig(flags);
+  const timeoutMs = readWhole(flags, "timeout-ms", { min: 1, max: routingTimeoutMs });
+  const only = readProviders(flags, "only");
+  const ignore = readProviders(flags, "ignore");
+  const policy: RoutingPolicy = {
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(only === undefined ? {} : { only }),
+    ...(ignore === undefined ? {} : { ignore }),
+    ...(flags["promptLogging"] === undefined ? {} : { promptLogging: "none" }),
+  };
+  const saysSomething = Object.keys(policy).length > 0;
+  if (flags["clear"] !== true) return saysSomething ? policy : undefined;
+  if (saysSomething) throw new UsageFault("say either --clear or what the policy is");
+  return {};
+}
+
+function readProviders(flags: Flags, name: "only" | "ignore"): readonly string[] | undefined {
+  const text = flags[name];
+  if (text === undefined) return undefined;
+  const ids = String(text)
+    .split(",")
+    .map((id) => id.trim());
+  const wrong = ids.find((id) => !/^[a-z0-9][a-z0-9-]{1,62}$/.test(id));
+  if (wrong === undefined) return ids;
+  throw new UsageFault(`--${name}: "${wrong}" is no provider id; write them like acme-ai,other-ai`);
+}
+
+function policyAnswer(orgId: string, policy: RoutingPolicy | undefined): CommandAnswer {
+  if (policy === undefined) {
+    const text = `${orgId} has no routing policy`;
+    return { json: { org_id: orgId, policy: null }, text };
+  }
+  const { timeoutMs, only, ignore, promptLogging } = policy;
+  const words = [
+    timeoutMs === undefined ? "" : `routing deadline ${timeoutMs} ms`,
+    only === undefined ? "" : `only ${only.join(", ")}`,
+    ignore === undefined ? "" : `never ${ignore.join(", ")}`,
+    promptLogging === undefined ? "" : "no provider that retains prompts",
+  ];
+  return {
+    json: {
+      org_id: orgId,
+      policy: {
+        timeout_ms: timeoutMs ?? null,
+        only: only ?? null,
+        ignore: ignore ?? null,
+        prompt_logging: promptLogging ?? null,
+      },
+    },
+    text: `${orgId}: ${words.filter((word) => word !== "").join("; ")}`,
+  };
 }

@@ -8,10 +8,12 @@ import {
   type CatalogNote,
   type ManifestFile,
 } from "../catalog/compile-catalog.ts";
+import { NO_POOLS } from "../catalog/compile-pools.ts";
 import { parseManifestFiles } from "../catalog/load-manifests.ts";
 import type { Clock } from "../core/time.ts";
 import { isPrivateAddress } from "../dispatch/address-guard.ts";
 import type { SettlementTerms } from "../ledger/settlement-plan.ts";
+import { readPoolsFile, type ReadPools } from "./pools-file.ts";
 
 export interface CatalogSources {
   readonly manifestsDir: string;
@@ -20,6 +22,8 @@ export interface CatalogSources {
   readonly allowPrivateUpstreams: boolean;
   /** Replaced in every manifest's text: the development simulator listens where there is room. */
   readonly rewrite?: { readonly from: string; readonly to: string };
+  /** Says which listings share a provider's capacity; absent or empty: each has its own pool. */
+  readonly poolsFile?: string;
 }
 
 export type LoadedCatalog =
@@ -34,7 +38,10 @@ export type LoadedCatalog =
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/** Reads and compiles every `*.json` of the manifests folder, or says what is wrong with them. */
+/**
+ * Reads and compiles every `*.json` of the manifests folder and the pool file, or says what is wrong
+ * with them.
+ */
 export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   if (!existsSync(sources.manifestsDir)) {
     const message = "there is no such folder; create it, or name another with --manifests";
@@ -46,12 +53,15 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
     .map((file) => ({ file, text: readText(sources, file) }));
   const parsed = parseManifestFiles(files);
   if (!parsed.ok) return parsed;
+  const stated = readPools(sources);
+  if (!stated.ok) return stated;
   const reachable = parsed.manifests.filter((each) => mayBeReached(each, sources));
   const leftOut = parsed.manifests.filter((each) => !mayBeReached(each, sources));
   const outcome = compileCatalog({
     manifests: reachable,
     hasKey: (name) => (sources.env[name] ?? "") !== "",
     today: new Date(sources.clock.nowMs()).toISOString().slice(0, 10),
+    pools: stated.pools,
   });
   if (!outcome.ok) return outcome;
   const { catalog, notes } = outcome;
@@ -63,6 +73,10 @@ function readText(sources: CatalogSources, file: string): string {
   const text = readFileSync(join(sources.manifestsDir, file), "utf8");
   const { rewrite } = sources;
   return rewrite === undefined ? text : text.replaceAll(rewrite.from, rewrite.to);
+}
+
+function readPools({ poolsFile = "" }: CatalogSources): ReadPools {
+  return poolsFile === "" ? { ok: true, pools: NO_POOLS } : readPoolsFile(poolsFile);
 }
 
 function termsOf({ manifest }: ManifestFile): [string, SettlementTerms] {

@@ -8,24 +8,18 @@ import { openAuthenticator } from "../auth/authenticate.ts";
 import { CatalogHolder } from "../catalog/catalog-holder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/settings.ts";
-import { Deadlines } from "../core/deadlines.ts";
 import type { Clock } from "../core/time.ts";
-import { attemptClassifier } from "../dispatch/classifier.ts";
-import { UpstreamClient } from "../dispatch/upstream-client.ts";
-import { DrainGate } from "../gateway/drain-gate.ts";
-import { GatewayMetrics } from "../gateway/metrics.ts";
-import { refuseCall } from "../gateway/serve-call.ts";
+import { refuseCall } from "../gateway/refuse-call.ts";
 import type { ServeDeps } from "../gateway/serve-deps.ts";
 import { gatewayRoutes } from "../http/gateway-routes.ts";
 import { createGatewayServer } from "../http/gateway-server.ts";
 import { metricsRegistry } from "../http/metrics-text.ts";
 import { createConsoleServer, createInternalServer } from "../http/plain-servers.ts";
 import { RequestLog } from "../http/request-log.ts";
-import { limitScopes } from "../limits/effective-limits.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
-import { MemoryDeploymentHealth } from "../routing/health.ts";
 import type { Backend } from "./open-backend.ts";
 import { openLimits } from "./open-limits.ts";
+import { openServing, prepareServing } from "./open-serving.ts";
 import { pricePins } from "./price-pins.ts";
 import { loadCatalog, type CatalogSources } from "./load-catalog.ts";
 import { watchManifests } from "./watch-manifests.ts";
@@ -61,7 +55,8 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
   const sources = catalogSources(options);
   const holder = new CatalogHolder(await firstCatalog(options, sources));
   const reload = (): void => void reloadCatalog(options, sources, holder);
-  const limits = await openLimits(options);
+  const prepared = prepareServing(options);
+  const limits = await openLimits({ ...options, catalog: holder });
   const ledger = await openLedger({
     store: backend.ledgerBatchStore,
     clock,
@@ -71,26 +66,12 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     limits.close();
     throw fault;
   });
-  const serve = serveDeps(options, holder, { ledger, limits: limits.store });
+  const serving = openServing(options, { ...prepared, catalog: holder, ledger, limits });
+  const { serve } = serving;
   const { metrics, drains } = serve;
   let accepting = true;
   const ready = (): boolean => accepting && ledger.healthy;
-  const gateway = createGatewayServer({
-    clock,
-    deadlines: serve.deadlines,
-    authenticator: openAuthenticator({
-      keyStore: backend.keyStore,
-      clock,
-      onStoreFault: oncePerSecond(clock, (fault) =>
-        log.warn({ err: fault }, "the key store does not answer"),
-      ),
-    }),
-    routes: gatewayRoutes(serve, { catalog: holder, records: backend.recordStore }),
-    metrics,
-    log: new RequestLog(log),
-    refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
-    ready,
-  });
+  const gateway = gatewayServer(options, { serve, holder, ready });
   const console = createConsoleServer(holder);
   const registry = metricsRegistry(metrics, () => drains.active);
   const internal = createInternalServer({ registry, ready });
@@ -99,6 +80,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     accepting = false;
     await finishRequests(gateway, serve, config.shutdownGraceMs);
     for (const server of servers) closeNow(server);
+    serving.close();
     await serve.upstream.close();
     await ledger.shutDown();
     limits.close();
@@ -126,6 +108,39 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
   }
 }
 
+/** The public listener: keys, routes, log. */
+function gatewayServer(
+  { config, clock, log, backend }: GatewayOptions,
+  parts: {
+    readonly serve: ServeDeps;
+    readonly holder: CatalogHolder;
+    readonly ready: () => boolean;
+  },
+): Server {
+  const { serve, holder, ready } = parts;
+  return createGatewayServer({
+    clock,
+    deadlines: serve.deadlines,
+    authenticator: openAuthenticator({
+      keyStore: backend.keyStore,
+      clock,
+      onStoreFault: oncePerSecond(clock, (fault) =>
+        log.warn({ err: fault }, "the key store does not answer"),
+      ),
+    }),
+    routes: gatewayRoutes(serve, {
+      catalog: holder,
+      records: backend.recordStore,
+      rules: backend.rulesStore,
+      limitDefaults: config,
+    }),
+    metrics: serve.metrics,
+    log: new RequestLog(log),
+    refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
+    ready,
+  });
+}
+
 /** A store that is down fails every request: one line a second says it. */
 function oncePerSecond(clock: Clock, tell: (fault: unknown) => void): (fault: unknown) => void {
   let nextMs = 0;
@@ -144,48 +159,8 @@ function catalogSources(options: GatewayOptions): CatalogSources {
     env,
     clock,
     allowPrivateUpstreams: config.allowPrivateUpstreams,
+    poolsFile: config.poolsFile,
     ...(rewriteManifests === undefined ? {} : { rewrite: rewriteManifests }),
-  };
-}
-
-/** What the recipes work with, from the configuration. */
-function serveDeps(
-  options: GatewayOptions,
-  catalog: CatalogHolder,
-  { ledger, limits }: Pick<ServeDeps, "ledger" | "limits">,
-): ServeDeps {
-  const { config, env, clock } = options;
-  return {
-    clock,
-    deadlines: new Deadlines(clock),
-    catalog,
-    health: new MemoryDeploymentHealth(),
-    limits,
-    ledger,
-    upstream: new UpstreamClient({
-      allowPrivateUpstreams: config.allowPrivateUpstreams,
-      providerKey: (name) => env[name],
-    }),
-    classify: attemptClassifier(clock),
-    timeouts: {
-      stream: {
-        headersMs: config.streamHeadersTimeoutMs,
-        idleMs: config.streamIdleTimeoutMs,
-        totalMs: Number.POSITIVE_INFINITY,
-        drainMs: config.generationTimeoutMs,
-      },
-      whole: {
-        headersMs: config.generationTimeoutMs,
-        idleMs: Number.POSITIVE_INFINITY,
-        totalMs: config.generationTimeoutMs,
-        drainMs: config.generationTimeoutMs,
-      },
-      routingMs: config.routingTimeoutMs,
-      keepaliveMs: config.keepaliveMs,
-    },
-    drains: new DrainGate(config.concurrentDrains),
-    metrics: new GatewayMetrics(),
-    scopesOf: limitScopes(config),
   };
 }
 

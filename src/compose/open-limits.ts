@@ -1,15 +1,21 @@
 import type { Logger } from "pino";
 
+import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/settings.ts";
 import { storeAnswerTimeoutMs } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import type { LimitStore } from "../limits/limit-store.ts";
+import type { PoolMember } from "../limits/recent-use.ts";
+import type { SharedHealth } from "../routing/shared-health.ts";
 import { MemoryLimitStore } from "../storage/memory/memory-limit-store.ts";
 import { RedisLimitStore } from "../storage/redis/redis-limit-store.ts";
+import { RedisSharedHealth } from "../storage/redis/redis-shared-health.ts";
 import type { Backend } from "./open-backend.ts";
 
 export interface Limits {
   readonly store: LimitStore;
+  /** Undefined: no other process is known of. */
+  readonly sharedHealth: SharedHealth | undefined;
   close(): void;
 }
 
@@ -22,11 +28,22 @@ export async function openLimits(options: {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Pick<Backend, "recentUse">;
+  /** Tells who draws on a pool. */
+  readonly catalog: { readonly current: Pick<Catalog, "deployments"> };
 }): Promise<Limits> {
-  const { config, clock, log, backend } = options;
-  if (config.redisUrl === "") return { store: new MemoryLimitStore(), close: () => undefined };
-  const { recentUse } = backend;
-  const store = new RedisLimitStore({ url: config.redisUrl, recentUse, clock, log });
+  const { config, clock, log, backend, catalog } = options;
+  if (config.redisUrl === "") {
+    return { store: new MemoryLimitStore(), sharedHealth: undefined, close: () => undefined };
+  }
+  const membersOf = (poolId: string): readonly PoolMember[] =>
+    catalog.current.deployments.filter(({ pool }) => pool.id === poolId);
+  const store = new RedisLimitStore({
+    url: config.redisUrl,
+    recentUse: { recentUse: (slot) => backend.recentUse.recentUse(slot, membersOf) },
+    clock,
+    log,
+  });
   await store.ready(storeAnswerTimeoutMs);
-  return { store, close: () => store.close() };
+  const sharedHealth = new RedisSharedHealth({ link: store.link });
+  return { store, sharedHealth, close: () => store.close() };
 }

@@ -1,20 +1,28 @@
-import type { Catalog } from "../catalog/catalog.ts";
+import type { Catalog, Deployment, PriceSheet } from "../catalog/catalog.ts";
+import { zeroPricePin } from "../catalog/own-key-deployment.ts";
 import type { PricePin } from "../ledger/ledger-store.ts";
 
-/** The prices the books have to know before an attempt refers to them. */
+/**
+ * The prices the books have to know before an attempt refers to them: of every deployment its own,
+ * and those of its use with a customer's own provider key.
+ */
 export function pricePins(catalog: Catalog): PricePin[] {
-  return catalog.deployments.flatMap(({ prices, providerId, modelId }) =>
-    prices === null
+  return catalog.deployments.flatMap((deployment) =>
+    deployment.prices === null
       ? []
-      : {
-          pinId: prices.pinId,
-          providerId,
-          modelId,
-          promptPico: prices.prompt,
-          cachedPromptPico: prices.cachedPrompt,
-          cacheWritePico: prices.cacheWrite,
-          completionPico: prices.completion,
-          internalReasoningPico: prices.internalReasoning,
-        },
+      : [pricePin(deployment, deployment.prices), pricePin(deployment, zeroPricePin(deployment))],
   );
+}
+
+function pricePin({ providerId, modelId }: Deployment, prices: PriceSheet): PricePin {
+  return {
+    pinId: prices.pinId,
+    providerId,
+    modelId,
+    promptPico: prices.prompt,
+    cachedPromptPico: prices.cachedPrompt,
+    cacheWritePico: prices.cacheWrite,
+    completionPico: prices.completion,
+    internalReasoningPico: prices.internalReasoning,
+  };
 }

@@ -42,6 +42,18 @@ export interface Config {
   readonly tokensPerMinute: number;
   readonly concurrentRequests: number;
   readonly concurrentDrains: number;
+  readonly platformRequestsPerMinute: number;
+  readonly platformConcurrentRequests: number;
+  readonly poolsFile: string;
+  readonly encryptionKey: string;
+  readonly unusualUseWindowSeconds: number;
+  readonly unusualUseRefusedRequests: number;
+  readonly unusualUseClientAddresses: number;
+  readonly unusualUseErrorPercent: number;
+  readonly unusualUseRequestsMin: number;
+  readonly unusualUseSpendUsd: string;
+  readonly unusualUseLimitedSeconds: number;
+  readonly unusualUseRepeatHours: number;
   readonly retentionAttemptsDays: number;
   readonly retentionSigningKeyFile: string;
 }
@@ -81,8 +93,8 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     fallback: "",
     secret: true,
     doc:
-      "`redis[s]://[user:password@]host[:port][/database]` of the Redis or Valkey that shares limits " +
-      "between processes, several with commas for a cluster; empty: each process counts for itself.",
+      "`redis[s]://[user:password@]host[:port][/database]` of the Redis or Valkey that shares limits, " +
+      "and what rests, between processes, several with commas for a cluster; empty: each process counts for itself.",
   },
   logLevel: {
     path: "log_level",
@@ -197,6 +209,79 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     0,
     "Answers that are read on at once after their clients left; one more is cut and billed as far " +
       "as it was reported.",
+  ),
+  platformRequestsPerMinute: integer(
+    "limits.platform_requests_per_minute",
+    0,
+    0,
+    "Requests per minute of everybody together; 0: no limit. Above it 503 `gateway_error`.",
+  ),
+  platformConcurrentRequests: integer(
+    "limits.platform_concurrent_requests",
+    0,
+    0,
+    "Requests in flight of everybody together; 0: no limit. Above it 503 `gateway_error`.",
+  ),
+  poolsFile: text(
+    "pools_file",
+    "",
+    "YAML file that says which listings share a provider's capacity (see `examples/pools`); empty: " +
+      "each listing has a pool of its own.",
+  ),
+  encryptionKey: {
+    path: "encryption_key",
+    kind: "string",
+    fallback: "",
+    secret: true,
+    doc: "32 bytes in base64 that customers' own provider keys are encrypted with; empty: there are none.",
+  },
+  unusualUseWindowSeconds: integer(
+    "unusual_use.window_seconds",
+    300,
+    0,
+    "Unusual use of organizations that never bought credit is looked for in such a window; 0: not " +
+      "at all.",
+  ),
+  unusualUseRefusedRequests: integer(
+    "unusual_use.refused_requests",
+    200,
+    0,
+    "Refused requests in the window that are unusual; 0: not looked at.",
+  ),
+  unusualUseClientAddresses: integer(
+    "unusual_use.client_addresses",
+    20,
+    0,
+    "Different client addresses in the window that are unusual; 0: not looked at.",
+  ),
+  unusualUseErrorPercent: integer(
+    "unusual_use.error_percent",
+    80,
+    0,
+    "Share of failed requests that is unusual, in percent; 0: not looked at.",
+  ),
+  unusualUseRequestsMin: integer(
+    "unusual_use.requests_min",
+    50,
+    1,
+    "Requests in the window below which the share of failed ones says nothing.",
+  ),
+  unusualUseSpendUsd: text(
+    "unusual_use.spend_usd",
+    "5.00",
+    "Dollars spent in the window that are unusual; empty: not looked at.",
+  ),
+  unusualUseLimitedSeconds: integer(
+    "unusual_use.limited_seconds",
+    600,
+    1,
+    "How long the first finding limits a kind of request (`usage_limited`).",
+  ),
+  unusualUseRepeatHours: integer(
+    "unusual_use.repeat_hours",
+    24,
+    1,
+    "A second finding in this time restricts the kind of request until an operator lifts it.",
   ),
   retentionAttemptsDays: integer(
     "retention.attempts_days",

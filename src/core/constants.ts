@@ -31,6 +31,7 @@ export const consoleKeyRequestsPerMinute: number = 300;
 export const managedKeyRequestsPerMinute: number = 60;
 export const tokensPerMinute: number = 1_000_000;
 export const concurrentRequestsMax: number = 8;
+export const modelLimitsPerOrgMax: number = 200;
 
 // Connections
 export const requestHeadersTimeoutMs: number = 15_000;

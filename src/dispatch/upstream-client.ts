@@ -1,7 +1,8 @@
 import { Pool, type Dispatcher } from "undici";
 
-import type { Deployment } from "../catalog/catalog.ts";
+import type { Deployment, OwnKey } from "../catalog/catalog.ts";
 import type { AttemptId } from "../core/ids.ts";
+import type { CheckKeyRequest } from "../wires/check-key-request.ts";
 import { providerAuthHeader } from "../wires/provider-auth.ts";
 import type { UpstreamRequest } from "../wires/chat/upstream-request.ts";
 import { isPrivateAddress, PrivateAddressError, publicLookup } from "./address-guard.ts";
@@ -11,6 +12,8 @@ export interface UpstreamClientOptions {
   readonly allowPrivateUpstreams: boolean;
   /** The provider key by the NAME of its environment variable. */
   readonly providerKey: (envName: string) => string | undefined;
+  /** A customer's own provider key; throws when it does not open. Absent: none opens. */
+  readonly openKey?: (ownKey: OwnKey) => string;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -22,7 +25,8 @@ interface Endpoint {
   readonly basePath: string;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  readonly refused: PrivateAddressError | undefined;
+  /** Why nothing is ever sent there. */
+  readonly refused: Error | undefined;
 }
 
 /**
@@ -68,6 +72,28 @@ export class UpstreamClient {
     );
   }
 
+  /**
+   * Asks once with the deployment's key, aside from any call. Resolves with the status of the
+   * answer; rejects when there is none in time.
+   */
+  async checkKey(
+    deployment: Deployment,
+    request: CheckKeyRequest,
+    timeoutMs: number,
+  ): Promise<number> {
+    const endpoint = this.#endpointOf(deployment);
+    if (endpoint.refused !== undefined) throw endpoint.refused;
+    const { statusCode, body } = await endpoint.pool.request({
+      path: endpoint.basePath + request.path,
+      method: "GET",
+      headers: withHeaders(endpoint.headers, request.headers, undefined),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    // The status says it all; how the body ends does not matter.
+    await body.dump().catch(() => undefined);
+    return statusCode;
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
   }
@@ -76,22 +102,37 @@ export class UpstreamClient {
     const known = this.#endpoints.get(deployment);
     if (known !== undefined) return known;
     const url = new URL(deployment.baseUrl);
-    const envName = deployment.apiKeyEnv;
-    const key = envName === undefined ? undefined : this.#options.providerKey(envName);
-    const auth = key === undefined ? [] : [providerAuthHeader(deployment.wire, key)];
-    const literalPrivate =
-      !this.#options.allowPrivateUpstreams &&
-      (isPrivateAddress(url.hostname) || /(^|\.)localhost\.?$/i.test(url.hostname));
+    const key = this.#keyOf(deployment);
+    const auth = typeof key === "string" ? [providerAuthHeader(deployment.wire, key)] : [];
     const endpoint: Endpoint = {
       pool: this.#poolOf(url.origin),
       basePath: url.pathname === "/" ? "" : url.pathname.replace(/\/$/, ""),
       headers: ["accept-encoding", "identity", ...auth.flat()],
-      refused: literalPrivate
-        ? new PrivateAddressError("the provider's base address is private")
-        : undefined,
+      refused: key instanceof Error ? key : this.#whyUnreachable(url),
     };
     this.#endpoints.set(deployment, endpoint);
     return endpoint;
+  }
+
+  /** A customer's own key, the marketplace's, none, or an own key that does not open. */
+  #keyOf({ ownKey, apiKeyEnv }: Deployment): string | undefined | Error {
+    if (ownKey === undefined) {
+      return apiKeyEnv === undefined ? undefined : this.#options.providerKey(apiKeyEnv);
+    }
+    const unopened = new Error("the key of the connection does not open");
+    try {
+      return this.#options.openKey?.(ownKey) ?? unopened;
+    } catch {
+      // Without the reason: whoever tells this error on must not tell what was tried.
+      return unopened;
+    }
+  }
+
+  #whyUnreachable({ hostname }: URL): PrivateAddressError | undefined {
+    if (this.#options.allowPrivateUpstreams) return undefined;
+    return isPrivateAddress(hostname) || /(^|\.)localhost\.?$/i.test(hostname)
+      ? new PrivateAddressError("the provider's base address is private")
+      : undefined;
   }
 
   #poolOf(origin: string): Pool {

@@ -1,3 +1,4 @@
+import type { CallFamily } from "../auth/account-rules.ts";
 import type { Deployment, Modality, PriceSheet } from "../catalog/catalog.ts";
 import type { RequestId } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
@@ -35,6 +36,8 @@ export interface AnswerContext {
  */
 export interface CallKind<R extends CallRequest> {
   readonly modality: Modality;
+  /** What unusual use is looked for by. */
+  readonly family: CallFamily;
   read(exchange: ClientExchange): R | Refusal;
   whyUnservable(request: R, deployment: Deployment): Unservable | undefined;
   encode(request: R, deployment: Deployment): UpstreamRequest | Refusal;

@@ -27,6 +27,8 @@ export interface ClientExchange {
   /** The route's path as listed, for records. */
   readonly route: string;
   readonly body: Buffer;
+  /** Address of the client's end of the connection; undefined once it is gone. */
+  readonly clientAddress: string | undefined;
   /** A request header by lower-case name. */
   header(name: string): string | undefined;
   /** The client went away before the answer ended. */

@@ -1,8 +1,9 @@
+import type { Principal } from "../auth/principal.ts";
 import type { Deployment } from "../catalog/catalog.ts";
 import { errorBodyBytesMax } from "../core/constants.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { fetchJson } from "../dispatch/fetch-json.ts";
-import { planRoute, type PlanInput } from "../routing/plan-route.ts";
+import { planRoute } from "../routing/plan-route.ts";
 import type { ChatRequest } from "../wires/chat/chat-request.ts";
 import type { UpstreamRequest } from "../wires/chat/upstream-request.ts";
 import { chatWires } from "../wires/registry.ts";
@@ -15,7 +16,8 @@ import { estimateTokens } from "../wires/wire-b/estimate-tokens.ts";
 import { isRefusal } from "./call-kind.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
-import { refuseCall } from "./serve-call.ts";
+import { findModel, planInput } from "./plan-call.ts";
+import { refuseCall } from "./refuse-call.ts";
 import type { ServeDeps } from "./serve-deps.ts";
 
 /**
@@ -27,7 +29,7 @@ export async function serveCountTokens(deps: ServeDeps, exchange: ClientExchange
   const beta = betaHeader === undefined ? {} : { betaHeader };
   const request = readCountTokensRequest({ body: exchange.body, ...beta });
   if (isRefusal(request)) return refuseCall(deps, exchange, { refusal: request });
-  const choice = chooseCounter(deps, request);
+  const choice = chooseCounter(deps, exchange.principal, request);
   if (isRefusal(choice)) return refuseCall(deps, exchange, { refusal: choice, request });
   const counted = await countRequest(deps, exchange);
   if (isRefusal(counted)) return refuseCall(deps, exchange, { refusal: counted, request });
@@ -58,18 +60,19 @@ export async function serveCountTokens(deps: ServeDeps, exchange: ClientExchange
 /** Who counts: a deployment, nobody but ourselves, or a request that names no usable model. */
 function chooseCounter(
   deps: ServeDeps,
+  principal: Principal,
   request: ChatRequest,
 ): { readonly deployment: Deployment | undefined } | Refusal {
   const nowMs = deps.clock.monotonicMs();
-  const asSent: PlanInput = {
+  const asSent = planInput(deps, principal, {
     modelId: request.modelId,
-    model: deps.catalog.current.find(request.modelId),
+    model: findModel(deps.catalog.current, principal, request.modelId).model,
     modality: "text",
     controls: request.controls,
     whyUnservable: (deployment) => chatWires.whyUnservable(request, deployment),
     // A half-open circuit waits for a probe whose outcome is told; a count tells none.
     isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) === "yes",
-  };
+  });
   const plan = planRoute(asSent);
   if (plan.kind === "plan") {
     return { deployment: countsTokens(plan.first) ? plan.first : undefined };

@@ -1,3 +1,4 @@
+import type { UsageGuard } from "../admission/usage-guard.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Deadlines } from "../core/deadlines.ts";
@@ -6,9 +7,16 @@ import type { AttemptClassifier, AttemptTimeouts } from "../dispatch/run-attempt
 import type { UpstreamClient } from "../dispatch/upstream-client.ts";
 import type { Ledger } from "../ledger/ledger-store.ts";
 import type { LimitStore, ScopeClaim } from "../limits/limit-store.ts";
+import type { PoolBoard } from "../limits/pool-board.ts";
 import type { DeploymentHealth } from "../routing/health.ts";
 import type { DrainGate } from "./drain-gate.ts";
 import type { GatewayMetrics } from "./metrics.ts";
+
+/** What the limits of a principal depend on besides itself. */
+export interface AskedScopes {
+  readonly modelId?: string;
+  readonly ownKeysOnly?: boolean;
+}
 
 export interface CallTimeouts {
   /** Of an attempt whose answer is a stream, and of one whose answer comes whole. */
@@ -27,10 +35,16 @@ export interface ServeDeps {
   readonly limits: LimitStore;
   readonly ledger: Ledger;
   readonly upstream: UpstreamClient;
+  /** Is there a key to open customers' own provider keys with? Without it there are none. */
+  readonly opensOwnKeys: boolean;
   readonly classify: AttemptClassifier;
   readonly timeouts: CallTimeouts;
   readonly drains: DrainGate;
   readonly metrics: GatewayMetrics;
+  readonly pools: PoolBoard;
+  readonly usage: UsageGuard;
   /** The limit scopes of a principal, narrowest first. */
-  readonly scopesOf: (principal: Principal) => readonly ScopeClaim[];
+  readonly scopesOf: (principal: Principal, asked?: AskedScopes) => readonly ScopeClaim[];
+  /** Limits of everybody together; empty when there are none. */
+  readonly platform: readonly ScopeClaim[];
 }

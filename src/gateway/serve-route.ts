@@ -1,15 +1,19 @@
-import { claimLimits, reserveRefusal } from "../admission/admit.ts";
+import { claimScopes, reserveRefusal } from "../admission/admit.ts";
 import type { Principal } from "../auth/principal.ts";
-import type { WireId } from "../catalog/catalog.ts";
+import type { DedicatedEndpoint } from "../auth/account-rules.ts";
+import type { Deployment, WireId } from "../catalog/catalog.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
 import { invalidRequest, type Refusal } from "../core/refusals.ts";
 import type { RecordStore } from "../ledger/record-store.ts";
-import { tokenCount } from "../limits/limit-store.ts";
+import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
 import { explainRoute } from "../routing/explain-route.ts";
 import { isRefusal, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
-import { refuseCall } from "./serve-call.ts";
+import { claimParts } from "./claim-parts.ts";
+import { enterPool } from "./find-room.ts";
+import { findModel, planInput } from "./plan-call.ts";
+import { refuseCall } from "./refuse-call.ts";
 import type { ServeDeps } from "./serve-deps.ts";
 import { routeBody, type ExcludedStep, type ShownStep } from "./show-route.ts";
 
@@ -40,12 +44,14 @@ export async function serveRoute<R extends CallRequest>(
   const counted = await countRequest(deps, exchange);
   if (isRefusal(counted)) return refuseCall(deps, exchange, { refusal: counted, request });
 
-  const walk = walkRoute(deps, request, run);
+  const { principal } = exchange;
+  const walk = await walkRoute(deps, principal, { ...run, request });
   const reserve = reserveOf(walk.steps[0], request, kind);
   const refused =
     walk.refusal ??
-    (await refusedByLimits(deps, exchange.principal, request)) ??
-    (await refusedByMoney(deps.records, exchange.principal, reserve));
+    (await refusedByLimits(deps, principal, { ...walk, request })) ??
+    refusedByPools(walk.steps) ??
+    (await refusedByMoney(deps.records, principal, reserve));
   const body = routeBody({ ...walk, request, reserve, refusal: refused });
   const { remainingRequests } = counted;
   exchange.answer("application/json", { remainingRequests }, Buffer.from(body));
@@ -68,23 +74,28 @@ interface RouteWalk {
   readonly steps: readonly ShownStep[];
   readonly excluded: readonly ExcludedStep[];
   readonly refusal: Refusal | undefined;
+  readonly endpoint: DedicatedEndpoint | undefined;
+  readonly ownKeysOnly: boolean;
 }
 
-/** Plans, and encodes for every candidate: what cannot be encoded is none. */
-function walkRoute<R extends CallRequest>(
+/** Plans, encodes for every candidate (what cannot be encoded is none) and looks at its pool. */
+async function walkRoute<R extends CallRequest>(
   deps: ServeDeps,
-  request: R,
-  { wire, kind }: DryRun<R>,
-): RouteWalk {
+  principal: Principal,
+  { wire, kind, request }: DryRun<R> & { readonly request: R },
+): Promise<RouteWalk> {
   const nowMs = deps.clock.monotonicMs();
-  const explained = explainRoute({
-    modelId: request.modelId,
-    model: deps.catalog.current.find(request.modelId),
-    modality: kind.modality,
-    controls: request.controls,
-    whyUnservable: (deployment) => kind.whyUnservable(request, deployment),
-    isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) !== "no",
-  });
+  const { model, endpoint } = findModel(deps.catalog.current, principal, request.modelId);
+  const explained = explainRoute(
+    planInput(deps, principal, {
+      modelId: request.modelId,
+      model,
+      modality: kind.modality,
+      controls: request.controls,
+      whyUnservable: (deployment) => kind.whyUnservable(request, deployment),
+      isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) !== "no",
+    }),
+  );
   const steps: ShownStep[] = [];
   const excluded: ExcludedStep[] = [...explained.excluded];
   let unencoded: Refusal | undefined;
@@ -96,11 +107,38 @@ function walkRoute<R extends CallRequest>(
     } else {
       const health = deps.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
       const translated = deployment.wire !== wire;
-      steps.push({ deployment, upstream, health, translated });
+      const poolFull = await whyPoolFull(deps, principal, { deployment, request });
+      steps.push({ deployment, upstream, health, translated, poolFull });
     }
   }
   const refused = explained.refusal ?? (steps.length === 0 ? unencoded : undefined);
-  return { steps, excluded, refusal: refused };
+  const { ownKeysOnly } = explained;
+  return { steps, excluded, refusal: refused, endpoint, ownKeysOnly };
+}
+
+/** Takes a place in the pool as the request would, and gives it back at once. */
+async function whyPoolFull(
+  deps: ServeDeps,
+  principal: Principal,
+  asked: { readonly deployment: Deployment; readonly request: CallRequest },
+): Promise<Refusal | undefined> {
+  const tokens = tokensOf(asked.request);
+  const entered = await enterPool(deps, { principal, tokens }, asked.deployment);
+  if (entered.kind === "refused") return entered.refusal;
+  entered.pool?.undo(deps.clock.monotonicMs());
+  return undefined;
+}
+
+/** Only when no candidate has room: the one that has it first. */
+function refusedByPools(steps: readonly ShownStep[]): Refusal | undefined {
+  const full = steps.map(({ poolFull }) => poolFull);
+  if (full.length === 0 || full.includes(undefined)) return undefined;
+  const waitOf = (each: Refusal | undefined): number => each?.retryAfterSeconds ?? Infinity;
+  return full.toSorted((a, b) => waitOf(a) - waitOf(b))[0];
+}
+
+function tokensOf(request: CallRequest): TokenCount {
+  return tokenCount(request.estimatedInputTokens, request.outputTokens);
 }
 
 /** Null: there is no candidate, so there is nothing that could be held. */
@@ -117,18 +155,19 @@ function reserveOf<R extends CallRequest>(
 async function refusedByLimits(
   deps: ServeDeps,
   principal: Principal,
-  request: CallRequest,
+  asked: Pick<RouteWalk, "endpoint" | "ownKeysOnly"> & { readonly request: CallRequest },
 ): Promise<Refusal | undefined> {
+  const { request, endpoint, ownKeysOnly } = asked;
   const monotonicMs = deps.clock.monotonicMs();
-  const claimed = await claimLimits(deps.limits, {
-    scopes: deps.scopesOf(principal),
-    tokens: tokenCount(request.estimatedInputTokens, request.outputTokens),
-    reserve: principal,
+  const outcome = await claimScopes(deps.limits, {
+    principal,
+    parts: claimParts(deps, principal, { modelId: request.modelId, endpoint, ownKeysOnly }),
+    tokens: tokensOf(request),
     nowMs: deps.clock.nowMs(),
     monotonicMs,
   });
-  if (claimed.kind === "refused") return claimed.refusal;
-  deps.limits.undo(claimed.lease, monotonicMs);
+  if (outcome.kind === "refused") return outcome.refusal;
+  outcome.claimed.undo(monotonicMs);
   return undefined;
 }
 

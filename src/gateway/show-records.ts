@@ -157,7 +157,8 @@ function sum(amounts: readonly MicroUsd[]): MicroUsd {
   return microUsd(amounts.reduce<bigint>((total, each) => total + each, 0n));
 }
 
-function usd(amount: MicroUsd): Raw {
+/** Dollars as a number of a JSON answer, exact to the micro-dollar. */
+export function usd(amount: MicroUsd): Raw {
   return new Raw(usdJsonNumber(amount));
 }
 

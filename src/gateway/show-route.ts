@@ -8,6 +8,8 @@ export interface ShownStep extends Step {
   readonly health: "healthy" | "half_open";
   /** Is the request written anew for the other wire? */
   readonly translated: boolean;
+  /** Why its pool has no place now; undefined: it has one. */
+  readonly poolFull: Refusal | undefined;
 }
 
 export interface ExcludedStep {
@@ -47,7 +49,7 @@ export function routeBody(route: ShownRoute): string {
 }
 
 function candidate(step: ShownStep, at: number, request: CallRequest): object {
-  const { deployment, health, translated } = step;
+  const { deployment, health, translated, poolFull } = step;
   return {
     rank: at + 1,
     provider: deployment.providerId,
@@ -56,18 +58,21 @@ function candidate(step: ShownStep, at: number, request: CallRequest): object {
     translated,
     priority: deployment.priority,
     health,
-    pool: null,
+    pool: { id: `pool:${deployment.pool.id}`, has_room: poolFull === undefined },
+    own_key: deployment.ownKey !== undefined,
     reasons: reasonsOf(step, request),
   };
 }
 
 /** Why it stands where it stands, and what is lost on the way to it. */
-function reasonsOf({ deployment, upstream }: ShownStep, request: CallRequest): string[] {
+function reasonsOf({ deployment, upstream, poolFull }: ShownStep, request: CallRequest): string[] {
   const isNamed = request.controls.order?.includes(deployment.providerId) === true;
   const { droppedParams } = upstream;
   return [
     ...(isNamed ? ["provider.order names it"] : []),
+    ...(deployment.ownKey === undefined ? [] : ["it is called with your own key"]),
     `its priority is ${deployment.priority}`,
+    ...(poolFull === undefined ? [] : [poolFull.message]),
     ...(droppedParams.length === 0 ? [] : [`it drops ${[...new Set(droppedParams)].join(", ")}`]),
   ];
 }

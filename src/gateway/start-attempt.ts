@@ -1,4 +1,5 @@
 import { sseLineBytesMax } from "../core/constants.ts";
+import { ownKeyClassifier } from "../dispatch/own-key-classifier.ts";
 import { runAttempt, type RunningAttempt } from "../dispatch/run-attempt.ts";
 import type { AttemptId } from "../core/ids.ts";
 import type { CallKind, CallRequest, Step } from "./call-kind.ts";
@@ -26,8 +27,6 @@ export function startAttempt<R extends CallRequest>(
   start: AttemptStart<R>,
 ): RunningAttempt {
   const { kind, request, step, delivery, attemptId } = start;
-  // Two requests may find the same half-open circuit: a second probe does no harm.
-  deps.health.startProbe(step.deployment.id, deps.clock.monotonicMs());
   const running = runAttempt({
     clock: deps.clock,
     deadlines: deps.deadlines,
@@ -42,7 +41,8 @@ export function startAttempt<R extends CallRequest>(
           createdSeconds: Math.floor(deps.clock.nowMs() / 1000),
         }),
       ),
-    classify: deps.classify,
+    classify:
+      step.deployment.ownKey === undefined ? deps.classify : ownKeyClassifier(deps.classify),
     send: (handler) => deps.upstream.send(step.deployment, step.upstream, handler, attemptId),
   });
   followClient(deps, exchange, { running, delivery });

@@ -1,7 +1,10 @@
 import { chatCall } from "../gateway/chat-call.ts";
 import { serveCall } from "../gateway/serve-call.ts";
 import { serveCountTokens } from "../gateway/serve-count-tokens.ts";
+import type { LimitDeps } from "../gateway/limit-use.ts";
 import type { ServeDeps } from "../gateway/serve-deps.ts";
+import { serveAdmissionLimits } from "../gateway/serve-admission-limits.ts";
+import { serveLimits } from "../gateway/serve-limits.ts";
 import {
   serveGeneration,
   serveModel,
@@ -14,8 +17,11 @@ import { UsageCsv } from "../gateway/usage-csv.ts";
 import { chatWires } from "../wires/registry.ts";
 import { get, post, RouteTable, type RequestTarget } from "./route-table.ts";
 
+/** What the routes read from and write to besides serving calls. */
+export type StoredDeps = RecordDeps & Pick<LimitDeps, "rules" | "limitDefaults">;
+
 /** Every route of the gateway, each with the recipe that serves it. */
-export function gatewayRoutes(serve: ServeDeps, records: RecordDeps): RouteTable {
+export function gatewayRoutes(serve: ServeDeps, records: StoredDeps): RouteTable {
   const chatA = chatCall(chatWires, "wire_a");
   const chatB = chatCall(chatWires, "wire_b");
   const dryRuns = new Map([
@@ -23,6 +29,7 @@ export function gatewayRoutes(serve: ServeDeps, records: RecordDeps): RouteTable
     ["messages", { wire: "wire_b", kind: chatB } as const],
   ]);
   const routeDeps = { ...serve, records: records.records };
+  const limitDeps = { ...serve, ...records };
   const usageDeps = { ...records, csv: new UsageCsv(records.records, serve.clock) };
   return new RouteTable([
     post("/v1/chat/completions", (exchange) => serveCall(serve, exchange, chatA)),
@@ -36,6 +43,8 @@ export function gatewayRoutes(serve: ServeDeps, records: RecordDeps): RouteTable
       serveModel(records, exchange, target.id ?? ""),
     ),
     get("/v1/usage", (exchange, target) => serveUsage(usageDeps, exchange, queryOf(target))),
+    get("/v1/limits", (exchange, target) => serveLimits(limitDeps, exchange, queryOf(target))),
+    post("/api/admission-limits", (exchange) => serveAdmissionLimits(limitDeps, exchange)),
     get("/v1/generation", (exchange, target) =>
       serveGeneration(records, exchange, queryOf(target)),
     ),

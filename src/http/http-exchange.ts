@@ -63,6 +63,10 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.#principal = principal;
   }
 
+  get clientAddress(): string | undefined {
+    return this.#input.request.socket.remoteAddress;
+  }
+
   header(name: string): string | undefined {
     const value = this.#input.request.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;

@@ -9,7 +9,16 @@ import {
   unfundedRequestsPerMinute,
 } from "../core/constants.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
+import {
+  keyCeilings,
+  keyContract,
+  lowerOf,
+  orgCeilings,
+  valuesOf,
+  type LimitCeilings,
+} from "./limit-ceilings.ts";
 import type { ScopeClaim } from "./limit-store.ts";
+import type { EndpointLimits, LimitValues, StoredLimit } from "./stored-limit.ts";
 
 type Origin = "trial" | "console" | "identity" | "playground" | "optimize";
 
@@ -23,6 +32,7 @@ export interface LimitedKey {
   readonly requestsPerMinute?: number;
   /** Has the organization ever held bought or granted credit? */
   readonly funded: boolean;
+  readonly rules: { readonly limits: readonly StoredLimit[] };
 }
 
 /** The limits an installation gives to everybody; the specification's unless configured. */
@@ -43,21 +53,91 @@ export const SPECIFIED_LIMITS: LimitDefaults = {
   concurrentRequests: concurrentRequestsMax,
 };
 
+/** What of a request its limits depend on. */
+export interface AskedRequest {
+  readonly modelId?: string;
+  /**
+   * Only the organization's own provider keys can serve it: it is exempt from what holds until the
+   * organization has credit. Default false.
+   */
+  readonly ownKeysOnly?: boolean;
+}
+
 /**
- * Returns who tells the scopes that a request of a key must be admitted by, narrowest first. They
- * depend on the (immutable) record only, and are remembered for as long as the record itself lives.
+ * Returns who tells the scopes that a request of a key must be admitted by, narrowest first: the
+ * key, the model where a stored limit names it, the organization. They depend on the (immutable)
+ * record only, and are remembered for as long as it lives: the same question gives the same array.
  */
 export function limitScopes(
   defaults: LimitDefaults = SPECIFIED_LIMITS,
-): (key: LimitedKey) => readonly ScopeClaim[] {
-  const scopesByKey = new WeakMap<LimitedKey, readonly ScopeClaim[]>();
-  return (key) => {
-    const known = scopesByKey.get(key);
-    if (known !== undefined) return known;
-    const scopes = [keyScope(key, defaults), orgScope(key, defaults)];
-    scopesByKey.set(key, scopes);
-    return scopes;
+): (key: LimitedKey, asked?: AskedRequest) => readonly ScopeClaim[] {
+  const memo = new ScopeMemo((key, modelId) => scopeSet(key, modelId, defaults));
+  return (key, asked) => {
+    const set = memo.of(key, asked?.modelId);
+    return asked?.ownKeysOnly === true ? set.exempt : set.counted;
   };
+}
+
+/**
+ * The scopes of a request to a dedicated endpoint besides the endpoint's own: the defaults do not
+ * hold for it, what the customer set does. Often none. Remembered like those of `limitScopes`.
+ */
+export function endpointSelfScopes(
+  key: LimitedKey,
+  modelId: string | undefined,
+): readonly ScopeClaim[] {
+  return endpointSelfMemo.of(key, modelId);
+}
+
+/** The scope of a dedicated endpoint itself; it stands in place of the defaults. */
+export function endpointScope(endpoint: {
+  readonly endpointId: string;
+  readonly limits: EndpointLimits;
+}): ScopeClaim {
+  return { scope: "endpoint", id: `endpoint:${endpoint.endpointId}`, limits: endpoint.limits };
+}
+
+/** One scope before it is claimed: where its limits come from. */
+export interface LimitRow {
+  readonly scope: "key" | "model" | "org";
+  /** Identity in the limit store. */
+  readonly id: string;
+  /** What callers are told; the same as `id` where one name is enough. */
+  readonly shownId: string;
+  /** Set for a model under one key. */
+  readonly keyId?: KeyId;
+  /** What the customer may set at most. */
+  readonly ceilings: LimitCeilings;
+  /** What the operator set; it stands in place of the default. */
+  readonly contract: LimitValues;
+  /** What the customer set; what is above the ceiling has no effect. */
+  readonly self: LimitValues;
+  /** What holds for the scope: the lower of what is set and what stands without it. */
+  readonly limits: LimitValues;
+  /** Requests per minute of what is not exempt; only until the organization holds credit. */
+  readonly unfundedRequestsPerMinute?: number;
+}
+
+/** The scopes of a request in full, narrowest first, as `limitScopes` claims them. */
+export function limitRows(
+  key: LimitedKey,
+  modelId: string | undefined,
+  defaults: LimitDefaults,
+): readonly LimitRow[] {
+  const models = modelId === undefined ? [] : modelRows(key, modelId, defaults);
+  return [keyRow(key, defaults), ...models, orgRow(key, defaults)];
+}
+
+/** The same for a request to a dedicated endpoint: only what the customer set. */
+export function endpointSelfRows(
+  key: LimitedKey,
+  modelId: string | undefined,
+  defaults: LimitDefaults,
+): readonly LimitRow[] {
+  // What holds without credit is one of the defaults, so it is left out like the others.
+  return limitRows({ ...key, funded: true }, modelId, defaults)
+    .filter(({ self }) => Object.keys(self).length > 0)
+    .map((row) => ({ ...row, contract: {}, limits: row.self }));
 }
 
 /** The ceiling in requests per minute of a new key. */
@@ -76,48 +156,159 @@ export function requestsPerMinuteCeilingOf(origin: Origin): number {
   }
 }
 
-/** Requests per minute that the key runs at now. */
-export function keyRequestsPerMinute(
-  key: LimitedKey,
-  defaults: LimitDefaults = SPECIFIED_LIMITS,
-): number {
-  const ceiling = defaults.keyRequestsPerMinute || key.requestsPerMinuteCeiling;
-  const own = Math.min(ceiling, key.requestsPerMinute ?? ceiling);
-  assert(own > 0, "a key may make at least one request a minute");
-  if (key.funded || isExempt(key)) return own;
-  return Math.min(own, defaults.unfundedRequestsPerMinute);
+/**
+ * What was made for a key, remembered while its record lives: once for every model that a stored
+ * limit names, and once for all others, so that made-up model ids take no memory.
+ */
+class ScopeMemo<T> {
+  readonly #known: WeakMap<LimitedKey, Remembered<T>> = new WeakMap();
+  readonly #make: (key: LimitedKey, modelId: string | undefined) => T;
+
+  constructor(make: (key: LimitedKey, modelId: string | undefined) => T) {
+    this.#make = make;
+  }
+
+  of(key: LimitedKey, modelId: string | undefined): T {
+    let known = this.#known.get(key);
+    if (known === undefined) {
+      known = { general: this.#make(key, undefined), byModel: namedModels(key) };
+      this.#known.set(key, known);
+    }
+    const { general, byModel } = known;
+    if (byModel === undefined || modelId === undefined || !byModel.has(modelId)) return general;
+    const ofModel = byModel.get(modelId) ?? this.#make(key, modelId);
+    byModel.set(modelId, ofModel);
+    return ofModel;
+  }
 }
 
-function keyScope(key: LimitedKey, defaults: LimitDefaults): ScopeClaim {
-  return {
+interface Remembered<T> {
+  readonly general: T;
+  /** Every named model, undefined until it is asked for; no map when no limit names a model. */
+  readonly byModel: Map<string, T | undefined> | undefined;
+}
+
+function namedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefined> | undefined {
+  const named = rules.limits.flatMap(({ keyId: ofKey, modelId }) =>
+    modelId === undefined || (ofKey !== undefined && ofKey !== keyId) ? [] : [modelId],
+  );
+  return named.length === 0 ? undefined : new Map(named.map((modelId) => [modelId, undefined]));
+}
+
+/** The scopes of a request that counts in full, and of an exempt one; often the same array. */
+interface ScopeSet {
+  readonly counted: readonly ScopeClaim[];
+  readonly exempt: readonly ScopeClaim[];
+}
+
+function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitDefaults): ScopeSet {
+  const rows = limitRows(key, modelId, defaults);
+  const exempt = rows.map(claimOf);
+  const isLimitedMore = rows.some((row) => row.unfundedRequestsPerMinute !== undefined);
+  return { counted: isLimitedMore ? rows.flatMap(claimsOf) : exempt, exempt };
+}
+
+/* Where the customer limits no requests, those to an endpoint use up none of the default. */
+const endpointSelfMemo = new ScopeMemo<readonly ScopeClaim[]>((key, modelId) =>
+  endpointSelfRows(key, modelId, SPECIFIED_LIMITS).map((row) => {
+    const isCounted = row.limits.requestsPerMinute !== undefined;
+    return isCounted ? claimOf(row) : { ...claimOf(row), countsRequests: false };
+  }),
+);
+
+function claimOf({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
+  return { scope, id, ...(shownId === id ? {} : { shownId }), limits };
+}
+
+/*
+ * What holds until there is credit is a window of its own. Every request counts in the scope,
+ * exempt or not, and in this one only what is not exempt: neither uses up what the other has.
+ */
+function claimsOf(row: LimitRow): readonly ScopeClaim[] {
+  const { scope, id, shownId, unfundedRequestsPerMinute: requestsPerMinute } = row;
+  if (requestsPerMinute === undefined) return [claimOf(row)];
+  const unfunded = { scope, id: `${id}#unfunded`, shownId, limits: { requestsPerMinute } };
+  return [claimOf(row), unfunded];
+}
+
+function keyRow(key: LimitedKey, defaults: LimitDefaults): LimitRow {
+  const { keyId, requestsPerMinute } = key;
+  const { limits } = key.rules;
+  const stored = valuesOf(limits, { source: "self", scope: "key", keyId });
+  return boundedRow({
     scope: "key",
-    id: `key:${key.keyId}`,
-    limits: {
-      requestsPerMinute: keyRequestsPerMinute(key, defaults),
-      tokensPerMinute: defaults.tokensPerMinute,
-      concurrent: defaults.concurrentRequests,
-    },
-    countsRequests: true,
-  };
+    id: `key:${keyId}`,
+    ceilings: keyCeilings(key, undefined, defaults),
+    contract: keyContract(limits, keyId),
+    self: lowerOf(stored, requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...unfundedLimit(key, defaults),
+  });
 }
 
-/* An exempt request does not use up the twenty of an organization without credit either. */
-function orgScope(key: LimitedKey, defaults: LimitDefaults): ScopeClaim {
-  return {
+function orgRow(key: LimitedKey, defaults: LimitDefaults): LimitRow {
+  const { limits } = key.rules;
+  return boundedRow({
     scope: "org",
     id: `org:${key.orgId}`,
-    limits: {
-      requestsPerMinute: key.funded
-        ? defaults.orgRequestsPerMinute
-        : defaults.unfundedRequestsPerMinute,
-      tokensPerMinute: defaults.tokensPerMinute,
-      concurrent: defaults.concurrentRequests,
+    ceilings: orgCeilings(limits, undefined, defaults),
+    contract: valuesOf(limits, { source: "contract", scope: "org" }),
+    self: valuesOf(limits, { source: "self", scope: "org" }),
+    ...unfundedLimit(key, defaults),
+  });
+}
+
+/** Of the model under this key, then in the whole organization: as far as a limit is stored. */
+function modelRows(key: LimitedKey, modelId: string, defaults: LimitDefaults): readonly LimitRow[] {
+  const { keyId, orgId } = key;
+  const { limits } = key.rules;
+  return [
+    ...modelRow(limits, { keyId, modelId }, keyCeilings(key, modelId, defaults), keyId),
+    ...modelRow(limits, { modelId }, orgCeilings(limits, modelId, defaults), orgId),
+  ];
+}
+
+function modelRow(
+  limits: readonly StoredLimit[],
+  of: { readonly modelId: string; readonly keyId?: KeyId },
+  ceilings: LimitCeilings,
+  owner: string,
+): readonly LimitRow[] {
+  const contract = valuesOf(limits, { source: "contract", scope: "model", ...of });
+  const self = valuesOf(limits, { source: "self", scope: "model", ...of });
+  const held = lowerOf(contract, self);
+  if (Object.keys(held).length === 0) return [];
+  const shownId = `model:${of.modelId}`;
+  const { keyId } = of;
+  return [
+    {
+      scope: "model",
+      id: `${shownId}@${owner}`,
+      shownId,
+      ...(keyId === undefined ? {} : { keyId }),
+      ceilings,
+      contract,
+      self,
+      limits: held,
     },
-    countsRequests: key.funded || !isExempt(key),
-  };
+  ];
+}
+
+/** A scope that always has limits: its ceilings, unless the customer set less. */
+function boundedRow(of: Omit<LimitRow, "shownId" | "limits">): LimitRow {
+  const limits = lowerOf(of.ceilings, of.self);
+  const { requestsPerMinute = 0 } = limits;
+  assert(requestsPerMinute > 0, "a scope may make at least one request a minute");
+  const { unfundedRequestsPerMinute: unfunded, ...rest } = of;
+  const isLess = unfunded !== undefined && unfunded < requestsPerMinute;
+  const less = isLess ? { unfundedRequestsPerMinute: unfunded } : {};
+  return { ...rest, shownId: of.id, limits, ...less };
 }
 
 /** The managed Playground key is exempt from the rule for organizations without credit. */
-function isExempt(key: LimitedKey): boolean {
-  return key.keyOrigin === "playground";
+function unfundedLimit(
+  key: LimitedKey,
+  defaults: LimitDefaults,
+): Pick<LimitRow, "unfundedRequestsPerMinute"> {
+  if (key.funded || key.keyOrigin === "playground") return {};
+  return { unfundedRequestsPerMinute: defaults.unfundedRequestsPerMinute };
 }

@@ -40,8 +40,10 @@ export interface LimitSet {
 
 export interface ScopeClaim {
   readonly scope: LimitScope;
-  /** `key:<key id>`, `org:<org id>`, `model:<model id>`, …: identity and `x-tm-limit-id`. */
+  /** Identity, the only one of its name in the whole installation: `key:<key id>`, … */
   readonly id: string;
+  /** What callers are told, where it differs from `id` (`model:<model id>` of one organization). */
+  readonly shownId?: string;
   readonly limits: LimitSet;
   /**
    * False: the request neither counts in nor is refused by what this scope allows in requests
@@ -87,6 +89,13 @@ export type ClaimOutcome =
   /** The store did not answer: fail closed. */
   | { readonly kind: "unavailable" };
 
+/** What counts in a scope at this moment. */
+export interface ScopeUsage {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly inFlight: number;
+}
+
 /** Rolling windows, rates and concurrency over several scopes at once. */
 export interface LimitStore {
   /** Claims all of these or none; a refused claim leaves no trace in any scope. */
@@ -98,6 +107,13 @@ export interface LimitStore {
    * paced turn that others already wait behind stays unused: given again, it would be given twice.
    */
   undo(lease: LimitLease, nowMs: number): void;
+  /**
+   * What counts in each of these scopes, in their order; claims nothing. Undefined: the store does
+   * not answer.
+   */
+  peek(
+    asked: Pick<LimitClaim, "slot" | "scopes" | "nowMs">,
+  ): Promise<readonly ScopeUsage[] | undefined>;
   /** Refuses every claim on scope `id`, kind `capacity`, for `seconds`; a longer rest stays. */
   cool(slot: string, id: string, seconds: number, nowMs: number): void;
 }

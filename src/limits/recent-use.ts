@@ -1,17 +1,31 @@
+import type { TokenCount } from "./limit-store.ts";
+
 /** What was charged in one second of the last minute, to scopes of one slot. */
-export interface RecentCharge {
+export interface RecentCharge extends TokenCount {
   /** Whole seconds ago, rounded down: never older than it is. */
   readonly ageSeconds: number;
   readonly scopeIds: readonly string[];
   readonly requests: number;
-  /** Observed tokens where the end was seen, else the estimate. */
-  readonly tokens: number;
 }
 
 /**
- * What a shared limit store that lost its data asks the journal. Answers with nothing when the slot
- * is new, or of a kind that the journal does not know.
+ * What a shared limit store that lost its data asks. Answers with nothing when the slot is new, or
+ * of a kind that nobody keeps a record of.
  */
 export interface RecentUse {
   recentUse(slot: string): Promise<readonly RecentCharge[]>;
+}
+
+/** Whose attempts count in a pool. */
+export interface PoolMember {
+  readonly providerId: string;
+  readonly modelId: string;
+}
+
+/** The same question to the journal, which does not know who draws on which pool. */
+export interface JournalRecentUse {
+  recentUse(
+    slot: string,
+    membersOf: (poolId: string) => readonly PoolMember[],
+  ): Promise<readonly RecentCharge[]>;
 }

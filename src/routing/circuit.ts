@@ -22,22 +22,36 @@ export interface ClosedCircuit {
   readonly buckets: readonly Bucket[];
   /** Half-strikes since the last success: a strike is two, a timeout one. */
   readonly streak: number;
+  /** Until then no notice of another instance is believed: probes of our own disproved one. */
+  readonly deafUntilMs: number;
 }
 
 /** Cooling until `untilMs`, half-open from then on. */
 export interface OpenCircuit {
   readonly phase: "open";
   readonly untilMs: number;
+  /** What our own outcomes made it cool for, before the jitter; the next time it is twice that. */
   readonly coolMs: number;
+  /** Was it opened, or kept open for longer, by another instance's notice? */
+  readonly heard: boolean;
   /** Successful probes so far. */
   readonly probeSuccesses: number;
-  /** A probe is on its way until then; 0 = none is. */
+  /** When the newest probe was started. */
+  readonly probeStartedMs: number;
+  /** That probe holds the only place until then; 0 = the place is free. */
   readonly probeUntilMs: number;
 }
 
 export type CircuitState = ClosedCircuit | OpenCircuit;
 
-export const HEALTHY: ClosedCircuit = { phase: "closed", buckets: [], streak: 0 };
+/** How an attempt ended. */
+export interface Ended {
+  readonly outcome: HealthOutcome;
+  readonly nowMs: number;
+  readonly startedMs: number;
+}
+
+export const HEALTHY: ClosedCircuit = { phase: "closed", buckets: [], streak: 0, deafUntilMs: 0 };
 
 const WINDOW_SECONDS = 30;
 const HALVES_PER_STRIKE = 2;
@@ -47,20 +61,38 @@ const PROBES_TO_CLOSE = 2;
 const COOL_MS_MIN = 5_000;
 const COOL_MS_MAX = 60_000;
 const JITTER = 0.2;
+const NOTICE_MS_MAX = COOL_MS_MAX * (1 + JITTER);
+/** Longer than any notice holds, so that the one that was disproved is not believed after all. */
+const DEAF_MS = 600_000;
+/** An open circuit that nobody tries for so long after its rest is forgotten. */
+const FORGOTTEN_MS = 600_000;
 
 /**
- * The circuit after an outcome. `random` in [0, 1) spreads the cooling time by 20 % either way.
+ * The circuit after an attempt. `random` in [0, 1) spreads the cooling time by 20 % either way.
  * Times are of one monotonic clock.
  */
-export function nextCircuitState(
-  state: CircuitState,
-  outcome: HealthOutcome,
-  nowMs: number,
-  random: number,
-): CircuitState {
+export function nextCircuitState(state: CircuitState, ended: Ended, random: number): CircuitState {
   return state.phase === "closed"
-    ? afterOutcome(state, outcome, nowMs, random)
-    : afterProbe(state, outcome, nowMs, random);
+    ? afterOutcome(state, ended, random)
+    : afterProbe(state, ended, random);
+}
+
+/**
+ * The circuit after another instance's notice: closed, it rests as told; cooling, it may be told to
+ * cool longer once. While it tries out, and for as long as its own successes go on after a rest
+ * that it was told, it goes by its own outcomes: an instance that reaches nobody silences nobody.
+ */
+export function afterNotice(state: CircuitState, forMs: number, nowMs: number): CircuitState {
+  const untilMs = nowMs + Math.min(forMs, NOTICE_MS_MAX);
+  if (state.phase === "closed") {
+    return nowMs < state.deafUntilMs || untilMs <= nowMs
+      ? state
+      : resting({ untilMs, coolMs: COOL_MS_MIN, heard: true });
+  }
+  const isCooling = nowMs < state.untilMs;
+  return isCooling && !state.heard && untilMs > state.untilMs
+    ? { ...state, untilMs, heard: true }
+    : state;
 }
 
 /** May a request be sent? `probe` = only as the one that tries a half-open circuit. */
@@ -71,45 +103,58 @@ export function permission(state: CircuitState, nowMs: number): "yes" | "probe" 
 
 /** Marks a probe as on its way; should it never report, another may be sent after `leaseMs`. */
 export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): CircuitState {
-  return state.phase === "closed" ? state : { ...state, probeUntilMs: nowMs + leaseMs };
+  return state.phase === "closed"
+    ? state
+    : { ...state, probeStartedMs: nowMs, probeUntilMs: nowMs + leaseMs };
+}
+
+/** Is there nothing to remember, or nothing that anybody has asked about for long? */
+export function isForgettable(state: CircuitState, nowMs: number): boolean {
+  if (state.phase === "open") {
+    return nowMs >= Math.max(state.untilMs, state.probeUntilMs) + FORGOTTEN_MS;
+  }
+  const newest = state.buckets.at(-1);
+  const isQuiet = newest === undefined || secondOf(nowMs) - newest.second >= WINDOW_SECONDS;
+  return isQuiet && nowMs >= state.deafUntilMs;
 }
 
 function afterOutcome(
   state: ClosedCircuit,
-  outcome: HealthOutcome,
-  nowMs: number,
+  { outcome, nowMs }: Ended,
   random: number,
 ): CircuitState {
   if (outcome === "neutral" || outcome === "aborted") return state;
-  const second = Math.floor(nowMs / 1000);
+  const second = secondOf(nowMs);
   const buckets = withOutcome(state.buckets, outcome, second);
-  const streak = outcome === "success" ? 0 : recentStreak(state, second) + halves(outcome);
-  return outcome !== "success" && mustOpen(buckets, streak)
+  if (outcome === "success") {
+    const deafUntilMs = nowMs < state.deafUntilMs ? nowMs + DEAF_MS : 0;
+    return { phase: "closed", buckets, streak: 0, deafUntilMs };
+  }
+  const streak = recentStreak(state, second) + halves(outcome);
+  return mustOpen(buckets, streak)
     ? opened(COOL_MS_MIN, nowMs, random)
-    : { phase: "closed", buckets, streak };
+    : { ...state, buckets, streak };
 }
 
-function afterProbe(
-  state: OpenCircuit,
-  outcome: HealthOutcome,
-  nowMs: number,
-  random: number,
-): CircuitState {
+function afterProbe(state: OpenCircuit, ended: Ended, random: number): CircuitState {
+  const { outcome, nowMs, startedMs } = ended;
   // Requests that were already on their way when the circuit opened say nothing new.
-  if (nowMs < state.untilMs) return state;
+  if (nowMs < state.untilMs || startedMs < state.untilMs) return state;
+  // A probe that outlived its lease still has its say, but the place is another's by now.
+  const holds = startedMs >= state.probeStartedMs;
+  const left = holds ? { ...state, probeUntilMs: 0 } : state;
   switch (outcome) {
     case "success": {
       const probeSuccesses = state.probeSuccesses + 1;
-      return probeSuccesses >= PROBES_TO_CLOSE
-        ? HEALTHY
-        : { ...state, probeSuccesses, probeUntilMs: 0 };
+      if (probeSuccesses < PROBES_TO_CLOSE) return { ...left, probeSuccesses };
+      return state.heard ? { ...HEALTHY, deafUntilMs: nowMs + DEAF_MS } : HEALTHY;
     }
     case "strike":
     case "timeout":
       return opened(Math.min(state.coolMs * 2, COOL_MS_MAX), nowMs, random);
     case "neutral":
     case "aborted":
-      return { ...state, probeUntilMs: 0 };
+      return left;
     default:
       return unreachable(outcome);
   }
@@ -117,13 +162,15 @@ function afterProbe(
 
 function opened(coolMs: number, nowMs: number, random: number): OpenCircuit {
   const jittered = coolMs * (1 - JITTER + 2 * JITTER * random);
-  return {
-    phase: "open",
-    untilMs: nowMs + jittered,
-    coolMs,
-    probeSuccesses: 0,
-    probeUntilMs: 0,
-  };
+  return resting({ untilMs: nowMs + jittered, coolMs, heard: false });
+}
+
+function resting(rest: Pick<OpenCircuit, "untilMs" | "coolMs" | "heard">): OpenCircuit {
+  return { phase: "open", ...rest, probeSuccesses: 0, probeStartedMs: 0, probeUntilMs: 0 };
+}
+
+function secondOf(nowMs: number): number {
+  return Math.floor(nowMs / 1000);
 }
 
 /* Sums are in half-strikes, so that a timeout is a whole number too. */

@@ -43,6 +43,7 @@ function inputOf({ unpriced, cooling, unservable, controls }: Case): PlanInput {
     inputModalities: new Set(["text" as const]),
     supportedParameters: new Map(),
     capacity: [],
+    pool: { id, capacity: [], orgSharePercent: 50 },
     settlement: { mode: "arrears", interval: "daily" },
   }));
   const model: ListedModel = {

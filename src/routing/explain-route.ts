@@ -1,6 +1,6 @@
 import type { Deployment } from "../catalog/catalog.ts";
 import type { Refusal } from "../core/refusals.ts";
-import { planRoute, whyForbidden, type PlanInput } from "./plan-route.ts";
+import { planRoute, whyForbidden, withOwnKeys, type PlanInput } from "./plan-route.ts";
 
 /** A plan told in full: who would be tried in which order, and why the others would not. */
 export interface RouteExplanation {
@@ -8,6 +8,8 @@ export interface RouteExplanation {
   readonly candidates: readonly Deployment[];
   readonly excluded: readonly ExcludedDeployment[];
   readonly refusal: Refusal | undefined;
+  /** See `RoutePlan`. */
+  readonly ownKeysOnly: boolean;
 }
 
 export interface ExcludedDeployment {
@@ -20,19 +22,24 @@ export function explainRoute(input: PlanInput): RouteExplanation {
   const plan = planRoute(input);
   const candidates = plan.kind === "plan" ? [plan.first, ...plan.others()] : [];
   const isServed = input.model?.modality === input.modality;
-  const others = isServed ? input.model.deployments : [];
+  const listed = isServed ? input.model.deployments : [];
+  const known = new Set([...withOwnKeys(listed, input), ...listed]);
   return {
     candidates,
-    excluded: others
+    excluded: [...known]
       .filter((each) => !candidates.includes(each))
       .map((deployment) => ({ deployment, reason: whyExcluded(deployment, input) })),
     refusal: plan.kind === "refused" ? plan.refusal : undefined,
+    ownKeysOnly: plan.kind === "plan" && plan.ownKeysOnly,
   };
 }
 
 function whyExcluded(deployment: Deployment, input: PlanInput): string {
-  const forbidden = whyForbidden(deployment, input.controls);
+  const forbidden = whyForbidden(deployment, input);
   if (forbidden !== undefined) return forbidden;
+  if (deployment.ownKey === undefined && input.controls.connections === "only") {
+    return 'provider.connections is "only"';
+  }
   if (deployment.prices === null) return "it is listed without a price";
   if (!input.isHealthy(deployment)) return "it is cooling down after failures";
   const unservable = input.whyUnservable(deployment);

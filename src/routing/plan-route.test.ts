@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Deployment, ListedModel, PriceSheet } from "../catalog/catalog.ts";
-import type { ModelId, ProviderId } from "../core/ids.ts";
+import type { ModelId, OrgId, ProviderId } from "../core/ids.ts";
 import type { ProviderControls } from "../wires/chat/chat-request.ts";
 import { planRoute, type PlanInput } from "./plan-route.ts";
 
@@ -33,6 +33,7 @@ function deployment(providerId: string, change: Partial<Deployment> = {}): Deplo
     inputModalities: new Set(["text" as const]),
     supportedParameters: new Map(),
     capacity: [],
+    pool: { id: `${providerId}/m`, capacity: [], orgSharePercent: 50 },
     settlement: { mode: "arrears", interval: "daily" },
     ...change,
   };
@@ -111,7 +112,87 @@ describe("provider controls", () => {
     expect(plan(controls({ only: ["one"], ignore: ["one"] }))).toMatch(
       /^400 invalid_request: provider.only and provider.ignore leave no provider/,
     );
-    expect(plan(controls({ connections: "only" }))).toMatch(/^400 .*provider.connections/);
+  });
+});
+
+describe("an organization's routing policy", () => {
+  const policy = { only: ["one", "two"], ignore: ["one"] };
+
+  test("stands in for the controls that a request does not send", () => {
+    expect(plan({ policy })).toEqual(["two"]);
+    expect(plan({ policy, ...controls({ ignore: [] }) })).toEqual(["one", "two"]);
+    expect(plan({ policy, ...controls({ only: ["three"] }) })).toEqual(["three"]);
+  });
+
+  test("keeps providers that retain prompts away, whatever a request says", () => {
+    const retaining = deployment("one", { promptLogging: "retained" });
+    const both = model([retaining, deployment("two")]);
+    expect(plan({ model: both, policy: { promptLogging: "none" } })).toEqual(["two"]);
+    expect(
+      plan({ model: both, policy: { promptLogging: "none" }, ...controls({ only: ["one"] }) }),
+    ).toMatch(/^400 invalid_request: provider.only and the organization's routing policy leave/);
+  });
+
+  test("that leaves nobody is a 400 that names it", () => {
+    expect(plan({ policy: { only: ["nobody"] } })).toMatch(
+      /^400 invalid_request: the organization's routing policy leaves no provider/,
+    );
+  });
+});
+
+describe("a customer's own provider keys", () => {
+  const ownKey = {
+    connectionId: "conn_1",
+    orgId: "org_1" as OrgId,
+    providerId: "two" as ProviderId,
+    sealedKey: Buffer.from("sealed"),
+  };
+  const ownKeyOf = (each: Deployment): Deployment | undefined =>
+    each.providerId === "two"
+      ? { ...each, id: `${each.id}@conn_1`, providerId: "two*" as ProviderId, ownKey }
+      : undefined;
+
+  test("are used first, and the marketplace's keys behind them", () => {
+    expect(plan({ ownKeyOf })).toEqual(["two*", "one", "two", "three"]);
+  });
+
+  test("are the only ones with connections only, and none of them with never", () => {
+    expect(plan({ ownKeyOf, ...controls({ connections: "only" }) })).toEqual(["two*"]);
+    expect(plan({ ownKeyOf, ...controls({ connections: "never" }) })).toEqual([
+      "one",
+      "two",
+      "three",
+    ]);
+  });
+
+  test("that do not serve the model read exactly like an id that never existed", () => {
+    const unserved = plan(controls({ connections: "only" }));
+    expect(unserved).toBe(plan({ model: undefined, ...controls({ connections: "only" }) }));
+    expect(unserved).toMatch(/^404 model_unavailable/);
+  });
+
+  test.each([
+    [{ connections: "only" as const }, true],
+    [{ connections: "prefer" as const, allowFallbacks: false }, true],
+    [{ connections: "prefer" as const }, false],
+    [{ connections: "never" as const, allowFallbacks: false }, false],
+  ])("with %j: nobody else can serve = %s", (change, expected) => {
+    const outcome = planRoute({
+      modelId: "m",
+      model: model([deployment("one"), deployment("two")]),
+      modality: "text",
+      controls: { ...NO_CONTROLS, ...change },
+      ownKeyOf,
+      whyUnservable: () => undefined,
+      isHealthy: () => true,
+    });
+    expect(outcome).toMatchObject({ kind: "plan", ownKeysOnly: expected });
+  });
+
+  test("need no price of the marketplace's, only their own", () => {
+    const unpriced = model([deployment("one", { prices: null })]);
+    const free = (each: Deployment): Deployment => ({ ...each, ownKey, prices: PRICES });
+    expect(plan({ model: unpriced, ownKeyOf: free })).toEqual(["one"]);
   });
 });
 

@@ -14,6 +14,16 @@ export interface RoutePlan {
    * its turn comes: across wires that look costs as much as the translation itself.
    */
   readonly others: () => Generator<Deployment>;
+  /** Can none but the caller's own provider keys serve it? */
+  readonly ownKeysOnly: boolean;
+}
+
+/** What an organization wants of every route, as far as it chooses candidates. */
+export interface PlanPolicy {
+  /** Stand in for `provider.only` and `provider.ignore` of a request that does not send them. */
+  readonly only?: readonly string[];
+  readonly ignore?: readonly string[];
+  readonly promptLogging?: "none";
 }
 
 export interface PlanInput {
@@ -23,6 +33,9 @@ export interface PlanInput {
   /** What the route serves. */
   readonly modality: Modality;
   readonly controls: ProviderControls;
+  readonly policy?: PlanPolicy;
+  /** The copy of a deployment that is called with the caller's own key, where there is one. */
+  readonly ownKeyOf?: (deployment: Deployment) => Deployment | undefined;
   /** Why a deployment cannot serve this request as sent. */
   readonly whyUnservable: (deployment: Deployment) => Unservable | undefined;
   /** False while the deployment's circuit keeps traffic away. */
@@ -40,26 +53,39 @@ const ROUTE_OF_MODALITY: Readonly<Record<Modality, string>> = {
 
 /**
  * Chooses the candidates of a request: listed, of the right modality, allowed by the request's
- * `provider` controls, able to serve it as sent, priced, healthy; best priority first.
- * The first filter that leaves nobody names the refusal.
+ * `provider` controls and the organization's policy, able to serve it as sent, priced, healthy; own
+ * keys before the marketplace's, best priority first. The first filter that leaves nobody names the
+ * refusal.
  */
 export function planRoute(input: PlanInput): PlanOutcome {
-  const { model, modelId } = input;
+  const { model, modelId, controls } = input;
   if (model === undefined) return refused(unknownModel(modelId));
   if (model.modality !== input.modality) return refused(wrongRoute(model));
-
-  const allowed = model.deployments.filter(
-    (each) => whyForbidden(each, input.controls) === undefined,
-  );
-  if (allowed.length === 0) return refused(controlsLeaveNobody(input.controls, modelId));
-
+  const named = model.deployments.filter((each) => whyForbidden(each, input) === undefined);
+  if (named.length === 0) return refused(controlsLeaveNobody(input));
+  const allowed = withOwnKeys(named, input);
+  // Not served by the key's connection: whoever asks cannot tell it from an id that never existed.
+  if (allowed.length === 0) return refused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
-  const ranked = applyOrder(usable, input.controls.order);
+  const ranked = applyOrder(usable, controls.order);
   const firstAt = ranked.findIndex((each) => input.whyUnservable(each) === undefined);
   const first = ranked[firstAt];
   if (first === undefined) return refused(whyNobody(input, allowed));
-  const rest = input.controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
-  return { kind: "plan", first, others: () => servable(rest, input) };
+  const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
+  const ownKeysOnly =
+    controls.connections === "only" || (first.ownKey !== undefined && !controls.allowFallbacks);
+  return { kind: "plan", first, others: () => servable(rest, input), ownKeysOnly };
+}
+
+/** The deployments as they may be called: with the caller's own keys, then the marketplace's. */
+export function withOwnKeys(
+  deployments: readonly Deployment[],
+  { controls, ownKeyOf }: Pick<PlanInput, "controls" | "ownKeyOf">,
+): readonly Deployment[] {
+  if (controls.connections === "never") return deployments;
+  const own = ownKeyOf === undefined ? [] : deployments.flatMap((each) => ownKeyOf(each) ?? []);
+  if (controls.connections === "only") return own;
+  return own.length === 0 ? deployments : [...own, ...deployments];
 }
 
 function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Deployment> {
@@ -86,16 +112,30 @@ export function unknownModel(modelId: string): Refusal {
   );
 }
 
-/** The `provider` control that keeps a deployment out; undefined when none does. */
+/** The `provider` control or policy that keeps a deployment out; undefined when none does. */
 export function whyForbidden(
   deployment: Deployment,
-  controls: ProviderControls,
+  { controls, policy = NO_POLICY }: Pick<PlanInput, "controls" | "policy">,
 ): string | undefined {
   const id: string = deployment.providerId;
-  if (controls.connections === "only") return 'provider.connections is "only"';
-  if (controls.only?.includes(id) === false) return "provider.only does not name it";
-  return controls.ignore?.includes(id) === true ? "provider.ignore names it" : undefined;
+  const only = controls.only ?? policy.only;
+  if (only?.includes(id) === false) {
+    return controls.only === undefined
+      ? "the organization's routing policy does not name it in only"
+      : "provider.only does not name it";
+  }
+  const ignore = controls.ignore ?? policy.ignore;
+  if (ignore?.includes(id) === true) {
+    return controls.ignore === undefined
+      ? "the organization's routing policy ignores it"
+      : "provider.ignore names it";
+  }
+  return policy.promptLogging === "none" && deployment.promptLogging !== "none"
+    ? "it retains prompts, which the organization's routing policy forbids"
+    : undefined;
 }
+
+const NO_POLICY: PlanPolicy = {};
 
 /** Named providers first, in the order given; the rest behind them as they were. */
 function applyOrder(
@@ -110,18 +150,23 @@ function applyOrder(
   return deployments.toSorted((a, b) => rank(a) - rank(b));
 }
 
-function controlsLeaveNobody(controls: ProviderControls, modelId: string): Refusal {
-  if (controls.connections === "only") {
-    return invalidRequest(
-      `provider.connections "only" leaves no provider for ${modelId}: the organization has no connection that serves it`,
-    );
-  }
+function controlsLeaveNobody({ controls, policy, modelId }: PlanInput): Refusal {
   const names = [
     ...(controls.only === undefined ? [] : ["provider.only"]),
     ...(controls.ignore === undefined ? [] : ["provider.ignore"]),
+    ...(isPolicyOfUse(controls, policy) ? ["the organization's routing policy"] : []),
   ].join(" and ");
   return invalidRequest(
     `${names} leave${names.includes(" and ") ? "" : "s"} no provider of ${modelId}; GET /v1/models names its providers`,
+  );
+}
+
+/** Does the policy say anything that the request's own controls do not replace? */
+function isPolicyOfUse(controls: ProviderControls, policy: PlanPolicy = NO_POLICY): boolean {
+  return (
+    policy.promptLogging !== undefined ||
+    (controls.only === undefined && policy.only !== undefined) ||
+    (controls.ignore === undefined && policy.ignore !== undefined)
   );
 }
 
@@ -138,7 +183,8 @@ function notPriced(modelId: string): Refusal {
   );
 }
 
-function allCooling(modelId: string): Refusal {
+/** 503: every deployment that could serve the model keeps traffic away for its health. */
+export function allCooling(modelId: string): Refusal {
   return refusal(
     "gateway_error",
     `every provider of ${modelId} is cooling down after failures; nothing was sent, retry in ${healthRetryAfterSeconds} seconds`,

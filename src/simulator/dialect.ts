@@ -37,6 +37,7 @@ export interface Dialect {
   problemOf(body: JsonObject, headers: RequestHeaders): SimError | undefined;
   read(body: JsonObject): SimRequest;
   json(answer: SimAnswer, envelope: Envelope): JsonObject;
+  models(ids: readonly string[], createdS: number): JsonObject;
   frames(answer: SimAnswer, envelope: Envelope): readonly Frame[];
   error(error: SimError): JsonObject;
   errorFrame(error: SimError): Frame;

@@ -12,6 +12,7 @@ export const chatDialect: Dialect = {
   problemOf: (body) => chatProblem(body),
   read: readChatRequest,
   json: chatCompletion,
+  models: chatModels,
   frames: chatChunks,
   error: chatError,
   errorFrame: (error) => ({ kind: "content", data: JSON.stringify(chatError(error)) }),
@@ -38,6 +39,7 @@ export const messagesDialect: Dialect = {
   problemOf: messagesProblem,
   read: readMessagesRequest,
   json: wholeMessage,
+  models: messagesModels,
   frames: messageEvents,
   error: messagesError,
   errorFrame: (error) => ({
@@ -59,6 +61,21 @@ export const messagesDialect: Dialect = {
   },
   requestIdHeader: "request-id",
 };
+
+function chatModels(ids: readonly string[], created: number): JsonObject {
+  const owner = { object: "model", created, owned_by: "simulator" };
+  return { object: "list", data: ids.map((id) => ({ id, ...owner })) };
+}
+
+function messagesModels(ids: readonly string[], createdS: number): JsonObject {
+  const created_at = new Date(createdS * 1000).toISOString();
+  return {
+    data: ids.map((id) => ({ type: "model", id, display_name: id, created_at })),
+    has_more: false,
+    first_id: ids[0] ?? null,
+    last_id: ids.at(-1) ?? null,
+  };
+}
 
 const CHAT_ERROR_TYPES: Readonly<Record<number, string>> = {
   429: "rate_limit_exceeded",

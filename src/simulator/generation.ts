@@ -14,6 +14,8 @@ export interface Generation {
   /** The parsed body; undefined when it was not JSON. */
   readonly body: unknown;
   readonly servesModel: (model: string) => boolean;
+  /** Ids of the list of models. */
+  readonly models: readonly string[];
   readonly serial: string;
   readonly createdS: number;
 }
@@ -52,6 +54,17 @@ export async function answerTokenCount(generation: Generation): Promise<void> {
   }
   const count = Math.max(1, dialect.read(body).promptTokens);
   await deliverJson(delivery, 200, { input_tokens: count });
+}
+
+/** The list of models, for whoever has a good key. */
+export async function answerModels(generation: Generation): Promise<void> {
+  const { dialect, delivery, headers, models, createdS } = generation;
+  await failEarly(delivery);
+  const problem = keyProblemOf(headers) ?? orderedTrouble(dialect, delivery.faults);
+  if (problem !== undefined) {
+    return await deliverJson(delivery, problem.status, dialect.error(problem));
+  }
+  await deliverJson(delivery, 200, dialect.models(models, createdS));
 }
 
 /** The unique part of the ids of call `number`. */

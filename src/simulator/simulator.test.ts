@@ -49,6 +49,20 @@ describe("official clients", () => {
   const messages = () =>
     new Anthropic({ baseURL: `${simulator.url}/b`, apiKey: "sk", maxRetries: 0 });
 
+  test("read the list of models, and a bad key reads nothing", async () => {
+    const ofChat = await chat().models.list();
+    expect(ofChat.data).toMatchObject([{ id: "simulated", object: "model" }]);
+    const ofMessages = await messages().models.list();
+    expect(ofMessages.data).toMatchObject([{ id: "simulated", type: "model" }]);
+    const bad = { apiKey: "sk-invalid", maxRetries: 0 };
+    const denied = [
+      new OpenAI({ ...bad, baseURL: `${simulator.url}/a/v1` }).models.list(),
+      new Anthropic({ ...bad, baseURL: `${simulator.url}/b` }).models.list(),
+    ];
+    for (const each of denied) await expect(each).rejects.toMatchObject({ status: 401 });
+    expect(simulator.counts().total).toBe(0);
+  });
+
   test("read the same chat answer whole and streamed", async () => {
     const request = { model: "m", messages: [{ role: "user" as const, content: "grüß dich 🦊" }] };
     const whole = await chat().chat.completions.create(request);

@@ -8,7 +8,7 @@ import type { Dialect } from "./dialect.ts";
 import { chatDialect, messagesDialect } from "./dialects.ts";
 import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
 import { readFaults } from "./faults.ts";
-import { answerGeneration, answerTokenCount, serialOf } from "./generation.ts";
+import { answerGeneration, answerModels, answerTokenCount, serialOf } from "./generation.ts";
 import { isObject, textOf, type JsonObject } from "./json.ts";
 
 export interface SimulatorOptions {
@@ -40,6 +40,7 @@ export interface Simulator {
 }
 
 interface Route {
+  readonly method: string;
   readonly wire: string;
   readonly dialect: Dialect;
   readonly answer: typeof answerGeneration;
@@ -47,6 +48,7 @@ interface Route {
 }
 
 const chat: Route = {
+  method: "POST",
   wire: "wire_a",
   dialect: chatDialect,
   answer: answerGeneration,
@@ -54,12 +56,16 @@ const chat: Route = {
 };
 const messages: Route = { ...chat, wire: "wire_b", dialect: messagesDialect };
 const counting: Route = { ...messages, answer: answerTokenCount, isGeneration: false };
+const listing = { method: "GET", answer: answerModels, isGeneration: false };
+const chatModels: Route = { ...chat, ...listing };
+const messagesModels: Route = { ...messages, ...listing };
 
 /* One path segment may stand in front, so that one simulator can play several providers. */
 const ROUTES: readonly (readonly [RegExp, Route])[] = [
   [/^(?:\/[\w.-]+)?\/v1\/chat\/completions$/, chat],
   [/^(?:\/[\w.-]+)?\/v1\/messages$/, messages],
   [/^(?:\/[\w.-]+)?\/v1\/messages\/count_tokens$/, counting],
+  [/^(?:\/[\w.-]+)?\/v1\/models$/, chatModels],
 ];
 
 const KEEP_ALIVE_MS = 65_000;
@@ -109,9 +115,9 @@ class Desk {
 
   async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
-    const route = ROUTES.find(([pattern]) => pattern.test(path))?.[1];
+    const route = routeOf(request, path);
     const isServed = this.options.wire === undefined || route?.wire === this.options.wire;
-    if (request.method === "POST" && route !== undefined && isServed) {
+    if (route !== undefined && isServed) {
       await this.serve(route, { request, response, path, query });
       return;
     }
@@ -145,8 +151,10 @@ class Desk {
       };
       const createdS = Math.floor(this.clock.nowMs() / 1000);
       const servesModel = (model: string) => this.servesModel(model);
+      const { models = ["simulated"] } = this.options;
       const { dialect } = route;
-      await route.answer({ dialect, delivery, headers, body, servesModel, serial, createdS });
+      const call = { dialect, delivery, headers, body, servesModel, models, serial, createdS };
+      await route.answer(call);
       if (record !== undefined) this.log.end(record, "answered");
     } catch (fault) {
       if (record !== undefined) {
@@ -197,6 +205,16 @@ class Desk {
         return { status: 404, json: { error: { message: `no such route: ${what}` } } };
     }
   }
+}
+
+/* Both wires list their models at one path: a messages client names its version. */
+function routeOf({ method, headers }: IncomingMessage, path: string): Route | undefined {
+  const isOf = ([pattern, route]: (typeof ROUTES)[number]): boolean =>
+    route.method === method && pattern.test(path);
+  const route = ROUTES.find(isOf)?.[1];
+  return route === chatModels && headers["anthropic-version"] !== undefined
+    ? messagesModels
+    : route;
 }
 
 interface Exchange {

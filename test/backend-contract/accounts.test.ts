@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { PLAIN_RULES } from "../../src/auth/account-rules.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
@@ -52,10 +53,12 @@ test("a key is found by its digest with what the gateway must know", async () =>
     disabled: false,
     emailVerified: true,
     funded: false,
+    rules: { ...PLAIN_RULES, isTrial: true },
   };
   expect(await keyStore.findByDigest(digest)).toEqual(record);
   await creditStore.grant({ orgId: org.orgId, amountMicroUsd: microUsd(1n), ref: "first" });
-  expect(await keyStore.findByDigest(digest)).toEqual({ ...record, funded: true });
+  const bought = { ...record, funded: true, rules: PLAIN_RULES };
+  expect(await keyStore.findByDigest(digest)).toEqual(bought);
   expect(await keyStore.findByDigest(Buffer.alloc(32, 7))).toBeUndefined();
   expect(await accountStore.listKeys(org.orgId)).toEqual([key]);
 });

@@ -43,7 +43,7 @@ function shapesOf(caller: LimitCaller): readonly (readonly ScopeClaim[])[] {
 }
 
 interface Step {
-  readonly verb: "claim" | "release" | "undo" | "cool";
+  readonly verb: "claim" | "release" | "undo" | "peek" | "cool";
   readonly waitMs: number;
   readonly shape: number;
   readonly prompt: number;
@@ -56,6 +56,7 @@ const aStep: fc.Arbitrary<Step> = fc.record({
     { weight: 16, arbitrary: fc.constant("claim" as const) },
     { weight: 10, arbitrary: fc.constant("release" as const) },
     { weight: 2, arbitrary: fc.constant("undo" as const) },
+    { weight: 4, arbitrary: fc.constant("peek" as const) },
     { weight: 1, arbitrary: fc.constant("cool" as const) },
   ),
   waitMs: fc.oneof(
@@ -91,6 +92,7 @@ class SideBySide {
     await this.#world.advance(step.waitMs);
     const scopes = this.shapes[step.shape] ?? [];
     if (step.verb === "claim") await this.#claim(scopes, step);
+    else if (step.verb === "peek") await this.#peek(scopes);
     else if (step.verb === "cool") this.#cool(scopes, step.pick % 30);
     else this.#handBack(step);
   }
@@ -108,6 +110,11 @@ class SideBySide {
     this.expected.push(verdict);
     if (outcome.kind !== "claimed" || modelled === undefined) return;
     this.#open.push({ lease: outcome.lease, modelled });
+  }
+
+  async #peek(scopes: readonly ScopeClaim[]): Promise<void> {
+    this.answers.push({ usages: (await this.#caller.peek(scopes)) ?? [] });
+    this.expected.push({ usages: this.model.peek(scopes, this.#world.nowMs) });
   }
 
   #cool(scopes: readonly ScopeClaim[], seconds: number): void {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { AttemptId, KeyId, ModelId, OrgId } from "../../src/core/ids.ts";
+import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { orgSlot } from "../../src/limits/limit-store.ts";
-import type { RecentCharge } from "../../src/limits/recent-use.ts";
+import type { PoolMember, RecentCharge } from "../../src/limits/recent-use.ts";
 import {
   closeRow,
   keyOf,
@@ -48,19 +48,27 @@ async function begin(change: Partial<ReserveRow> = {}): Promise<ReserveRow> {
   return row;
 }
 
-/** Sums by scope, and the oldest age. */
-async function recent(): Promise<Record<string, readonly [requests: number, tokens: number]>> {
-  const sums: Record<string, readonly [number, number]> = {};
-  for (const { scopeIds, requests, tokens } of await charges()) {
-    for (const id of scopeIds) {
-      const [before, beforeTokens] = sums[id] ?? [0, 0];
-      sums[id] = [before + requests, beforeTokens + tokens];
+/** Requests, tokens, prompt and completion tokens by scope. */
+async function recent(
+  slot: string = orgSlot(orgId),
+  members: readonly PoolMember[] = [],
+): Promise<Record<string, readonly number[]>> {
+  const sums: Record<string, readonly number[]> = {};
+  for (const charge of await charges(slot, members)) {
+    const { requests, tokens, promptTokens, completionTokens } = charge;
+    for (const id of charge.scopeIds) {
+      const before = sums[id] ?? [0, 0, 0, 0];
+      const more = [requests, tokens, promptTokens, completionTokens];
+      sums[id] = more.map((amount, at) => amount + (before[at] ?? 0));
     }
   }
   return sums;
 }
 
-const charges = (): Promise<readonly RecentCharge[]> => backend.recentUse.recentUse(orgSlot(orgId));
+const charges = (
+  slot: string = orgSlot(orgId),
+  members: readonly PoolMember[] = [],
+): Promise<readonly RecentCharge[]> => backend.recentUse.recentUse(slot, () => members);
 
 describe("what the journal says about the last minute", () => {
   test("counts requests and tokens by key, by model and for all", async () => {
@@ -70,27 +78,30 @@ describe("what the journal says about the last minute", () => {
     await begin({ estimatedTokens: 30, keyId: other });
     await begin({ estimatedTokens: 5, keyId: other, modelId: "acme/large" as ModelId });
     expect(await recent()).toEqual({
-      [`org:${orgId}`]: [3, 135],
-      [`key:${keyId}`]: [1, 100],
-      [`key:${other}`]: [2, 35],
-      "model:acme/small": [2, 130],
-      "model:acme/large": [1, 5],
+      [`org:${orgId}`]: [3, 135, 135, 135],
+      [`key:${keyId}`]: [1, 100, 100, 100],
+      [`key:${other}`]: [2, 35, 35, 35],
+      [`model:acme/small@${orgId}`]: [2, 130, 130, 130],
+      [`model:acme/large@${orgId}`]: [1, 5, 5, 5],
+      [`model:acme/small@${keyId}`]: [1, 100, 100, 100],
+      [`model:acme/small@${other}`]: [1, 30, 30, 30],
+      [`model:acme/large@${other}`]: [1, 5, 5, 5],
     });
     const stranger = await orgWithKey(backend, { creditMicroUsd: 1n });
-    expect(await backend.recentUse.recentUse(orgSlot(stranger.orgId))).toEqual([]);
+    expect(await charges(orgSlot(stranger.orgId))).toEqual([]);
   });
 
   test("tokens are those observed when the end was seen, else the estimate", async () => {
     await newOrg();
     const { attemptId: reported } = await begin();
     await ledger.close(closeRow(reported, 5n));
-    expect((await recent())[`org:${orgId}`]).toEqual([1, 11 + 3 + 2 + 7 + 5]);
+    expect((await recent())[`org:${orgId}`]).toEqual([1, 28, 11 + 3 + 2, 7 + 5]);
     const { attemptId: silent } = await begin();
     await ledger.close(closeRow(silent, 0n, { usage: null, basis: "none" }));
-    expect((await recent())[`org:${orgId}`]).toEqual([2, 28 + 100]);
+    expect((await recent())[`org:${orgId}`]).toEqual([2, 128, 116, 112]);
     const { attemptId: failed } = await begin();
     await ledger.close(voidRow(failed));
-    expect((await recent())[`org:${orgId}`]).toEqual([3, 128]);
+    expect((await recent())[`org:${orgId}`]).toEqual([3, 128, 116, 112]);
   });
 
   test("a request that went to a second provider counts once", async () => {
@@ -99,7 +110,7 @@ describe("what the journal says about the last minute", () => {
     const attemptId = ledger.newAttemptId();
     const second = { ...first, attemptId, ordinal: 2 };
     await ledger.roll(voidRow(first.attemptId, { final: false }), second);
-    expect((await recent())[`org:${orgId}`]).toEqual([1, 100]);
+    expect((await recent())[`org:${orgId}`]).toEqual([1, 100, 100, 100]);
   });
 
   test("tells the age in whole seconds, never too old, and forgets after a minute", async () => {
@@ -124,8 +135,59 @@ describe("what the journal says about the last minute", () => {
     expect(await charges()).toEqual([]);
   });
 
+  test("counts every attempt in the pool of its deployment, whoever asked", async () => {
+    await newOrg();
+    const members = [
+      { providerId: "pool-ai", modelId: "acme/small" },
+      { providerId: "pool-ai", modelId: "acme/large" },
+    ];
+    const providerId = "pool-ai" as ProviderId;
+    const first = await begin({ providerId });
+    // The second candidate of the same request draws on the pool too.
+    const attemptId = ledger.newAttemptId();
+    const second = { ...first, attemptId, ordinal: 2, modelId: "acme/large" as ModelId };
+    await ledger.roll(voidRow(first.attemptId, { final: false }), second);
+    await ledger.close(closeRow(attemptId, 5n));
+    await begin({ providerId, modelId: "acme/other" as ModelId });
+    await begin();
+    const own = `pool-share:house@${orgId}`;
+    expect(await recent("{pool:house}", members)).toEqual({
+      "pool:house": [2, 28, 16, 12],
+      [own]: [2, 28, 16, 12],
+    });
+    await newOrg();
+    await begin({ providerId, estimatedTokens: 5 });
+    expect(await recent("{pool:house}", members)).toEqual({
+      "pool:house": [3, 33, 21, 17],
+      [own]: [2, 28, 16, 12],
+      [`pool-share:house@${orgId}`]: [1, 5, 5, 5],
+    });
+    expect(await charges("{pool:house}", [])).toEqual([]);
+  });
+
+  test("counts what went to a dedicated endpoint for that endpoint alone", async () => {
+    await newOrg();
+    await backend.query(
+      "insert into dedicated_endpoint (endpoint_id, org_id, provider_id) values ($1, $2, $3)",
+      ["end-1", orgId, "private-ai"],
+    );
+    await begin({ providerId: "private-ai" as ProviderId, estimatedTokens: 40 });
+    await begin();
+    expect(await recent("{endpoint:end-1}")).toEqual({ "endpoint:end-1": [1, 40, 40, 40] });
+    expect(await charges("{endpoint:end-2}")).toEqual([]);
+  });
+
+  test("counts every request of everybody for the platform", async () => {
+    const before = (await recent("{platform}"))["platform"]?.[0] ?? 0;
+    for (let n = 0; n < 2; n += 1) {
+      await newOrg();
+      await begin();
+    }
+    expect((await recent("{platform}"))["platform"]?.[0]).toBe(before + 2);
+  });
+
   test("knows nothing of other slots", async () => {
-    expect(await backend.recentUse.recentUse("{pool:acme}")).toEqual([]);
-    expect(await backend.recentUse.recentUse("{platform}")).toEqual([]);
+    expect(await charges("{pool:acme}")).toEqual([]);
+    expect(await charges("{elsewhere}")).toEqual([]);
   });
 });

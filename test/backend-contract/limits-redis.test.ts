@@ -15,6 +15,7 @@ import {
   RedisLimitStore,
   type RedisLimitStoreOptions,
 } from "../../src/storage/redis/redis-limit-store.ts";
+import { RedisSharedHealth } from "../../src/storage/redis/redis-shared-health.ts";
 import { until } from "../support/books.ts";
 import { startLimitProcess, type LimitProcess } from "../support/limit-processes.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
@@ -67,6 +68,11 @@ class Side {
     if (outcome.kind !== "claimed") throw new Error(`not granted: ${JSON.stringify(outcome)}`);
     return outcome.lease;
   }
+}
+
+/** What the journal tells: so many tokens, all of them prompt. */
+function charged(charge: Omit<RecentCharge, "promptTokens" | "completionTokens">): RecentCharge {
+  return { ...charge, promptTokens: charge.tokens, completionTokens: 0 };
 }
 
 const orgScope = (limits: ScopeClaim["limits"]): readonly ScopeClaim[] => [
@@ -203,8 +209,9 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     const scopes = orgScope({ requestsPerMinute: 10, tokensPerMinute: 1_000 });
     for (let n = 0; n < 5; n += 1) await near.take(slot, scopes, 100);
     await redis.command("flushall");
-    const charge = { scopeIds: ["org:shared", "key:other"], requests: 2, tokens: 150 };
-    far.journal.push({ ...charge, ageSeconds: 0 }, { ...charge, ageSeconds: 0 });
+    const scopeIds = ["org:shared", "key:other"];
+    const charge = charged({ scopeIds, requests: 2, tokens: 150, ageSeconds: 0 });
+    far.journal.push(charge, charge);
     far.journal.push({ ...charge, ageSeconds: 30, requests: 1 });
     far.journal.push({ ...charge, ageSeconds: 61, requests: 90 });
     const lease = await far.take(slot, scopes, 50);
@@ -215,6 +222,36 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect(await near.take(slot, scopes, 50)).toMatchObject({ remainingRequests: 3 });
     nowMs += 30_000;
     expect(await near.take(slot, scopes, 50)).toMatchObject({ remainingRequests: 8 });
+  });
+
+  test("gets a pool's declared tokens back too, each kind in its own window", async () => {
+    const slot = newSlot();
+    const windows = [
+      { kind: "prompt", seconds: 60, limit: 100 },
+      { kind: "completion", seconds: 60, limit: 100 },
+    ] as const;
+    await near.take(slot, orgScope({ windows }), 10);
+    await redis.command("flushall");
+    const charge = { scopeIds: ["org:shared"], requests: 1, tokens: 150, ageSeconds: 7 };
+    near.journal.push({ ...charge, promptTokens: 60, completionTokens: 90 });
+    expect(await near.claim(slot, orgScope({ windows }), 41)).toMatchObject({ limitKind: "tpm" });
+    await near.take(slot, orgScope({ windows }), 40);
+    const completion = orgScope({ windows: windows.slice(1) });
+    const claim = { orgId: "o" as OrgId, keyId: "k" as KeyId, slot, scopes: completion, nowMs: 0 };
+    expect(await near.store.claim({ ...claim, ...tokenCount(0, 11) })).toMatchObject({
+      limitKind: "tpm",
+    });
+    expect((await near.store.claim({ ...claim, ...tokenCount(0, 10) })).kind).toBe("claimed");
+  });
+
+  test("counts nothing until its next claim, and a look refills nothing", async () => {
+    const slot = newSlot();
+    await near.take(slot, orgScope({}), 10);
+    await redis.command("flushall");
+    const looked = await far.store.peek({ slot, scopes: orgScope({}) });
+    expect(looked).toEqual([{ requests: 0, tokens: 0, inFlight: 0 }]);
+    expect(far.asked).toBe(0);
+    expect(await redis.command("dbsize")).toBe(0);
   });
 
   test("asks the journal once, however many wait for the slot", async () => {
@@ -261,7 +298,8 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
         expect(outcome.kind).not.toBe("unavailable");
         if (outcome.kind !== "claimed") continue;
         admitted += 1;
-        const written = { ageSeconds: 0, scopeIds: ["org:shared"], requests: admitted, tokens: 0 };
+        const scopeIds = ["org:shared"];
+        const written = charged({ ageSeconds: 0, scopeIds, requests: admitted, tokens: 0 });
         for (const { journal } of [near, far]) journal[0] = written;
         side.store.release(outcome.lease, tokenCount(1, 0));
         if (admitted % 80 !== 0 || flushes === 3) continue;
@@ -284,7 +322,8 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     for (let n = 0; n < 5; n += 1) await near.take(slot, scopes);
     await redis.kill();
     await redis.restart();
-    near.journal.push({ ageSeconds: 1, scopeIds: ["org:shared"], requests: 7, tokens: 7 });
+    const scopeIds = ["org:shared"];
+    near.journal.push(charged({ ageSeconds: 1, scopeIds, requests: 7, tokens: 7 }));
     nowMs += 1_000;
     const lease = await until("it answers again", async () => {
       const outcome = await near.claim(slot, scopes);
@@ -310,8 +349,9 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     nowMs += 5_000;
     await near.take(slot, scopes, 2);
     await redis.command("set", `tm:${slot}`, "nonsense");
-    const charge = { scopeIds: ["org:shared"], requests: 2, tokens: 20 };
-    near.journal.push({ ...charge, ageSeconds: 5 }, { ...charge, ageSeconds: 0, requests: 1 });
+    const scopeIds = ["org:shared"];
+    const charge = charged({ scopeIds, requests: 2, tokens: 20, ageSeconds: 5 });
+    near.journal.push(charge, { ...charge, ageSeconds: 0, requests: 1 });
     expect(await near.take(slot, scopes, 1)).toMatchObject({
       remainingRequests: 6,
       remainingTokens: 19,
@@ -355,6 +395,7 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     const askedMs = systemClock.monotonicMs();
     const outcomes = await Promise.all([1, 2, 3].map(() => side.claim(slot, scopes)));
     expect(outcomes.map(({ kind }) => kind)).toEqual(Array(3).fill("unavailable"));
+    expect(await side.store.peek({ slot, scopes })).toBe(undefined);
     expect(systemClock.monotonicMs() - askedMs).toBeLessThan(UNAVAILABLE_WITHIN_MS);
   };
 
@@ -409,7 +450,27 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     await redis.command("del", `tm:${slot}:use:org:shared`);
     await redis.command("set", `tm:${slot}:use:org:shared`, "not a hash");
     expect((await side.claim(slot, orgScope({}))).kind).toBe("unavailable");
+    expect(await side.store.peek({ slot, scopes: orgScope({}) })).toBe(undefined);
     expect((await side.claim(newSlot(), orgScope({}))).kind).toBe("claimed");
+  });
+});
+
+describe.skipIf(isMissing)("a replica", () => {
+  test("answers a look, and grants nothing", async () => {
+    const leader = await startRedis();
+    const replica = await startRedis(["--replicaof", "127.0.0.1", String(leader.port)]);
+    const [side, reader] = [new Side(leader.url), new Side(replica.url)];
+    await Promise.all([side.store.ready(10_000), reader.store.ready(10_000)]);
+    const slot = newSlot();
+    await side.take(slot, orgScope({}), 25);
+    await until("the replica has it", async () => {
+      const [usage] = (await reader.store.peek({ slot, scopes: orgScope({}) })) ?? [];
+      return usage?.requests === 1 && usage.tokens === 25 && usage.inFlight === 1;
+    });
+    expect((await reader.claim(slot, orgScope({}))).kind).toBe("unavailable");
+    side.store.close();
+    reader.store.close();
+    await Promise.all([replica.close(), leader.close()]);
   });
 });
 
@@ -459,14 +520,21 @@ describe.skipIf(isMissing)("a cluster", () => {
       { scope: "key", id: "key:1", limits },
       ...orgScope({ ...limits, windows: [{ kind: "request", seconds: 3_600, limit: 9 }] }),
     ];
-    side.journal.push({ ageSeconds: 1, scopeIds: ["key:1", "org:shared"], requests: 1, tokens: 1 });
+    const scopeIds = ["key:1", "org:shared"];
+    side.journal.push(charged({ ageSeconds: 1, scopeIds, requests: 1, tokens: 1 }));
     for (let n = 0; n < 12; n += 1) {
       const slot = newSlot();
       side.store.release(await side.take(slot, scopes), tokenCount(5, 5));
       expect(await side.claim(slot, scopes)).toMatchObject({ limitKind: "rpm" });
+      expect((await side.store.peek({ slot, scopes }))?.map(({ requests }) => requests)).toEqual([
+        2, 2,
+      ]);
       side.store.cool(slot, "key:1", 30);
       expect(await side.claim(slot, scopes)).toMatchObject({ limitKind: "capacity" });
     }
+    const [teller, hearer] = [1, 2].map(() => new RedisSharedHealth({ link: side.store.link }));
+    teller?.publish({ kind: "pool", id: "p", forMs: 60_000 });
+    await until("a rest is heard", async () => (await hearer?.read())?.length === 1);
     const sizes = await Promise.all(servers.map((each) => each.command("dbsize")));
     expect(sizes.filter((size) => Number(size) > 0).length).toBeGreaterThan(1);
     side.store.close();

@@ -82,6 +82,16 @@ for (const kind of limitWorlds) {
       expect(await caller.claim(scopes, 6)).toMatchObject({ scope: "key", limitKind: "tpm" });
     });
 
+    test("a refusal names what the caller is shown, where the scope's own name says more", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("model", "m", { requestsPerMinute: 0 });
+      const shown = { ...scope, shownId: "model:acme/small" };
+      expect(await caller.claim([shown])).toMatchObject({ scope: "model", id: "model:acme/small" });
+      const other = caller.scope("model", "n", { requestsPerMinute: 1 });
+      await caller.take([{ ...other, shownId: "model:acme/small" }]);
+      expect(await caller.claim([other])).toMatchObject({ id: other.id });
+    });
+
     test("a claim larger than the whole token limit waits longest", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
@@ -233,6 +243,75 @@ for (const kind of limitWorlds) {
       }
       await world.advance(1_000);
       expect((await caller.claim([scope])).kind).toBe("claimed");
+    });
+
+    describe("a look", () => {
+      const NOTHING = { requests: 0, tokens: 0, inFlight: 0 };
+
+      test("tells what counts in each scope, in their order", async () => {
+        const caller = await newCaller();
+        const key = caller.scope("key", "k", {});
+        const org = caller.scope("org", "o", { requestsPerMinute: 9 });
+        const unused = caller.scope("org", "unused", {});
+        const lease = await caller.take([key, org], tokenCount(30, 10));
+        caller.undo(await caller.take([key, org], 500));
+        await world.advance(2_000);
+        await caller.take([org], 5);
+        await caller.take([{ ...org, countsRequests: false }], 5);
+        expect(await caller.peek([org, unused, key])).toEqual([
+          { requests: 2, tokens: 50, inFlight: 3 },
+          NOTHING,
+          { requests: 1, tokens: 40, inFlight: 1 },
+        ]);
+        caller.release(lease, tokenCount(3, 4));
+        expect(await caller.peek([key, org])).toEqual([
+          { requests: 1, tokens: 7, inFlight: 0 },
+          { requests: 2, tokens: 17, inFlight: 2 },
+        ]);
+        expect(await caller.peek([])).toEqual([]);
+      });
+
+      test("counts a charge for more than 60 and at most 61 seconds, like a claim", async () => {
+        const caller = await newCaller();
+        const scope = caller.scope("key", "k", {});
+        for (let n = 0; n < 3; n += 1) {
+          caller.release(await caller.take([scope], 10), 10);
+          await world.advance(1_000);
+        }
+        await world.advance(57_999);
+        expect(await caller.peek([scope])).toEqual([{ requests: 3, tokens: 30, inFlight: 0 }]);
+        await world.advance(1);
+        expect(await caller.peek([scope])).toEqual([{ requests: 2, tokens: 20, inFlight: 0 }]);
+        await world.advance(1_999);
+        expect(await caller.peek([scope])).toEqual([{ requests: 1, tokens: 10, inFlight: 0 }]);
+        await world.advance(1);
+        expect(await caller.peek([scope])).toEqual([NOTHING]);
+      });
+
+      test("changes nothing: neither what is counted nor when it leaves", async () => {
+        const caller = await newCaller();
+        const scope = caller.scope("key", "k", {
+          requestsPerMinute: 2,
+          tokensPerMinute: 100,
+          concurrent: 2,
+          paced: { perSecond: 100, waitMsMax: 0 },
+          windows: [{ kind: "prompt", seconds: 3_600, limit: 100 }],
+        });
+        await caller.take([scope], 10);
+        for (let second = 0; second < 60; second += 1) {
+          await world.advance(1_000);
+          expect(await caller.peek([scope])).toEqual([{ requests: 1, tokens: 10, inFlight: 1 }]);
+        }
+        const lease = await caller.take([scope], 90);
+        expect(lease).toMatchObject({ remainingRequests: 0, remainingTokens: 0, queueMs: 0 });
+        expect(await caller.claim([scope])).toMatchObject({
+          limitKind: "rpm",
+          retryAfterSeconds: 1,
+        });
+        await world.advance(1_000);
+        expect(await caller.peek([scope])).toEqual([{ requests: 1, tokens: 90, inFlight: 2 }]);
+        expect(await caller.claim([scope], 1)).toMatchObject({ limitKind: "capacity" });
+      });
     });
 
     describe("declared windows", () => {

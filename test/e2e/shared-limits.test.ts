@@ -4,7 +4,7 @@ import { concurrentRequestsMax, tokensPerMinute } from "../../src/core/constants
 import { startSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { ask, bodyOf, post, type Ask, type HttpAnswer } from "../support/ask.ts";
 import { brokenBooks, nothingHeld, until } from "../support/books.ts";
-import { openAccount, type TestAccount } from "../support/gateway.ts";
+import { openAccount, simulatorManifest, textModel, type TestAccount } from "../support/gateway.ts";
 import { operatorFolder, serve, type OperatorFolder } from "../support/operator.ts";
 import { freshBackend, type FreshBackend } from "../support/postgres.ts";
 import type { RunningProgram } from "../support/program.ts";
@@ -22,6 +22,14 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
   beforeAll(async () => {
     simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
     folder = operatorFolder(simulator.url);
+    const capacity = [{ type: "request", per: "minute", value: 8 }];
+    const shared = simulatorManifest({
+      provider: "shared",
+      dialect: "wire_a",
+      baseUrl: `${simulator.url}/a/v1`,
+      models: [textModel("op/sick"), textModel("op/busy"), textModel("op/small", { capacity })],
+    });
+    folder.writeManifest("shared.json", shared);
     redis = await startRedis();
     backend = await freshBackend();
     const env = { DATABASE_URL: backend.connectionString, REDIS_URL: redis.url };
@@ -95,6 +103,56 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     const estimate = Buffer.byteLength(bodyOf(asked())) + 64;
     const used = tokensPerMinute - estimate - left(before, "tpm");
     expect(tokensPerMinute - estimate - left(after[1] ?? before, "tpm")).toBe((used / 4) * 6);
+  });
+
+  test("a provider's pool is one for both, and a Redis that lost everything does not fill it again", async () => {
+    const small = { model: "op/small" };
+    const first = await askOne(0, small);
+    expect(left(first)).toBe(3);
+    for (let n = 1; n < 4; n += 1) expect((await askOne(n, small)).status).toBe(200);
+    await nothingHeld({ backend }, account);
+    await redis.command("flushall");
+    for (const n of [0, 1]) {
+      const refused = await askOne(n, small);
+      expect(refused.status).toBe(429);
+      expect(refused.headers).toMatchObject({
+        "x-tm-limit-scope": "pool",
+        "x-tm-limit-id": "pool-share:shared/op/small",
+      });
+    }
+    account = await openAccount(backend, "10");
+    expect(left(await askOne(1, small))).toBe(3);
+  });
+
+  test("what one finds sick the other does not try, until it has cooled; then both serve", async () => {
+    const sick = asked({ model: "op/sick" });
+    await until("the other has heard", async () => {
+      for (let n = 0; n < 3; n += 1) {
+        await ask(urlOf(gateways[0]), { ...sick, text: "[[fault:status:500]] hi" });
+      }
+      const answer = await ask(urlOf(gateways[1]), sick);
+      expect([200, 503]).toContain(answer.status);
+      return answer.headers["x-tm-limit-kind"] === "health";
+    });
+    for (const gateway of gateways) {
+      const serves = async (): Promise<boolean> => (await ask(urlOf(gateway), sick)).status === 200;
+      await until("it serves again", serves, 50_000);
+    }
+  });
+
+  test("what a provider said to one about its pool the other goes by too", async () => {
+    const busy = asked({ model: "op/busy" });
+    await ask(urlOf(gateways[0]), { ...busy, text: "[[fault:status:429;retry_after:30]] hi" });
+    const refused = await until("the other has heard", async () => {
+      const answer = await ask(urlOf(gateways[1]), busy);
+      return answer.status === 429 ? answer : undefined;
+    });
+    expect(refused.headers).toMatchObject({
+      "x-tm-error-origin": "upstream_quota",
+      "x-tm-limit-scope": "pool",
+      "x-tm-limit-id": "pool:shared/op/busy",
+    });
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(5);
   });
 
   test.each(["wire_a", "wire_b"] as const)(

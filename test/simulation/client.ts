@@ -42,6 +42,7 @@ export class SimulatedClient implements ClientExchange {
   readonly principal: Principal;
   readonly route: string;
   readonly body: Buffer;
+  readonly clientAddress: string = "192.0.2.1";
   gone = false;
   /** Undefined while it waits. */
   ending: Ending | undefined;

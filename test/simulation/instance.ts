@@ -1,3 +1,4 @@
+import { NO_USAGE_GUARD } from "../../src/admission/usage-guard.ts";
 import { Deadlines } from "../../src/core/deadlines.ts";
 import { refusal } from "../../src/core/refusals.ts";
 import { attemptClassifier } from "../../src/dispatch/classifier.ts";
@@ -11,6 +12,7 @@ import type { LedgerLog } from "../../src/ledger/ledger-log.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { limitScopes, SPECIFIED_LIMITS } from "../../src/limits/effective-limits.ts";
+import { PoolBoard } from "../../src/limits/pool-board.ts";
 import { MemoryDeploymentHealth } from "../../src/routing/health.ts";
 import { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
 import type { ChatRequest } from "../../src/wires/chat/chat-request.ts";
@@ -161,18 +163,23 @@ export class SimulatedInstance implements StoreUser {
   #serveDeps(ledger: Ledger): InstanceDeps {
     const { clock } = this;
     const { checks, catalog, shape, random } = this.#world;
+    const limits = new ObservedLimits(new MemoryLimitStore(), (violation) =>
+      this.#world.fail(`${this.name}: ${violation}`),
+    );
     return {
       clock,
       deadlines: new Deadlines(clock),
       catalog: { current: catalog },
-      health: new MemoryDeploymentHealth(() => random.unit()),
-      limits: new ObservedLimits(new MemoryLimitStore(), (violation) =>
-        this.#world.fail(`${this.name}: ${violation}`),
-      ),
+      health: new MemoryDeploymentHealth({ random: () => random.unit() }),
+      limits,
+      pools: new PoolBoard({ limits }),
+      usage: NO_USAGE_GUARD,
+      platform: [],
       ledger: new ObservedLedger(this.#world.sabotage(ledger), this, checks),
       upstream: new SimulatedProviders(this.#world, this, (served, attemptId) =>
         checks.dispatched(this, served, attemptId),
       ),
+      opensOwnKeys: false,
       classify: attemptClassifier(clock),
       timeouts: shape.timeouts,
       drains: new DrainGate(shape.drainsMax),

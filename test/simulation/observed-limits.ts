@@ -4,6 +4,7 @@ import type {
   LimitLease,
   LimitStore,
   ScopeClaim,
+  ScopeUsage,
   TokenCount,
 } from "../../src/limits/limit-store.ts";
 import type { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
@@ -55,6 +56,10 @@ export class ObservedLimits implements LimitStore {
     const grant = this.#handBack(lease);
     if (grant !== undefined) this.#grants.delete(grant);
     this.#store.undo(lease, nowMs);
+  }
+
+  peek(asked: Parameters<LimitStore["peek"]>[0]): Promise<readonly ScopeUsage[] | undefined> {
+    return this.#store.peek(asked);
   }
 
   cool(...cooling: Parameters<LimitStore["cool"]>): void {

@@ -1,3 +1,4 @@
+import { PLAIN_RULES } from "../../src/auth/account-rules.ts";
 import type { Principal } from "../../src/auth/principal.ts";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import type { CallTimeouts } from "../../src/gateway/serve-deps.ts";
@@ -72,5 +73,6 @@ function principalOf(org: string, key: string): Principal {
     requestsPerMinuteCeiling: 300,
     funded: true,
     managed: false,
+    rules: PLAIN_RULES,
   };
 }

@@ -59,7 +59,7 @@ const PROBES_PER_INSTANCE = 2;
 const QUIET_MS = 90_000;
 /** Every time limit of a request, a rejected closing's wait and recovery are over by then. */
 const REST_WITHIN_MS = 240_000;
-const PROBES_TAKE_MS = 60_000;
+const PROBE_TAKES_MS = 60_000;
 const TICK_MS = 1_000;
 const RESTART_MS_MAX = 4_000;
 const READY_ONLY = 0.9;
@@ -293,10 +293,13 @@ export class World {
     const [rich] = this.principals;
     for (const instance of this.running) {
       for (let n = 0; n < PROBES_PER_INSTANCE; n++) {
-        if (rich !== undefined) this.#send(instance, rich);
+        // One after the other: a circuit that is half-open lets one request through at a time.
+        this.#later(n * PROBE_TAKES_MS, "sends a probe", () => {
+          if (rich !== undefined) this.#send(instance, rich);
+        });
       }
     }
-    this.#later(PROBES_TAKE_MS, "end", () => {
+    this.#later(PROBES_PER_INSTANCE * PROBE_TAKES_MS, "end", () => {
       for (const broken of brokenAtRest(this, before)) this.fail(broken);
       this.#isOver = true;
     });

@@ -3,6 +3,7 @@ import {
   type ClaimOutcome,
   type DeclaredWindow,
   type ScopeClaim,
+  type ScopeUsage,
   type TokenCount,
 } from "../../src/limits/limit-store.ts";
 
@@ -30,6 +31,7 @@ export interface ModelLease {
 export interface Verdict {
   readonly refused?: string;
   readonly remaining?: readonly [requests: number, tokens: number, queueMs: number];
+  readonly usages?: readonly ScopeUsage[];
 }
 
 /**
@@ -87,6 +89,15 @@ export class LimitModel {
     }
   }
 
+  peek(scopes: readonly ScopeClaim[], nowMs: number): readonly ScopeUsage[] {
+    const second = Math.floor(nowMs / 1000);
+    return scopes.map(({ id }) => ({
+      requests: this.#used(id, second, 1, requestsOf),
+      tokens: this.#used(id, second, 1, tokensOf),
+      inFlight: this.#inFlight(id),
+    }));
+  }
+
   cool(id: string, seconds: number, nowMs: number): void {
     this.#coolUntilMs.set(id, Math.max(this.#coolUntilMs.get(id) ?? 0, nowMs + seconds * 1000));
   }
@@ -113,8 +124,7 @@ export class LimitModel {
       const waits = wait(window.seconds / 60, of, asked, window.limit);
       if (waits !== undefined) return `${window.kind} ${window.seconds} ${waits}`;
     }
-    const inFlight = this.charges.filter((each) => each.id === id && each.inFlight).length;
-    if (inFlight >= (limits.concurrent ?? Infinity)) return "concurrency 1";
+    if (this.#inFlight(id) >= (limits.concurrent ?? Infinity)) return "concurrency 1";
     if (limits.paced === undefined || !counts(scope)) return undefined;
     const overMs = this.#queueMs(id, nowMs) - limits.paced.waitMsMax;
     return overMs > 0 ? `rps_queue ${bounded(overMs / 1000)}` : undefined;
@@ -136,6 +146,10 @@ export class LimitModel {
       return { id: scope.id, fromUs, toUs };
     });
     return { charges, turns };
+  }
+
+  #inFlight(id: string): number {
+    return this.charges.filter((each) => each.id === id && each.inFlight).length;
   }
 
   #queueMs(id: string, nowMs: number): number {

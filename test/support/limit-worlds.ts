@@ -8,6 +8,7 @@ import {
   type LimitSet,
   type LimitStore,
   type ScopeClaim,
+  type ScopeUsage,
   type TokenCount,
 } from "../../src/limits/limit-store.ts";
 import type { RecentUse } from "../../src/limits/recent-use.ts";
@@ -147,6 +148,11 @@ export class LimitCaller {
 
   undo(lease: LimitLease): void {
     this.#world.store.undo(lease, this.#world.nowMs);
+  }
+
+  /** What counts in each scope now. */
+  async peek(scopes: readonly ScopeClaim[]): Promise<readonly ScopeUsage[] | undefined> {
+    return await this.#world.store.peek({ slot: this.slot, scopes, nowMs: this.#world.nowMs });
   }
 
   cool({ id }: ScopeClaim, seconds: number): void {

@@ -39,6 +39,13 @@ describe("memory", () => {
     expect(store.scopeCount).toBeLessThan(perSecond * 61 * 2);
   });
 
+  test("a look at scopes that nobody has used keeps nothing of them", async () => {
+    const store = new MemoryLimitStore();
+    const unused = claimOf("unused", {}, START_MS);
+    expect(await store.peek(unused)).toEqual([{ requests: 0, tokens: 0, inFlight: 0 }]);
+    expect(store.scopeCount).toBe(0);
+  });
+
   test("a scope with a request in flight is never forgotten", () => {
     const store = new MemoryLimitStore();
     const busy = { concurrent: 1 };

@@ -4,6 +4,7 @@ import type {
   LimitClaim,
   LimitLease,
   LimitStore,
+  ScopeUsage,
   TokenCount,
 } from "../../limits/limit-store.ts";
 import type { RollingWindow } from "../../limits/rolling-window.ts";
@@ -59,8 +60,8 @@ export class MemoryLimitStore implements LimitStore {
       const excess = use.excess(scope, claim, now);
       if (excess !== undefined) {
         const { kind: limitKind, limit, retryAfterSeconds } = excess;
-        const { scope: name, id } = scope;
-        return { kind: "refused", scope: name, limitKind, id, limit, retryAfterSeconds };
+        const { scope: name, id, shownId = id } = scope;
+        return { kind: "refused", scope: name, limitKind, id: shownId, limit, retryAfterSeconds };
       }
       uses.push(use);
     }
@@ -81,6 +82,14 @@ export class MemoryLimitStore implements LimitStore {
       if (scope !== undefined && turnUs !== undefined)
         held.uses[index]?.giveTurnBack(scope, turnUs);
     }
+  }
+
+  peek({
+    scopes,
+    nowMs,
+  }: Pick<LimitClaim, "scopes" | "nowMs">): Promise<readonly ScopeUsage[] | undefined> {
+    const { second } = this.moveTo(nowMs);
+    return Promise.resolve(scopes.map(({ id }) => usageOf(this.uses.get(id), second)));
   }
 
   cool(_slot: string, id: string, seconds: number, nowMs: number): void {
@@ -155,6 +164,12 @@ function take(claim: LimitClaim, uses: readonly ScopeUse[], now: StoreTime): Mem
     lease.turnsUs = turns;
   }
   return lease;
+}
+
+function usageOf(use: ScopeUse | undefined, second: number): ScopeUsage {
+  if (use === undefined) return { requests: 0, tokens: 0, inFlight: 0 };
+  use.advance(second);
+  return { requests: use.requests.total, tokens: use.tokens.total, inFlight: use.inFlight };
 }
 
 function smaller(known: number, limit: number | undefined, window: RollingWindow): number {

@@ -4,6 +4,7 @@ import { accountsSql } from "./migrations/0001-accounts.ts";
 import { ledgerTablesSql } from "./migrations/0002-ledger-tables.ts";
 import { ledgerFunctionsSql } from "./migrations/0003-ledger-functions.ts";
 import { settlementSql } from "./migrations/0004-settlement.ts";
+import { accountRulesSql } from "./migrations/0005-account-rules.ts";
 
 /** In order; a published one is never changed, a new one is added below. */
 const migrations: Record<string, Migration> = {
@@ -11,6 +12,7 @@ const migrations: Record<string, Migration> = {
   "0002-ledger-tables": sqlMigration(ledgerTablesSql),
   "0003-ledger-functions": sqlMigration(ledgerFunctionsSql),
   "0004-settlement": sqlMigration(settlementSql),
+  "0005-account-rules": sqlMigration(accountRulesSql),
 };
 
 /** Brings the database to this program's schema; returns the names of the migrations it ran. */

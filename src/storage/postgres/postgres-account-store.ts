@@ -12,6 +12,7 @@ import type {
 import { newRecordId, type KeyId, type OrgId } from "../../core/ids.ts";
 import { microUsd, type MicroUsd } from "../../core/money.ts";
 import { queryInTime } from "./connection.ts";
+import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
 
 /** Organizations and keys in PostgreSQL, for operators and for the gateway's key look-up. */
 export class PostgresAccountStore implements AccountStore, KeyStore {
@@ -106,11 +107,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 }
 
-const findByDigestSql = `
-  select k.key_id, k.org_id, k.origin, k.name, k.rpm_ceiling, k.rpm,
-    k.disabled_at is not null as disabled, o.email_verified, o.funded_at is not null as funded
-  from api_key k join org o using (org_id)
-  where k.digest = $1`;
+const findByDigestSql = keyRecordSql("digest");
 
 const createOrgSql = `
   with made as (
@@ -130,32 +127,6 @@ const keyColumns =
 const createKeySql = `
   insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
   values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns}`;
-
-interface KeyRecordRow {
-  readonly key_id: string;
-  readonly org_id: string;
-  readonly origin: KeyOrigin;
-  readonly name: string;
-  readonly rpm_ceiling: number;
-  readonly rpm: number | null;
-  readonly disabled: boolean;
-  readonly email_verified: boolean;
-  readonly funded: boolean;
-}
-
-function keyRecord(row: KeyRecordRow): KeyRecord {
-  return {
-    keyId: row.key_id as KeyId,
-    orgId: row.org_id as OrgId,
-    origin: row.origin,
-    name: row.name,
-    requestsPerMinuteCeiling: row.rpm_ceiling,
-    ...(row.rpm === null ? {} : { requestsPerMinute: row.rpm }),
-    disabled: row.disabled,
-    emailVerified: row.email_verified,
-    funded: row.funded,
-  };
-}
 
 interface OrgRow {
   readonly org_id: string;

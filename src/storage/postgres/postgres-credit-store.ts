@@ -24,8 +24,8 @@ export class PostgresCreditStore implements CreditStore {
     assert(grant.amountMicroUsd > 0n, "a grant is more than nothing");
     try {
       const result = await this.#pool.query<{ created: boolean; balance: bigint }>(
-        "select created, balance from grant_credit($1, $2, $3)",
-        [grant.orgId, grant.amountMicroUsd, grant.ref],
+        "select created, balance from grant_credit($1, $2, $3, $4)",
+        [grant.orgId, grant.amountMicroUsd, grant.ref, grant.isTrial === true],
       );
       const row = result.rows[0];
       assert(row !== undefined, "grant_credit answers one row");

@@ -8,6 +8,7 @@ import {
   type LimitClaim,
   type LimitSet,
   type ScopeClaim,
+  type ScopeUsage,
 } from "../../limits/limit-store.ts";
 import { turnIntervalUs, turnWaitUsMax } from "../../limits/pace.ts";
 import { MARK_SECONDS, USAGE_SECONDS } from "./limit-scripts.ts";
@@ -58,9 +59,22 @@ export function refusedBy(
   const claimed = spec.scopes[at];
   const why = claimed === undefined ? undefined : reasonOf(claimed, reason);
   if (claimed === undefined || why?.limit === undefined) return undefined;
-  const { scope, id } = claimed;
+  const { scope } = claimed;
+  const id = claimed.shownId ?? claimed.id;
   const { kind: limitKind, limit } = why;
   return { kind: "refused", scope, limitKind, id, limit, retryAfterSeconds };
+}
+
+/** What the script counted in each scope; undefined when no script of ours says that. */
+export function usagesOf(
+  { scopes }: ClaimSpec,
+  answer: readonly number[],
+): readonly ScopeUsage[] | undefined {
+  if (answer.length !== 3 * scopes.length) return undefined;
+  return scopes.map((_, at) => {
+    const [requests = 0, tokens = 0, inFlight = 0] = answer.slice(3 * at);
+    return { requests, tokens, inFlight };
+  });
 }
 
 function specOf(slot: string, scopes: readonly ScopeClaim[]): ClaimSpec {

@@ -1,3 +1,5 @@
+import { slotScript } from "./slot-script.ts";
+
 /** A lease that nobody refreshes ends after this time. */
 export const LEASE_SECONDS = 15;
 
@@ -6,121 +8,6 @@ export const MARK_SECONDS = 3_600;
 
 /** How long a plain scope is kept: the window, and a clock that steps back by as much. */
 export const USAGE_SECONDS = 130;
-
-/*
- * KEYS of every script: the slot's marker, then for each scope its usage (a hash) and its leases (a
- * sorted set by expiry second). ARGV[1] is the time in microseconds for tests, else empty.
- *
- * The marker holds "<last second> <shift> <run id>". Its absence, or the run id of another server
- * process (restored from an old file, or promoted), means: what is here may not be all there was.
- * The shift is what the server's clock has stepped back by, so that a slot's time never does.
- *
- * A usage hash has a field per ring, named by the length of its buckets in seconds: the newest
- * bucket's number, its four amounts (requests, tokens, prompt, completion), the four totals, the
- * next free turn and the end of a rest, both in microseconds. Older buckets are fields of their
- * own, "<length>:<number>". Totals are written before buckets are deleted: a server that is out of
- * memory fails the first, and nothing has changed.
- */
-const COMMON = `
-local function readMark(key)
-  local text = redis.call('GET', key)
-  if not text then return nil end
-  local second, shift, run = string.match(text, '^(%d+) (%d+) (.*)$')
-  if not second then return nil end
-  return { second = tonumber(second), shift = tonumber(shift), run = run }
-end
-
-local function writeMark(key, mark, ttl)
-  local text = string.format('%.0f %.0f %s', mark.second, mark.shift, mark.run)
-  redis.call('SET', key, text, 'EX', ttl)
-end
-
-local function runId()
-  local info = redis.pcall('INFO', 'server')
-  return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or 'unknown'
-end
-
-local function slotTime(given, mark)
-  local us = tonumber(given)
-  if not us then
-    local time = redis.call('TIME')
-    us = time[1] * 1000000 + time[2]
-  end
-  us = us + mark.shift
-  local second = math.floor(us / 1000000)
-  if second >= mark.second then return second, us end
-  local back = (mark.second - second) * 1000000
-  if back <= 61000000 then return mark.second, mark.second * 1000000 end
-  mark.shift = mark.shift + back
-  mark.stepped = true
-  return mark.second, us + back
-end
-
-local function saveRing(ring)
-  redis.call('HSET', ring.key, ring.length, cmsgpack.pack(ring.head))
-end
-
-local function newHead(bucket)
-  return { bucket, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-end
-
-local function readRing(key, length)
-  local blob = redis.call('HGET', key, length)
-  return { key = key, length = length, head = blob and cmsgpack.unpack(blob) }
-end
-
-local function advance(ring, bucket)
-  local h, prefix = ring.head, ring.length .. ':'
-  local steps, newest = bucket - h[1], h[1]
-  if steps <= 0 then return end
-  local names, gone = {}, {}
-  if h[6] ~= h[2] or h[7] ~= h[3] or h[8] ~= h[4] or h[9] ~= h[5] then
-    for b = newest - 60, steps > 60 and newest - 1 or bucket - 61 do
-      names[#names + 1] = prefix .. b
-    end
-  end
-  local current = { h[2], h[3], h[4], h[5] }
-  h[1], h[2], h[3], h[4], h[5] = bucket, 0, 0, 0, 0
-  ring.moved = true
-  if steps > 60 then
-    h[6], h[7], h[8], h[9] = 0, 0, 0, 0
-    gone = names
-    saveRing(ring)
-  else
-    local found = #names > 0 and redis.call('HMGET', ring.key, unpack(names)) or {}
-    for i, blob in ipairs(found) do
-      if blob then
-        local left = cmsgpack.unpack(blob)
-        for q = 1, 4 do h[5 + q] = h[5 + q] - left[q] end
-        gone[#gone + 1] = names[i]
-      end
-    end
-    if current[1] + current[2] + current[3] + current[4] > 0 then
-      redis.call('HSET', ring.key, ring.length, cmsgpack.pack(h),
-        prefix .. newest, cmsgpack.pack(current))
-    else
-      saveRing(ring)
-    end
-  end
-  if #gone > 0 then redis.call('HDEL', ring.key, unpack(gone)) end
-end
-
-local function ringAt(key, length, second)
-  local ring = readRing(key, length)
-  local bucket = math.floor(second / length)
-  if ring.head then
-    advance(ring, bucket)
-  else
-    ring.head = newHead(bucket)
-    ring.moved = true
-  end
-  return ring
-end
-
-local function keepFor(key, seconds)
-  if redis.call('TTL', key) < seconds then redis.call('EXPIRE', key, seconds) end
-end
-`;
 
 /*
  * ARGV: time, lease id, tokens, prompt tokens, completion tokens, the limits as JSON (see
@@ -320,7 +207,7 @@ return 1
 `;
 
 /*
- * KEYS: the marker, then a usage hash each. ARGV: time, rows as JSON: [key, age, requests, tokens].
+ * KEYS: the marker, then a usage hash each. ARGV: time, rows as JSON: [key, age, the four amounts].
  * Answers 1, or 0 when another has rebuilt the slot before. A bucket becomes the larger of what it
  * holds and what the journal says, so that what was not lost counts once.
  */
@@ -331,26 +218,30 @@ mark = mark or { second = 0, shift = 0 }
 local second = slotTime(ARGV[1], mark)
 mark.second, mark.run = second, run
 local rings = {}
-local function raise(ring, age, requests, tokens)
-  local h, name = ring.head, '1:' .. (second - age)
+local function raise(ring, row)
+  local h, age = ring.head, row[2]
+  local name = '1:' .. (second - age)
   local blob = age > 0 and redis.call('HGET', ring.key, name)
   local amounts = blob and cmsgpack.unpack(blob) or { 0, 0, 0, 0 }
   if age == 0 then amounts = { h[2], h[3], h[4], h[5] } end
-  local moreRequests = math.max(0, requests - amounts[1])
-  local moreTokens = math.max(0, tokens - amounts[2])
-  amounts[1], amounts[2] = amounts[1] + moreRequests, amounts[2] + moreTokens
-  h[6], h[7] = h[6] + moreRequests, h[7] + moreTokens
+  local sum = 0
+  for q = 1, 4 do
+    local more = math.max(0, row[2 + q] - amounts[q])
+    amounts[q] = amounts[q] + more
+    h[5 + q] = h[5 + q] + more
+    sum = sum + amounts[q]
+  end
   if age == 0 then
-    h[2], h[3] = amounts[1], amounts[2]
-  elseif amounts[1] + amounts[2] > 0 then
+    h[2], h[3], h[4], h[5] = unpack(amounts)
+  elseif sum > 0 then
     redis.call('HSET', ring.key, name, cmsgpack.pack(amounts))
   end
 end
 
 for _, row in ipairs(cjson.decode(ARGV[2])) do
-  local key, age, requests, tokens = KEYS[row[1] + 2], row[2], row[3], row[4]
+  local key = KEYS[row[1] + 2]
   rings[key] = rings[key] or ringAt(key, 1, second)
-  if age <= 60 then raise(rings[key], age, requests, tokens) end
+  if row[2] <= 60 then raise(rings[key], row) end
 end
 for key, ring in pairs(rings) do
   saveRing(ring)
@@ -360,11 +251,41 @@ writeMark(KEYS[1], mark, ${MARK_SECONDS})
 return 1
 `;
 
-export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits";
+/*
+ * ARGV: time. Answers requests, tokens and leases of each scope; a slot that is lost or new counts
+ * as nothing. It only reads: a replica answers it too.
+ */
+const PEEK = `
+local second = slotTime(ARGV[1], readMark(KEYS[1]) or { second = 0, shift = 0 })
 
-/** The scripts by the names under which the client has them as commands. */
+local function counted(key)
+  local h = readRing(key, 1).head
+  local steps = h and second - h[1] or 61
+  if steps > 60 then return 0, 0 end
+  local requests, tokens, names = h[6], h[7], {}
+  for b = h[1] - 60, second - 61 do names[#names + 1] = '1:' .. b end
+  for _, blob in ipairs(#names > 0 and redis.call('HMGET', key, unpack(names)) or {}) do
+    local left = blob and cmsgpack.unpack(blob) or { 0, 0 }
+    requests, tokens = requests - left[1], tokens - left[2]
+  end
+  return requests, tokens
+end
+
+local answer = {}
+for k = 2, #KEYS, 2 do
+  local requests, tokens = counted(KEYS[k])
+  answer[#answer + 1] = requests
+  answer[#answer + 1] = tokens
+  answer[#answer + 1] = redis.call('ZCOUNT', KEYS[k + 1], '(' .. second, '+inf')
+end
+return answer
+`;
+
+export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits" | "peekLimits";
+
 export const limitScripts: Readonly<Record<LimitScript, { readonly lua: string }>> = {
-  claimLimits: { lua: COMMON + CLAIM },
-  handBackLimits: { lua: COMMON + HAND_BACK },
-  rebuildLimits: { lua: COMMON + REBUILD },
+  claimLimits: { lua: slotScript + CLAIM },
+  handBackLimits: { lua: slotScript + HAND_BACK },
+  rebuildLimits: { lua: slotScript + REBUILD },
+  peekLimits: { lua: slotScript + PEEK },
 };

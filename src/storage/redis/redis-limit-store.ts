@@ -8,11 +8,20 @@ import type {
   LimitClaim,
   LimitLease,
   LimitStore,
+  ScopeUsage,
   TokenCount,
 } from "../../limits/limit-store.ts";
 import type { RecentUse } from "../../limits/recent-use.ts";
 import { AskedClaim, UNAVAILABLE } from "./asked-claim.ts";
-import { ClaimSpecs, markKey, refusedBy, usageKey, type ClaimSpec } from "./claim-spec.ts";
+import { Asked } from "./asked.ts";
+import {
+  ClaimSpecs,
+  markKey,
+  refusedBy,
+  usageKey,
+  usagesOf,
+  type ClaimSpec,
+} from "./claim-spec.ts";
 import { OpenLeases, RedisLease } from "./open-leases.ts";
 import { RedisLink } from "./redis-link.ts";
 import { SlotRebuild } from "./slot-rebuild.ts";
@@ -87,6 +96,11 @@ export class RedisLimitStore implements LimitStore {
     this.#refreshing.unref();
   }
 
+  /** For what else is shared on the same server: whoever cannot claim needs nothing of it either. */
+  get link(): Pick<RedisLink, "run"> {
+    return this.#link;
+  }
+
   /** Resolves when the first claim can be sent, or after `withinMs`: it goes on trying then. */
   ready(withinMs: number): Promise<void> {
     return this.#link.ready(withinMs);
@@ -98,10 +112,9 @@ export class RedisLimitStore implements LimitStore {
     this.#asked += 1;
     this.#claims += 1;
     const id = this.#name + this.#claims.toString(36);
-    const dueMs = this.#clock.monotonicMs() + this.#answerWithinMs;
     return new Promise((tell) => {
-      const onLate = (): void => this.#tellDown(new Error("no answer in time"));
-      const asked = new AskedClaim({ id, spec, claim }, dueMs, tell, onLate);
+      const onLate = (): void => this.#tellLate();
+      const asked = new AskedClaim({ id, spec, claim }, this.#dueMs(), tell, onLate);
       this.#deadlines.watch(asked);
       this.#send(asked);
     });
@@ -113,6 +126,18 @@ export class RedisLimitStore implements LimitStore {
 
   undo(lease: LimitLease): void {
     this.#finish(this.#open.remove(lease), NOTHING, -1);
+  }
+
+  peek(of: Pick<LimitClaim, "slot" | "scopes">): Promise<readonly ScopeUsage[] | undefined> {
+    if (this.#asked >= ASKED_MAX) return Promise.resolve(undefined);
+    const spec = this.#specs.of(of);
+    this.#asked += 1;
+    return new Promise((tell) => {
+      const onLate = (): undefined => this.#tellLate();
+      const asked = new Asked<readonly ScopeUsage[] | undefined>(this.#dueMs(), tell, onLate);
+      this.#deadlines.watch(asked);
+      this.#look(asked, spec);
+    });
   }
 
   cool(slot: string, id: string, seconds: number): void {
@@ -143,6 +168,21 @@ export class RedisLimitStore implements LimitStore {
     this.#link.run("claimLimits", spec.keys, args).then(
       (answer) => this.#answered(asked, answer),
       (fault: unknown) => this.#failed(asked, fault),
+    );
+  }
+
+  #look(asked: Asked<readonly ScopeUsage[] | undefined>, spec: ClaimSpec): void {
+    const end = (usages: readonly ScopeUsage[] | undefined): void => {
+      this.#asked -= 1;
+      this.#deadlines.unwatch(asked);
+      asked.answer(usages);
+    };
+    this.#link.run("peekLimits", spec.keys, [this.#time()]).then(
+      (answer) => end(isNumbers(answer) ? usagesOf(spec, answer) : undefined),
+      (fault: unknown) => {
+        this.#tellDown(fault);
+        end(undefined);
+      },
     );
   }
 
@@ -235,6 +275,14 @@ export class RedisLimitStore implements LimitStore {
 
   #time(): string {
     return this.#now === undefined ? "" : String(Math.floor(this.#now() * 1000));
+  }
+
+  #dueMs(): number {
+    return this.#clock.monotonicMs() + this.#answerWithinMs;
+  }
+
+  #tellLate(): undefined {
+    this.#tellDown(new Error("no answer in time"));
   }
 
   #tellDown(fault: unknown): void {

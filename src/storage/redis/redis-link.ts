@@ -1,5 +1,5 @@
 import { Cluster, Redis } from "ioredis";
-import { limitScripts, type LimitScript } from "./limit-scripts.ts";
+import { redisScripts, type RedisScript } from "./redis-scripts.ts";
 
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A server that owes answers and says nothing for so long is connected to anew. */
@@ -42,7 +42,7 @@ export class RedisLink {
 
   /** Runs a script; rejects when it failed, was not sent, or its answer was lost. */
   run(
-    script: LimitScript,
+    script: RedisScript,
     keys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<unknown> {
@@ -55,7 +55,7 @@ export class RedisLink {
 }
 
 type ScriptCommands = Readonly<
-  Record<LimitScript, (keys: number, ...words: (string | number)[]) => Promise<unknown>>
+  Record<RedisScript, (keys: number, ...words: (string | number)[]) => Promise<unknown>>
 >;
 
 function open(url: string): Redis | Cluster {
@@ -86,7 +86,7 @@ function open(url: string): Redis | Cluster {
   if (nodes.length > 1) {
     return new Cluster(nodes, {
       redisOptions: options,
-      scripts: limitScripts,
+      scripts: redisScripts,
       lazyConnect: true,
       enableOfflineQueue: false,
       clusterRetryStrategy: retryStrategy,
@@ -97,7 +97,7 @@ function open(url: string): Redis | Cluster {
     ...options,
     ...nodes[0],
     db: database,
-    scripts: limitScripts,
+    scripts: redisScripts,
     retryStrategy,
   });
 }

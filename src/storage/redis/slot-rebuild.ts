@@ -47,25 +47,27 @@ export class SlotRebuild {
 
 interface Rows {
   readonly ids: readonly string[];
-  /** [place among the ids, age in seconds, requests, tokens], each place and age once. */
+  /** [place among the ids, age in seconds, the four amounts], each place and age once. */
   readonly rows: readonly (readonly number[])[];
 }
 
 function rowsOf(charges: readonly RecentCharge[]): Rows {
   const ids: string[] = [];
   const places = new Map<string, number>();
-  const sums = new Map<string, [number, number, number, number]>();
-  for (const { scopeIds, ageSeconds, requests, tokens } of charges) {
-    for (const id of scopeIds) {
+  const sums = new Map<string, [number, number, number, number, number, number]>();
+  for (const charge of charges) {
+    for (const id of charge.scopeIds) {
       let place = places.get(id);
       if (place === undefined) {
         place = ids.push(id) - 1;
         places.set(id, place);
       }
-      const name = `${place} ${ageSeconds}`;
-      const row = sums.get(name) ?? [place, Math.max(0, ageSeconds), 0, 0];
-      row[2] += requests;
-      row[3] += tokens;
+      const name = `${place} ${charge.ageSeconds}`;
+      const row = sums.get(name) ?? [place, Math.max(0, charge.ageSeconds), 0, 0, 0, 0];
+      row[2] += charge.requests;
+      row[3] += charge.tokens;
+      row[4] += charge.promptTokens;
+      row[5] += charge.completionTokens;
       sums.set(name, row);
     }
   }

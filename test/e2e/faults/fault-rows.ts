@@ -13,6 +13,8 @@ export interface FaultRow {
   readonly first?: "simulator" | "closed port" | "no such host" | "bad certificate" | "odd error";
   /** What the first provider does wrong, in the simulator's language. */
   readonly fault?: string;
+  /** The provider's pool rests afterwards: the second run needs a listing of its own. */
+  readonly cools?: true;
   /** Is a healthy provider behind the first? */
   readonly second: boolean;
   readonly status: number;
@@ -300,6 +302,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
   {
     ...chat,
     id: "F27",
+    cools: true,
     what: "a 429 that asks for 300 seconds",
     money: "none",
     fault: "status:429;retry_after:300",
@@ -317,6 +320,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ...chatStream,
     ...fromSecond,
     id: "F28",
+    cools: true,
     money: "observed",
     what: "a 429, then a good second",
     fault: "status:429",

@@ -52,8 +52,23 @@ test("F33: when every circuit is open the answer is 503, health, and nothing is 
   await nothingHeld(gateway, account);
 });
 
+test("429s never open a circuit: the pool rests as long as the provider asked, and serves again", async () => {
+  for (let n = 0; n < 4; n += 1) {
+    const failed = await ask(gateway.url, asked("throttled", "status:429;retry_after:1"));
+    expect(failed.headers["x-tm-attempts"]).toBe("1");
+    const resting = await ask(gateway.url, asked("throttled"));
+    expect(resting.status).toBe(429);
+    expect(resting.headers).toMatchObject({
+      "x-tm-error-origin": "upstream_quota",
+      "x-tm-limit-scope": "pool",
+    });
+    await until("it serves again", async () => {
+      return (await ask(gateway.url, asked("throttled"))).status === 200;
+    });
+  }
+});
+
 test.each([
-  { what: "429s", model: "throttled", fault: "status:429", stream: false },
   { what: "rejections", model: "rejecting", fault: "status:400", stream: false },
   { what: "lone timeouts", model: "slow", fault: "hang:headers", stream: true },
 ])("$what alone never open a circuit", async ({ model, fault, stream }) => {

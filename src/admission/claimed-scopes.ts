@@ -1,0 +1,33 @@
+import type { LimitLease, LimitStore, TokenCount } from "../limits/limit-store.ts";
+
+/** Everything that one request has claimed, in one or more slots: handed back together, once. */
+export class ClaimedScopes {
+  readonly #limits: Pick<LimitStore, "release" | "undo">;
+  readonly #leases: LimitLease[] = [];
+  /** The smallest over all scopes; `Number.MAX_SAFE_INTEGER` where nothing limits them. */
+  remainingRequests: number = Number.MAX_SAFE_INTEGER;
+  remainingTokens: number = Number.MAX_SAFE_INTEGER;
+  /** Milliseconds until the turn of a paced request. */
+  queueMs = 0;
+
+  constructor(limits: Pick<LimitStore, "release" | "undo">) {
+    this.#limits = limits;
+  }
+
+  add(lease: LimitLease): void {
+    this.#leases.push(lease);
+    this.remainingRequests = Math.min(this.remainingRequests, lease.remainingRequests);
+    this.remainingTokens = Math.min(this.remainingTokens, lease.remainingTokens);
+    this.queueMs = Math.max(this.queueMs, lease.queueMs);
+  }
+
+  /** Ends the leases and puts the observed tokens in place of the estimated ones. */
+  release(observed: TokenCount, nowMs: number): void {
+    for (const lease of this.#leases.splice(0)) this.#limits.release(lease, observed, nowMs);
+  }
+
+  /** Takes everything back, as if it had never been claimed. */
+  undo(nowMs: number): void {
+    for (const lease of this.#leases.splice(0)) this.#limits.undo(lease, nowMs);
+  }
+}

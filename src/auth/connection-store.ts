@@ -1,0 +1,65 @@
+import { newRecordId, type KeyId, type OrgId, type ProviderId } from "../core/ids.ts";
+import type { KeyVault } from "./key-vault.ts";
+
+/** What people see of a connection; never its key. */
+export interface ConnectionSummary {
+  readonly connectionId: string;
+  readonly orgId: OrgId;
+  readonly providerId: ProviderId;
+  /** Null: every key of the organization may use it. */
+  readonly keyId: KeyId | null;
+  readonly name: string;
+  /** Last four characters of the provider's key, to tell it from others. */
+  readonly label: string;
+  readonly createdAtMs: number;
+  readonly disabledAtMs: number | null;
+}
+
+export interface StoredConnection extends ConnectionSummary {
+  /** Empty once the connection is disabled. */
+  readonly sealedKey: Buffer;
+}
+
+export type NewConnection = Omit<StoredConnection, "createdAtMs" | "disabledAtMs">;
+
+/** Who asks: one organization, which sees its own connections only, or an operator, who sees all. */
+export type ConnectionOwner = OrgId | "operator";
+
+/** Where connections live. */
+export interface ConnectionStore {
+  /**
+   * `taken`: the organization, or this key of it, has an active connection to the provider already.
+   * Undefined: there is no such organization, or the key is none of its keys.
+   */
+  create(connection: NewConnection): Promise<ConnectionSummary | "taken" | undefined>;
+  /** Oldest first, disabled ones included. */
+  list(orgId: OrgId): Promise<readonly ConnectionSummary[]>;
+  find(connectionId: string, owner: ConnectionOwner): Promise<StoredConnection | undefined>;
+  /**
+   * Disables for ever and forgets the sealed key; a second call keeps the first instant. Undefined:
+   * the owner has no such connection.
+   */
+  disable(connectionId: string, owner: ConnectionOwner): Promise<ConnectionSummary | undefined>;
+}
+
+/** A connection with its key sealed, ready to be stored. `whyNoProviderKey` found nothing wrong. */
+export function sealConnection(
+  vault: KeyVault,
+  wanted: Pick<NewConnection, "orgId" | "providerId" | "keyId" | "name"> & {
+    readonly providerKey: string;
+  },
+): NewConnection {
+  const { orgId, providerId, keyId, name, providerKey } = wanted;
+  const connectionId = newRecordId("conn");
+  return {
+    connectionId,
+    orgId,
+    providerId,
+    keyId,
+    name,
+    label: providerKey.slice(-LABEL_CHARS),
+    sealedKey: vault.seal(providerKey, { connectionId, orgId, providerId }),
+  };
+}
+
+const LABEL_CHARS = 4;

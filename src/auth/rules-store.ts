@@ -1,0 +1,52 @@
+import type { KeyId, OrgId } from "../core/ids.ts";
+import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
+import type { DedicatedEndpoint, RoutingPolicy } from "./account-rules.ts";
+import type { KeyRecord } from "./key-store.ts";
+
+/** Which stored limit is meant; everything but its values. */
+export type LimitTarget = Pick<StoredLimit, "source" | "scope" | "keyId" | "modelId">;
+
+/** Absent: unchanged. Null: removed, the default stands again. */
+export interface LimitChange {
+  readonly requestsPerMinute?: number | null;
+  readonly tokensPerMinute?: number | null;
+  readonly concurrent?: number | null;
+}
+
+export interface EndpointRecord extends DedicatedEndpoint {
+  readonly orgId: OrgId;
+  readonly createdAtMs: number;
+}
+
+/** What operators and customers set for an organization. */
+export interface RulesStore {
+  /** The key as `KeyStore.findByDigest` would read it now, past every cache. */
+  findKey(keyId: KeyId): Promise<KeyRecord | undefined>;
+  listLimits(orgId: OrgId): Promise<readonly StoredLimit[]>;
+  /**
+   * Changes one stored limit; a limit without any value left is gone. Answers what is stored then.
+   * The caller has checked the values against the ceilings. Undefined: no such organization, or the
+   * key is none of its keys.
+   */
+  changeLimit(
+    orgId: OrgId,
+    target: LimitTarget,
+    change: LimitChange,
+  ): Promise<StoredLimit | undefined>;
+  setKeysMaySetOrgLimits(orgId: OrgId, may: boolean): Promise<boolean>;
+  /**
+   * Gives the private manifest to the organization. `taken`: it belongs to an endpoint already.
+   * Undefined: there is no such organization.
+   */
+  createEndpoint(endpoint: {
+    readonly orgId: OrgId;
+    readonly providerId: string;
+    readonly limits: EndpointLimits;
+  }): Promise<EndpointRecord | "taken" | undefined>;
+  listEndpoints(orgId?: OrgId): Promise<readonly EndpointRecord[]>;
+  /** False: no such endpoint, or it was removed before. */
+  removeEndpoint(endpointId: string): Promise<boolean>;
+  /** Replaces the policy whole; an empty one removes it. False: no such organization. */
+  setPolicy(orgId: OrgId, policy: RoutingPolicy): Promise<boolean>;
+  findPolicy(orgId: OrgId): Promise<RoutingPolicy | undefined>;
+}

@@ -1,0 +1,220 @@
+import { describe, expect, test } from "vitest";
+import {
+  decisionsManifest,
+  edited,
+  textManifest,
+  type Edits,
+  type Json,
+} from "../manifest/fixtures/samples.ts";
+import { validateManifest } from "../manifest/index.ts";
+import type { PoolDeclaration } from "./catalog.ts";
+import { compileCatalog, type CatalogOutcome, type ManifestFile } from "./compile-catalog.ts";
+import type { StatedPool } from "./compile-pools.ts";
+
+const minute600 = { type: "request", per: "minute", value: 600 } as const;
+
+function manifestFile(provider: string, document: Json, edits: Edits = {}): ManifestFile {
+  const named: Edits = { "/provider/id": provider, "/endpoint/api_key_env": undefined };
+  const verdict = validateManifest(JSON.stringify(edited(document, { ...named, ...edits })));
+  if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
+  return { file: `${provider}.json`, manifest: verdict.manifest };
+}
+
+/** `text/acme/quill` declares a capacity, `text/acme/nib` none; `judge` has two decision models. */
+const manifests = [
+  manifestFile("text", textManifest()),
+  manifestFile("judge", decisionsManifest()),
+  manifestFile("twin", textManifest(), { "/provider/listing": "private" }),
+];
+const quill = "text/acme/quill";
+const nib = "text/acme/nib";
+
+function compile(...pools: readonly StatedPool[]): CatalogOutcome {
+  return compileCatalog({
+    manifests,
+    hasKey: () => true,
+    today: "2026-11-20",
+    pools: { file: "pools.yaml", pools },
+  });
+}
+
+function stated(
+  id: string,
+  listings: readonly string[],
+  more: Partial<StatedPool> = {},
+): StatedPool {
+  return { id, listings, capacity: [], ...more };
+}
+
+function compiled(...pools: readonly StatedPool[]): CatalogOutcome & { readonly ok: true } {
+  const outcome = compile(...pools);
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
+  return outcome;
+}
+
+function poolOf(deploymentId: string, ...pools: readonly StatedPool[]): PoolDeclaration {
+  const { deployments } = compiled(...pools).catalog;
+  const found = deployments.find(({ id }) => id === deploymentId);
+  if (found === undefined) throw new Error(`no ${deploymentId}`);
+  return found.pool;
+}
+
+function issuesOf(...pools: readonly StatedPool[]): readonly unknown[] {
+  const outcome = compile(...pools);
+  return outcome.ok ? [] : outcome.issues;
+}
+
+describe("a deployment in no stated pool", () => {
+  test("has one of its own, with what its listing declares, half of it per organization", () => {
+    expect(poolOf(quill)).toEqual({
+      id: quill,
+      capacity: [minute600, { type: "prompt", per: "day", value: 9_000_000 }],
+      orgSharePercent: 50,
+    });
+    expect(poolOf(nib)).toEqual({ id: nib, capacity: [], orgSharePercent: 50 });
+  });
+
+  test("gives an organization three quarters when it is a decision model", () => {
+    expect(poolOf("judge/acme/judge").orgSharePercent).toBe(75);
+  });
+
+  test("is not in the pool of the same model of another provider", () => {
+    expect(poolOf("twin/acme/quill").id).not.toBe(poolOf(quill).id);
+  });
+});
+
+describe("a stated pool", () => {
+  test("is one and the same for all its listings, and has its limits only", () => {
+    const pool = stated("p", [quill, nib], {
+      capacity: [{ type: "prompt", per: "hour", value: 70 }],
+      tokensPerMinute: 10,
+      requestsPerSecond: 20,
+      concurrent: 30,
+    });
+    const { deployments } = compiled(pool).catalog;
+    const members = deployments.filter((each) => each.pool.id === "p");
+    expect(members.map(({ id }) => id).sort()).toEqual([nib, quill]);
+    expect(members[0]?.pool).toBe(members[1]?.pool);
+    expect(members[0]?.pool).toEqual({
+      id: "p",
+      capacity: [{ type: "prompt", per: "hour", value: 70 }],
+      tokensPerMinute: 10,
+      requestsPerSecond: 20,
+      concurrent: 30,
+      orgSharePercent: 50,
+    });
+  });
+
+  test("leaves what its listings declare on display", () => {
+    const { deployments } = compiled(stated("p", [quill], { concurrent: 1 })).catalog;
+    expect(deployments.find(({ id }) => id === quill)?.capacity).toContainEqual(minute600);
+  });
+
+  test("takes every listing of a provider, those that are not routed too", () => {
+    const { deployments } = compiled(stated("p", ["twin/*"], { concurrent: 1 })).catalog;
+    const members = deployments.filter((each) => each.pool.id === "p").map(({ id }) => id);
+    expect(members.sort()).toEqual(["twin/acme/nib", "twin/acme/quill"]);
+  });
+
+  test("may name a listing twice", () => {
+    expect(poolOf(quill, stated("p", [quill, "text/*"], { concurrent: 1 })).id).toBe("p");
+  });
+
+  test("without a limit takes what its only declaring listing says", () => {
+    expect(poolOf(nib, stated("p", ["text/*"]))).toEqual({
+      id: "p",
+      capacity: poolOf(quill).capacity,
+      orgSharePercent: 50,
+    });
+  });
+
+  test.each<[string, readonly string[], string, number]>([
+    ["three quarters of decision models", ["judge/*"], "judge/acme/judge", 75],
+    ["half of text models", ["text/*"], quill, 50],
+    ["half of a mixture", ["judge/*", "text/*"], "judge/acme/judge", 50],
+  ])("gives an organization %s", (_, listings, member, percent) => {
+    const pool = stated("p", listings, { concurrent: 4 });
+    expect(poolOf(member, pool).orgSharePercent).toBe(percent);
+  });
+
+  test("gives an organization what it states", () => {
+    const pool = stated("p", ["judge/*"], { concurrent: 4, orgSharePercent: 50 });
+    expect(poolOf("judge/acme/judge", pool).orgSharePercent).toBe(50);
+  });
+
+  test("that names what no manifest lists is noted, and nothing else changes", () => {
+    const { catalog, notes } = compiled(stated("p", ["gone/*", "text/acme/gone"]));
+    const message = "pool p names gone/*, which no manifest lists; correct it or take it out";
+    expect(notes).toContainEqual({
+      file: "pools.yaml",
+      deploymentId: "gone/*",
+      reason: "unknown_listing",
+      message,
+    });
+    expect(notes.filter(({ reason }) => reason === "unknown_listing")).toHaveLength(2);
+    expect(catalog.deployments.some((each) => each.pool.id === "p")).toBe(false);
+  });
+
+  test("makes another build when anything in it changes", () => {
+    const builds = [
+      [],
+      [stated("p", [quill], { concurrent: 1 })],
+      [stated("p", [quill], { concurrent: 2 })],
+      [stated("q", [quill], { concurrent: 2 })],
+      [stated("q", [nib], { concurrent: 2 })],
+    ].map((pools) => compiled(...pools).catalog.buildId);
+    expect(new Set(builds).size).toBe(builds.length);
+    expect(compiled(stated("p", [quill], { concurrent: 1 })).catalog.buildId).toBe(builds[1]);
+  });
+
+  test("cannot be changed", () => {
+    const pool = poolOf(quill, stated("p", ["text/*"]));
+    expect([pool, pool.capacity, pool.capacity[0]].every((part) => Object.isFrozen(part))).toBe(
+      true,
+    );
+  });
+});
+
+describe("stated pools are refused when", () => {
+  test("a listing is in two of them: both are named, and where it stands", () => {
+    const pools = [
+      stated("one", [nib, "text/*"], { concurrent: 1 }),
+      stated("two", ["judge/*", quill], { concurrent: 1 }),
+    ];
+    expect(issuesOf(...pools)).toEqual([
+      {
+        file: "pools.yaml",
+        pointer: "/1/listings/1",
+        message: `${quill} is in the pools one and two; take it out of one of them`,
+      },
+    ]);
+  });
+
+  test("two have one id", () => {
+    const pools = [
+      stated("one", [nib], { concurrent: 1 }),
+      stated("one", [quill], { concurrent: 1 }),
+    ];
+    expect(issuesOf(...pools)).toEqual([
+      {
+        file: "pools.yaml",
+        pointer: "/1/id",
+        message: "pool id one is taken by /0; merge the two or rename one",
+      },
+    ]);
+  });
+
+  test.each<[string, readonly string[], string]>([
+    ["nobody says what one can do", [nib], "none of its listings declares a capacity"],
+    [
+      "two say what one can do",
+      [quill, "twin/acme/quill"],
+      `${quill} and twin/acme/quill each declare a capacity of their own`,
+    ],
+  ])("%s", (_, listings, why) => {
+    const message = `pool p states no limit, and ${why}; state one, such as concurrent: 8`;
+    expect(issuesOf(stated("p", listings))).toEqual([
+      { file: "pools.yaml", pointer: "/0", message },
+    ]);
+  });
+});

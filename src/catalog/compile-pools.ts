@@ -1,0 +1,117 @@
+import type { Deployment, PoolDeclaration } from "./catalog.ts";
+import type { CatalogIssue, CatalogNote } from "./compile-catalog.ts";
+
+/** A pool as an operator states it. */
+export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {
+  /** Without a slash: no deployment has such an id, whose own pool it could be taken for. */
+  readonly id: string;
+  /** Deployment ids, or `<provider id>/*` for every listing of a provider. */
+  readonly listings: readonly string[];
+  /** Absent: by what the members are. */
+  readonly orgSharePercent?: number;
+}
+
+export interface StatedPools {
+  /** Where they were read from, for messages. */
+  readonly file: string;
+  readonly pools: readonly StatedPool[];
+}
+
+/** Every listing has a pool of its own. */
+export const NO_POOLS: StatedPools = { file: "", pools: [] };
+
+export interface CompiledPools {
+  /** The pool of each deployment that is in a stated one, by deployment id. */
+  readonly poolOf: ReadonlyMap<string, PoolDeclaration>;
+  readonly issues: readonly CatalogIssue[];
+  readonly notes: readonly CatalogNote[];
+}
+
+type Member = Pick<Deployment, "id" | "providerId" | "modality" | "capacity">;
+
+const HALF_PERCENT = 50;
+const DECISIONS_PERCENT = 75;
+
+/** The pool of a deployment that shares with no other: what its own listing declares. */
+export function ownPool({ id, modality, capacity }: Omit<Member, "providerId">): PoolDeclaration {
+  return { id, capacity, orgSharePercent: sharePercentOf([{ modality }]) };
+}
+
+/**
+ * Puts deployments into the pools that an operator stated. A pool's own limits stand in place of
+ * everything its members declare; without one it takes what its only declaring member says.
+ */
+export function compilePools(stated: StatedPools, deployments: readonly Member[]): CompiledPools {
+  const { file, pools } = stated;
+  const poolOf = new Map<string, PoolDeclaration>();
+  const issues = duplicateIds(stated);
+  const notes: CatalogNote[] = [];
+  for (const [at, pool] of pools.entries()) {
+    const members = pool.listings.map((listing) =>
+      deployments.filter((each) => isNamed(each, listing)),
+    );
+    for (const [index, listing] of pool.listings.entries()) {
+      const named = members[index] ?? [];
+      if (named.length === 0) notes.push(unknownNote(file, pool, listing));
+      for (const { id } of named) {
+        const first = poolOf.get(id);
+        if (first === undefined) continue;
+        const pointer = `/${at}/listings/${index}`;
+        issues.push({ file, pointer, message: inTwo(id, first.id, pool.id) });
+      }
+    }
+    const declared = declarationOf(pool, [...new Set(members.flat())]);
+    if (typeof declared === "string") issues.push({ file, pointer: `/${at}`, message: declared });
+    else for (const { id } of members.flat()) poolOf.set(id, declared);
+  }
+  return { poolOf, issues, notes };
+}
+
+function duplicateIds({ file, pools }: StatedPools): CatalogIssue[] {
+  return pools.flatMap(({ id }, at) => {
+    const first = pools.findIndex((each) => each.id === id);
+    if (first === at) return [];
+    const message = `pool id ${id} is taken by /${first}; merge the two or rename one`;
+    return [{ file, pointer: `/${at}/id`, message }];
+  });
+}
+
+function isNamed({ id, providerId }: Member, listing: string): boolean {
+  return listing === id || listing === `${providerId}/*`;
+}
+
+function unknownNote(file: string, { id }: StatedPool, listing: string): CatalogNote {
+  const message = `pool ${id} names ${listing}, which no manifest lists; correct it or take it out`;
+  return { file, deploymentId: listing, reason: "unknown_listing", message };
+}
+
+function inTwo(deploymentId: string, first: string, second: string): string {
+  const pools = first === second ? `two pools named ${first}` : `the pools ${first} and ${second}`;
+  return `${deploymentId} is in ${pools}; take it out of one of them`;
+}
+
+/** The pool of these members, or what is missing. */
+function declarationOf(stated: StatedPool, members: readonly Member[]): PoolDeclaration | string {
+  const { id, listings: _named, orgSharePercent = sharePercentOf(members), ...limits } = stated;
+  const { capacity, ...others } = limits;
+  if (members.length === 0 || capacity.length > 0 || Object.keys(others).length > 0) {
+    return { id, ...limits, orgSharePercent };
+  }
+  const declaring = members.filter((member) => member.capacity.length > 0);
+  const [only, ...more] = declaring;
+  if (only !== undefined && more.length === 0) {
+    return { id, capacity: only.capacity, orgSharePercent };
+  }
+  return `pool ${id} states no limit, and ${whoDeclares(declaring)}; state one, such as concurrent: 8`;
+}
+
+function whoDeclares(declaring: readonly { readonly id: string }[]): string {
+  if (declaring.length === 0) return "none of its listings declares a capacity";
+  return `${declaring.map(({ id }) => id).join(" and ")} each declare a capacity of their own`;
+}
+
+/** Three quarters of a pool that only decision models are in, else half. */
+function sharePercentOf(members: readonly Pick<Member, "modality">[]): number {
+  const isDecisions = members.every(({ modality }) => modality === "decisions");
+  return isDecisions ? DECISIONS_PERCENT : HALF_PERCENT;
+}

@@ -1,0 +1,67 @@
+import { assert } from "../core/assert.ts";
+import type { Deployment, OwnKey, PriceSheet } from "./catalog.ts";
+import { shortHash } from "./price-sheet.ts";
+
+/**
+ * The deployment as it is called with a customer's own key: a deployment of its own for health,
+ * capacity and the books, that costs nothing. The same object every time, as long as the deployment
+ * is in the catalog and the key is the same.
+ */
+export function ownKeyDeployment(
+  deployment: Deployment,
+  connection: Omit<OwnKey, "providerId">,
+): Deployment {
+  assert(deployment.ownKey === undefined, "a copy with an own key is not copied again");
+  const { connectionId, orgId, sealedKey } = connection;
+  const copies = copiesOf(deployment);
+  const known = copies.get(connectionId);
+  if (known?.ownKey?.orgId === orgId && known.ownKey.sealedKey.equals(sealedKey)) return known;
+  const { apiKeyEnv: _marketplaceKey, ...rest } = deployment;
+  const copy: Deployment = Object.freeze<Deployment>({
+    ...rest,
+    id: `${deployment.id}@${connectionId}`,
+    // A cost that the provider reports is between it and its own customer.
+    billing: "token",
+    prices: deployment.prices === null ? null : zeroPricePin(deployment),
+    capacity: [],
+    pool: { id: `connection:${connectionId}`, capacity: [], orgSharePercent: 100 },
+    ownKey: { connectionId, orgId, providerId: deployment.providerId, sealedKey },
+  });
+  remember(copies, connectionId, copy);
+  return copy;
+}
+
+/** Prices of nothing for a deployment, under a pin that tells the books it was an own key. */
+export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
+  return Object.freeze({
+    pinId: `own-key-${shortHash(`own key\n${deployment.id}`)}`,
+    prompt: 0n,
+    cachedPrompt: 0n,
+    cacheWrite: 0n,
+    completion: 0n,
+    internalReasoning: 0n,
+  });
+}
+
+type Copies = Map<string, Deployment>;
+
+// Weak: a swapped catalog takes its copies with it.
+const copiesByDeployment = new WeakMap<Deployment, Copies>();
+
+/** A copy that was forgotten is made again in microseconds: this bounds memory, not customers. */
+const COPIES_PER_DEPLOYMENT_MAX = 1_000;
+
+function copiesOf(deployment: Deployment): Copies {
+  const known = copiesByDeployment.get(deployment);
+  if (known !== undefined) return known;
+  const copies: Copies = new Map();
+  copiesByDeployment.set(deployment, copies);
+  return copies;
+}
+
+function remember(copies: Copies, connectionId: string, copy: Deployment): void {
+  copies.delete(connectionId);
+  const [oldest] = copies.keys();
+  if (copies.size >= COPIES_PER_DEPLOYMENT_MAX && oldest !== undefined) copies.delete(oldest);
+  copies.set(connectionId, copy);
+}

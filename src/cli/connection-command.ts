@@ -1,0 +1,236 @@
+import type { Command } from "commander";
+
+import {
+  sealConnection,
+  type ConnectionSummary,
+  type StoredConnection,
+} from "../auth/connection-store.ts";
+import { whyNoProviderKey, type KeyVault } from "../auth/key-vault.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { checkConnection, type ConnectionCheck } from "../compose/check-connection.ts";
+import { loadCatalog } from "../compose/load-catalog.ts";
+import type { Backend } from "../compose/open-backend.ts";
+import { openConfiguredVault } from "../compose/open-key-vault.ts";
+import type { Config } from "../config/settings.ts";
+import { unreachable } from "../core/assert.ts";
+import type { KeyId, ProviderId } from "../core/ids.ts";
+import {
+  answering,
+  clock,
+  onStoredData,
+  readConfig,
+  UsageFault,
+  withBackend,
+  type CommandAnswer,
+  type Flags,
+} from "./command-context.ts";
+import { noSuchOrg } from "./key-command.ts";
+
+/** `connection add`, `connection list`, `connection test`, `connection disable` */
+export function addConnectionCommand(program: Command): void {
+  const connection = program
+    .command("connection")
+    .description("provider keys of customers' own, used instead of the marketplace's");
+  onStoredData(connection.command("add"))
+    .description("store a provider key of an organization; it is read from standard input")
+    .requiredOption("--org <id>", "the organization whose key it is")
+    .requiredOption("--provider <id>", "the provider it is for, by its id in the manifests")
+    .requiredOption("--name <name>", "what the connection is for")
+    .option("--key <key_id>", "only requests of this virtual key use it (default: all of them)")
+    .option("--key-env <name>", "read the provider key from this environment variable instead")
+    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .action(answering(add));
+  onStoredData(connection.command("list"))
+    .description("list connections by the last characters of their keys")
+    .requiredOption("--org <id>", "the organization")
+    .action(answering((flags: Flags) => withBackend(flags, (backend) => list(backend, flags))));
+  onStoredData(connection.command("test <connection_id>"))
+    .description("ask the provider once with the stored key; exit 1 when it does not accept it")
+    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .action(answering(test));
+  onStoredData(connection.command("disable <connection_id>"))
+    .description("disable a connection for ever and forget its key, within five seconds")
+    .action(
+      answering((id: string, flags: Flags) =>
+        withBackend(flags, async ({ connectionStore }) => {
+          const disabled = await connectionStore.disable(id, "operator");
+          if (disabled === undefined) throw noSuchConnection(id);
+          const at = instantOrNull(disabled.disabledAtMs);
+          return {
+            json: { connection_id: id, disabled_at: at },
+            text: `${id} disabled at ${String(at)}`,
+          };
+        }),
+      ),
+    );
+}
+
+async function add(flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(flags);
+  const vault = openVault(config);
+  const providerId = knownProvider(readCatalog(config), config, String(flags["provider"]));
+  const providerKey = await readProviderKey(flags["keyEnv"]);
+  return withBackend(flags, async ({ accountStore, connectionStore }) => {
+    const { org: orgFlag, key, name } = flags;
+    const org = await accountStore.findOrg(String(orgFlag));
+    if (org === undefined) throw noSuchOrg(String(orgFlag));
+    const { orgId } = org;
+    const keyId = typeof key === "string" ? (key as KeyId) : null;
+    const wanted = { orgId, providerId, keyId, name: String(name), providerKey };
+    const made = await connectionStore.create(sealConnection(vault, wanted));
+    if (made === undefined) {
+      throw new UsageFault(
+        `${orgId} has no key ${String(keyId)}; \`tokenmarket key list\` has the ids`,
+      );
+    }
+    if (made === "taken") {
+      throw new UsageFault(
+        `${keyId ?? orgId} has a connection to ${providerId} already; disable that first (\`tokenmarket connection list --org ${orgId}\`)`,
+      );
+    }
+    return {
+      json: shown(made),
+      text: `${made.connectionId}  ${made.providerId}  …${made.label}  used within five seconds; try it with \`tokenmarket connection test\``,
+    };
+  });
+}
+
+async function list({ accountStore, connectionStore }: Backend, flags: Flags) {
+  const org = await accountStore.findOrg(String(flags["org"]));
+  if (org === undefined) throw noSuchOrg(String(flags["org"]));
+  const connections = await connectionStore.list(org.orgId);
+  return {
+    json: { connections: connections.map(shown) },
+    text: connections
+      .map((each) => {
+        const state = each.disabledAtMs === null ? "active  " : "disabled";
+        const user = each.keyId ?? "every key";
+        return `${each.connectionId}  ${each.providerId}  …${each.label}  ${state}  ${user}  ${each.name}`;
+      })
+      .join("\n"),
+  };
+}
+
+async function test(id: string, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(flags);
+  const vault = openVault(config);
+  const catalog = readCatalog(config);
+  const connection = await findActive(flags, id);
+  const check = await checkConnection(connection, { catalog, config, vault });
+  const { connectionId, providerId } = connection;
+  if (check === undefined) throw noSuchProvider(catalog, config, providerId);
+  const { verdict } = check;
+  const found = verdict === "unreachable" ? { reason: check.reason } : { status: check.status };
+  return {
+    json: { connection_id: connectionId, provider: providerId, verdict, ...found },
+    text: `${connectionId}: ${providerId} ${checkText(check)}`,
+    exitCode: verdict === "accepted" ? 0 : 1,
+  };
+}
+
+function checkText(check: ConnectionCheck): string {
+  switch (check.verdict) {
+    case "accepted":
+      return `accepted the key (status ${check.status})`;
+    case "refused":
+      return `refused the key (status ${check.status}); disable the connection and add a new key`;
+    case "unclear":
+      return `answered with status ${check.status}, which says nothing about the key`;
+    case "unreachable":
+      return `could not be reached: ${check.reason}`;
+    default:
+      return unreachable(check);
+  }
+}
+
+/** The connection with its sealed key; the database is let go before the provider is asked. */
+async function findActive(flags: Flags, id: string): Promise<StoredConnection> {
+  let found: StoredConnection | undefined;
+  await withBackend(flags, async ({ connectionStore }) => {
+    found = await connectionStore.find(id, "operator");
+    return { json: null, text: "" };
+  });
+  if (found === undefined) throw noSuchConnection(id);
+  if (found.disabledAtMs === null) return found;
+  throw new UsageFault(`${id} is disabled and its key forgotten; add a new connection`);
+}
+
+/* The key is never an argument: every user of the machine can read those. */
+async function readProviderKey(envName: Flags[string]): Promise<string> {
+  const isNamed = typeof envName === "string";
+  const text = isNamed ? (process.env[envName] ?? "") : await readStandardInput();
+  const key = text.replace(/\r?\n$/, "");
+  const trouble = whyNoProviderKey(key);
+  if (trouble === undefined) return key;
+  const place = isNamed ? `the environment variable ${envName}` : "standard input";
+  throw new UsageFault(`the provider key in ${place}: ${trouble}`);
+}
+
+async function readStandardInput(): Promise<string> {
+  if (process.stdin.isTTY) {
+    throw new UsageFault(
+      "the provider key is read from standard input: pipe it in, or name its environment variable with --key-env",
+    );
+  }
+  let text = "";
+  for await (const chunk of process.stdin) {
+    text += String(chunk);
+    if (text.length > STANDARD_INPUT_CHARS_MAX) break;
+  }
+  return text;
+}
+
+const STANDARD_INPUT_CHARS_MAX = 64 * 1024;
+
+function openVault(config: Config): KeyVault {
+  const vault = openConfiguredVault(config);
+  if (vault !== undefined) return vault;
+  throw new UsageFault(
+    "provider keys are stored encrypted and there is no key for that: set TM_ENCRYPTION_KEY, here and for the server, to what `openssl rand -base64 32` prints, and keep a copy",
+  );
+}
+
+/** Private addresses included: whether one may be asked is decided where it is asked. */
+function readCatalog({ manifestsDir }: Config): Catalog {
+  const env = process.env;
+  const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
+  if (loaded.ok) return loaded.catalog;
+  const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+  throw new UsageFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
+}
+
+function knownProvider(catalog: Catalog, config: Config, id: string): ProviderId {
+  const listed = catalog.deployments.find(({ providerId }) => providerId === id);
+  if (listed === undefined) throw noSuchProvider(catalog, config, id);
+  return listed.providerId;
+}
+
+function noSuchProvider(catalog: Catalog, { manifestsDir }: Config, id: string): UsageFault {
+  const ids = [...new Set(catalog.deployments.map((each) => String(each.providerId)))].toSorted();
+  return new UsageFault(
+    `there is no provider ${id} in ${manifestsDir}; it has ${ids.join(", ") || "none"}`,
+  );
+}
+
+function noSuchConnection(id: string): UsageFault {
+  return new UsageFault(
+    `there is no connection ${id}; \`tokenmarket connection list --org <id>\` has the ids`,
+  );
+}
+
+function shown(connection: ConnectionSummary): object {
+  return {
+    connection_id: connection.connectionId,
+    org_id: connection.orgId,
+    provider: connection.providerId,
+    key_id: connection.keyId,
+    name: connection.name,
+    label: connection.label,
+    created_at: new Date(connection.createdAtMs).toISOString(),
+    disabled_at: instantOrNull(connection.disabledAtMs),
+  };
+}
+
+function instantOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,181 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Command } from "commander";
+
+import type { DedicatedEndpoint } from "../auth/account-rules.ts";
+import type { EndpointRecord } from "../auth/rules-store.ts";
+import type { ManifestFile } from "../catalog/compile-catalog.ts";
+import { parseManifestFiles } from "../catalog/load-manifests.ts";
+import type { Backend } from "../compose/open-backend.ts";
+import {
+  answering,
+  onStoredData,
+  readConfig,
+  UsageFault,
+  withBackend,
+  type CommandAnswer,
+  type Flags,
+} from "./command-context.ts";
+import { noSuchOrg } from "./key-command.ts";
+import { shownValues, valueWords } from "./limits-command.ts";
+import { LIMIT_RANGE, readRate, readWhole } from "./number-flags.ts";
+
+/** `endpoint add`, `endpoint list`, `endpoint remove` */
+export function addEndpointCommand(program: Command): void {
+  const endpoint = program
+    .command("endpoint")
+    .description("private manifests as capacity of one organization");
+  onStoredData(endpoint.command("add"))
+    .description("give a private manifest to an organization; its models go there and nowhere else")
+    .requiredOption("--org <id>", "the organization")
+    .requiredOption("--provider <id>", "provider id of the private manifest")
+    .option("--rps <n>", "requests in one second; one more is refused")
+    .option("--pace <n>", "requests that leave per second; the others wait, with --queue-ms")
+    .option("--queue-ms <n>", "longest wait for a turn of --pace; longer ones are refused")
+    .option("--rpm <n>", "requests per minute")
+    .option("--tpm <n>", "tokens per minute")
+    .option("--concurrency <n>", "requests in flight")
+    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .action(answering(add));
+  onStoredData(endpoint.command("list"))
+    .description("list dedicated endpoints with their limits")
+    .option("--org <id>", "only those of this organization")
+    .action(answering((flags: Flags) => withBackend(flags, (backend) => list(backend, flags))));
+  onStoredData(endpoint.command("remove <endpoint_id>"))
+    .description("take a private manifest back, for new requests within five seconds")
+    .action(
+      answering((endpointId: string, flags: Flags) =>
+        withBackend(flags, async ({ rulesStore }) => {
+          if (!(await rulesStore.removeEndpoint(endpointId))) {
+            const next = "`tokenmarket endpoint list` has the ids";
+            throw new UsageFault(`there is no endpoint ${endpointId}; ${next}`);
+          }
+          return {
+            json: { endpoint_id: endpointId, removed: true },
+            text: `${endpointId} removed`,
+          };
+        }),
+      ),
+    );
+}
+
+type EndpointLimits = DedicatedEndpoint["limits"];
+
+async function add(flags: Flags): Promise<CommandAnswer> {
+  const limits = readLimits(flags);
+  const providerId = String(flags["provider"]);
+  const isChecked = requirePrivateManifest(flags, providerId);
+  return await withBackend(flags, async ({ accountStore, rulesStore }) => {
+    const org = await accountStore.findOrg(String(flags["org"]));
+    if (org === undefined) throw noSuchOrg(String(flags["org"]));
+    const made = await rulesStore.createEndpoint({ orgId: org.orgId, providerId, limits });
+    if (made === undefined) throw noSuchOrg(org.orgId);
+    if (made === "taken") throw taken(providerId, await rulesStore.listEndpoints());
+    const note = isChecked
+      ? ""
+      : "\nthere is no manifests folder here: its manifest was not looked at";
+    return { json: { ...shown(made), manifest_checked: isChecked }, text: line(made) + note };
+  });
+}
+
+function readLimits(flags: Flags): EndpointLimits {
+  const requestsPerSecond = readWhole(flags, "rps", LIMIT_RANGE);
+  const requestsPerMinute = readWhole(flags, "rpm", LIMIT_RANGE);
+  const tokensPerMinute = readWhole(flags, "tpm", LIMIT_RANGE);
+  const concurrent = readWhole(flags, "concurrency", LIMIT_RANGE);
+  const paced = readPace(flags);
+  return {
+    ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
+    ...(paced === undefined ? {} : { paced }),
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+    ...(concurrent === undefined ? {} : { concurrent }),
+  };
+}
+
+/** Nobody waits longer for a turn than a request may look for a provider. */
+function readPace(flags: Flags): EndpointLimits["paced"] {
+  const perSecond = readRate(flags, "pace", LIMIT_RANGE.max);
+  const { routingTimeoutMs } = readConfig(flags);
+  const waitMsMax = readWhole(flags, "queue-ms", { min: 0, max: routingTimeoutMs });
+  if (perSecond === undefined && waitMsMax === undefined) return undefined;
+  if (perSecond === undefined || waitMsMax === undefined) {
+    throw new UsageFault("--pace and --queue-ms belong together: say both, or neither");
+  }
+  return { perSecond, waitMsMax };
+}
+
+/**
+ * Whether a manifest is private does not depend on keys or dates, so the files say it and not the
+ * catalog. False: there is no folder to look into, the server may run elsewhere.
+ */
+function requirePrivateManifest(flags: Flags, providerId: string): boolean {
+  const { manifestsDir } = readConfig(flags);
+  if (!existsSync(manifestsDir)) {
+    if (flags["manifests"] === undefined) return false;
+    throw new UsageFault(`${manifestsDir}: there is no such folder; check --manifests`);
+  }
+  const found = readManifests(manifestsDir).find((each) => idOf(each) === providerId);
+  if (found === undefined) {
+    const next = 'put one with `"listing": "private"` there, or name its folder with --manifests';
+    throw new UsageFault(`no manifest in ${manifestsDir} is of provider ${providerId}; ${next}`);
+  }
+  if (found.manifest.provider.listing === "private") return true;
+  const next = `set \`provider.listing\` to "private" in ${join(manifestsDir, found.file)}`;
+  throw new UsageFault(
+    `the manifest of ${providerId} is public, everybody is routed there; ${next}`,
+  );
+}
+
+function readManifests(folder: string): readonly ManifestFile[] {
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }));
+  const parsed = parseManifestFiles(files);
+  if (parsed.ok) return parsed.manifests;
+  const issues = parsed.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
+  throw new UsageFault(`nothing was added, the manifests are not valid:\n${issues.join("\n")}`);
+}
+
+function idOf({ manifest }: ManifestFile): string {
+  return manifest.provider.id;
+}
+
+function taken(providerId: string, endpoints: readonly EndpointRecord[]): UsageFault {
+  const owner = endpoints.find((each) => each.providerId === providerId);
+  const whose = owner === undefined ? "" : ` ${owner.endpointId} of ${owner.orgId}`;
+  const next = "remove that one first, or add another private manifest";
+  return new UsageFault(`${providerId} belongs to endpoint${whose} already; ${next}`);
+}
+
+async function list({ accountStore, rulesStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+  const asked = flags["org"];
+  const org = asked === undefined ? undefined : await accountStore.findOrg(String(asked));
+  if (asked !== undefined && org === undefined) throw noSuchOrg(String(asked));
+  const endpoints = await rulesStore.listEndpoints(org?.orgId);
+  return { json: { endpoints: endpoints.map(shown) }, text: endpoints.map(line).join("\n") };
+}
+
+function shown({ endpointId, orgId, providerId, limits, createdAtMs }: EndpointRecord): object {
+  return {
+    endpoint_id: endpointId,
+    org_id: orgId,
+    provider_id: providerId,
+    rps: limits.requestsPerSecond ?? null,
+    paced_per_second: limits.paced?.perSecond ?? null,
+    queue_ms: limits.paced?.waitMsMax ?? null,
+    ...shownValues(limits),
+    created_at: new Date(createdAtMs).toISOString(),
+  };
+}
+
+function line({ endpointId, orgId, providerId, limits }: EndpointRecord): string {
+  const { requestsPerSecond, paced } = limits;
+  const parts = [
+    ...(requestsPerSecond === undefined ? [] : [`${requestsPerSecond} rps`]),
+    ...(paced === undefined ? [] : [`${paced.perSecond}/s after ${paced.waitMsMax} ms at most`]),
+    ...valueWords(limits),
+  ];
+  return `${endpointId}  ${orgId}  ${providerId}  ${parts.join(", ") || "no limits"}`;
+}

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+
+import { UsageFault } from "./command-context.ts";
+import { LIMIT_RANGE, readRate, readWhole, readWholeOrNone } from "./number-flags.ts";
+
+describe("a whole number on the command line", () => {
+  test.each([
+    ["1", 1],
+    ["007", 7],
+    ["1000000000", 1_000_000_000],
+  ])("%s is taken", (text, value) => {
+    expect(readWhole({ rpm: text }, "rpm", LIMIT_RANGE)).toBe(value);
+  });
+
+  test.each(["0", "-1", "", " ", "1.5", "1e3", "0x10", "1000000001", "99999999999", "ten", "NaN"])(
+    "%j is refused, with the flag and the range",
+    (text) => {
+      const read = (): unknown => readWhole({ rpm: text }, "rpm", LIMIT_RANGE);
+      expect(read).toThrow(UsageFault);
+      expect(read).toThrow("--rpm must be a whole number from 1 to 1000000000, not");
+    },
+  );
+
+  test("a flag of two words is found, and one that is not there sets nothing", () => {
+    expect(readWhole({ queueMs: "0" }, "queue-ms", { min: 0, max: 5 })).toBe(0);
+    expect(readWhole({}, "queue-ms", { min: 0, max: 5 })).toBeUndefined();
+  });
+
+  test("none removes where there is something to remove", () => {
+    expect(readWholeOrNone({ rpm: "none" }, "rpm", LIMIT_RANGE)).toBeNull();
+    expect(readWholeOrNone({ rpm: "5" }, "rpm", LIMIT_RANGE)).toBe(5);
+    expect(readWholeOrNone({}, "rpm", LIMIT_RANGE)).toBeUndefined();
+    expect(() => readWhole({ rpm: "none" }, "rpm", LIMIT_RANGE)).toThrow("not none");
+  });
+});
+
+describe("a rate on the command line", () => {
+  test.each([
+    ["2.5", 2.5],
+    ["0.001", 0.001],
+    ["10", 10],
+  ])("%s is taken", (text, value) => {
+    expect(readRate({ pace: text }, "pace", 10)).toBe(value);
+  });
+
+  test.each(["0", "0.0", "0.0001", "-1", "10.001", "1.", ".5", "1e1", "Infinity", ""])(
+    "%j is refused",
+    (text) => {
+      expect(() => readRate({ pace: text }, "pace", 10)).toThrow("--pace must be above 0");
+    },
+  );
+});

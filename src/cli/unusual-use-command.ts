@@ -1,0 +1,96 @@
+import type { Command } from "commander";
+
+import type { CallFamily } from "../auth/account-rules.ts";
+import type { UsageHoldRecord } from "../auth/usage-hold-store.ts";
+import type { Backend } from "../compose/open-backend.ts";
+import type { OrgId } from "../core/ids.ts";
+import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
+import { noSuchOrg } from "./key-command.ts";
+
+const KINDS: readonly CallFamily[] = ["chat", "images", "videos", "decisions"];
+
+/** `unusual-use list [ORG_ID]`, `unusual-use lift ORG_ID [--kind KIND]` */
+export function addUnusualUseCommand(program: Command): void {
+  const unusualUse = program
+    .command("unusual-use")
+    .description("what unusual use on trial credit has led to");
+  onStoredData(unusualUse.command("list [org_id]"))
+    .description("list the kinds of requests that are limited or restricted, newest first")
+    .option("--all", "also what has ended or was lifted")
+    .action(
+      answering((org: string | undefined, flags: Flags) =>
+        withBackend(flags, async (backend) => {
+          const orgId = org === undefined ? undefined : await findOrg(backend, org);
+          const holds = await backend.usageHoldStore.list({
+            ...(orgId === undefined ? {} : { orgId }),
+            isWithPast: flags["all"] === true,
+          });
+          return {
+            json: { holds: holds.map(shown) },
+            text: holds.length === 0 ? "nothing is held" : holds.map(listed).join("\n"),
+          };
+        }),
+      ),
+    );
+  onStoredData(unusualUse.command("lift <org_id>"))
+    .description("let an organization's requests through again, within five seconds")
+    .option("--kind <kind>", `only one kind of request: ${KINDS.join(", ")}`)
+    .action(
+      answering((org: string, flags: Flags) => {
+        const kind = readKind(flags["kind"]);
+        return withBackend(flags, async (backend) => {
+          const orgId = await findOrg(backend, org);
+          const lifted = await backend.usageHoldStore.lift(orgId, kind);
+          return {
+            json: { org_id: orgId, lifted: lifted.map(shown) },
+            text:
+              lifted.length === 0
+                ? `nothing of ${orgId} was held`
+                : lifted.map((each) => `lifted: ${inWords(each)}`).join("\n"),
+          };
+        });
+      }),
+    );
+}
+
+async function findOrg({ accountStore }: Backend, orgId: string): Promise<OrgId> {
+  const org = await accountStore.findOrg(orgId);
+  if (org === undefined) throw noSuchOrg(orgId);
+  return org.orgId;
+}
+
+function readKind(flag: string | boolean | undefined): CallFamily | undefined {
+  if (flag === undefined) return undefined;
+  const kind = KINDS.find((each) => each === flag);
+  if (kind !== undefined) return kind;
+  throw new UsageFault(`--kind must be one of ${KINDS.join(", ")}, not ${String(flag)}`);
+}
+
+function shown(hold: UsageHoldRecord): object {
+  return {
+    org_id: hold.orgId,
+    kind: hold.family,
+    state: hold.state,
+    reason: hold.reason,
+    created_at: instant(hold.createdAtMs),
+    until: hold.untilMs === undefined ? null : instant(hold.untilMs),
+    lifted_at: hold.liftedAtMs === null ? null : instant(hold.liftedAtMs),
+    in_effect: hold.isInEffect,
+  };
+}
+
+function listed(hold: UsageHoldRecord): string {
+  if (hold.isInEffect) return inWords(hold);
+  const ended = hold.liftedAtMs === null ? "over" : `lifted ${instant(hold.liftedAtMs)}`;
+  return `${inWords(hold)}  ${ended}`;
+}
+
+function inWords(hold: UsageHoldRecord): string {
+  const until = hold.untilMs === undefined ? "" : ` until ${instant(hold.untilMs)}`;
+  const since = instant(hold.createdAtMs);
+  return `${hold.orgId}  ${hold.family}  ${hold.state}${until}  since ${since}  ${hold.reason}`;
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+
+import { attemptClassifier } from "./classifier.ts";
+import { ownKeyClassifier } from "./own-key-classifier.ts";
+
+const plain = attemptClassifier({ nowMs: () => 0, monotonicMs: () => 0 });
+const own = ownKeyClassifier(plain);
+
+function answered(status: number) {
+  return { status, headers: {}, body: Buffer.from('{"error":{"message":"no"}}') };
+}
+
+test.each([401, 402, 403])(
+  "a provider's %i for an own key keeps its status and is told as the owner's matter",
+  (status) => {
+    const told = own.answer(answered(status));
+    const { message, ...rest } = told.refusal;
+    const { message: marketplaceMessage, ...marketplaceRest } = plain.answer(
+      answered(status),
+    ).refusal;
+    expect(rest).toEqual(marketplaceRest);
+    expect(rest).toMatchObject({ class: "auth", status, upstreamStatus: status });
+    expect(message).toContain(`your organization's own key with status ${status}`);
+    expect(marketplaceMessage).toContain("marketplace's own account");
+    expect(told).toMatchObject({ failover: true, strike: "strike" });
+  },
+);
+
+test.each([400, 404, 429, 500])("any other status is told as always: %i", (status) => {
+  expect(own.answer(answered(status))).toEqual(plain.answer(answered(status)));
+  expect(own.timeout(status)).toEqual(plain.timeout(status));
+});

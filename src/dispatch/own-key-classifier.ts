@@ -1,0 +1,19 @@
+import type { UpstreamFailure } from "../wires/chat/upstream-failure.ts";
+import type { AttemptClassifier } from "./run-attempt.ts";
+
+/**
+ * The same failures, told to the owner of the key that was sent: an account that the provider
+ * refuses is the caller's own here, and only the caller can mend it.
+ */
+export function ownKeyClassifier(classifier: AttemptClassifier): AttemptClassifier {
+  return { ...classifier, answer: (failed) => toOwner(classifier.answer(failed)) };
+}
+
+function toOwner(failure: UpstreamFailure): UpstreamFailure {
+  const { refusal } = failure;
+  if (refusal.class !== "auth") return failure;
+  const message =
+    `the provider refused your organization's own key with status ${refusal.status}; ` +
+    `check its connection, or send provider.connections "never" meanwhile`;
+  return { ...failure, refusal: { ...refusal, message } };
+}

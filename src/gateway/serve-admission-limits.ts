@@ -1,0 +1,37 @@
+import type { Refusal } from "../core/refusals.ts";
+import { isRefusal } from "./call-kind.ts";
+import { makeLimitChange, planLimitChange } from "./change-limit.ts";
+import type { ClientExchange } from "./client-exchange.ts";
+import { countRequest } from "./count-request.ts";
+import { readLimitRequest } from "./limit-request.ts";
+import { readLimitUse, type LimitDeps } from "./limit-use.ts";
+import { refuseCall } from "./refuse-call.ts";
+import { changedLimitBody } from "./show-limits.ts";
+
+/**
+ * `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model under it
+ * or, where the organization allows it, of the organization. Free; counts one request of the
+ * minute. What is refused has changed nothing and counts nothing.
+ */
+export async function serveAdmissionLimits(
+  deps: LimitDeps,
+  exchange: ClientExchange,
+): Promise<void> {
+  const refuse = (value: Refusal): void => refuseCall(deps, exchange, { refusal: value });
+  const request = readLimitRequest(exchange.body);
+  if (isRefusal(request)) return refuse(request);
+  const { orgId, keyId } = exchange.principal;
+  const planned = await planLimitChange(deps, { orgId, keyId }, request);
+  if (isRefusal(planned)) return refuse(planned);
+  const counted = await countRequest(deps, exchange);
+  if (isRefusal(counted)) return refuse(counted);
+  const stored = await makeLimitChange(deps.rules, planned);
+  if (isRefusal(stored)) return refuse(stored);
+  const use = await readLimitUse(deps, exchange.principal, request.modelId);
+  const { remainingRequests } = counted;
+  exchange.answer(
+    "application/json",
+    { remainingRequests },
+    Buffer.from(changedLimitBody(stored, use)),
+  );
+}

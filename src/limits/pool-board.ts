@@ -1,0 +1,133 @@
+import type { OrgId } from "../core/ids.ts";
+import type { LimitStore, ScopeClaim } from "./limit-store.ts";
+import { PoolClaims } from "./pool-claims.ts";
+import { hasLimits, poolScopeId, poolSlot } from "./pool-scopes.ts";
+import {
+  afterHearsay,
+  afterTooMany,
+  isNews,
+  isOver,
+  usablePercent,
+  type PoolThrottle,
+} from "./pool-throttle.ts";
+
+/** Capacity that is shared: what a provider declared, or what an operator says of several listings. */
+export interface Pool {
+  readonly id: string;
+  readonly capacity: readonly {
+    readonly type: "request" | "prompt" | "completion";
+    readonly per: "minute" | "hour" | "day";
+    readonly value: number;
+  }[];
+  readonly tokensPerMinute?: number;
+  readonly requestsPerSecond?: number;
+  readonly concurrent?: number;
+  /** Whole percent of every limit that one organization may use: rounded down, at least 1. */
+  readonly orgSharePercent: number;
+}
+
+/** What has to be claimed before a dispatch into a pool. */
+export interface PoolClaim {
+  readonly slot: string;
+  /** The organization's share, then the pool itself. */
+  readonly scopes: readonly ScopeClaim[];
+}
+
+export interface PoolBoardOptions {
+  readonly limits: Pick<LimitStore, "cool">;
+  /** Told of each rest that began here, for the other instances. */
+  readonly onRest?: (poolId: string, forMs: number) => void;
+}
+
+/** More than come in: pools that nobody asks for any more do not pile up. */
+const SWEPT_PER_THROTTLE = 2;
+
+/**
+ * What this process knows of the pools: which rest after a 429, and how much of each is usable.
+ *
+ * A 429 takes a fifth of what was usable, down to a tenth of what was declared; each quiet second
+ * gives one percent of it back. Usable is never more than declared.
+ */
+export class PoolBoard {
+  readonly #limits: PoolBoardOptions["limits"];
+  readonly #onRest: PoolBoardOptions["onRest"];
+  /** By the declaration itself: a new catalog's begin anew, the old ones go with their catalog. */
+  readonly #claims: WeakMap<Pool, PoolClaims> = new WeakMap();
+  /** By pool id, so that it outlives a catalog. A pool that nothing is wrong with is not in it. */
+  readonly #throttles: Map<string, PoolThrottle> = new Map();
+
+  constructor({ limits, onRest }: PoolBoardOptions) {
+    this.#limits = limits;
+    this.#onRest = onRest;
+  }
+
+  /** Pools with which something is, or was a moment ago, wrong. */
+  get throttledCount(): number {
+    return this.#throttles.size;
+  }
+
+  /**
+   * Undefined: the pool has no limits, there is nothing to claim. While nothing changes, the same
+   * organization gets the very same claim.
+   */
+  claimOf(pool: Pool, orgId: OrgId, nowMs: number): PoolClaim | undefined {
+    if (!hasLimits(pool)) return undefined;
+    let claims = this.#claims.get(pool);
+    if (claims === undefined) {
+      claims = new PoolClaims(pool, nowMs);
+      this.#claims.set(pool, claims);
+    }
+    return claims.of(orgId, usablePercent(this.#throttleOf(pool.id, nowMs), nowMs), nowMs);
+  }
+
+  /** Milliseconds that the pool still rests; 0 = it does not. */
+  restMs(poolId: string, nowMs: number): number {
+    const throttle = this.#throttleOf(poolId, nowMs);
+    return throttle === undefined ? 0 : Math.max(0, throttle.restUntilMs - nowMs);
+  }
+
+  /**
+   * A provider said 429: the pool rests for all its deployments, `seconds` and 60 at most, and
+   * shrinks for a while. Several within a second are one.
+   */
+  throttled(pool: Pool, seconds: number, nowMs: number): void {
+    const known = this.#throttleOf(pool.id, nowMs);
+    const after = afterTooMany(known, { restMs: seconds * 1000, nowMs });
+    const tells = isNews(after, nowMs);
+    this.#remember(pool.id, tells ? { ...after, toldUntilMs: after.restUntilMs } : after, nowMs);
+    if (!tells) return;
+    const restMs = after.restUntilMs - nowMs;
+    if (hasLimits(pool)) {
+      this.#limits.cool(poolSlot(pool.id), poolScopeId(pool.id), restMs / 1000, nowMs);
+    }
+    this.#onRest?.(pool.id, restMs);
+  }
+
+  /**
+   * Another instance was told 429, and its rest lasts so long from now on. May be said again and
+   * again while the rest lasts: that is one 429.
+   */
+  learn(poolId: string, forMs: number, nowMs: number): void {
+    if (forMs <= 0) return;
+    const known = this.#throttleOf(poolId, nowMs);
+    this.#remember(poolId, afterHearsay(known, { restMs: forMs, nowMs }), nowMs);
+  }
+
+  /** Those without a 429 for longest stand first, and leave when they are over. */
+  #remember(poolId: string, throttle: PoolThrottle, nowMs: number): void {
+    this.#throttles.delete(poolId);
+    this.#throttles.set(poolId, throttle);
+    const oldest = this.#throttles.keys();
+    for (let seen = 0; seen < SWEPT_PER_THROTTLE; seen += 1) {
+      const next = oldest.next();
+      if (next.done !== true) this.#throttleOf(next.value, nowMs);
+    }
+  }
+
+  #throttleOf(poolId: string, nowMs: number): PoolThrottle | undefined {
+    const throttle = this.#throttles.get(poolId);
+    if (throttle === undefined || !isOver(throttle, nowMs)) return throttle;
+    this.#throttles.delete(poolId);
+    return undefined;
+  }
+}

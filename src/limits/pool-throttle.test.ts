@@ -1,0 +1,147 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  afterHearsay,
+  afterTooMany,
+  isNews,
+  isOver,
+  usablePercent,
+  type PoolThrottle,
+} from "./pool-throttle.ts";
+
+/** The 429s at these seconds, each with a rest of one second. */
+function throttledAt(...seconds: number[]): PoolThrottle | undefined {
+  return seconds.reduce<PoolThrottle | undefined>(
+    (known, second) => afterTooMany(known, { restMs: 1_000, nowMs: second * 1000 }),
+    undefined,
+  );
+}
+
+function everySecond(count: number): number[] {
+  return Array.from({ length: count }, (_, at) => at);
+}
+
+function percentAt(throttle: PoolThrottle | undefined, second: number): number {
+  return usablePercent(throttle, second * 1000);
+}
+
+describe("what is usable of a pool", () => {
+  test("is all that was declared, until a 429 takes a fifth", () => {
+    expect(percentAt(undefined, 0)).toBe(100);
+    expect(percentAt(throttledAt(0), 0)).toBe(80);
+  });
+
+  test("shrinks by a fifth of the rest with every further 429, down to a tenth", () => {
+    const percents = [1, 2, 3, 4, 5, 6].map((count) =>
+      percentAt(throttledAt(...everySecond(count)), count),
+    );
+    // One percent came back in the second between each two.
+    expect(percents).toEqual([81, 65, 53, 43, 35, 29]);
+    const many = throttledAt(...everySecond(60));
+    expect(percentAt(many, 59)).toBe(10);
+  });
+
+  test("comes back by one percent of what was declared after each whole quiet second", () => {
+    const throttle = throttledAt(0);
+    expect([0.999, 1, 1.999, 19.999, 20, 21].map((at) => percentAt(throttle, at))).toEqual([
+      80, 81, 81, 99, 100, 100,
+    ]);
+  });
+
+  test("shrinks once by requests that were under way together and are refused together", () => {
+    const together = everySecond(10).map((at) => at / 10);
+    expect(percentAt(throttledAt(...together), 0.9)).toBe(80);
+    expect(percentAt(throttledAt(...together, 1), 1)).toBe(64);
+  });
+
+  test("does not come back in a second in which a 429 came, even one that shrank nothing", () => {
+    expect(percentAt(throttledAt(0, 0.9), 1.8)).toBe(80);
+    expect(percentAt(throttledAt(0, 0.9), 1.9)).toBe(81);
+  });
+
+  test("stays between a tenth and all of it, and never grows by a 429", () => {
+    const pauses = fc.array(fc.integer({ min: 0, max: 30_000 }), { maxLength: 50 });
+    fc.assert(
+      fc.property(pauses, (pausesMs) => {
+        let throttle: PoolThrottle | undefined;
+        let nowMs = 0;
+        for (const pauseMs of pausesMs) {
+          nowMs += pauseMs;
+          const before = usablePercent(throttle, nowMs);
+          const shrunkAtMs = throttle?.shrunkAtMs ?? Number.NEGATIVE_INFINITY;
+          throttle = afterTooMany(throttle, { restMs: 1_000, nowMs });
+          const after = usablePercent(throttle, nowMs);
+          const expected = Math.max(10, Math.floor((before * 80) / 100));
+          expect(after).toBe(nowMs - shrunkAtMs < 1_000 ? before : expected);
+        }
+        for (let seconds = 0; seconds < 100; seconds += 1) {
+          const percent = usablePercent(throttle, nowMs + seconds * 1000);
+          const next = usablePercent(throttle, nowMs + seconds * 1000 + 1000);
+          expect(percent).toBeGreaterThanOrEqual(10);
+          expect(next).toBe(Math.min(100, percent + 1));
+        }
+      }),
+    );
+  });
+});
+
+describe("the rest of a pool", () => {
+  test("is sixty seconds at most", () => {
+    expect(afterTooMany(undefined, { restMs: 300_000, nowMs: 5 }).restUntilMs).toBe(60_005);
+  });
+
+  test("is not cut short by a 429 with a shorter one", () => {
+    const long = afterTooMany(undefined, { restMs: 30_000, nowMs: 0 });
+    expect(afterTooMany(long, { restMs: 2_000, nowMs: 100 }).restUntilMs).toBe(30_000);
+  });
+
+  test("is told once, and again when it lasts a second longer than the others know", () => {
+    const first = afterTooMany(undefined, { restMs: 2_000, nowMs: 0 });
+    expect(isNews(first, 0)).toBe(true);
+    const told = { ...first, toldUntilMs: first.restUntilMs };
+    expect(isNews(afterTooMany(told, { restMs: 2_000, nowMs: 900 }), 900)).toBe(false);
+    expect(isNews(afterTooMany(told, { restMs: 2_500, nowMs: 900 }), 900)).toBe(true);
+    expect(isNews(afterTooMany(told, { restMs: 100, nowMs: 2_500 }), 2_500)).toBe(true);
+    expect(isNews(afterTooMany(undefined, { restMs: 0, nowMs: 0 }), 0)).toBe(false);
+  });
+});
+
+describe("what others say of a pool", () => {
+  const heard = afterHearsay(undefined, { restMs: 5_000, nowMs: 0 });
+
+  test("rests and shrinks it here too, and is not told on", () => {
+    expect(heard.restUntilMs).toBe(5_000);
+    expect(usablePercent(heard, 0)).toBe(80);
+    expect(isNews(heard, 0)).toBe(false);
+  });
+
+  test("is one 429 however often it is read again, and however late", () => {
+    let known = heard;
+    for (let nowMs = 1_000; nowMs < 5_000; nowMs += 1_000) {
+      known = afterHearsay(known, { restMs: 5_200 - nowMs, nowMs });
+    }
+    expect(known.restUntilMs).toBe(5_200);
+    expect(usablePercent(known, 4_000)).toBe(84);
+  });
+
+  test("is known already when it is this instance's own 429", () => {
+    const own = afterTooMany(undefined, { restMs: 5_000, nowMs: 0 });
+    const known = afterHearsay(own, { restMs: 4_300, nowMs: 900 });
+    expect(usablePercent(known, 900)).toBe(80);
+  });
+
+  test("is another 429 when its rest lasts longer", () => {
+    const known = afterHearsay(heard, { restMs: 9_000, nowMs: 2_000 });
+    expect(known.restUntilMs).toBe(11_000);
+    expect(usablePercent(known, 2_000)).toBe(65);
+  });
+});
+
+test("a pool is forgotten when it rested, a late word of it can no longer come, and all is usable", () => {
+  const short = afterTooMany(undefined, { restMs: 1_000, nowMs: 0 });
+  expect(isOver(short, 19_999)).toBe(false);
+  expect(isOver(short, 20_000)).toBe(true);
+  const long = afterTooMany(undefined, { restMs: 60_000, nowMs: 0 });
+  expect(isOver(long, 61_000)).toBe(false);
+  expect(isOver(long, 61_001)).toBe(true);
+});

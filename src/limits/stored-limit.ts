@@ -1,0 +1,30 @@
+import type { KeyId } from "../core/ids.ts";
+
+export interface LimitValues {
+  readonly requestsPerMinute?: number;
+  readonly tokensPerMinute?: number;
+  readonly concurrent?: number;
+}
+
+/**
+ * A limit that replaces or lowers a default of one organization.
+ *
+ * - `self`: set by the customer; it only ever lowers.
+ * - `contract`: set by the operator; it replaces the default, and of a key the ceiling.
+ */
+export interface StoredLimit extends LimitValues {
+  readonly source: "self" | "contract";
+  /** `model`: of one model, in the whole organization or, with `keyId`, under one key. */
+  readonly scope: "org" | "key" | "model";
+  /** A contract of scope `key` without it holds for every key of the organization. */
+  readonly keyId?: KeyId;
+  readonly modelId?: string;
+}
+
+/** Limits of a dedicated endpoint; they stand in place of the defaults for its traffic. */
+export interface EndpointLimits extends LimitValues {
+  /** Hard: one more in the same second is refused (`rps`). */
+  readonly requestsPerSecond?: number;
+  /** Requests leave at this even rate and wait for their turn, `waitMsMax` at most (`rps_queue`). */
+  readonly paced?: { readonly perSecond: number; readonly waitMsMax: number };
+}

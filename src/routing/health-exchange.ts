@@ -1,0 +1,77 @@
+import type { Clock } from "../core/time.ts";
+import type { RestNotice, SharedHealth } from "./shared-health.ts";
+
+/** Who is told of the rests of other instances. */
+export interface RestLearner {
+  /** `id` rests for `forMs` from `nowMs` on, which is monotonic. */
+  learn(id: string, forMs: number, nowMs: number): void;
+}
+
+export interface HealthExchangeOptions {
+  /** Undefined: this process is alone; nothing is told and nothing heard. */
+  readonly shared: SharedHealth | undefined;
+  readonly clock: Clock;
+  /** Milliseconds from one look at what the others tell to the next. Default 1,000. */
+  readonly everyMs?: number;
+  /** Milliseconds after which a look that has no answer is given up. Default 5,000. */
+  readonly answerWithinMs?: number;
+}
+
+const EVERY_MS = 1_000;
+const ANSWER_WITHIN_MS = 5_000;
+
+/** Tells the other instances what rests here, and hears once a second what rests there. */
+export class HealthExchange {
+  readonly #shared: SharedHealth | undefined;
+  readonly #clock: Clock;
+  readonly #everyMs: number;
+  readonly #answerWithinMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  /** The look whose answer is awaited; undefined: none is. */
+  #look: { readonly askedMs: number } | undefined;
+
+  constructor(options: HealthExchangeOptions) {
+    this.#shared = options.shared;
+    this.#clock = options.clock;
+    this.#everyMs = options.everyMs ?? EVERY_MS;
+    this.#answerWithinMs = options.answerWithinMs ?? ANSWER_WITHIN_MS;
+  }
+
+  publish(notice: RestNotice): void {
+    this.#shared?.publish(notice);
+  }
+
+  /** Begins to hear; until `close`. */
+  listen(learners: Readonly<Record<RestNotice["kind"], RestLearner>>): void {
+    const shared = this.#shared;
+    if (shared === undefined || this.#timer !== undefined) return;
+    this.#timer = setInterval(() => void this.#hear(shared, learners), this.#everyMs);
+    this.#timer.unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#look = undefined;
+  }
+
+  async #hear(
+    shared: SharedHealth,
+    learners: Readonly<Record<RestNotice["kind"], RestLearner>>,
+  ): Promise<void> {
+    const askedMs = this.#clock.monotonicMs();
+    if (this.#look !== undefined && askedMs - this.#look.askedMs < this.#answerWithinMs) return;
+    const look = { askedMs };
+    this.#look = look;
+    const notices = await shared.read().catch(() => []);
+    // It was given up, or nobody listens any more.
+    if (this.#look !== look) return;
+    this.#look = undefined;
+    const nowMs = this.#clock.monotonicMs();
+    for (const { kind, id, forMs } of notices) {
+      // As if it had been said when it was asked: an answer that was long on its way holds no longer.
+      const leftMs = forMs - (nowMs - askedMs);
+      if (leftMs > 0) learners[kind].learn(id, leftMs, nowMs);
+    }
+  }
+}

@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  sealConnection,
+  type ConnectionSummary,
+  type NewConnection,
+} from "../../src/auth/connection-store.ts";
+import { openKeyVault, SealedKeyFault, type KeyVault } from "../../src/auth/key-vault.ts";
+import { zeroPricePin } from "../../src/catalog/own-key-deployment.ts";
+import { assert } from "../../src/core/assert.ts";
+import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
+import { picoUsd } from "../../src/core/money.ts";
+import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+
+const PROVIDER_KEY = "sk-customer-key-0123456789";
+const acme = "acme-ai" as ProviderId;
+
+let backend: FreshBackend;
+let vault: KeyVault;
+
+beforeAll(async () => {
+  backend = await freshBackend();
+  const opened = openKeyVault(Buffer.alloc(32, 7).toString("base64"));
+  assert(opened !== undefined, "the key is one");
+  vault = opened;
+});
+afterAll(() => backend.close());
+
+type Wanted = Parameters<typeof sealConnection>[1];
+
+function sealed(orgId: OrgId, change: Partial<Wanted> = {}): NewConnection {
+  const wanted = { orgId, providerId: acme, keyId: null, name: "ours", providerKey: PROVIDER_KEY };
+  return sealConnection(vault, { ...wanted, ...change });
+}
+
+async function made(orgId: OrgId, change: Partial<Wanted> = {}): Promise<ConnectionSummary> {
+  const outcome = await backend.connectionStore.create(sealed(orgId, change));
+  if (outcome === undefined || outcome === "taken") throw new Error(`not made: ${outcome}`);
+  return outcome;
+}
+
+async function newOrg(): Promise<{ readonly orgId: OrgId; readonly keyId: KeyId }> {
+  return await orgWithKey(backend, { creditMicroUsd: 0n });
+}
+
+describe("a connection", () => {
+  test("is shown by the last characters of its key, and its key opens again", async () => {
+    const { orgId } = await newOrg();
+    const connection = sealed(orgId, { name: "our Acme account" });
+    const created = await backend.connectionStore.create(connection);
+    expect(created).toEqual({
+      connectionId: connection.connectionId,
+      orgId,
+      providerId: acme,
+      keyId: null,
+      name: "our Acme account",
+      label: "6789",
+      createdAtMs: expect.any(Number),
+      disabledAtMs: null,
+    });
+    expect(await backend.connectionStore.list(orgId)).toEqual([created]);
+    const found = await backend.connectionStore.find(connection.connectionId, orgId);
+    assert(found !== undefined, "a created connection is found");
+    expect(found).toEqual({ ...(created as object), sealedKey: connection.sealedKey });
+    expect(vault.open(found.sealedKey, found)).toBe(PROVIDER_KEY);
+  });
+
+  test("is nowhere in the database with its key in the clear", async () => {
+    const { connectionId } = await made((await newOrg()).orgId);
+    const [row] = await backend.query(
+      `select c::text || ' ' || encode(sealed_key, 'escape') as text from connection c
+      where connection_id = $1`,
+      [connectionId],
+    );
+    expect(row?.["text"]).toContain(connectionId);
+    expect(row?.["text"]).not.toContain(PROVIDER_KEY.slice(0, 12));
+    expect(row?.["text"]).not.toContain(Buffer.from(PROVIDER_KEY).toString("hex").slice(0, 24));
+  });
+
+  test("whose sealed key was copied into another row does not open there", async () => {
+    const victim = await newOrg();
+    const thief = await newOrg();
+    const theirs = await made(victim.orgId);
+    const own = await made(thief.orgId);
+    await backend.query(
+      `update connection set sealed_key = (select sealed_key from connection where connection_id = $1)
+      where connection_id = $2`,
+      [theirs.connectionId, own.connectionId],
+    );
+    const found = await backend.connectionStore.find(own.connectionId, thief.orgId);
+    assert(found !== undefined, "the row is there");
+    expect(() => vault.open(found.sealedKey, found)).toThrow(SealedKeyFault);
+    // Nor does the victim's own row in the hands of the thief, or of another provider.
+    await backend.query("update connection set org_id = $1 where connection_id = $2", [
+      (await newOrg()).orgId,
+      theirs.connectionId,
+    ]);
+    const moved = await backend.connectionStore.find(theirs.connectionId, "operator");
+    assert(moved !== undefined, "the row is there");
+    expect(() => vault.open(moved.sealedKey, moved)).toThrow(SealedKeyFault);
+  });
+});
+
+describe("one active connection per provider", () => {
+  test("of an organization, and one more of each of its keys", async () => {
+    const { orgId, keyId } = await newOrg();
+    const otherKey = await keyOf(backend, orgId);
+    const all = [
+      await made(orgId),
+      await made(orgId, { keyId }),
+      await made(orgId, { keyId: otherKey }),
+      await made(orgId, { providerId: "other-ai" as ProviderId }),
+    ];
+    for (const { keyId: of, providerId } of all) {
+      const again = sealed(orgId, { keyId: of, providerId });
+      expect(await backend.connectionStore.create(again)).toBe("taken");
+    }
+    expect(await backend.connectionStore.list(orgId)).toEqual(all);
+  });
+
+  test("however many ask at once", async () => {
+    const { orgId } = await newOrg();
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, () => backend.connectionStore.create(sealed(orgId))),
+    );
+    expect(outcomes.filter((outcome) => outcome === "taken")).toHaveLength(7);
+    expect(await backend.connectionStore.list(orgId)).toHaveLength(1);
+  });
+
+  test("is not made for an unknown organization, or for a key that is none of its keys", async () => {
+    const { orgId } = await newOrg();
+    const stranger = await newOrg();
+    for (const wrong of [
+      sealed("org_unknown" as OrgId),
+      sealed(orgId, { keyId: "key_unknown" as KeyId }),
+      sealed(orgId, { keyId: stranger.keyId }),
+    ]) {
+      expect(await backend.connectionStore.create(wrong)).toBeUndefined();
+    }
+    expect(await backend.connectionStore.list(orgId)).toEqual([]);
+  });
+});
+
+test("another organization's connection is an unknown connection", async () => {
+  const { orgId } = await newOrg();
+  const stranger = await newOrg();
+  const { connectionId } = await made(orgId);
+  const { connectionStore } = backend;
+  expect(await connectionStore.list(stranger.orgId)).toEqual([]);
+  expect(await connectionStore.find(connectionId, stranger.orgId)).toBeUndefined();
+  expect(await connectionStore.disable(connectionId, stranger.orgId)).toBeUndefined();
+  expect(await connectionStore.find(connectionId, orgId)).toMatchObject({ disabledAtMs: null });
+  expect(await connectionStore.find(connectionId, "operator")).toMatchObject({ connectionId });
+  expect(await connectionStore.find("conn_unknown", "operator")).toBeUndefined();
+  expect(await connectionStore.disable("conn_unknown", "operator")).toBeUndefined();
+});
+
+test("a disabled connection stays disabled, its key is forgotten, and another may follow", async () => {
+  const { orgId } = await newOrg();
+  const { connectionId } = await made(orgId);
+  const { connectionStore } = backend;
+  const disabled = await connectionStore.disable(connectionId, orgId);
+  expect(disabled?.disabledAtMs).toEqual(expect.any(Number));
+  expect(await connectionStore.disable(connectionId, "operator")).toEqual(disabled);
+  const found = await connectionStore.find(connectionId, orgId);
+  expect(found).toEqual({ ...disabled, sealedKey: Buffer.alloc(0) });
+  const next = await made(orgId, { providerKey: "sk-customer-key-next" });
+  expect(await connectionStore.list(orgId)).toEqual([disabled, next]);
+});
+
+test("a virtual key carries the connections it may use, its own before its organization's", async () => {
+  const { orgId, keyId } = await newOrg();
+  const otherKey = await keyOf(backend, orgId);
+  const ofOrg = await made(orgId);
+  const ofKey = await made(orgId, { keyId, providerKey: "sk-of-one-virtual-key" });
+  const providerKeyOf = async (virtualKey: KeyId): Promise<string | undefined> => {
+    const record = await backend.rulesStore.findKey(virtualKey);
+    const connection = record?.rules.connections.find((each) => each.providerId === acme);
+    if (connection === undefined) return undefined;
+    return vault.open(connection.sealedKey, { ...connection, orgId });
+  };
+  expect(await providerKeyOf(keyId)).toBe("sk-of-one-virtual-key");
+  expect(await providerKeyOf(otherKey)).toBe(PROVIDER_KEY);
+  await backend.connectionStore.disable(ofKey.connectionId, orgId);
+  expect(await providerKeyOf(keyId)).toBe(PROVIDER_KEY);
+  await backend.connectionStore.disable(ofOrg.connectionId, orgId);
+  expect(await providerKeyOf(keyId)).toBeUndefined();
+});
+
+test("an attempt with an own key is in the books with its usage, and costs an empty wallet nothing", async () => {
+  const org = await newOrg();
+  const { pinId } = zeroPricePin({ id: "acme-ai/acme/small" });
+  const zero = { promptPico: 0n, cachedPromptPico: 0n, cacheWritePico: 0n };
+  await pinPrices(backend, { pinId, ...zero, completionPico: 0n, internalReasoningPico: 0n });
+  const member = await backend.ledgerBatchStore.join("connections", 60_000);
+  const row = reserveRow({ ...org, attemptId: 1n as AttemptId }, 0n, {
+    pricePinId: pinId,
+    modelId: "acme/small" as ModelId,
+  });
+  const reserved = await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
+  expect(reserved).toEqual([{ kind: "reserved" }]);
+  await backend.ledgerBatchStore.closeBatch([
+    closeRow(row.attemptId, 0n, { costPicoUsd: picoUsd(0n) }),
+  ]);
+  const record = await backend.recordStore.generation(org.orgId, row.requestId);
+  expect(record?.attempts).toMatchObject([
+    { debitMicroUsd: 0n, usage: { prompt: 11, completion: 7 }, outcome: "completed" },
+  ]);
+  const balance = await backend.recordStore.balance(org.orgId);
+  expect(balance).toMatchObject({ settledMicroUsd: 0n, heldMicroUsd: 0n });
+  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+});

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import { tokenCount, type ClaimOutcome, type LimitLease } from "../../src/limits/limit-store.ts";
+import { PoolBoard, type Pool } from "../../src/limits/pool-board.ts";
+import { limitWorlds, type LimitWorld } from "../support/limit-worlds.ts";
+
+const STEP_MS = 250;
+const RUN_MS = 192_000;
+const TOKENS = tokenCount(90, 10);
+const TRIES_PER_STEP = 4;
+/** Each asks once in so many milliseconds, and again at the next step when it is refused. */
+const SMALL_EVERY_MS = 12_000;
+const GREEDY = "org_greedy" as OrgId;
+const SMALL = Array.from({ length: 9 }, (_, at) => `org_small_${at}` as OrgId);
+
+/**
+ * Pools that nine small ones fit in beside one that has half: 61 seconds hold at most six requests
+ * of each, and each has one in flight. With what one that takes all it can comes to, at most.
+ */
+const HALVED: readonly (readonly [name: string, limits: Partial<Pool>, most: Partial<Peak>])[] = [
+  ["requests", { capacity: [{ type: "request", per: "minute", value: 120 }] }, { inMinute: 60 }],
+  ["prompts", { capacity: [{ type: "prompt", per: "minute", value: 10_800 }] }, { inMinute: 60 }],
+  ["tokens", { tokensPerMinute: 12_000 }, { inMinute: 60 }],
+  ["requests-a-second", { requestsPerSecond: 20 }, { inSecond: 10 }],
+  ["in-flight", { concurrent: 20 }, { inFlight: 10 }],
+  [
+    "everything",
+    {
+      capacity: [{ type: "request", per: "minute", value: 120 }],
+      tokensPerMinute: 13_000,
+      requestsPerSecond: 20,
+      concurrent: 20,
+    },
+    { inMinute: 60, inSecond: 10, inFlight: 10 },
+  ],
+];
+
+const PLAIN: Pool = { id: "plain", capacity: [], orgSharePercent: 50 };
+
+/** A request that got into the pool. */
+interface Served {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+interface Place {
+  readonly toMs: number;
+  readonly lease: LimitLease;
+}
+
+interface Crowd {
+  readonly greedy: readonly Served[];
+  readonly small: readonly {
+    readonly served: number;
+    /** The longest that it was kept out. */
+    readonly waitedMs: number;
+  }[];
+}
+
+/** The most that there ever was: in any 60 seconds, in a second of the clock, at once. */
+interface Peak {
+  readonly inMinute: number;
+  readonly inSecond: number;
+  readonly inFlight: number;
+}
+
+for (const kind of limitWorlds) {
+  describe.skipIf(kind.isMissing)(`a pool with limits ${kind.name}`, () => {
+    let world: LimitWorld;
+    let board: PoolBoard;
+    beforeAll(async () => {
+      world = await kind.open();
+      board = new PoolBoard({ limits: world.store });
+    });
+    afterAll(() => world.close());
+
+    async function claim(pool: Pool, orgId: OrgId, from = board): Promise<ClaimOutcome> {
+      const claimed = from.claimOf(pool, orgId, world.nowMs);
+      if (claimed === undefined) throw new Error("a pool with limits has a claim");
+      const keyId = "key_1" as KeyId;
+      return await world.store.claim({ orgId, keyId, ...claimed, ...TOKENS, nowMs: world.nowMs });
+    }
+
+    test.each(HALVED)(
+      "of %s: one that takes all it can comes to half and no further, and nobody else waits",
+      async (name, limits, expected) => {
+        await world.advance(200_000);
+        const { greedy, small } = await crowd({ ...PLAIN, id: `half-${name}`, ...limits });
+        expect(peakOf(greedy)).toMatchObject(expected);
+        for (const { served, waitedMs } of small) {
+          expect(served).toBe(RUN_MS / SMALL_EVERY_MS);
+          expect(waitedMs).toBe(0);
+        }
+      },
+    );
+
+    test("of which one may have three quarters: nine who ask for too much all get in", async () => {
+      await world.advance(200_000);
+      const limits = { requestsPerSecond: 20, concurrent: 20, tokensPerMinute: 12_000 };
+      const pool: Pool = { ...PLAIN, ...limits, id: "quarters", orgSharePercent: 75 };
+      const { greedy, small } = await crowd(pool);
+      const { inMinute, inSecond, inFlight } = peakOf(greedy);
+      expect(inMinute).toBeLessThanOrEqual(90);
+      expect(inSecond).toBeLessThanOrEqual(15);
+      expect(inFlight).toBeLessThanOrEqual(15);
+      for (const { served, waitedMs } of small) {
+        expect(served).toBeGreaterThanOrEqual(3);
+        expect(waitedMs).toBeLessThanOrEqual(61_000);
+      }
+    });
+
+    test("names the share to one that used it up, and the pool when everybody together did", async () => {
+      await world.advance(200_000);
+      const pool: Pool = { ...PLAIN, id: "named", concurrent: 4 };
+      const orgs = [GREEDY, GREEDY, ...SMALL.slice(0, 2)];
+      for (const org of orgs) expect((await claim(pool, org)).kind).toBe("claimed");
+      const refused = { kind: "refused", scope: "pool", limitKind: "concurrency" };
+      const share = { id: "pool-share:named", limit: 2 };
+      expect(await claim(pool, GREEDY)).toMatchObject({ ...refused, ...share });
+      const whole = { id: "pool:named", limit: 4 };
+      expect(await claim(pool, "org_late" as OrgId)).toMatchObject({ ...refused, ...whole });
+    });
+
+    test("rests for every instance on one store when one of them was told 429", async () => {
+      await world.advance(200_000);
+      const pool: Pool = { ...PLAIN, id: "resting", concurrent: 10 };
+      const other = new PoolBoard({ limits: world.store });
+      expect((await claim(pool, GREEDY)).kind).toBe("claimed");
+      board.throttled(pool, 7, world.nowMs);
+      await world.advance(2_000);
+      expect(await claim(pool, GREEDY, other)).toMatchObject({
+        kind: "refused",
+        scope: "pool",
+        limitKind: "capacity",
+        id: "pool:resting",
+        retryAfterSeconds: 5,
+      });
+      await world.advance(5_000);
+      expect((await claim(pool, GREEDY, other)).kind).toBe("claimed");
+    });
+
+    test("that shrank takes fewer, and as many as ever when it has come back", async () => {
+      await world.advance(200_000);
+      const pool: Pool = { ...PLAIN, id: "shrunk", concurrent: 10, orgSharePercent: 100 };
+      board.throttled(pool, 1, world.nowMs);
+      await world.advance(1_000);
+      const granted: LimitLease[] = [];
+      const fill = async (): Promise<number> => {
+        for (;;) {
+          const outcome = await claim(pool, GREEDY);
+          if (outcome.kind !== "claimed") return granted.length;
+          granted.push(outcome.lease);
+        }
+      };
+      expect(await fill()).toBe(8);
+      await world.advance(9_000);
+      expect(await fill()).toBe(9);
+      await world.advance(10_000);
+      expect(await fill()).toBe(10);
+    });
+
+    /** One that tries all the time and keeps its places, beside nine that ask now and then. */
+    async function crowd(pool: Pool): Promise<Crowd> {
+      const startMs = world.nowMs;
+      const greedy: Served[] = [];
+      const small = SMALL.map((org, at) => {
+        const dueMs = startMs + Math.ceil((at * SMALL_EVERY_MS) / SMALL.length);
+        return { org, dueMs, askedMs: Number.POSITIVE_INFINITY, served: 0, waitedMs: 0 };
+      });
+      let held: Place[] = [];
+      while (world.nowMs < startMs + RUN_MS) {
+        const { nowMs } = world;
+        for (let tries = 0; tries < TRIES_PER_STEP; tries += 1) {
+          const outcome = await claim(pool, GREEDY);
+          if (outcome.kind !== "claimed") break;
+          const toMs = nowMs + 1_000 + ((greedy.length * 7) % 5) * 1_000;
+          greedy.push({ fromMs: nowMs, toMs });
+          held.push({ toMs, lease: outcome.lease });
+        }
+        for (const each of small) {
+          if (nowMs < each.dueMs) continue;
+          each.askedMs = Math.min(each.askedMs, nowMs);
+          const outcome = await claim(pool, each.org);
+          if (outcome.kind !== "claimed") continue;
+          each.waitedMs = Math.max(each.waitedMs, nowMs - each.askedMs);
+          each.askedMs = Number.POSITIVE_INFINITY;
+          each.dueMs += SMALL_EVERY_MS;
+          each.served += 1;
+          held.push({ toMs: nowMs + 1_000, lease: outcome.lease });
+        }
+        await world.advance(STEP_MS);
+        const over = held.filter(({ toMs }) => toMs <= world.nowMs);
+        for (const { lease } of over) world.store.release(lease, TOKENS, world.nowMs);
+        held = held.filter((each) => !over.includes(each));
+      }
+      for (const { lease } of held) world.store.undo(lease, world.nowMs);
+      return { greedy, small };
+    }
+  });
+}
+
+function peakOf(served: readonly Served[]): Peak {
+  const most = (isIn: (each: Served, fromMs: number) => boolean): number =>
+    Math.max(...served.map(({ fromMs }) => served.filter((each) => isIn(each, fromMs)).length));
+  const secondOf = (ms: number): number => Math.floor(ms / 1000);
+  return {
+    inMinute: most((each, ms) => each.fromMs >= ms && each.fromMs < ms + 60_000),
+    inSecond: most((each, ms) => secondOf(each.fromMs) === secondOf(ms)),
+    inFlight: most((each, ms) => each.fromMs <= ms && each.toMs > ms),
+  };
+}

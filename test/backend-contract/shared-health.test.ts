@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { systemClock } from "../../src/core/time.ts";
+import { HealthExchange } from "../../src/routing/health-exchange.ts";
+import { MemoryDeploymentHealth } from "../../src/routing/health.ts";
+import type { RestNotice } from "../../src/routing/shared-health.ts";
+import { RedisLink } from "../../src/storage/redis/redis-link.ts";
+import { RedisSharedHealth } from "../../src/storage/redis/redis-shared-health.ts";
+import { until } from "../support/books.ts";
+import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
+
+const KEY = "tm:{health}";
+
+/** An instance's end of the exchange. */
+class Instance {
+  readonly link: RedisLink;
+  readonly shared: RedisSharedHealth;
+
+  constructor(url: string, now?: () => number) {
+    this.link = new RedisLink(url, () => undefined);
+    this.shared = new RedisSharedHealth({ link: this.link, ...(now && { now }) });
+  }
+
+  /** Publishes, and waits until the server has it. */
+  async publish(notice: RestNotice): Promise<void> {
+    this.shared.publish(notice);
+    // Commands of one connection are answered in their order.
+    await this.shared.read();
+  }
+}
+
+describe.skipIf(redisProgram === undefined)("what rests, shared by instances in Redis", () => {
+  let redis: TestRedis;
+  let near: Instance;
+  let far: Instance;
+  let nowMs = 1_700_000_000_000;
+  beforeEach(async () => {
+    redis = await startRedis();
+    [near, far] = [1, 2].map(() => new Instance(redis.url, () => nowMs)) as [Instance, Instance];
+    await Promise.all([near.link.ready(10_000), far.link.ready(10_000)]);
+  });
+  afterEach(async () => {
+    near.link.close();
+    far.link.close();
+    await redis.close();
+  });
+
+  test("is heard by the others for as long as it lasts, and not by who told it", async () => {
+    await near.publish({ kind: "circuit", id: "acme-ai/small", forMs: 5_000 });
+    await near.publish({ kind: "pool", id: "a pool of two words", forMs: 20_000 });
+    nowMs += 2_000;
+    expect(await far.shared.read()).toEqual([
+      { kind: "circuit", id: "acme-ai/small", forMs: 3_000 },
+      { kind: "pool", id: "a pool of two words", forMs: 18_000 },
+    ]);
+    expect(await near.shared.read()).toEqual([]);
+    nowMs += 3_000;
+    expect((await far.shared.read()).map(({ kind }) => kind)).toEqual(["pool"]);
+    nowMs += 15_000;
+    expect(await far.shared.read()).toEqual([]);
+  });
+
+  test("is told once, with the longest of what several say; less does not shorten it", async () => {
+    const third = new Instance(redis.url, () => nowMs);
+    await third.link.ready(10_000);
+    await near.publish({ kind: "pool", id: "p", forMs: 9_000 });
+    await near.publish({ kind: "pool", id: "p", forMs: 1_000 });
+    await far.publish({ kind: "pool", id: "p", forMs: 4_000.5 });
+    await far.publish({ kind: "circuit", id: "p", forMs: 2_000 });
+    const heard = await third.shared.read();
+    expect(heard).toHaveLength(2);
+    expect(heard).toContainEqual({ kind: "pool", id: "p", forMs: 9_000 });
+    expect(heard).toContainEqual({ kind: "circuit", id: "p", forMs: 2_000 });
+    expect(await near.shared.read()).toContainEqual({ kind: "pool", id: "p", forMs: 4_001 });
+    third.link.close();
+  });
+
+  test("lasts little more than a minute, whatever is said", async () => {
+    for (const forMs of [Infinity, Number.NaN, -1, 0]) {
+      await near.publish({ kind: "pool", id: String(forMs), forMs });
+    }
+    expect(await far.shared.read()).toEqual([{ kind: "pool", id: "Infinity", forMs: 75_000 }]);
+  });
+
+  test("does not last for hours because the server's clock was put back", async () => {
+    await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
+    nowMs -= 7_200_000;
+    expect(await far.shared.read()).toEqual([]);
+    await far.publish({ kind: "pool", id: "q", forMs: 60_000 });
+    expect(await redis.command("zcard", KEY)).toBe(1);
+    nowMs += 7_200_000;
+  });
+
+  test("is one small key: what is over leaves, a flood drives out what ends first, and it expires", async () => {
+    for (let n = 1; n <= 1_200; n += 1) {
+      near.shared.publish({ kind: "circuit", id: `d${n}`, forMs: n * 10 });
+    }
+    await near.shared.read();
+    const ids = (await far.shared.read()).map(({ id }) => id);
+    expect(ids).toHaveLength(1_000);
+    expect(ids).not.toContain("d200");
+    expect(ids).toContain("d1200");
+    nowMs += 11_000;
+    await far.publish({ kind: "pool", id: "p", forMs: 1_000 });
+    expect(await redis.command("zcard", KEY)).toBe(101);
+    expect(Number(await redis.command("pttl", KEY))).toBeGreaterThan(60_000);
+    expect(Number(await redis.command("pttl", KEY))).toBeLessThanOrEqual(75_000);
+    expect(await redis.command("dbsize")).toBe(1);
+  });
+
+  test("is forgotten with Redis's data, and told again by whoever meets it again", async () => {
+    await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
+    await redis.command("flushall");
+    expect(await far.shared.read()).toEqual([]);
+    await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
+    expect(await far.shared.read()).toHaveLength(1);
+  });
+
+  test("is nothing while Redis is down or holds nonsense, nobody fails of it, and it comes back", async () => {
+    await redis.command("set", KEY, "not a set");
+    await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
+    expect(await far.shared.read()).toEqual([]);
+    await redis.command("del", KEY);
+    await redis.command("zadd", KEY, nowMs + 1_000, "nonsense", nowMs + 1_000, "a weather rain");
+    expect(await far.shared.read()).toEqual([]);
+    await redis.kill();
+    near.shared.publish({ kind: "pool", id: "p", forMs: 60_000 });
+    expect(await far.shared.read()).toEqual([]);
+    await redis.restart();
+    await until("it is heard again", async () => {
+      near.shared.publish({ kind: "pool", id: "p", forMs: 60_000 });
+      return (await far.shared.read()).length === 1;
+    });
+  });
+});
+
+describe.skipIf(redisProgram === undefined)("two gateways that share their health", () => {
+  const clock = systemClock;
+  let redis: TestRedis;
+  let instances: Instance[];
+  let exchanges: HealthExchange[];
+  let healths: MemoryDeploymentHealth[];
+  const rests: Map<string, number> = new Map();
+  beforeEach(async () => {
+    redis = await startRedis();
+    rests.clear();
+    instances = [1, 2].map(() => new Instance(redis.url));
+    exchanges = instances.map(({ shared }) => new HealthExchange({ shared, clock }));
+    healths = exchanges.map(
+      (exchange) =>
+        new MemoryDeploymentHealth({
+          onOpened: (id, forMs) => exchange.publish({ kind: "circuit", id, forMs }),
+        }),
+    );
+    const pool = { learn: (id: string, forMs: number): void => void rests.set(id, forMs) };
+    for (const [at, circuit] of healths.entries()) exchanges[at]?.listen({ circuit, pool });
+    await Promise.all(instances.map(({ link }) => link.ready(10_000)));
+  });
+  afterEach(async () => {
+    for (const exchange of exchanges) exchange.close();
+    for (const { link } of instances) link.close();
+    await redis.close();
+  });
+  const strike = (at: number, id: string): void => {
+    for (let n = 0; n < 3; n += 1) healths[at]?.report(id, "strike", clock.monotonicMs());
+  };
+  const mayTry = (at: number, id: string): string | undefined =>
+    healths[at]?.mayTry(id, clock.monotonicMs());
+
+  test("keep away from what the other found sick, and try it one at a time when it has cooled", async () => {
+    // On a machine that stands still for seconds the first rest may be over before it is heard.
+    await until("the other has heard", () => {
+      strike(0, "sick");
+      return mayTry(1, "sick") === "no";
+    });
+    expect(mayTry(1, "well")).toBe("yes");
+    const bothMayTry = (): boolean => [0, 1].every((at) => mayTry(at, "sick") === "probe");
+    await until("both may try", bothMayTry, 50_000);
+    const probes = [0, 0].map(() => healths[1]?.startProbe("sick", clock.monotonicMs()));
+    expect(probes).toEqual([true, false]);
+  });
+
+  test("hear of pools too", async () => {
+    exchanges[0]?.publish({ kind: "pool", id: "p", forMs: 30_000 });
+    await until("the other has heard", () => rests.has("p"));
+    expect(rests.get("p")).toBeLessThanOrEqual(30_000);
+    expect(rests.get("p")).toBeGreaterThan(10_000);
+  });
+
+  test("go each by what it sees while Redis is away", async () => {
+    await redis.kill();
+    strike(0, "sick");
+    expect(mayTry(0, "sick")).toBe("no");
+    expect(mayTry(1, "sick")).toBe("yes");
+    strike(1, "sick");
+    expect(mayTry(1, "sick")).toBe("no");
+    await redis.restart();
+    await until("they hear each other again", () => {
+      strike(0, "other");
+      exchanges[0]?.publish({ kind: "pool", id: "again", forMs: 30_000 });
+      return rests.has("again");
+    });
+  });
+});

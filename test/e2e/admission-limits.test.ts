@@ -1,0 +1,405 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { planLimitChange, makeLimitChange } from "../../src/gateway/change-limit.ts";
+import { bodyBytesMax, modelLimitsPerOrgMax } from "../../src/core/constants.ts";
+import type { KeyId } from "../../src/core/ids.ts";
+import type { LimitRequest } from "../../src/gateway/limit-request.ts";
+import { SPECIFIED_LIMITS } from "../../src/limits/effective-limits.ts";
+import type { StoredLimit } from "../../src/limits/stored-limit.ts";
+import { addKey } from "../support/add-key.ts";
+import { bodyOfSize, chatBody } from "../support/chat-bodies.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { expectCleanRefusal, expectRefusal } from "../support/refusals.ts";
+import { runSql } from "../support/sql.ts";
+
+/** A changed limit holds for requests when the key's record is read again. */
+const HOLDS_WITHIN_MS = 15_000;
+const PATH = "/api/admission-limits";
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.close());
+
+async function setLimit(account: TestAccount, body: unknown): Promise<HttpAnswer> {
+  return await httpCall(gateway.url + PATH, { body, headers: bearer(account.key) });
+}
+
+async function limitsOf(account: TestAccount, query = ""): Promise<unknown> {
+  const url = `${gateway.url}/v1/limits${query}`;
+  return (await httpCall(url, { headers: bearer(account.key) })).json;
+}
+
+async function chat(
+  account: TestAccount,
+  model = "test/a",
+  key = account.key,
+): Promise<HttpAnswer> {
+  const url = `${gateway.url}/v1/chat/completions`;
+  return await httpCall(url, { body: chatBody(model), headers: bearer(key) });
+}
+
+async function stored(account: TestAccount): Promise<readonly StoredLimit[]> {
+  return await gateway.backend.rulesStore.listLimits(account.orgId);
+}
+
+/** Calls until a call is refused; returns that answer. */
+async function refusedCall(call: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
+  return await vi.waitFor(
+    async () => {
+      const answer = await call();
+      expect(answer.status).toBe(429);
+      return answer;
+    },
+    { timeout: HOLDS_WITHIN_MS, interval: 200 },
+  );
+}
+
+describe("a key that lowers its own limits", () => {
+  test("is told what is stored and what it comes to, and reads it at once", async () => {
+    const account = await gateway.account("5.00");
+    const answer = await setLimit(account, { scope: "key", rpm: 50, tpm: 2_000 });
+    expect(answer.status).toBe(200);
+    const key = `key:${account.keyId}`;
+    expect(answer.json).toEqual({
+      scope: "key",
+      key_id: account.keyId,
+      stored: { rpm: 50, tpm: 2_000, concurrency: null },
+      effective: {
+        rpm: { limit: 50, remaining: 49, bound_by: key },
+        tpm: { limit: 2_000, remaining: 2_000, bound_by: key },
+        concurrency: { limit: 8, in_use: 0, bound_by: key },
+      },
+    });
+    expect(listAt(await limitsOf(account), "scopes")[0]).toMatchObject({
+      rpm: 50,
+      tpm: 2_000,
+      concurrency: 8,
+      ceiling: { rpm: 300 },
+      source: { rpm: "self", tpm: "self", concurrency: "default" },
+    });
+  });
+
+  test("is refused beyond them within seconds, by the key's name", async () => {
+    const account = await gateway.account("5.00");
+    expect((await chat(account)).status).toBe(200);
+    expect((await setLimit(account, { scope: "key", rpm: 3 })).status).toBe(200);
+    const refused = await refusedCall(() => chat(account));
+    expectRefusal(refused, { status: 429, code: "rate_limit", message: "3 requests per minute" });
+    expect(refused.headers).toMatchObject({
+      "x-tm-limit-scope": "key",
+      "x-tm-limit-kind": "rpm",
+      "x-tm-limit-id": `key:${account.keyId}`,
+    });
+  });
+
+  test("may limit tokens and requests in flight alike", async () => {
+    const account = await gateway.account("5.00");
+    expect((await setLimit(account, { scope: "key", tpm: 10, concurrency: 1 })).status).toBe(200);
+    const refused = await refusedCall(() => chat(account));
+    expect(refused.headers).toMatchObject({ "x-tm-limit-scope": "key", "x-tm-limit-kind": "tpm" });
+    expect(at(await limitsOf(account), "effective.concurrency.limit")).toBe(1);
+  });
+
+  test("changes only what it names, and removes what it sets to null", async () => {
+    const account = await gateway.account("5.00");
+    await setLimit(account, { scope: "key", rpm: 50, tpm: 2_000 });
+    const key_id = account.keyId;
+    const second = await setLimit(account, { scope: "key", key_id, rpm: null, concurrency: 4 });
+    expect(at(second.json, "stored")).toEqual({ rpm: null, tpm: 2_000, concurrency: 4 });
+    expect(at(second.json, "effective.rpm.limit")).toBe(300);
+    const last = await setLimit(account, { scope: "key", tpm: null, concurrency: null });
+    expect(at(last.json, "stored")).toEqual({ rpm: null, tpm: null, concurrency: null });
+    expect(await stored(account)).toEqual([]);
+    const nothing = await setLimit(account, { scope: "key", rpm: null });
+    expect(nothing.status).toBe(200);
+    expect(await stored(account)).toEqual([]);
+  });
+
+  test("leaves every other key as it was", async () => {
+    const account = await gateway.account("5.00");
+    const sibling = await addKey(gateway.backend, account.orgId);
+    await setLimit(account, { scope: "key", rpm: 2 });
+    await refusedCall(() => chat(account));
+    expect((await chat(account, "test/a", sibling)).status).toBe(200);
+  });
+
+  test("may not go above its ceiling, which the refusal names", async () => {
+    const account = await gateway.account("5.00", { requestsPerMinute: 60 });
+    const route = { gateway, account, path: PATH };
+    for (const [body, message] of [
+      [{ rpm: 61 }, /^rpm 61 is above the ceiling of 60;/],
+      [{ tpm: 1_000_001 }, /^tpm 1000001 is above the ceiling of 1000000;/],
+      [{ rpm: 60, concurrency: 9 }, /^concurrency 9 is above the ceiling of 8;/],
+      [{ rpm: 1e15 }, /^rpm 1000000000000000 is above/],
+    ] as const) {
+      const call = { body: { scope: "key", ...body } };
+      await expectCleanRefusal(route, call, { status: 400, code: "invalid_request", message });
+    }
+    expect(await stored(account)).toEqual([]);
+    expect((await setLimit(account, { scope: "key", rpm: 60 })).status).toBe(200);
+  });
+
+  test("may go up to what a contract says, and stays within one that went down", async () => {
+    const account = await gateway.account("5.00");
+    const { orgId } = account;
+    const { rulesStore } = gateway.backend;
+    const contract = { source: "contract", scope: "key" } as const;
+    await rulesStore.changeLimit(orgId, contract, { requestsPerMinute: 1_000 });
+    const above = await setLimit(account, { scope: "key", rpm: 1_001 });
+    expectRefusal(above, { status: 400, code: "invalid_request", message: "ceiling of 1000;" });
+    expect((await setLimit(account, { scope: "key", rpm: 900 })).status).toBe(200);
+    expect(listAt(await limitsOf(account), "scopes")[0]).toMatchObject({ rpm: 900 });
+    await rulesStore.changeLimit(orgId, contract, { requestsPerMinute: 100 });
+    expect(listAt(await limitsOf(account), "scopes")[0]).toMatchObject({
+      rpm: 100,
+      source: { rpm: "contract" },
+    });
+  });
+
+  test("counts one request when it changed something, and none when it was refused", async () => {
+    const account = await gateway.account("5.00", { requestsPerMinute: 2 });
+    for (let n = 0; n < 5; n += 1) await setLimit(account, { scope: "key", rpm: 0 });
+    for (let n = 0; n < 5; n += 1) await setLimit(account, { scope: "key", rpm: 3 });
+    const changed = await setLimit(account, { scope: "key", tpm: 500_000 });
+    expect(changed.headers["x-tm-remaining-rpm"]).toBe("1");
+    expect((await chat(account)).status).toBe(200);
+    const refused = await setLimit(account, { scope: "key", tpm: 400_000 });
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(await stored(account)).toMatchObject([{ tokensPerMinute: 500_000 }]);
+  });
+});
+
+describe("limits of a model", () => {
+  test("hold for that model under that key alone, and are told by the model's name", async () => {
+    const account = await gateway.account("5.00");
+    const sibling = await addKey(gateway.backend, account.orgId);
+    const answer = await setLimit(account, { scope: "model", model: "test/a", rpm: 1 });
+    expect(answer.json).toMatchObject({
+      scope: "model",
+      key_id: account.keyId,
+      model: "test/a",
+      stored: { rpm: 1, tpm: null, concurrency: null },
+      effective: { rpm: { limit: 1, remaining: 1, bound_by: "model:test/a" } },
+    });
+    const refused = await refusedCall(() => chat(account));
+    expectRefusal(refused, { status: 429, code: "rate_limit", message: "this model" });
+    expect(refused.headers).toMatchObject({
+      "x-tm-limit-scope": "model",
+      "x-tm-limit-kind": "rpm",
+      "x-tm-limit-id": "model:test/a",
+    });
+    expect((await chat(account, "test/b")).status).toBe(200);
+    expect((await chat(account, "test/a", sibling)).status).toBe(200);
+    expect(await stored(account)).toMatchObject([{ scope: "model", keyId: account.keyId }]);
+  });
+
+  test("are refused for a model that is not listed, with the words of a call for it", async () => {
+    const account = await gateway.account("5.00");
+    const answer = await setLimit(account, { scope: "model", model: "test/none", rpm: 1 });
+    expectRefusal(answer, { status: 404, code: "model_unavailable", message: '"test/none"' });
+    const called = await chat(account, "test/none");
+    expect(at(answer.json, "error")).toEqual(at(called.json, "error"));
+    expect(await stored(account)).toEqual([]);
+  });
+
+  test("stay changeable and removable when the model is no longer listed", async () => {
+    const account = await gateway.account("5.00");
+    const keyId = account.keyId as KeyId;
+    const target = { source: "self", scope: "model", modelId: "test/gone", keyId } as const;
+    await gateway.backend.rulesStore.changeLimit(account.orgId, target, { concurrent: 2 });
+    const answer = await setLimit(account, {
+      scope: "model",
+      model: "test/gone",
+      concurrency: null,
+    });
+    expect(answer.status).toBe(200);
+    expect(await stored(account)).toEqual([]);
+  });
+
+  test("may not go above the ceiling of their key", async () => {
+    const account = await gateway.account("5.00", { requestsPerMinute: 60 });
+    const above = await setLimit(account, { scope: "model", model: "test/a", rpm: 61 });
+    expectRefusal(above, { status: 400, code: "invalid_request", message: "rpm 61" });
+  });
+
+  test(`are at most ${modelLimitsPerOrgMax} in an organization`, async () => {
+    const account = await gateway.account("5.00");
+    await runSql(
+      gateway,
+      `insert into limit_override (org_id, scope, model_id, rpm, source)
+        select $1, 'model', 'full/' || n, 1, 'self' from generate_series(1, $2::integer) n`,
+      [account.orgId, modelLimitsPerOrgMax],
+    );
+    const add = { scope: "model", model: "test/a", rpm: 1 };
+    const refused = await setLimit(account, add);
+    const message = `limits of ${modelLimitsPerOrgMax} models`;
+    expectRefusal(refused, { status: 400, code: "invalid_request", message });
+    expect(await stored(account)).toHaveLength(modelLimitsPerOrgMax);
+    const drop = "delete from limit_override where org_id = $1 and model_id = 'full/1'";
+    await runSql(gateway, drop, [account.orgId]);
+    expect((await setLimit(account, add)).status).toBe(200);
+    // One that is stored can be changed though there is no room for another.
+    expect((await setLimit(account, { ...add, rpm: 2 })).status).toBe(200);
+    expect((await setLimit(account, { ...add, model: "test/b" })).status).toBe(400);
+  });
+});
+
+describe("limits of others", () => {
+  test("another key is refused the same way whether it exists, and whose it is", async () => {
+    const account = await gateway.account("5.00");
+    const stranger = await gateway.account("5.00");
+    const siblingRaw = await addKey(gateway.backend, account.orgId);
+    const keys = await gateway.backend.accountStore.listKeys(account.orgId);
+    const sibling = keys.find(({ keyId }) => keyId !== account.keyId)?.keyId ?? "";
+    const made = "key_000000000000000000000000";
+    const errors: unknown[] = [];
+    for (const key_id of [sibling, stranger.keyId, made, "x"]) {
+      for (const more of [{ scope: "key" }, { scope: "model", model: "test/a" }]) {
+        const answer = await setLimit(account, { ...more, key_id, rpm: 1 });
+        expectRefusal(answer, { status: 400, code: "invalid_request", message: /^key_id must be/ });
+        errors.push(at(answer.json, "error"));
+      }
+    }
+    for (const error of errors) expect(error).toEqual(errors[0]);
+    expect([...(await stored(account)), ...(await stored(stranger))]).toEqual([]);
+    expect((await chat(account, "test/a", siblingRaw)).status).toBe(200);
+  });
+
+  test("the organization's are closed to its keys until it opens them", async () => {
+    const account = await gateway.account("5.00");
+    const { orgId } = account;
+    const body = { scope: "org", rpm: 2 };
+    const route = { gateway, account, path: PATH };
+    const message = /^scope "org" is not open to the keys of this organization/;
+    await expectCleanRefusal(route, { body }, { status: 400, code: "invalid_request", message });
+    expect(await stored(account)).toEqual([]);
+    await gateway.backend.rulesStore.setKeysMaySetOrgLimits(orgId, true);
+    const opened = await setLimit(account, body);
+    expect(opened.json).toMatchObject({
+      scope: "org",
+      stored: { rpm: 2, tpm: null, concurrency: null },
+      effective: { rpm: { limit: 2, bound_by: `org:${orgId}` } },
+    });
+    expect(opened.json).not.toHaveProperty("key_id");
+    const sibling = await addKey(gateway.backend, orgId);
+    const refused = await refusedCall(() => chat(account, "test/a", sibling));
+    expect(refused.headers).toMatchObject({
+      "x-tm-limit-scope": "org",
+      "x-tm-limit-kind": "rpm",
+      "x-tm-limit-id": `org:${orgId}`,
+    });
+    const above = await setLimit(await gateway.account("5.00"), { scope: "org", rpm: 301 });
+    expectRefusal(above, { status: 400, code: "invalid_request", message });
+  });
+});
+
+describe("bodies that are refused", () => {
+  const key = { scope: "key" };
+  const bad: readonly (readonly [unknown, string | RegExp])[] = [
+    ["hello", "not valid JSON"],
+    ["", "not valid JSON"],
+    ["[]", "must be one JSON object"],
+    ["null", "must be one JSON object"],
+    [{}, /^scope is missing/],
+    [key, /^rpm, tpm and concurrency are all missing/],
+    [{ scope: "workspace", rpm: 1 }, /^scope must be "org" or "key" or "model"/],
+    [{ ...key, rpm: 0 }, /^rpm must be a whole number of at least 1/],
+    [{ ...key, rpm: -5 }, /^rpm must be/],
+    [{ ...key, rpm: 2.5 }, /^rpm must be/],
+    [{ ...key, rpm: "5" }, /^rpm must be/],
+    [{ ...key, tpm: true }, /^tpm must be/],
+    [{ ...key, concurrency: {} }, /^concurrency must be/],
+    ['{"scope":"key","rpm":1e999}', /^rpm must be/],
+    ['{"scope":"key","rpm":5,"rpm":6}', /^rpm is there twice/],
+    ['{"scope":"key","rpm":5,"__proto__":{"scope":"org"}}', "__proto__"],
+    [{ ...key, rpm: 5, burst: 1 }, /^burst is no field/],
+    [{ ...key, model: "test/a", rpm: 5 }, /^model does not go with scope "key"/],
+    [{ scope: "model", rpm: 5 }, /^model is missing/],
+    [{ scope: "org", key_id: "key_1", rpm: 5 }, /^key_id does not go with scope "org"/],
+  ];
+
+  test("name what is wrong, store nothing, cost nothing and are known by their id", async () => {
+    const account = await gateway.account("5.00");
+    const route = { gateway, account, path: PATH };
+    for (const [body, message] of bad) {
+      await expectCleanRefusal(route, { body }, { status: 400, code: "invalid_request", message });
+    }
+    expect(await stored(account)).toEqual([]);
+    expect((await chat(account)).headers["x-tm-remaining-rpm"]).toBe("299");
+  });
+
+  test("come in the specified order: key, e-mail, size, JSON, shape, model, ceiling", async () => {
+    const account = await gateway.account("5.00");
+    const noKey = await httpCall(gateway.url + PATH, { body: "hello" });
+    expectRefusal(noKey, { status: 401, code: "auth" });
+    const unverified = await gateway.account("5.00");
+    const sql = "update org set email_verified = false where org_id = $1";
+    await runSql(gateway, sql, [unverified.orgId]);
+    const refused = await setLimit(unverified, "hello");
+    expectRefusal(refused, { status: 403, code: "email_not_verified" });
+    const large = await setLimit(account, bodyOfSize({ scope: "{filler}" }, bodyBytesMax + 1));
+    expectRefusal(large, { status: 413, code: "request_too_large" });
+    const shape = await setLimit(account, { scope: "model", model: "test/none", rpm: 0 });
+    expectRefusal(shape, { status: 400, code: "invalid_request" });
+    const model = await setLimit(account, { scope: "model", model: "test/none", rpm: 10_000 });
+    expectRefusal(model, { status: 404, code: "model_unavailable" });
+  });
+
+  test("a GET of the route is a 404", async () => {
+    const account = await gateway.account("5.00");
+    const answer = await httpCall(gateway.url + PATH, { headers: bearer(account.key) });
+    expectRefusal(answer, { status: 404, code: "not_found" });
+  });
+});
+
+describe("a person of the organization", () => {
+  async function change(account: TestAccount, request: LimitRequest): Promise<unknown> {
+    const { rulesStore: rules } = gateway.backend;
+    const deps = { catalog: gateway.running.catalog, rules, limitDefaults: SPECIFIED_LIMITS };
+    const { orgId } = account;
+    const planned = await planLimitChange(deps, { orgId, session: true }, request);
+    return "class" in planned ? planned : await makeLimitChange(rules, planned);
+  }
+
+  test("sets limits of the organization, of any key, and of a model in all of it", async () => {
+    const account = await gateway.account("5.00", { requestsPerMinute: 60 });
+    const { keyId } = account;
+    const rpm = { requestsPerMinute: 40 };
+    expect(await change(account, { scope: "org", change: rpm })).toMatchObject({ scope: "org" });
+    expect(await change(account, { scope: "key", keyId, change: rpm })).toMatchObject({ keyId });
+    const modelId = "test/a";
+    const ofOrg = await change(account, { scope: "model", modelId, change: rpm });
+    expect(ofOrg).toEqual({ source: "self", scope: "model", modelId, ...rpm });
+    const ofKey = await change(account, { scope: "model", modelId, keyId, change: rpm });
+    expect(ofKey).toMatchObject({ modelId, keyId });
+    expect(await stored(account)).toHaveLength(4);
+    expect(listAt(await limitsOf(account, "?model=test/a"), "scopes")).toHaveLength(4);
+  });
+
+  test("is bound by the ceilings of what is changed", async () => {
+    const account = await gateway.account("5.00", { requestsPerMinute: 60 });
+    const { keyId } = account;
+    const ask = { requestsPerMinute: 61 };
+    const ofKey = await change(account, { scope: "key", keyId, change: ask });
+    expect(textAt(ofKey, "message")).toContain("ceiling of 60");
+    expect(await change(account, { scope: "org", change: ask })).toMatchObject({ scope: "org" });
+    const ofOrg = await change(account, { scope: "org", change: { requestsPerMinute: 301 } });
+    expect(textAt(ofOrg, "message")).toContain("ceiling of 300");
+  });
+
+  test("is told the same of another organization's key and of one that never was", async () => {
+    const account = await gateway.account("5.00");
+    const stranger = await gateway.account("5.00");
+    const ask = { requestsPerMinute: 1 };
+    const foreign = await change(account, { scope: "key", keyId: stranger.keyId, change: ask });
+    const made = await change(account, { scope: "key", keyId: "key_none", change: ask });
+    expect(foreign).toMatchObject({ class: "not_found", status: 404 });
+    expect(made).toEqual(foreign);
+    const missing = await change(account, { scope: "key", change: ask });
+    expect(textAt(missing, "message")).toMatch(/^key_id is missing/);
+    expect([...(await stored(account)), ...(await stored(stranger))]).toEqual([]);
+  });
+});

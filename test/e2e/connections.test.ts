@@ -1,0 +1,373 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { sealConnection } from "../../src/auth/connection-store.ts";
+import { openKeyVault } from "../../src/auth/key-vault.ts";
+import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import { assert } from "../../src/core/assert.ts";
+import { keyCacheMs } from "../../src/core/constants.ts";
+import type { KeyId, ProviderId } from "../../src/core/ids.ts";
+import { ask, at, costOf, get, type Ask, type HttpAnswer } from "../support/ask.ts";
+import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
+import {
+  PROVIDER_KEY,
+  simulatorManifest,
+  STANDARD_MANIFESTS,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+
+const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
+/** The first characters are what the simulator shows of a key. */
+const OWN_KEY = "customer-own-key-0123456789";
+const BAD_KEY = "customer-invalid-key-0123456789";
+const KEYS = { own: OWN_KEY.slice(0, 8), marketplace: PROVIDER_KEY.slice(0, 8) };
+
+/** Longer than a key's record is remembered. */
+const KEY_CACHE_MS = keyCacheMs + 200;
+
+let gateway: TestGateway;
+/** Everything that clients were told. */
+const told: string[] = [];
+
+beforeAll(async () => {
+  const metered = simulatorManifest({
+    provider: "metered",
+    dialect: "wire_a",
+    models: [
+      {
+        ...textModel("test/metered"),
+        pricing: [
+          { type: "prompt", unit: "token", cost_usd_per_million: "0" },
+          { type: "completion", unit: "token", cost_usd_per_million: "1" },
+        ],
+        price_card: [{ unit: "token", cost_usd: "0.000002" }],
+      },
+    ],
+  }) as { endpoint: object };
+  Object.assign(metered.endpoint, { billing: "reported_cost" });
+  gateway = await startTestGateway({
+    settings: { encryptionKey: ENCRYPTION_KEY },
+    manifests: [...STANDARD_MANIFESTS, metered],
+  });
+});
+afterAll(() => gateway.close());
+beforeEach(() => resetCalls());
+
+async function resetCalls(): Promise<void> {
+  await fetch(`${gateway.simulator.url}/calls/reset`, { method: "POST" });
+}
+
+interface Connecting {
+  readonly provider?: string;
+  readonly providerKey?: string;
+  readonly keyId?: string;
+  readonly encryptionKey?: string;
+}
+
+async function connect(account: TestAccount, change: Connecting = {}): Promise<string> {
+  const vault = openKeyVault(change.encryptionKey ?? ENCRYPTION_KEY);
+  assert(vault !== undefined, "the encryption key is one");
+  const made = await gateway.backend.connectionStore.create(
+    sealConnection(vault, {
+      orgId: account.orgId,
+      providerId: (change.provider ?? "prov-a") as ProviderId,
+      keyId: (change.keyId as KeyId | undefined) ?? null,
+      name: "ours",
+      providerKey: change.providerKey ?? OWN_KEY,
+    }),
+  );
+  assert(typeof made === "object", "the connection is made");
+  return made.connectionId;
+}
+
+async function asking(account: Pick<TestAccount, "key">, change: Partial<Ask> = {}) {
+  const { key } = account;
+  const answer = await ask(gateway.url, {
+    key,
+    wire: "wire_a",
+    model: "test/a",
+    text: "Hello",
+    ...change,
+  });
+  told.push(JSON.stringify(answer));
+  return answer;
+}
+
+function connections(value: string): Pick<Ask, "more"> {
+  return { more: { provider: { connections: value } } };
+}
+
+/** Whose key each call since the last reset was sent with. */
+function keysSent(): readonly string[] {
+  return gateway.simulator.calls().map(({ headers }) => {
+    const sent = `${String(headers["authorization"])} ${String(headers["x-api-key"])}`;
+    const names = Object.entries(KEYS).filter(([, start]) => sent.includes(start));
+    return names.map(([name]) => name).join(" and ");
+  });
+}
+
+async function settledMicroUsd(account: TestAccount): Promise<bigint> {
+  await nothingHeld(gateway, account);
+  return (await gateway.backend.recordStore.balance(account.orgId)).settledMicroUsd;
+}
+
+describe("a request with an own key", () => {
+  test.each([
+    ["wire_a", "wire_a", false],
+    ["wire_a", "wire_a", true],
+    ["wire_b", "wire_b", true],
+    ["wire_a", "wire_b", false],
+    ["wire_b", "wire_a", true],
+  ] as const)(
+    "costs an empty wallet nothing and is recorded in full: client %s, provider %s, stream %s",
+    async (wire, providerWire, stream) => {
+      const account = await gateway.account("0");
+      const letter = providerWire === "wire_a" ? "a" : "b";
+      await connect(account, { provider: `prov-${letter}` });
+      const answer = await asking(account, { wire, model: `test/${letter}`, stream });
+      expect(answer.status).toBe(200);
+      expect(answer.headers["x-tm-provider"]).toBe(`prov-${letter}`);
+      expect(answer.headers["x-tm-attempts"]).toBe("1");
+      expect(costOf(answer)).toBe(0n);
+      expect(keysSent()).toEqual(["own"]);
+      const record = await ended(gateway, account, answer.requestId);
+      expect(record.attempts).toMatchObject([
+        { outcome: "completed", basis: "reported", debitMicroUsd: 0n, reserveMicroUsd: 0n },
+      ]);
+      expect(record.attempts[0]?.usage?.prompt).toBeGreaterThan(0);
+      expect(record.attempts[0]?.usage?.completion).toBeGreaterThan(0);
+      expect(await settledMicroUsd(account)).toBe(0n);
+      const usage = await get(gateway.url, { key: account.key, path: "/v1/usage" });
+      expect(at(usage.json, "data", 0)).toMatchObject({
+        request_id: answer.requestId,
+        provider: `prov-${letter}`,
+        cost_micro_usd: 0,
+      });
+    },
+  );
+
+  test("costs nothing either where the provider reports what it costs", async () => {
+    const account = await gateway.account("1.00");
+    await connect(account, { provider: "metered" });
+    const text = 'Hello [[fault:usage:{"cost":0.25}]]';
+    const answer = await asking(account, { model: "test/metered", text });
+    expect(answer.status).toBe(200);
+    expect(costOf(answer)).toBe(0n);
+    expect(keysSent()).toEqual(["own"]);
+    expect(await settledMicroUsd(account)).toBe(1_000_000n);
+    // The same with the marketplace's key: the provider's bill is passed on.
+    const charged = await asking(account, {
+      model: "test/metered",
+      text,
+      ...connections("never"),
+    });
+    expect(costOf(charged)).toBeGreaterThan(0n);
+  });
+
+  test("is sent with the key of the caller's own virtual key before its organization's", async () => {
+    const account = await gateway.account("0");
+    await connect(account, { keyId: account.keyId });
+    await connect(account, { providerKey: BAD_KEY });
+    expect((await asking(account, connections("only"))).status).toBe(200);
+    const fresh = newVirtualKey();
+    await gateway.backend.accountStore.createKey({
+      orgId: account.orgId,
+      name: "other",
+      origin: "console",
+      digest: fresh.digest,
+      label: fresh.label,
+      requestsPerMinuteCeiling: 300,
+      capMicroUsd: null,
+    });
+    const other = await asking({ key: fresh.raw }, connections("only"));
+    expect(other.status).toBe(401);
+  });
+});
+
+describe("provider.connections", () => {
+  test("prefer falls back to the marketplace's key, which is paid as always", async () => {
+    const account = await gateway.account("1.00");
+    await connect(account, { providerKey: BAD_KEY });
+    const answer = await asking(account, connections("prefer"));
+    expect(answer.status).toBe(200);
+    expect(answer.headers["x-tm-attempts"]).toBe("2");
+    expect(keysSent()).toHaveLength(2);
+    expect(keysSent()[1]).toBe("marketplace");
+    const record = await ended(gateway, account, answer.requestId);
+    expect(record.attempts).toMatchObject([
+      { upstreamStatus: 401, errorClass: "auth", debitMicroUsd: 0n, usage: null },
+      { outcome: "completed" },
+    ]);
+    expect(debitOf(record)).toBeGreaterThan(0n);
+    expect(costOf(answer)).toBe(debitOf(record));
+    expect(await settledMicroUsd(account)).toBe(1_000_000n - debitOf(record));
+  });
+
+  test("prefer without credit for the marketplace's key tells what the provider said", async () => {
+    const account = await gateway.account("0");
+    await connect(account, { providerKey: BAD_KEY });
+    const answer = await asking(account);
+    expect(answer.status).toBe(401);
+    expect(answer.headers).toMatchObject({
+      "x-tm-error-code": "auth",
+      "x-tm-upstream-status": "401",
+      "x-tm-attempts": "1",
+    });
+  });
+
+  test("never sends the marketplace's key", async () => {
+    const account = await gateway.account("1.00");
+    await connect(account);
+    const answer = await asking(account, connections("never"));
+    expect(answer.status).toBe(200);
+    expect(keysSent()).toEqual(["marketplace"]);
+    expect(costOf(answer)).toBeGreaterThan(0n);
+  });
+
+  test("only sends the own key and nothing else, wherever it leads and however it ends", async () => {
+    const account = await gateway.account("1.00");
+    await connect(account, { provider: "prov-b2" });
+    const both = { model: "test/both", ...connections("only") };
+    const served = await asking(account, both);
+    expect(served.status).toBe(200);
+    expect(served.headers["x-tm-provider"]).toBe("prov-b2");
+    const failed = await asking(account, { ...both, text: "[[fault:status:500]] Hello" });
+    expect(failed.status).toBe(500);
+    expect(failed.headers["x-tm-attempts"]).toBe("1");
+    expect(keysSent()).toEqual(["own", "own"]);
+    expect(await settledMicroUsd(account)).toBe(1_000_000n);
+  });
+
+  test.each(["wire_a", "wire_b"] as const)(
+    "only: a model that no connection serves looks like one that never was (%s)",
+    async (wire) => {
+      const account = await gateway.account("1.00");
+      await connect(account, { provider: "prov-b2" });
+      const unserved = await asking(account, { wire, model: "test/a", ...connections("only") });
+      const unknown = await asking(account, { wire, model: "test/x", ...connections("only") });
+      const without = await gateway.account("1.00");
+      const nobody = await asking(without, { wire, model: "test/a", ...connections("only") });
+      expect(unserved.status).toBe(404);
+      expect(unserved.headers["x-tm-error-code"]).toBe("model_unavailable");
+      expect(unserved.text).toContain("test/a");
+      expect(anonymous(unserved)).toEqual(anonymous(unknown));
+      expect(anonymous(nobody)).toEqual(anonymous(unknown));
+      expect(gateway.simulator.counts().total).toBe(0);
+    },
+  );
+
+  test("anything else is refused, and so is a connection named by the request", async () => {
+    const account = await gateway.account("1.00");
+    const id = await connect(account);
+    for (const more of [
+      { provider: { connections: "always" } },
+      { provider: { connection_id: id } },
+      { connection_id: id },
+      { api_key: OWN_KEY },
+    ]) {
+      const answer = await asking(account, { more });
+      expect(answer.status).toBe(400);
+      expect(answer.headers["x-tm-error-code"]).toBe("invalid_request");
+    }
+    expect(gateway.simulator.counts().total).toBe(0);
+  });
+});
+
+describe("what a provider says to an own key", () => {
+  test.each([401, 402, 403])("keeps its status: %i", async (status) => {
+    const account = await gateway.account("1.00");
+    await connect(account);
+    const text = `[[fault:status:${status}]] Hello`;
+    const answer = await asking(account, { text, ...connections("only") });
+    expect(answer.status).toBe(status);
+    expect(answer.headers).toMatchObject({
+      "x-tm-error-code": "auth",
+      "x-tm-error-origin": "upstream",
+      "x-tm-upstream-status": String(status),
+    });
+    expect(at(answer.json, "error", "message")).toContain("your organization's own key");
+    expect(await settledMicroUsd(account)).toBe(1_000_000n);
+  });
+
+  test("as a 429 rests that connection and nobody else", async () => {
+    const account = await gateway.account("1.00");
+    const id = await connect(account);
+    const text = "[[fault:status:429;retry_after:30]] Hello";
+    expect((await asking(account, { text, ...connections("only") })).status).toBe(429);
+    const resting = await asking(account, connections("only"));
+    expect(resting.status).toBe(429);
+    expect(resting.headers["x-tm-limit-id"]).toBe(`pool:connection:${id}`);
+    expect(keysSent()).toEqual(["own"]);
+    // The marketplace's capacity of the same listing, and another customer's, are not touched.
+    expect((await asking(account, connections("never"))).status).toBe(200);
+    const other = await gateway.account("0");
+    await connect(other);
+    expect((await asking(other, connections("only"))).status).toBe(200);
+  });
+
+  test("as failures opens no circuit of the marketplace's", async () => {
+    const account = await gateway.account("1.00");
+    await connect(account, { providerKey: BAD_KEY });
+    for (let failures = 0; failures < 8; failures += 1) await asking(account, connections("only"));
+    const cooling = await asking(account, connections("only"));
+    expect(cooling.status).toBe(503);
+    expect(cooling.headers["x-tm-limit-kind"]).toBe("health");
+    const other = await gateway.account("1.00");
+    const served = await asking(other);
+    expect(served.status).toBe(200);
+    expect(served.headers["x-tm-attempts"]).toBe("1");
+  });
+});
+
+test("another organization's connection is nobody else's", async () => {
+  const owner = await gateway.account("0");
+  await connect(owner);
+  const stranger = await gateway.account("1.00");
+  expect((await asking(stranger)).status).toBe(200);
+  expect(keysSent()).toEqual(["marketplace"]);
+  expect((await asking(stranger, connections("only"))).status).toBe(404);
+});
+
+test("a key that does not open is sent to nobody: the marketplace's is used, or none", async () => {
+  const account = await gateway.account("1.00");
+  const encryptionKey = Buffer.alloc(32, 6).toString("base64");
+  await connect(account, { encryptionKey });
+  const alone = await asking(account, connections("only"));
+  expect(alone.status).toBe(502);
+  expect(alone.headers["x-tm-error-code"]).toBe("model_unavailable");
+  expect(keysSent()).toEqual([]);
+  expect((await asking(account)).status).toBe(200);
+  expect(keysSent()).toEqual(["marketplace"]);
+});
+
+test("a disabled connection is used no longer than five seconds", async () => {
+  const account = await gateway.account("0");
+  const id = await connect(account);
+  expect((await asking(account, connections("only"))).status).toBe(200);
+  await gateway.backend.connectionStore.disable(id, account.orgId);
+  await sleep(KEY_CACHE_MS);
+  expect((await asking(account, connections("only"))).status).toBe(404);
+});
+
+test("after all of it the books are right, and no key has reached a log or a client", async () => {
+  expect(await brokenBooks(gateway)).toEqual([]);
+  const everything = told.join("\n") + gateway.log();
+  expect(told.length).toBeGreaterThan(30);
+  for (const secret of [OWN_KEY, BAD_KEY, PROVIDER_KEY, ENCRYPTION_KEY]) {
+    expect(everything).not.toContain(secret);
+    expect(everything).not.toContain(secret.slice(4, 16));
+  }
+});
+
+/** What is the same in two answers to two requests of one shape. */
+function anonymous({ status, headers, text, requestId }: HttpAnswer): object {
+  const { date: _date, ...rest } = headers;
+  const name = (value: string): string =>
+    value.replaceAll(requestId, "<request>").replaceAll(/test\/[ax]/g, "<model>");
+  const named = Object.entries(rest).map(([header, value]) => [header, name(value)]);
+  return { status, text: name(text), headers: Object.fromEntries(named) };
+}

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { EndpointLimits } from "../../src/limits/stored-limit.ts";
+import { chatBody } from "../support/chat-bodies.ts";
+import {
+  simulatorManifest,
+  STANDARD_MANIFESTS,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+import { at, bearer, httpCall, listAt, type HttpAnswer } from "../support/http-call.ts";
+import { expectRefusal } from "../support/refusals.ts";
+
+let gateway: TestGateway;
+
+const PRIVATE_PROVIDERS = ["one", "two", "three", "four", "five", "six", "seven"];
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    manifests: [...STANDARD_MANIFESTS, ...PRIVATE_PROVIDERS.map(privateManifest), staged()],
+  });
+});
+afterAll(() => gateway.close());
+
+function privateManifest(name: string): object {
+  const manifest = simulatorManifest({
+    provider: `private-${name}`,
+    dialect: "wire_a",
+    models: [textModel(`house/${name}`), textModel("test/both")],
+  }) as { provider: object };
+  return { ...manifest, provider: { ...manifest.provider, listing: "private" } };
+}
+
+function staged(): object {
+  return simulatorManifest({
+    provider: "staged",
+    dialect: "wire_a",
+    models: [textModel("house/staged", { is_ready: false })],
+  });
+}
+
+/** An organization that has the private manifest `name` for itself. */
+async function ownerOf(name: string, limits: EndpointLimits = {}): Promise<TestAccount> {
+  const account = await gateway.account("5.00");
+  const { orgId } = account;
+  const providerId = `private-${name}`;
+  const made = await gateway.backend.rulesStore.createEndpoint({ orgId, providerId, limits });
+  if (made === undefined || made === "taken") throw new Error("the endpoint was not made");
+  return account;
+}
+
+async function chat(account: TestAccount, model: string, more: object = {}): Promise<HttpAnswer> {
+  const url = `${gateway.url}/v1/chat/completions`;
+  return await httpCall(url, { body: chatBody(model, more), headers: bearer(account.key) });
+}
+
+describe("a dedicated endpoint", () => {
+  test("serves its organization's requests for its models, on both wires, and nobody else's", async () => {
+    const owner = await ownerOf("one");
+    const stranger = await gateway.account("5.00");
+    const served = await chat(owner, "house/one");
+    expect(served.status).toBe(200);
+    expect(served.headers["x-tm-provider"]).toBe("private-one");
+    const messages = await httpCall(`${gateway.url}/v1/messages`, {
+      body: chatBody("house/one"),
+      headers: bearer(owner.key),
+    });
+    expect(messages.status).toBe(200);
+    expect(messages.headers["x-tm-provider"]).toBe("private-one");
+    const refused = await chat(stranger, "house/one");
+    const unknown = await chat(stranger, "house/none");
+    expectRefusal(refused, { status: 404, code: "model_unavailable" });
+    expect(refused.text.replaceAll("house/one", "house/none").length).toBe(unknown.text.length);
+  });
+
+  test("takes a model that is public too to its own capacity and nowhere else", async () => {
+    const owner = await ownerOf("two");
+    expect((await chat(owner, "test/both")).headers["x-tm-provider"]).toBe("private-two");
+    const failing = { messages: [{ role: "user", content: "[[fault:status:503]] Hello" }] };
+    const failed = await chat(owner, "test/both", failing);
+    expect(failed.status).toBe(503);
+    expect(failed.headers["x-tm-attempts"]).toBe("1");
+  });
+
+  test("is listed, priced and explained to nobody, and neither is a staged listing", async () => {
+    const stranger = await gateway.account("5.00");
+    const headers = bearer(stranger.key);
+    const list = await httpCall(`${gateway.url}/v1/models`, { headers });
+    expect(listAt(list.json, "data").length).toBeGreaterThan(0);
+    const publicIds = await fetch(`${gateway.running.consoleUrl}/api/models.json`);
+    for (const text of [list.text, await publicIds.text()]) {
+      expect(text).not.toMatch(/private-|house\//);
+    }
+    for (const id of ["house/one", "house/staged"]) {
+      const entry = await httpCall(`${gateway.url}/v1/models/${encodeURIComponent(id)}`, {
+        headers,
+      });
+      expect(entry.status).toBe(404);
+      const limits = await httpCall(`${gateway.url}/v1/limits?model=${id}`, { headers });
+      expect(limits.status).toBe(404);
+      const route = await httpCall(`${gateway.url}/v1/route?for=chat`, {
+        body: chatBody(id),
+        headers,
+      });
+      expect(at(route.json, "refusal.code")).toBe("model_unavailable");
+      expect(route.text).not.toContain("private-");
+    }
+  });
+
+  test("has limits of its own in place of the defaults, told as scope endpoint", async () => {
+    const owner = await ownerOf("three", { requestsPerMinute: 2, tokensPerMinute: 50_000 });
+    const first = await chat(owner, "house/three");
+    expect(first.headers["x-tm-remaining-rpm"]).toBe("1");
+    expect((await chat(owner, "house/three")).status).toBe(200);
+    const refused = await chat(owner, "house/three");
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(refused.headers).toMatchObject({
+      "x-tm-error-origin": "gateway_admission",
+      "x-tm-limit-scope": "endpoint",
+      "x-tm-limit-kind": "rpm",
+      "x-tm-limit-id": expect.stringMatching(/^endpoint:\w+$/),
+    });
+    // Its other traffic runs at the defaults, and has used up nothing of them.
+    expect((await chat(owner, "test/a")).headers["x-tm-remaining-rpm"]).toBe("299");
+  });
+
+  test("without a limit tells no remaining amounts", async () => {
+    const owner = await ownerOf("four");
+    const served = await chat(owner, "house/four");
+    expect(served.status).toBe(200);
+    expect(served.headers).not.toHaveProperty("x-tm-remaining-rpm");
+    expect(served.headers).not.toHaveProperty("x-tm-queue-ms");
+  });
+});
+
+describe("an endpoint with a rate", () => {
+  test("spreads a burst evenly, tells each wait, and refuses what would wait too long", async () => {
+    const paced = { perSecond: 4, waitMsMax: 1_000 };
+    const owner = await ownerOf("five", { paced });
+    const answers = await Promise.all(Array.from({ length: 24 }, () => chat(owner, "house/five")));
+    const served = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status }) => status === 429);
+    // One turn every 250 ms, and none later than a second.
+    expect(served.length).toBeGreaterThanOrEqual(5);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.length + served.length).toBe(24);
+    const waits = served.map(({ headers }) => Number(headers["x-tm-queue-ms"] ?? 0));
+    expect(Math.min(...waits)).toBe(0);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
+    expect(waits.filter((wait) => wait > 0).length).toBeGreaterThanOrEqual(4);
+    for (const answer of refused) {
+      expect(answer.headers).toMatchObject({
+        "x-tm-error-origin": "gateway_admission",
+        "x-tm-limit-scope": "endpoint",
+        "x-tm-limit-kind": "rps_queue",
+      });
+      expect(answer.headers["retry-after"]).toMatch(/^[1-9]\d*$/);
+    }
+  });
+
+  test("that is hard refuses the rest of a second's requests at once", async () => {
+    const owner = await ownerOf("six", { requestsPerSecond: 2 });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => chat(owner, "house/six")));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(answers.filter(({ status }) => status === 200).length).toBe(20 - refused.length);
+    for (const answer of refused) {
+      expect(answer.headers).toMatchObject({
+        "x-tm-limit-scope": "endpoint",
+        "x-tm-limit-kind": "rps",
+        "retry-after": "1",
+      });
+    }
+  });
+
+  test("a client that leaves the queue frees its place: nothing sent, nothing held", async () => {
+    const paced = { perSecond: 0.2, waitMsMax: 7_000 };
+    const owner = await ownerOf("seven", { paced, concurrent: 50 });
+    expect((await chat(owner, "house/seven")).status).toBe(200);
+    const sent = gateway.simulator.counts().total;
+    const leaving = new AbortController();
+    const waiting = fetch(`${gateway.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { ...bearer(owner.key), "content-type": "application/json" },
+      body: JSON.stringify(chatBody("house/seven")),
+      signal: leaving.signal,
+    }).catch(() => undefined);
+    await vi.waitFor(async () => {
+      const url = `${gateway.url}/v1/limits?model=house/seven`;
+      const limits = await httpCall(url, { headers: bearer(owner.key) });
+      expect(at(limits.json, "effective.concurrency.in_use")).toBe(1);
+    });
+    // The queue has room for one: as long as that one waits, another is refused.
+    const full = await chat(owner, "house/seven");
+    expect(full.headers["x-tm-limit-kind"]).toBe("rps_queue");
+    leaving.abort();
+    expect(await waiting).toBeUndefined();
+    const next = await vi.waitFor(
+      async () => {
+        const answer = await chat(owner, "house/seven");
+        expect(answer.status).toBe(200);
+        return answer;
+      },
+      { timeout: 20_000 },
+    );
+    expect(Number(next.headers["x-tm-queue-ms"] ?? 0)).toBeLessThanOrEqual(5_000);
+    expect(gateway.simulator.counts().total).toBe(sent + 1);
+    const usage = await httpCall(`${gateway.url}/v1/usage`, { headers: bearer(owner.key) });
+    expect(at(usage.json, "balance.held_usd")).toBe(0);
+  });
+});

@@ -1,0 +1,285 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { KeyId } from "../../src/core/ids.ts";
+import { chatBody } from "../support/chat-bodies.ts";
+import {
+  simulatorManifest,
+  STANDARD_MANIFESTS,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+import { at, bearer, httpCall, listAt, type HttpAnswer } from "../support/http-call.ts";
+import { expectRefusal, standing } from "../support/refusals.ts";
+import { settledRecord } from "../support/settled.ts";
+import { runSql } from "../support/sql.ts";
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  const house = simulatorManifest({
+    provider: "house",
+    dialect: "wire_a",
+    models: [textModel("house/own")],
+  }) as { provider: object };
+  const isPrivate = { ...house, provider: { ...house.provider, listing: "private" } };
+  gateway = await startTestGateway({ manifests: [...STANDARD_MANIFESTS, isPrivate] });
+});
+afterAll(() => gateway.close());
+
+async function limitsOf(account: TestAccount, query = ""): Promise<HttpAnswer> {
+  return await httpCall(`${gateway.url}/v1/limits${query}`, { headers: bearer(account.key) });
+}
+
+async function chat(account: TestAccount, body = chatBody("test/a")): Promise<HttpAnswer> {
+  const url = `${gateway.url}/v1/chat/completions`;
+  return await httpCall(url, { body, headers: bearer(account.key) });
+}
+
+const DEFAULTS = { tpm: 1_000_000, concurrency: 8 };
+const BY_DEFAULT = { rpm: "default", tpm: "default", concurrency: "default" };
+
+describe("GET /v1/limits", () => {
+  test("shows a fresh key its limits, whole and unused", async () => {
+    const account = await gateway.account("5.00", { orgCapUsd: "40.00", keyCapUsd: "7.50" });
+    const { json, status, headers } = await limitsOf(account);
+    expect(status).toBe(200);
+    expect(headers["content-type"]).toBe("application/json");
+    const key = `key:${account.keyId}`;
+    const reset = expect.stringMatching(/^\d{4}-\d\d-01T00:00:00\.000Z$/);
+    expect(json).toEqual({
+      model: null,
+      effective: {
+        rpm: { limit: 300, remaining: 300, bound_by: key },
+        tpm: { limit: 1_000_000, remaining: 1_000_000, bound_by: key },
+        concurrency: { limit: 8, in_use: 0, bound_by: key },
+      },
+      scopes: [
+        {
+          scope: "key",
+          id: key,
+          rpm: 300,
+          ...DEFAULTS,
+          ceiling: { rpm: 300, ...DEFAULTS },
+          source: BY_DEFAULT,
+        },
+        {
+          scope: "org",
+          id: `org:${account.orgId}`,
+          rpm: 300,
+          ...DEFAULTS,
+          ceiling: { rpm: 300, ...DEFAULTS },
+          source: BY_DEFAULT,
+        },
+      ],
+      output_bound: { min: 1, max: 32_768, default: 4_096 },
+      spend: {
+        org: { cap_usd: 40, settled_usd: 0, in_flight_usd: 0, reset_at: reset },
+        key: { cap_usd: 7.5, settled_usd: 0, in_flight_usd: 0, reset_at: reset },
+      },
+    });
+  });
+
+  test("shows what a call has used up: the request, the observed tokens, the money", async () => {
+    const account = await gateway.account("5.00");
+    const called = await chat(account);
+    await settledRecord(gateway, account, String(called.headers["x-request-id"]));
+    const { json } = await limitsOf(account, "?model=test%2Fa");
+    expect(at(json, "model")).toBe("test/a");
+    expect(at(json, "effective.rpm.remaining")).toBe(299);
+    const tokens = Number(at(called.json, "usage.total_tokens"));
+    expect(tokens).toBeGreaterThan(0);
+    expect(at(json, "effective.tpm.remaining")).toBe(1_000_000 - tokens);
+    const cost = at(called.json, "usage.cost");
+    expect(at(json, "spend.org")).toMatchObject({ cap_usd: null, settled_usd: cost });
+    expect(at(json, "spend.key")).toMatchObject({ cap_usd: null, settled_usd: cost });
+  });
+
+  test("shows requests in flight and what they hold", async () => {
+    const account = await gateway.account("5.00");
+    const slow = { messages: [{ role: "user", content: "[[fault:slow:3000]] Hello" }] };
+    const running = [1, 2].map(() => chat(account, chatBody("test/a", slow)));
+    await vi.waitFor(() => expect(gateway.simulator.counts().open).toBe(2), { interval: 5 });
+    const { json } = await limitsOf(account);
+    expect(at(json, "effective.concurrency.in_use")).toBe(2);
+    expect(Number(at(json, "spend.org.in_flight_usd"))).toBeGreaterThan(0);
+    await Promise.all(running);
+    const after = await limitsOf(account);
+    expect(at(after.json, "effective.concurrency.in_use")).toBe(0);
+  });
+
+  test("names the scope that has the least left, whatever the limits are", async () => {
+    const account = await gateway.account("5.00");
+    const { orgId } = account;
+    const target = { source: "contract", scope: "org" } as const;
+    await gateway.backend.rulesStore.changeLimit(orgId, target, { requestsPerMinute: 3 });
+    const { json } = await limitsOf(account);
+    expect(at(json, "effective.rpm")).toEqual({
+      limit: 3,
+      remaining: 3,
+      bound_by: `org:${orgId}`,
+    });
+    expect(at(json, "effective.tpm.bound_by")).toBe(`key:${account.keyId}`);
+  });
+
+  test("uses up nothing, however often it is asked", async () => {
+    const account = await gateway.account("5.00", { requestsPerMinute: 1 });
+    const before = await standing(gateway, account);
+    for (let n = 0; n < 20; n += 1) expect((await limitsOf(account)).status).toBe(200);
+    expect(await standing(gateway, account)).toEqual(before);
+    expect((await chat(account)).status).toBe(200);
+    // With nothing left it still answers.
+    const spent = await limitsOf(account);
+    expect(at(spent.json, "effective.rpm")).toMatchObject({ limit: 1, remaining: 0 });
+  });
+
+  test("a model that is not listed is the same 404 as a call for it", async () => {
+    const account = await gateway.account("5.00");
+    const told = await limitsOf(account, "?model=test%2Fnone");
+    const called = await chat(account, chatBody("test/none"));
+    expectRefusal(told, { status: 404, code: "model_unavailable", message: '"test/none"' });
+    expect(at(told.json, "error")).toEqual(at(called.json, "error"));
+    const none = await limitsOf(account, "?model=");
+    expectRefusal(none, { status: 404, code: "model_unavailable", message: '""' });
+    const foreign = await limitsOf(account, "?model=house%2Fown");
+    expectRefusal(foreign, { status: 404, code: "model_unavailable" });
+  });
+
+  test("needs a key", async () => {
+    const answer = await httpCall(`${gateway.url}/v1/limits`);
+    expectRefusal(answer, { status: 401, code: "auth" });
+  });
+});
+
+describe("where limits come from", () => {
+  test("twenty a minute until there is credit, named as that", async () => {
+    const account = await gateway.account("0.00");
+    const { json } = await limitsOf(account);
+    expect(at(json, "effective.rpm")).toEqual({
+      limit: 20,
+      remaining: 20,
+      bound_by: `key:${account.keyId}`,
+    });
+    expect(listAt(json, "scopes")).toMatchObject([
+      { scope: "key", rpm: 20, ceiling: { rpm: 300 }, source: { rpm: "unfunded", tpm: "default" } },
+      { scope: "org", rpm: 20, ceiling: { rpm: 300 }, source: { rpm: "unfunded", tpm: "default" } },
+    ]);
+  });
+
+  test("a contract stands in place of the default, what the customer set below it", async () => {
+    const account = await gateway.account("5.00");
+    const { orgId } = account;
+    const keyId = account.keyId as KeyId;
+    const { rulesStore } = gateway.backend;
+    const contract = { requestsPerMinute: 5_000, concurrent: 64 };
+    await rulesStore.changeLimit(orgId, { source: "contract", scope: "key" }, contract);
+    const self = { tokensPerMinute: 700, concurrent: 9 };
+    await rulesStore.changeLimit(orgId, { source: "self", scope: "key", keyId }, self);
+    const { json } = await limitsOf(account);
+    expect(listAt(json, "scopes")[0]).toEqual({
+      scope: "key",
+      id: `key:${keyId}`,
+      rpm: 5_000,
+      tpm: 700,
+      concurrency: 9,
+      ceiling: { rpm: 5_000, tpm: 1_000_000, concurrency: 64 },
+      source: { rpm: "contract", tpm: "self", concurrency: "self" },
+    });
+    expect(at(json, "effective.rpm.bound_by")).toBe(`org:${orgId}`);
+    expect(at(json, "effective.tpm.limit")).toBe(700);
+  });
+
+  test("a model has rows where a limit names it: under the key, and in the organization", async () => {
+    const account = await gateway.account("5.00");
+    const { orgId } = account;
+    const keyId = account.keyId as KeyId;
+    const { rulesStore } = gateway.backend;
+    const model = { source: "self", scope: "model", modelId: "test/a" } as const;
+    await rulesStore.changeLimit(orgId, { ...model, keyId }, { requestsPerMinute: 2 });
+    await rulesStore.changeLimit(orgId, model, { tokensPerMinute: 900 });
+    const { json } = await limitsOf(account, "?model=test/a");
+    const none = { rpm: null, tpm: null, concurrency: null };
+    const ceiling = { rpm: 300, ...DEFAULTS };
+    expect(listAt(json, "scopes").slice(1, 3)).toEqual([
+      {
+        scope: "model",
+        id: "model:test/a",
+        key_id: keyId,
+        ...none,
+        rpm: 2,
+        ceiling,
+        source: { ...none, rpm: "self" },
+      },
+      {
+        scope: "model",
+        id: "model:test/a",
+        ...none,
+        tpm: 900,
+        ceiling,
+        source: { ...none, tpm: "self" },
+      },
+    ]);
+    expect(at(json, "effective")).toMatchObject({
+      rpm: { limit: 2, bound_by: "model:test/a" },
+      tpm: { limit: 900, bound_by: "model:test/a" },
+    });
+    const other = await limitsOf(account, "?model=test/b");
+    expect(listAt(other.json, "scopes")).toHaveLength(2);
+  });
+
+  test("a dedicated endpoint stands in place of the defaults for its models", async () => {
+    const account = await gateway.account("5.00");
+    const { orgId } = account;
+    const { rulesStore } = gateway.backend;
+    const paced = { perSecond: 2, waitMsMax: 500 };
+    const limits = { requestsPerMinute: 90, requestsPerSecond: 4, paced };
+    const made = await rulesStore.createEndpoint({ orgId, providerId: "house", limits });
+    if (made === undefined || made === "taken") throw new Error("the endpoint was not made");
+    const { json } = await limitsOf(account, "?model=house/own");
+    const id = `endpoint:${made.endpointId}`;
+    const none = { rpm: null, tpm: null, concurrency: null };
+    expect(listAt(json, "scopes")).toEqual([
+      {
+        scope: "endpoint",
+        id,
+        ...none,
+        rpm: 90,
+        rps: 4,
+        paced: { per_second: 2, wait_ms_max: 500 },
+        ceiling: { ...none, rpm: 90 },
+        source: { ...none, rpm: "contract" },
+      },
+    ]);
+    expect(at(json, "effective")).toEqual({
+      rpm: { limit: 90, remaining: 90, bound_by: id },
+      tpm: { limit: null, remaining: null, bound_by: null },
+      concurrency: { limit: null, in_use: null, bound_by: null },
+    });
+    const general = await limitsOf(account);
+    expect(at(general.json, "effective.rpm.limit")).toBe(300);
+  });
+});
+
+test("the first credit is shown at once", async () => {
+  const account = await gateway.account("5.00");
+  const forget = "update org set funded_at = null where org_id = $1";
+  await runSql(gateway, forget, [account.orgId]);
+  expect(at((await limitsOf(account)).json, "effective.rpm.limit")).toBe(20);
+  await runSql(gateway, "update org set funded_at = now() where org_id = $1", [account.orgId]);
+  expect(at((await limitsOf(account)).json, "effective.rpm.limit")).toBe(300);
+});
+
+test("a limit store that does not answer is a 503, not a guess", async () => {
+  const alone = await startTestGateway({ settings: { redisUrl: "redis://127.0.0.1:1" } });
+  try {
+    const account = await alone.account("5.00");
+    const answer = await httpCall(`${alone.url}/v1/limits`, { headers: bearer(account.key) });
+    expectRefusal(answer, { status: 503, code: "gateway_error", message: "limit store" });
+    expect(answer.headers).toMatchObject({
+      "retry-after": "2",
+      "x-tm-error-origin": "gateway_infrastructure",
+    });
+  } finally {
+    await alone.close();
+  }
+});

@@ -1,0 +1,347 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import type { AccountRules } from "../../../src/auth/account-rules.ts";
+import type { KeyId, OrgId } from "../../../src/core/ids.ts";
+import {
+  openPostgresBackend,
+  type PostgresBackend,
+} from "../../../src/storage/postgres/open-postgres-backend.ts";
+import { simulatorManifest, textModel } from "../../support/gateway.ts";
+import {
+  jsonCommand,
+  operatorFolder,
+  OPERATOR_ENV,
+  type JsonAnswer,
+  type OperatorFolder,
+} from "../../support/operator.ts";
+import { orgWithKey } from "../../support/ledger-rows.ts";
+import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { runCommand, type CommandResult } from "../../support/program.ts";
+import { silentLog } from "../../support/silent-log.ts";
+
+const NOWHERE = "http://127.0.0.1:1";
+const NO_LIMITS = { rpm: null, tpm: null, concurrency: null };
+
+let database: FreshDatabase;
+let backend: PostgresBackend;
+let folder: OperatorFolder;
+let orgId: OrgId;
+let keyId: KeyId;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  const { connectionString } = database;
+  backend = openPostgresBackend({ connectionString, log: silentLog });
+  await backend.migrate();
+  folder = operatorFolder(NOWHERE);
+});
+afterAll(async () => {
+  await backend.close();
+  await database.drop();
+  folder.remove();
+});
+beforeEach(async () => {
+  ({ orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 5_000_000n }));
+});
+
+/** Runs a command that has to succeed. */
+async function run(...args: readonly string[]): Promise<JsonAnswer["json"]> {
+  const { code, json, stderr } = await jsonCommand(args, env());
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  return json;
+}
+
+/** Runs a command that has to be refused, and gives what it says. */
+async function refused(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr }: CommandResult = await runCommand([...args, "--json"], {
+    ...OPERATOR_ENV,
+    ...env(),
+  });
+  expect({ code, stdout, stderr }).toMatchObject({ code: 2, stdout: "" });
+  return stderr;
+}
+
+/** All these calls are refused, each naming what was wrong. */
+async function allRefused(
+  calls: readonly (readonly [word: string, args: string[]])[],
+): Promise<void> {
+  const messages = await Promise.all(calls.map(([, args]) => refused(...args)));
+  expect(messages.map((message, at) => message.includes(calls[at]?.[0] ?? "") || message)).toEqual(
+    calls.map(() => true),
+  );
+}
+
+/** Runs a command for people. */
+async function said(...args: readonly string[]): Promise<string> {
+  return (await runCommand(args, { ...OPERATOR_ENV, ...env() })).stdout;
+}
+
+function env(): Readonly<Record<string, string>> {
+  return { DATABASE_URL: database.connectionString };
+}
+
+async function rules(): Promise<AccountRules | undefined> {
+  return (await backend.rulesStore.findKey(keyId))?.rules;
+}
+
+function writePrivate(providerId: string, change: object = {}): void {
+  const manifest = simulatorManifest({
+    provider: providerId,
+    dialect: "wire_a",
+    baseUrl: `${NOWHERE}/v1`,
+    models: [textModel(`${providerId}/model`, change)],
+  }) as { readonly provider: object; readonly endpoint: object };
+  folder.writeManifest(`${providerId}.json`, {
+    ...manifest,
+    provider: { ...manifest.provider, listing: "private" },
+    endpoint: { ...manifest.endpoint, api_key_env: "NEVER_SET_API_KEY" },
+  });
+}
+
+describe("endpoint", () => {
+  function addArgs(providerId: string): string[] {
+    const place = ["--manifests", folder.manifestsDir];
+    return ["endpoint", "add", "--org", orgId, "--provider", providerId, ...place];
+  }
+
+  test("add gives a private manifest to an organization, list shows it, remove takes it", async () => {
+    // Neither the key nor the readiness of a listing matters to whose it is.
+    writePrivate("acme-private", { is_ready: false });
+    const limits = ["--rps", "5", "--pace", "2.5", "--queue-ms", "0", "--rpm", "60"];
+    limits.push("--tpm", "9000", "--concurrency", "4");
+    const made = await run(...addArgs("acme-private"), ...limits);
+    const endpointId = String(made["endpoint_id"]);
+    expect(made).toEqual({
+      endpoint_id: expect.stringMatching(/^endpoint_/),
+      org_id: orgId,
+      provider_id: "acme-private",
+      rps: 5,
+      paced_per_second: 2.5,
+      queue_ms: 0,
+      rpm: 60,
+      tpm: 9000,
+      concurrency: 4,
+      created_at: expect.stringMatching(/^20.*Z$/),
+      manifest_checked: true,
+    });
+    expect((await rules())?.endpoints).toEqual([
+      {
+        endpointId,
+        providerId: "acme-private",
+        limits: {
+          requestsPerSecond: 5,
+          paced: { perSecond: 2.5, waitMsMax: 0 },
+          requestsPerMinute: 60,
+          tokensPerMinute: 9_000,
+          concurrent: 4,
+        },
+      },
+    ]);
+    const { manifest_checked: _checked, ...listed } = made;
+    expect(await run("endpoint", "list", "--org", orgId)).toEqual({ endpoints: [listed] });
+    expect(await said("endpoint", "list")).toContain(
+      `${endpointId}  ${orgId}  acme-private  ` +
+        "5 rps, 2.5/s after 0 ms at most, 60 rpm, 9000 tpm, 4 in flight",
+    );
+    expect(await refused(...addArgs("acme-private"))).toContain(`${endpointId} of ${orgId}`);
+    const removed = await run("endpoint", "remove", endpointId);
+    expect(removed).toEqual({ endpoint_id: endpointId, removed: true });
+    expect((await rules())?.endpoints).toEqual([]);
+    expect(await refused("endpoint", "remove", endpointId)).toContain("endpoint list");
+  });
+
+  test("an endpoint may have no limits of its own, and its manifest may be elsewhere", async () => {
+    const elsewhere = { TM_MANIFESTS: join(folder.root, "nowhere") };
+    const args = ["endpoint", "add", "--org", orgId, "--provider", "free-private"];
+    const { json, code } = await jsonCommand(args, { ...env(), ...elsewhere });
+    expect(code).toBe(0);
+    expect(json).toMatchObject({ ...NO_LIMITS, rps: null, paced_per_second: null, queue_ms: null });
+    expect(json["manifest_checked"]).toBe(false);
+    expect((await rules())?.endpoints).toMatchObject([{ limits: {} }]);
+    expect(await said("endpoint", "list", "--org", orgId)).toContain("no limits");
+    await run("endpoint", "remove", String(json["endpoint_id"]));
+  });
+
+  test("a manifest that is public, missing or broken makes no endpoint", async () => {
+    expect(await refused(...addArgs("operated"))).toMatch(/public.*"private" in .*first\.json/);
+    expect(await refused(...addArgs("nobody"))).toContain("is of provider nobody");
+    const nowhere = join(folder.root, "nowhere");
+    const named = ["endpoint", "add", "--org", orgId, "--provider", "x1", "--manifests", nowhere];
+    expect(await refused(...named)).toContain("check --manifests");
+    folder.writeManifest("broken.json", "{");
+    expect(await refused(...addArgs("operated"))).toContain("broken.json");
+    rmSync(join(folder.manifestsDir, "broken.json"));
+    expect(await run("endpoint", "list")).toEqual({ endpoints: [] });
+  });
+
+  test("numbers that are none, a lonely half of a pace and unknown names are refused", async () => {
+    writePrivate("bad-private");
+    const bad = (...flags: readonly string[]): string[] => [...addArgs("bad-private"), ...flags];
+    await allRefused([
+      ["--rps", bad("--rps", "0")],
+      ["--rpm", bad("--rpm", "-5")],
+      ["--tpm", bad("--tpm", "many")],
+      ["--concurrency", bad("--concurrency", "1.5")],
+      ["--pace", bad("--pace", "0", "--queue-ms", "5")],
+      ["--queue-ms", bad("--queue-ms", "450001", "--pace", "1")],
+      ["belong together", bad("--queue-ms", "5")],
+      ["org_none", bad("--org", "org_none")],
+      ["org_none", ["endpoint", "list", "--org", "org_none"]],
+    ]);
+    expect(await run("endpoint", "list")).toEqual({ endpoints: [] });
+  });
+});
+
+describe("limits", () => {
+  function contract(...flags: readonly string[]): string[] {
+    return ["limits", "contract", "--org", orgId, ...flags];
+  }
+
+  test("a contract is stored for an organization, every key, one key, one model", async () => {
+    const first = await run(...contract("--rpm", "3000", "--tpm", "5000000"));
+    const stored = { org_id: orgId, source: "contract", scope: "org", key_id: null, model: null };
+    const org = { ...stored, ...NO_LIMITS, rpm: 3000, tpm: 5_000_000 };
+    expect(first).toEqual(org);
+    const keys = await run(...contract("--keys", "--rpm", "900"));
+    expect(keys).toEqual({ ...stored, scope: "key", ...NO_LIMITS, rpm: 900 });
+    const key = await run(...contract("--key", keyId, "--concurrency", "32"));
+    expect(key).toEqual({ ...stored, scope: "key", key_id: keyId, ...NO_LIMITS, concurrency: 32 });
+    const model = await run(...contract("--model", "acme/a", "--rpm", "5"));
+    expect(model).toEqual({ ...stored, scope: "model", model: "acme/a", ...NO_LIMITS, rpm: 5 });
+    const both = await run(...contract("--model", "acme/a", "--key", keyId, "--rpm", "4"));
+    expect(both).toEqual({ ...model, key_id: keyId, rpm: 4 });
+    expect((await rules())?.limits).toHaveLength(5);
+  });
+
+  test("what is not named stays, none removes, and the last none removes the limit", async () => {
+    await run(...contract("--rpm", "3000", "--concurrency", "64"));
+    const changed = await run(...contract("--rpm", "none", "--tpm", "7"));
+    expect(changed).toMatchObject({ rpm: null, tpm: 7, concurrency: 64 });
+    expect((await rules())?.limits).toEqual([
+      { source: "contract", scope: "org", tokensPerMinute: 7, concurrent: 64 },
+    ]);
+    await run(...contract("--tpm", "none", "--concurrency", "none"));
+    expect(await run("limits", "show", "--org", orgId)).toEqual({ org_id: orgId, limits: [] });
+    expect(await said("limits", "show", "--org", orgId)).toContain("default limits");
+  });
+
+  test("show lists what the contract and what the customer has set", async () => {
+    const own = { source: "self", scope: "key", keyId } as const;
+    await backend.rulesStore.changeLimit(orgId, own, { concurrent: 2 });
+    await run(...contract("--model", "acme/a", "--rpm", "5"));
+    expect(await run("limits", "show", "--org", orgId)).toEqual({
+      org_id: orgId,
+      limits: [
+        { source: "contract", scope: "model", key_id: null, model: "acme/a", ...NO_LIMITS, rpm: 5 },
+        { source: "self", scope: "key", key_id: keyId, model: null, ...NO_LIMITS, concurrency: 2 },
+      ],
+    });
+    const text = await said("limits", "show", "--org", orgId);
+    expect(text).toBe(`contract  acme/a  5 rpm\nself      ${keyId}  2 in flight\n`);
+  });
+
+  test("numbers that are none, contradictions and foreign names are refused", async () => {
+    const { keyId: foreignKey } = await orgWithKey(backend, { creditMicroUsd: 1n });
+    await allRefused([
+      ["--rpm", contract("--rpm", "0")],
+      ["--tpm", contract("--tpm", "-1")],
+      ["--concurrency", contract("--concurrency", "lots")],
+      ["at least one", contract()],
+      ["--keys", contract("--keys", "--key", keyId, "--rpm", "1")],
+      ["--keys", contract("--keys", "--model", "acme/a", "--rpm", "1")],
+      ["--model", contract("--model", " ", "--rpm", "1")],
+      [foreignKey, contract("--key", foreignKey, "--rpm", "1")],
+      [foreignKey, contract("--key", foreignKey, "--model", "acme/a", "--rpm", "1")],
+      ["org_none", ["limits", "contract", "--org", "org_none", "--rpm", "1"]],
+      ["org_none", ["limits", "show", "--org", "org_none"]],
+    ]);
+    expect(await run("limits", "show", "--org", orgId)).toMatchObject({ limits: [] });
+  });
+});
+
+describe("org policy", () => {
+  test("sets the whole policy, shows it, and clears it", async () => {
+    const nothing = { org_id: orgId, policy: null };
+    expect(await run("org", "policy", orgId)).toEqual(nothing);
+    const lists = ["--only", "acme-ai, other-ai", "--ignore", "bad-ai"];
+    const flags = ["--timeout-ms", "30000", ...lists, "--prompt-logging", "none"];
+    const whole = {
+      org_id: orgId,
+      policy: {
+        timeout_ms: 30_000,
+        only: ["acme-ai", "other-ai"],
+        ignore: ["bad-ai"],
+        prompt_logging: "none",
+      },
+    };
+    expect(await run("org", "policy", orgId, ...flags)).toEqual(whole);
+    expect(await run("org", "policy", orgId)).toEqual(whole);
+    expect((await rules())?.policy).toEqual({
+      timeoutMs: 30_000,
+      only: ["acme-ai", "other-ai"],
+      ignore: ["bad-ai"],
+      promptLogging: "none",
+    });
+    expect(await said("org", "policy", orgId)).toBe(
+      `${orgId}: routing deadline 30000 ms; only acme-ai, other-ai; never bad-ai; ` +
+        "no provider that retains prompts\n",
+    );
+    expect(await run("org", "policy", orgId, "--ignore", "bad-ai")).toEqual({
+      org_id: orgId,
+      policy: { timeout_ms: null, only: null, ignore: ["bad-ai"], prompt_logging: null },
+    });
+    expect(await run("org", "policy", orgId, "--clear")).toEqual(nothing);
+    expect((await rules())?.policy).toBeUndefined();
+    expect(await said("org", "policy", orgId)).toContain("no routing policy");
+  });
+
+  test("a policy that makes no sense changes nothing", async () => {
+    await run("org", "policy", orgId, "--timeout-ms", "450000");
+    const policy = (...flags: readonly string[]): string[] => ["org", "policy", orgId, ...flags];
+    await allRefused([
+      ["--timeout-ms", policy("--timeout-ms", "0")],
+      ["--timeout-ms", policy("--timeout-ms", "450001")],
+      ["--only", policy("--only", "acme-ai,,other-ai")],
+      ["--ignore", policy("--ignore", "Acme AI")],
+      ["--prompt-logging", policy("--prompt-logging", "retained")],
+      ["--clear", policy("--clear", "--only", "acme-ai")],
+      ["org_none", ["org", "policy", "org_none"]],
+      ["org_none", ["org", "policy", "org_none", "--clear"]],
+    ]);
+    expect((await rules())?.policy).toEqual({ timeoutMs: 450_000 });
+  });
+});
+
+describe("org keys-may-set-limits", () => {
+  test("is a switch, on or off", async () => {
+    const turn = (to: string): Promise<JsonAnswer["json"]> =>
+      run("org", "keys-may-set-limits", orgId, to);
+    expect(await turn("on")).toEqual({ org_id: orgId, keys_may_set_org_limits: true });
+    expect((await rules())?.keysMaySetOrgLimits).toBe(true);
+    expect(await turn("off")).toEqual({ org_id: orgId, keys_may_set_org_limits: false });
+    expect((await rules())?.keysMaySetOrgLimits).toBe(false);
+    await allRefused([
+      ["on, off", ["org", "keys-may-set-limits", orgId, "perhaps"]],
+      ["state", ["org", "keys-may-set-limits", orgId]],
+      ["org_none", ["org", "keys-may-set-limits", "org_none", "on"]],
+    ]);
+  });
+});
+
+describe("credit grant --trial", () => {
+  test("is credit to try the service: the organization is on trial until it buys some", async () => {
+    const org = await run("org", "create", "Fresh", "--email", "f@example.com");
+    orgId = String(org["org_id"]) as OrgId;
+    const key = await run("key", "create", "--org", orgId, "--name", "one");
+    keyId = String(key["key_id"]) as KeyId;
+    const gift = ["credit", "grant", "--org", orgId, "--usd", "1", "--ref", `${orgId} gift`];
+    const granted = { org_id: orgId, granted_usd: "1.000000", balance_usd: "1.000000" };
+    expect(await run(...gift, "--trial")).toEqual({ ...granted, created: true, trial: true });
+    expect((await rules())?.isTrial).toBe(true);
+    await run("credit", "grant", "--org", orgId, "--usd", "1", "--ref", `${orgId} paid`);
+    expect((await rules())?.isTrial).toBe(false);
+  });
+});

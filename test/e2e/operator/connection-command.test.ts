@@ -1,0 +1,269 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { resolve } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { sealConnection } from "../../../src/auth/connection-store.ts";
+import { openKeyVault } from "../../../src/auth/key-vault.ts";
+import { assert } from "../../../src/core/assert.ts";
+import type { OrgId, ProviderId } from "../../../src/core/ids.ts";
+import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
+import {
+  commandLogs,
+  jsonCommand,
+  operatorFolder,
+  OPERATOR_ENV,
+  type JsonAnswer,
+  type OperatorFolder,
+} from "../../support/operator.ts";
+import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
+import { runCommand, type CommandResult } from "../../support/program.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+const ENCRYPTION_KEY = Buffer.alloc(32, 9).toString("base64");
+const OWN_KEY = "sk-customers-own-key-4711";
+const BAD_KEY = "sk-invalid-key-0815";
+
+let simulator: Simulator;
+let folder: OperatorFolder;
+let backend: FreshBackend;
+let env: Readonly<Record<string, string>>;
+let orgId: OrgId;
+let keyId = "";
+/** Everything that any command printed. */
+const printed: string[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  folder = operatorFolder(simulator.url);
+  for (const [file, provider, dialect, baseUrl] of [
+    ["messages.json", "worded", "wire_b", `${simulator.url}/b/v1`],
+    ["closed.json", "closed", "wire_a", `http://127.0.0.1:${await closedPort()}/v1`],
+    ["elsewhere.json", "elsewhere", "wire_a", `${simulator.url}/no/such/path`],
+  ] as const) {
+    const models = [textModel("op/model")];
+    folder.writeManifest(file, simulatorManifest({ provider, dialect, baseUrl, models }));
+  }
+  backend = await freshBackend();
+  env = {
+    ...OPERATOR_ENV,
+    DATABASE_URL: backend.connectionString,
+    TM_MANIFESTS: folder.manifestsDir,
+    TM_ENCRYPTION_KEY: ENCRYPTION_KEY,
+    MY_PROVIDER_KEY: OWN_KEY,
+  };
+  orgId = await newOrg();
+  const key = await jsonCommand(["key", "create", "--org", orgId, "--name", "one"], env);
+  keyId = String(key.json["key_id"]);
+});
+
+afterAll(async () => {
+  await simulator.close();
+  await backend.close();
+  folder.remove();
+});
+
+async function newOrg(): Promise<OrgId> {
+  const org = await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" });
+  return org.orgId;
+}
+
+/** A port that nobody listens on. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function answer(args: readonly string[]): Promise<JsonAnswer> {
+  const result = await jsonCommand(["connection", ...args], env);
+  printed.push(result.stdout, result.stderr);
+  return result;
+}
+
+async function refused(
+  args: readonly string[],
+  change: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  const result = await runCommand(["connection", ...args, "--json"], { ...env, ...change });
+  printed.push(result.stdout, result.stderr);
+  expect(result).toMatchObject({ code: 2, stdout: "" });
+  return result;
+}
+
+function adding(provider: string, more: readonly string[] = [], of: string = orgId): string[] {
+  const source = more.includes("--key-env") ? [] : ["--key-env", "MY_PROVIDER_KEY"];
+  return ["add", "--org", of, "--provider", provider, "--name", "ours", ...source, ...more];
+}
+
+describe("connection add", () => {
+  test("stores a key that list shows by its last characters alone", async () => {
+    const made = await answer(adding("operated"));
+    expect(made.code).toBe(0);
+    expect(made.json).toEqual({
+      connection_id: expect.stringMatching(/^conn_[0-9a-f]{24}$/),
+      org_id: orgId,
+      provider: "operated",
+      key_id: null,
+      name: "ours",
+      label: "4711",
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      disabled_at: null,
+    });
+    const ofKey = await answer(adding("operated", ["--key", keyId]));
+    expect(ofKey.json).toMatchObject({ key_id: keyId });
+    const listed = await answer(["list", "--org", orgId]);
+    expect(listed.json).toEqual({ connections: [made.json, ofKey.json] });
+  });
+
+  test("reads the key from standard input, and no argument could carry it", async () => {
+    const of = await newOrg();
+    const piped = await pipeKey(
+      ["connection", "add", "--org", of, "--provider", "operated", "--name", "piped", "--json"],
+      `${OWN_KEY}\n`,
+    );
+    expect(piped).toMatchObject({ code: 0 });
+    expect(JSON.parse(piped.stdout)).toMatchObject({ name: "piped", label: "4711" });
+    printed.push(piped.stdout, piped.stderr);
+    expect((await runCommand(["connection", "add", "--help"])).stdout).not.toContain("--api-key");
+  });
+
+  test.each([
+    ["without an encryption key", () => adding("worded"), { TM_ENCRYPTION_KEY: "" }, "openssl"],
+    ["with a short one", () => adding("worded"), { TM_ENCRYPTION_KEY: "c2hvcnQ=" }, "32 bytes"],
+    ["for an unknown organization", () => adding("worded", [], "org_x"), {}, "org list"],
+    ["for a provider in no manifest", () => adding("nobody"), {}, "operated"],
+    ["for a key of nobody", () => adding("worded", ["--key", "key_x"]), {}, "key_x"],
+    ["for a second time", () => adding("operated"), {}, "disable"],
+    ["of nothing", () => adding("worded", ["--key-env", "NOT_SET"]), {}, "NOT_SET: it is empty"],
+    [
+      "of a key with a line break",
+      () => adding("worded"),
+      { MY_PROVIDER_KEY: `${OWN_KEY}\r\nx-more: 1` },
+      "line break",
+    ],
+    [
+      "of a virtual key",
+      () => adding("worded"),
+      { MY_PROVIDER_KEY: `tm_vk_${"0".repeat(48)}` },
+      "marketplace",
+    ],
+  ])("%s is refused, and the message tells the next step", async (_what, args, change, words) => {
+    const { stderr } = await refused(args(), change);
+    expect(stderr).toContain(words);
+    expect(stderr).not.toContain("    at ");
+  });
+});
+
+describe("connection test", () => {
+  const vault = openKeyVault(ENCRYPTION_KEY);
+
+  async function added(provider: string, providerKey = OWN_KEY): Promise<string> {
+    assert(vault !== undefined, "the encryption key is one");
+    const made = await backend.connectionStore.create(
+      sealConnection(vault, {
+        orgId: await newOrg(),
+        providerId: provider as ProviderId,
+        keyId: null,
+        name: "ours",
+        providerKey,
+      }),
+    );
+    assert(typeof made === "object", "a connection of a new organization is made");
+    return made.connectionId;
+  }
+
+  test.each(["operated", "worded"])("%s accepts the key: exit code 0", async (provider) => {
+    const id = await added(provider);
+    const tested = await answer(["test", id]);
+    expect(tested.code).toBe(0);
+    expect(tested.json).toEqual({
+      connection_id: id,
+      provider,
+      verdict: "accepted",
+      status: 200,
+    });
+    // It is no call of anybody's.
+    expect(simulator.counts().total).toBe(0);
+  });
+
+  test.each(["operated", "worded"])("%s refuses it: exit code 1", async (provider) => {
+    const tested = await answer(["test", await added(provider, BAD_KEY)]);
+    expect(tested.code).toBe(1);
+    expect(tested.json).toMatchObject({ verdict: "refused", status: 401 });
+  });
+
+  test("a provider that is not there, or has no such list, is told apart", async () => {
+    const unreachable = await answer(["test", await added("closed")]);
+    expect(unreachable.code).toBe(1);
+    expect(unreachable.json).toMatchObject({ verdict: "unreachable", reason: "ECONNREFUSED" });
+    const unclear = await answer(["test", await added("elsewhere")]);
+    expect(unclear.code).toBe(1);
+    expect(unclear.json).toMatchObject({ verdict: "unclear", status: 404 });
+  });
+
+  test("a private address is not asked unless that is allowed", async () => {
+    const id = await added("operated");
+    const kept = { ...env, TM_ALLOW_PRIVATE_UPSTREAMS: "0" };
+    const tested = await jsonCommand(["connection", "test", id], kept);
+    expect(tested.code).toBe(1);
+    expect(tested.json).toMatchObject({ verdict: "unreachable", reason: "PRIVATE_ADDRESS" });
+  });
+
+  test("what cannot be tested says why", async () => {
+    const id = await added("operated");
+    const other = { TM_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64") };
+    expect((await refused(["test", id], other)).stderr).toContain("another encryption_key");
+    expect((await refused(["test", id], { TM_ENCRYPTION_KEY: "" })).stderr).toContain("openssl");
+    expect((await refused(["test", "conn_x"])).stderr).toContain("connection list");
+    const elsewhere = await refused(["test", id, "--manifests", folder.root]);
+    expect(elsewhere.stderr).toContain("no provider operated");
+    await answer(["disable", id]);
+    expect((await refused(["test", id])).stderr).toContain("disabled");
+  });
+});
+
+test("connection disable is for ever, needs no encryption key, and makes room", async () => {
+  const of = await newOrg();
+  const made = await answer(adding("operated", [], of));
+  const id = String(made.json["connection_id"]);
+  const keyless = { ...env, TM_ENCRYPTION_KEY: "" };
+  const disabled = await jsonCommand(["connection", "disable", id], keyless);
+  expect(disabled.json).toEqual({
+    connection_id: id,
+    disabled_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+  });
+  expect((await answer(["disable", id])).json).toEqual(disabled.json);
+  expect((await refused(["disable", "conn_x"])).stderr).toContain("conn_x");
+  expect((await answer(adding("operated", [], of))).code).toBe(0);
+});
+
+test("no command prints a key that it handles, at any log level", () => {
+  const all = [...printed, ...commandLogs].join("\n");
+  expect(all.length).toBeGreaterThan(1_000);
+  for (const secret of [OWN_KEY, BAD_KEY, PROVIDER_KEY, ENCRYPTION_KEY]) {
+    expect(all).not.toContain(secret);
+  }
+});
+
+/** Runs the program with `input` on its standard input. */
+async function pipeKey(args: readonly string[], input: string): Promise<CommandResult> {
+  const child = spawn(process.execPath, ["--import", "tsx", "src/cli/main.ts", ...args], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  child.stdin.end(input);
+  const code = await new Promise<number | null>((done) => child.once("close", done));
+  return { code, stdout, stderr };
+}

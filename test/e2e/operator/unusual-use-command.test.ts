@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { CallFamily } from "../../../src/auth/account-rules.ts";
+import type { OrgId } from "../../../src/core/ids.ts";
+import {
+  openPostgresBackend,
+  type PostgresBackend,
+} from "../../../src/storage/postgres/open-postgres-backend.ts";
+import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
+import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { runCommand, type CommandResult } from "../../support/program.ts";
+import { silentLog } from "../../support/silent-log.ts";
+
+let database: FreshDatabase;
+let backend: PostgresBackend;
+let env: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  env = { DATABASE_URL: database.connectionString };
+  backend = openPostgresBackend({ ...database, log: silentLog });
+  await backend.migrate();
+});
+afterAll(async () => {
+  await backend.close();
+  await database.drop();
+});
+
+/** A trial organization that was found out in these kinds of requests. */
+async function heldOrg(...families: readonly CallFamily[]): Promise<OrgId> {
+  const org = await backend.accountStore.createOrg({ name: "Trial", email: "t@example.com" });
+  for (const family of families) {
+    await backend.usageHoldStore.record({
+      orgId: org.orgId,
+      family,
+      reason: "refused_requests 200 in 300 s",
+      ageMs: 1_000,
+      limitedMs: 600_000,
+      repeatMs: 86_400_000,
+    });
+  }
+  return org.orgId;
+}
+
+function inWords(...args: readonly string[]): Promise<CommandResult> {
+  return runCommand(["unusual-use", ...args], { ...OPERATOR_ENV, ...env });
+}
+
+describe("unusual-use list", () => {
+  test("shows what is held, why and until when, of everybody or of one organization", async () => {
+    const [orgId, other] = [await heldOrg("chat"), await heldOrg("videos")];
+    const hold = {
+      org_id: orgId,
+      kind: "chat",
+      state: "limited",
+      reason: "refused_requests 200 in 300 s",
+      created_at: expect.stringMatching(/^20.*Z$/),
+      until: expect.stringMatching(/^20.*Z$/),
+      lifted_at: null,
+      in_effect: true,
+    };
+    const all = await jsonCommand(["unusual-use", "list"], env);
+    expect(all.code).toBe(0);
+    expect(all.json["holds"]).toEqual(
+      expect.arrayContaining([hold, { ...hold, org_id: other, kind: "videos" }]),
+    );
+    const one = await jsonCommand(["unusual-use", "list", orgId], env);
+    expect(one.json).toEqual({ holds: [hold] });
+  });
+
+  test("shows what is over only when it is asked for", async () => {
+    const orgId = await heldOrg("chat");
+    await backend.usageHoldStore.lift(orgId);
+    const { stdout } = await inWords("list", orgId);
+    expect(stdout).toBe("nothing is held\n");
+    const past = await inWords("list", orgId, "--all");
+    expect(past.stdout).toMatch(/chat {2}limited until 20.*refused_requests 200.*lifted 20/);
+  });
+});
+
+describe("unusual-use lift", () => {
+  test("lifts every kind of request, and says what it lifted", async () => {
+    const orgId = await heldOrg("chat", "images");
+    const { code, json } = await jsonCommand(["unusual-use", "lift", orgId], env);
+    expect(code).toBe(0);
+    expect(json).toEqual({
+      org_id: orgId,
+      lifted: ["images", "chat"].map((kind) =>
+        expect.objectContaining({
+          kind,
+          state: "limited",
+          lifted_at: expect.stringMatching(/^20.*Z$/),
+          in_effect: false,
+        }),
+      ),
+    });
+    const left = await jsonCommand(["unusual-use", "list", orgId], env);
+    expect(left.json).toEqual({ holds: [] });
+    const again = await inWords("lift", orgId);
+    expect(again).toMatchObject({ code: 0, stdout: `nothing of ${orgId} was held\n` });
+  });
+
+  test("of one kind keeps the others", async () => {
+    const orgId = await heldOrg("chat", "images");
+    const { stdout, code } = await inWords("lift", orgId, "--kind", "images");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^lifted: \S+ {2}images {2}limited until \S+ {2}since /);
+    expect(stdout.split("\n")).toHaveLength(2);
+    const left = await jsonCommand(["unusual-use", "list", orgId], env);
+    expect(left.json["holds"]).toEqual([expect.objectContaining({ kind: "chat" })]);
+  });
+});
+
+test("a wrong call is 2, tells the next step, and lifts nothing", async () => {
+  const orgId = await heldOrg("chat");
+  const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+    [["lift"], /missing required argument 'org_id'/],
+    [["lift", "org_none"], /no organization org_none; `tokenmarket org list` has the ids/],
+    [["list", "org_none"], /no organization org_none; `tokenmarket org list` has the ids/],
+    [["lift", orgId, "--kind", "audio"], /--kind must be one of chat, images, videos, decisions/],
+  ];
+  for (const [args, said] of wrong) {
+    const result = await inWords(...args);
+    expect(result).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(said) });
+  }
+  const left = await jsonCommand(["unusual-use", "list", orgId], env);
+  expect(left.json["holds"]).toHaveLength(1);
+});
+
+test("serve with a line that cannot be meant ends at once, and says what to write", async () => {
+  const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
+  const bad = { ...OPERATOR_ENV, ...env, TM_UNUSUAL_USE_SPEND_USD: "five" };
+  const { code, stderr } = await runCommand(["serve", ...ports], bad);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/unusual_use\.spend_usd must be dollars above 0 such as "5\.00"/);
+});

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chatBody } from "../support/chat-bodies.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { expectRefusal, expectRefusedRecord, standing } from "../support/refusals.ts";
+
+let gateway: TestGateway;
+
+const perMinute = (value: number): object => ({
+  capacity: [{ type: "request", per: "minute", value }],
+});
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    manifests: [
+      simulatorManifest({
+        provider: "small",
+        dialect: "wire_a",
+        models: [
+          textModel("pool/alone", perMinute(4)),
+          textModel("pool/shared", perMinute(4)),
+          textModel("pool/cooled", perMinute(100)),
+          textModel("pool/plain"),
+          textModel("pool/daily", {
+            capacity: [{ type: "completion", unit: "token", per: "day", value: 400 }],
+          }),
+        ],
+      }),
+      simulatorManifest({
+        provider: "large",
+        dialect: "wire_a",
+        priority: 1,
+        models: [textModel("pool/shared"), textModel("pool/cooled")],
+      }),
+    ],
+  });
+});
+afterAll(() => gateway.close());
+
+async function chat(account: TestAccount, model: string, fault = ""): Promise<HttpAnswer> {
+  const content = fault === "" ? "Hello" : `[[fault:${fault}]] Hello`;
+  const body = chatBody(model, { messages: [{ role: "user", content }] });
+  const url = `${gateway.url}/v1/chat/completions`;
+  return await httpCall(url, { body, headers: bearer(account.key) });
+}
+
+describe("a provider's declared capacity", () => {
+  test("one organization has half of it; the other half is there for others", async () => {
+    const [greedy, other] = [await gateway.account("5.00"), await gateway.account("5.00")];
+    const first = await chat(greedy, "pool/alone");
+    expect(first.status).toBe(200);
+    // Its share, not its own 300, is what is left least of.
+    expect(first.headers["x-tm-remaining-rpm"]).toBe("1");
+    expect((await chat(greedy, "pool/alone")).status).toBe(200);
+    const before = await standing(gateway, greedy);
+    const refused = await chat(greedy, "pool/alone");
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(refused.headers).toMatchObject({
+      "x-tm-error-origin": "upstream_quota",
+      "x-tm-limit-scope": "pool",
+      "x-tm-limit-kind": "rpm",
+      "x-tm-limit-id": "pool-share:small/pool/alone",
+    });
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+    expect(refused.headers).not.toHaveProperty("x-tm-attempts");
+    expect(Date.parse(textAt(refused.json, "error.metadata.retry_at"))).toBeGreaterThan(0);
+    expect(await standing(gateway, greedy)).toEqual(before);
+    await expectRefusedRecord(gateway, greedy, refused);
+
+    expect((await chat(other, "pool/alone")).status).toBe(200);
+    expect((await chat(other, "pool/alone")).status).toBe(200);
+    const third = await gateway.account("5.00");
+    const full = await chat(third, "pool/alone");
+    expect(full.headers).toMatchObject({
+      "x-tm-limit-scope": "pool",
+      "x-tm-limit-id": "pool:small/pool/alone",
+    });
+    // What the pool refused has used up none of the caller's own limits.
+    expect((await chat(third, "pool/plain")).headers["x-tm-remaining-rpm"]).toBe("299");
+  });
+
+  test("that is used up sends the next request to another provider", async () => {
+    const account = await gateway.account("5.00");
+    const providers: (string | string[] | undefined)[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      const answer = await chat(account, "pool/shared");
+      expect(answer.status).toBe(200);
+      expect(answer.headers["x-tm-attempts"]).toBe("1");
+      providers.push(answer.headers["x-tm-provider"]);
+    }
+    expect(providers).toEqual(["small", "small", "large", "large"]);
+  });
+
+  test("of a day's tokens is claimed by the estimate and corrected by what was observed", async () => {
+    const account = await gateway.account("5.00");
+    // The estimate is 64 of a share of 200; what is observed is less, so more than three fit.
+    const statuses: number[] = [];
+    for (let n = 0; n < 6; n += 1) statuses.push((await chat(account, "pool/daily")).status);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3);
+  });
+
+  test("the dry run tells the pool and what it would refuse", async () => {
+    const account = await gateway.account("5.00");
+    const dryRun = async (): Promise<unknown> => {
+      const url = `${gateway.url}/v1/route?for=chat`;
+      const body = chatBody("pool/cooled");
+      return (await httpCall(url, { body, headers: bearer(account.key) })).json;
+    };
+    const open = await dryRun();
+    expect(at(open, "candidates.0.pool")).toEqual({ id: "pool:small/pool/cooled", has_room: true });
+    expect(at(open, "would_admit")).toBe(true);
+  });
+});
+
+describe("a provider that says 429", () => {
+  test("is left alone for a while: failover, then nothing is sent there, and its circuit stays closed", async () => {
+    const account = await gateway.account("5.00");
+    const fault = "status:429;retry_after:30";
+    gateway.simulator.script({ model: "pool/cooled", fault, times: 1 });
+    const failedOver = await chat(account, "pool/cooled");
+    expect(failedOver.status).toBe(200);
+    expect(failedOver.headers).toMatchObject({ "x-tm-provider": "large", "x-tm-attempts": "2" });
+    const next = await chat(account, "pool/cooled");
+    expect(next.headers).toMatchObject({ "x-tm-provider": "large", "x-tm-attempts": "1" });
+    const url = `${gateway.url}/v1/route?for=chat`;
+    const route = await httpCall(url, {
+      body: chatBody("pool/cooled"),
+      headers: bearer(account.key),
+    });
+    expect(at(route.json, "candidates.0")).toMatchObject({
+      provider: "small",
+      health: "healthy",
+      pool: { id: "pool:small/pool/cooled", has_room: false },
+    });
+  });
+
+  test("for every candidate: its own words at first, then the pool's until the rest is over", async () => {
+    const account = await gateway.account("5.00");
+    const said = await chat(account, "pool/plain", "status:429;retry_after:300");
+    expectRefusal(said, { status: 429, code: "rate_limit" });
+    expect(said.headers).toMatchObject({
+      "x-tm-error-origin": "upstream",
+      "retry-after": "60",
+      "x-tm-attempts": "1",
+    });
+    const sent = gateway.simulator.counts().total;
+    const resting = await chat(account, "pool/plain");
+    expectRefusal(resting, { status: 429, code: "rate_limit" });
+    expect(resting.headers).toMatchObject({
+      "x-tm-error-origin": "upstream_quota",
+      "x-tm-limit-scope": "pool",
+      "x-tm-limit-kind": "capacity",
+      "x-tm-limit-id": "pool:small/pool/plain",
+    });
+    expect(Number(resting.headers["retry-after"])).toBeLessThanOrEqual(60);
+    expect(resting.headers).not.toHaveProperty("x-tm-attempts");
+    expect(gateway.simulator.counts().total).toBe(sent);
+  });
+});

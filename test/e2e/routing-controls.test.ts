@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { RoutingPolicy } from "../../src/auth/account-rules.ts";
+import { chatBody } from "../support/chat-bodies.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { expectRefusal } from "../support/refusals.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    settings: { platformConcurrentRequests: 3 },
+    manifests: [
+      provider("first", 0),
+      { ...provider("second", 1) },
+      withLogging(provider("keeper", 2)),
+    ],
+  });
+  account = await gateway.account("5.00");
+});
+afterAll(() => gateway.close());
+
+function provider(name: string, priority: number): object {
+  return simulatorManifest({
+    provider: name,
+    dialect: "wire_a",
+    priority,
+    models: [textModel("route/all"), textModel(`route/${name}`)],
+  });
+}
+
+function withLogging(manifest: object): object {
+  const { provider: owner } = manifest as { provider: object };
+  return { ...manifest, provider: { ...owner, prompt_logging: "retained" } };
+}
+
+async function chat(more: object = {}, who: TestAccount = account): Promise<HttpAnswer> {
+  const url = `${gateway.url}/v1/chat/completions`;
+  return await httpCall(url, { body: chatBody("route/all", more), headers: bearer(who.key) });
+}
+
+async function servedBy(controls: object, who: TestAccount = account): Promise<unknown> {
+  const answer = await chat({ provider: controls }, who);
+  expect(answer.text === "" ? answer.status : answer.status).toBe(200);
+  return answer.headers["x-tm-provider"];
+}
+
+describe("the provider object of a request", () => {
+  test.each([
+    [{}, "first"],
+    [{ only: ["second", "keeper"] }, "second"],
+    [{ ignore: ["first"] }, "second"],
+    [{ order: ["keeper", "second"] }, "keeper"],
+    [{ order: ["keeper"], ignore: ["keeper"] }, "first"],
+    [{ allow_fallbacks: false, order: ["second"] }, "second"],
+    [{ require_parameters: true }, "first"],
+    [{ connections: "never" }, "first"],
+    [{ connections: "prefer" }, "first"],
+  ])("%j is served by %s", async (controls, expected) => {
+    expect(await servedBy(controls)).toBe(expected);
+  });
+
+  test("allow_fallbacks false means one dispatch, and the caller hears its failure", async () => {
+    const messages = [{ role: "user", content: "[[fault:status:503]] Hello" }];
+    const answer = await chat({ messages, provider: { allow_fallbacks: false } });
+    expectRefusal(answer, { status: 503, code: "upstream_error" });
+    expect(answer.headers["x-tm-attempts"]).toBe("1");
+  });
+
+  test("upstream is handed to an aggregator as its own provider object, and to nobody else", async () => {
+    const upstream = { only: ["x"], order: ["y", "z"], allow_fallbacks: false };
+    for (const [name, expected] of [
+      ["first", undefined],
+      ["second", upstream],
+    ] as const) {
+      await chat({ provider: { only: [name], upstream } });
+      const sent = gateway.simulator.calls().at(-1);
+      expect(at(sent, "body.provider")).toEqual(expected);
+    }
+  });
+
+  test.each([
+    [{ sort: "price" }, "provider.sort"],
+    [{ only: "first" }, "provider.only"],
+    [{ only: [1] }, "provider.only"],
+    [{ allow_fallbacks: "no" }, "provider.allow_fallbacks"],
+    [{ connections: "mine" }, "provider.connections"],
+    [{ connection_id: "conn_1" }, "connection_id"],
+    [{ upstream: { sort: "price" } }, "provider.upstream.sort"],
+    [{ upstream: { api_key: "x" } }, "api_key"],
+  ])("%j is a 400 that names the field", async (controls, field) => {
+    const answer = await chat({ provider: controls });
+    expectRefusal(answer, { status: 400, code: "invalid_request", message: field });
+    expect(answer.headers).not.toHaveProperty("x-tm-error-origin");
+  });
+
+  test("that leaves no candidate is a 400 that names the control", async () => {
+    const answer = await chat({ provider: { only: ["nobody"] } });
+    expectRefusal(answer, { status: 400, code: "invalid_request", message: "provider.only" });
+  });
+
+  test("connections only, without a connection, reads like a model that never existed", async () => {
+    const unserved = await chat({ provider: { connections: "only" } });
+    const unknown = await chat({ model: "route/none", provider: { connections: "only" } });
+    const plain = (answer: HttpAnswer): string =>
+      answer.text
+        .replaceAll(textAt(answer.json, "request_id"), "id")
+        .replaceAll(/route\/(all|none)/g, "model");
+    expectRefusal(unserved, { status: 404, code: "model_unavailable" });
+    expect(plain(unserved)).toBe(plain(unknown));
+  });
+});
+
+describe("an organization's routing policy", () => {
+  async function withPolicy(policy: RoutingPolicy): Promise<TestAccount> {
+    const fresh = await gateway.account("5.00");
+    expect(await gateway.backend.rulesStore.setPolicy(fresh.orgId, policy)).toBe(true);
+    return fresh;
+  }
+
+  test("holds where the request says nothing, and gives way where it does", async () => {
+    const careful = await withPolicy({ only: ["second", "keeper"], ignore: ["second"] });
+    expect(await servedBy({}, careful)).toBe("keeper");
+    expect(await servedBy({ ignore: [] }, careful)).toBe("second");
+    expect(await servedBy({ only: ["first"] }, careful)).toBe("first");
+  });
+
+  test("prompt_logging none keeps every provider away that retains prompts", async () => {
+    const careful = await withPolicy({ promptLogging: "none" });
+    expect(await servedBy({ order: ["keeper"] }, careful)).toBe("first");
+    const answer = await chat({ provider: { only: ["keeper"] } }, careful);
+    expectRefusal(answer, { status: 400, code: "invalid_request", message: "routing policy" });
+  });
+
+  test("is seen by the dry run", async () => {
+    const careful = await withPolicy({ promptLogging: "none", ignore: ["first"] });
+    const route = await httpCall(`${gateway.url}/v1/route?for=chat`, {
+      body: chatBody("route/all"),
+      headers: bearer(careful.key),
+    });
+    const names = (list: string): string[] =>
+      listAt(route.json, list).map((each) => textAt(each, "provider"));
+    expect(names("candidates")).toEqual(["second"]);
+    expect(new Set(names("excluded"))).toEqual(new Set(["first", "keeper"]));
+  });
+
+  test("a routing deadline that no provider can meet ends the failover", async () => {
+    const hasty = await withPolicy({ timeoutMs: 1 });
+    const messages = [{ role: "user", content: "[[fault:slow:60;status:503]] Hello" }];
+    const answer = await chat({ messages }, hasty);
+    expect([503, 504]).toContain(answer.status);
+    // At most the first was tried: the deadline passed while it was.
+    expect(Number(answer.headers["x-tm-attempts"] ?? 0)).toBeLessThanOrEqual(1);
+  });
+});
+
+test("a platform at its capacity says 503: nothing sent, nothing charged, and serves again", async () => {
+  const others = await Promise.all(Array.from({ length: 3 }, () => gateway.account("1.00")));
+  const messages = [{ role: "user", content: "[[fault:slow:1500]] Hello" }];
+  const before = gateway.simulator.counts().total;
+  const running = others.map((who) => chat({ messages }, who));
+  await vi.waitFor(() => expect(gateway.simulator.counts().total).toBe(before + 3), {
+    interval: 5,
+  });
+  const refused = await chat();
+  expectRefusal(refused, { status: 503, code: "gateway_error" });
+  expect(refused.headers).toMatchObject({
+    "x-tm-error-origin": "gateway_infrastructure",
+    "x-tm-limit-scope": "platform",
+    "x-tm-limit-kind": "concurrency",
+    "retry-after": "1",
+  });
+  expect(refused.headers).not.toHaveProperty("x-tm-attempts");
+  expect(gateway.simulator.counts().total).toBe(before + 3);
+  for (const answer of await Promise.all(running)) expect(answer.status).toBe(200);
+  expect((await chat()).status).toBe(200);
+});

@@ -1,0 +1,260 @@
+import { request as httpRequest } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+
+import { microUsd, parseUsd } from "../../src/core/money.ts";
+import { ask, at, get, post, type Ask, type HttpAnswer, type Wire } from "../support/ask.ts";
+import { until } from "../support/books.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { jsonCommand, operatorFolder, serve } from "../support/operator.ts";
+import { runSql } from "../support/sql.ts";
+
+const REFUSED_LINE = 6;
+const LIMITED_SECONDS = 600;
+const BOTH: readonly Wire[] = ["wire_a", "wire_b"];
+/** A hold, and its lifting, are known everywhere after five seconds; this machine may be busy. */
+const KNOWN_WITHIN_MS = 15_000;
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    settings: {
+      unusualUseRefusedRequests: REFUSED_LINE,
+      unusualUseLimitedSeconds: LIMITED_SECONDS,
+      unusualUseClientAddresses: 3,
+      unusualUseRequestsMin: 4,
+      unusualUseSpendUsd: "0.01",
+    },
+  });
+});
+afterAll(() => gateway.close());
+
+/** An organization that was given something to try the service with. */
+async function trialAccount(): Promise<TestAccount> {
+  const account = await gateway.account("0");
+  const amountMicroUsd = parseUsd("1.00") ?? microUsd(0n);
+  const { orgId } = account;
+  await gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref: orgId, isTrial: true });
+  return account;
+}
+
+function askWell(
+  { key }: TestAccount,
+  more: Partial<Ask> = {},
+  url = gateway.url,
+): Promise<HttpAnswer> {
+  return ask(url, { key, wire: "wire_a", model: "test/both", text: "hello", ...more });
+}
+
+/** Sends as many bad requests as are unusual; every one is refused for itself. */
+async function misbehave({ key }: TestAccount, times = REFUSED_LINE): Promise<void> {
+  for (let n = 0; n < times; n += 1) {
+    const path = n % 2 === 0 ? "/v1/chat/completions" : "/v1/messages";
+    const answer = await post(gateway.url, { key, path, body: "{}" });
+    expect(answer.status).toBe(400);
+  }
+}
+
+function codeOf(answer: HttpAnswer): string | undefined {
+  return answer.headers["x-tm-error-code"];
+}
+
+function expectLimited(answer: HttpAnswer): void {
+  expect(answer.status).toBe(429);
+  expect(answer.headers).toMatchObject({
+    "x-tm-error-code": "usage_limited",
+    "x-tm-error-origin": "gateway_admission",
+    "retry-after": "60",
+  });
+  expect(answer.headers["x-tm-attempts"]).toBeUndefined();
+  expect(at(answer.json, "error", "metadata")).toMatchObject({
+    origin: "gateway_admission",
+    retryable: true,
+    retry_at: expect.stringMatching(/^20.*Z$/),
+  });
+}
+
+function expectRestricted(answer: HttpAnswer): void {
+  expect(answer.status).toBe(403);
+  expect(codeOf(answer)).toBe("usage_restricted");
+  expect(answer.headers["retry-after"]).toBeUndefined();
+  expect(at(answer.json, "error", "metadata", "retryable")).toBe(false);
+  expect(at(answer.json, "error", "message")).toMatch(/write to support/);
+}
+
+/** Lets the limits of the organization have run out, and waits until the gateway knows. */
+async function afterItsLimit(account: TestAccount): Promise<void> {
+  await runSql(
+    gateway,
+    `update usage_hold set created_at = created_at - $2 * interval '1 second',
+      until_at = until_at - $2 * interval '1 second'
+    where org_id = $1`,
+    [account.orgId, LIMITED_SECONDS + 1],
+  );
+  await until(
+    "the limit has ended",
+    async () => (await askWell(account)).status === 200,
+    KNOWN_WITHIN_MS,
+  );
+}
+
+describe("a trial organization that sends many bad requests", () => {
+  test("is limited at once on both wires, restricted on repetition, and lifted by the command", async () => {
+    const account = await trialAccount();
+    expect((await askWell(account)).status).toBe(200);
+    await misbehave(account);
+
+    const [onA, onB] = await Promise.all(BOTH.map((wire) => askWell(account, { wire })));
+    for (const answer of [onA, onB]) expectLimited(answer as HttpAnswer);
+    expect(onA?.json).toMatchObject({
+      error: { code: "usage_limited", type: "rate_limit_error", metadata: {} },
+      request_id: onA?.requestId,
+    });
+    expect(onB?.json).toMatchObject({
+      type: "error",
+      error: { type: "rate_limit_error", error_type: "usage_limited" },
+      request_id: onB?.requestId,
+    });
+    expect((await get(gateway.url, { key: account.key, path: "/v1/usage" })).status).toBe(200);
+
+    await afterItsLimit(account);
+    await misbehave(account);
+    const restricted = await until("the repetition is known", async () => {
+      const answer = await askWell(account);
+      return codeOf(answer) === "usage_restricted" ? answer : undefined;
+    });
+    expectRestricted(restricted);
+    expect(restricted.json).toMatchObject({
+      error: { code: "usage_restricted", type: "permission_error" },
+    });
+    const again = await askWell(account, { wire: "wire_b", stream: true });
+    expectRestricted(again);
+    expect(again.json).toMatchObject({
+      type: "error",
+      error: { type: "permission_error", error_type: "usage_restricted" },
+    });
+
+    const env = { DATABASE_URL: gateway.config.databaseUrl };
+    const lifted = await jsonCommand(["unusual-use", "lift", account.orgId, "--kind", "chat"], env);
+    expect(lifted.json["lifted"]).toEqual([
+      expect.objectContaining({ state: "restricted", reason: "refused_requests 6 in 300 s" }),
+      expect.objectContaining({ state: "limited" }),
+    ]);
+    await until(
+      "requests are let through",
+      async () => (await askWell(account)).status === 200,
+      KNOWN_WITHIN_MS,
+    );
+  });
+
+  test("does not end up restricted by trying again and again while it is limited", async () => {
+    const account = await trialAccount();
+    await misbehave(account);
+    for (let n = 0; n < 3 * REFUSED_LINE; n += 1) expectLimited(await askWell(account));
+    await afterItsLimit(account);
+    await misbehave(account, REFUSED_LINE - 1);
+    expect((await askWell(account)).status).toBe(200);
+  });
+
+  test("is limited at other gateways of the same database within seconds", async () => {
+    const account = await trialAccount();
+    const folder = operatorFolder(gateway.simulator.url);
+    const other = await serve(folder, { DATABASE_URL: gateway.config.databaseUrl });
+    onTestFinished(async () => {
+      await other.end("SIGTERM");
+      folder.remove();
+    });
+    const askOther = (): Promise<HttpAnswer> =>
+      askWell(account, { model: "op/model" }, String(other.ready["gateway_url"]));
+    expect((await askOther()).status).toBe(200);
+    await misbehave(account);
+    const refused = await until(
+      "the other gateway knows",
+      async () => {
+        // Not so often that the other gateway finds something by itself.
+        await sleep(250);
+        const answer = await askOther();
+        return answer.status === 200 ? undefined : answer;
+      },
+      KNOWN_WITHIN_MS,
+    );
+    expectLimited(refused);
+  });
+});
+
+describe("an organization that bought credit", () => {
+  test("is never held, whatever it sends", async () => {
+    const account = await gateway.account("1.00");
+    await misbehave(account, 3 * REFUSED_LINE);
+    for (const wire of BOTH) expect((await askWell(account, { wire })).status).toBe(200);
+  });
+
+  test("is held no longer when it bought it after a finding", async () => {
+    const account = await trialAccount();
+    await misbehave(account);
+    expectLimited(await askWell(account));
+    const { orgId } = account;
+    const amountMicroUsd = microUsd(1_000_000n);
+    await gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref: `bought ${orgId}` });
+    await until(
+      "the purchase is known",
+      async () => (await askWell(account)).status === 200,
+      KNOWN_WITHIN_MS,
+    );
+  });
+});
+
+describe("other lines of a trial organization", () => {
+  test("a gift that is spent too fast", async () => {
+    const account = await trialAccount();
+    const dear = { text: "word ".repeat(3_000), maxTokens: 1_024 };
+    const refused = await until("the line is reached", async () => {
+      const answer = await askWell(account, dear);
+      return answer.status === 200 ? undefined : answer;
+    });
+    expectLimited(refused);
+    const [hold] = await holdsOf(account);
+    expect(hold?.reason).toMatch(/^spend_usd 0\.01\d{4} in 300 s$/);
+  });
+
+  test.runIf(process.platform === "linux")("a key that is used from many networks", async () => {
+    const account = await trialAccount();
+    const statuses = [];
+    // Every address of 127/8 is this machine on Linux.
+    for (const host of [1, 2, 2, 1, 3, 1]) {
+      statuses.push(await askFrom(`127.0.0.${host}`, account));
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+    const [hold] = await until("it is recorded", async () => {
+      const holds = await holdsOf(account);
+      return holds.length > 0 ? holds : undefined;
+    });
+    expect(hold?.reason).toBe("client_addresses 3 in 300 s");
+    expect(gateway.log()).not.toContain("127.0.0.3");
+  });
+});
+
+async function holdsOf({ orgId }: TestAccount) {
+  return await gateway.backend.usageHoldStore.list({ orgId, isWithPast: false });
+}
+
+/** The status of one good request that comes from this address. */
+function askFrom(localAddress: string, { key }: TestAccount): Promise<number> {
+  const sent = httpRequest(`${gateway.url}/v1/chat/completions`, {
+    agent: false,
+    method: "POST",
+    localAddress,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+  });
+  const messages = [{ role: "user", content: "hi" }];
+  sent.end(JSON.stringify({ model: "test/both", max_tokens: 8, messages }));
+  return new Promise((resolve, reject) => {
+    sent.once("error", reject);
+    sent.once("response", (response) => {
+      response.resume();
+      response.once("end", () => resolve(response.statusCode ?? 0));
+    });
+  });
+}
