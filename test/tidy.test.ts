@@ -17,18 +17,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   auth: ["core", "limits"],
   limits: ["core"],
   ledger: ["core"],
+  jobs: ["core", "ledger"],
   routing: ["core", "catalog", "wires"],
   admission: ["core", "auth", "limits", "ledger"],
   dispatch: ["core", "catalog", "wires", "routing", "limits"],
   gateway: rooms(
-    "core config manifest catalog pricing wires auth limits ledger routing admission dispatch",
+    "core config manifest catalog pricing wires auth limits ledger jobs routing admission dispatch",
   ),
   simulator: ["core", "wires/sse"],
   http: ["core", "config", "catalog", "auth", "wires", "gateway"],
-  storage: ["core", "auth", "limits", "ledger", "routing"],
+  storage: ["core", "auth", "limits", "ledger", "jobs", "routing"],
   compose: rooms(
-    "core config manifest catalog pricing wires auth limits ledger routing admission dispatch",
-    "gateway simulator http storage",
+    "core config manifest catalog pricing wires auth limits ledger jobs routing admission",
+    "dispatch gateway simulator http storage",
   ),
   cli: ["core", "config", "manifest", "catalog", "auth", "ledger", "simulator", "compose"],
 };
@@ -75,7 +76,7 @@ describe("imports go downhill", () => {
 
   test("no room below dispatch touches network or disk", () => {
     const quiet = ["core", "config", "manifest", "catalog", "pricing", "wires"];
-    quiet.push("auth", "limits", "ledger", "routing", "admission");
+    quiet.push("auth", "limits", "ledger", "jobs", "routing", "admission");
     const loud = product
       .filter((file) => quiet.includes(roomOf(file)))
       .filter((file) =>

@@ -40,6 +40,30 @@ export interface CapacityDeclaration {
   readonly value: number;
 }
 
+/** How a decisions listing is asked. */
+export interface DecisionsListing {
+  /** The grammar of the questions that buyers send. */
+  readonly wire: "systemone" | "gliner";
+  /** Below the base address. */
+  readonly path: string;
+  /** The provider runs one prompt per question, each with the whole state. */
+  readonly isStatePerQuestion: boolean;
+  /** An object of type `image_url` is read as an image. */
+  readonly readsImages: boolean;
+  /** How answers are wrapped; absent: not at all. */
+  readonly envelope?: "envelope_v4";
+  /** The buyer's own words, or the public form of the wire: the operator says which. */
+  readonly form: "as_sent" | "public";
+}
+
+/** One line of what a buyer is shown; display only. */
+export interface PriceCardLine {
+  readonly unit: "token" | "image" | "second" | "megapixel";
+  readonly costUsd: string;
+  readonly billable?: string;
+  readonly variant?: string;
+}
+
 /**
  * What a provider's capacity is shared in: claimed before each dispatch, rested after a 429. The
  * deployments of one provider that draw on the same capacity have the same pool.
@@ -93,8 +117,16 @@ export interface Deployment {
   readonly prices: PriceSheet | null;
   readonly inputModalities: ReadonlySet<InputModality>;
   readonly contextLength?: number;
+  /** Text: most output tokens. Image: ceiling per image. Video: ceiling per second. */
   readonly maxOutputTokens?: number;
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
+  /** Paths below the base address. */
+  readonly imagesPath: string;
+  readonly videosPath: string;
+  /** Set exactly on decisions listings. */
+  readonly decisions?: DecisionsListing;
+  readonly priceCard: readonly PriceCardLine[];
+  readonly quantization?: string;
   readonly capacity: readonly CapacityDeclaration[];
   readonly pool: PoolDeclaration;
   readonly ownKey?: OwnKey;
@@ -115,6 +147,11 @@ export interface ListedModel {
   readonly contextLength?: number;
   readonly maxOutputTokens?: number;
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
+  /** Of the deployment that is tried first. */
+  readonly priceCard: readonly PriceCardLine[];
+  readonly quantization?: string;
+  /** Set exactly on decisions models: the grammar of the deployment that is tried first. */
+  readonly decisionsWire?: DecisionsListing["wire"];
   /** YYYY-MM-DD */
   readonly released?: string;
   /** YYYY-MM-DD */

@@ -23,6 +23,8 @@ export interface CatalogInput {
   readonly manifests: readonly ManifestFile[];
   /** Whether the environment variable of this name holds a key. */
   readonly hasKey: (envName: string) => boolean;
+  /** Whether decisions go to this provider in the public form of their wire. Default: none. */
+  readonly publicForm?: (providerId: string) => boolean;
   /** The day of the build in UTC, YYYY-MM-DD; listings deprecated before it are left out. */
   readonly today: string;
   /** What an operator says of capacity that listings share; a listing in none has its own pool. */
@@ -61,9 +63,11 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   if (duplicates.length > 0) return { ok: false, issues: duplicates };
   const dated = input.manifests.flatMap(listingsOf);
   const [past, current] = partition(dated, (entry) => isPast(entry, input.today));
+  const { hasKey, publicForm = () => false } = input;
+  const settings = { hasKey, publicForm };
   const compiled = current.map((entry): CompiledEntry => ({
     ...entry,
-    deployment: compileDeployment(entry.manifest, entry.model, input.hasKey),
+    deployment: compileDeployment(entry.manifest, entry.model, settings),
   }));
   const single = compiled.sort(byRoutingOrder);
   const pools = compilePools(

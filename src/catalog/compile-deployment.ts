@@ -1,20 +1,35 @@
-import { unreachable } from "../core/assert.ts";
+import { assert, unreachable } from "../core/assert.ts";
 import type { ModelId, ProviderId } from "../core/ids.ts";
-import type { Manifest, ManifestDescriptor, ManifestModel } from "../manifest/index.ts";
+import type {
+  Manifest,
+  ManifestDescriptor,
+  ManifestModel,
+  ManifestPriceCardLine,
+} from "../manifest/index.ts";
 import type {
   CapabilityDescriptor,
   CapacityDeclaration,
+  DecisionsListing,
   Deployment,
   NotReadyReason,
+  PriceCardLine,
 } from "./catalog.ts";
 import { ownPool } from "./compile-pools.ts";
 import { compilePriceSheet } from "./price-sheet.ts";
+
+/** What the operator, and not the manifest, says of deployments. */
+export interface DeploymentSettings {
+  /** Whether the environment variable of this name holds a key. */
+  readonly hasKey: (envName: string) => boolean;
+  /** Whether decisions go to this provider in the public form of their wire. */
+  readonly publicForm: (providerId: string) => boolean;
+}
 
 /** Compiles one listing of a valid manifest, with every default of the specification filled in. */
 export function compileDeployment(
   manifest: Manifest,
   model: ManifestModel,
-  hasKey: (envName: string) => boolean,
+  { hasKey, publicForm }: DeploymentSettings,
 ): Deployment {
   const { provider, endpoint, settlement } = manifest;
   const id = `${provider.id}/${model.id}`;
@@ -41,6 +56,11 @@ export function compileDeployment(
     ...(model.context_length !== undefined && { contextLength: model.context_length }),
     ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
     supportedParameters: compileParameters(model),
+    imagesPath: endpoint.images_path ?? "/images/generations",
+    videosPath: endpoint.videos_path ?? "/videos",
+    ...(modality === "decisions" && { decisions: compileDecisions(manifest, model, publicForm) }),
+    priceCard: (model.price_card ?? []).map(compilePriceCardLine),
+    ...(model.quantization !== undefined && { quantization: model.quantization }),
     capacity,
     pool: ownPool({ id, modality, capacity }),
     settlement: { mode: settlement.mode, interval: settlement.interval },
@@ -57,6 +77,29 @@ function whyNotReady(
   if (model.is_ready === false) return "staged";
   if (endpoint.api_key_env !== undefined && !hasKey(endpoint.api_key_env)) return "key_missing";
   return provider.listing === "private" ? "private" : undefined;
+}
+
+function compileDecisions(
+  { provider, endpoint }: Manifest,
+  model: ManifestModel,
+  publicForm: DeploymentSettings["publicForm"],
+): DecisionsListing {
+  const path = model.decisions_path ?? endpoint.decisions_path;
+  assert(path !== undefined, "a valid decisions listing has a path");
+  const envelope = endpoint.response_envelope;
+  return {
+    wire: model.decisions_wire ?? "systemone",
+    path,
+    isStatePerQuestion: model.decisions_state_per_question === true,
+    readsImages: model.decisions_image_parts === true,
+    ...(envelope !== undefined && { envelope }),
+    form: publicForm(provider.id) ? "public" : "as_sent",
+  };
+}
+
+function compilePriceCardLine(line: ManifestPriceCardLine): PriceCardLine {
+  const { unit, cost_usd: costUsd } = line;
+  return { unit, costUsd, ...pick(line, "billable"), ...pick(line, "variant") };
 }
 
 function compileParameters(model: ManifestModel): ReadonlyMap<string, CapabilityDescriptor> {

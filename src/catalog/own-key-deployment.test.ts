@@ -34,6 +34,9 @@ function listed(change: Partial<Deployment> = {}): Deployment {
     ]),
     inputModalities: new Set(["text"]),
     supportedParameters: new Map(),
+    imagesPath: "/images/generations",
+    videosPath: "/videos",
+    priceCard: [],
     capacity: [{ type: "request", per: "minute", value: 5 }],
     pool: {
       id: "shared",

@@ -6,6 +6,7 @@ import type { Config } from "../config/settings.ts";
 import { Deadlines } from "../core/deadlines.ts";
 import type { Clock } from "../core/time.ts";
 import { attemptClassifier } from "../dispatch/classifier.ts";
+import type { AttemptTimeouts } from "../dispatch/run-attempt.ts";
 import { UpstreamClient, type UpstreamClientOptions } from "../dispatch/upstream-client.ts";
 import { DrainGate } from "../gateway/drain-gate.ts";
 import { GatewayMetrics } from "../gateway/metrics.ts";
@@ -102,15 +103,17 @@ function callTimeouts(config: Config): CallTimeouts {
       totalMs: Number.POSITIVE_INFINITY,
       drainMs: config.generationTimeoutMs,
     },
-    whole: {
-      headersMs: config.generationTimeoutMs,
-      idleMs: Number.POSITIVE_INFINITY,
-      totalMs: config.generationTimeoutMs,
-      drainMs: config.generationTimeoutMs,
-    },
+    whole: wholeWithin(config.generationTimeoutMs),
+    videoAccept: wholeWithin(config.videoAcceptTimeoutMs),
+    decisions: wholeWithin(config.decisionsTimeoutMs),
     routingMs: config.routingTimeoutMs,
     keepaliveMs: config.keepaliveMs,
   };
+}
+
+/** An answer that comes whole, or not at all. */
+function wholeWithin(totalMs: number): AttemptTimeouts {
+  return { headersMs: totalMs, idleMs: Number.POSITIVE_INFINITY, totalMs, drainMs: totalMs };
 }
 
 /** One scope when anything is limited for everybody together, else none. */

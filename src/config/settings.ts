@@ -33,6 +33,7 @@ export interface Config {
   readonly keepaliveMs: number;
   readonly videoAcceptTimeoutMs: number;
   readonly decisionsTimeoutMs: number;
+  readonly decisionsPublicForm: string;
   readonly videoDeadlineMs: number;
   readonly videoPollMinMs: number;
   readonly videoSweepMs: number;
@@ -147,32 +148,28 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "timeouts.video_accept_ms",
     60_000,
     1,
-    "Longest wait until a provider accepts a video job. Read, but this version makes no videos.",
+    "Longest wait until a provider accepts a video job.",
   ),
-  decisionsTimeoutMs: integer(
-    "timeouts.decisions_ms",
-    60_000,
-    1,
-    "Longest wait for a decision. Read, but this version makes no decisions.",
+  decisionsTimeoutMs: integer("timeouts.decisions_ms", 60_000, 1, "Longest wait for a decision."),
+  decisionsPublicForm: text(
+    "decisions.public_form_providers",
+    "",
+    "Provider ids, with commas: questions go to them in the public form of their wire; to the others " +
+      "as the buyer wrote them.",
   ),
   videoDeadlineMs: integer(
     "videos.deadline_ms",
     7_200_000,
     1,
-    "Age at which a video job is given up. Read, but this version makes no videos.",
+    "Age at which a video job is given up.",
   ),
   videoPollMinMs: integer(
     "videos.poll_min_ms",
     3_000,
     1,
-    "Shortest time between two looks at a video job. Read, but this version makes no videos.",
+    "Shortest time between two looks at a video job.",
   ),
-  videoSweepMs: integer(
-    "videos.sweep_ms",
-    5_000,
-    1,
-    "Time between two sweeps over video jobs. Read, but this version makes no videos.",
-  ),
+  videoSweepMs: integer("videos.sweep_ms", 5_000, 1, "Time between two sweeps over video jobs."),
   orgRequestsPerMinute: integer(
     "limits.org_requests_per_minute",
     300,

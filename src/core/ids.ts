@@ -5,6 +5,8 @@ export type OrgId = string & { readonly __id: "org" };
 export type KeyId = string & { readonly __id: "key" };
 export type ModelId = string & { readonly __id: "model" };
 export type ProviderId = string & { readonly __id: "provider" };
+/** `video_` and 32 random hexadecimal characters; never the provider's own id. */
+export type JobId = string & { readonly __id: "job" };
 /** UUID version 7 (RFC 9562); the value of `x-request-id`. */
 export type RequestId = string & { readonly __id: "request" };
 /** Time-ordered 63-bit integer: 41 bits of milliseconds, 10 of instance, 12 of sequence. */

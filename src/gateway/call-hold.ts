@@ -44,6 +44,11 @@ export class CallHold {
     return this.#opened(next, await this.#deps.ledger.roll(row, next));
   }
 
+  /** The attempt outlives the request: a job of the provider's goes on. */
+  keepOpen(): void {
+    this.#open = undefined;
+  }
+
   /** The attempt is over: its place in the pool is free. */
   leavePool(tokens: TokenCount): void {
     this.#pool?.release(tokens, this.#deps.clock.monotonicMs());

@@ -1,3 +1,4 @@
+import { assert } from "../core/assert.ts";
 import type { WireId } from "../catalog/catalog.ts";
 import { quoteWorstCase } from "../pricing/quote.ts";
 import type { ChatRequest } from "../wires/chat/chat-request.ts";
@@ -20,10 +21,12 @@ export function chatCall(wires: ChatWires, wire: WireId): CallKind<ChatRequest> 
     encode: (request, deployment) => wires.encodeForDeployment(request, deployment),
     openAnswer: (request, deployment, context) =>
       wires.openAnswer({ request, deployment, ...context }),
-    quote: (request, prices) =>
-      quoteWorstCase(prices, {
+    quote: (request, { prices }) => {
+      assert(prices !== null, "a plan has no unpriced deployment");
+      return quoteWorstCase(prices, {
         input: request.estimatedInputTokens,
         output: request.outputTokens,
-      }),
+      });
+    },
   };
 }

@@ -1,7 +1,7 @@
 import type { Principal } from "../auth/principal.ts";
 import type { RequestId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusals.ts";
-import type { Output } from "../wires/chat/answer-bridge.ts";
+import type { Output, WholeBody } from "../wires/chat/answer-bridge.ts";
 
 /** Response headers that only a recipe knows; `http` adds ids, CORS and the error headers. */
 export interface ServedHeaders {
@@ -46,7 +46,7 @@ export interface ClientExchange {
   /** Breaks the connection: what has begun must not pass for a complete answer. */
   cut(): void;
   /** A whole answer at once. */
-  answer(contentType: string, headers: ServedHeaders, body: Output): void;
+  answer(contentType: string, headers: ServedHeaders, body: WholeBody): void;
   /** A refusal as an HTTP error in the shape of the path's wire. */
   refuse(refusal: Refusal, headers?: ServedHeaders): void;
 }

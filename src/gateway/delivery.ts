@@ -1,7 +1,8 @@
+import { assert } from "../core/assert.ts";
 import type { Deadline, Deadlines } from "../core/deadlines.ts";
 import type { Clock } from "../core/time.ts";
 import type { OutputSink } from "../dispatch/run-attempt.ts";
-import type { AnswerBridge, Output } from "../wires/chat/answer-bridge.ts";
+import type { AnswerBridge, Output, WholeBody } from "../wires/chat/answer-bridge.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 
 export interface DeliveryInput {
@@ -49,13 +50,14 @@ export class Delivery implements OutputSink, Deadline {
   }
 
   /** Ends the answer: a stream with these last bytes, or the whole body of an unstreamed answer. */
-  finish(stream: boolean, last: Output): void {
+  finish(stream: boolean, last: WholeBody): void {
     const { exchange } = this.#input;
     this.#input.deadlines.unwatch(this);
     if (exchange.gone) return;
     if (stream) {
       if (!this.#begun) this.#begin();
-      exchange.end(last);
+      assert(!Array.isArray(last), "a stream's last bytes are one piece");
+      exchange.end(last as Output);
     } else {
       const contentType = this.#bridge?.contentType ?? "application/json";
       exchange.answer(contentType, this.#input.headers(), last);

@@ -33,6 +33,6 @@ export function reserveRow<R extends CallRequest>(
     route: exchange.route,
     stream: request.stream,
     estimatedTokens: request.estimatedInputTokens + request.outputTokens,
-    reserveMicroUsd: kind.quote(request, deployment.prices),
+    reserveMicroUsd: kind.quote(request, deployment),
   };
 }

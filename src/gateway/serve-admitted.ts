@@ -1,12 +1,13 @@
 import { assert } from "../core/assert.ts";
-import { microUsd, usdJsonNumber, type MicroUsd } from "../core/money.ts";
+import { microUsd, usdJsonNumber, ZERO_MICRO_USD, type MicroUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
 import type { AttemptResult } from "../dispatch/run-attempt.ts";
 import type { ReserveRow } from "../ledger/ledger-store.ts";
 import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
 import { debitOf } from "../pricing/quote.ts";
 import type { CallHold } from "./call-hold.ts";
-import type { CallKind, CallRequest } from "./call-kind.ts";
+import type { Output } from "../wires/chat/answer-bridge.ts";
+import type { CallKind, CallRequest, Step } from "./call-kind.ts";
 import type { CallSteps } from "./call-steps.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import { Delivery } from "./delivery.ts";
@@ -66,8 +67,16 @@ export async function serveAdmitted<R extends CallRequest>(
     const startedAtMs = clock.nowMs();
     const { attemptId } = reserve;
     const { step } = room;
-    const start = { kind, request, step, delivery, attemptId };
-    const result = await attemptOnce(deps, exchange, { room, start });
+    const start = { kind, request, step, delivery, reserve };
+    const ran = await attemptOnce(deps, exchange, { room, start });
+    const { result, body } = await acceptJob(kind, ran, { reserve, step, startedAtMs });
+    if (body !== undefined) {
+      // The job goes on, and so does its hold; the request itself has ended.
+      hold.keepOpen();
+      hold.release(tokens);
+      noteUsage(deps, exchange, { kind, debited: ZERO_MICRO_USD, ended });
+      return delivery.finish(false, body);
+    }
     const settlement = settlementOf(result, step.deployment);
     const seen = observedTokens(settlement, result.failure === undefined, tokens);
     const mayGoOn =
@@ -109,6 +118,27 @@ export async function serveAdmitted<R extends CallRequest>(
   deps.metrics.settled(request.modelId, debited);
   noteUsage(deps, exchange, { kind, debited, ended });
   deliver(exchange, { delivery, ended, request, debited, served });
+}
+
+interface RanJob {
+  readonly result: AttemptResult;
+  /** Set when a job was accepted and is durable: what the client is told. */
+  readonly body?: Output;
+}
+
+/** Makes an accepted job durable, for the kinds of calls that have jobs. */
+async function acceptJob<R extends CallRequest>(
+  kind: CallKind<R>,
+  result: AttemptResult,
+  ran: { readonly reserve: ReserveRow; readonly step: Step; readonly startedAtMs: number },
+): Promise<RanJob> {
+  const { bridge, failure } = result;
+  if (kind.accept === undefined || failure !== undefined || bridge === undefined) return { result };
+  const { reserve, startedAtMs } = ran;
+  const { deployment } = ran.step;
+  const body = await kind.accept({ bridge, reserve, deployment, startedAtMs });
+  if (typeof body === "string" || Buffer.isBuffer(body)) return { result, body };
+  return { result: { ...result, failure: { refusal: body, failover: false, strike: "neutral" } } };
 }
 
 function servedHeaders<R extends CallRequest>(

@@ -1,9 +1,8 @@
 import { claimScopes, reserveRefusal } from "../admission/admit.ts";
 import type { Refusal } from "../core/refusals.ts";
-import { tokenCount } from "../limits/limit-store.ts";
 import { planRoute } from "../routing/plan-route.ts";
 import { CallHold } from "./call-hold.ts";
-import { isRefusal, type CallKind, type CallRequest } from "./call-kind.ts";
+import { callTokens, isRefusal, type CallKind, type CallRequest } from "./call-kind.ts";
 import { callSteps } from "./call-steps.ts";
 import { claimParts } from "./claim-parts.ts";
 import type { ClientExchange } from "./client-exchange.ts";
@@ -48,7 +47,7 @@ export async function serveCall<R extends CallRequest>(
   if (!steps.hasNext() && steps.unencoded !== undefined) return refuse(steps.unencoded, request);
 
   const { modelId } = request;
-  const tokens = tokenCount(request.estimatedInputTokens, request.outputTokens);
+  const tokens = callTokens(kind, request, model);
   const claims = await claimScopes(deps.limits, {
     principal,
     parts: claimParts(deps, principal, { modelId, endpoint, ownKeysOnly: plan.ownKeysOnly }),

@@ -22,6 +22,9 @@ export interface CallTimeouts {
   /** Of an attempt whose answer is a stream, and of one whose answer comes whole. */
   readonly stream: AttemptTimeouts;
   readonly whole: AttemptTimeouts;
+  /** Until a provider accepts a video job, and until it decides. */
+  readonly videoAccept: AttemptTimeouts;
+  readonly decisions: AttemptTimeouts;
   readonly routingMs: number;
   readonly keepaliveMs: number;
 }

@@ -5,9 +5,9 @@ import type { Deployment, WireId } from "../catalog/catalog.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
 import { invalidRequest, type Refusal } from "../core/refusals.ts";
 import type { RecordStore } from "../ledger/record-store.ts";
-import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
+import type { TokenCount } from "../limits/limit-store.ts";
 import { explainRoute } from "../routing/explain-route.ts";
-import { isRefusal, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
+import { callTokens, isRefusal, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
 import { claimParts } from "./claim-parts.ts";
@@ -49,7 +49,7 @@ export async function serveRoute<R extends CallRequest>(
   const reserve = reserveOf(walk.steps[0], request, kind);
   const refused =
     walk.refusal ??
-    (await refusedByLimits(deps, principal, { ...walk, request })) ??
+    (await refusedByLimits(deps, principal, { ...walk, modelId: request.modelId })) ??
     refusedByPools(walk.steps) ??
     (await refusedByMoney(deps.records, principal, reserve));
   const body = routeBody({ ...walk, request, reserve, refusal: refused });
@@ -76,6 +76,7 @@ interface RouteWalk {
   readonly refusal: Refusal | undefined;
   readonly endpoint: DedicatedEndpoint | undefined;
   readonly ownKeysOnly: boolean;
+  readonly tokens: TokenCount;
 }
 
 /** Plans, encodes for every candidate (what cannot be encoded is none) and looks at its pool. */
@@ -96,6 +97,7 @@ async function walkRoute<R extends CallRequest>(
       isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) !== "no",
     }),
   );
+  const tokens = callTokens(kind, request, model);
   const steps: ShownStep[] = [];
   const excluded: ExcludedStep[] = [...explained.excluded];
   let unencoded: Refusal | undefined;
@@ -107,23 +109,23 @@ async function walkRoute<R extends CallRequest>(
     } else {
       const health = deps.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
       const translated = deployment.wire !== wire;
-      const poolFull = await whyPoolFull(deps, principal, { deployment, request });
+      const poolFull = await whyPoolFull(deps, principal, { deployment, tokens });
       steps.push({ deployment, upstream, health, translated, poolFull });
     }
   }
   const refused = explained.refusal ?? (steps.length === 0 ? unencoded : undefined);
   const { ownKeysOnly } = explained;
-  return { steps, excluded, refusal: refused, endpoint, ownKeysOnly };
+  return { steps, excluded, refusal: refused, endpoint, ownKeysOnly, tokens };
 }
 
 /** Takes a place in the pool as the request would, and gives it back at once. */
 async function whyPoolFull(
   deps: ServeDeps,
   principal: Principal,
-  asked: { readonly deployment: Deployment; readonly request: CallRequest },
+  asked: { readonly deployment: Deployment; readonly tokens: TokenCount },
 ): Promise<Refusal | undefined> {
-  const tokens = tokensOf(asked.request);
-  const entered = await enterPool(deps, { principal, tokens }, asked.deployment);
+  const { deployment, tokens } = asked;
+  const entered = await enterPool(deps, { principal, tokens }, deployment);
   if (entered.kind === "refused") return entered.refusal;
   entered.pool?.undo(deps.clock.monotonicMs());
   return undefined;
@@ -137,32 +139,28 @@ function refusedByPools(steps: readonly ShownStep[]): Refusal | undefined {
   return full.toSorted((a, b) => waitOf(a) - waitOf(b))[0];
 }
 
-function tokensOf(request: CallRequest): TokenCount {
-  return tokenCount(request.estimatedInputTokens, request.outputTokens);
-}
-
 /** Null: there is no candidate, so there is nothing that could be held. */
 function reserveOf<R extends CallRequest>(
   step: Step | undefined,
   request: R,
   kind: CallKind<R>,
 ): MicroUsd | null {
-  const prices = step?.deployment.prices ?? null;
-  return prices === null ? null : kind.quote(request, prices);
+  if (step === undefined || step.deployment.prices === null) return null;
+  return kind.quote(request, step.deployment);
 }
 
 /** Claims as the request itself would and takes it back at once: no trace stays. */
 async function refusedByLimits(
   deps: ServeDeps,
   principal: Principal,
-  asked: Pick<RouteWalk, "endpoint" | "ownKeysOnly"> & { readonly request: CallRequest },
+  asked: Pick<RouteWalk, "endpoint" | "ownKeysOnly" | "tokens"> & { readonly modelId: string },
 ): Promise<Refusal | undefined> {
-  const { request, endpoint, ownKeysOnly } = asked;
+  const { modelId, endpoint, ownKeysOnly, tokens } = asked;
   const monotonicMs = deps.clock.monotonicMs();
   const outcome = await claimScopes(deps.limits, {
     principal,
-    parts: claimParts(deps, principal, { modelId: request.modelId, endpoint, ownKeysOnly }),
-    tokens: tokensOf(request),
+    parts: claimParts(deps, principal, { modelId, endpoint, ownKeysOnly }),
+    tokens,
     nowMs: deps.clock.nowMs(),
     monotonicMs,
   });

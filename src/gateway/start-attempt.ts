@@ -1,11 +1,17 @@
+import type { Deployment } from "../catalog/catalog.ts";
 import { sseLineBytesMax } from "../core/constants.ts";
 import { ownKeyClassifier } from "../dispatch/own-key-classifier.ts";
-import { runAttempt, type RunningAttempt } from "../dispatch/run-attempt.ts";
-import type { AttemptId } from "../core/ids.ts";
+import {
+  runAttempt,
+  type AttemptClassifier,
+  type AttemptTimeouts,
+  type RunningAttempt,
+} from "../dispatch/run-attempt.ts";
+import type { ReserveRow } from "../ledger/ledger-store.ts";
 import type { CallKind, CallRequest, Step } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { Delivery } from "./delivery.ts";
-import type { ServeDeps } from "./serve-deps.ts";
+import type { CallTimeouts, ServeDeps } from "./serve-deps.ts";
 
 /** A stream may spend this many bytes of framing and text for each token of its output bound. */
 const STREAM_BYTES_PER_TOKEN = 2_048;
@@ -17,7 +23,8 @@ export interface AttemptStart<R extends CallRequest> {
   readonly request: R;
   readonly step: Step;
   readonly delivery: Delivery;
-  readonly attemptId: AttemptId;
+  /** The attempt's row in the journal. */
+  readonly reserve: ReserveRow;
 }
 
 /** Dispatches one step and ties it to its client: output, slowness, departure. */
@@ -26,11 +33,12 @@ export function startAttempt<R extends CallRequest>(
   exchange: ClientExchange,
   start: AttemptStart<R>,
 ): RunningAttempt {
-  const { kind, request, step, delivery, attemptId } = start;
+  const { kind, request, step, delivery, reserve } = start;
+  const { attemptId, reserveMicroUsd } = reserve;
   const running = runAttempt({
     clock: deps.clock,
     deadlines: deps.deadlines,
-    timeouts: request.stream ? deps.timeouts.stream : deps.timeouts.whole,
+    timeouts: timeoutsOf(kind, request, deps.timeouts),
     stream: request.stream,
     streamBytesMax: STREAM_BYTES_FREE + request.outputTokens * STREAM_BYTES_PER_TOKEN,
     sink: delivery,
@@ -39,14 +47,32 @@ export function startAttempt<R extends CallRequest>(
         kind.openAnswer(request, step.deployment, {
           requestId: exchange.requestId,
           createdSeconds: Math.floor(deps.clock.nowMs() / 1000),
+          reserveMicroUsd,
         }),
       ),
-    classify:
-      step.deployment.ownKey === undefined ? deps.classify : ownKeyClassifier(deps.classify),
+    classify: classifierOf(kind, deps.classify, step.deployment),
     send: (handler) => deps.upstream.send(step.deployment, step.upstream, handler, attemptId),
   });
   followClient(deps, exchange, { running, delivery });
   return running;
+}
+
+function timeoutsOf<R extends CallRequest>(
+  kind: CallKind<R>,
+  request: R,
+  timeouts: CallTimeouts,
+): AttemptTimeouts {
+  if (kind.timeouts !== undefined) return kind.timeouts(timeouts);
+  return request.stream ? timeouts.stream : timeouts.whole;
+}
+
+function classifierOf<R extends CallRequest>(
+  kind: CallKind<R>,
+  base: AttemptClassifier,
+  deployment: Deployment,
+): AttemptClassifier {
+  const named = kind.classifier?.(base, deployment) ?? base;
+  return deployment.ownKey === undefined ? named : ownKeyClassifier(named);
 }
 
 function followClient(

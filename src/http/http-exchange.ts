@@ -9,7 +9,7 @@ import type { RequestId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import type { ClientExchange, ServedHeaders } from "../gateway/client-exchange.ts";
-import type { Output } from "../wires/chat/answer-bridge.ts";
+import type { Output, WholeBody } from "../wires/chat/answer-bridge.ts";
 import { renderErrorBody } from "../wires/error-body.ts";
 import { addRefusalHeaders, addServedHeaders, baseHeaders } from "./response-headers.ts";
 
@@ -129,13 +129,18 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.#input.request.socket.resetAndDestroy();
   }
 
-  answer(contentType: string, headers: ServedHeaders, body: Output): void {
+  answer(contentType: string, headers: ServedHeaders, body: WholeBody): void {
     if (this.gone) return;
     this.served = headers;
     const list = baseHeaders(this.requestId);
-    list.push("content-type", contentType, "content-length", String(Buffer.byteLength(body)));
+    list.push("content-type", contentType, "content-length", String(bytesOf(body)));
     this.#finishing = true;
-    this.#input.response.writeHead(200, addServedHeaders(list, headers)).end(body);
+    const response = this.#input.response.writeHead(200, addServedHeaders(list, headers));
+    if (!isPieces(body)) response.end(body);
+    else {
+      for (const piece of body) response.write(piece);
+      response.end();
+    }
   }
 
   refuse(refusal: Refusal, headers: ServedHeaders = {}): void {
@@ -165,6 +170,15 @@ export class HttpExchange implements ClientExchange, Deadline {
     }
     onClosed();
   }
+}
+
+function isPieces(body: WholeBody): body is readonly Buffer[] {
+  return Array.isArray(body);
+}
+
+function bytesOf(body: WholeBody): number {
+  if (!isPieces(body)) return Buffer.byteLength(body);
+  return body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
 const EMPTY = Buffer.alloc(0);

@@ -42,6 +42,9 @@ function inputOf({ unpriced, cooling, unservable, controls }: Case): PlanInput {
     prices: unpriced.includes(id) ? null : PRICES,
     inputModalities: new Set(["text" as const]),
     supportedParameters: new Map(),
+    imagesPath: "/images/generations",
+    videosPath: "/videos",
+    priceCard: [],
     capacity: [],
     pool: { id, capacity: [], orgSharePercent: 50 },
     settlement: { mode: "arrears", interval: "daily" },
@@ -52,6 +55,7 @@ function inputOf({ unpriced, cooling, unservable, controls }: Case): PlanInput {
     modality: "text",
     inputModalities: ["text"],
     supportedParameters: new Map(),
+    priceCard: [],
     deployments,
   };
   return {

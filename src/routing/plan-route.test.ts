@@ -32,6 +32,9 @@ function deployment(providerId: string, change: Partial<Deployment> = {}): Deplo
     prices: PRICES,
     inputModalities: new Set(["text" as const]),
     supportedParameters: new Map(),
+    imagesPath: "/images/generations",
+    videosPath: "/videos",
+    priceCard: [],
     capacity: [],
     pool: { id: `${providerId}/m`, capacity: [], orgSharePercent: 50 },
     settlement: { mode: "arrears", interval: "daily" },
@@ -46,6 +49,7 @@ function model(deployments: readonly Deployment[], change: Partial<ListedModel> 
     modality: "text",
     inputModalities: ["text"],
     supportedParameters: new Map(),
+    priceCard: [],
     deployments,
     ...change,
   };

@@ -29,6 +29,8 @@ export function shapeOf(random: Random): WorldShape {
   const headersMs = random.between(2, 12) * 1_000;
   const idleMs = random.between(2, 15) * 1_000;
   const drainMs = random.between(5, 30) * 1_000;
+  const endless = Number.POSITIVE_INFINITY;
+  const whole = { headersMs: wholeMs, idleMs: endless, totalMs: wholeMs, drainMs };
   return {
     startMs: random.chance(0.2) ? MONTH_END : MID_MONTH,
     instances: random.between(2, 3),
@@ -40,7 +42,9 @@ export function shapeOf(random: Random): WorldShape {
     drainsMax: random.pick([0, 1, 256]),
     timeouts: {
       stream: { headersMs, idleMs, totalMs: Number.POSITIVE_INFINITY, drainMs },
-      whole: { headersMs: wholeMs, idleMs: Number.POSITIVE_INFINITY, totalMs: wholeMs, drainMs },
+      whole,
+      videoAccept: whole,
+      decisions: whole,
       routingMs: random.between(10, 40) * 1_000,
       keepaliveMs: random.between(500, 10_000),
     },

@@ -5,6 +5,7 @@ import { ledgerTablesSql } from "./migrations/0002-ledger-tables.ts";
 import { ledgerFunctionsSql } from "./migrations/0003-ledger-functions.ts";
 import { settlementSql } from "./migrations/0004-settlement.ts";
 import { accountRulesSql } from "./migrations/0005-account-rules.ts";
+import { videoJobsSql } from "./migrations/0006-video-jobs.ts";
 
 /** In order; a published one is never changed, a new one is added below. */
 const migrations: Record<string, Migration> = {
@@ -13,6 +14,7 @@ const migrations: Record<string, Migration> = {
   "0003-ledger-functions": sqlMigration(ledgerFunctionsSql),
   "0004-settlement": sqlMigration(settlementSql),
   "0005-account-rules": sqlMigration(accountRulesSql),
+  "0006-video-jobs": sqlMigration(videoJobsSql),
 };
 
 /** Brings the database to this program's schema; returns the names of the migrations it ran. */

@@ -5,6 +5,9 @@ import type { UpstreamFailure } from "./upstream-failure.ts";
 /** Bytes for the client. A text is UTF-8: the server sends it without a copy of its own. */
 export type Output = Buffer | string;
 
+/** A whole answer; one that is too large to be copied comes in pieces. */
+export type WholeBody = Output | readonly Buffer[];
+
 /**
  * - `waiting`: nothing content-bearing yet; everything can still fail over.
  * - `flowing`: output for the client exists; from here on there is one provider.
@@ -38,7 +41,7 @@ export interface AnswerBridge {
    * The last bytes of a `complete` answer, sent after the settlement committed.
    * `costUsd` is the request's whole debit as JSON number text.
    */
-  finish(costUsd: string): Output;
+  finish(costUsd: string): WholeBody;
   /**
    * The last bytes of a stream that failed after output: known usage, then the one terminal error
    * event of the wire.

@@ -1,0 +1,57 @@
+import type { JobId, OrgId } from "../core/ids.ts";
+import type { CloseRow } from "../ledger/ledger-store.ts";
+import type { NewVideoJob, VideoErrorCode, VideoJob, VideoState } from "./video-job.ts";
+
+/** What one look at the provider told, when the job has not ended. */
+export interface JobNews {
+  readonly state: Exclude<VideoState, "completed" | "failed">;
+  /** Never goes back: the store keeps the larger one. */
+  readonly progress: number;
+  /** The look told nothing: time-out, 5xx, 429. */
+  readonly isFailure: boolean;
+  /** The provider did not know the job. */
+  readonly isMissing: boolean;
+  /** Until somebody looks again by himself. */
+  readonly nextPollMs: number;
+}
+
+/** How a job ended. */
+export interface JobEnd {
+  readonly state: "completed" | "failed";
+  readonly errorCode: VideoErrorCode | null;
+  readonly expiresAtMs: number | null;
+  /** Closes the attempt: what is owed. */
+  readonly close: CloseRow;
+}
+
+/** Jobs of providers; times of leases and deadlines are the store's own. */
+export interface JobStore {
+  /**
+   * Makes an accepted job durable together with its attempt's provider job id, before the client is
+   * told. False: the attempt was closed meanwhile (recovery), there is no job.
+   */
+  accept(job: NewVideoJob): Promise<boolean>;
+  /** Undefined: no such job of this organization. */
+  find(orgId: OrgId, jobId: JobId): Promise<VideoJob | undefined>;
+  /**
+   * Takes the one poll of a running job of this organization, unless the last one was less than
+   * `pollMinMs` ago or another process is at it. Undefined: look at what is stored.
+   */
+  takeOne(
+    orgId: OrgId,
+    jobId: JobId,
+    wanted: { readonly pollMinMs: number; readonly leaseMs: number },
+  ): Promise<VideoJob | undefined>;
+  /** Takes the polls of up to `limit` running jobs that are due, of anybody; no two processes one. */
+  takeDue(wanted: {
+    readonly limit: number;
+    readonly leaseMs: number;
+  }): Promise<readonly VideoJob[]>;
+  /** Writes down a look at a job that goes on, and gives the poll back. */
+  keep(jobId: JobId, news: JobNews): Promise<void>;
+  /**
+   * Ends the job and closes its attempt, in one step, once: whoever comes second changes nothing.
+   * Answers the job as it is then.
+   */
+  finish(jobId: JobId, end: JobEnd): Promise<VideoJob>;
+}
