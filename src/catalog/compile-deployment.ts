@@ -62,7 +62,7 @@ export function compileDeployment(
     priceCard: (model.price_card ?? []).map(compilePriceCardLine),
     ...(model.quantization !== undefined && { quantization: model.quantization }),
     capacity,
-    pool: ownPool({ id, modality, capacity }),
+    pool: ownPool({ id, modality, capacity }, { isPrivate: provider.listing === "private" }),
     settlement: { mode: settlement.mode, interval: settlement.interval },
     ...(notReady !== undefined && { notReady }),
   };

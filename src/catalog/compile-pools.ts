@@ -33,8 +33,12 @@ const HALF_PERCENT = 50;
 const DECISIONS_PERCENT = 75;
 
 /** The pool of a deployment that shares with no other: what its own listing declares. */
-export function ownPool({ id, modality, capacity }: Omit<Member, "providerId">): PoolDeclaration {
-  return { id, capacity, orgSharePercent: sharePercentOf([{ modality }]) };
+export function ownPool(
+  { id, modality, capacity }: Omit<Member, "providerId">,
+  { isPrivate }: { readonly isPrivate: boolean } = { isPrivate: false },
+): PoolDeclaration {
+  // Private capacity belongs to one organization: there is nobody to share it with.
+  return { id, capacity, orgSharePercent: isPrivate ? 100 : sharePercentOf([{ modality }]) };
 }
 
 /**

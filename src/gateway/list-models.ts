@@ -36,6 +36,15 @@ export function modelEntryA(model: ListedModel): object {
       max_completion_tokens: first?.maxOutputTokens ?? null,
     },
     supported_parameters: [...model.supportedParameters.keys()],
+    parameter_descriptors: Object.fromEntries(model.supportedParameters),
+    price_card: model.priceCard.map(({ unit, costUsd, billable, variant }) => ({
+      unit,
+      cost_usd: costUsd,
+      ...(billable === undefined ? {} : { billable }),
+      ...(variant === undefined ? {} : { variant }),
+    })),
+    quantization: model.quantization ?? null,
+    ...(model.decisionsWire === undefined ? {} : { decisions_wire: model.decisionsWire }),
     providers: model.deployments.map((each) => ({
       id: each.providerId,
       priority: each.priority,

@@ -1,4 +1,5 @@
 import type { CallFamily } from "../auth/account-rules.ts";
+import { journalRetryAfterSeconds } from "../core/constants.ts";
 import { ZERO_MICRO_USD } from "../core/money.ts";
 import { refusal, type Refusal, type RefusalOrigin } from "../core/refusals.ts";
 import type { CallRequest } from "./call-kind.ts";
@@ -62,4 +63,17 @@ export function routingDeadlinePassed(timeoutMs: number): Refusal {
 /** Told to nobody: the record of a request whose client went away before anything was sent. */
 export function clientLeft(): Refusal {
   return refusal("gateway_error", "the client left before anything was sent");
+}
+
+/** A request that waited for its turn when this process was told to end. */
+export function shuttingDown(): Refusal {
+  return refusal(
+    "gateway_error",
+    `this gateway is shutting down; nothing was sent and nothing charged, resend in ${journalRetryAfterSeconds} seconds`,
+    {
+      status: 503,
+      origin: "gateway_infrastructure",
+      retryAfterSeconds: journalRetryAfterSeconds,
+    },
+  );
 }

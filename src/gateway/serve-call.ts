@@ -8,7 +8,7 @@ import { claimParts } from "./claim-parts.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { findRoom, leaveCircuit, type Room } from "./find-room.ts";
 import { findModel, planInput } from "./plan-call.ts";
-import { clientLeft, refuseCall, routingDeadlinePassed } from "./refuse-call.ts";
+import { clientLeft, refuseCall, routingDeadlinePassed, shuttingDown } from "./refuse-call.ts";
 import { reserveRow } from "./reserve-row.ts";
 import { serveAdmitted, type ClaimedCall } from "./serve-admitted.ts";
 import type { ServeDeps } from "./serve-deps.ts";
@@ -95,9 +95,10 @@ async function serveClaimed<R extends CallRequest>(
   );
   const lastStartMs = deps.clock.monotonicMs() + timeoutMs;
   if (queueMs > timeoutMs) return routingDeadlinePassed(timeoutMs);
-  await waitTurn(deps, exchange, queueMs);
+  const turn = await waitTurn(deps, exchange, queueMs);
   // Whoever left the queue has sent nothing, so nothing is held for it.
-  if (queueMs > 0 && exchange.gone) return clientLeft();
+  if (turn === "left") return clientLeft();
+  if (turn === "cut") return shuttingDown();
   const room = await findRoom(deps, { principal, tokens, steps });
   if (room.kind === "full") return room.refusal;
   if (deps.clock.monotonicMs() > lastStartMs) return leaveRoom(deps, room, timeoutMs);

@@ -21,31 +21,49 @@ export interface RouteDeps extends ServeDeps {
   readonly records: RecordStore;
 }
 
-/** One thing that `?for=` may name: the recipe's own kind of call, and the wire it comes on. */
-export interface DryRun<R extends CallRequest> {
-  readonly wire: WireId;
-  readonly kind: CallKind<R>;
-}
+/** One thing that `?for=` may name. */
+export type DryRun = (deps: RouteDeps, exchange: ClientExchange) => Promise<void>;
 
 /**
  * `POST /v1/route?for=`: a dry run. The body is checked as the real route would check it, up to the
  * claim; nothing is held, sent or charged, and what would refuse it is told in the answer.
  */
-export async function serveRoute<R extends CallRequest>(
+export async function serveRoute(
   deps: RouteDeps,
   exchange: ClientExchange,
-  asked: { readonly runs: ReadonlyMap<string, DryRun<R>>; readonly query: URLSearchParams },
+  asked: { readonly runs: ReadonlyMap<string, DryRun>; readonly query: URLSearchParams },
 ): Promise<void> {
-  const run = chooseRun(asked.runs, asked.query);
-  if (isRefusal(run)) return refuseCall(deps, exchange, { refusal: run });
-  const { kind } = run;
+  const name = asked.query.get("for") ?? "";
+  const run = asked.runs.get(name);
+  if (run !== undefined) return await run(deps, exchange);
+  const known = [...asked.runs.keys()].join(", ").replace(/, ([^,]*)$/, " or $1");
+  const message = `the query parameter for must be ${known}, not ${JSON.stringify(name.slice(0, 64))}`;
+  refuseCall(deps, exchange, { refusal: invalidRequest(message) });
+}
+
+/** The dry run of one kind of call; `wire`: the one it comes on, where there are several. */
+export function dryRunOf<R extends CallRequest>(kind: CallKind<R>, wire?: WireId): DryRun {
+  return (deps, exchange) => runDry(deps, exchange, { kind, wire });
+}
+
+interface DryCall<R extends CallRequest> {
+  readonly kind: CallKind<R>;
+  readonly wire: WireId | undefined;
+}
+
+async function runDry<R extends CallRequest>(
+  deps: RouteDeps,
+  exchange: ClientExchange,
+  call: DryCall<R>,
+): Promise<void> {
+  const { kind } = call;
   const request = kind.read(exchange);
   if (isRefusal(request)) return refuseCall(deps, exchange, { refusal: request });
   const counted = await countRequest(deps, exchange);
   if (isRefusal(counted)) return refuseCall(deps, exchange, { refusal: counted, request });
 
   const { principal } = exchange;
-  const walk = await walkRoute(deps, principal, { ...run, request });
+  const walk = await walkRoute(deps, principal, { ...call, request });
   const reserve = reserveOf(walk.steps[0], request, kind);
   const refused =
     walk.refusal ??
@@ -55,19 +73,6 @@ export async function serveRoute<R extends CallRequest>(
   const body = routeBody({ ...walk, request, reserve, refusal: refused });
   const { remainingRequests } = counted;
   exchange.answer("application/json", { remainingRequests }, Buffer.from(body));
-}
-
-function chooseRun<R extends CallRequest>(
-  runs: ReadonlyMap<string, DryRun<R>>,
-  query: URLSearchParams,
-): DryRun<R> | Refusal {
-  const name = query.get("for") ?? "";
-  const run = runs.get(name);
-  if (run !== undefined) return run;
-  const served = [...runs.keys()].join(" or ");
-  return invalidRequest(
-    `the query parameter for must be ${served}, which is what this version serves, not ${JSON.stringify(name.slice(0, 64))}`,
-  );
 }
 
 interface RouteWalk {
@@ -83,7 +88,7 @@ interface RouteWalk {
 async function walkRoute<R extends CallRequest>(
   deps: ServeDeps,
   principal: Principal,
-  { wire, kind, request }: DryRun<R> & { readonly request: R },
+  { wire, kind, request }: DryCall<R> & { readonly request: R },
 ): Promise<RouteWalk> {
   const nowMs = deps.clock.monotonicMs();
   const { model, endpoint } = findModel(deps.catalog.current, principal, request.modelId);
@@ -108,7 +113,7 @@ async function walkRoute<R extends CallRequest>(
       excluded.push({ deployment, reason: upstream.message });
     } else {
       const health = deps.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
-      const translated = deployment.wire !== wire;
+      const translated = wire !== undefined && deployment.wire !== wire;
       const poolFull = await whyPoolFull(deps, principal, { deployment, tokens });
       steps.push({ deployment, upstream, health, translated, poolFull });
     }

@@ -12,7 +12,7 @@ import {
   serveUsage,
   type RecordDeps,
 } from "../gateway/serve-records.ts";
-import { serveRoute } from "../gateway/serve-route.ts";
+import { dryRunOf, serveRoute } from "../gateway/serve-route.ts";
 import { UsageCsv } from "../gateway/usage-csv.ts";
 import { chatWires } from "../wires/registry.ts";
 import { get, post, RouteTable, type RequestTarget } from "./route-table.ts";
@@ -25,8 +25,8 @@ export function gatewayRoutes(serve: ServeDeps, records: StoredDeps): RouteTable
   const chatA = chatCall(chatWires, "wire_a");
   const chatB = chatCall(chatWires, "wire_b");
   const dryRuns = new Map([
-    ["chat", { wire: "wire_a", kind: chatA } as const],
-    ["messages", { wire: "wire_b", kind: chatB } as const],
+    ["chat", dryRunOf(chatA, "wire_a")],
+    ["messages", dryRunOf(chatB, "wire_b")],
   ]);
   const routeDeps = { ...serve, records: records.records };
   const limitDeps = { ...serve, ...records };

@@ -1,13 +1,18 @@
 import type { WireId } from "../catalog/catalog.ts";
-import { bodyBytesMax } from "../core/constants.ts";
+import { bodyBytesMax, smallBodyBytesMax } from "../core/constants.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 
 /** One route of the gateway. `serve` runs after the key was accepted and the body was read. */
 export interface Route {
   readonly method: "GET" | "POST";
-  /** As listed; a last segment `{id}` takes the rest of the path. */
+  /**
+   * As listed. `{id}` as the last segment takes the rest of the path (model ids have slashes), in the
+   * middle one segment.
+   */
   readonly path: string;
   readonly bodyBytesMax: number;
+  /** Answers HEAD as it answers GET, but for the body. */
+  readonly answersHead?: boolean;
   serve(exchange: HttpExchange, target: RequestTarget): Promise<void>;
 }
 
@@ -18,33 +23,47 @@ export interface RequestTarget {
   readonly id: string | undefined;
 }
 
-/** Finds routes by method and path: fixed paths by one look-up, `{id}` paths by their prefix. */
+/** Finds routes by method and path: fixed paths by one look-up, `{id}` paths by what is around. */
 export class RouteTable {
   readonly #fixed = new Map<string, Route>();
-  readonly #prefixed: { readonly prefix: string; readonly route: Route }[] = [];
+  readonly #patterns: { readonly pattern: RegExp; readonly route: Route }[] = [];
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) {
-      if (route.path.endsWith("/{id}")) {
-        const prefix = `${route.method} ${route.path.slice(0, -"{id}".length)}`;
-        this.#prefixed.push({ prefix, route });
-      } else {
-        this.#fixed.set(`${route.method} ${route.path}`, route);
+      for (const method of methodsOf(route)) {
+        if (!route.path.includes("{id}")) this.#fixed.set(`${method} ${route.path}`, route);
+        else this.#patterns.push({ pattern: patternOf(method, route.path), route });
       }
     }
+    // An id at the end takes everything: what has more behind its id is looked at first.
+    this.#patterns.sort((a, b) => Number(endsWithId(a.route)) - Number(endsWithId(b.route)));
   }
 
   find(method: string, path: string): { readonly route: Route; readonly id?: string } | undefined {
     const name = `${method} ${path}`;
     const fixed = this.#fixed.get(name);
     if (fixed !== undefined) return { route: fixed };
-    for (const { prefix, route } of this.#prefixed) {
-      if (!name.startsWith(prefix) || name.length === prefix.length) continue;
-      const id = decodeId(name.slice(prefix.length));
+    for (const { pattern, route } of this.#patterns) {
+      const found = pattern.exec(name)?.[1];
+      const id = found === undefined ? undefined : decodeId(found);
       if (id !== undefined) return { route, id };
     }
     return undefined;
   }
+}
+
+function endsWithId({ path }: Route): boolean {
+  return path.endsWith("{id}");
+}
+
+function methodsOf({ method, answersHead }: Route): readonly string[] {
+  return answersHead === true ? [method, "HEAD"] : [method];
+}
+
+function patternOf(method: string, path: string): RegExp {
+  const [before = "", after = ""] = path.split("{id}");
+  const id = after === "" ? "(.+)" : "([^/]+)";
+  return new RegExp(`^${escaped(`${method} ${before}`)}${id}${escaped(after)}$`);
 }
 
 /** Paths that do not exist on purpose: 404 for anybody, with a key or without. */
@@ -63,8 +82,17 @@ export function post(path: string, serve: Route["serve"]): Route {
   return { method: "POST", path, bodyBytesMax, serve };
 }
 
+/** A route whose bodies are small: videos and decisions. */
+export function postSmall(path: string, serve: Route["serve"]): Route {
+  return { method: "POST", path, bodyBytesMax: smallBodyBytesMax, serve };
+}
+
 export function get(path: string, serve: Route["serve"]): Route {
   return { method: "GET", path, bodyBytesMax: 0, serve };
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
 function decodeId(text: string): string | undefined {

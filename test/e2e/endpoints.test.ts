@@ -14,7 +14,7 @@ import { expectRefusal } from "../support/refusals.ts";
 
 let gateway: TestGateway;
 
-const PRIVATE_PROVIDERS = ["one", "two", "three", "four", "five", "six", "seven"];
+const PRIVATE_PROVIDERS = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
 
 beforeAll(async () => {
   gateway = await startTestGateway({
@@ -27,7 +27,13 @@ function privateManifest(name: string): object {
   const manifest = simulatorManifest({
     provider: `private-${name}`,
     dialect: "wire_a",
-    models: [textModel(`house/${name}`), textModel("test/both")],
+    models: [
+      textModel(`house/${name}`),
+      textModel("test/both"),
+      textModel(`house/${name}-capacity`, {
+        capacity: [{ type: "request", per: "minute", value: 3 }],
+      }),
+    ],
   }) as { provider: object };
   return { ...manifest, provider: { ...manifest.provider, listing: "private" } };
 }
@@ -123,6 +129,16 @@ describe("a dedicated endpoint", () => {
     });
     // Its other traffic runs at the defaults, and has used up nothing of them.
     expect((await chat(owner, "test/a")).headers["x-tm-remaining-rpm"]).toBe("299");
+  });
+
+  test("has the whole capacity of its manifest: there is nobody to share it with", async () => {
+    const owner = await ownerOf("eight");
+    for (let n = 0; n < 3; n += 1) {
+      expect((await chat(owner, "house/eight-capacity")).status).toBe(200);
+    }
+    const refused = await chat(owner, "house/eight-capacity");
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(refused.headers["x-tm-error-origin"]).toBe("upstream_quota");
   });
 
   test("without a limit tells no remaining amounts", async () => {
