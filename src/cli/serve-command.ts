@@ -6,6 +6,13 @@ import { openGateway, type RunningGateway } from "../compose/open-gateway.ts";
 import type { Config } from "../config/settings.ts";
 import { prepareDevelopment } from "./dev-setup.ts";
 import {
+  followSupervisor,
+  superviseWorkers,
+  tellReady,
+  workerNumber,
+  type ReadyLine,
+} from "./workers.ts";
+import {
   clock,
   openCommandLogging,
   readConfig,
@@ -18,11 +25,14 @@ import {
 export function addServeCommands(program: Command): void {
   addServerOptions(program.command("serve"))
     .description("run the gateway")
-    .action((flags: Flags) => runToEnd(() => startServing(readServeConfig(flags))));
+    .action((flags: Flags) => serveWithWorkers(flags));
   addServerOptions(program.command("dev"))
     .description("run the gateway with a simulated provider and a key with test credit")
     .action((flags: Flags) =>
-      runToEnd(() => startDevelopment(readServeConfig(flags, { allowPrivateUpstreams: true }))),
+      runToEnd(() => {
+        if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
+        return startDevelopment(readConfig(flags, { allowPrivateUpstreams: true }));
+      }),
     );
 }
 
@@ -39,13 +49,46 @@ function addServerOptions(command: Command): Command {
     .option("--json", "accepted everywhere; the ready line is JSON already");
 }
 
-function readServeConfig(flags: Flags, forced: Parameters<typeof readConfig>[1] = {}): Config {
-  if (flags["workers"] !== "1") {
-    throw new UsageFault(
-      "--workers: this version runs one process; start several on one DATABASE_URL and REDIS_URL",
-    );
+const WORKERS_MAX = 256;
+
+function readWorkers(flags: Flags): number {
+  const given = flags["workers"];
+  const count = Number(given);
+  if (Number.isInteger(count) && count >= 1 && count <= WORKERS_MAX) return count;
+  throw new UsageFault(
+    `--workers must be a whole number from 1 to ${WORKERS_MAX}, not ${String(given)}`,
+  );
+}
+
+/** One process, or several that share the ports: then this one only looks after them. */
+async function serveWithWorkers(flags: Flags): Promise<void> {
+  const number = workerNumber();
+  if (number !== undefined) return await runToEnd(() => startServing(workerConfig(flags, number)));
+  try {
+    const count = readWorkers(flags);
+    if (count === 1) return await runToEnd(() => startServing(readConfig(flags)));
+    const config = readConfig(flags);
+    if (config.redisUrl === "") {
+      throw new UsageFault(
+        "--workers: several processes share their limits in Redis; set REDIS_URL, or run one",
+      );
+    }
+    const logging = openCommandLogging(config);
+    const { log } = logging;
+    const onReady = (lines: readonly ReadyLine[]): void => announceAll(logging, lines);
+    process.exitCode = await superviseWorkers({ count, log, clock, onReady });
+    logging.flush();
+  } catch (fault) {
+    reportFault(fault);
+    process.exitCode = 2;
   }
-  return readConfig(flags, forced);
+}
+
+/** Every worker has an internal port of its own: the one that was asked for, and those behind it. */
+function workerConfig(flags: Flags, number: number): Config {
+  const config = readConfig(flags);
+  const { internalPort } = config;
+  return { ...config, internalPort: internalPort === 0 ? 0 : internalPort + number };
 }
 
 /** A running server and how it ends. */
@@ -129,16 +172,24 @@ function tellWhatIsOff(log: Logger): void {
 
 /** The one ready line that tools wait for, at any log level but `silent`. */
 function announce(logging: ReturnType<typeof openCommandLogging>, gateway: RunningGateway): void {
-  logging.flush();
-  const ready = {
-    level: 30,
-    time: new Date(clock.nowMs()).toISOString(),
-    msg: "ready",
+  const line: ReadyLine = {
     gateway_url: gateway.gatewayUrl,
     console_url: gateway.consoleUrl,
     internal_url: gateway.internalUrl,
     models: gateway.catalog.current.models.length,
   };
+  if (workerNumber() === undefined) announceAll(logging, [line]);
+  else tellReady(line);
+}
+
+function announceAll(
+  logging: ReturnType<typeof openCommandLogging>,
+  lines: readonly ReadyLine[],
+): void {
+  logging.flush();
+  const several = lines.length > 1 ? { internal_urls: lines.map((each) => each.internal_url) } : {};
+  const time = new Date(clock.nowMs()).toISOString();
+  const ready = { level: 30, time, msg: "ready", ...lines[0], ...several };
   process.stderr.write(`${JSON.stringify(ready)}\n`);
 }
 
@@ -157,9 +208,14 @@ async function runToEnd(start: () => Promise<Serving>): Promise<void> {
       },
     );
   };
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
-  process.on("SIGHUP", () => serving?.gateway.reload());
+  const reload = (): void => serving?.gateway.reload();
+  if (workerNumber() === undefined) {
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
+    process.on("SIGHUP", reload);
+  } else {
+    followSupervisor({ stop, reload });
+  }
   try {
     serving = await start();
     // The signal may have come while everything was starting.

@@ -88,7 +88,8 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
   try {
     const gatewayUrl = await listen(gateway, config.host, config.port);
     const consoleUrl = await listen(console, config.host, config.consolePort);
-    const internalUrl = await listen(internal, "127.0.0.1", config.internalPort);
+    // Among workers every other port is shared: metrics are of one process.
+    const internalUrl = await listen(internal, "127.0.0.1", config.internalPort, true);
     const stopWatching = watchManifests(config.manifestsDir, reload);
     return {
       gatewayUrl: config.gatewayUrl || gatewayUrl,
@@ -210,10 +211,15 @@ function tellNotes(
   }
 }
 
-async function listen(server: Server, host: string, port: number): Promise<string> {
+async function listen(
+  server: Server,
+  host: string,
+  port: number,
+  exclusive = false,
+): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, exclusive }, () => {
       server.off("error", reject);
       resolve();
     });

@@ -1,0 +1,142 @@
+import cluster, { type Worker } from "node:cluster";
+
+import type { Logger } from "pino";
+
+/** What a worker tells when it takes traffic, and what the operator's ready line is made of. */
+export interface ReadyLine {
+  readonly gateway_url: string;
+  readonly console_url: string;
+  readonly internal_url: string;
+  readonly models: number;
+}
+
+type Message = { readonly ready: ReadyLine } | "stop" | "reload";
+
+const RESTART_MS_MIN = 1_000;
+const RESTART_MS_MAX = 30_000;
+/** A worker that lived so long has not failed because of how it was started. */
+const HEALTHY_MS = 60_000;
+
+/** The number of this process among the workers, from 0; undefined: it is no worker. */
+export function workerNumber(): number | undefined {
+  return cluster.isWorker ? Number(process.env[NUMBER_ENV] ?? 0) : undefined;
+}
+
+const NUMBER_ENV = "TM_WORKER_NUMBER";
+
+/** Tells the process that started this one that it takes traffic. */
+export function tellReady(line: ReadyLine): void {
+  process.send?.({ ready: line } satisfies Message);
+}
+
+/** Calls back when the process that started this one wants it to end (or is gone), or to reload. */
+export function followSupervisor(listener: {
+  readonly stop: () => void;
+  readonly reload: () => void;
+}): void {
+  process.on("message", (message: Message) => {
+    if (message === "stop") listener.stop();
+    if (message === "reload") listener.reload();
+  });
+  process.on("disconnect", listener.stop);
+  // A terminal signals the whole group: the supervisor decides when this one ends.
+  process.on("SIGTERM", () => undefined);
+  process.on("SIGINT", () => undefined);
+}
+
+export interface SupervisorOptions {
+  readonly count: number;
+  readonly log: Logger;
+  readonly clock: { monotonicMs(): number };
+  /** All workers take traffic. */
+  readonly onReady: (lines: readonly ReadyLine[]) => void;
+}
+
+/**
+ * Runs `count` whole gateways as processes that share the ports, starts one again that dies, and ends
+ * them all on SIGTERM. Resolves with the exit code: 0 when all ended well, 2 when one could not even
+ * start.
+ */
+export function superviseWorkers(options: SupervisorOptions): Promise<0 | 1 | 2> {
+  return new Promise((resolve) => new Supervisor(options, resolve).start());
+}
+
+class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #resolve: (code: 0 | 1 | 2) => void;
+  readonly #ready: Map<number, ReadyLine> = new Map();
+  readonly #workers: Map<number, Worker> = new Map();
+  #isAnnounced = false;
+  #isStopping = false;
+  #code: 0 | 1 | 2 = 0;
+  #restartMs = RESTART_MS_MIN;
+
+  constructor(options: SupervisorOptions, resolve: (code: 0 | 1 | 2) => void) {
+    this.#options = options;
+    this.#resolve = resolve;
+  }
+
+  start(): void {
+    const stop = (): void => {
+      if (this.#isStopping) process.exit(1);
+      this.#stop(0);
+    };
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
+    process.on("SIGHUP", () => this.#tellAll("reload"));
+    for (let number = 0; number < this.#options.count; number += 1) this.#fork(number);
+  }
+
+  #fork(number: number): void {
+    const startedMs = this.#options.clock.monotonicMs();
+    const worker = cluster.fork({ [NUMBER_ENV]: String(number) });
+    this.#workers.set(number, worker);
+    worker.on("message", (message: Message) => {
+      if (typeof message === "object") this.#becameReady(number, message.ready);
+    });
+    // Its channel may be closed already when it is told something.
+    worker.on("error", () => undefined);
+    worker.on("exit", (code) => {
+      this.#workers.delete(number);
+      this.#ended(number, { code, livedMs: this.#options.clock.monotonicMs() - startedMs });
+    });
+  }
+
+  #becameReady(number: number, line: ReadyLine): void {
+    const { log, count, onReady } = this.#options;
+    log.info({ worker: number, pid: this.#workers.get(number)?.process.pid }, "worker ready");
+    this.#ready.set(number, line);
+    if (this.#isAnnounced || this.#ready.size < count) return;
+    this.#isAnnounced = true;
+    onReady([...this.#ready].toSorted(([a], [b]) => a - b).map(([, each]) => each));
+  }
+
+  #ended(number: number, end: { readonly code: number; readonly livedMs: number }): void {
+    if (this.#isStopping) {
+      if (end.code !== 0) this.#code = this.#code === 2 ? 2 : 1;
+      if (this.#workers.size === 0) this.#resolve(this.#code);
+      return;
+    }
+    if (!this.#isAnnounced) return this.#stop(2);
+    this.#restartMs =
+      end.livedMs > HEALTHY_MS ? RESTART_MS_MIN : Math.min(this.#restartMs * 2, RESTART_MS_MAX);
+    const { log } = this.#options;
+    log.error({ worker: number, exit_code: end.code }, "a worker died; it is started again");
+    setTimeout(() => {
+      if (!this.#isStopping) this.#fork(number);
+    }, this.#restartMs);
+  }
+
+  #stop(code: 0 | 2): void {
+    this.#isStopping = true;
+    this.#code = code;
+    this.#tellAll("stop");
+    if (this.#workers.size === 0) this.#resolve(code);
+  }
+
+  #tellAll(message: "stop" | "reload"): void {
+    for (const worker of this.#workers.values()) {
+      if (worker.isConnected()) worker.send(message satisfies Message);
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { ask, at, type HttpAnswer } from "../../support/ask.ts";
+import { until } from "../../support/books.ts";
+import {
+  jsonCommand,
+  openAccountByCommands,
+  operatorFolder,
+  OPERATOR_ENV,
+  type OperatorFolder,
+} from "../../support/operator.ts";
+import { runCommand, startProgram, type RunningProgram } from "../../support/program.ts";
+import { redisProgram, startRedis, type TestRedis } from "../../support/redis.ts";
+
+let simulator: Simulator;
+let folder: OperatorFolder;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  folder = operatorFolder(simulator.url);
+});
+afterAll(async () => {
+  await simulator.close();
+  folder.remove();
+});
+
+function serveArgs(workers: string): string[] {
+  const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
+  const places = ["--data", folder.dataDir, "--manifests", folder.manifestsDir];
+  return ["serve", "--workers", workers, ...ports, ...places];
+}
+
+test.each([
+  ["2", "REDIS_URL"],
+  ["0", "whole number from 1"],
+  ["many", "whole number from 1"],
+])("--workers %s without a Redis is a wrong call that says what to do", async (count, words) => {
+  const { code, stderr } = await runCommand(serveArgs(count), OPERATOR_ENV);
+  expect(code).toBe(2);
+  expect(stderr).toContain(words);
+});
+
+describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
+  let redis: TestRedis;
+  let running: RunningProgram;
+  let key = "";
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    running = await startProgram(serveArgs("2"), { ...OPERATOR_ENV, REDIS_URL: redis.url });
+    ({ key } = await openAccountByCommands(["--data", folder.dataDir], "5.00"));
+  });
+  afterAll(async () => {
+    if (running.process.exitCode === null) await running.end("SIGKILL");
+    await redis.close();
+  });
+
+  const chat = (text = "hello", stream = false): Promise<HttpAnswer> =>
+    ask(String(running.ready["gateway_url"]), {
+      key,
+      wire: "wire_a",
+      model: "op/model",
+      text,
+      stream,
+    });
+
+  function workerPids(): number[] {
+    const lines = running.stderr().split("\n");
+    return lines
+      .filter((line) => line.includes('"msg":"worker ready"'))
+      .map((line) => Number(at(JSON.parse(line), "pid")));
+  }
+
+  test("are ready together, with metrics of their own, and share the limits", async () => {
+    expect(new Set(workerPids()).size).toBe(2);
+    const urls = running.ready["internal_urls"];
+    expect(urls).toHaveLength(2);
+    for (const url of urls as string[]) {
+      expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    }
+    const answers = await Promise.all(Array.from({ length: 8 }, () => chat()));
+    for (const answer of answers) expect(answer.status).toBe(200);
+    const after = await chat();
+    expect(Number(after.headers["x-tm-remaining-rpm"])).toBe(300 - 9);
+  });
+
+  test("one that is killed is started again, and the port goes on answering", async () => {
+    const [first] = workerPids();
+    if (first === undefined) throw new Error("no worker");
+    process.kill(first, "SIGKILL");
+    await until("a third worker is ready", () => workerPids().length === 3);
+    await until("it serves", async () => (await chat()).status === 200);
+    expect(running.process.exitCode).toBeNull();
+  });
+
+  test("SIGTERM lets running streams finish, ends all of them and exits 0", async () => {
+    const before = simulator.counts().total;
+    const stream = chat("[words:9] [[fault:slow:40]]", true);
+    await until("a stream runs", () => simulator.counts().total > before);
+    expect(await running.end("SIGTERM")).toBe(0);
+    expect((await stream).text).toMatch(/word9[^]*data: \[DONE\]\n\n$/);
+    const { code, json } = await jsonCommand(["ledger", "audit", "--data", folder.dataDir]);
+    expect({ code, json }).toMatchObject({ code: 0, json: { ok: true } });
+  });
+});
