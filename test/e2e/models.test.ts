@@ -75,6 +75,12 @@ describe("GET /v1/models", () => {
       },
       top_provider: { context_length: 128_000, max_completion_tokens: 16_384 },
       supported_parameters: ["temperature", "stop"],
+      parameter_descriptors: {
+        temperature: { type: "range", min: 0, max: 2 },
+        stop: { type: "unknown" },
+      },
+      price_card: [],
+      quantization: null,
       providers: [
         { id: "prov-rich", priority: 3, prompt_logging: "none", datacenters: ["DE", "FI"] },
       ],

@@ -13,6 +13,11 @@ function listing(id: string, completion: string): object {
     id,
     context_length: 200_000,
     streaming: true,
+    // Enough for most worlds; now and then a pool, or a share of it, is used up.
+    capacity: [
+      { type: "request", per: "minute", value: 40 },
+      { type: "prompt", unit: "token", per: "hour", value: 40_000 },
+    ],
     pricing: [
       price("prompt", "3.100007"),
       price("cached_prompt", "0.310007"),

@@ -28,7 +28,7 @@ export class ObservedLimits implements LimitStore {
     this.#fail = fail;
   }
 
-  /** The last claim that was granted: what a request of this instance asks for. */
+  /** The last claim of its own limits that was granted: what a request of this instance asks for. */
   lastClaim: LimitClaim | undefined;
 
   /** Leases that are out. */
@@ -39,7 +39,7 @@ export class ObservedLimits implements LimitStore {
   claim(claim: LimitClaim): ClaimOutcome {
     const outcome = this.#store.claim(claim);
     if (outcome.kind !== "claimed") return outcome;
-    this.lastClaim = claim;
+    if (claim.slot.startsWith("{org:")) this.lastClaim = claim;
     const grant: Grant = { scopes: claim.scopes, atMs: claim.nowMs };
     this.#held.set(outcome.lease, grant);
     this.#grants.add(grant);
