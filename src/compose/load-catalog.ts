@@ -24,6 +24,8 @@ export interface CatalogSources {
   readonly rewrite?: { readonly from: string; readonly to: string };
   /** Says which listings share a provider's capacity; absent or empty: each has its own pool. */
   readonly poolsFile?: string;
+  /** Provider ids, with commas, to which decisions go in the public form of their wire. */
+  readonly decisionsPublicForm?: string;
 }
 
 export type LoadedCatalog =
@@ -57,11 +59,13 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   if (!stated.ok) return stated;
   const reachable = parsed.manifests.filter((each) => mayBeReached(each, sources));
   const leftOut = parsed.manifests.filter((each) => !mayBeReached(each, sources));
+  const publicForm = new Set((sources.decisionsPublicForm ?? "").split(",").map((id) => id.trim()));
   const outcome = compileCatalog({
     manifests: reachable,
     hasKey: (name) => (sources.env[name] ?? "") !== "",
     today: new Date(sources.clock.nowMs()).toISOString().slice(0, 10),
     pools: stated.pools,
+    publicForm: (providerId) => publicForm.has(providerId),
   });
   if (!outcome.ok) return outcome;
   const { catalog, notes } = outcome;

@@ -11,6 +11,7 @@ import type { Config } from "../config/settings.ts";
 import type { Clock } from "../core/time.ts";
 import { refuseCall } from "../gateway/refuse-call.ts";
 import type { ServeDeps } from "../gateway/serve-deps.ts";
+import type { VideoReadDeps } from "../gateway/serve-video.ts";
 import { gatewayRoutes } from "../http/gateway-routes.ts";
 import { createGatewayServer } from "../http/gateway-server.ts";
 import { metricsRegistry } from "../http/metrics-text.ts";
@@ -19,6 +20,7 @@ import { RequestLog } from "../http/request-log.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import type { Backend } from "./open-backend.ts";
 import { openLimits } from "./open-limits.ts";
+import { openVideos } from "./open-videos.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
 import { pricePins } from "./price-pins.ts";
 import { loadCatalog, type CatalogSources } from "./load-catalog.ts";
@@ -68,18 +70,20 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
   });
   const serving = openServing(options, { ...prepared, catalog: holder, ledger, limits });
   const { serve } = serving;
+  const videos = openVideos(options, serve);
   const { metrics, drains } = serve;
   let accepting = true;
   const ready = (): boolean => accepting && ledger.healthy;
-  const gateway = gatewayServer(options, { serve, holder, ready });
+  const gateway = gatewayServer(options, { serve, videos, holder, ready });
   const console = createConsoleServer(holder);
-  const registry = metricsRegistry(metrics, () => drains.active);
+  const registry = metricsRegistry(metrics, videos.videoMetrics, () => drains.active);
   const internal = createInternalServer({ registry, ready });
   const servers = [gateway, console, internal];
   const close = async (): Promise<void> => {
     accepting = false;
     await finishRequests(gateway, serve, config.shutdownGraceMs);
     for (const server of servers) closeNow(server);
+    await videos.poller.close();
     serving.close();
     await serve.upstream.close();
     await ledger.shutDown();
@@ -90,6 +94,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     const consoleUrl = await listen(console, config.host, config.consolePort);
     // Among workers every other port is shared: metrics are of one process.
     const internalUrl = await listen(internal, "127.0.0.1", config.internalPort, true);
+    videos.poller.start();
     const stopWatching = watchManifests(config.manifestsDir, reload);
     return {
       gatewayUrl: config.gatewayUrl || gatewayUrl,
@@ -114,11 +119,12 @@ function gatewayServer(
   { config, clock, log, backend }: GatewayOptions,
   parts: {
     readonly serve: ServeDeps;
+    readonly videos: VideoReadDeps;
     readonly holder: CatalogHolder;
     readonly ready: () => boolean;
   },
 ): Server {
-  const { serve, holder, ready } = parts;
+  const { serve, videos, holder, ready } = parts;
   return createGatewayServer({
     clock,
     deadlines: serve.deadlines,
@@ -134,6 +140,7 @@ function gatewayServer(
       records: backend.recordStore,
       rules: backend.rulesStore,
       limitDefaults: config,
+      videos,
     }),
     metrics: serve.metrics,
     log: new RequestLog(log),
@@ -161,6 +168,7 @@ function catalogSources(options: GatewayOptions): CatalogSources {
     clock,
     allowPrivateUpstreams: config.allowPrivateUpstreams,
     poolsFile: config.poolsFile,
+    decisionsPublicForm: config.decisionsPublicForm,
     ...(rewriteManifests === undefined ? {} : { rewrite: rewriteManifests }),
   };
 }

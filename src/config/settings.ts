@@ -37,6 +37,7 @@ export interface Config {
   readonly videoDeadlineMs: number;
   readonly videoPollMinMs: number;
   readonly videoSweepMs: number;
+  readonly videoContentBytesMax: number;
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;
   readonly keyRequestsPerMinute: number;
@@ -170,6 +171,12 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "Shortest time between two looks at a video job.",
   ),
   videoSweepMs: integer("videos.sweep_ms", 5_000, 1, "Time between two sweeps over video jobs."),
+  videoContentBytesMax: integer(
+    "videos.content_bytes_max",
+    2_147_483_648,
+    1,
+    "A video file longer than that is not passed on.",
+  ),
   orgRequestsPerMinute: integer(
     "limits.org_requests_per_minute",
     300,

@@ -14,11 +14,18 @@ export const outputTokensMax: number = 32_768;
 export const outputTokensDefault: number = 4_096;
 export const mediaPartTokens: number = 65_536;
 export const headerBytesMax: number = 16 * KiB;
+export const imagesPerRequestMax: number = 4;
+export const imagePromptCharsMax: number = 32_000;
 
 // Provider answers
 export const sseLineBytesMax: number = 1 * MiB;
 export const sseEventBytesMax: number = 4 * MiB;
 export const answerBytesMax: number = 32 * MiB;
+/** Of the images of one answer together, as files: base64 is a third more. */
+export const imageBytesMax: number = 32 * MiB;
+/** What an answer may hold besides its images. */
+export const imageAnswerRestBytesMax: number = 1 * MiB;
+export const decisionAnswerBytesMax: number = 4 * MiB;
 export const errorBodyBytesMax: number = 64 * KiB;
 export const providerWordsCharsMax: number = 300;
 export const retryAfterSecondsMax: number = 60;

@@ -48,6 +48,17 @@ export function newRecordId(prefix: string): string {
   return `${prefix}_${randomPool.toString("hex", at, at + 12)}`;
 }
 
+/** Makes the id of a new video job. */
+export function newJobId(): JobId {
+  const at = takeRandom(16);
+  return `video_${randomPool.toString("hex", at, at + 16)}` as JobId;
+}
+
+/** The job id in `text`, or undefined when it has another form. */
+export function parseJobId(text: string): JobId | undefined {
+  return /^video_[0-9a-f]{32}$/.test(text) ? (text as JobId) : undefined;
+}
+
 const ATTEMPT_EPOCH_MS = 1_735_689_600_000; // 2025-01-01T00:00:00Z
 const SEQUENCE_BITS = 12n;
 const INSTANCE_BITS = 10n;

@@ -109,3 +109,11 @@ export function formatExactUsd(amount: PicoUsd): string {
   const point = digits.length - PICO_DIGITS;
   return `${amount < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
+
+/** A million dollars for one request: what a provider reports beyond it is owed to nobody. */
+const REPORTED_COST_MAX = picoUsd(10n ** 18n);
+
+/** A cost as the books can write it down, however absurd what was reported. */
+export function boundedCost(reported: PicoUsd): PicoUsd {
+  return reported < REPORTED_COST_MAX ? reported : REPORTED_COST_MAX;
+}

@@ -3,9 +3,9 @@ import type { Dispatcher } from "undici";
 import type { Deadline, Deadlines } from "../core/deadlines.ts";
 import type { Clock } from "../core/time.ts";
 
-export type JsonFetchHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
+export type FetchHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
 
-export interface JsonFetchInput {
+export interface FetchInput {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   /** Longest wait for the whole answer. */
@@ -13,22 +13,32 @@ export interface JsonFetchInput {
   /** A longer answer is none. */
   readonly bytesMax: number;
   /** Hands the handler to the transport. */
-  readonly send: (handler: JsonFetchHandler) => void;
+  readonly send: (handler: FetchHandler) => void;
 }
 
-export interface RunningJsonFetch {
-  /** The JSON of a 2xx answer; undefined for everything else, whatever went wrong. */
-  readonly ended: Promise<unknown>;
+/** One fetch under way. */
+export interface RunningFetch<T> {
+  /** Undefined: there was no answer in time, or none within its bounds. Never rejects. */
+  readonly ended: Promise<T | undefined>;
   /** Stop at once: nobody waits any more. */
   abandon(): void;
+}
+
+export type RunningJsonFetch = RunningFetch<unknown>;
+
+export interface FetchedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Empty unless the status is a 2xx: what else a provider says is not read. */
+  readonly body: Buffer;
 }
 
 /**
  * One small question to a provider, aside from any call: no output to a client, no failover, no
  * money. Bounded in time and size; it never rejects.
  */
-export function fetchJson(input: JsonFetchInput): RunningJsonFetch {
-  const run = new JsonFetchRun(input);
+export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
+  const run = new FetchRun(input);
   input.deadlines.watch(run);
   try {
     input.send(run);
@@ -38,19 +48,29 @@ export function fetchJson(input: JsonFetchInput): RunningJsonFetch {
   return run;
 }
 
-class JsonFetchRun implements JsonFetchHandler, RunningJsonFetch, Deadline {
-  readonly ended: Promise<unknown>;
+/** The same for an answer whose JSON is all that counts: of a 2xx, else undefined. */
+export function fetchJson(input: FetchInput): RunningJsonFetch {
+  const run = fetchAnswer(input);
+  return {
+    ended: run.ended.then((answer) => (answer === undefined ? undefined : jsonOf(answer))),
+    abandon: () => run.abandon(),
+  };
+}
+
+class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
+  readonly ended: Promise<FetchedAnswer | undefined>;
   dueMs: number;
   watchedAt = -1;
 
-  readonly #input: JsonFetchInput;
-  #resolve: (json: unknown) => void = () => {};
+  readonly #input: FetchInput;
+  #resolve: (answer: FetchedAnswer | undefined) => void = () => {};
   #controller: Dispatcher.DispatchController | undefined;
   #isOver = false;
+  #head: Omit<FetchedAnswer, "body"> | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(input: JsonFetchInput) {
+  constructor(input: FetchInput) {
     this.#input = input;
     this.dueMs = input.clock.monotonicMs() + input.totalMs;
     this.ended = new Promise((resolve) => {
@@ -59,15 +79,15 @@ class JsonFetchRun implements JsonFetchHandler, RunningJsonFetch, Deadline {
   }
 
   abandon(): void {
-    this.#giveUp();
+    this.#giveUp(undefined);
   }
 
   cut(): void {
-    this.#giveUp();
+    this.#giveUp(undefined);
   }
 
   onDue(): void {
-    this.#giveUp();
+    this.#giveUp(undefined);
   }
 
   onRefused(): void {
@@ -83,41 +103,49 @@ class JsonFetchRun implements JsonFetchHandler, RunningJsonFetch, Deadline {
   onResponseStart(
     _controller: Dispatcher.DispatchController,
     status: number,
-    headers: Record<string, string | string[] | undefined>,
+    headers: FetchedAnswer["headers"],
   ): void {
     if (status < 200) return;
     const { "content-encoding": encoding = "identity" } = headers;
-    if (status >= 300 || encoding !== "identity") this.#giveUp();
+    if (status >= 300) this.#giveUp({ status, headers, body: NO_BYTES });
+    else if (encoding !== "identity") this.#giveUp(undefined);
+    else this.#head = { status, headers };
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#input.bytesMax) this.#giveUp();
+    if (this.#bytes > this.#input.bytesMax) this.#giveUp(undefined);
     else this.#chunks.push(chunk);
   }
 
   onResponseEnd(): void {
-    this.#end(parsed(Buffer.concat(this.#chunks)));
+    if (this.#head !== undefined) this.#end({ ...this.#head, body: Buffer.concat(this.#chunks) });
   }
 
   onResponseError(): void {
     this.#end(undefined);
   }
 
-  #giveUp(): void {
+  #giveUp(answer: FetchedAnswer | undefined): void {
     if (this.#isOver) return;
-    this.#end(undefined);
+    this.#end(answer);
     this.#controller?.abort(new Error("nobody waits for this answer"));
   }
 
-  #end(json: unknown): void {
+  #end(answer: FetchedAnswer | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#chunks = [];
     this.#input.deadlines.unwatch(this);
-    this.#resolve(json);
+    this.#resolve(answer);
   }
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+function jsonOf({ status, body }: FetchedAnswer): unknown {
+  return status < 300 ? parsed(body) : undefined;
 }
 
 function parsed(body: Buffer): unknown {

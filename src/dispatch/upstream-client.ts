@@ -1,6 +1,7 @@
-import { Pool, type Dispatcher } from "undici";
+import { Client, Pool, type buildConnector, type Dispatcher } from "undici";
 
 import type { Deployment, OwnKey } from "../catalog/catalog.ts";
+import { assert } from "../core/assert.ts";
 import type { AttemptId } from "../core/ids.ts";
 import type { CheckKeyRequest } from "../wires/check-key-request.ts";
 import { providerAuthHeader } from "../wires/provider-auth.ts";
@@ -16,12 +17,24 @@ export interface UpstreamClientOptions {
   readonly openKey?: (ownKey: OwnKey) => string;
 }
 
+/** Told everything that happens to a request; `onRefused`: it was not sent. */
+export type UpstreamHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
+
+/** A question without a body: about a job, or for its file. */
+export interface UpstreamQuestion {
+  /** Path below the deployment's base URL, with a leading slash; or an address at its origin. */
+  readonly path: string | URL;
+  /** Names and values without the provider's key, in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_SOCKET_MS = 10_000;
 const CONNECTIONS_PER_ORIGIN_MAX = 4_096;
 
 interface Endpoint {
   readonly pool: Pool;
+  readonly origin: string;
   readonly basePath: string;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
@@ -50,26 +63,46 @@ export class UpstreamClient {
   send(
     deployment: Deployment,
     request: UpstreamRequest,
-    handler: Dispatcher.DispatchHandler & { onRefused(error: Error): void },
+    handler: UpstreamHandler,
     attemptId?: AttemptId,
   ): void {
-    const endpoint = this.#endpointOf(deployment);
-    if (endpoint.refused !== undefined) {
-      handler.onRefused(endpoint.refused);
-      return;
-    }
-    endpoint.pool.dispatch(
+    const { path, headers, body } = request;
+    this.#dispatch(deployment, { method: "POST", path, headers, body, attemptId }, handler);
+  }
+
+  /** Asks with the deployment's key: like `send`, without a body. */
+  get(deployment: Deployment, question: UpstreamQuestion, handler: UpstreamHandler): void {
+    this.#dispatch(deployment, { method: "GET", ...question }, handler);
+  }
+
+  /** Takes back with the deployment's key what was asked for. */
+  delete(deployment: Deployment, question: UpstreamQuestion, handler: UpstreamHandler): void {
+    this.#dispatch(deployment, { method: "DELETE", ...question }, handler);
+  }
+
+  /**
+   * Fetches from where a provider pointed to, without anybody's key: public addresses by https
+   * alone, unless private upstreams are allowed. One connection, closed with the answer.
+   */
+  getElsewhere(
+    url: URL,
+    headers: Readonly<Record<string, string>>,
+    handler: UpstreamHandler,
+  ): void {
+    const refused = this.#whyNotElsewhere(url);
+    if (refused !== undefined) return handler.onRefused(refused);
+    const client = new Client(url.origin, { connect: this.#connect() });
+    client.dispatch(
       {
-        path: endpoint.basePath + request.path,
-        method: "POST",
-        headers: withHeaders(endpoint.headers, request.headers, attemptId),
-        body: request.body,
-        // Time limits are the attempt's own, on one shared timer.
-        headersTimeout: 0,
-        bodyTimeout: 0,
+        path: url.pathname + url.search,
+        method: "GET",
+        headers: withHeaders(["accept-encoding", "identity"], headers, undefined),
+        ...NO_TIMEOUTS,
       },
       handler,
     );
+    // Takes nothing more, and closes once the answer has ended.
+    client.close().catch(() => undefined);
   }
 
   /**
@@ -98,6 +131,25 @@ export class UpstreamClient {
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
   }
 
+  #dispatch(deployment: Deployment, request: Dispatched, handler: UpstreamHandler): void {
+    const endpoint = this.#endpointOf(deployment);
+    if (endpoint.refused !== undefined) {
+      handler.onRefused(endpoint.refused);
+      return;
+    }
+    const { method, path, headers, body, attemptId } = request;
+    endpoint.pool.dispatch(
+      {
+        path: typeof path === "string" ? endpoint.basePath + path : pathOn(endpoint, path),
+        method,
+        headers: withHeaders(endpoint.headers, headers, attemptId),
+        ...(body !== undefined && { body }),
+        ...NO_TIMEOUTS,
+      },
+      handler,
+    );
+  }
+
   #endpointOf(deployment: Deployment): Endpoint {
     const known = this.#endpoints.get(deployment);
     if (known !== undefined) return known;
@@ -106,6 +158,7 @@ export class UpstreamClient {
     const auth = typeof key === "string" ? [providerAuthHeader(deployment.wire, key)] : [];
     const endpoint: Endpoint = {
       pool: this.#poolOf(url.origin),
+      origin: url.origin,
       basePath: url.pathname === "/" ? "" : url.pathname.replace(/\/$/, ""),
       headers: ["accept-encoding", "identity", ...auth.flat()],
       refused: key instanceof Error ? key : this.#whyUnreachable(url),
@@ -128,10 +181,19 @@ export class UpstreamClient {
     }
   }
 
+  #whyNotElsewhere(url: URL): Error | undefined {
+    const isPlain = url.protocol === "http:" && this.#options.allowPrivateUpstreams;
+    if (url.protocol !== "https:" && !isPlain) return new Error("a redirect leads away from https");
+    if (url.username !== "" || url.password !== "") {
+      return new Error("a redirect brings credentials");
+    }
+    return this.#whyUnreachable(url);
+  }
+
   #whyUnreachable({ hostname }: URL): PrivateAddressError | undefined {
     if (this.#options.allowPrivateUpstreams) return undefined;
     return isPrivateAddress(hostname) || /(^|\.)localhost\.?$/i.test(hostname)
-      ? new PrivateAddressError("the provider's base address is private")
+      ? new PrivateAddressError("the provider's address is private")
       : undefined;
   }
 
@@ -142,14 +204,33 @@ export class UpstreamClient {
       connections: CONNECTIONS_PER_ORIGIN_MAX,
       pipelining: 1,
       keepAliveTimeout: IDLE_SOCKET_MS,
-      connect: {
-        timeout: CONNECT_TIMEOUT_MS,
-        ...(this.#options.allowPrivateUpstreams ? {} : { lookup: publicLookup }),
-      },
+      connect: this.#connect(),
     });
     this.#pools.set(origin, pool);
     return pool;
   }
+
+  #connect(): buildConnector.BuildOptions {
+    return {
+      timeout: CONNECT_TIMEOUT_MS,
+      ...(this.#options.allowPrivateUpstreams ? {} : { lookup: publicLookup }),
+    };
+  }
+}
+
+/** Time limits are the run's own, on one shared timer. */
+const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
+
+interface Dispatched extends UpstreamQuestion {
+  readonly method: "POST" | "GET" | "DELETE";
+  readonly body?: Buffer;
+  readonly attemptId?: AttemptId | undefined;
+}
+
+/** The key goes to nobody but whom it belongs to. */
+function pathOn({ origin }: Endpoint, url: URL): string {
+  assert(url.origin === origin, "an address with a key is at the deployment's own origin");
+  return url.pathname + url.search;
 }
 
 function withHeaders(

@@ -29,6 +29,8 @@ export interface ClientExchange {
   readonly body: Buffer;
   /** Address of the client's end of the connection; undefined once it is gone. */
   readonly clientAddress: string | undefined;
+  /** False: a HEAD request, whose answer ends with its headers. */
+  readonly wantsBody: boolean;
   /** A request header by lower-case name. */
   header(name: string): string | undefined;
   /** The client went away before the answer ended. */
@@ -39,6 +41,8 @@ export interface ClientExchange {
   onWritable(listener: () => void): void;
   /** Writes the 200 with its headers: a stream. */
   begin(contentType: string, headers: ServedHeaders): void;
+  /** Writes another status with these headers (names in lower case): a file that is passed on. */
+  relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void;
   /** False when the client is slow; the bytes are taken all the same. */
   write(output: Output): boolean;
   /** The last bytes of a stream that has begun. */

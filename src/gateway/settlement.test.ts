@@ -62,6 +62,12 @@ describe("what an attempt owes", () => {
     expect(settled).toEqual({ usage: null, basis: "none", costPicoUsd: 0n });
   });
 
+  test("an absurd reported cost is one that the books can write down", () => {
+    const listing = { ...deployment, billing: "reported_cost" } as Deployment;
+    const settled = settlementOf(result({ usage: USAGE, cost: "1e11" }), listing);
+    expect(settled).toMatchObject({ basis: "reported", costPicoUsd: 10n ** 18n });
+  });
+
   test("a stream that died owes what had been reported until then", () => {
     const died = result({ usage: USAGE, failed: "upstream_error", committed: true });
     expect(settlementOf(died, deployment)).toMatchObject({ basis: "partial", usage: USAGE });

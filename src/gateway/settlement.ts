@@ -1,5 +1,5 @@
 import type { Deployment } from "../catalog/catalog.ts";
-import { parseUsdToPico, ZERO_PICO_USD, type PicoUsd } from "../core/money.ts";
+import { boundedCost, parseUsdToPico, ZERO_PICO_USD, type PicoUsd } from "../core/money.ts";
 import { outputTokensTotal, promptTokensTotal, type Usage } from "../core/usage.ts";
 import type { AttemptResult } from "../dispatch/run-attempt.ts";
 import type { AttemptOutcome, CloseRow, SettlementBasis } from "../ledger/ledger-store.ts";
@@ -31,7 +31,7 @@ export function settlementOf(result: AttemptResult, deployment: Deployment): Set
     const cost = parseUsdToPico(bridge.reportedCostUsd ?? "");
     return cost === undefined
       ? { ...NOTHING, usage: bridge.usage ?? null }
-      : { usage: bridge.usage ?? null, basis, costPicoUsd: cost };
+      : { usage: bridge.usage ?? null, basis, costPicoUsd: boundedCost(cost) };
   }
   if (bridge.usage === undefined || deployment.prices === null) return NOTHING;
   return { usage: bridge.usage, basis, costPicoUsd: exactCost(deployment.prices, bridge.usage) };

@@ -1,4 +1,6 @@
 import { chatCall } from "../gateway/chat-call.ts";
+import { decisionCall } from "../gateway/decision-call.ts";
+import { imageCall } from "../gateway/image-call.ts";
 import { serveCall } from "../gateway/serve-call.ts";
 import { serveCountTokens } from "../gateway/serve-count-tokens.ts";
 import type { LimitDeps } from "../gateway/limit-use.ts";
@@ -13,20 +15,33 @@ import {
   type RecordDeps,
 } from "../gateway/serve-records.ts";
 import { dryRunOf, serveRoute } from "../gateway/serve-route.ts";
+import { serveVideoContent } from "../gateway/serve-video-content.ts";
+import { serveVideo, type VideoReadDeps } from "../gateway/serve-video.ts";
 import { UsageCsv } from "../gateway/usage-csv.ts";
+import { decisionWire } from "../wires/decisions/index.ts";
+import { imageWire } from "../wires/images/registry.ts";
 import { chatWires } from "../wires/registry.ts";
-import { get, post, RouteTable, type RequestTarget } from "./route-table.ts";
+import { videoWire } from "../wires/videos/index.ts";
+import { videoCall } from "../gateway/video-call.ts";
+import { get, post, postSmall, RouteTable, type RequestTarget } from "./route-table.ts";
 
 /** What the routes read from and write to besides serving calls. */
-export type StoredDeps = RecordDeps & Pick<LimitDeps, "rules" | "limitDefaults">;
+export type StoredDeps = RecordDeps &
+  Pick<LimitDeps, "rules" | "limitDefaults"> & { readonly videos: VideoReadDeps };
 
 /** Every route of the gateway, each with the recipe that serves it. */
 export function gatewayRoutes(serve: ServeDeps, records: StoredDeps): RouteTable {
   const chatA = chatCall(chatWires, "wire_a");
   const chatB = chatCall(chatWires, "wire_b");
+  const images = imageCall(imageWire);
+  const videos = videoCall(videoWire, records.videos);
+  const decisions = decisionCall(decisionWire, serve.clock);
   const dryRuns = new Map([
     ["chat", dryRunOf(chatA, "wire_a")],
     ["messages", dryRunOf(chatB, "wire_b")],
+    ["images", dryRunOf(images)],
+    ["videos", dryRunOf(videos)],
+    ["decisions", dryRunOf(decisions)],
   ]);
   const routeDeps = { ...serve, records: records.records };
   const limitDeps = { ...serve, ...records };
@@ -35,6 +50,24 @@ export function gatewayRoutes(serve: ServeDeps, records: StoredDeps): RouteTable
     post("/v1/chat/completions", (exchange) => serveCall(serve, exchange, chatA)),
     post("/v1/messages", (exchange) => serveCall(serve, exchange, chatB)),
     post("/v1/messages/count_tokens", (exchange) => serveCountTokens(serve, exchange)),
+    // The alias has no version segment.
+    ...["/v1/images/generations", "/images/generations"].map((path) =>
+      post(path, (exchange) => serveCall(serve, exchange, images)),
+    ),
+    postSmall("/v1/videos", (exchange) => serveCall(serve, exchange, videos)),
+    get("/v1/videos/{id}", (exchange, target) =>
+      serveVideo(records.videos, exchange, target.id ?? ""),
+    ),
+    {
+      ...get("/v1/videos/{id}/content", (exchange, target) =>
+        serveVideoContent(records.videos, exchange, {
+          id: target.id ?? "",
+          query: queryOf(target),
+        }),
+      ),
+      answersHead: true,
+    },
+    postSmall("/v1/decisions", (exchange) => serveCall(serve, exchange, decisions)),
     post("/v1/route", (exchange, target) =>
       serveRoute(routeDeps, exchange, { runs: dryRuns, query: queryOf(target) }),
     ),

@@ -67,6 +67,10 @@ export class HttpExchange implements ClientExchange, Deadline {
     return this.#input.request.socket.remoteAddress;
   }
 
+  get wantsBody(): boolean {
+    return this.#input.request.method !== "HEAD";
+  }
+
   header(name: string): string | undefined {
     const value = this.#input.request.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
@@ -92,6 +96,19 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (this.#isChunked) list.push("transfer-encoding", "chunked");
     response.writeHead(200, list);
     // Chunks are framed here, each in one write; the server would make four of every event.
+    response.chunkedEncoding = false;
+  }
+
+  relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void {
+    if (this.gone) return;
+    this.served = served;
+    const list = addServedHeaders(baseHeaders(this.requestId), served);
+    for (const [name, value] of Object.entries(headers)) list.push(name, value);
+    const { request, response } = this.#input;
+    const isMeasured = headers["content-length"] !== undefined;
+    this.#isChunked = this.wantsBody && !isMeasured && request.httpVersionMinor > 0;
+    if (this.#isChunked) list.push("transfer-encoding", "chunked");
+    response.writeHead(status, list);
     response.chunkedEncoding = false;
   }
 

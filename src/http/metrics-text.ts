@@ -1,13 +1,19 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 
 import type { GatewayMetrics } from "../gateway/metrics.ts";
+import type { VideoMetrics } from "../gateway/video-metrics.ts";
 
 const MICRO_PER_USD = 1e6;
 
 /** The gateway's counters in Prometheus' text form; read when somebody asks, free otherwise. */
-export function metricsRegistry(metrics: GatewayMetrics, drains: () => number): Registry {
+export function metricsRegistry(
+  metrics: GatewayMetrics,
+  videos: VideoMetrics,
+  drains: () => number,
+): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  videoCounters(registry, videos);
   counter(registry, {
     name: "tm_requests_total",
     help: "Requests by route, status and error class.",
@@ -71,6 +77,41 @@ function gauge(registry: Registry, name: string, help: string, read: () => numbe
     registers: [registry],
     collect() {
       made.set(read());
+    },
+  });
+}
+
+function videoCounters(registry: Registry, videos: VideoMetrics): void {
+  counter(registry, {
+    name: "tm_video_looks_total",
+    help: "Looks at providers' jobs by provider and what they told.",
+    labelNames: ["provider", "look"],
+    values: videos.looks,
+  });
+  counter(registry, {
+    name: "tm_video_jobs_ended_total",
+    help: "Ended video jobs by provider, model and how.",
+    labelNames: ["provider", "model", "end"],
+    values: videos.ended,
+  });
+  counter(registry, {
+    name: "tm_video_cost_missing_total",
+    help: "Videos whose provider told no cost: they were not billed.",
+    labelNames: ["provider", "model"],
+    values: videos.costMissing,
+  });
+  counter(registry, {
+    name: "tm_video_cost_over_reserve_total",
+    help: "Videos that cost more than was held: the house bears the rest.",
+    labelNames: ["provider", "model"],
+    values: videos.costOverReserve,
+  });
+  new Gauge({
+    name: "tm_video_sweeps_failed",
+    help: "Sweeps that could not read the jobs, since the start.",
+    registers: [registry],
+    collect() {
+      this.set(videos.failedSweeps);
     },
   });
 }

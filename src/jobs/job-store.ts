@@ -1,6 +1,7 @@
 import type { JobId, OrgId } from "../core/ids.ts";
+import type { PicoUsd } from "../core/money.ts";
 import type { CloseRow } from "../ledger/ledger-store.ts";
-import type { NewVideoJob, VideoErrorCode, VideoJob, VideoState } from "./video-job.ts";
+import type { NewVideoJob, TakenJob, VideoErrorCode, VideoJob, VideoState } from "./video-job.ts";
 
 /** What one look at the provider told, when the job has not ended. */
 export interface JobNews {
@@ -20,7 +21,9 @@ export interface JobEnd {
   readonly state: "completed" | "failed";
   readonly errorCode: VideoErrorCode | null;
   readonly expiresAtMs: number | null;
-  /** Closes the attempt: what is owed. */
+  /** What the provider says that it cost, whoever bears it; kept for the books with the provider. */
+  readonly reportedCostPicoUsd?: PicoUsd;
+  /** Closes the attempt: what is owed. Of a failed job nothing. */
   readonly close: CloseRow;
 }
 
@@ -28,26 +31,29 @@ export interface JobEnd {
 export interface JobStore {
   /**
    * Makes an accepted job durable together with its attempt's provider job id, before the client is
-   * told. False: the attempt was closed meanwhile (recovery), there is no job.
+   * told. False: the attempt was closed meanwhile (recovery), or is about to be because a peer has
+   * declared its instance dead; there is no job. The same job once more changes nothing and answers
+   * the same, so a lost answer can be asked for again.
    */
   accept(job: NewVideoJob): Promise<boolean>;
   /** Undefined: no such job of this organization. */
   find(orgId: OrgId, jobId: JobId): Promise<VideoJob | undefined>;
   /**
    * Takes the one poll of a running job of this organization, unless the last one was less than
-   * `pollMinMs` ago or another process is at it. Undefined: look at what is stored.
+   * `pollMinMs` ago or another process is at it. Undefined: look at what is stored. A look has to
+   * end within `leaseMs`: from then on others may take the poll.
    */
   takeOne(
     orgId: OrgId,
     jobId: JobId,
     wanted: { readonly pollMinMs: number; readonly leaseMs: number },
-  ): Promise<VideoJob | undefined>;
+  ): Promise<TakenJob | undefined>;
   /** Takes the polls of up to `limit` running jobs that are due, of anybody; no two processes one. */
   takeDue(wanted: {
     readonly limit: number;
     readonly leaseMs: number;
-  }): Promise<readonly VideoJob[]>;
-  /** Writes down a look at a job that goes on, and gives the poll back. */
+  }): Promise<readonly TakenJob[]>;
+  /** Writes down a look at a job that goes on, and gives the poll back. Of an ended job: nothing. */
   keep(jobId: JobId, news: JobNews): Promise<void>;
   /**
    * Ends the job and closes its attempt, in one step, once: whoever comes second changes nothing.

@@ -63,3 +63,13 @@ export interface VideoJob extends Omit<NewVideoJob, "deadlineMs"> {
   /** Polls in a row, at least a minute apart, at which the provider did not know the job. */
   readonly missingPolls: number;
 }
+
+/** A job whose poll was taken, with what a look at its provider is judged by. */
+export interface TakenJob extends VideoJob {
+  /** The store's clock when the poll was taken: the deadline is by the same clock. */
+  readonly takenAtMs: number;
+  /** How often it was looked at before. */
+  readonly polls: number;
+  /** When `missingPolls` last grew; null: the provider knew the job when it last answered. */
+  readonly missingAtMs: number | null;
+}

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { PriceSheet } from "../catalog/catalog.ts";
 import { microUsd } from "../core/money.ts";
 import type { Usage } from "../core/usage.ts";
-import { debitOf, exactCost, quoteWorstCase } from "./quote.ts";
+import { debitOf, exactCost, quoteImages, quoteWorstCase } from "./quote.ts";
 
 const price = fc.bigInt({ min: 0n, max: 9_999_999_999_999n });
 const prices: fc.Arbitrary<PriceSheet> = fc.record({
@@ -130,4 +130,46 @@ test("the worst case of the largest request at the largest price is exact", () =
   const tokens = { input: 10_485_760, output: 32_768 };
   // 10,518,528 tokens at $9,999,999.999999 per million, rounded up to the micro-dollar.
   expect(quoteWorstCase(sheet, tokens)).toBe(105_185_279_999_990n);
+});
+
+describe("the worst case of images", () => {
+  const rates = (prompt: bigint, completion: bigint): PriceSheet => ({
+    pinId: "pin",
+    prompt,
+    cachedPrompt: prompt,
+    cacheWrite: prompt,
+    completion,
+    internalReasoning: completion,
+  });
+
+  test("is the ceiling once for each image, and the prompt once", () => {
+    // $5 per million prompt tokens, $40 per million output tokens.
+    const sheet = rates(5_000_000n, 40_000_000n);
+    const asked = { input: 100, images: 1, ceiling: 6_208 };
+    expect(quoteImages(sheet, asked)).toBe(500n + 248_320n);
+    expect(quoteImages(sheet, { ...asked, images: 4 })).toBe(500n + 4n * 248_320n);
+  });
+
+  test("is the ceiling in micro-dollars where the provider reports its own cost", () => {
+    const units = rates(0n, 1_000_000n);
+    expect(quoteImages(units, { input: 10_000, images: 3, ceiling: 80_000 })).toBe(240_000n);
+  });
+
+  test("is rounded up once over the whole", () => {
+    const sheet = rates(300_000n, 400_000n);
+    expect(quoteImages(sheet, { input: 1, images: 1, ceiling: 1 })).toBe(1n);
+    expect(quoteImages(sheet, { input: 1, images: 2, ceiling: 1 })).toBe(2n);
+  });
+
+  test("is never below what that many tokens cost", () => {
+    const images = fc.integer({ min: 1, max: 4 });
+    const ceiling = fc.integer({ min: 1, max: 100_000_000 });
+    fc.assert(
+      fc.property(prices, input, images, ceiling, (sheet, inputTokens, count, most) => {
+        const held = quoteImages(sheet, { input: inputTokens, images: count, ceiling: most });
+        const usage = split({ input: inputTokens, output: count * most }, [0.5, 0.5, 0]);
+        expect(exactCost(sheet, usage) <= held * 1_000_000n).toBe(true);
+      }),
+    );
+  });
 });

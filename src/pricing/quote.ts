@@ -22,6 +22,17 @@ export function quoteWorstCase(
   return ceilToMicroUsd(picoUsd(input + output));
 }
 
+/**
+ * The most that images can cost: every estimated input token, and the listing's ceiling for each
+ * image. Where a provider reports its own cost the ceiling is in micro-dollars, and so is the price.
+ */
+export function quoteImages(
+  prices: PriceSheet,
+  asked: { readonly input: number; readonly images: number; readonly ceiling: number },
+): MicroUsd {
+  return quoteWorstCase(prices, { input: asked.input, output: asked.images * asked.ceiling });
+}
+
 /** The exact cost of observed tokens at pinned prices. */
 export function exactCost(prices: PriceSheet, usage: Usage): PicoUsd {
   return picoUsd(

@@ -4,9 +4,11 @@ const CALLS_KEPT = 100;
 const SECRET_CHARS_SHOWN = 8;
 const SECRET_HEADERS = new Set(["authorization", "x-api-key"]);
 
-/** How many generation calls have arrived since the start or the last reset. */
+/** How many calls have arrived since the start or the last reset. */
 export interface CallCounts {
+  /** Of generation calls: chats, images, decisions, video jobs created. */
   readonly total: number;
+  /** Of these, and of calls about video jobs. */
   readonly paths: Readonly<Record<string, number>>;
   /** Calls that are being answered now. */
   readonly open: number;
@@ -14,9 +16,11 @@ export interface CallCounts {
   readonly abandoned: number;
 }
 
-/** One generation call, as it arrived and as it ended. */
+/** One call, as it arrived and as it ended. */
 export interface CallRecord {
+  /** Of generation calls, from 1; 0 of calls about a video job. */
   readonly number: number;
+  readonly method: string;
   readonly path: string;
   readonly query: string;
   /** Keys are cut short: a record must not hand them out. */
@@ -29,6 +33,15 @@ export interface CallRecord {
   outcome: "open" | "answered" | "broken" | "abandoned";
 }
 
+/** A call that is about to be answered. Only generations are counted in total. */
+export interface ArrivedCall {
+  readonly isGeneration: boolean;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: RequestHeaders;
+}
+
 /** Remembers how many calls came, and the last hundred of them whole. */
 export class CallLog {
   private records: CallRecord[] = [];
@@ -37,15 +50,14 @@ export class CallLog {
   private open = 0;
   private abandoned = 0;
 
-  begin(path: string, query: string, headers: RequestHeaders): CallRecord {
-    this.total += 1;
+  begin({ isGeneration, ...call }: ArrivedCall): CallRecord {
+    if (isGeneration) this.total += 1;
     this.open += 1;
-    this.paths.set(path, (this.paths.get(path) ?? 0) + 1);
+    this.paths.set(call.path, (this.paths.get(call.path) ?? 0) + 1);
     const record: CallRecord = {
-      number: this.total,
-      path,
-      query,
-      headers: withoutSecrets(headers),
+      number: isGeneration ? this.total : 0,
+      ...call,
+      headers: withoutSecrets(call.headers),
       bodyText: "",
       body: null,
       fault: null,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { Frame } from "./dialect.ts";
 import type { FaultPoint, Faults } from "./faults.ts";
-import type { JsonObject } from "./json.ts";
+import { jsonText, type JsonObject } from "./json.ts";
 
 /** One answer on its way: where it goes, what goes wrong with it, and whether anybody listens. */
 export interface Delivery {
@@ -46,17 +46,39 @@ export async function deliverJson(
   status: number,
   json: JsonObject,
 ): Promise<void> {
+  const { faults } = delivery;
+  const isHtml = faults.body === "html";
+  const clean = Buffer.from(isHtml ? HTML : jsonText(json));
+  const bytes = faults.bad_utf8 === true ? withBadUtf8(clean) : clean;
+  const type = isHtml ? "text/html" : "application/json";
+  await deliverPieces(delivery, { status, type, lengthBytes: bytes.length, pieces: [bytes] });
+}
+
+/** A body that is made while it is sent, so that a large one never stands in memory whole. */
+export interface PiecedBody {
+  readonly status: number;
+  readonly type: string;
+  readonly lengthBytes: number;
+  readonly pieces: Iterable<Buffer>;
+}
+
+/** Sends a body piece by piece, with the faults that a document can have. */
+export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promise<void> {
   const { faults, response } = delivery;
   await pause(delivery);
-  const isHtml = faults.body === "html";
-  const bytes = isHtml ? Buffer.from(HTML) : brokenBytes(JSON.stringify(json), faults);
-  if (faults.gzip_bomb === true) return await deliverBomb(delivery, status);
-  const type = isHtml ? "text/html" : "application/json";
-  writeHead(delivery, status, { type, length: bytes.length });
+  if (faults.gzip_bomb === true) return await deliverBomb(delivery, body.status);
+  const isCut = faults.bad_json === true || faults.bad_json_at_event !== undefined;
+  const length = isCut ? Math.floor(body.lengthBytes / 2) : body.lengthBytes;
+  writeHead(delivery, body.status, { type: body.type, length });
   const sink = new Sink(delivery);
   if (faults.hang?.at === "body") await hang(delivery);
   if (faults.long_line !== undefined) await sink.fill(faults.long_line);
-  await sink.write(bytes);
+  let left = length;
+  for (const piece of body.pieces) {
+    if (left <= 0) break;
+    await sink.write(piece.length > left ? piece.subarray(0, left) : piece);
+    left -= piece.length;
+  }
   if (faults.endless === true) await sink.fill(Number.POSITIVE_INFINITY);
   response.end();
 }
@@ -121,13 +143,6 @@ function repeatableIndex(frames: readonly Frame[]): number {
   return frames.findLastIndex(({ kind, data }) => kind === "content" && data.includes("delta"));
 }
 
-function brokenBytes(text: string, faults: Faults): Buffer {
-  const bytes = Buffer.from(
-    faults.bad_json_at_event === undefined ? text : text.slice(0, text.length / 2),
-  );
-  return faults.bad_utf8 === true ? withBadUtf8(bytes) : bytes;
-}
-
 /* 0xff stands in no UTF-8 text; put it inside the last string that is long enough to be words. */
 function withBadUtf8(bytes: Buffer): Buffer {
   const places = ['"content":"', '"text":"', '"thinking":"', '":"'];
@@ -143,7 +158,8 @@ function writeHead(
   body: { readonly type: string; readonly length: number | undefined },
 ): void {
   const { wrong_length: wrong, retry_after: retryAfter } = faults;
-  const isCounted = body.length !== undefined && faults.endless === undefined;
+  const isEndless = faults.endless === true || faults.chunked === true;
+  const isCounted = body.length !== undefined && !isEndless;
   const filled = faults.long_line ?? 0;
   response.writeHead(status, {
     ...headers,

@@ -1,6 +1,7 @@
 import type { SimAnswer } from "./answer.ts";
 import type { JsonObject } from "./json.ts";
 import type { SimRequest } from "./sim-request.ts";
+import type { Troubles } from "./trouble.ts";
 
 /** What a wire says when a request or the provider is at fault. */
 export interface SimError {
@@ -42,9 +43,7 @@ export interface Dialect {
   error(error: SimError): JsonObject;
   errorFrame(error: SimError): Frame;
   /** The same trouble in this wire's own status and words. */
-  readonly troubles: Readonly<
-    Record<"overloaded" | "context_overflow" | "content_filter" | "failed", SimError>
-  >;
+  readonly troubles: Troubles;
   readonly requestIdHeader: string;
 }
 

@@ -2,7 +2,8 @@ import { readFaults, type FaultReading, type Faults } from "./faults.ts";
 import { isObject } from "./json.ts";
 
 interface Rule {
-  readonly path: string | undefined;
+  readonly method: string | undefined;
+  readonly path: RegExp | undefined;
   readonly model: string | undefined;
   readonly script: string;
   readonly faults: Faults;
@@ -14,22 +15,30 @@ export interface ChosenFault {
   readonly faults: Faults;
 }
 
+/** What rules are matched against. */
+export interface FaultedCall {
+  readonly method: string;
+  readonly path: string;
+  readonly model: string;
+}
+
 const NONE: ChosenFault = { script: null, faults: {} };
 
 /** Faults that were scripted ahead, by path, by model or for every call; the first match wins. */
 export class FaultBoard {
   private rules: Rule[] = [];
 
-  /** Adds `{path?, model?, fault, times?}`; gives back what is wrong with it, if anything is. */
+  /** Adds `{path?, method?, model?, fault, times?}`; gives back what is wrong, if anything is. */
   add(value: unknown): string | undefined {
     if (!isObject(value) || typeof value["fault"] !== "string") {
-      return "send {path?, model?, fault, times?}, fault being a string";
+      return "send {path?, method?, model?, fault, times?}, fault being a string";
     }
-    const { path, model, fault, times } = value;
+    const { path, method, model, fault, times } = value;
     const reading = readFaults(fault);
     if (reading.kind === "unknown") return reading.message;
     this.rules.push({
-      path: typeof path === "string" ? path : undefined,
+      method: typeof method === "string" ? method : undefined,
+      path: typeof path === "string" ? patternOf(path) : undefined,
       model: typeof model === "string" ? model : undefined,
       script: fault,
       faults: reading.faults,
@@ -43,17 +52,24 @@ export class FaultBoard {
   }
 
   /** The fault of the next call, and one of its `times` used up. */
-  take(path: string, model: string): ChosenFault {
+  take({ method, path, model }: FaultedCall): ChosenFault {
     const rule = this.rules.find(
       (candidate) =>
         candidate.left > 0 &&
-        (candidate.path === undefined || candidate.path === path) &&
+        (candidate.method === undefined || candidate.method === method) &&
+        (candidate.path === undefined || candidate.path.test(path)) &&
         (candidate.model === undefined || candidate.model === model),
     );
     if (rule === undefined) return NONE;
     rule.left -= 1;
     return { script: rule.script, faults: rule.faults };
   }
+}
+
+/* A path as written, but for `*`, which is any one segment. */
+function patternOf(path: string): RegExp {
+  const literal = path.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
+  return new RegExp(`^${literal.replaceAll("*", "[^/]+")}$`);
 }
 
 const MARKER = /\[\[fault:(.*?)\]\]/s;
@@ -65,4 +81,11 @@ export function requestedFault(
 ): { readonly script: string; readonly reading: FaultReading } | undefined {
   const script = typeof header === "string" ? header : MARKER.exec(userText)?.[1];
   return script === undefined ? undefined : { script, reading: readFaults(script) };
+}
+
+/** The first text under `value` that has a fault script in it; empty when none has. */
+export function markedText(value: unknown): string {
+  if (typeof value === "string") return MARKER.test(value) ? value : "";
+  const inner = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];
+  return inner.map(markedText).find((text) => text !== "") ?? "";
 }

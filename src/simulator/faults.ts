@@ -1,4 +1,12 @@
 import { isObject, type JsonObject } from "./json.ts";
+import {
+  readEnvelopeFault,
+  readImageFault,
+  readJobFault,
+  type EnvelopeFault,
+  type ImageFault,
+  type JobFault,
+} from "./object-faults.ts";
 
 export interface FaultPoint {
   readonly at: "accept" | "headers" | "body" | "event";
@@ -43,6 +51,20 @@ export interface Faults {
   readonly slow?: number;
   /** Fields laid over the usage that is reported. */
   readonly usage?: JsonObject;
+  /** The document ends in its middle. */
+  readonly bad_json?: true;
+  /** No `content-length`. */
+  readonly chunked?: true;
+  readonly image?: ImageFault;
+  readonly job?: JobFault;
+  /** Where a file is said to be instead: `self`, `file`, `other`, `private` or an address. */
+  readonly redirect?: string;
+  readonly envelope?: EnvelopeFault;
+  /** The question that is not answered; empty: the first. */
+  readonly missing_answer?: string;
+  readonly extra_answer?: true;
+  /** Answers laid over the true ones. */
+  readonly answers?: JsonObject;
 }
 
 type Reader = (argument: string) => unknown;
@@ -79,7 +101,17 @@ const READERS: Readonly<Record<keyof Faults, Reader>> = {
   content_filter: flag,
   refusal: flag,
   slow: whole,
-  usage: readUsage,
+  usage: readObject,
+  bad_json: flag,
+  chunked: flag,
+  image: (argument) => readImageFault(readObject(argument)),
+  job: (argument) => readJobFault(readObject(argument), isScript),
+  redirect: (argument) =>
+    /^(self|file|other|private|https?:\/\/\S+)$/.test(argument) ? argument : undefined,
+  envelope: (argument) => readEnvelopeFault(readObject(argument)),
+  missing_answer: (argument) => argument,
+  extra_answer: flag,
+  answers: readObject,
 };
 
 export type FaultReading =
@@ -92,8 +124,7 @@ export const FAULT_NAMES: readonly string[] = Object.keys(READERS);
 /** Reads `name`, `name:argument`, or several of them joined by `;`. */
 export function readFaults(script: string): FaultReading {
   const faults: Record<string, unknown> = {};
-  for (const clause of script.split(";").map((part) => part.trim())) {
-    if (clause === "") continue;
+  for (const clause of clausesOf(script)) {
     const colon = clause.indexOf(":");
     const name = colon < 0 ? clause : clause.slice(0, colon);
     const read = isFaultName(name) ? READERS[name] : undefined;
@@ -102,6 +133,16 @@ export function readFaults(script: string): FaultReading {
     faults[name] = value;
   }
   return { kind: "faults", faults };
+}
+
+/* Clauses end at a semicolon; one inside the JSON of an argument is part of it. */
+function clausesOf(script: string): readonly string[] {
+  const clauses = script.match(/\s*\w+:\{(?:"(?:[^"\\]|\\.)*"|[^";])*[^;]*|[^;]+/g) ?? [];
+  return clauses.map((clause) => clause.trim()).filter((clause) => clause !== "");
+}
+
+function isScript(script: string): boolean {
+  return readFaults(script).kind === "faults";
 }
 
 function isFaultName(name: string): name is keyof Faults {
@@ -122,7 +163,7 @@ function readPoint(form: RegExp): Reader {
   };
 }
 
-function readUsage(argument: string): JsonObject | undefined {
+function readObject(argument: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(argument);
     return isObject(value) ? value : undefined;

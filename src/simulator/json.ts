@@ -1,3 +1,7 @@
+/* Marks a string that stands for a raw number; no text of a request begins with it. */
+const RAW = "\u0000raw:";
+const RAW_IN_JSON = /"\\u0000raw:((?:[^"\\]|\\.)*)"/g;
+
 /** A JSON object whose fields nobody has looked at yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -35,4 +39,16 @@ export function isAbsent(value: unknown): value is undefined | null {
 /** The words of some lines, for look-up. */
 export function wordSet(...lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(" ")));
+}
+
+/** A number that is written digit for digit, whatever a float could hold of it. */
+export function rawNumber(text: string): string {
+  return `${RAW}${text}`;
+}
+
+/** The JSON text of a document; raw numbers in it come out as they were given. */
+export function jsonText(document: JsonObject): string {
+  return JSON.stringify(document).replaceAll(RAW_IN_JSON, (_match, text: string) =>
+    JSON.parse(`"${text}"`),
+  );
 }

@@ -4,12 +4,13 @@ import type { AddressInfo } from "node:net";
 import { systemClock, type Clock } from "../core/time.ts";
 import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
 import { BrokenOff, type Delivery } from "./deliver.ts";
-import type { Dialect } from "./dialect.ts";
-import { chatDialect, messagesDialect } from "./dialects.ts";
 import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
 import { readFaults } from "./faults.ts";
-import { answerGeneration, answerModels, answerTokenCount, serialOf } from "./generation.ts";
 import { isObject, textOf, type JsonObject } from "./json.ts";
+import type { Route } from "./received-call.ts";
+import { routeOf } from "./routes.ts";
+import { serialOf } from "./serial.ts";
+import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 
 export interface SimulatorOptions {
   /** 0 = any free port. */
@@ -26,51 +27,34 @@ export interface SimulatorOptions {
   readonly clock?: Clock;
 }
 
+/** Which calls go wrong, and how. Default: all of them, for ever. */
+export interface FaultRule {
+  readonly method?: string;
+  /** A `*` is any one segment. */
+  readonly path?: string;
+  readonly model?: string;
+  readonly fault: string;
+  readonly times?: number;
+}
+
 /** A running simulated provider. */
 export interface Simulator {
   readonly url: string;
   readonly port: number;
   counts(): CallCounts;
-  /** The last hundred generation calls, oldest first. */
+  /** The last hundred calls, oldest first; the ones about video jobs are among them. */
   calls(): readonly CallRecord[];
+  /** Every video job with what happened to it, oldest first. */
+  jobs(): readonly JobSummary[];
   /** Scripts a fault ahead; see the README for the language. Throws when it is not understood. */
-  script(rule: { path?: string; model?: string; fault: string; times?: number }): void;
+  script(rule: FaultRule): void;
   /** Breaks open answers off and frees the port. */
   close(): Promise<void>;
 }
 
-interface Route {
-  readonly method: string;
-  readonly wire: string;
-  readonly dialect: Dialect;
-  readonly answer: typeof answerGeneration;
-  readonly isGeneration: boolean;
-}
-
-const chat: Route = {
-  method: "POST",
-  wire: "wire_a",
-  dialect: chatDialect,
-  answer: answerGeneration,
-  isGeneration: true,
-};
-const messages: Route = { ...chat, wire: "wire_b", dialect: messagesDialect };
-const counting: Route = { ...messages, answer: answerTokenCount, isGeneration: false };
-const listing = { method: "GET", answer: answerModels, isGeneration: false };
-const chatModels: Route = { ...chat, ...listing };
-const messagesModels: Route = { ...messages, ...listing };
-
-/* One path segment may stand in front, so that one simulator can play several providers. */
-const ROUTES: readonly (readonly [RegExp, Route])[] = [
-  [/^(?:\/[\w.-]+)?\/v1\/chat\/completions$/, chat],
-  [/^(?:\/[\w.-]+)?\/v1\/messages$/, messages],
-  [/^(?:\/[\w.-]+)?\/v1\/messages\/count_tokens$/, counting],
-  [/^(?:\/[\w.-]+)?\/v1\/models$/, chatModels],
-];
-
 const KEEP_ALIVE_MS = 65_000;
 
-/** Starts a well-behaved provider of both chat wires, with switchable faults. */
+/** Starts well-behaved providers of every kind, with switchable faults. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const desk = new Desk(options);
   const server = createServer((request, response) => void desk.receive(request, response));
@@ -84,6 +68,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     port,
     counts: () => desk.log.counts(),
     calls: () => desk.log.last(),
+    jobs: () => desk.jobs.summaries(),
     script: (rule) => {
       const complaint = desk.board.add(rule);
       if (complaint !== undefined) throw new Error(complaint);
@@ -101,6 +86,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
 class Desk {
   readonly log = new CallLog();
   readonly board = new FaultBoard();
+  readonly jobs: VideoJobs;
   private readonly options: SimulatorOptions;
   private readonly clock: Clock;
   private readonly always: ChosenFault;
@@ -110,29 +96,35 @@ class Desk {
     if (reading.kind === "unknown") throw new Error(reading.message);
     this.options = options;
     this.clock = options.clock ?? systemClock;
+    this.jobs = new VideoJobs(this.clock, options.seed ?? "0");
     this.always = { script: options.fault ?? null, faults: reading.faults };
   }
 
   async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
-    const route = routeOf(request, path);
+    const { method = "GET", headers } = request;
+    const route = routeOf(method, path, headers["anthropic-version"] !== undefined);
     const isServed = this.options.wire === undefined || route?.wire === this.options.wire;
     if (route !== undefined && isServed) {
-      await this.serve(route, { request, response, path, query });
+      await this.serve(route, { request, response, method, path, query });
       return;
     }
     try {
       const body = parseJson(await readBody(request));
-      sendJson(response, this.control(`${request.method ?? "GET"} ${path}`, body));
+      sendJson(response, this.control(`${method} ${path}`, body));
     } catch {
       response.destroy();
     }
   }
 
   private async serve(route: Route, exchange: Exchange): Promise<void> {
-    const { request, response, path, query } = exchange;
+    const { request, response, method, path, query } = exchange;
     const { headers } = request;
-    const record = route.isGeneration ? this.log.begin(path, query, headers) : undefined;
+    const isGeneration = route.kind === "generation";
+    const record =
+      route.kind === "free"
+        ? undefined
+        : this.log.begin({ isGeneration, method, path, query, headers });
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     // A client that leaves in the middle of a write is no fault of the simulator's.
@@ -147,14 +139,14 @@ class Desk {
         response,
         faults: chosen.faults,
         gone: gone.signal,
-        headers: { [route.dialect.requestIdHeader]: `req_${serial}` },
+        headers: { [route.requestIdHeader]: `req_${serial}` },
       };
       const createdS = Math.floor(this.clock.nowMs() / 1000);
+      const bodyBytes = Buffer.byteLength(bodyText);
       const servesModel = (model: string) => this.servesModel(model);
       const { models = ["simulated"] } = this.options;
-      const { dialect } = route;
-      const call = { dialect, delivery, headers, body, servesModel, models, serial, createdS };
-      await route.answer(call);
+      const received = { delivery, method, path, headers, body, bodyBytes, servesModel, models };
+      await route.answer({ ...received, serial, createdS, jobs: this.jobs });
       if (record !== undefined) this.log.end(record, "answered");
     } catch (fault) {
       if (record !== undefined) {
@@ -164,16 +156,19 @@ class Desk {
     }
   }
 
-  private chooseFault(route: Route, { request, path }: Exchange, body: unknown): ChosenFault {
-    const model = isObject(body) ? textOf(body["model"]) : "";
-    const text = isObject(body) ? route.dialect.read(body).userText : "";
-    const asked = requestedFault(request.headers["x-sim-fault"], text);
+  private chooseFault(route: Route, exchange: Exchange, body: unknown): ChosenFault {
+    const { request, method, path } = exchange;
+    const job = this.jobs.at(path);
+    const text = isObject(body) ? route.faultText(body) : "";
+    const own = job === undefined ? undefined : route.ownFault?.(job);
+    const asked = requestedFault(request.headers["x-sim-fault"] ?? own, text);
     if (asked !== undefined) {
       const { reading, script } = asked;
       if (reading.kind === "faults") return { script, faults: reading.faults };
       return { script, faults: { status: 400, message: reading.message } };
     }
-    const scripted = this.board.take(path, model);
+    const model = isObject(body) ? textOf(body["model"]) : (job?.order.model ?? "");
+    const scripted = this.board.take({ method, path, model });
     return scripted.script === null ? this.always : scripted;
   }
 
@@ -190,6 +185,8 @@ class Desk {
         return { status: 200, json: { ...this.log.counts() } };
       case "GET /calls/last":
         return { status: 200, json: { calls: this.log.last() } };
+      case "GET /jobs":
+        return { status: 200, json: { jobs: this.jobs.summaries() } };
       case "POST /faults": {
         const complaint = this.board.add(body);
         return complaint === undefined
@@ -207,19 +204,10 @@ class Desk {
   }
 }
 
-/* Both wires list their models at one path: a messages client names its version. */
-function routeOf({ method, headers }: IncomingMessage, path: string): Route | undefined {
-  const isOf = ([pattern, route]: (typeof ROUTES)[number]): boolean =>
-    route.method === method && pattern.test(path);
-  const route = ROUTES.find(isOf)?.[1];
-  return route === chatModels && headers["anthropic-version"] !== undefined
-    ? messagesModels
-    : route;
-}
-
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly method: string;
   readonly path: string;
   readonly query: string;
 }

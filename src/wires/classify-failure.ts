@@ -37,14 +37,15 @@ export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">)
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   const words = wordsOf(body);
   return classify({
-    status: statusOfWords(words) ?? 502,
+    status: statusOfWords(words) ?? (speaksOf(words, contentPolicyWording) ? 400 : 502),
     upstreamStatus: 200,
     words,
     waitSeconds: undefined,
   });
 }
 
-interface Failed {
+/** A failed answer, read: what the classes below are made from. */
+export interface Failed {
   /** What the failure means; differs from `upstreamStatus` for an error inside a 200. */
   readonly status: number;
   readonly upstreamStatus: number;
@@ -68,23 +69,24 @@ function classify(failed: Failed): UpstreamFailure {
   return requestRejected(failed);
 }
 
-function isAboutAccess({ status, words }: Failed): boolean {
+export function isAboutAccess({ status, words }: Failed): boolean {
   return (status === 400 || status === 401 || status === 403) && speaksOf(words, accessWording);
 }
 
-function isAboutContent({ status, words }: Failed): boolean {
+export function isAboutContent({ status, words }: Failed): boolean {
   if (status === 401 || status === 402) return false;
-  return words.flagged || speaksOf(words, contentPolicyWording);
+  // 451, unavailable for legal reasons, is what some image hosts answer.
+  return status === 451 || words.flagged || speaksOf(words, contentPolicyWording);
 }
 
-function isRateLimit({ status, words }: Failed): boolean {
+export function isRateLimit({ status, words }: Failed): boolean {
   if (status === 498) return true;
   // A 401, 402 or 403 that mentions limits is still about the account.
   if (status === 401 || status === 402 || status === 403) return false;
   return speaksOf(words, rateLimitWording);
 }
 
-function isOverflow(words: FailureWords): boolean {
+export function isOverflow(words: FailureWords): boolean {
   const overlong =
     words.codes.includes(overlongStringCode) && /^(messages|input)/.test(words.param);
   return overlong || speaksOf(words, contextOverflowWording);
@@ -93,7 +95,7 @@ function isOverflow(words: FailureWords): boolean {
 const COOL_SECONDS = 5;
 const QUOTA_COOL_SECONDS = 60;
 
-function rateLimited(failed: Failed): UpstreamFailure {
+export function rateLimited(failed: Failed): UpstreamFailure {
   const isQuota =
     failed.words.codes.some((code) => quotaCodes.includes(code)) ||
     speaksOf(failed.words, billingWording);
@@ -110,7 +112,7 @@ function rateLimited(failed: Failed): UpstreamFailure {
   };
 }
 
-function accountRefused(failed: Failed, status: number): UpstreamFailure {
+export function accountRefused(failed: Failed, status: number): UpstreamFailure {
   const message =
     "the provider refused the marketplace's own account; your key and your request are fine, " +
     "choose another model meanwhile";
@@ -121,7 +123,7 @@ function accountRefused(failed: Failed, status: number): UpstreamFailure {
   };
 }
 
-function contentRefused(failed: Failed): UpstreamFailure {
+export function contentRefused(failed: Failed): UpstreamFailure {
   const message = "the provider refused the content of this request; change the content";
   const { status } = failed;
   return {
@@ -131,7 +133,7 @@ function contentRefused(failed: Failed): UpstreamFailure {
   };
 }
 
-function contextOverflow(failed: Failed): UpstreamFailure {
+export function contextOverflow(failed: Failed): UpstreamFailure {
   const message = cleanProviderWords(failed.words.message);
   const { status } = failed;
   return {
@@ -141,7 +143,7 @@ function contextOverflow(failed: Failed): UpstreamFailure {
   };
 }
 
-function modelGone(failed: Failed): UpstreamFailure {
+export function modelGone(failed: Failed): UpstreamFailure {
   const message = "no provider serves this model at the moment; try again in about two seconds";
   return {
     refusal: refusal("model_unavailable", message, {
@@ -154,7 +156,7 @@ function modelGone(failed: Failed): UpstreamFailure {
   };
 }
 
-function requestRejected(failed: Failed): UpstreamFailure {
+export function requestRejected(failed: Failed): UpstreamFailure {
   const { status } = failed;
   const message = `the provider rejected the request with status ${status}; change the request`;
   return {
@@ -170,7 +172,7 @@ function requestRejected(failed: Failed): UpstreamFailure {
 
 const UNAVAILABLE_RETRY_SECONDS = 2;
 
-function providerFault(failed: Failed): UpstreamFailure {
+export function providerFault(failed: Failed): UpstreamFailure {
   const status = clientStatus(failed.status);
   const message = "the provider failed to answer; try again in about two seconds";
   const retryAfter = failed.waitSeconds ?? (status === 503 ? UNAVAILABLE_RETRY_SECONDS : undefined);
@@ -191,6 +193,6 @@ function clientStatus(status: number): number {
   return status === 500 || status === 502 || status === 503 || status === 504 ? status : 502;
 }
 
-function upstreamDetail(failed: Failed): RefusalDetail {
+export function upstreamDetail(failed: Failed): RefusalDetail {
   return { origin: "upstream", upstreamStatus: failed.upstreamStatus };
 }

@@ -199,11 +199,15 @@ describe("what cannot be read is the same 400 as on the real route", () => {
     expect(at(told.json, "error")).toEqual(at(answer.json, "error"));
   });
 
-  test.each(["", "?for=images", "?for=videos", "?for=decisions", "?for=__proto__"])(
+  test.each(["", "?for=responses", "?for=__proto__"])(
     "%j names what this version serves",
     async (query) => {
       const route = { gateway, account, path: `/v1/route${query}` };
-      const expected = { status: 400, code: "invalid_request", message: "chat or messages" };
+      const expected = {
+        status: 400,
+        code: "invalid_request",
+        message: "chat, messages, images, videos or decisions",
+      };
       await expectCleanRefusal(route, { body: chatBody("test/a") }, expected);
     },
   );

@@ -43,6 +43,7 @@ export class SimulatedClient implements ClientExchange {
   readonly route: string;
   readonly body: Buffer;
   readonly clientAddress: string = "192.0.2.1";
+  readonly wantsBody = true;
   gone = false;
   /** Undefined while it waits. */
   ending: Ending | undefined;
@@ -93,6 +94,10 @@ export class SimulatedClient implements ClientExchange {
     if (this.#isDeaf) return;
     if (this.#hasBegun) this.#world.fail("a response begins once");
     this.#hasBegun = true;
+  }
+
+  relay(): void {
+    this.#world.fail("no file is asked for here");
   }
 
   write(output: Output): boolean {

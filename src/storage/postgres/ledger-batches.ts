@@ -85,7 +85,8 @@ function reserveValues(member: Membership, rows: readonly ReserveRow[]): string[
   ];
 }
 
-function closeValues(rows: readonly CloseRow[]): string[] {
+/** The columns that `close_batch` takes. */
+export function closeValues(rows: readonly CloseRow[]): string[] {
   return [
     plainColumn(rows, (row) => row.attemptId),
     plainColumn(rows, (row) => row.outcome),

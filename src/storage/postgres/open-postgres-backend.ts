@@ -2,6 +2,7 @@ import type { ConnectionStore } from "../../auth/connection-store.ts";
 import type { AccountStore, KeyStore } from "../../auth/key-store.ts";
 import type { RulesStore } from "../../auth/rules-store.ts";
 import type { UsageHoldStore } from "../../auth/usage-hold-store.ts";
+import type { JobStore } from "../../jobs/job-store.ts";
 import type { CreditStore } from "../../ledger/credit-store.ts";
 import type { AuditCheck, AuditProgress } from "../../ledger/ledger-audit.ts";
 import type { LedgerBatchStore } from "../../ledger/ledger-batch-store.ts";
@@ -16,6 +17,7 @@ import { migrateDatabase } from "./migrate.ts";
 import { PostgresAccountStore } from "./postgres-account-store.ts";
 import { PostgresConnectionStore } from "./postgres-connection-store.ts";
 import { PostgresCreditStore } from "./postgres-credit-store.ts";
+import { PostgresJobStore } from "./postgres-job-store.ts";
 import { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
 import { PostgresSettlementStore } from "./postgres-settlement-store.ts";
@@ -35,6 +37,7 @@ export interface PostgresBackend {
   readonly creditStore: CreditStore;
   readonly settlementStore: SettlementStore;
   readonly ledgerBatchStore: LedgerBatchStore;
+  readonly jobStore: JobStore;
   readonly retentionStore: RetentionStore;
   /** For a shared limit store that lost its data. */
   readonly recentUse: JournalRecentUse;
@@ -67,6 +70,7 @@ export function openPostgresBackend(options: {
     creditStore: new PostgresCreditStore(pool),
     settlementStore: new PostgresSettlementStore(pool),
     ledgerBatchStore,
+    jobStore: new PostgresJobStore(pool),
     retentionStore: new PostgresRetentionStore(pool),
     recentUse: new PostgresRecentUse(pool),
     migrate: () => migrateDatabase(pool),

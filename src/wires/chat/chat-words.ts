@@ -16,11 +16,11 @@ const names = [
   "properties", "provider", "reasoning", "reasoning_content", "reasoning_details",
   "reasoning_effort", "redacted_thinking", "refusal", "repetition_penalty", "require_parameters",
   "required", "response_format", "role", "route", "safety_identifier", "schema",
-  "search_result", "seed", "server_tool_use", "service_tier", "signature", "source", "stop",
-  "stop_sequences", "store", "stream", "stream_options", "strict", "system", "temperature", "text",
-  "thinking", "tool", "tool_call_id", "tool_calls", "tool_choice", "tool_result", "tool_use",
-  "tool_use_id", "tools", "top_k", "top_logprobs", "top_p", "transforms", "type", "upstream",
-  "url", "user", "user_id", "verbosity", "video", "video_url", "web_search_options",
+  "search_result", "seed", "server_tool_use", "service_tier", "session_id", "signature", "source",
+  "stop", "stop_sequences", "store", "stream", "stream_options", "strict", "system", "temperature",
+  "text", "thinking", "tool", "tool_call_id", "tool_calls", "tool_choice", "tool_result",
+  "tool_use", "tool_use_id", "tools", "top_k", "top_logprobs", "top_p", "transforms", "type",
+  "upstream", "url", "user", "user_id", "verbosity", "video", "video_url", "web_search_options",
 ] as const;
 
 export type ChatWord = (typeof names)[number];

@@ -13,6 +13,13 @@ export interface JsonBridgeOptions {
   readonly read: AnswerReader;
   /** The error body of the client's wire. */
   readonly renderError: (refusal: Refusal) => Buffer;
+  /** Most bytes of the provider's body. Default: what any answer may have. */
+  readonly bytesMax?: number;
+  /**
+   * Sorts a 200 whose body holds an `error`; undefined when it is an answer all the same. Default: as
+   * the chat wires do.
+   */
+  readonly classifyError?: (body: Readonly<Record<string, unknown>>) => UpstreamFailure | undefined;
 }
 
 /**
@@ -53,14 +60,14 @@ export class JsonBridge implements AnswerBridge {
     if (this.state !== "waiting") return;
     this.#bytes += bytes.length;
     this.#pieces.push(bytes);
-    if (this.#bytes > answerBytesMax) this.#conclude(unusableFailure());
+    if (this.#bytes > (this.#options.bytesMax ?? answerBytesMax)) this.#conclude(unusableFailure());
   }
 
   end(): void {
     if (this.state !== "waiting") return;
     const [first = Buffer.alloc(0)] = this.#pieces;
     const body = this.#pieces.length < 2 ? first : Buffer.concat(this.#pieces, this.#bytes);
-    this.#conclude(readBody(body, this.#options.read));
+    this.#conclude(readBody(body, this.#options));
   }
 
   takeOutput(): Buffer | undefined {
@@ -93,13 +100,16 @@ export class JsonBridge implements AnswerBridge {
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-function readBody(body: Buffer, read: AnswerReader): ReadyAnswer | UpstreamFailure {
+function readBody(
+  body: Buffer,
+  { read, classifyError = classifyEmbeddedError }: JsonBridgeOptions,
+): ReadyAnswer | UpstreamFailure {
   if (!isUtf8(body)) return unusableFailure();
   const decoded = body.toString("utf8");
   const text = decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded;
   const value = asObject(tryParse(text)?.value);
   if (value === undefined) return unusableFailure();
   const { error } = value;
-  if (error !== undefined && error !== null && error !== false) return classifyEmbeddedError(value);
-  return read({ text, value });
+  const hasError = error !== undefined && error !== null && error !== false;
+  return (hasError ? classifyError(value) : undefined) ?? read({ text, value });
 }

@@ -13,9 +13,11 @@ export type Question =
       readonly wire: "systemone";
       readonly id: string;
       readonly kind: "noul" | "choice" | "score" | "box";
-      /** As sent; undefined where the criteria say it all. */
+      /** The type as the buyer spelled it: `boolean` for a noul, `integer` for a score, … */
+      readonly asked: string;
+      /** As sent, with the schema's description behind it; undefined where the criteria say it all. */
       readonly instructions: unknown;
-      /** noul: by "true" and "false". choice: by label. score: one per level. */
+      /** noul: by "true" and "false". choice: by label. score: one per level. Undefined: none. */
       readonly criteria: unknown;
       /** Of a `choice`: its labels in order. */
       readonly labels?: readonly string[];
@@ -26,9 +28,16 @@ export type Question =
       readonly wire: "gliner";
       readonly id: string;
       readonly kind: "classification" | "entities" | "relations" | "structure";
-      /** Under which the provider answers: unique in a request. */
+      /**
+       * Under which the provider answers: unique in a request. In the public form of the wire all
+       * entities are answered under `entities` and all relations under `relation_extraction`.
+       */
       readonly resultName: string;
-      /** As sent, without its name. */
+      /**
+       * The values as sent, without its name and under the first names of its fields: `type` (of a
+       * `boolean` that word, and no labels: they are `yes` and `no`), `labels`, `multi_label`,
+       * `threshold`, `top_k`, `instructions`, `examples`, `fields`.
+       */
       readonly body: Readonly<Record<string, unknown>>;
     };
 
@@ -42,7 +51,7 @@ export interface DecisionRequest {
   readonly body: Buffer;
   /** Which grammar the questions are written in. */
   readonly grammar: "systemone" | "gliner";
-  /** Parsed; JSON or text. */
+  /** Parsed; JSON or text, whether it came as `state` or as `text`. */
   readonly state: unknown;
   readonly questions: readonly Question[];
   /** Paths of `image_url` objects in state and questions, `state.items[2]`. */

@@ -25,6 +25,7 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   context_length_exceeded: 400,
   content_filter: 400,
   content_policy_violation: 400,
+  moderation_blocked: 400,
   authentication_error: 401,
   invalid_api_key: 401,
   billing_error: 402,

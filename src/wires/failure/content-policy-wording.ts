@@ -14,6 +14,11 @@ export const contentPolicyWording: Wording = {
     "datainspectionfailed",
     "safety", // Gemini-compatible
     "prohibited_content",
+    "safety_violation", // images
+    "sexual_content",
+    "content_filtered", // Stability
+    "content_moderated", // Black Forest Labs
+    "request_moderated",
   ],
   patterns: [
     /content management policy/, // Azure
@@ -26,5 +31,7 @@ export const contentPolicyWording: Wording = {
     /inappropriate content/, // Qwen
     /content exists risk/, // DeepSeek
     /content (is|was) blocked/,
+    /blocked by (our|the|its) (safety|content|moderation)/, // images
+    /nsfw content/,
   ],
 };

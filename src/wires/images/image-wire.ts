@@ -1,11 +1,12 @@
 import type { Deployment } from "../../catalog/catalog.ts";
 import type { RequestId } from "../../core/ids.ts";
 import type { Refusal } from "../../core/refusals.ts";
-import type { MicroUsd } from "../../core/money.ts";
+import type { MicroUsd, PicoUsd } from "../../core/money.ts";
 import type { AnswerBridge } from "../chat/answer-bridge.ts";
 import type { ProviderControls } from "../chat/chat-request.ts";
 import type { Unservable } from "../chat/chat-wire.ts";
 import type { UpstreamRequest } from "../chat/upstream-request.ts";
+import type { ImageReport } from "./image-usage.ts";
 
 /** An image request whose shape was checked; what a listing takes is looked at per deployment. */
 export interface ImageRequest {
@@ -28,6 +29,8 @@ export interface OpenImageAnswer {
   readonly createdSeconds: number;
   /** What the answer may cost at most: one that reports more is not delivered. */
   readonly reserveMicroUsd: MicroUsd;
+  /** What it will cost by what the provider reported; undefined when that names no cost. */
+  readonly costOf: (report: ImageReport) => PicoUsd | undefined;
 }
 
 /** What `images/` offers the rooms above. */

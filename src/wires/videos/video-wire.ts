@@ -38,6 +38,7 @@ export type ProviderJobState =
 export interface ProviderJob {
   readonly id: string | undefined;
   readonly state: ProviderJobState;
+  /** 0 to 100. */
   readonly progress: number | undefined;
   /** What it reports to have cost; read from the raw text. */
   readonly costPicoUsd: PicoUsd | undefined;
@@ -48,11 +49,15 @@ export interface ProviderJob {
 export interface VideoAcceptBridge extends AnswerBridge {
   /** Set exactly when `state` is `complete`; it has an id. */
   readonly job: ProviderJob | undefined;
+  /** What was asked for: the seconds that were written upstream. */
+  readonly seconds: number;
+  readonly options: VideoRequest["options"];
 }
 
 /** What `videos/` offers the rooms above. */
 export interface VideoWire {
-  readVideoRequest(body: Buffer): VideoRequest | Refusal;
+  /** `contentType`: the header, where there is one; a form is refused by its name. */
+  readVideoRequest(body: Buffer, contentType?: string): VideoRequest | Refusal;
   whyUnservable(request: VideoRequest, deployment: Deployment): Unservable | undefined;
   /** The seconds that are asked for on this deployment: those sent, else the listing's default. */
   secondsOf(request: VideoRequest, deployment: Deployment): number;

@@ -32,7 +32,7 @@ begin
 end $$;
 `;
 
-const closeParameters = `
+export const closeParameters: string = `
   p_attempt bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
   p_cached_prompt bigint[], p_cache_write bigint[], p_completion bigint[],
   p_internal_reasoning bigint[], p_cost numeric[], p_status smallint[], p_error text[],

@@ -1,0 +1,36 @@
+import type { Logger } from "pino";
+
+import type { Config } from "../config/settings.ts";
+import type { ServeDeps } from "../gateway/serve-deps.ts";
+import type { VideoReadDeps } from "../gateway/serve-video.ts";
+import type { VideoDeps } from "../gateway/video-deps.ts";
+import { VideoMetrics } from "../gateway/video-metrics.ts";
+import { VideoPoller } from "../gateway/video-poller.ts";
+import type { Backend } from "./open-backend.ts";
+
+/** Puts together what the recipes of videos work with; the poller is not started yet. */
+export function openVideos(
+  options: {
+    readonly config: Config;
+    readonly log: Logger;
+    readonly backend: Pick<Backend, "jobStore" | "connectionStore">;
+  },
+  serve: ServeDeps,
+): VideoReadDeps {
+  const { config, log, backend } = options;
+  const deps: VideoDeps = {
+    ...serve,
+    jobs: backend.jobStore,
+    connections: backend.connectionStore,
+    log,
+    videos: {
+      deadlineMs: config.videoDeadlineMs,
+      pollMinMs: config.videoPollMinMs,
+      sweepMs: config.videoSweepMs,
+      contentBytesMax: config.videoContentBytesMax,
+    },
+    videoMetrics: new VideoMetrics(),
+    random: Math.random,
+  };
+  return { ...deps, poller: new VideoPoller(deps) };
+}

@@ -1,0 +1,80 @@
+import { unreachable } from "../core/assert.ts";
+import { boundedCost, ZERO_PICO_USD, type PicoUsd } from "../core/money.ts";
+import type { AttemptOutcome, CloseRow } from "../ledger/ledger-store.ts";
+import type { EndedJob } from "./job-state.ts";
+import type { JobEnd } from "./job-store.ts";
+import type { VideoErrorCode, VideoJob } from "./video-job.ts";
+
+/** What the journal can write down; a job may have waited for weeks for somebody to look at it. */
+const DURATION_MS_MAX = 2_147_483_647;
+/** The year 10,000: a provider that says more speaks of other units. */
+const EXPIRES_AT_MS_MAX = 253_402_300_800_000;
+
+/**
+ * The end of a job and of its attempt. A completed job costs what the provider reports, by the
+ * ledger's own rule (rounded down, never above the reserve), and nothing when it reports nothing;
+ * a failed job costs nothing, whatever is reported. `nowMs` is the clock of `startedAtMs`.
+ */
+export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd {
+  const { errorCode, costPicoUsd, expiresAtMs } = ended;
+  return {
+    state: errorCode === null ? "completed" : "failed",
+    errorCode,
+    expiresAtMs: believableInstant(expiresAtMs),
+    ...(costPicoUsd === undefined ? {} : { reportedCostPicoUsd: costPicoUsd }),
+    close: closeOf(job, ended, nowMs),
+  };
+}
+
+function closeOf(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
+  const { errorCode, upstreamStatus } = ended;
+  const owed = owedFor(job, ended);
+  return {
+    attemptId: job.attemptId,
+    outcome: outcomeOf(errorCode),
+    usage: null,
+    basis: owed === undefined ? "none" : "reported",
+    costPicoUsd: owed ?? ZERO_PICO_USD,
+    upstreamStatus,
+    errorClass: errorClassOf(errorCode),
+    startedAtMs: job.startedAtMs,
+    firstByteMs: null,
+    durationMs: Math.max(0, Math.min(DURATION_MS_MAX, nowMs - job.startedAtMs)),
+    final: true,
+  };
+}
+
+/** Undefined: nothing was observed that could be owed. */
+function owedFor(job: VideoJob, { errorCode, costPicoUsd }: EndedJob): PicoUsd | undefined {
+  if (errorCode !== null) return undefined;
+  // What a provider reports for a customer's own key is between the two of them.
+  if (job.connectionId !== undefined) return ZERO_PICO_USD;
+  if (costPicoUsd === undefined) return undefined;
+  return boundedCost(costPicoUsd);
+}
+
+function outcomeOf(errorCode: VideoErrorCode | null): AttemptOutcome {
+  switch (errorCode) {
+    case null:
+      return "completed";
+    case "content_policy_violation":
+      return "refused";
+    case "video_timeout":
+      return "timeout";
+    case "video_generation_failed":
+    case "video_cancelled":
+    case "video_expired":
+      return "failed";
+    default:
+      return unreachable(errorCode);
+  }
+}
+
+function errorClassOf(errorCode: VideoErrorCode | null): CloseRow["errorClass"] {
+  if (errorCode === null) return null;
+  return errorCode === "content_policy_violation" ? "content_policy" : "upstream_error";
+}
+
+function believableInstant(atMs: number | undefined): number | null {
+  return atMs !== undefined && atMs > 0 && atMs < EXPIRES_AT_MS_MAX ? Math.floor(atMs) : null;
+}

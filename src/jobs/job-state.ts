@@ -1,0 +1,169 @@
+import { assert, unreachable } from "../core/assert.ts";
+import { retryAfterSecondsMax } from "../core/constants.ts";
+import type { PicoUsd } from "../core/money.ts";
+import type { JobNews } from "./job-store.ts";
+import type { TakenJob, VideoErrorCode } from "./video-job.ts";
+
+/** What a provider says of its job. */
+export interface ToldJob {
+  readonly state:
+    | "queued"
+    | "in_progress"
+    | "completed"
+    | "failed"
+    /** By the provider's moderation. */
+    | "refused"
+    | "cancelled"
+    | "expired"
+    /** A word that nobody knows. */
+    | "unknown";
+  /** In percent, as told. */
+  readonly progress: number | undefined;
+  readonly costPicoUsd: PicoUsd | undefined;
+  readonly expiresAtMs: number | undefined;
+}
+
+/** One look at the provider. */
+export type JobLook =
+  | { readonly kind: "told"; readonly job: ToldJob }
+  /** It does not know the job. */
+  | { readonly kind: "missing" }
+  /** It told nothing: time-out, 429, 5xx, or nobody can ask at all. */
+  | { readonly kind: "failure"; readonly retryAfterMs?: number };
+
+/** Why and with what a job has ended. */
+export interface EndedJob {
+  /** Null: completed. */
+  readonly errorCode: VideoErrorCode | null;
+  readonly costPicoUsd: PicoUsd | undefined;
+  readonly expiresAtMs: number | undefined;
+  /** Status of the answer that ended it; null: no answer did. */
+  readonly upstreamStatus: number | null;
+}
+
+export type JobVerdict =
+  | { readonly kind: "goes_on"; readonly news: JobNews }
+  | { readonly kind: "ended"; readonly ended: EndedJob };
+
+/** Until each of the first looks, and between all later ones. */
+const SPACINGS_MS = [5_000, 10_000, 15_000, 20_000, 30_000] as const;
+const SPACING_MS_MAX = 30_000;
+const JITTER = 0.2;
+const FAILURE_SPACING_MS = 10_000;
+const FAILURE_SPACING_MS_MAX = 60_000;
+const MISSING_MAX = 3;
+/** A running job is never shown as done. */
+const RUNNING_PROGRESS_MAX = 99;
+
+/** From the accepting of a job to the first look at it. */
+export const firstPollMs: number = SPACINGS_MS[0];
+/** Looks that miss a job count when they are at least so far apart. */
+export const missingApartMs = 60_000;
+
+/**
+ * What a look at the provider makes of a job: its end, or what is new and when to look again.
+ * What the provider says comes before the deadline; a look that told nothing ends a job only by
+ * the deadline. `random` in [0, 1) spreads the looks.
+ */
+export function judgeLook(job: TakenJob, look: JobLook, random: number): JobVerdict {
+  assert(job.completedAtMs === null, "only a running job is looked at");
+  const ended = endOf(job, look) ?? (isOverdue(job) ? TIMED_OUT : undefined);
+  if (ended !== undefined) return { kind: "ended", ended };
+  return { kind: "goes_on", news: newsOf(job, look, random) };
+}
+
+const NO_FILE = { costPicoUsd: undefined, expiresAtMs: undefined };
+const TIMED_OUT: EndedJob = { errorCode: "video_timeout", ...NO_FILE, upstreamStatus: null };
+const FORGOTTEN: EndedJob = { errorCode: "video_expired", ...NO_FILE, upstreamStatus: 404 };
+
+function isOverdue(job: TakenJob): boolean {
+  return job.takenAtMs >= job.deadlineAtMs;
+}
+
+function endOf(job: TakenJob, look: JobLook): EndedJob | undefined {
+  switch (look.kind) {
+    case "told":
+      return toldEnd(look.job);
+    case "missing":
+      return missingPolls(job) >= MISSING_MAX ? FORGOTTEN : undefined;
+    case "failure":
+      return undefined;
+    default:
+      return unreachable(look);
+  }
+}
+
+function toldEnd(told: ToldJob): EndedJob | undefined {
+  const { costPicoUsd } = told;
+  const failed = (errorCode: VideoErrorCode): EndedJob => {
+    return { errorCode, costPicoUsd, expiresAtMs: undefined, upstreamStatus: 200 };
+  };
+  switch (told.state) {
+    case "completed":
+      return { errorCode: null, costPicoUsd, expiresAtMs: told.expiresAtMs, upstreamStatus: 200 };
+    case "failed":
+      return failed("video_generation_failed");
+    case "refused":
+      return failed("content_policy_violation");
+    case "cancelled":
+      return failed("video_cancelled");
+    case "expired":
+      return failed("video_expired");
+    case "queued":
+    case "in_progress":
+    case "unknown":
+      return undefined;
+    default:
+      return unreachable(told.state);
+  }
+}
+
+/** With this look, which misses the job. */
+function missingPolls(job: TakenJob): number {
+  const { missingPolls: before, missingAtMs, takenAtMs } = job;
+  const counts = missingAtMs === null || takenAtMs - missingAtMs >= missingApartMs;
+  return counts ? before + 1 : before;
+}
+
+function newsOf(job: TakenJob, look: JobLook, random: number): JobNews {
+  const told = look.kind === "told" ? look.job : undefined;
+  const hasStarted = job.state === "in_progress" || told?.state === "in_progress";
+  return {
+    state: hasStarted ? "in_progress" : "queued",
+    progress: Math.max(job.progress, runningProgress(told?.progress)),
+    isFailure: look.kind === "failure",
+    isMissing: look.kind === "missing",
+    nextPollMs: nextPollMs(job, look, random),
+  };
+}
+
+function runningProgress(told: number | undefined): number {
+  if (told === undefined || Number.isNaN(told)) return 0;
+  return Math.max(0, Math.min(RUNNING_PROGRESS_MAX, Math.floor(told)));
+}
+
+function nextPollMs(job: TakenJob, look: JobLook, random: number): number {
+  const usualMs = SPACINGS_MS[job.polls + 1] ?? SPACING_MS_MAX;
+  switch (look.kind) {
+    case "told":
+      return Math.round(usualMs * (1 - JITTER + 2 * JITTER * random));
+    case "missing":
+      return waitAtLeast(missingApartMs, random);
+    case "failure": {
+      const askedMs = Math.min(look.retryAfterMs ?? 0, retryAfterSecondsMax * 1000);
+      return waitAtLeast(Math.max(usualMs, failureSpacingMs(job.pollFailures), askedMs), random);
+    }
+    default:
+      return unreachable(look);
+  }
+}
+
+/** Spread upwards only: what is asked too early is refused again, or does not count. */
+function waitAtLeast(ms: number, random: number): number {
+  return Math.round(ms * (1 + JITTER * random));
+}
+
+/** Doubles with every look in a row that told nothing. */
+function failureSpacingMs(failuresBefore: number): number {
+  return Math.min(FAILURE_SPACING_MS * 2 ** failuresBefore, FAILURE_SPACING_MS_MAX);
+}

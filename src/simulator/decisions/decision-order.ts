@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { isObject, type JsonObject } from "../json.ts";
+import { promptTokensOf } from "../sim-request.ts";
+
+/** What a decisions request asks for, in one form for all hosts. */
+export interface DecisionOrder<Q> {
+  readonly model: string;
+  /** The state as text; JSON when it is none. */
+  readonly stateText: string;
+  readonly stateTokens: number;
+  readonly questions: readonly Q[];
+  /** Of each question. */
+  readonly questionTokens: readonly number[];
+  /** Settings of a host's own. */
+  readonly options: JsonObject;
+}
+
+/** What is asked of a state, and what depends on the words of it. */
+export interface Asked {
+  readonly stateText: string;
+  /** Everything that the question says. */
+  readonly words: string;
+}
+
+/** The order of a body whose questions have been read. */
+export function orderOf<Q>(
+  body: JsonObject,
+  state: unknown,
+  questions: readonly (readonly [question: Q, raw: unknown])[],
+): DecisionOrder<Q> {
+  return {
+    model: String(body["model"]),
+    stateText: typeof state === "string" ? state : JSON.stringify(state),
+    stateTokens: Math.max(1, promptTokensOf(state)),
+    questions: questions.map(([question]) => question),
+    questionTokens: questions.map(([, raw]) => Math.max(1, promptTokensOf(raw))),
+    options: body,
+  };
+}
+
+/** A number from 0.01 to 0.99 that depends on what is asked, and on `of`. */
+export function chance({ stateText, words }: Asked, of = ""): number {
+  const hash = createHash("sha256").update(`${stateText}\n${words}\n${of}`).digest();
+  return ((hash.readUInt32BE(0) % 99) + 1) / 100;
+}
+
+/** How likely each label is, all of them 1; one that stands in the state wins. */
+export function chances(asked: Asked, labels: readonly string[]): readonly number[] {
+  const state = asked.stateText.toLowerCase();
+  const weights = labels.map((label) => {
+    const isNamed = label !== "" && state.includes(label.toLowerCase());
+    return chance(asked, label) + (isNamed ? labels.length * 5 : 0);
+  });
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return weights.map((weight) => rounded(weight / sum));
+}
+
+/** Four digits behind the point. */
+export function rounded(value: number): number {
+  return Math.round(value * 10_000) / 10_000;
+}
+
+/** Every object of type `image_url` under `value`. */
+export function imagePartsOf(value: unknown): readonly JsonObject[] {
+  if (Array.isArray(value)) return value.flatMap(imagePartsOf);
+  if (!isObject(value)) return [];
+  if (value["type"] === "image_url") return [value];
+  return Object.values(value).flatMap(imagePartsOf);
+}

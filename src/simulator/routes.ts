@@ -1,0 +1,146 @@
+import { answerDecisions, answerNoRoute } from "./decisions/answer-decisions.ts";
+import {
+  envelopeHost,
+  glinerHost,
+  perQuestionHost,
+  plainHost,
+  type DecisionHost,
+} from "./decisions/decision-host.ts";
+import { chatDialect, messagesDialect } from "./dialects.ts";
+import type { Dialect } from "./dialect.ts";
+import { markedText } from "./fault-board.ts";
+import { answerGeneration, answerModels, answerTokenCount } from "./generation.ts";
+import { answerImages } from "./images/answer-images.ts";
+import { plainImages, referenceImages, relayImages, type ImageHost } from "./images/image-host.ts";
+import { textOf } from "./json.ts";
+import type { Route } from "./received-call.ts";
+import { answerVideoCreate, answerVideoDelete, answerVideoPoll } from "./videos/answer-videos.ts";
+import { answerVideoContent, answerVideoFile } from "./videos/video-content.ts";
+import { plainVideos, referenceVideos, relayVideos, type VideoHost } from "./videos/video-host.ts";
+
+type Row = readonly [pattern: RegExp, route: Route];
+
+/** The route of a call, or undefined. `versioned`: the caller named a version of the wire. */
+export function routeOf(method: string, path: string, versioned: boolean): Route | undefined {
+  const route = ROWS.find(([pattern, each]) => each.method === method && pattern.test(path))?.[1];
+  // Both wires list their models at one path: a messages client names its version.
+  return route === chatModels && versioned ? messagesModels : route;
+}
+
+function chatRoute(dialect: Dialect, wire: string): Route {
+  return {
+    method: "POST",
+    wire,
+    kind: "generation",
+    requestIdHeader: dialect.requestIdHeader,
+    faultText: (body) => dialect.read(body).userText,
+    answer: (call) => answerGeneration({ ...call, dialect }),
+  };
+}
+
+const chat = chatRoute(chatDialect, "wire_a");
+const messages = chatRoute(messagesDialect, "wire_b");
+const counting: Route = {
+  ...messages,
+  kind: "free",
+  answer: (call) => answerTokenCount({ ...call, dialect: messagesDialect }),
+};
+const chatModels: Route = {
+  ...chat,
+  method: "GET",
+  kind: "free",
+  answer: (call) => answerModels({ ...call, dialect: chatDialect }),
+};
+const messagesModels: Route = {
+  ...messages,
+  method: "GET",
+  kind: "free",
+  answer: (call) => answerModels({ ...call, dialect: messagesDialect }),
+};
+
+/* What these hosts have in common. */
+const media = {
+  method: "POST",
+  wire: "wire_a",
+  kind: "generation",
+  requestIdHeader: "x-request-id",
+  faultText: (body) => textOf(body["prompt"]),
+} satisfies Partial<Route>;
+
+const noRoute: Route = { ...media, answer: answerNoRoute };
+
+/* One path segment may stand in front, so that one simulator can play several providers. */
+const ROWS: readonly Row[] = [
+  ...imageRows("img", referenceImages),
+  ...imageRows("imgor", relayImages),
+  ...imageRows("imgx", plainImages),
+  ...videoRows("vid", referenceVideos),
+  ...videoRows("vidor", relayVideos),
+  ...videoRows("vidx", plainVideos),
+  decisionRow("sys", "systemone", plainHost("public")),
+  decisionRow("sys", "as_sent", plainHost("as_sent")),
+  decisionRow("pplx", "decisions", perQuestionHost("public")),
+  decisionRow("pplx", "as_sent", perQuestionHost("as_sent")),
+  decisionRow("wai", "run(?:/[\\w./-]+)?", envelopeHost("public")),
+  decisionRow("wai", "as_sent", envelopeHost("as_sent")),
+  decisionRow("gli", "gliner-2", glinerHost("public")),
+  decisionRow("gli", "as_sent", glinerHost("as_sent")),
+  [/^\/wai(?:-[\w.-]+)?\/v1\//, noRoute],
+  [/^(?:\/[\w.-]+)?\/v1\/chat\/completions$/, chat],
+  [/^(?:\/[\w.-]+)?\/v1\/messages$/, messages],
+  [/^(?:\/[\w.-]+)?\/v1\/messages\/count_tokens$/, counting],
+  [/^(?:\/[\w.-]+)?\/v1\/models$/, chatModels],
+];
+
+/** A path of one kind of host, whose first segment may have a suffix. */
+function at(kind: string, path: string): RegExp {
+  return new RegExp(`^/${kind}(?:-[\\w.-]+)?/v1/${path}$`);
+}
+
+function imageRows(kind: string, host: ImageHost): readonly Row[] {
+  const route: Route = { ...media, answer: (call) => answerImages(host, call) };
+  return [[at(kind, "images(?:/generations)?"), route]];
+}
+
+function videoRows(kind: string, host: VideoHost): readonly Row[] {
+  const create: Route = { ...media, answer: (call) => answerVideoCreate(host, call) };
+  const job = { ...media, kind: "job" } as const;
+  const poll: Route = {
+    ...job,
+    method: "GET",
+    ownFault: ({ plan, counts }) =>
+      counts.polls < (plan.poll_times ?? Number.POSITIVE_INFINITY) ? plan.poll : undefined,
+    answer: (call) => answerVideoPoll(host, call),
+  };
+  const cancel: Route = {
+    ...job,
+    method: "DELETE",
+    ownFault: ({ plan }) => plan.cancel,
+    answer: (call) => answerVideoDelete(host, call),
+  };
+  const content: Route = {
+    ...job,
+    method: "GET",
+    ownFault: ({ plan }) => plan.content,
+    answer: (call) => answerVideoContent(host, call),
+  };
+  const file: Route = { ...job, method: "GET", answer: (call) => answerVideoFile(host, call) };
+  return [
+    [at(kind, "videos"), create],
+    [at(kind, "videos/[^/]+"), poll],
+    [at(kind, "videos/[^/]+"), cancel],
+    [at(kind, "videos/[^/]+/content"), content],
+    [at(kind, "videos/[^/]+/content"), { ...content, method: "HEAD" }],
+    [at(kind, "files/[^/]+"), file],
+    [at(kind, "files/[^/]+"), { ...file, method: "HEAD" }],
+  ];
+}
+
+function decisionRow(kind: string, path: string, host: DecisionHost): Row {
+  const route: Route = {
+    ...media,
+    faultText: (body) => markedText(body),
+    answer: (call) => answerDecisions(host, call),
+  };
+  return [at(kind, path), route];
+}

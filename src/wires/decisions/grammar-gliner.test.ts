@@ -1,0 +1,325 @@
+import { describe, expect, test } from "vitest";
+import { badDecision, exactly, goodDecision } from "../fixtures/decision-kit.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const mood = { type: "classification", labels: ["calm", "angry"] };
+const people = { type: "entities", labels: ["person"] };
+const knows = { type: "relations", labels: { knows: "one knows the other" } };
+const event = { type: "structure", fields: [{ name: "title" }] };
+
+/** Names of the results that the provider is expected to give. */
+function resultNames(body: Json): readonly string[] {
+  return goodDecision(body).questions.map((question) =>
+    question.wire === "gliner" ? question.resultName : "",
+  );
+}
+
+describe("GLiNER questions", () => {
+  test.each([
+    [mood, "classification", mood],
+    [
+      { kind: "classification", labels: { a: "first", b: "" } },
+      "classification",
+      { type: "classification", labels: { a: "first", b: "" } },
+    ],
+    [
+      {
+        ...mood,
+        multi_label: true,
+        threshold: 0,
+        top_k: 2,
+        prompt: "How?",
+        examples: [["hi", "calm"]],
+      },
+      "classification",
+      {
+        ...mood,
+        multi_label: true,
+        threshold: 0,
+        top_k: 2,
+        instructions: "How?",
+        examples: [["hi", "calm"]],
+      },
+    ],
+    [
+      { type: "boolean", question: "Is it urgent?" },
+      "classification",
+      { type: "boolean", instructions: "Is it urgent?" },
+    ],
+    [{ ...people, threshold: 1 }, "entities", { ...people, threshold: 1 }],
+    [
+      { type: "entities", labels: { person: { description: "d", dtype: "str", threshold: 0.5 } } },
+      "entities",
+      { type: "entities", labels: { person: { description: "d", dtype: "str", threshold: 0.5 } } },
+    ],
+    [knows, "relations", knows],
+    [
+      {
+        type: "structure",
+        fields: [{ name: "a", dtype: "str", choices: ["x"], description: "d", threshold: 0.5 }],
+      },
+      "structure",
+      {
+        type: "structure",
+        fields: [{ name: "a", dtype: "str", choices: ["x"], description: "d", threshold: 0.5 }],
+      },
+    ],
+  ])("%j is of kind %s", (question, kind, body) => {
+    expect(goodDecision({ questions: { a: question } })).toMatchObject({
+      grammar: "gliner",
+      questions: [{ wire: "gliner", id: "a", kind, resultName: "a", body }],
+    });
+  });
+
+  test.each([
+    [
+      { labels: ["a", "b"] },
+      ".type: required: one of classification, boolean, entities, relations, structure",
+    ],
+    [{ type: "text", labels: ["a"] }, /^\.type: use one of classification, boolean/],
+    [{ type: 5, labels: ["a"] }, /^\.type: use one of/],
+    [{ ...mood, kind: "classification" }, ".kind: the same as type; send one of them"],
+    [{ type: "classification" }, ".labels: required"],
+    [{ type: "entities" }, ".labels: required"],
+    [{ type: "relations", labels: null }, ".labels: required"],
+    [{ type: "structure" }, ".fields: required"],
+    [{ type: "classification", labels: ["a"] }, ".labels: 1 label, at least 2 needed"],
+    [{ type: "classification", labels: { a: "x" } }, ".labels: 1 label, at least 2 needed"],
+    [{ type: "entities", labels: [] }, ".labels: 0 labels, at least 1 needed"],
+    [{ type: "relations", labels: {} }, ".labels: 0 labels, at least 1 needed"],
+    [{ type: "entities", labels: ["a", "a"] }, ".labels[1]: this label is there twice"],
+    [{ type: "entities", labels: ["a", " "] }, ".labels[1] must not be blank"],
+    [{ type: "entities", labels: [{ a: 1 }] }, ".labels[0] must be a string"],
+    [
+      { type: "entities", labels: "a" },
+      ".labels must be an array of labels, or an object by label",
+    ],
+    [{ type: "entities", labels: { a: null } }, ".labels.a must be a description"],
+    [
+      { type: "entities", labels: { a: { top_k: 1 } } },
+      ".labels.a.top_k: this model does not take this field",
+    ],
+    [
+      { type: "entities", labels: { a: { dtype: "int" } } },
+      '.labels.a.dtype must be "str" or "list"',
+    ],
+    [
+      { type: "relations", labels: { a: { dtype: "str" } } },
+      ".labels.a.dtype: this model does not take this field",
+    ],
+    [{ type: "classification", labels: { a: {}, b: "" } }, ".labels.a must be a string"],
+    [{ ...people, top_k: 1 }, ".top_k: the type entities does not take this field"],
+    [{ ...people, prompt: "who?" }, ".prompt: the type entities does not take this field"],
+    [{ type: "boolean", labels: ["a", "b"] }, ".labels: the type boolean does not take this field"],
+    [{ ...mood, fields: [] }, ".fields: the type classification does not take this field"],
+    [{ ...mood, temperature: 1 }, ".temperature: this model does not take this field"],
+    [{ ...mood, cls_threshold: 1 }, ".cls_threshold: this model does not take this field"],
+    [{ ...mood, threshold: 1.1 }, ".threshold must be a number from 0 to 1"],
+    [{ ...mood, threshold: "1" }, ".threshold must be a number from 0 to 1"],
+    [{ ...mood, top_k: 0 }, ".top_k must be a whole number from 1 on"],
+    [{ ...mood, top_k: 1.5 }, ".top_k must be a whole number from 1 on"],
+    [{ ...mood, multi_label: 1 }, ".multi_label must be true or false"],
+    [{ ...mood, instructions: {} }, ".instructions must be a non-empty string"],
+    [{ ...mood, examples: [["a"]] }, ".examples[0] must be an input and its label"],
+    [{ type: "structure", fields: [] }, ".fields: 0 fields, at least 1 needed"],
+    [{ type: "structure", fields: { a: 1 } }, ".fields must be an array"],
+    [{ type: "structure", fields: ["a"] }, ".fields[0] must be an object"],
+    [{ type: "structure", fields: [{}] }, ".fields[0].name: required"],
+    [{ type: "structure", fields: [{ name: "" }] }, ".fields[0].name must not be blank"],
+    [
+      { type: "structure", fields: [{ name: "a" }, { name: "a" }] },
+      ".fields[1].name: this name is there twice",
+    ],
+    [
+      { type: "structure", fields: [{ name: "a", choices: [] }] },
+      ".fields[0].choices: 0 choices, at least 1 needed",
+    ],
+    [
+      { type: "structure", fields: [{ name: "a", choices: ["x", "x"] }] },
+      ".fields[0].choices[1]: this label is there twice",
+    ],
+    [
+      { type: "structure", fields: [{ name: "a", dtype: "int" }] },
+      '.fields[0].dtype must be "str" or "list"',
+    ],
+    [
+      { type: "structure", fields: [{ name: "a", required: true }] },
+      ".fields[0].required: this model does not take this field",
+    ],
+  ])("%j is refused: %s", (question, sentence) => {
+    expect(badDecision({ questions: { a: question } }).replace(/^questions\.a/, "")).toMatch(
+      exactly(sentence),
+    );
+  });
+
+  test("have a name that an answer can have as its key", () => {
+    const named = (name: string): string => badDecision({ questions: [{ ...mood, name }] });
+    expect(goodDecision({ questions: { "how do they feel?": mood } }).questions).toHaveLength(1);
+    expect(named(" ")).toBe("questions[0] must not be blank");
+    expect(named("__proto__")).toBe("questions[0] is not taken as a name");
+    expect(named("a".repeat(101))).toBe("questions[0]: a name has at most 100 characters");
+  });
+});
+
+describe("names of results", () => {
+  test("are those of the questions, and entities and relations have their own", () => {
+    expect(resultNames({ questions: [mood, people, knows, event] })).toEqual([
+      "q1", "entities", "relation_extraction", "q4",
+    ]); // prettier-ignore
+    expect(resultNames({ questions: { mood, people, knows, event } })).toEqual([
+      "mood", "people", "knows", "event",
+    ]); // prettier-ignore
+  });
+
+  const named = (question: Json, name: string): Json => ({ ...question, name });
+  test.each([
+    [[named(mood, "sentiment"), people, named(event, "sentiment")], "sentiment", 1, 3],
+    [[people, people], "entities", 1, 2],
+    [[knows, mood, knows], "relation_extraction", 1, 3],
+    [[named(mood, "entities"), people], "entities", 1, 2],
+    [[named(people, "who"), mood, named(event, "entities")], "entities", 1, 3],
+    [[named(mood, "relation_extraction"), named(knows, "r")], "relation_extraction", 1, 2],
+    [[named(people, "relation_extraction"), knows], "relation_extraction", 1, 2],
+  ])("%j: two are named %s", (questions, name, first, second) => {
+    expect(badDecision({ questions })).toBe(
+      `questions: two results are named "${name}" (questions ${first} and ${second})`,
+    );
+  });
+
+  test("may be those of another kind's result when nobody asks for that kind", () => {
+    expect(resultNames({ questions: [named(mood, "entities")] })).toEqual(["entities"]);
+  });
+
+  test("in the public form a task and a structure of one name are refused", () => {
+    const schema = {
+      classifications: [{ task: "sentiment", labels: ["a", "b"] }],
+      structures: { sentiment: { fields: [{ name: "a" }] } },
+    };
+    expect(badDecision({ schema })).toBe(
+      'schema: two results are named "sentiment" (questions 1 and 2)',
+    );
+  });
+});
+
+describe("the public form", () => {
+  const schema = {
+    entities: ["person"],
+    classifications: [
+      {
+        task: "mood",
+        labels: ["a", "b"],
+        multi_label: true,
+        cls_threshold: 0.4,
+        top_k: 1,
+        prompt: "p",
+      },
+    ],
+    structures: { event: { fields: [{ name: "title", dtype: "str" }] } },
+    relations: { knows: "d" },
+  };
+
+  test("gives the same questions as the market's own", () => {
+    const read = goodDecision({ schema, text: "t", state: undefined, threshold: 0.5 });
+    expect(read).toMatchObject({ grammar: "gliner", state: "t", others: { threshold: 0.5 } });
+    expect(read.questions).toEqual([
+      { wire: "gliner", id: "entities", kind: "entities", resultName: "entities", body: { type: "entities", labels: ["person"] } },
+      {
+        wire: "gliner", id: "mood", kind: "classification", resultName: "mood",
+        body: { type: "classification", labels: ["a", "b"], multi_label: true, threshold: 0.4, top_k: 1, instructions: "p" },
+      },
+      { wire: "gliner", id: "event", kind: "structure", resultName: "event", body: { type: "structure", fields: [{ name: "title", dtype: "str" }] } },
+      { wire: "gliner", id: "relation_extraction", kind: "relations", resultName: "relation_extraction", body: { type: "relations", labels: { knows: "d" } } },
+    ]); // prettier-ignore
+  });
+
+  const elsewhere =
+    'schema: this model reads "questions"; a top-level schema belongs to another model\'s format';
+  test.each([
+    [{ type: "object", properties: {} }, elsewhere],
+    [{}, elsewhere],
+    ["entities", elsewhere],
+    [
+      { entities: ["a"], entity_attributes: {} },
+      /^schema\.entity_attributes: no section of this model/,
+    ],
+    [{ entities: null }, "schema: empty"],
+    [{ entities: [] }, "schema.entities: 0 labels, at least 1 needed"],
+    [{ relations: 7 }, "schema.relations must be an array of labels, or an object by label"],
+    [{ classifications: {} }, "schema.classifications must be an array of tasks"],
+    [{ classifications: [] }, "schema.classifications: empty"],
+    [{ classifications: [7] }, "schema.classifications[0] must be an object"],
+    [{ classifications: [{ labels: ["a", "b"] }] }, "schema.classifications[0].task: required"],
+    [
+      { classifications: [{ task: 1, labels: ["a", "b"] }] },
+      "schema.classifications[0].task must be a string",
+    ],
+    [
+      { classifications: [{ task: "", labels: ["a", "b"] }] },
+      "schema.classifications[0] must not be blank",
+    ],
+    [
+      { classifications: [{ task: "t", labels: ["a"] }] },
+      "schema.classifications[0].labels: 1 label, at least 2 needed",
+    ],
+    [
+      { classifications: [{ task: "t", labels: ["a", "b"], cls_threshold: 7 }] },
+      "schema.classifications[0].cls_threshold must be a number from 0 to 1",
+    ],
+    [
+      { classifications: [{ task: "t", labels: ["a", "b"], class_act: "auto" }] },
+      "schema.classifications[0].class_act: this model does not take this field",
+    ],
+    [{ structures: [] }, "schema.structures must be an object by name"],
+    [{ structures: {} }, "schema.structures: empty"],
+    [{ structures: { a: {} } }, "schema.structures.a.fields: required"],
+    [
+      { structures: { a: { fields: [{ name: "x" }], mode: "natural" } } },
+      "schema.structures.a.mode: this model does not take this field",
+    ],
+  ])("%j is refused: %s", (bad, sentence) => {
+    expect(badDecision({ schema: bad })).toMatch(exactly(sentence));
+  });
+
+  test("is no company for questions", () => {
+    expect(badDecision({ schema, questions: { mood } })).toBe(elsewhere);
+  });
+});
+
+describe("the grammar of a body", () => {
+  const noul = { schema: { type: "noul" }, instructions: "i" };
+
+  test("is that of its clearest sign", () => {
+    const grammarOf = (question: Json): string =>
+      goodDecision({ questions: { a: question } }).grammar;
+    expect(grammarOf(noul)).toBe("systemone");
+    expect(grammarOf({ type: "noul", prompt: "i" })).toBe("systemone");
+    expect(grammarOf({ type: "boolean", prompt: "i" })).toBe("gliner");
+    expect(grammarOf(mood)).toBe("gliner");
+  });
+
+  test("shows in the sentence when there is none in the questions", () => {
+    const unsigned = { questions: { a: { instructions: "i" } } };
+    expect(badDecision(unsigned)).toBe(
+      "questions.a.schema is required: each question of this model carries a schema",
+    );
+    expect(badDecision({ ...unsigned, threshold: 0.5 })).toMatch(/^questions\.a\.type: required/);
+  });
+
+  test("is one for all questions", () => {
+    expect(badDecision({ questions: { a: noul, b: { ...noul }, c: mood } })).toBe(
+      'questions: question "a" is a systemone question and "c" a GLiNER one; ' +
+        "a request has one format",
+    );
+    expect(badDecision({ questions: { a: mood, b: noul } })).toBe(
+      'questions: question "a" is a GLiNER question and "b" a systemone one; ' +
+        "a request has one format",
+    );
+  });
+
+  test("a question with a schema is a systemone one, whatever else it has", () => {
+    expect(badDecision({ questions: { a: { ...noul, labels: ["a", "b"] } } })).toBe(
+      "questions.a.labels: this model does not take this field",
+    );
+  });
+});

@@ -1,0 +1,218 @@
+import { describe, expect, test } from "vitest";
+import { badDecision, exactly, goodDecision } from "../fixtures/decision-kit.ts";
+
+/** The only question of a body, as it was read. */
+function asked(question: unknown, members: Readonly<Record<string, unknown>> = {}): unknown {
+  return goodDecision({ questions: { a: question }, ...members }).questions[0];
+}
+
+function schema(type: unknown): unknown {
+  return asked({ schema: type, instructions: "i" });
+}
+
+describe("systemone questions", () => {
+  test.each([
+    [{ type: "noul" }, { kind: "noul", criteria: undefined }],
+    [
+      { type: "boolean", criteria: { true: "y" } },
+      { kind: "noul", criteria: { true: "y" } },
+    ],
+    [
+      { type: "choice", criteria: { billing: "payments", tech: null } },
+      {
+        kind: "choice",
+        labels: ["billing", "tech"],
+        criteria: { billing: "payments", tech: null },
+      },
+    ],
+    [
+      { type: "enum", values: ["b", "a"] },
+      { kind: "choice", labels: ["b", "a"], criteria: { b: null, a: null } },
+    ],
+    [
+      { type: "choice", values: ["1", "0"] },
+      { kind: "choice", labels: ["1", "0"] },
+    ],
+    [
+      { type: "string", enum: ["a", "b"] },
+      { kind: "choice", labels: ["a", "b"] },
+    ],
+    [
+      { type: "score", criteria: ["calm", ["x"]] },
+      { kind: "score", criteria: ["calm", ["x"]] },
+    ],
+    [
+      { type: "integer", min: -1, max: 1 },
+      { kind: "score", criteria: ["-1", "0", "1"], scoreFrom: -1 },
+    ],
+    [
+      { type: "number", min: 1, max: 10 },
+      { kind: "score", scoreFrom: 1 },
+    ],
+    [
+      { type: "score", min: 0, max: 1 },
+      { kind: "score", criteria: ["0", "1"], scoreFrom: 0 },
+    ],
+  ])("%j asks for %j", (type, question) => {
+    expect(schema(type)).toMatchObject({ wire: "systemone", asked: type.type, ...question });
+  });
+
+  test("the public form says the type in the question itself", () => {
+    expect(asked({ type: "noul", instructions: "i" })).toMatchObject({ kind: "noul" });
+    expect(asked({ kind: "score", question: "i", criteria: ["a", "b"] })).toMatchObject({
+      kind: "score",
+      instructions: "i",
+    });
+  });
+
+  test("instructions may be called question, prompt or text, and be of any shape", () => {
+    for (const name of ["instructions", "question", "prompt", "text"]) {
+      for (const value of ["i", { ask: "i" }, ["i"]]) {
+        const question = { schema: { type: "noul" }, [name]: value };
+        expect(asked(question)).toMatchObject({ instructions: value });
+      }
+    }
+  });
+
+  test("criteria may say it all, and a description stands behind the instructions", () => {
+    const criteria = ["a", "b"];
+    expect(asked({ schema: { type: "score", criteria } })).toMatchObject({
+      instructions: undefined,
+      criteria,
+    });
+    const described = { type: "noul", description: "d" };
+    expect(asked({ schema: described })).toMatchObject({ instructions: "d" });
+    expect(asked({ schema: described, prompt: "i" })).toMatchObject({ instructions: "i\n\nd" });
+    expect(asked({ schema: described, prompt: { ask: "i" } })).toMatchObject({
+      instructions: [{ ask: "i" }, "d"],
+    });
+  });
+
+  test.each([
+    [{ instructions: "i" }, ".schema is required: each question of this model carries a schema"],
+    [{}, ".schema is required: each question of this model carries a schema"],
+    [{ schema: "noul" }, ".schema must be an object"],
+    [
+      { schema: {}, prompt: "i" },
+      /^\.schema\.type: required: one of noul, choice, score, box, bool/,
+    ],
+    [
+      { schema: { type: "text" }, prompt: "i" },
+      /^\.schema\.type: decision models write no text; use one of noul, /,
+    ],
+    [{ schema: { type: "object" }, prompt: "i" }, /^\.schema\.type: use one of noul, choice/],
+    [{ schema: { type: 1 }, prompt: "i" }, /^\.schema\.type: use one of/],
+    [
+      { schema: { type: "string" }, prompt: "i" },
+      ".schema.enum: required for a string: decision models choose a label and write no text",
+    ],
+    [
+      { schema: { type: "noul" }, temperature: 1 },
+      ".temperature: this model does not take this field",
+    ],
+    [
+      { schema: { type: "noul", properties: {} }, prompt: "i" },
+      ".schema.properties: this model does not take this field",
+    ],
+    [
+      { schema: { type: "noul", min: 1 }, prompt: "i" },
+      ".schema.min: the type noul does not take this field",
+    ],
+    [
+      { schema: { type: "box", criteria: {} }, prompt: "i" },
+      ".schema.criteria: the type box does not take this field",
+    ],
+    [{ schema: { type: "noul" }, type: "noul" }, ".type: belongs into the schema; move it there"],
+    [{ schema: { type: "noul" } }, ".instructions: required: what to decide about the state"],
+    [
+      { schema: { type: "noul", criteria: {} } },
+      ".instructions: required: what to decide about the state",
+    ],
+    [{ schema: { type: "enum", values: ["a", "b"] } }, /^\.instructions: required/],
+    [{ schema: { type: "integer", min: 1, max: 2 } }, /^\.instructions: required/],
+    [{ schema: { type: "noul" }, instructions: "" }, /^\.instructions must be a non-empty string/],
+    [{ schema: { type: "noul" }, instructions: {} }, /^\.instructions must be a non-empty string/],
+    [{ schema: { type: "noul" }, prompt: 5 }, /^\.prompt must be a non-empty string, object or/],
+    [
+      { schema: { type: "noul" }, instructions: "i", prompt: "i" },
+      ".prompt: the same as instructions; send one of them",
+    ],
+    [
+      { schema: { type: "noul", description: "" } },
+      ".schema.description must be a non-empty string",
+    ],
+    [
+      { type: "noul", criteria: { yes: "y" } },
+      ".criteria.yes: this model does not take this field",
+    ],
+    [{ type: "noul", criteria: { true: 1 } }, /^\.criteria\.true must be a non-empty string/],
+    [{ type: "noul", criteria: ["y"] }, ".criteria must be an object"],
+    [{ type: "choice", prompt: "i" }, ".criteria: required: the options to choose from"],
+    [{ type: "choice", values: ["a", "b"] }, ".values: this model does not take this field"],
+    [{ criteria: { a: null } }, /^\.type: required: one of noul, choice, score, box$/],
+    [{ type: "score", prompt: "i" }, ".criteria: required: the levels, or min and max"],
+    [
+      { schema: { type: "score", criteria: ["a", "b"], min: 1, max: 2 } },
+      ".schema.min: the criteria are the levels already; send one of them",
+    ],
+    [{ schema: { type: "score", criteria: { a: 1 } } }, /^\.schema\.criteria must be an array/],
+    [{ schema: { type: "score", criteria: ["a", ""] } }, /^\.schema\.criteria\[1\] must be a non/],
+    [{ schema: { type: "integer", min: 1 }, prompt: "i" }, ".schema.max: required beside min"],
+    [{ schema: { type: "integer", max: 1 }, prompt: "i" }, ".schema.min: required beside max"],
+    [
+      { schema: { type: "number", min: 0.5, max: 2 }, prompt: "i" },
+      ".schema.min must be a whole number",
+    ],
+    [
+      { schema: { type: "integer", min: 1, max: 11 }, prompt: "i" },
+      ".schema.max must be min plus 1 to 9",
+    ],
+    [{ schema: { type: "integer", min: 2, max: 2 }, prompt: "i" }, /must be min plus 1 to 9$/],
+    [{ schema: { type: "integer", min: 1e300, max: 1e300 }, prompt: "i" }, /must be min plus/],
+    [
+      { schema: { type: "choice", criteria: { a: "x", b: "y" }, values: ["a", "b"] } },
+      ".schema.values: the criteria name the labels already; send one of them",
+    ],
+    [
+      { schema: { type: "enum", values: ["a", "b", "a"] }, prompt: "i" },
+      ".schema.values[2]: this label is there twice",
+    ],
+    [{ schema: { type: "enum", values: ["a", " "] }, prompt: "i" }, /\[1\] must not be blank$/],
+    [{ schema: { type: "enum", values: ["a", 1] }, prompt: "i" }, /\[1\] must be a string$/],
+    [{ schema: { type: "enum", values: "a" }, prompt: "i" }, /values must be an array of labels$/],
+    [{ schema: { type: "enum", values: ["__proto__", "a"] }, prompt: "i" }, /not taken as a name$/],
+    [{ type: "choice", criteria: { "": null, a: null } }, /^\.criteria\. must not be blank$/],
+    [{ type: "choice", criteria: { a: 1, b: null } }, /^\.criteria\.a must be a non-empty string/],
+    [{ type: "choice", criteria: ["a", "b"] }, ".criteria must be an object by label"],
+  ])("%j is refused: %s", (question, sentence) => {
+    expect(badDecision({ questions: { a: question } }).replace(/^questions\.a/, "")).toMatch(
+      exactly(sentence),
+    );
+  });
+
+  test("a choice has 2 to 255 options, a score 2 to 10 levels", () => {
+    const words = (count: number): string[] => Array.from({ length: count }, (_, i) => `w${i}`);
+    const described = (count: number): unknown =>
+      Object.fromEntries(words(count).map((word) => [word, null]));
+    const team = (type: unknown): unknown => ({
+      questions: { team: { schema: type, prompt: "i" } },
+    });
+    for (const count of [2, 255]) {
+      goodDecision(team({ type: "choice", criteria: described(count) }) as never);
+      goodDecision(team({ type: "enum", values: words(count) }) as never);
+    }
+    goodDecision(team({ type: "score", criteria: words(10) }) as never);
+    const sentences: readonly [unknown, string][] = [
+      [{ type: "choice", criteria: described(1) }, "criteria: 1 option, at least 2 needed"],
+      [{ type: "choice", criteria: described(0) }, "criteria: 0 options, at least 2 needed"],
+      [{ type: "choice", criteria: described(256) }, "criteria: 256 options, at most 255 taken"],
+      [{ type: "string", enum: words(256) }, "enum: 256 options, at most 255 taken"],
+      [{ type: "enum", values: words(1) }, "values: 1 option, at least 2 needed"],
+      [{ type: "score", criteria: words(1) }, "criteria: 1 level, at least 2 needed"],
+      [{ type: "score", criteria: words(11) }, "criteria: 11 levels, at most 10 taken"],
+    ];
+    for (const [type, sentence] of sentences) {
+      expect(badDecision(team(type) as never)).toBe(`questions.team.schema.${sentence}`);
+    }
+  });
+});

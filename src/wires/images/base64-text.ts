@@ -1,0 +1,115 @@
+import { HeldBytes } from "./held-bytes.ts";
+
+/**
+ * A base64 text inside a JSON string, taken as it passes. Its bytes are kept as the provider wrote
+ * them, escapes included, and go to the client like that; what they stand for is only counted, and
+ * decoded as far as telling the kind of file needs.
+ */
+export class Base64Text {
+  readonly #held = new HeldBytes();
+  /** The first characters, escapes undone. */
+  #head = "";
+  #characters = 0;
+  #paddings = 0;
+  #isBad = false;
+  /** What has come of an escape, from its backslash on. */
+  #escape = "";
+
+  /** Takes bytes from `start` on; the offset of the closing quote, or the end of the bytes. */
+  push(bytes: Buffer, start: number): number {
+    let at = start;
+    while (at < bytes.length) {
+      if (this.#escape !== "") {
+        this.#takeEscape(bytes[at++] as number);
+        continue;
+      }
+      const end = alphabetEnd(bytes, at);
+      if (end > at) this.#takeCharacters(bytes, at, end);
+      at = end;
+      const byte = bytes[at];
+      if (byte === undefined || byte === QUOTE) break;
+      if (byte === BACKSLASH) this.#escape = "\\";
+      else this.#takeOther(byte);
+      at += 1;
+    }
+    this.#held.add(bytes.subarray(start, at));
+    return at;
+  }
+
+  /** A character was no base64: the rest need not be looked at. */
+  get isBad(): boolean {
+    return this.#isBad;
+  }
+
+  /** Is the text complete and not empty? */
+  get isFile(): boolean {
+    const isWhole = (this.#characters + this.#paddings) % 4 === 0 && this.#paddings <= 2;
+    return !this.#isBad && isWhole && this.#characters > 0;
+  }
+
+  /** Size of the file so far. */
+  get fileBytes(): number {
+    return Math.floor((this.#characters * 3) / 4);
+  }
+
+  /** The file's first bytes, enough to tell its kind. */
+  get firstBytes(): Buffer {
+    return Buffer.from(this.#head, "base64");
+  }
+
+  /** The text between its quotes, as it came. */
+  pieces(): readonly Buffer[] {
+    return this.#held.pieces();
+  }
+
+  #takeCharacters(bytes: Buffer, start: number, end: number): void {
+    if (this.#paddings > 0) this.#isBad = true;
+    this.#characters += end - start;
+    const room = HEAD_CHARACTERS - this.#head.length;
+    if (room > 0) this.#head += bytes.toString("latin1", start, Math.min(end, start + room));
+  }
+
+  #takeOther(byte: number): void {
+    if (byte === PADDING) this.#paddings += 1;
+    else this.#isBad = true;
+  }
+
+  /** Encoders that are careful with web pages write some characters of base64 as escapes. */
+  #takeEscape(byte: number): void {
+    this.#escape += String.fromCharCode(byte);
+    if (this.#escape.length < (this.#escape[1] === "u" ? UNICODE_ESCAPE_CHARACTERS : 2)) return;
+    const code = codeOf(this.#escape);
+    this.#escape = "";
+    if (ALPHABET[code] === 1) this.#takeCharacters(Buffer.of(code), 0, 1);
+    else this.#takeOther(code);
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const PADDING = 0x3d;
+const SLASH = 0x2f;
+const NO_CHARACTER = 0;
+const UNICODE_ESCAPE_CHARACTERS = "\\u002b".length;
+/** A multiple of four, and enough for what may stand before the first tag of a drawing. */
+const HEAD_CHARACTERS = 1_024;
+
+/** 1 for the 64 characters (RFC 4648, section 4). */
+const ALPHABET = new Uint8Array(256);
+for (const byte of Buffer.from(
+  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+)) {
+  ALPHABET[byte] = 1;
+}
+
+function alphabetEnd(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length && ALPHABET[bytes[at] as number] === 1) at += 1;
+  return at;
+}
+
+/** What a complete escape stands for, as far as base64 has it. */
+function codeOf(escape: string): number {
+  if (escape === "\\/") return SLASH;
+  return /^\\u00[0-9a-fA-F]{2}$/.test(escape) ? Number.parseInt(escape.slice(2), 16) : NO_CHARACTER;
+}

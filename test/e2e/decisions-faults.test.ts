@@ -1,0 +1,433 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { sealConnection } from "../../src/auth/connection-store.ts";
+import { openKeyVault } from "../../src/auth/key-vault.ts";
+import { assert } from "../../src/core/assert.ts";
+import type { ProviderId } from "../../src/core/ids.ts";
+import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
+import {
+  decide,
+  decisionBody,
+  decisionManifest,
+  decisionModel,
+  glinerBody,
+} from "../support/decisions.ts";
+import {
+  PROVIDER_KEY,
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+import { at, textAt, type HttpAnswer } from "../support/http-call.ts";
+
+const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
+const OWN_KEY = "customer-own-key-0123456789";
+const DECISIONS_TIMEOUT_MS = 600;
+
+/** Every test has a listing of its own, so that no failure rests another's provider. */
+const NAMES = [
+  "f54",
+  "f54-4006",
+  "f54-over",
+  "f55",
+  "f55-over",
+  "f56",
+  "f56-nested",
+  "f56-over",
+  "f57-401",
+  "f57-402",
+  "f57-403",
+  "f57-over",
+  "f57-circuit",
+  "f58-408",
+  "f58-504",
+  "f58-hang",
+  "f58-lone",
+  "f59",
+  "f59-over",
+  "f59-coded",
+  "bare",
+  "empty",
+  "missing",
+  "extra",
+  "too-long",
+  "warming",
+  "rejected",
+  "rejected-over",
+  "words",
+  "broken",
+  "large",
+  "own",
+] as const;
+const SECOND = NAMES.filter((name) => name.endsWith("-over") || name === "own");
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+const listings = (names: readonly string[]): object[] => names.map((name) => decisionModel(name));
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    settings: {
+      encryptionKey: ENCRYPTION_KEY,
+      decisionsTimeoutMs: DECISIONS_TIMEOUT_MS,
+      orgRequestsPerMinute: 10_000,
+      keyRequestsPerMinute: 10_000,
+      concurrentRequests: 100,
+    },
+    manifests: [
+      decisionManifest({
+        provider: "wrapped",
+        host: "wai",
+        envelope: true,
+        models: listings(NAMES),
+      }),
+      decisionManifest({
+        provider: "second",
+        host: "sys-second",
+        priority: 1,
+        models: listings(SECOND),
+      }),
+      decisionManifest({
+        provider: "gli",
+        host: "gli",
+        models: [
+          decisionModel("tag/auth", { decisions_wire: "gliner" }),
+          decisionModel("tag/credit", { decisions_wire: "gliner" }),
+        ],
+      }),
+    ],
+  });
+  account = await gateway.account("100");
+});
+afterAll(() => gateway.close());
+
+/** Asks once, with this fault in the state. */
+async function asking(
+  model: string,
+  fault: string,
+  change: { readonly account?: TestAccount; readonly more?: object } = {},
+): Promise<HttpAnswer> {
+  gateway.simulator.script({ model, fault, times: 1 });
+  const body = decisionBody(model, { state: "The shop is down.", ...change.more });
+  return await decide(gateway, change.account ?? account, body);
+}
+
+interface Expected {
+  readonly status: number;
+  readonly code: string;
+  readonly upstreamStatus?: number;
+  readonly retryable?: boolean;
+}
+
+/** The refusal as a provider's failure is told; the provider's own words are not in it. */
+async function expectFailure(answer: HttpAnswer, expected: Expected): Promise<void> {
+  const { status, headers, json, text } = answer;
+  const told = {
+    status,
+    code: headers["x-tm-error-code"],
+    upstreamStatus: Number(headers["x-tm-upstream-status"]),
+    retryable: at(json, "error.metadata.retryable"),
+    text,
+  };
+  expect(told).toMatchObject(expected);
+  expect(headers).toMatchObject({ "x-tm-error-origin": "upstream", "x-tm-attempts": "1" });
+  expect("retry-after" in headers).toBe(status === 503 || status === 429);
+  expect(text).not.toMatch(/secret-provider|neurons|<html|127\.0\.0\.1/);
+  expect(text + JSON.stringify(headers)).not.toContain(PROVIDER_KEY);
+  await expectUnbilled(answer);
+}
+
+async function expectUnbilled(answer: HttpAnswer, whose: TestAccount = account): Promise<void> {
+  const record = await ended(gateway, whose, String(answer.headers["x-request-id"]));
+  expect(debitOf(record)).toBe(0n);
+  await nothingHeld(gateway, whose);
+}
+
+async function expectServedBySecond(answer: HttpAnswer): Promise<void> {
+  expect(answer.status).toBe(200);
+  expect(answer.headers).toMatchObject({ "x-tm-attempts": "2", "x-tm-provider": "second" });
+  const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
+  expect(record.attempts).toMatchObject([{ debitMicroUsd: 0n }, { outcome: "completed" }]);
+  expect(debitOf(record)).toBeGreaterThan(0n);
+}
+
+/** What the next request to the model meets. */
+async function next(model: string): Promise<HttpAnswer> {
+  return await decide(gateway, account, decisionBody(model));
+}
+
+describe("the provider's free allowance is used up", () => {
+  test.each([
+    ["f54", 3036],
+    ["f54-4006", 4006],
+  ])(
+    "F54 (%s): a 429 with code %i is model_unavailable 503, retryable false",
+    async (model, code) => {
+      const answer = await asking(model, `envelope:{"code":${code}}`);
+      await expectFailure(answer, {
+        status: 503,
+        code: "model_unavailable",
+        upstreamStatus: 429,
+        retryable: false,
+      });
+      // Like every 429 it rests the pool, and is no strike: what comes next meets the pool.
+      const resting = await next(model);
+      expect(resting.status).toBe(429);
+      expect(resting.headers["x-tm-limit-scope"]).toBe("pool");
+    },
+  );
+
+  test("another provider serves", async () => {
+    await expectServedBySecond(await asking("f54-over", 'envelope:{"code":3036}'));
+  });
+});
+
+describe("the provider is busy", () => {
+  test("F55: a 429 with code 3040 is rate_limit with a retry-after", async () => {
+    const answer = await asking("f55", 'envelope:{"code":3040};retry_after:300');
+    await expectFailure(answer, {
+      status: 429,
+      code: "rate_limit",
+      upstreamStatus: 429,
+      retryable: true,
+    });
+    expect(answer.headers["retry-after"]).toBe("60");
+  });
+
+  test("another provider serves", async () => {
+    await expectServedBySecond(await asking("f55-over", 'envelope:{"code":3040}'));
+  });
+});
+
+describe("the prompt is too long", () => {
+  test("F56: a 413 with code 5021 is context_overflow 413 in the provider's words", async () => {
+    const answer = await asking("f56", 'envelope:{"code":5021}');
+    expect(answer.status).toBe(413);
+    expect(answer.headers).toMatchObject({
+      "x-tm-error-code": "context_overflow",
+      "x-tm-upstream-status": "413",
+      "x-tm-attempts": "1",
+    });
+    expect(textAt(answer.json, "error.message")).toContain("exceeded this model context window");
+    await expectUnbilled(answer);
+    expect((await next("f56")).status).toBe(200);
+  });
+
+  test("nobody else is asked", async () => {
+    const before = gateway.simulator.counts().total;
+    const answer = await asking("f56-over", 'envelope:{"code":5021}');
+    expect(answer.status).toBe(413);
+    expect(gateway.simulator.counts().total).toBe(before + 1);
+  });
+
+  test("and so is one inside the message of another envelope", async () => {
+    const fault = 'envelope:{"code":5021,"nested":true,"message":"70000 tokens are over 65536"}';
+    const answer = await asking("f56-nested", fault);
+    expect(answer.status).toBe(413);
+    expect(textAt(answer.json, "error.message")).toBe("70000 tokens are over 65536");
+  });
+
+  test("a 400 about the maximum context length keeps the 400", async () => {
+    const message = "Input length (262145) exceeds model's maximum context length (262144)";
+    const answer = await asking("too-long", `status:400;message:${message}`);
+    expect(answer.status).toBe(400);
+    expect(answer.headers["x-tm-error-code"]).toBe("context_overflow");
+    expect(textAt(answer.json, "error.message")).toBe(message);
+    await expectUnbilled(answer);
+  });
+});
+
+describe("the provider refuses the account", () => {
+  test.each([401, 402, 403])(
+    "F57: a %i on the marketplace's key is model_unavailable 503, retryable false",
+    async (status) => {
+      const answer = await asking(`f57-${status}`, `status:${status}`);
+      await expectFailure(answer, {
+        status: 503,
+        code: "model_unavailable",
+        upstreamStatus: status,
+        retryable: false,
+      });
+    },
+  );
+
+  test("another provider serves", async () => {
+    await expectServedBySecond(await asking("f57-over", "status:402"));
+  });
+
+  test("each refusal counts: soon the model cools down, 503 gateway_error, kind health", async () => {
+    for (let n = 0; n < 3; n += 1) await asking("f57-circuit", "status:402");
+    const cooling = await next("f57-circuit");
+    expect(cooling.status).toBe(503);
+    expect(cooling.headers).toMatchObject({
+      "x-tm-error-code": "gateway_error",
+      "x-tm-limit-kind": "health",
+      "retry-after": "5",
+    });
+  });
+
+  test("a GLiNER provider's 401 is relayed as auth; one that speaks of credit is not", async () => {
+    gateway.simulator.script({
+      model: "tag/auth",
+      fault: "status:401;message:Invalid API key",
+      times: 1,
+    });
+    const auth = await decide(gateway, account, glinerBody("tag/auth"));
+    await expectFailure(auth, { status: 401, code: "auth", upstreamStatus: 401, retryable: false });
+    const fault = "status:402;message:Your credits are used up";
+    gateway.simulator.script({ model: "tag/credit", fault, times: 1 });
+    const credit = await decide(gateway, account, glinerBody("tag/credit"));
+    await expectFailure(credit, { status: 503, code: "model_unavailable", retryable: false });
+  });
+});
+
+describe("the caller's own key", () => {
+  async function owner(usd: string): Promise<TestAccount> {
+    const vault = openKeyVault(ENCRYPTION_KEY);
+    assert(vault !== undefined, "the encryption key is one");
+    const made = await gateway.account(usd);
+    await gateway.backend.connectionStore.create(
+      sealConnection(vault, {
+        orgId: made.orgId,
+        providerId: "wrapped" as ProviderId,
+        keyId: null,
+        name: "ours",
+        providerKey: OWN_KEY,
+      }),
+    );
+    return made;
+  }
+
+  test.each([401, 402, 403])(
+    "keeps the provider's %i, and nobody else is asked",
+    async (status) => {
+      const own = await owner("1.00");
+      const before = gateway.simulator.counts().total;
+      const answer = await asking("own", `status:${status}`, { account: own });
+      expect(answer.status).toBe(status);
+      expect(answer.headers).toMatchObject({
+        "x-tm-error-code": "auth",
+        "x-tm-error-origin": "upstream",
+        "x-tm-upstream-status": String(status),
+        "x-tm-attempts": "1",
+      });
+      expect(textAt(answer.json, "error.message")).toContain("your organization's own key");
+      expect(gateway.simulator.counts().total).toBe(before + 1);
+      await expectUnbilled(answer, own);
+    },
+  );
+
+  test("is free and serves an empty wallet", async () => {
+    const own = await owner("0");
+    const answer = await decide(gateway, own, decisionBody("own"));
+    expect(answer.status).toBe(200);
+    expect(at(answer.json, "usage.cost")).toBe(0);
+    await expectUnbilled(answer, own);
+  });
+
+  test("may fail in any other way like the marketplace's", async () => {
+    const own = await owner("1.00");
+    const answer = await asking("own", "status:500", { account: own });
+    expect(answer.status).toBe(200);
+    expect(answer.headers["x-tm-attempts"]).toBe("2");
+  });
+});
+
+describe("the provider is slow or down", () => {
+  test.each([
+    ["f58-408", "status:408", 408],
+    ["f58-504", "status:504;body:html", 504],
+    ["f58-hang", "hang:headers", undefined],
+  ])("F58 (%s): 504 upstream_error", async (model, fault, upstreamStatus) => {
+    const answer = await asking(model, fault);
+    await expectFailure(answer, {
+      status: 504,
+      code: "upstream_error",
+      retryable: true,
+      ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
+    });
+  });
+
+  test("lone timeouts open no circuit", async () => {
+    for (let n = 0; n < 4; n += 1) {
+      const answer = await asking("f58-lone", "status:408");
+      expect(answer.headers["x-tm-attempts"]).toBe("1");
+    }
+    expect((await next("f58-lone")).status).toBe(200);
+  });
+
+  test("a model that is being loaded (425) is worth a second try: 503, retryable", async () => {
+    const answer = await asking("warming", "status:425");
+    await expectFailure(answer, {
+      status: 503,
+      code: "upstream_error",
+      upstreamStatus: 425,
+      retryable: true,
+    });
+    expect((await next("warming")).status).toBe(200);
+  });
+});
+
+describe("a failure in the form of a 200", () => {
+  test("F59: success false is upstream_error 502 and bills nothing", async () => {
+    const answer = await asking("f59", 'envelope:{"success":false}');
+    await expectFailure(answer, { status: 502, code: "upstream_error", upstreamStatus: 200 });
+  });
+
+  test("another provider serves", async () => {
+    await expectServedBySecond(await asking("f59-over", 'envelope:{"success":false}'));
+  });
+
+  test("with a code it is what the code says", async () => {
+    const answer = await asking("f59-coded", 'envelope:{"success":false,"code":3036}');
+    await expectFailure(answer, { status: 503, code: "model_unavailable", retryable: false });
+  });
+});
+
+describe("an answer that cannot be represented", () => {
+  test.each([
+    ["bare", 'envelope:{"bare":true}'],
+    ["empty", 'envelope:{"empty":true}'],
+    ["missing", "missing_answer"],
+    ["words", "body:html;status:200"],
+    ["broken", "bad_json"],
+  ])("%s: 502 gateway_error, nothing billed", async (model, fault) => {
+    const answer = await asking(model, fault);
+    await expectFailure(answer, { status: 502, code: "gateway_error", upstreamStatus: 200 });
+  });
+
+  test("what nobody asked for is left out", async () => {
+    const answer = await asking("extra", "extra_answer");
+    expect(answer.status).toBe(200);
+    expect(Object.keys(at(answer.json, "answers") as object)).toEqual(["urgent"]);
+  });
+
+  test("more than 4 MiB is not read", async () => {
+    const note = "x".repeat(4 * 1024 * 1024);
+    const fault = `answers:${JSON.stringify({ urgent: { type: "noul", noul: 1, note } })}`;
+    await expectFailure(await asking("large", fault), { status: 502, code: "gateway_error" });
+  });
+});
+
+describe("a request that the provider rejects", () => {
+  test.each(["rejected", "rejected-over"])(
+    "is told at its status, without the reason, and nobody else is asked (%s)",
+    async (model) => {
+      const before = gateway.simulator.counts().total;
+      const answer = await asking(model, "status:422;message:secret-provider-words");
+      await expectFailure(answer, {
+        status: 422,
+        code: "upstream_error",
+        upstreamStatus: 422,
+        retryable: false,
+      });
+      expect(gateway.simulator.counts().total).toBe(before + 1);
+    },
+  );
+});
+
+test("the books are whole after all of this, and nothing is held", async () => {
+  await nothingHeld(gateway, account);
+  expect(await brokenBooks(gateway)).toEqual([]);
+});

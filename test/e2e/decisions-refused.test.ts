@@ -1,0 +1,385 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { smallBodyBytesMax } from "../../src/core/constants.ts";
+import { edited, imageManifest, videoManifest } from "../../src/manifest/fixtures/samples.ts";
+import { brokenBooks, nothingHeld } from "../support/books.ts";
+import { chatBody } from "../support/chat-bodies.ts";
+import {
+  decide,
+  decisionBody,
+  decisionManifest,
+  decisionModel,
+  glinerBody,
+  URGENT,
+} from "../support/decisions.ts";
+import {
+  STANDARD_MANIFESTS,
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+import { at, bearer, httpCall, textAt } from "../support/http-call.ts";
+import {
+  expectCleanRefusal,
+  expectRefusal,
+  expectRefusedRecord,
+  standing,
+  type ExpectedRefusal,
+} from "../support/refusals.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+let folder: string;
+
+/** Two models of one provider share a pool. */
+const POOLS = `
+- id: decisions-shared
+  listings: [sys/judge/twin-one, sys/judge/twin-two]
+  requests_per_minute: 11400
+  concurrent: 59
+`;
+const ready = { "/endpoint/api_key_env": "TEST_PROVIDER_KEY" };
+
+const perMinute = (value: number): object => ({
+  capacity: [{ type: "request", per: "minute", value }],
+});
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tokenmarket-pools-"));
+  const poolsFile = join(folder, "pools.yaml");
+  writeFileSync(poolsFile, POOLS);
+  gateway = await startTestGateway({
+    settings: {
+      poolsFile,
+      orgRequestsPerMinute: 10_000,
+      keyRequestsPerMinute: 10_000,
+      decisionsPublicForm: "public-gli",
+    },
+    manifests: [
+      ...STANDARD_MANIFESTS,
+      edited(imageManifest(), { ...ready, "/provider/id": "painter" }) as object,
+      edited(videoManifest(), { ...ready, "/provider/id": "filmer" }) as object,
+      decisionManifest({
+        provider: "sys",
+        host: "sys",
+        models: [
+          decisionModel("judge/plain"),
+          decisionModel("judge/small-pool", perMinute(4)),
+          decisionModel("judge/twin-one"),
+          decisionModel("judge/twin-two"),
+          decisionModel("judge/per-question", { decisions_state_per_question: true }),
+          decisionModel("judge/sees", { decisions_image_parts: true }),
+        ],
+      }),
+      decisionManifest({
+        provider: "gli",
+        host: "gli",
+        models: [decisionModel("tag/plain", { decisions_wire: "gliner" })],
+      }),
+      decisionManifest({
+        provider: "public-gli",
+        host: "gli-public",
+        path: "/gliner-2",
+        models: [decisionModel("tag/public", { decisions_wire: "gliner" })],
+      }),
+    ],
+  });
+  account = await gateway.account("100");
+});
+afterAll(async () => {
+  await gateway.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function expectRefused(body: unknown, expected: ExpectedRefusal): Promise<void> {
+  const path = "/v1/decisions";
+  await expectCleanRefusal({ gateway, account, path }, { body }, expected);
+}
+
+function invalid(message: string | RegExp): ExpectedRefusal {
+  return { status: 400, code: "invalid_request", message };
+}
+
+const FLAT = { type: "classification", labels: ["a", "b"] };
+const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
+
+describe("refused with a 400 that names the place, before any money", () => {
+  test.each<[string, unknown, string]>([
+    [
+      "a GLiNER question on a systemone listing",
+      decisionBody("judge/plain", { questions: { a: FLAT } }),
+      'questions: this model reads systemone questions; question "a" has GLiNER fields (labels)',
+    ],
+    [
+      "a question with a schema on a GLiNER listing",
+      glinerBody("tag/plain", { questions: { a: URGENT } }),
+      "questions.a.schema: this model reads GLiNER questions and takes no schema",
+    ],
+    [
+      "a body-level schema on a systemone listing",
+      { model: "judge/plain", state: "s", schema: { entities: ["person"] } },
+      'schema: this model reads "questions"; a top-level schema belongs to another model\'s format',
+    ],
+    [
+      "a systemone question without a schema",
+      decisionBody("judge/plain", { questions: { a: { instructions: "?" } } }),
+      "questions.a.schema is required",
+    ],
+    [
+      "a box without an image",
+      decisionBody("judge/sees", {
+        questions: { a: { schema: { type: "box" }, text: "the mug" } },
+      }),
+      'questions.a: kind "box" needs an image in state',
+    ],
+    [
+      "entities in a state that is no text",
+      glinerBody("tag/plain", {
+        state: { text: "x" },
+        questions: { spans: { type: "entities", labels: ["person"] } },
+      }),
+      'questions.spans: kind "entities" needs a text state, got an object',
+    ],
+    [
+      "two GLiNER results with the same name",
+      glinerBody("tag/plain", {
+        questions: [
+          { name: "sentiment", ...FLAT },
+          { name: "other", ...FLAT },
+          { name: "sentiment", type: "structure", fields: [{ name: "x" }] },
+        ],
+      }),
+      'questions: two results are named "sentiment" (questions 1 and 3)',
+    ],
+    [
+      "an image on a listing that reads none",
+      decisionBody("judge/plain", { state: { items: ["a", "b", { deep: [IMAGE] }] } }),
+      "state.items[2].deep[0]: an image_url object, and no deployment of this model reads images",
+    ],
+    [
+      "an image in a question of such a listing",
+      decisionBody("judge/plain", {
+        questions: { a: { schema: { type: "boolean" }, instructions: [IMAGE] } },
+      }),
+      "questions.a.instructions[0]: an image_url object",
+    ],
+    [
+      "an image on a GLiNER listing",
+      glinerBody("tag/plain", { state: { photo: IMAGE } }),
+      "state.photo: an image_url object",
+    ],
+    [
+      "an image that would have to be fetched",
+      decisionBody("judge/sees", {
+        state: { photo: { type: "image_url", image_url: { url: "https://example.com/a.png" } } },
+      }),
+      "state.photo.image_url.url must be a data: URL",
+    ],
+    [
+      "a choice of one option",
+      decisionBody("judge/plain", {
+        questions: { team: { schema: { type: "choice", criteria: { only: null } } } },
+      }),
+      "questions.team.schema.criteria: 1 option, at least 2 needed",
+    ],
+    ["no question at all", decisionBody("judge/plain", { questions: {} }), "questions: empty"],
+    ["no state", { model: "judge/plain", questions: { urgent: URGENT } }, "state: required"],
+    [
+      "an answer in free text",
+      decisionBody("judge/plain", { questions: { a: { schema: { type: "text" }, text: "?" } } }),
+      "decision models write no text",
+    ],
+    [
+      "two questions of one kind where the host has one place for them",
+      glinerBody("tag/public", {
+        questions: {
+          people: { type: "entities", labels: ["person"] },
+          places: { type: "entities", labels: ["city"] },
+        },
+      }),
+      'questions: this model takes one question of kind "entities"',
+    ],
+    [
+      "a destination of the request's own",
+      decisionBody("judge/plain", { base_url: "https://example.com" }),
+      "base_url",
+    ],
+    [
+      "an unknown provider control",
+      decisionBody("judge/plain", { provider: { region: "eu" } }),
+      "provider.region",
+    ],
+  ])("%s", async (_, body, message) => {
+    await expectRefused(body, invalid(message));
+  });
+
+  test.each([
+    "temperature",
+    "stream",
+    "max_tokens",
+    "messages",
+    "input",
+    "images",
+    "assets",
+    "tools",
+    "schemas",
+  ])("the field %s, which these models do not take", async (field) => {
+    for (const body of [decisionBody("judge/plain"), glinerBody("tag/plain")]) {
+      await expectRefused(
+        { ...body, [field]: 1 },
+        invalid(`${field}: this model does not take this field`),
+      );
+    }
+  });
+
+  test.each([
+    ['{"model":"judge/plain","state":"a","state":"b","questions":{}}', "state"],
+    [
+      '{"model":"judge/plain","state":"s","questions":{"a":{"schema":{"type":"noul"},"text":"?"},"a":1}}',
+      "questions.a",
+    ],
+    ['{"model":"judge/plain","state":{"x":{"y":1,"y":2}},"questions":{}}', "state.x.y"],
+  ])("a key that stands twice: %s", async (body, place) => {
+    await expectRefused(body, invalid(`${place} is there twice`));
+  });
+
+  test("what is no JSON", async () => {
+    await expectRefused('{"model":', invalid("the body is not valid JSON"));
+  });
+});
+
+describe("the wrong route", () => {
+  test.each(["/v1/chat/completions", "/v1/messages"])(
+    "a decisions model sent to %s is a 400 that names the right one",
+    async (path) => {
+      const messages = [{ role: "user", content: "Hello" }];
+      const body = { model: "judge/plain", max_tokens: 5, messages };
+      const before = await standing(gateway, account);
+      const answer = await httpCall(gateway.url + path, { body, headers: bearer(account.key) });
+      expect(answer.status).toBe(400);
+      expect(textAt(answer.json, "error.message")).toContain("POST /v1/decisions");
+      expect(await standing(gateway, account)).toEqual(before);
+    },
+  );
+
+  test.each([
+    ["test/a", "POST /v1/chat/completions"],
+    ["acme/brush", "POST /v1/images/generations"],
+    ["acme/reel", "POST /v1/videos"],
+  ])("and so is %s sent here: it belongs to %s", async (model, route) => {
+    await expectRefused(decisionBody(model), invalid(route));
+  });
+
+  test("an unknown model is a 404 that echoes the id", async () => {
+    await expectRefused(decisionBody("judge/nobody"), {
+      status: 404,
+      code: "model_unavailable",
+      message: "judge/nobody",
+    });
+  });
+
+  test("a chat body stays what it was on its own route", async () => {
+    const headers = bearer(account.key);
+    const url = `${gateway.url}/v1/chat/completions`;
+    expect((await httpCall(url, { body: chatBody("test/a"), headers })).status).toBe(200);
+  });
+});
+
+describe("a body of 1 MB", () => {
+  function bodyOf(bytes: number): string {
+    const empty = JSON.stringify(decisionBody("judge/plain", { state: "" })).length;
+    return JSON.stringify(decisionBody("judge/plain", { state: "s".repeat(bytes - empty) }));
+  }
+
+  test("is read to the last byte; one byte more is 413", async () => {
+    const over = await decide(gateway, account, bodyOf(smallBodyBytesMax + 1));
+    expectRefusal(over, { status: 413, code: "request_too_large" });
+    // Past the door; a token limit of a million is what it meets next.
+    const read = await decide(gateway, account, bodyOf(smallBodyBytesMax));
+    expectRefusal(read, { status: 429, code: "rate_limit" });
+  });
+});
+
+describe("limits", () => {
+  test("questions beyond count: the state once per question can exceed a token limit, kind tpm", async () => {
+    const other = await gateway.account("100");
+    const state = "s".repeat(10_000);
+    const questions = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`q${n}`, URGENT]));
+    const before = await standing(gateway, other);
+    const body = decisionBody("judge/per-question", { state, questions });
+    const refused = await decide(gateway, other, body);
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(refused.headers).toMatchObject({
+      "x-tm-limit-kind": "tpm",
+      "x-tm-limit-scope": "key",
+      "x-tm-limit-id": `key:${other.keyId}`,
+      "x-tm-error-origin": "gateway_admission",
+    });
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+    expect(at(refused.json, "error.metadata.limit_kind")).toBe("tpm");
+    expect(await standing(gateway, other)).toEqual(before);
+    await expectRefusedRecord(gateway, other, refused);
+    // The same body where the state counts once, and the same state with few questions.
+    expect((await decide(gateway, other, { ...body, model: "judge/plain" })).status).toBe(200);
+    const few = decisionBody("judge/per-question", { state, questions: { a: URGENT, b: URGENT } });
+    expect((await decide(gateway, other, few)).status).toBe(200);
+  });
+
+  test("one organization has three quarters of a decisions pool", async () => {
+    const [greedy, other] = [await gateway.account("5.00"), await gateway.account("5.00")];
+    const ask = decisionBody("judge/small-pool");
+    for (let n = 0; n < 3; n += 1) expect((await decide(gateway, greedy, ask)).status).toBe(200);
+    const refused = await decide(gateway, greedy, ask);
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(refused.headers).toMatchObject({
+      "x-tm-error-origin": "upstream_quota",
+      "x-tm-limit-scope": "pool",
+      "x-tm-limit-kind": "rpm",
+      "x-tm-limit-id": "pool-share:sys/judge/small-pool",
+    });
+    expect((await decide(gateway, other, ask)).status).toBe(200);
+    const full = await decide(gateway, other, ask);
+    expect(full.headers["x-tm-limit-id"]).toBe("pool:sys/judge/small-pool");
+  });
+
+  test("a provider's 429 pauses the pool for all its models, and opens no circuit", async () => {
+    const fault = "status:429;retry_after:30";
+    gateway.simulator.script({ model: "judge/twin-one", fault, times: 1 });
+    const throttled = await decide(gateway, account, decisionBody("judge/twin-one"));
+    expectRefusal(throttled, { status: 429, code: "rate_limit" });
+    expect(throttled.headers).toMatchObject({
+      "x-tm-error-origin": "upstream",
+      "retry-after": "30",
+    });
+    for (const model of ["judge/twin-one", "judge/twin-two"]) {
+      const before = await standing(gateway, account);
+      const paused = await decide(gateway, account, decisionBody(model));
+      expectRefusal(paused, { status: 429, code: "rate_limit" });
+      expect(paused.headers).toMatchObject({
+        "x-tm-error-origin": "upstream_quota",
+        "x-tm-limit-scope": "pool",
+        "x-tm-limit-id": "pool:decisions-shared",
+      });
+      expect(await standing(gateway, account)).toEqual(before);
+    }
+  });
+
+  test("a balance that does not cover the worst case refuses before anything is sent", async () => {
+    const poor = await gateway.account("0.001");
+    const body = decisionBody("judge/plain", { state: "s".repeat(2_000) });
+    const before = await standing(gateway, poor);
+    const refused = await decide(gateway, poor, body);
+    expectRefusal(refused, { status: 429, code: "insufficient_quota" });
+    expect(await standing(gateway, poor)).toEqual(before);
+    await expectRefusedRecord(gateway, poor, refused);
+  });
+});
+
+test("the books are whole after all of this, and nothing is held", async () => {
+  await nothingHeld(gateway, account);
+  expect(await brokenBooks(gateway)).toEqual([]);
+});

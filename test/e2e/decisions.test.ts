@@ -1,0 +1,348 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
+import {
+  decide,
+  decisionBody,
+  decisionManifest,
+  decisionModel,
+  glinerBody,
+  URGENT,
+} from "../support/decisions.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+const gliner = { decisions_wire: "gliner" };
+const cachedAtATenth = {
+  pricing: [
+    { type: "prompt", unit: "token", cost_usd_per_million: "1" },
+    { type: "cached_prompt", unit: "token", cost_usd_per_million: "0.1" },
+    { type: "completion", unit: "token", cost_usd_per_million: "2" },
+  ],
+};
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    settings: {
+      decisionsPublicForm: "public-sys,public-gli",
+      orgRequestsPerMinute: 10_000,
+      keyRequestsPerMinute: 10_000,
+      concurrentRequests: 100,
+    },
+    manifests: [
+      decisionManifest({
+        provider: "sys",
+        host: "sys",
+        models: [
+          decisionModel("judge/plain"),
+          decisionModel("judge/cached", cachedAtATenth),
+          decisionModel("judge/renamed", { upstream_id: "house-judge-7" }),
+          decisionModel("judge/own-path", { decisions_path: "/systemone", upstream_id: "j-8" }),
+        ],
+      }),
+      decisionManifest({
+        provider: "public-sys",
+        host: "sys-public",
+        path: "/systemone",
+        models: [decisionModel("judge/public")],
+      }),
+      decisionManifest({
+        provider: "wrapped",
+        host: "wai",
+        path: "/run",
+        envelope: true,
+        models: [decisionModel("judge/wrapped")],
+      }),
+      decisionManifest({
+        provider: "per-question",
+        host: "pplx",
+        models: [
+          decisionModel("judge/each", {
+            decisions_state_per_question: true,
+            decisions_image_parts: true,
+          }),
+        ],
+      }),
+      decisionManifest({
+        provider: "gli",
+        host: "gli",
+        models: [decisionModel("tag/plain", gliner)],
+      }),
+      decisionManifest({
+        provider: "public-gli",
+        host: "gli-public",
+        path: "/gliner-2",
+        models: [decisionModel("tag/public", gliner)],
+      }),
+    ],
+  });
+  account = await gateway.account("100");
+});
+afterAll(() => gateway.close());
+
+async function answersOf(body: unknown): Promise<Record<string, Record<string, unknown>>> {
+  const answer = await decide(gateway, account, body);
+  expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
+  return at(answer.json, "answers") as Record<string, Record<string, unknown>>;
+}
+
+/** The body that the provider was sent last, and where. */
+function lastSent(): { readonly path: string; readonly body: unknown } {
+  const call = gateway.simulator.calls().at(-1);
+  if (call === undefined) throw new Error("the provider was asked nothing");
+  return { path: call.path, body: call.body };
+}
+
+async function recordOf(answer: HttpAnswer): ReturnType<typeof ended> {
+  return await ended(gateway, account, String(answer.headers["x-request-id"]));
+}
+
+describe("POST /v1/decisions", () => {
+  test("gives typed answers to questions about a state, and says what they cost", async () => {
+    const answer = await decide(
+      gateway,
+      account,
+      decisionBody("judge/plain", {
+        questions: {
+          urgent: URGENT,
+          team: {
+            schema: { type: "enum", values: ["billing", "shop"] },
+            instructions: "Which team?",
+          },
+          stars: { schema: { type: "integer", min: 1, max: 5 }, instructions: "How bad?" },
+          share: { schema: { type: "number", min: 1, max: 5 }, instructions: "How bad?" },
+        },
+      }),
+    );
+    expect(answer.status).toBe(200);
+    const id = answer.headers["x-request-id"];
+    expect(answer.json).toMatchObject({
+      id,
+      object: "decision",
+      model: "judge/plain",
+      answers: {
+        urgent: { type: "noul", noul: expect.any(Number), value: expect.any(Boolean) },
+        team: { type: "choice", choice: "shop", value: "shop", probabilities: {} },
+        stars: { type: "score", score: expect.any(Number), value: expect.any(Number) },
+        share: { value: expect.any(Number) },
+      },
+      usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+    });
+    const stars = Number(at(answer.json, "answers.stars.value"));
+    expect([1, 2, 3, 4, 5]).toContain(stars);
+    const share = at(answer.json, "answers.share") as { score: number; value: number };
+    expect(share.value).toBeCloseTo(1 + share.score, 8);
+    expect(Number(at(answer.json, "created"))).toBeGreaterThan(1_700_000_000);
+    expect(answer.headers).toMatchObject({ "x-tm-provider": "sys", "x-tm-attempts": "1" });
+
+    const record = await recordOf(answer);
+    expect(record.attempts).toMatchObject([{ outcome: "completed", basis: "reported" }]);
+    const costUsd = Number(at(answer.json, "usage.cost"));
+    expect(BigInt(Math.round(costUsd * 1e6))).toBe(debitOf(record));
+    // $1 per million input tokens is a micro-dollar a token.
+    expect(debitOf(record)).toBe(BigInt(Number(at(answer.json, "usage.input_tokens"))));
+  });
+
+  test("takes the questions as a list, and answers by name", async () => {
+    const questions = [{ name: "second", ...URGENT }, URGENT, { id: "first", ...URGENT }];
+    const answers = await answersOf(decisionBody("judge/plain", { questions }));
+    expect(Object.keys(answers)).toEqual(["second", "q2", "first"]);
+  });
+
+  test("serves GLiNER listings with results under the names of the questions", async () => {
+    const questions = {
+      people: { type: "entities", labels: ["person"] },
+      mood: { type: "classification", labels: ["up", "down"] },
+      calm: { type: "boolean" },
+      order: { type: "structure", fields: [{ name: "item" }] },
+      works: { type: "relations", labels: ["works_for"] },
+    };
+    const all = await answersOf(glinerBody("tag/plain", { questions }));
+    expect(all).toMatchObject({
+      people: { type: "entities", value: { person: expect.any(Array) } },
+      mood: { type: "classification", value: "down" },
+      calm: { type: "classification", value: expect.any(Boolean) },
+      order: { type: "structure", value: [{ item: expect.any(String) }] },
+      works: { type: "relations", value: { works_for: expect.any(Array) } },
+    });
+    expect(Object.keys(all)).toEqual(Object.keys(questions));
+  });
+
+  test("passes confidences and places of a GLiNER answer on", async () => {
+    const asked = { include_confidence: true, include_spans: true };
+    const questions = {
+      people: { type: "entities", labels: ["person"] },
+      mood: { type: "classification", labels: ["up", "down"] },
+    };
+    const all = await answersOf(glinerBody("tag/plain", { ...asked, questions }));
+    const person = {
+      text: expect.any(String),
+      confidence: expect.any(Number),
+      start: expect.any(Number),
+    };
+    expect(all["people"]).toMatchObject({ value: { person: [person] } });
+    expect(all["mood"]).toMatchObject({ confidence: expect.any(Number), value: "down" });
+  });
+});
+
+describe("the provider is asked", () => {
+  test("at the endpoint's path, or the model's own; the body carries upstream_id as model", async () => {
+    await answersOf(decisionBody("judge/plain"));
+    expect(lastSent()).toMatchObject({ path: "/sys/v1/as_sent", body: { model: "judge/plain" } });
+    await answersOf(decisionBody("judge/renamed"));
+    expect(lastSent()).toMatchObject({ path: "/sys/v1/as_sent", body: { model: "house-judge-7" } });
+    const flat = { urgent: { type: "noul", instructions: "Is it urgent?" } };
+    await answersOf(decisionBody("judge/own-path", { questions: flat }));
+    expect(lastSent()).toMatchObject({ path: "/sys/v1/systemone", body: { model: "j-8" } });
+  });
+
+  test("in the buyer's own words", async () => {
+    const body = decisionBody("judge/plain", { user: "u-1" });
+    await answersOf(body);
+    const { questions, state } = body as { questions: object; state: string };
+    expect(lastSent().body).toMatchObject({ questions, state });
+  });
+
+  test("in the public form of its wire where the operator says so: a strict host takes it", async () => {
+    const answers = await answersOf(
+      decisionBody("judge/public", {
+        state: { shop: "down" },
+        user: "u-1",
+        questions: {
+          urgent: URGENT,
+          team: { schema: { type: "string", enum: ["billing", "shop"] }, instructions: "Which?" },
+          stars: { schema: { type: "integer", min: -1, max: 1 }, instructions: "How?" },
+        },
+      }),
+    );
+    expect(lastSent().body).toMatchObject({
+      questions: { urgent: { type: "noul" }, team: { type: "choice" }, stars: { type: "score" } },
+    });
+    expect(answers["team"]?.["value"]).toBe("shop");
+    expect([-1, 0, 1]).toContain(answers["stars"]?.["value"]);
+  });
+
+  test("in the public form of GLiNER, and the flat answer comes back by the buyer's names", async () => {
+    const questions = {
+      people: { type: "entities", labels: ["person", "city"] },
+      mood: { type: "classification", labels: ["up", "down"], threshold: 0.5 },
+      calm: { type: "boolean" },
+    };
+    const answers = await answersOf(glinerBody("tag/public", { questions }));
+    expect(lastSent().body).toMatchObject({
+      text: "The shop is down.",
+      schema: expect.any(Object),
+    });
+    expect(answers).toMatchObject({
+      people: { value: { person: expect.any(Array), city: expect.any(Array) } },
+      mood: { value: "down" },
+      calm: { value: expect.any(Boolean) },
+    });
+  });
+
+  test("and its envelope is opened before the answer is read", async () => {
+    const flat = { urgent: { type: "noul", instructions: "Is it urgent?" } };
+    const answer = await decide(
+      gateway,
+      account,
+      decisionBody("judge/wrapped", { questions: flat }),
+    );
+    expect(answer.status).toBe(200);
+    expect(at(answer.json, "answers.urgent.value")).toEqual(expect.any(Boolean));
+    expect(answer.text).not.toContain("success");
+    expect(debitOf(await recordOf(answer))).toBeGreaterThan(0n);
+  });
+});
+
+describe("an image in the state", () => {
+  const pixel =
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const state = { photo: { type: "image_url", image_url: { url: pixel } } };
+  const questions = { mug: { schema: { type: "box" }, instructions: "the mug" } };
+
+  test("is read by a listing that reads images, and a box is answered", async () => {
+    const answers = await answersOf(decisionBody("judge/each", { state, questions }));
+    const side: unknown = expect.any(Number);
+    expect(answers["mug"]?.["value"]).toEqual({ top: side, bottom: side, left: side, right: side });
+  });
+
+  test("reserves 65,536 tokens", async () => {
+    const answer = await decide(gateway, account, decisionBody("judge/each", { state, questions }));
+    const record = await recordOf(answer);
+    const held = Number(record.attempts[0]?.reserveMicroUsd);
+    expect(held).toBeGreaterThanOrEqual(65_536);
+    expect(held).toBeLessThan(66_536);
+  });
+});
+
+describe("money", () => {
+  const state = "s".repeat(10_000);
+  const questions = { a: URGENT, b: URGENT, c: URGENT };
+
+  test("the reserve counts the state once", async () => {
+    const answer = await decide(
+      gateway,
+      account,
+      decisionBody("judge/plain", { state, questions }),
+    );
+    const held = Number((await recordOf(answer)).attempts[0]?.reserveMicroUsd);
+    expect(held).toBeGreaterThan(10_000);
+    expect(held).toBeLessThan(11_000);
+  });
+
+  test("or once per question where the provider runs one prompt for each", async () => {
+    const answer = await decide(gateway, account, decisionBody("judge/each", { state, questions }));
+    const record = await recordOf(answer);
+    const held = Number(record.attempts[0]?.reserveMicroUsd);
+    expect(held).toBeGreaterThan(30_000);
+    expect(held).toBeLessThan(31_500);
+    // What is billed is what the provider counted, and that fits.
+    expect(debitOf(record)).toBe(BigInt(Number(at(answer.json, "usage.input_tokens"))));
+  });
+
+  test("what came from the provider's cache has the cached price", async () => {
+    const usage = { input_tokens: 1_000, output_tokens: 10 };
+    const details = { input_tokens_details: { cached_tokens: 600 } };
+    const fault = `[[fault:usage:${JSON.stringify({ ...usage, ...details })}]]`;
+    const body = decisionBody("judge/cached", { state: `${fault} ${"s".repeat(2_000)}` });
+    const answer = await decide(gateway, account, body);
+    // 400 at $1, 600 at $0.10, 10 at $2 per million.
+    expect(at(answer.json, "usage")).toEqual({
+      ...usage,
+      total_tokens: 1_010,
+      ...details,
+      cost: 0.00048,
+    });
+    expect(debitOf(await recordOf(answer))).toBe(480n);
+  });
+
+  test("an answer without usage is served and costs nothing", async () => {
+    const body = decisionBody("judge/plain", { state: "[[fault:no_usage]] The shop is down." });
+    const answer = await decide(gateway, account, body);
+    expect(answer.status).toBe(200);
+    expect(at(answer.json, "usage.cost")).toBe(0);
+    expect((await recordOf(answer)).attempts).toMatchObject([{ basis: "none", debitMicroUsd: 0n }]);
+  });
+
+  test("the dry run tells the same reserve and sends nothing", async () => {
+    const before = gateway.simulator.counts().total;
+    const url = `${gateway.url}/v1/route?for=decisions`;
+    const body = decisionBody("judge/each", { state, questions });
+    const { status, json } = await httpCall(url, { body, headers: bearer(account.key) });
+    expect(status).toBe(200);
+    expect(at(json, "would_admit")).toBe(true);
+    expect(at(json, "candidates.0.provider")).toBe("per-question");
+    const held = Number(at(json, "estimate.reserve_micro_usd"));
+    expect(held).toBeGreaterThan(30_000);
+    expect(held).toBeLessThan(31_500);
+    expect(gateway.simulator.counts().total).toBe(before);
+  });
+
+  test("the books are whole after all of this, and nothing is held", async () => {
+    await nothingHeld(gateway, account);
+    expect(await brokenBooks(gateway)).toEqual([]);
+  });
+});

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { bodyBytesMax } from "../../src/core/constants.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+import { at, bearer, httpCall } from "../support/http-call.ts";
+import { imageManifest, imageModel } from "../support/image-models.ts";
+import { expectCleanRefusal, expectRefusal, postWithKey } from "../support/refusals.ts";
+
+const PATH = "/v1/images/generations";
+const CHAT = { messages: [{ role: "user", content: "hi" }], max_tokens: 5 };
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
+    manifests: [
+      imageManifest({
+        baseUrl: "{simulator}/img/v1",
+        models: [
+          imageModel("pic/one"),
+          imageModel("pic/pair", {
+            supported_parameters: {
+              n: { type: "integer", max: 2 },
+              size: { type: "enum", values: ["1024x1024"] },
+            },
+          }),
+          imageModel("pic/staged", { is_ready: false }),
+        ],
+      }),
+      simulatorManifest({ provider: "talker", dialect: "wire_a", models: [textModel("talk/a")] }),
+    ],
+  });
+  account = await gateway.account("10");
+});
+afterAll(() => gateway.close());
+
+const route = (): { gateway: TestGateway; account: TestAccount; path: string } => ({
+  gateway,
+  account,
+  path: PATH,
+});
+
+const LISTED = "prompt, n, size, quality, output_format, output_compression";
+
+/** What a body has beside a model and a prompt, and what its refusal says. */
+const REFUSED: readonly (readonly [object, string])[] = [
+  [{ prompt: undefined }, "prompt is missing; add it"],
+  [{ prompt: "" }, "prompt must be a non-empty string"],
+  [{ prompt: 7 }, "prompt must be a non-empty string"],
+  [{ prompt: "x".repeat(32_001) }, "prompt has 32001 characters; shorten it to at most 32000"],
+  [{ model: undefined }, "model is missing; add it"],
+  [{ stream: true }, "stream must be false or left out"],
+  [{ partial_images: 2 }, "partial_images must be 0 or left out"],
+  [{ response_format: "url" }, 'response_format must be "b64_json" or left out'],
+  [{ n: 0 }, "n must be a whole number from 1 to 4"],
+  [{ n: 5 }, "n must be a whole number from 1 to 4"],
+  [{ n: 10 }, "n must be a whole number from 1 to 4"],
+  [{ n: 1.5 }, "n must be a whole number from 1 to 4"],
+  [{ n: "1" }, "n must be a whole number from 1 to 4"],
+  [{ model: "pic/pair", n: 3 }, "n must be a whole number of at most 2"],
+  [{ size: "4096x4096" }, "size must be one of 1024x1024, 1536x1024"],
+  [{ size: 1024 }, "size must be one of 1024x1024, 1536x1024"],
+  [{ quality: "best" }, "quality must be one of low, medium, high"],
+  [{ output_compression: 101 }, "output_compression must be a number from 0 to 100"],
+  [{ output_compression: "all" }, "output_compression must be a number from 0 to 100"],
+  [{ style: "vivid" }, `style is not taken by this model; it takes ${LISTED}`],
+  [{ aspect_ratio: "1:1" }, `aspect_ratio is not taken by this model; it takes ${LISTED}`],
+  [{ max_tokens: 100_000 }, `max_tokens is not taken by this model; it takes ${LISTED}`],
+  [{ image: "data:image/png;base64,AA==" }, "image is not taken: this route makes images"],
+  [{ images: [] }, "images is not taken: this route makes images"],
+  [{ mask: "x" }, "mask is not taken: this route makes images"],
+  [{ input_references: [{ type: "image_url" }] }, "input_references is not taken"],
+  [{ image_url: { url: "https://example.com/1.png" } }, "image_url is not taken"],
+  [{ api_key: "sk-1" }, "api_key is not taken: a request cannot bring credentials"],
+  [{ base_url: "https://example.com" }, "base_url is not taken: a request cannot bring"],
+  [{ connection_id: "c1" }, "connection_id is not taken: a request cannot bring"],
+  [{ provider: { base_url: "https://example.com" } }, "provider.base_url is not taken"],
+  [{ provider: { sort: "price" } }, "provider.sort is no control"],
+  [{ provider: { only: ["nobody"] } }, "provider.only leaves no provider of pic/one"],
+];
+
+describe("a request that no deployment can serve as sent costs nothing and asks nobody", () => {
+  test.each(REFUSED)("%j", async (more, message) => {
+    const body = { model: "pic/one", prompt: "a red bicycle", ...more };
+    const expected = { status: 400, code: "invalid_request", message };
+    const answer = await expectCleanRefusal(route(), { body }, expected);
+    // A request refused for its own shape carries no origin.
+    expect(answer.headers["x-tm-error-origin"]).toBeUndefined();
+  });
+
+  test.each([
+    ["no JSON", "a red bicycle"],
+    ["a list", "[]"],
+    ["a field twice", '{"model":"pic/one","prompt":"a","prompt":"b"}'],
+  ])("%s", async (_what, body) => {
+    const headers = { "content-type": "application/json" };
+    const expected = { status: 400, code: "invalid_request" };
+    await expectCleanRefusal(route(), { body, headers }, expected);
+  });
+});
+
+describe("a model that is not for this route", () => {
+  test.each(["nobody/has-this", "pic/one:free", "pic/staged", "PIC/ONE"])(
+    "%s is unknown: a 404 that echoes the id",
+    async (model) => {
+      const expected = { status: 404, code: "model_unavailable", message: JSON.stringify(model) };
+      await expectCleanRefusal(route(), { body: { model, prompt: "x" } }, expected);
+    },
+  );
+
+  test("of text names the chat routes", async () => {
+    await expectCleanRefusal(
+      route(),
+      { body: { model: "talk/a", prompt: "x" } },
+      { status: 400, code: "invalid_request", message: "POST /v1/chat/completions or POST /v1/me" },
+    );
+  });
+
+  test.each(["/v1/chat/completions", "/v1/messages"])(
+    "of images on %s names this one",
+    async (path) => {
+      await expectCleanRefusal(
+        { ...route(), path },
+        { body: { model: "pic/one", ...CHAT } },
+        { status: 400, code: "invalid_request", message: "send it to POST /v1/images/generations" },
+      );
+    },
+  );
+});
+
+describe("a request that is refused before it is read", () => {
+  test("has no key, or a wrong one", async () => {
+    for (const headers of [{}, bearer(`tm_vk_${"0".repeat(48)}`)]) {
+      const body = { model: "pic/one", prompt: "x" };
+      const answer = await httpCall(gateway.url + PATH, { body, headers });
+      expectRefusal(answer, { status: 401, code: "auth" });
+      expect(answer.headers["x-tm-error-origin"]).toBe("authorization");
+    }
+  });
+
+  test("has a body over 10 MB", async () => {
+    const filling = "x".repeat(bodyBytesMax);
+    const answer = await postWithKey(route(), { body: { model: "pic/one", prompt: filling } });
+    expectRefusal(answer, { status: 413, code: "request_too_large" });
+  });
+
+  test("comes with another method", async () => {
+    const answer = await httpCall(gateway.url + PATH, { headers: bearer(account.key) });
+    expect(answer.status).toBe(404);
+  });
+});
+
+describe("money is looked at last, and before the provider", () => {
+  const body = { model: "pic/one", prompt: "x", n: 4 };
+
+  test("a balance below n ceilings refuses, and fewer images are served", async () => {
+    const poor = await gateway.account("0.50");
+    const poorRoute = { ...route(), account: poor };
+    const answer = await expectCleanRefusal(
+      poorRoute,
+      { body },
+      { status: 429, code: "insufficient_quota" },
+    );
+    expect(at(answer.json, "error.type")).toBe("insufficient_quota");
+    expect(answer.headers["x-tm-cap-reset"]).toBeUndefined();
+    expect((await postWithKey(poorRoute, { body: { ...body, n: 2 } })).status).toBe(200);
+  });
+
+  test("a spend cap below n ceilings refuses until the month ends", async () => {
+    const capped = await gateway.account("10", { keyCapUsd: "0.50" });
+    const answer = await expectCleanRefusal(
+      { ...route(), account: capped },
+      { body },
+      { status: 429, code: "insufficient_quota" },
+    );
+    expect(answer.headers["x-tm-cap-reset"]).toMatch(/^\d{4}-\d\d-01T00:00:00/);
+  });
+
+  test("a refused shape is told even to who has no money", async () => {
+    const broke = await gateway.account("0");
+    await expectCleanRefusal(
+      { ...route(), account: broke },
+      { body: { ...body, size: "1x1" } },
+      { status: 400, code: "invalid_request", message: "size must be one of" },
+    );
+  });
+});

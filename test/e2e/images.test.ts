@@ -1,0 +1,341 @@
+import OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../support/gateway.ts";
+import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { imageManifest, imageModel, meteredImageModel } from "../support/image-models.ts";
+import { REQUEST_ID } from "../support/refusals.ts";
+
+const METERED = { billing: "reported_cost" };
+const TICKS_PARAMETERS = {
+  n: { type: "integer", min: 1, max: 4 },
+  aspect_ratio: { type: "enum", values: ["1:1", "16:9"] },
+  response_format: { type: "enum", values: ["url", "b64_json"] },
+};
+
+let gateway: TestGateway;
+let account: TestAccount;
+let client: OpenAI;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
+    manifests: [
+      imageManifest({
+        provider: "painter",
+        baseUrl: "{simulator}/img/v1",
+        models: [imageModel("pic/one"), imageModel("pic/split")],
+      }),
+      imageManifest({
+        provider: "relay",
+        baseUrl: "{simulator}/imgor/v1",
+        priority: 1,
+        models: [
+          meteredImageModel("pic/relay", { upstream_id: "maker/imager-2:fast" }),
+          meteredImageModel("pic/split"),
+        ],
+        endpoint: METERED,
+      }),
+      imageManifest({
+        provider: "ticker",
+        baseUrl: "{simulator}/imgx/v1",
+        models: [meteredImageModel("pic/ticks", { supported_parameters: TICKS_PARAMETERS })],
+        endpoint: METERED,
+      }),
+      imageManifest({
+        provider: "other-wire",
+        baseUrl: "{simulator}/img-b/v1",
+        dialect: "wire_b",
+        models: [imageModel("pic/b")],
+      }),
+      simulatorManifest({ provider: "talker", dialect: "wire_a", models: [textModel("talk/a")] }),
+    ],
+  });
+  account = await gateway.account("100");
+  client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+});
+afterAll(() => gateway.close());
+
+function draw(body: object, path = "/v1/images/generations"): Promise<HttpAnswer> {
+  return httpCall(gateway.url + path, {
+    body: { prompt: "a red bicycle", ...body },
+    headers: bearer(account.key),
+  });
+}
+
+function lastSent(): unknown {
+  return gateway.simulator.calls().at(-1)?.body;
+}
+
+const PNG_BASE64 = /^iVBORw0KGgo[A-Za-z0-9+/]+={0,2}$/;
+
+describe("the official client", () => {
+  test("gets as many images as it asked for, with their usage and the whole cost", async () => {
+    const answer = await client.images.generate({
+      model: "pic/one",
+      prompt: "ein rotes Fahrrad 🚲",
+      n: 2,
+      size: "1024x1024",
+      quality: "medium",
+    });
+    expect(answer.data?.map((image) => image.b64_json)).toEqual([
+      expect.stringMatching(PNG_BASE64),
+      expect.stringMatching(PNG_BASE64),
+    ]);
+    expect(answer).toMatchObject({
+      created: expect.any(Number),
+      model: "pic/one",
+      data: [{ media_type: "image/png" }, { media_type: "image/png" }],
+      size: "1024x1024",
+      quality: "medium",
+      output_format: "png",
+      background: "opaque",
+    });
+    const { input_tokens: input = 0, output_tokens: output = 0 } = answer.usage ?? {};
+    expect(output).toBe(2 * 1_056);
+    expect(answer.usage).toMatchObject({
+      total_tokens: input + output,
+      output_tokens_details: { image_tokens: output },
+      cost: (input * 5 + output * 40) / 1_000_000,
+    });
+  });
+
+  test("may send what the reference takes and no listing has", async () => {
+    const answer = await client.images.generate({
+      model: "pic/one",
+      prompt: "a red bicycle",
+      n: null,
+      quality: null,
+      stream: false,
+      partial_images: 0,
+      response_format: "b64_json",
+      user: "customer-7",
+    });
+    expect(answer.data).toHaveLength(1);
+    expect(lastSent()).toEqual({ model: "pic/one", prompt: "a red bicycle" });
+  });
+
+  test("is told an error as it knows errors", async () => {
+    const asked = client.images.generate({ model: "pic/one", prompt: "x", size: "256x256" });
+    await expect(asked).rejects.toMatchObject({
+      status: 400,
+      code: "invalid_request",
+      message: expect.stringContaining("size must be one of 1024x1024, 1536x1024"),
+    });
+  });
+});
+
+describe("a request that is served", () => {
+  test("says who served it and what is left", async () => {
+    const answer = await draw({ model: "pic/one" });
+    expect(answer.status).toBe(200);
+    expect(answer.headers).toMatchObject({
+      "content-type": "application/json",
+      "content-length": String(Buffer.byteLength(answer.text)),
+      "x-request-id": expect.stringMatching(REQUEST_ID),
+      "x-tm-provider": "painter",
+      "x-tm-attempts": "1",
+      "x-tm-remaining-rpm": expect.stringMatching(/^\d+$/),
+      "x-tm-remaining-tpm": expect.stringMatching(/^\d+$/),
+    });
+    expect(answer.headers["x-tm-error-code"]).toBeUndefined();
+    expect(answer.headers["x-tm-dropped-params"]).toBeUndefined();
+  });
+
+  test.each(["/v1/images/generations", "/images/generations"])(
+    "comes on %s, with either key header",
+    async (path) => {
+      expect((await draw({ model: "pic/one" }, path)).status).toBe(200);
+      const other = await httpCall(gateway.url + path, {
+        body: { model: "pic/one", prompt: "a red bicycle" },
+        headers: { "x-api-key": account.key },
+      });
+      expect(other.status).toBe(200);
+    },
+  );
+
+  test("loses the routing fields of other gateways, each named", async () => {
+    const more = { transforms: ["x"], models: ["a", "b"], route: "fallback" };
+    const answer = await draw({ model: "pic/one", ...more });
+    expect(answer.status).toBe(200);
+    expect(answer.headers["x-tm-dropped-params"]).toBe("route,models,transforms");
+    expect(lastSent()).toEqual({ model: "pic/one", prompt: "a red bicycle" });
+  });
+
+  test("has pictures of the format that was asked for, and says which", async () => {
+    for (const [format, beginning] of [
+      ["png", "iVBORw0KGgo"],
+      ["jpeg", "/9j/"],
+      ["webp", "UklGR"],
+    ] as const) {
+      const { json } = await draw({ model: "pic/one", output_format: format });
+      expect(at(json, "data.0.media_type")).toBe(`image/${format}`);
+      expect(textAt(json, "data.0.b64_json").startsWith(beginning)).toBe(true);
+      expect(at(json, "output_format")).toBe(format);
+    }
+  });
+
+  test("knows the marketplace's model id, and the provider knows its own", async () => {
+    const { json } = await draw({ model: "pic/relay", aspect_ratio: "16:9", resolution: "2K" });
+    expect(at(json, "model")).toBe("pic/relay");
+    expect(lastSent()).toEqual({
+      model: "maker/imager-2:fast",
+      prompt: "a red bicycle",
+      aspect_ratio: "16:9",
+      resolution: "2K",
+    });
+  });
+
+  test("asks a host for base64 that would answer with addresses", async () => {
+    const answer = await draw({ model: "pic/ticks", n: 2 });
+    expect(answer.status).toBe(200);
+    expect(lastSent()).toMatchObject({ response_format: "b64_json" });
+    expect(answer.text).not.toMatch(/https?:|"url"/);
+    expect(at(answer.json, "data")).toHaveLength(2);
+  });
+
+  test("reaches a provider of the other wire with the headers of that wire", async () => {
+    expect((await draw({ model: "pic/b" })).status).toBe(200);
+    const call = gateway.simulator.calls().at(-1);
+    expect(call).toMatchObject({
+      path: "/img-b/v1/images/generations",
+      body: { model: "pic/b", prompt: "a red bicycle" },
+    });
+    expect(call?.headers["x-api-key"]).toBeDefined();
+    expect(call?.headers["authorization"]).toBeUndefined();
+  });
+
+  test("goes to the provider that takes its values, whichever is tried first", async () => {
+    const bySize = await draw({ model: "pic/split", size: "1536x1024" });
+    const byRatio = await draw({ model: "pic/split", aspect_ratio: "1:1" });
+    expect(bySize.headers["x-tm-provider"]).toBe("painter");
+    expect(byRatio.headers["x-tm-provider"]).toBe("relay");
+    const byBoth = await draw({ model: "pic/split", size: "1536x1024", aspect_ratio: "1:1" });
+    expect(byBoth.status).toBe(400);
+    const only = await draw({ model: "pic/split", provider: { only: ["relay"] } });
+    expect(only.headers["x-tm-provider"]).toBe("relay");
+  });
+});
+
+describe("an image request on the books", () => {
+  test("holds n times the ceiling and the prompt, and owes what was reported", async () => {
+    const body = { model: "pic/one", prompt: "a red bicycle", n: 3, quality: "low" };
+    const answer = await draw(body);
+    const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
+    const input = Number(at(answer.json, "usage.input_tokens"));
+    const promptMicroUsd = 5n * BigInt(Buffer.byteLength(JSON.stringify(body)));
+    expect(record).toMatchObject({
+      route: "/v1/images/generations",
+      modelId: "pic/one",
+      stream: false,
+      outcome: "completed",
+      attempts: [
+        {
+          providerId: "painter",
+          upstreamStatus: 200,
+          reserveMicroUsd: 3n * 6_000n * 40n + promptMicroUsd,
+          debitMicroUsd: 5n * BigInt(input) + 40n * 3n * 272n,
+          basis: "reported",
+          usage: { prompt: input, completion: 3 * 272 },
+        },
+      ],
+    });
+    await nothingHeld(gateway, account);
+  });
+
+  test.each(["pic/relay", "pic/ticks"])(
+    "of %s owes the provider's own cost, and shows no cost units as tokens",
+    async (model) => {
+      const answer = await draw({ model, n: 3 });
+      const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
+      expect(record.attempts).toMatchObject([
+        { reserveMicroUsd: 150_000n, debitMicroUsd: 60_000n, basis: "reported" },
+      ]);
+      expect(at(answer.json, "usage.cost")).toBe(0.06);
+      const tokens = { input_tokens: expect.any(Number), output_tokens: 12_480 };
+      expect(at(answer.json, "usage")).toEqual(
+        model === "pic/ticks"
+          ? { cost: 0.06 }
+          : { ...tokens, total_tokens: expect.any(Number), cost: 0.06 },
+      );
+    },
+  );
+
+  test.each([
+    ['image:{"cost":"0.0123456789"}', 12_345n, "reported"],
+    ['image:{"cost":"0.00000099"}', 0n, "reported"],
+    ['image:{"cost":null}', 0n, "none"],
+    ["no_usage", 0n, "none"],
+  ])("is rounded down, and free when no cost is told: %s", async (fault, debit, basis) => {
+    const answer = await draw({ model: "pic/relay", prompt: `a bicycle [[fault:${fault}]]` });
+    expect(answer.status).toBe(200);
+    const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
+    expect(record.attempts).toMatchObject([{ debitMicroUsd: debit, basis }]);
+    expect(at(answer.json, "usage.cost")).toBe(Number(debit) / 1_000_000);
+  });
+
+  test("without usage is delivered and free: nobody is billed on a guess", async () => {
+    const answer = await draw({ model: "pic/one", prompt: "a bicycle [[fault:no_usage]]" });
+    expect(answer.status).toBe(200);
+    expect(at(answer.json, "usage")).toEqual({ cost: 0 });
+    const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
+    expect(record.attempts).toMatchObject([{ debitMicroUsd: 0n, basis: "none", usage: null }]);
+  });
+
+  test("stands in the usage list and in the generation record", async () => {
+    const answer = await draw({ model: "pic/one" });
+    const id = String(answer.headers["x-request-id"]);
+    const record = await ended(gateway, account, id);
+    const cost = Number(debitOf(record));
+    const headers = bearer(account.key);
+    const generation = await httpCall(`${gateway.url}/v1/generation?id=${id}`, { headers });
+    expect(at(generation.json, "data")).toMatchObject({
+      id,
+      model: "pic/one",
+      route: "/v1/images/generations",
+      outcome: "completed",
+      cost_micro_usd: cost,
+      attempts: [{ n: 1, provider: "painter", upstream_status: 200, outcome: "completed" }],
+    });
+    const usage = await httpCall(`${gateway.url}/v1/usage`, { headers });
+    expect(at(usage.json, "data.0")).toMatchObject({
+      request_id: id,
+      model: "pic/one",
+      provider: "painter",
+      cost_micro_usd: cost,
+      settlement: "reported",
+    });
+  });
+
+  test("the dry run tells the same hold, and nothing happens", async () => {
+    const calls = gateway.simulator.counts().total;
+    const body = { model: "pic/one", prompt: "a red bicycle", n: 2 };
+    const told = await httpCall(`${gateway.url}/v1/route?for=images`, {
+      body,
+      headers: bearer(account.key),
+    });
+    const inputTokens = Buffer.byteLength(JSON.stringify(body));
+    expect(told.json).toMatchObject({
+      candidates: [{ provider: "painter", upstream_id: "pic/one" }],
+      estimate: {
+        input_tokens: inputTokens,
+        reserve_micro_usd: 2 * 6_000 * 40 + 5 * inputTokens,
+      },
+      would_admit: true,
+      refusal: null,
+    });
+    expect(gateway.simulator.counts().total).toBe(calls);
+  });
+});
+
+test("after all of it the books balance", async () => {
+  await nothingHeld(gateway, account);
+  expect(await brokenBooks(gateway)).toEqual([]);
+});

@@ -1,0 +1,427 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { brokenBooks } from "../support/books.ts";
+import { PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";
+import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { expectRefusal, expectRefusedRecord, named } from "../support/refusals.ts";
+import { json } from "../support/video-host.ts";
+import {
+  acceptedVideo,
+  freshPrompt,
+  getVideo,
+  openVideoHouse,
+  postVideo,
+  reserveOf,
+  type VideoHouse,
+} from "../support/video-house.ts";
+
+let house: VideoHouse;
+let account: TestAccount;
+
+beforeAll(async () => {
+  house = await openVideoHouse({ keyRequestsPerMinute: 10_000, orgRequestsPerMinute: 10_000 });
+});
+beforeEach(async () => {
+  account = await house.gateway.account("100.00");
+});
+afterAll(async () => {
+  expect(await brokenBooks(house.gateway)).toEqual([]);
+  await house.close();
+});
+
+const balanceOf = (of: TestAccount) => house.gateway.backend.recordStore.balance(of.orgId);
+
+async function generation(requestId: string): Promise<unknown> {
+  const url = `${house.gateway.url}/v1/generation?id=${requestId}`;
+  return at((await httpCall(url, { headers: bearer(account.key) })).json, "data");
+}
+
+describe("POST /v1/videos", () => {
+  test("accepts a job with 200 and answers its record", async () => {
+    const beforeS = Math.floor(Date.now() / 1000);
+    const { answer, id } = await acceptedVideo(house.gateway, account, {
+      seconds: 8,
+      resolution: "720p",
+      aspect_ratio: "16:9",
+      generate_audio: true,
+    });
+    expect(answer.headers).toMatchObject({
+      "content-type": "application/json",
+      "x-tm-provider": "films",
+      "x-tm-attempts": "1",
+    });
+    expect(answer.headers).toHaveProperty("x-tm-remaining-rpm");
+    expect(id).toMatch(/^video_[0-9a-f]{32}$/);
+    expect(answer.json).toEqual({
+      id,
+      object: "video",
+      model: "test/video",
+      status: "queued",
+      progress: 0,
+      created_at: expect.any(Number) as number,
+      completed_at: null,
+      expires_at: null,
+      seconds: "8",
+      size: null,
+      resolution: "720p",
+      aspect_ratio: "16:9",
+      generate_audio: true,
+      error: null,
+      usage: null,
+      request_id: answer.headers["x-request-id"],
+    });
+    expect(Number(at(answer.json, "created_at"))).toBeGreaterThanOrEqual(beforeS);
+    expect(answer.text).not.toContain(house.host.last.id);
+  });
+
+  test("asks the provider in its own words: its model id, the seconds as a number, its key", async () => {
+    const { requestId } = await acceptedVideo(house.gateway, account, {
+      prompt: "wäves 🌊",
+      seconds: "6",
+      size: null,
+      resolution: "480p",
+      user: "u-1",
+      metadata: { a: 1 },
+      route: "fallback",
+      models: ["x"],
+    });
+    const { body, headers } = house.host.last;
+    expect(body).toEqual({
+      model: "film-one:fast",
+      prompt: "wäves 🌊",
+      seconds: 6,
+      resolution: "480p",
+    });
+    expect(headers.authorization).toBe(`Bearer ${PROVIDER_KEY}`);
+    expect(headers["content-type"]).toBe("application/json");
+    // By this a provider can tell a request that it has seen before.
+    expect(headers["x-client-request-id"]).toMatch(/^\d+$/);
+    expect(await generation(requestId)).toMatchObject({ model: "test/video" });
+  });
+
+  test("names the routing fields that it drops", async () => {
+    const { answer } = await acceptedVideo(house.gateway, account, { route: "x", transforms: [] });
+    expect(answer.headers["x-tm-dropped-params"]).toBe("route,transforms");
+  });
+
+  test("asks for the listing's default when no seconds are sent", async () => {
+    const { answer } = await acceptedVideo(house.gateway, account);
+    expect(house.host.last.body["seconds"]).toBe(4);
+    expect(at(answer.json, "seconds")).toBe("4");
+  });
+
+  test("holds seconds times the ceiling until the job ends, and says so on the records", async () => {
+    const { requestId } = await acceptedVideo(house.gateway, account, { seconds: 7 });
+    expect(await balanceOf(account)).toEqual({
+      settledMicroUsd: 100_000_000n,
+      heldMicroUsd: reserveOf(7),
+    });
+    expect(await generation(requestId)).toMatchObject({
+      outcome: "in_flight",
+      route: "/v1/videos",
+      reserved_micro_usd: 700_000,
+      cost_micro_usd: 0,
+      attempts: [{ n: 1, provider: "films", upstream_id: "film-one:fast", outcome: "in_flight" }],
+    });
+    const usage = await httpCall(`${house.gateway.url}/v1/usage`, { headers: bearer(account.key) });
+    expect(at(usage.json, "balance")).toMatchObject({ held_usd: 0.7, available_usd: 99.3 });
+  });
+
+  test("refuses what the balance does not cover, and nothing is sent", async () => {
+    const poor = await house.gateway.account("0.30");
+    const before = house.host.asked.length;
+    const answer = await postVideo(house.gateway, poor.key, {
+      model: "test/video",
+      prompt: "waves",
+      seconds: 4,
+    });
+    expectRefusal(answer, { status: 429, code: "insufficient_quota" });
+    expect(answer.headers).not.toHaveProperty("x-tm-cap-reset");
+    expect(house.host.asked).toHaveLength(before);
+    const cheaper = { model: "test/video", prompt: "waves", seconds: 3 };
+    expect((await postVideo(house.gateway, poor.key, cheaper)).status).toBe(200);
+  });
+
+  test("a running job counts against a monthly cap", async () => {
+    const capped = await house.gateway.account("100.00", { keyCapUsd: "1.00" });
+    await acceptedVideo(house.gateway, capped, { seconds: 6 });
+    const answer = await postVideo(house.gateway, capped.key, {
+      model: "test/video",
+      prompt: "waves",
+      seconds: 5,
+    });
+    expectRefusal(answer, { status: 429, code: "insufficient_quota" });
+    expect(answer.headers["x-tm-limit-scope"]).toBe("key");
+    expect(answer.headers).toHaveProperty("x-tm-cap-reset");
+  });
+
+  test("a running job holds no place among concurrent requests", async () => {
+    const busy = await house.gateway.account("100.00");
+    for (let n = 0; n < 10; n++) await acceptedVideo(house.gateway, busy, { seconds: 1 });
+    const { heldMicroUsd } = await balanceOf(busy);
+    expect(heldMicroUsd).toBe(10n * reserveOf(1));
+  });
+});
+
+describe("a request of the wrong shape is refused before any money", () => {
+  const ask = { model: "test/video", prompt: "waves" };
+  const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+
+  async function expectRefused(
+    body: unknown,
+    message: string | RegExp,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<HttpAnswer> {
+    const before = [house.host.asked.length, await balanceOf(account)];
+    const answer = await postVideo(house.gateway, account.key, body, headers);
+    expectRefusal(answer, { status: 400, code: "invalid_request", message });
+    expect(answer.headers).not.toHaveProperty("x-tm-error-origin");
+    expect(answer.headers).not.toHaveProperty("x-tm-attempts");
+    expect([house.host.asked.length, await balanceOf(account)]).toEqual(before);
+    await expectRefusedRecord(house.gateway, account, answer);
+    return answer;
+  }
+
+  test.each<[string, object, string | RegExp]>([
+    ["no model", { prompt: "waves" }, named("model")],
+    ["no prompt", { model: "test/video" }, named("prompt")],
+    ["an empty prompt", { ...ask, prompt: "" }, named("prompt")],
+    ["a prompt that is no text", { ...ask, prompt: 7 }, named("prompt")],
+    ["too many seconds", { ...ask, seconds: 13 }, "seconds is 13; this model takes 1 to 12"],
+    ["too few seconds", { ...ask, seconds: 0 }, "seconds is 0; this model takes 1 to 12"],
+    ["too many seconds as text", { ...ask, seconds: "120" }, "seconds is 120"],
+    ["a part of a second", { ...ask, seconds: 4.5 }, named("seconds")],
+    ["seconds in words", { ...ask, seconds: "four" }, named("seconds")],
+    ["seconds with a unit", { ...ask, seconds: "4s" }, named("seconds")],
+    ["duration", { ...ask, duration: 4 }, "duration is not taken; send seconds"],
+    ["a stream", { ...ask, stream: true }, named("stream")],
+    ["a stream of 1", { ...ask, stream: 1 }, named("stream")],
+    ["two videos", { ...ask, n: 2 }, named("n")],
+    ["a response format", { ...ask, response_format: "url" }, named("response_format")],
+    ["a call back", { ...ask, callback_url: "https://example.com" }, named("callback_url")],
+    [
+      "a value that is not listed",
+      { ...ask, resolution: "4k" },
+      "resolution must be one of 480p, 720p",
+    ],
+    [
+      "a value of another type",
+      { ...ask, generate_audio: "yes" },
+      "generate_audio must be true or false",
+    ],
+    [
+      "an option that is not listed",
+      { ...ask, size: "1280x720" },
+      "size is not taken by this model; it takes prompt, seconds, resolution, aspect_ratio, generate_audio",
+    ],
+    ["a field of another route", { ...ask, messages: [] }, named("messages")],
+    ["a key of a provider", { ...ask, api_key: "sk-x" }, named("api_key")],
+    ["an address", { ...ask, base_url: "https://example.com" }, named("base_url")],
+    ["an unknown control", { ...ask, provider: { region: "eu" } }, named("provider.region")],
+  ])("%s", async (_what, body, message) => {
+    await expectRefused(body, message);
+  });
+
+  test.each<[string, object]>([
+    ...["input_reference", "input_references", "image", "images", "image_url", "frame_images"].map(
+      (name): [string, object] => [name, { ...ask, [name]: "https://example.com/a.png" }],
+    ),
+    ...["reference_images", "first_frame", "last_frame"].map((name): [string, object] => [
+      name,
+      { ...ask, [name]: [image] },
+    ]),
+    ["prompt[0]", { ...ask, prompt: [image] }],
+    ["metadata.a[1].b", { ...ask, metadata: { a: [1, { b: { type: "input_image" } }] } }],
+    ["messages[0].content[0]", { ...ask, messages: [{ content: [image] }] }],
+  ])("an image in %s", async (field, body) => {
+    await expectRefused(body, named(field.split("[")[0] ?? ""));
+    await expectRefused(body, "a video is made from text alone");
+  });
+
+  test.each<[string, string, string | RegExp]>([
+    ["no JSON", '{"model":', "not valid JSON"],
+    ["no object", "[]", "must be one JSON object"],
+    ["a key twice", '{"model":"test/video","prompt":"a","prompt":"b"}', "prompt is there twice"],
+  ])("a body that is %s", async (_what, body, message) => {
+    await expectRefused(body, message);
+  });
+
+  test("a form", async () => {
+    const form = '--x\r\ncontent-disposition: form-data; name="prompt"\r\n\r\nwaves\r\n--x--\r\n';
+    const headers = { "content-type": "multipart/form-data; boundary=x" };
+    await expectRefused(form, "application/json", headers);
+  });
+
+  test("a body over 1 MB", async () => {
+    const answer = await postVideo(house.gateway, account.key, {
+      ...ask,
+      prompt: "x".repeat(1_048_576),
+    });
+    expectRefusal(answer, { status: 413, code: "request_too_large" });
+  });
+
+  test("a model of another route, and a video model on another route: the message names the right one", async () => {
+    await expectRefused({ ...ask, model: "test/a" }, "POST /v1/chat/completions");
+    const chat = await httpCall(`${house.gateway.url}/v1/chat/completions`, {
+      headers: bearer(account.key),
+      body: { model: "test/video", messages: [{ role: "user", content: "hi" }] },
+    });
+    expectRefusal(chat, { status: 400, code: "invalid_request", message: "POST /v1/videos" });
+  });
+
+  test("an unknown model is 404 with its id", async () => {
+    const answer = await postVideo(house.gateway, account.key, { ...ask, model: "test/none" });
+    expectRefusal(answer, { status: 404, code: "model_unavailable", message: "test/none" });
+  });
+});
+
+describe("what a provider says to a new job", () => {
+  afterEach(() => {
+    house.host.onAccept = undefined;
+  });
+
+  test.each<[string, (id: string) => object, string]>([
+    [
+      "the reference wire",
+      (id) => ({ id, object: "video", status: "queued", progress: 0 }),
+      "queued",
+    ],
+    [
+      "OpenRouter",
+      (id) => ({ id, status: "pending", polling_url: "https://x/y", error: "" }),
+      "queued",
+    ],
+    ["xAI", (id) => ({ request_id: id }), "queued"],
+    ["a relay with a number as id", () => ({ id: 4711, status: "submitted" }), "queued"],
+    [
+      "one that begins at once",
+      (id) => ({ id, status: "IN_PROGRESS", progress: 12 }),
+      "in_progress",
+    ],
+    ["one that is done at once", (id) => ({ id, status: "completed" }), "in_progress"],
+    ["one whose word nobody knows", (id) => ({ id, status: "pondering" }), "queued"],
+  ])("is understood: %s", async (_who, record, status) => {
+    house.host.onAccept = (request, response, body) => {
+      const job = house.host.accept(body, request.headers);
+      json(response, 202, record(job.id));
+    };
+    const { answer } = await acceptedVideo(house.gateway, account);
+    expect(at(answer.json, "status")).toBe(status);
+  });
+
+  test.each<[string, number, object, { status: number; code: string }]>([
+    [
+      "moderation by code",
+      400,
+      { error: { code: "moderation_blocked", message: "no" } },
+      { status: 400, code: "content_policy" },
+    ],
+    [
+      "moderation inside a 200",
+      200,
+      { id: "x", status: "failed", error: { code: "content_policy_violation", message: "no" } },
+      { status: 400, code: "content_policy" },
+    ],
+    [
+      "moderation by a flag",
+      200,
+      { request_id: "x", status: "done", video: { respect_moderation: false } },
+      { status: 400, code: "content_policy" },
+    ],
+    ["a bad request", 422, { error: "no such size" }, { status: 422, code: "upstream_error" }],
+    ["no record", 200, { ok: true }, { status: 502, code: "gateway_error" }],
+    [
+      "an id that is a path",
+      200,
+      { id: "..", status: "queued" },
+      { status: 502, code: "gateway_error" },
+    ],
+  ])("%s is refused, not failed over, and costs nothing", async (_what, status, body, expected) => {
+    house.host.onAccept = (_request, response) => json(response, status, body);
+    const both = { model: "test/video-both-0", prompt: "waves" };
+    const answer = await postVideo(house.gateway, account.key, both);
+    expectRefusal(answer, expected);
+    expect(answer.headers).toMatchObject({ "x-tm-attempts": "1", "x-tm-error-origin": "upstream" });
+    expect(await balanceOf(account)).toEqual({ settledMicroUsd: 100_000_000n, heldMicroUsd: 0n });
+  });
+
+  test.each<[string, number, object, number]>([
+    ["500", 500, {}, 1],
+    ["429", 429, {}, 2],
+    ["401", 401, {}, 3],
+    ["404", 404, {}, 4],
+    ["a job that failed at once", 200, { id: "x", status: "failed" }, 5],
+  ])("%s fails over: another provider makes the video", async (_what, status, body, n) => {
+    house.host.onAccept = (_request, response) => json(response, status, body);
+    const model = `test/video-both-${n}`;
+    const answer = await postVideo(house.gateway, account.key, { model, prompt: "waves" });
+    expect(answer.status).toBe(200);
+    expect(answer.headers).toMatchObject({ "x-tm-attempts": "2", "x-tm-provider": "other-films" });
+    expect(house.other.last.body).toMatchObject({ model, seconds: 4 });
+    const requestId = String(answer.headers["x-request-id"]);
+    expect(await generation(requestId)).toMatchObject({
+      outcome: "in_flight",
+      attempts: [
+        { n: 1, provider: "films", settled_cost_micro_usd: 0 },
+        { n: 2, provider: "other-films", outcome: "in_flight" },
+      ],
+    });
+  });
+});
+
+describe("who may read a job", () => {
+  test("another key of the organization may, another organization cannot tell it from none", async () => {
+    const { id } = await acceptedVideo(house.gateway, account);
+    const stranger = await house.gateway.account("1.00");
+    const foreign = await getVideo(house.gateway, stranger.key, id);
+    const unknown = await getVideo(house.gateway, stranger.key, `video_${"0".repeat(32)}`);
+    const malformed = await getVideo(house.gateway, stranger.key, "vj-1");
+    for (const answer of [foreign, unknown, malformed]) {
+      expectRefusal(answer, { status: 404, code: "not_found" });
+      expect(anonymous(answer)).toEqual(anonymous(unknown));
+    }
+  });
+
+  test("the provider's own id opens nothing", async () => {
+    await acceptedVideo(house.gateway, account);
+    const answer = await getVideo(house.gateway, account.key, house.host.last.id);
+    expectRefusal(answer, { status: 404, code: "not_found" });
+  });
+});
+
+/** An answer without what tells one request from another. */
+function anonymous({ status, headers, text }: HttpAnswer): object {
+  const id = String(headers["x-request-id"]);
+  const { date: _date, ...rest } = headers;
+  const plain = Object.entries(rest).map(([name, value]) => [
+    name,
+    String(value).replaceAll(id, "ID"),
+  ]);
+  return { status, headers: Object.fromEntries(plain) as object, text: text.replaceAll(id, "ID") };
+}
+
+test("questions about a job cost no request of the minute", async () => {
+  const { id } = await acceptedVideo(house.gateway, account);
+  const rpm = async (): Promise<unknown> => {
+    const url = `${house.gateway.url}/v1/limits?model=test/video`;
+    return at(
+      (await httpCall(url, { headers: bearer(account.key) })).json,
+      "effective.rpm.remaining",
+    );
+  };
+  const before = await rpm();
+  for (let n = 0; n < 5; n++)
+    expect((await getVideo(house.gateway, account.key, id)).status).toBe(200);
+  expect(await rpm()).toBe(before);
+});
+
+test("a dry run tells what a video would hold", async () => {
+  const url = `${house.gateway.url}/v1/route?for=videos`;
+  const body = { model: "test/video", prompt: freshPrompt(), seconds: 5 };
+  const answer = await httpCall(url, { headers: bearer(account.key), body });
+  expect(answer.json).toMatchObject({
+    would_admit: true,
+    estimate: { reserve_micro_usd: 500_000 },
+  });
+  expect(textAt(answer.json, "candidates.0.provider")).toBe("films");
+});

@@ -1,0 +1,75 @@
+import type { TestAccount, TestGateway } from "./gateway.ts";
+import { bearer, httpCall, type HttpAnswer } from "./http-call.ts";
+
+/** A host of the simulator: `sys`, `pplx`, `wai` or `gli`, with `-anything` behind it. */
+export interface DecisionProvider {
+  readonly provider: string;
+  readonly host: string;
+  /** Default `/as_sent`: the host reads the marketplace's own grammar. */
+  readonly path?: string;
+  readonly envelope?: boolean;
+  readonly priority?: number;
+  readonly models: readonly object[];
+}
+
+export function decisionManifest(input: DecisionProvider): object {
+  return {
+    manifest_version: "1",
+    provider: {
+      id: input.provider,
+      name: input.provider,
+      privacy_policy_url: "https://example.com/privacy",
+      prompt_logging: "none",
+      priority: input.priority ?? 0,
+    },
+    endpoint: {
+      base_url: `{simulator}/${input.host}/v1`,
+      dialect: "wire_a",
+      decisions_path: input.path ?? "/as_sent",
+      api_key_env: "TEST_PROVIDER_KEY",
+      ...(input.envelope === true ? { response_envelope: "envelope_v4" } : {}),
+    },
+    settlement: { mode: "arrears", interval: "daily" },
+    models: input.models,
+  };
+}
+
+/** A listing at $1 per million input tokens and nothing for output, as most of them are priced. */
+export function decisionModel(id: string, more: object = {}): object {
+  return {
+    id,
+    output_modality: "decisions",
+    context_length: 65_536,
+    pricing: [
+      { type: "prompt", unit: "token", cost_usd_per_million: "1" },
+      { type: "completion", unit: "token", cost_usd_per_million: "0" },
+    ],
+    ...more,
+  };
+}
+
+/** One question in the grammar of systemone listings. */
+export const URGENT: object = {
+  schema: { type: "boolean" },
+  instructions: "Is it urgent?",
+};
+
+/** A body that any systemone listing takes. */
+export function decisionBody(model: string, more: object = {}): object {
+  return { model, state: "The shop is down.", questions: { urgent: URGENT }, ...more };
+}
+
+/** A body for a GLiNER listing. */
+export function glinerBody(model: string, more: object = {}): object {
+  const mood = { type: "classification", labels: ["good", "bad"] };
+  return { model, state: "The shop is down.", questions: { mood }, ...more };
+}
+
+export async function decide(
+  gateway: Pick<TestGateway, "url">,
+  account: Pick<TestAccount, "key">,
+  body: unknown,
+): Promise<HttpAnswer> {
+  const url = `${gateway.url}/v1/decisions`;
+  return await httpCall(url, { body, headers: bearer(account.key) });
+}

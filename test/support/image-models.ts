@@ -1,0 +1,60 @@
+import { simulatorManifest } from "./gateway.ts";
+
+/**
+ * An image listing at round prices: $5 per million prompt tokens, $40 per million output tokens,
+ * at most 6,000 output tokens for an image.
+ */
+export function imageModel(id: string, more: object = {}): object {
+  return {
+    id,
+    output_modality: "image",
+    max_output_tokens: 6_000,
+    supported_parameters: {
+      n: { type: "integer", min: 1, max: 4, default: 1 },
+      size: { type: "enum", values: ["1024x1024", "1536x1024"] },
+      quality: { type: "enum", values: ["low", "medium", "high"] },
+      output_format: { type: "enum", values: ["png", "jpeg", "webp"] },
+      output_compression: { type: "range", min: 0, max: 100 },
+    },
+    pricing: [
+      { type: "prompt", unit: "token", cost_usd_per_million: "5" },
+      { type: "completion", unit: "token", cost_usd_per_million: "40" },
+    ],
+    ...more,
+  };
+}
+
+/** An image listing whose provider reports its own cost: at most $0.05 for an image. */
+export function meteredImageModel(id: string, more: object = {}): object {
+  return imageModel(id, {
+    max_output_tokens: 50_000,
+    supported_parameters: {
+      n: { type: "integer", min: 1, max: 4 },
+      aspect_ratio: { type: "enum", values: ["1:1", "16:9"] },
+      resolution: { type: "enum", values: ["1K", "2K"] },
+    },
+    pricing: [
+      { type: "prompt", unit: "token", cost_usd_per_million: "0" },
+      { type: "completion", unit: "token", cost_usd_per_million: "1" },
+    ],
+    price_card: [{ unit: "image", cost_usd: "0.02" }],
+    ...more,
+  });
+}
+
+/** A manifest of image listings; it reports its own cost where `billing` says so. */
+export function imageManifest(input: {
+  readonly provider?: string;
+  readonly baseUrl: string;
+  readonly models: readonly object[];
+  readonly priority?: number;
+  readonly dialect?: "wire_a" | "wire_b";
+  readonly endpoint?: object;
+}): object {
+  const { provider = "painter", dialect = "wire_a", priority = 0 } = input;
+  const manifest = simulatorManifest({ ...input, provider, dialect, priority }) as {
+    endpoint: object;
+  };
+  Object.assign(manifest.endpoint, input.endpoint);
+  return manifest;
+}

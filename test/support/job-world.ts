@@ -1,0 +1,118 @@
+import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { JobStore } from "../../src/jobs/job-store.ts";
+import type { NewVideoJob } from "../../src/jobs/video-job.ts";
+import type { Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
+import {
+  openPostgresBackend,
+  type PostgresBackend,
+} from "../../src/storage/postgres/open-postgres-backend.ts";
+import { brokenBooks } from "./books.ts";
+import { orgWithKey, pinPrices, reserveRow } from "./ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "./postgres.ts";
+import { silentLog } from "./silent-log.ts";
+import { newVideoJob } from "./video-jobs.ts";
+
+export interface Owner {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+}
+
+/** A ledger with jobs, opened by two processes. */
+export class JobWorld {
+  readonly backend: FreshBackend;
+  /** The same database, as another process has it open. */
+  readonly other: PostgresBackend;
+  readonly ledger: Ledger;
+
+  private constructor(of: Pick<JobWorld, "backend" | "other" | "ledger">) {
+    this.backend = of.backend;
+    this.other = of.other;
+    this.ledger = of.ledger;
+  }
+
+  static async open(): Promise<JobWorld> {
+    const backend = await freshBackend();
+    const { connectionString } = backend;
+    await pinPrices(backend);
+    const ledger = await openLedger({
+      store: backend.ledgerBatchStore,
+      clock: systemClock,
+      log: silentLog,
+      instanceName: "main",
+    });
+    const other = openPostgresBackend({ connectionString, log: silentLog });
+    return new JobWorld({ backend, other, ledger });
+  }
+
+  async close(): Promise<void> {
+    await this.ledger.shutDown();
+    await this.other.close();
+    await this.backend.close();
+  }
+
+  get stores(): readonly [JobStore, JobStore] {
+    return [this.backend.jobStore, this.other.jobStore];
+  }
+
+  owner(creditMicroUsd = 10_000n): Promise<Owner> {
+    return orgWithKey(this.backend, { creditMicroUsd });
+  }
+
+  /** Holds what a video may cost at most; the provider has not been asked yet. */
+  async hold(owner: Owner, reserveMicroUsd = 1_000n): Promise<ReserveRow> {
+    const row = reserveRow({ ...owner, attemptId: this.ledger.newAttemptId() }, reserveMicroUsd, {
+      route: "/v1/videos",
+    });
+    const { kind } = await this.ledger.reserve(row);
+    if (kind !== "reserved") throw new Error(`not held: ${kind}`);
+    return row;
+  }
+
+  async accepted(
+    owner: Owner,
+    change: Partial<NewVideoJob> = {},
+    reserveMicroUsd?: bigint,
+  ): Promise<NewVideoJob> {
+    const job = newVideoJob(await this.hold(owner, reserveMicroUsd), change);
+    if (!(await this.backend.jobStore.accept(job))) throw new Error("the job was not accepted");
+    return job;
+  }
+
+  /** The state of a job's attempt in the journal, and what it was debited. */
+  async attempt(job: Pick<NewVideoJob, "attemptId">): Promise<Record<string, unknown>> {
+    const sql =
+      "select state, debit, resumable, provider_job_id from attempt where attempt_id = $1";
+    const [row] = await this.backend.query(sql, [job.attemptId]);
+    return row ?? {};
+  }
+
+  async settledMicroUsd({ orgId }: Owner): Promise<bigint> {
+    return (await this.backend.recordStore.balance(orgId)).settledMicroUsd;
+  }
+
+  /** Lets everything of these running jobs have happened so much earlier. */
+  async setBack(ms: number, ...jobs: readonly Pick<NewVideoJob, "jobId">[]): Promise<void> {
+    const columns = "created_at deadline_at polled_at next_poll_at lease_until missing_at".split(
+      " ",
+    );
+    const moved = columns.map((column) => `${column} = ${column} - $1 * interval '1 ms'`);
+    await this.backend.query(
+      `update video_job set ${moved.join(", ")} where job_id = any ($2) and completed_at is null`,
+      [ms, jobs.map(({ jobId }) => jobId)],
+    );
+  }
+
+  /** Another organization's jobs are out of the way of what is due. */
+  async endOthers(): Promise<void> {
+    await this.backend.query(
+      "update video_job set next_poll_at = 'infinity' where completed_at is null",
+    );
+  }
+
+  /** The invariants of the books that do not hold: none, at any moment. */
+  brokenBooks(): Promise<readonly string[]> {
+    return brokenBooks(this);
+  }
+}

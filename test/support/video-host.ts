@@ -1,0 +1,195 @@
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { simulatorManifest } from "./gateway.ts";
+
+/** One job at the provider, as the test wants it to be. */
+export interface HostedJob {
+  readonly id: string;
+  /** What the gateway asked for. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly headers: IncomingHttpHeaders;
+  /** What a look at it is answered with; a change counts from the next look. */
+  record: object;
+  /** Instead of the record. */
+  answer: Handler | undefined;
+  /** Instead of the file. */
+  content: Handler | undefined;
+  file: Buffer;
+  readonly looks: IncomingHttpHeaders[];
+  readonly fetched: { readonly url: string; readonly headers: IncomingHttpHeaders }[];
+  cancelled: number;
+}
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A provider of videos that does what the test says, in the words of the reference wire. */
+export class VideoHost {
+  readonly jobs: HostedJob[] = [];
+  /** Every request, as `GET /v1/videos/…`. */
+  readonly asked: string[] = [];
+  /** Instead of accepting a job. */
+  onAccept:
+    ((request: IncomingMessage, response: ServerResponse, body: string) => void) | undefined;
+  /** What is not about a job: where redirects lead. */
+  elsewhere: Handler = (_request, response) => void response.writeHead(404).end("{}");
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+
+  static async start(): Promise<VideoHost> {
+    const host = new VideoHost();
+    host.#server.listen(0, "127.0.0.1");
+    await once(host.#server, "listening");
+    return host;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The last job that was accepted. */
+  get last(): HostedJob {
+    const job = this.jobs.at(-1);
+    if (job === undefined) throw new Error("no job was accepted");
+    return job;
+  }
+
+  /** Job number, as the client's own prompt says. */
+  of(prompt: string): HostedJob {
+    const job = this.jobs.find(({ body }) => body["prompt"] === prompt);
+    if (job === undefined) throw new Error(`no job for ${prompt}`);
+    return job;
+  }
+
+  accept(text: string, headers: IncomingHttpHeaders): HostedJob {
+    const id = `vj-${this.jobs.length + 1}`;
+    const job: HostedJob = {
+      id,
+      body: JSON.parse(text) as Record<string, unknown>,
+      headers,
+      record: { id, object: "video", status: "queued", progress: 0 },
+      answer: undefined,
+      content: undefined,
+      file: Buffer.alloc(0),
+      looks: [],
+      fetched: [],
+      cancelled: 0,
+    };
+    this.jobs.push(job);
+    return job;
+  }
+
+  async close(): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, "close");
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = "", url = "" } = request;
+    this.asked.push(`${method} ${url}`);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks).toString();
+    if (method === "POST") return this.#take(request, response, body);
+    const [, id, part] = /^\/v1\/videos\/([^/?]+)(\/content)?/.exec(url) ?? [];
+    const job = this.jobs.find((each) => each.id === decodeURIComponent(id ?? ""));
+    if (job === undefined) return this.elsewhere(request, response);
+    if (method === "DELETE") {
+      job.cancelled += 1;
+      return json(response, 200, { id: job.id, deleted: true });
+    }
+    if (part !== undefined) {
+      job.fetched.push({ url, headers: request.headers });
+      return (job.content ?? sendFile(job.file))(request, response);
+    }
+    job.looks.push(request.headers);
+    (job.answer ?? ((_request, answer) => json(answer, 200, job.record)))(request, response);
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse, body: string): void {
+    if (this.onAccept !== undefined) return this.onAccept(request, response, body);
+    json(response, 200, this.accept(body, request.headers).record);
+  }
+}
+
+export function json(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}
+
+/** A file whole or in one part, as a plain file server has it. */
+export function sendFile(file: Buffer): Handler {
+  return (request, response) => {
+    const base = { "content-type": "video/mp4", "accept-ranges": "bytes", etag: '"v1"' };
+    const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? "");
+    if (range === null) {
+      response.writeHead(200, { ...base, "content-length": file.length }).end(file);
+      return;
+    }
+    const from = Number(range[1]);
+    const to = range[2] === "" ? file.length - 1 : Math.min(Number(range[2]), file.length - 1);
+    if (from >= file.length) {
+      response.writeHead(416, { ...base, "content-range": `bytes */${file.length}` }).end("no");
+      return;
+    }
+    const part = file.subarray(from, to + 1);
+    response
+      .writeHead(206, {
+        ...base,
+        "content-length": part.length,
+        "content-range": `bytes ${from}-${to}/${file.length}`,
+      })
+      .end(part);
+  };
+}
+
+/** Micro-dollars that a second may cost at most. */
+export const VIDEO_CEILING = 100_000;
+
+/** A listing of videos: one to twelve seconds, ten cents each at most. */
+export function videoModel(id: string, more: object = {}): object {
+  return {
+    id,
+    output_modality: "video",
+    max_output_tokens: VIDEO_CEILING,
+    supported_parameters: {
+      seconds: { type: "integer", min: 1, max: 12, default: 4, unit: "s" },
+      resolution: { type: "enum", values: ["480p", "720p"] },
+      aspect_ratio: { type: "enum", values: ["16:9", "9:16"] },
+      generate_audio: { type: "boolean" },
+    },
+    pricing: [
+      { type: "prompt", unit: "token", cost_usd_per_million: "0" },
+      { type: "completion", unit: "token", cost_usd_per_million: "1" },
+    ],
+    price_card: [{ unit: "second", cost_usd: "0.10" }],
+    ...more,
+  };
+}
+
+/** A provider's manifest on a host of these tests. */
+export function videoManifest(input: {
+  readonly provider: string;
+  readonly url: string;
+  readonly models: readonly object[];
+  readonly priority?: number;
+  readonly endpoint?: object;
+}): object {
+  const { provider, url, models, priority = 0 } = input;
+  const manifest = simulatorManifest({
+    provider,
+    dialect: "wire_a",
+    priority,
+    baseUrl: `${url}/v1`,
+    models,
+  }) as { readonly endpoint: object };
+  return {
+    ...manifest,
+    endpoint: { ...manifest.endpoint, billing: "reported_cost", ...input.endpoint },
+  };
+}

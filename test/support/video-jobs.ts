@@ -1,0 +1,98 @@
+import type { AttemptId, JobId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
+import { newJobId, newRequestId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { missingApartMs, type EndedJob, type ToldJob } from "../../src/jobs/job-state.ts";
+import type { JobNews } from "../../src/jobs/job-store.ts";
+import type { NewVideoJob, TakenJob } from "../../src/jobs/video-job.ts";
+import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
+
+export const JOB_DEADLINE_MS = 7_200_000;
+
+/** The job that a provider made of a held attempt. */
+export function newVideoJob(hold: ReserveRow, change: Partial<NewVideoJob> = {}): NewVideoJob {
+  const { orgId, keyId, requestId, attemptId, modelId, providerId, reserveMicroUsd } = hold;
+  return {
+    jobId: newJobId(),
+    orgId,
+    keyId,
+    requestId,
+    attemptId,
+    modelId,
+    providerId,
+    deploymentId: `${providerId}/${modelId}`,
+    providerJobId: `job "${attemptId}"`,
+    reserveMicroUsd,
+    seconds: 8,
+    options: { resolution: "720p", generate_audio: true },
+    state: "queued",
+    progress: 0,
+    startedAtMs: Date.now(),
+    deadlineMs: JOB_DEADLINE_MS,
+    ...change,
+  };
+}
+
+/** A job accepted at the instant 0 whose poll was taken, in no store. */
+export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
+  return {
+    jobId: "video_1" as JobId,
+    orgId: "org_1" as OrgId,
+    keyId: "key_1" as KeyId,
+    requestId: newRequestId(0),
+    attemptId: 1n as AttemptId,
+    modelId: "acme/film" as ModelId,
+    providerId: "acme-ai" as ProviderId,
+    deploymentId: "acme-ai/acme/film",
+    providerJobId: "job-1",
+    reserveMicroUsd: microUsd(1_000n),
+    seconds: 8,
+    options: {},
+    state: "queued",
+    progress: 0,
+    startedAtMs: 0,
+    createdAtMs: 0,
+    completedAtMs: null,
+    expiresAtMs: null,
+    errorCode: null,
+    costMicroUsd: null,
+    deadlineAtMs: JOB_DEADLINE_MS,
+    polledAtMs: null,
+    pollFailures: 0,
+    missingPolls: 0,
+    takenAtMs: 0,
+    polls: 0,
+    missingAtMs: null,
+    ...change,
+  };
+}
+
+/** What a store makes of a job that goes on, in plain words: what `keep` must agree with. */
+export function keptJob(job: TakenJob, news: JobNews): TakenJob {
+  const { takenAtMs: nowMs, missingAtMs } = job;
+  const counts = news.isMissing && (missingAtMs === null || nowMs - missingAtMs >= missingApartMs);
+  const isKnown = !news.isMissing && !news.isFailure;
+  return {
+    ...job,
+    state: job.state === "queued" ? news.state : job.state,
+    progress: Math.max(job.progress, news.progress),
+    polledAtMs: nowMs,
+    polls: job.polls + 1,
+    pollFailures: news.isFailure ? job.pollFailures + 1 : 0,
+    missingPolls: isKnown ? 0 : counts ? job.missingPolls + 1 : job.missingPolls,
+    missingAtMs: isKnown ? null : counts ? nowMs : missingAtMs,
+  };
+}
+
+export function told(state: ToldJob["state"], change: Partial<ToldJob> = {}): ToldJob {
+  return { state, progress: undefined, costPicoUsd: undefined, expiresAtMs: undefined, ...change };
+}
+
+export function ended(change: Partial<EndedJob> = {}): EndedJob {
+  return {
+    errorCode: null,
+    costPicoUsd: undefined,
+    expiresAtMs: undefined,
+    upstreamStatus: 200,
+    ...change,
+  };
+}
