@@ -54,8 +54,8 @@ export interface SupervisorOptions {
 
 /**
  * Runs `count` whole gateways as processes that share the ports, starts one again that dies, and
- * ends them all on SIGTERM. Resolves with the exit code: 0 when all ended well, 2 when one could not
- * even start.
+ * ends them all on SIGTERM. Resolves with the exit code: 0 when all ended well, 2 when one could
+ * not even start.
  */
 export function superviseWorkers(options: SupervisorOptions): Promise<0 | 1 | 2> {
   return new Promise((resolve) => new Supervisor(options, resolve).start());

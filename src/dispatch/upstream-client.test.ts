@@ -11,7 +11,11 @@ import type { Deployment, OwnKey, WireId } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
 import type { ModelId, OrgId, ProviderId } from "../core/ids.ts";
 import { checkKeyRequest } from "../wires/check-key-request.ts";
-import { UpstreamClient, type UpstreamClientOptions } from "./upstream-client.ts";
+import {
+  UpstreamClient,
+  type UpstreamClientOptions,
+  type UpstreamHandler,
+} from "./upstream-client.ts";
 
 const MARKETPLACE_KEY = "sk-marketplace-0123456789";
 const OWN_KEY = "sk-customer-0123456789";
@@ -146,6 +150,54 @@ describe("a key is checked", () => {
   });
 });
 
+describe("a question without a body", () => {
+  test.each(["get", "delete"] as const)(
+    "goes by %s, below the base address, with the key",
+    async (verb) => {
+      const question = { path: "/videos/a%2Fb", headers: { accept: "application/json" } };
+      const status = await told((handler) => clientOf()[verb](listed("wire_a"), question, handler));
+      expect(status).toBe(200);
+      expect(asked).toMatchObject([
+        {
+          what: `${verb.toUpperCase()} /v1/videos/a%2Fb`,
+          headers: { accept: "application/json", authorization: `Bearer ${MARKETPLACE_KEY}` },
+        },
+      ]);
+    },
+  );
+
+  test("carries a key to its own host alone", () => {
+    const question = { path: new URL("https://example.com/a"), headers: {} };
+    const handler = handlerOf(() => undefined);
+    expect(() => clientOf().get(listed("wire_a"), question, handler)).toThrow("own origin");
+  });
+});
+
+describe("a file elsewhere", () => {
+  test("is asked for without a key", async () => {
+    const url = new URL("/signed?a=%2F", baseUrl);
+    expect(await told((handler) => clientOf().getElsewhere(url, {}, handler))).toBe(200);
+    expect(asked).toMatchObject([{ what: "GET /signed?a=%2F" }]);
+    expect(JSON.stringify(asked)).not.toContain(MARKETPLACE_KEY);
+  });
+
+  test.each([
+    "http://example.com/a",
+    "https://127.0.0.1/a",
+    "https://[::1]/a",
+    "https://localhost/a",
+    "https://10.1.2.3/a",
+    "https://169.254.169.254/latest",
+    "https://metadata.localhost/a",
+    "ftp://example.com/a",
+  ])("is not asked for at %s, where private addresses are not allowed", async (address) => {
+    const client = clientOf({ allowPrivateUpstreams: false });
+    const fault = await told((handler) => client.getElsewhere(new URL(address), {}, handler));
+    expect(fault).toBeInstanceOf(Error);
+    expect(asked).toEqual([]);
+  });
+});
+
 test("an opened key is kept no longer than the deployment it was opened for", async () => {
   const client = clientOf({ openKey: () => OWN_KEY });
   const gone = await sentOnce(client);
@@ -210,17 +262,23 @@ function check(client: UpstreamClient, listing: Deployment, timeoutMs = 60_000):
 
 /** The status of the answer, or why there is none. */
 function send(client: UpstreamClient, deployment: Deployment): Promise<number | Error> {
-  return new Promise((resolve) => {
-    let status = 0;
-    client.send(deployment, REQUEST, {
-      onRefused: resolve,
-      onRequestStart: () => undefined,
-      onResponseData: () => undefined,
-      onResponseStart: (_controller, code) => {
-        status = code;
-      },
-      onResponseEnd: () => resolve(status),
-      onResponseError: (_controller, fault) => resolve(fault),
-    });
-  });
+  return told((handler) => client.send(deployment, REQUEST, handler));
+}
+
+function told(dispatch: (handler: UpstreamHandler) => void): Promise<number | Error> {
+  return new Promise((resolve) => dispatch(handlerOf(resolve)));
+}
+
+function handlerOf(resolve: (outcome: number | Error) => void): UpstreamHandler {
+  let status = 0;
+  return {
+    onRefused: resolve,
+    onRequestStart: () => undefined,
+    onResponseData: () => undefined,
+    onResponseStart: (_controller, code) => {
+      status = code;
+    },
+    onResponseEnd: () => resolve(status),
+    onResponseError: (_controller, fault) => resolve(fault),
+  };
 }

@@ -1,4 +1,5 @@
 import type { ReserveRow } from "../ledger/ledger-store.ts";
+import type { TokenCount } from "../limits/limit-store.ts";
 import type { CallKind, CallRequest, Step } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { ServeDeps } from "./serve-deps.ts";
@@ -7,6 +8,8 @@ export interface ReserveInput<R extends CallRequest> {
   readonly request: R;
   readonly kind: CallKind<R>;
   readonly step: Step;
+  /** What the token windows were claimed by. */
+  readonly tokens: TokenCount;
   /** 1 for the first attempt of a request. */
   readonly ordinal: number;
 }
@@ -17,7 +20,7 @@ export function reserveRow<R extends CallRequest>(
   exchange: ClientExchange,
   input: ReserveInput<R>,
 ): ReserveRow {
-  const { request, kind, step, ordinal } = input;
+  const { request, kind, step, tokens, ordinal } = input;
   const { deployment } = step;
   if (deployment.prices === null) throw new Error("the plan let an unpriced deployment through");
   return {
@@ -32,7 +35,7 @@ export function reserveRow<R extends CallRequest>(
     pricePinId: deployment.prices.pinId,
     route: exchange.route,
     stream: request.stream,
-    estimatedTokens: request.estimatedInputTokens + request.outputTokens,
+    estimatedTokens: tokens.tokens,
     reserveMicroUsd: kind.quote(request, deployment),
   };
 }

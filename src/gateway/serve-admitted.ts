@@ -103,7 +103,7 @@ export async function serveAdmitted<R extends CallRequest>(
     }
     ended.push({ result, settlement, debitMicroUsd: known, tokens: seen });
     const ordinal = reserve.ordinal + 1;
-    const nextReserve = reserveRow(deps, exchange, { kind, request, step: next.step, ordinal });
+    const nextReserve = reserveRow(deps, exchange, { ...call, step: next.step, ordinal });
     const rolled = await hold.roll(close, nextReserve, next.pool);
     // Without money for the next candidate the caller hears what the last one said.
     if (rolled.kind !== "reserved") {

@@ -64,7 +64,10 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
     list.push(HEADERS.upstreamStatus.name, String(refusal.upstreamStatus));
   }
   const bug = refusal.class === "gateway_error" && refusal.status === 500;
-  if (NEVER_RETRY.has(refusal.class) || bug) list.push(HEADERS.shouldRetry.name, "false");
+  // A provider's allowance or credit comes back, but not soon.
+  const notSoon = refusal.class === "model_unavailable" && !refusal.retryable;
+  if (NEVER_RETRY.has(refusal.class) || bug || notSoon)
+    list.push(HEADERS.shouldRetry.name, "false");
   return list;
 }
 

@@ -23,8 +23,8 @@ export function quoteWorstCase(
 }
 
 /**
- * The most that images can cost: every estimated input token, and the listing's ceiling for each
- * image. Where a provider reports its own cost the ceiling is in micro-dollars, and so is the price.
+ * The most that images can cost: every estimated input token, and for each image the listing's
+ * ceiling, which is in micro-dollars where the provider reports its own cost, and so is the price.
  */
 export function quoteImages(
   prices: PriceSheet,

@@ -14,6 +14,17 @@ test.each([
   ["model_echo:a:b", { model_echo: "a:b" }],
   ['usage:{"prompt_tokens":7,"x":1}', { usage: { prompt_tokens: 7, x: 1 } }],
   ["content_type:text/html ; body:html", { content_type: "text/html", body: "html" }],
+  ['image:{"count":2,"cost":0.02};chunked', { image: { count: 2, cost: "0.02" }, chunked: true }],
+  [
+    'job:{"states":["queued"],"poll":"status:503;slow:2"}',
+    {
+      job: { states: ["queued"], poll: "status:503;slow:2" },
+    },
+  ],
+  ['envelope:{"code":3036,"success":false}', { envelope: { code: 3036, success: false } }],
+  ["missing_answer", { missing_answer: "" }],
+  ["redirect:private;bad_json", { redirect: "private", bad_json: true }],
+  ['usage:{"a":"x;y"};slow:3', { usage: { a: "x;y" }, slow: 3 }],
 ])("%j is understood", (script, faults) => {
   expect(readFaults(script)).toEqual({ kind: "faults", faults });
 });
@@ -26,6 +37,13 @@ test.each([
   ["reset:event"],
   ["usage:{"],
   ["__proto__:1"],
+  ['image:{"counts":2}'],
+  ['image:{"count":-1}'],
+  ['job:{"poll":"explode"}'],
+  ['job:{"never":false}'],
+  ['envelope:{"status":99}'],
+  ['job:{"states":["queued"}'],
+  ["redirect:ftp://x"],
 ])("%j is refused, and the message names it", (script) => {
   const reading = readFaults(script);
   expect(reading).toMatchObject({ kind: "unknown" });

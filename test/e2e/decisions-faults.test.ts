@@ -22,7 +22,7 @@ import { at, textAt, type HttpAnswer } from "../support/http-call.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
 const OWN_KEY = "customer-own-key-0123456789";
-const DECISIONS_TIMEOUT_MS = 600;
+const DECISIONS_TIMEOUT_MS = 3_000;
 
 /** Every test has a listing of its own, so that no failure rests another's provider. */
 const NAMES = [

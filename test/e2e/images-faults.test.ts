@@ -213,10 +213,10 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 /** Two images; the fault is the first provider's, this once. */
-async function draw(row: Row, hasSecond: boolean): Promise<HttpAnswer> {
+async function draw(row: Row, hasSecond: boolean, fault = row.fault): Promise<HttpAnswer> {
   const model = modelOf(row, hasSecond);
   const path = `/${HOSTS[row.host ?? "reference"]}/v1/images/generations`;
-  gateway.simulator.script({ path, model, fault: row.fault, times: 1 });
+  gateway.simulator.script({ path, model, fault, times: 1 });
   return await httpCall(`${gateway.url}/v1/images/generations`, {
     body: { model, prompt: "a red bicycle", n: 2 },
     headers: bearer(account.key),
@@ -277,20 +277,32 @@ describe.each(ROWS)("$id $what", (row) => {
   });
 });
 
-describe("the health of a provider", () => {
-  const rowsOf = (id: string): readonly Row[] => ROWS.filter((row) => row.id === id);
+function rowOf(what: string): Row {
+  const row = ROWS.find((each) => each.what === what);
+  if (row === undefined) throw new Error(`no row is about ${what}`);
+  return row;
+}
 
+test("a provider is hung up on at the bound, not read to its end", async () => {
+  const { abandoned } = gateway.simulator.counts();
+  const row = rowOf("over 32 MiB without a length");
+  const answer = await draw(row, false, 'image:{"bytes":2000000000}');
+  expectRefusal(answer, { status: 502, code: "gateway_error", message: "over 32 MiB" });
+  await until("the provider has noticed", () => gateway.simulator.counts().abandoned > abandoned);
+});
+
+describe("the health of a provider", () => {
   test("is not hurt by moderation, nor by images that are too large, however often", async () => {
-    const row = rowsOf("F46")[0] ?? expect.fail("there is a moderation row");
+    const row = rowOf("moderation with a 400");
     for (let i = 0; i < 8; i += 1) expect((await draw(row, false)).status).toBe(400);
-    const large = rowsOf("F45")[1] ?? expect.fail("there is a row of large images");
+    const large = rowOf("over 32 MiB together");
     for (let i = 0; i < 6; i += 1) {
       expect((await draw(large, false)).headers["x-tm-error-code"]).toBe("gateway_error");
     }
   });
 
   test("is hurt by unusable answers: in the end nothing is sent any more", async () => {
-    const row = rowsOf("F43")[0] ?? expect.fail("there is a row of unusable answers");
+    const row = rowOf("a 200 that cannot be parsed");
     const statuses: number[] = [];
     for (let i = 0; i < 8; i += 1) statuses.push((await draw(row, false)).status);
     expect(statuses.at(-1)).toBe(503);

@@ -16,10 +16,12 @@ export async function answerDecisions(host: DecisionHost, call: ReceivedCall): P
   if (scripted !== undefined) return await deliverJson(delivery, scripted.status, scripted.json);
   const ordered = orderedTrouble(host.troubles, faults);
   const decided = ordered ?? decide(host, call);
+  const isIn200 = faults.error_in_200 === true;
   if ("status" in decided) {
-    return await deliverJson(delivery, decided.status, host.error(decided));
+    const status = isIn200 ? 200 : decided.status;
+    return await deliverJson(delivery, status, host.error(decided));
   }
-  if (faults.error_in_200 === true) {
+  if (isIn200) {
     const error = withWords(host.troubles.failed, faults);
     return await deliverJson(delivery, 200, host.error(error));
   }

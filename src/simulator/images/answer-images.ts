@@ -16,7 +16,8 @@ export async function answerImages(host: ImageHost, call: ReceivedCall): Promise
   const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, faults);
   if (problem !== undefined || !isObject(body)) {
     const error = problem ?? { status: 400, message: "the body must be a JSON object" };
-    return await deliverJson(delivery, error.status, host.error(error));
+    const status = faults.error_in_200 === true ? 200 : error.status;
+    return await deliverJson(delivery, status, host.error(error));
   }
   if (faults.error_in_200 === true) {
     const error = withWords(host.troubles.failed, faults);

@@ -37,7 +37,7 @@ export const referenceImages: ImageHost = {
   troubles: troublesOf({
     status: 400,
     code: "moderation_blocked",
-    message: "Your request was rejected by the safety system.",
+    message: "Your request was rejected by our safety system.",
   }),
   prefersUrl: false,
   besideImage: () => ({}),

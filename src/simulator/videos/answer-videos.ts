@@ -14,16 +14,14 @@ import { readVideoOrder } from "./video-order.ts";
 export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Promise<void> {
   const { delivery } = call;
   const { faults } = delivery;
-  const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, faults);
+  const isIn200 = faults.error_in_200 === true;
+  const hidden = isIn200 ? withWords(host.troubles.failed, faults) : undefined;
+  const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, faults) ?? hidden;
   if (problem !== undefined || faults.refuse === true) {
     await failEarly(delivery);
     const error = problem ?? host.troubles.failed;
-    return await deliverJson(delivery, error.status, host.error(error));
-  }
-  if (faults.error_in_200 === true) {
-    await failEarly(delivery);
-    const error = withWords(host.troubles.failed, faults);
-    return await deliverJson(delivery, host.createStatus, host.error(error));
+    const status = isIn200 ? host.createStatus : error.status;
+    return await deliverJson(delivery, status, host.error(error));
   }
   const job = createJob(host, call);
   await failEarly(delivery);

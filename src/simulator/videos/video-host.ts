@@ -176,7 +176,7 @@ function errorOf(
     message:
       plan.message ??
       (isRefused
-        ? "The video was rejected by the safety system."
+        ? "the clip was taken by moderation"
         : "Simulated failure of a job: secret-provider-words"),
   };
 }
@@ -192,7 +192,7 @@ function troublesOf(moderationCode: string): Troubles {
     content_filter: {
       status: 400,
       code: moderationCode,
-      message: "Your request was rejected by the safety system.",
+      message: "Your request was rejected by our safety system.",
     },
     failed: { status: 500, code: "server_error", message: "The server had an error" },
   };

@@ -109,12 +109,15 @@ export class VideoJobs {
     }));
   }
 
-  /* The number of a call would not do: it begins anew when the counters are reset. */
+  /*
+   * The number of a call would not do: it begins anew when the counters are reset. The time makes a
+   * simulator that starts again, before a gateway that knows the old jobs, give other ids.
+   */
   private add({ idPrefix, ...made }: NewJob): VideoJob {
     this.made += 1;
     const job: VideoJob = {
       ...made,
-      id: `${idPrefix}${serialOf(`${this.seed}:job`, this.made)}`,
+      id: `${idPrefix}${serialOf(`${this.seed}:job:${made.createdS}`, this.made)}`,
       startedMs: this.clock.monotonicMs(),
       counts: { creates: 0, polls: 0, contents: 0, files: 0, cancels: 0 },
       ending: "none",

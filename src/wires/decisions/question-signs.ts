@@ -1,5 +1,6 @@
 import type { JsonDocument, JsonNode } from "../json/json-document.ts";
 import type { DecisionRequest } from "./decision-wire.ts";
+import { glinerTypes } from "./gliner-kinds.ts";
 import type { Entry } from "./question-entries.ts";
 import { flatTypes } from "./systemone-types.ts";
 
@@ -37,7 +38,6 @@ export function grammarOfBody(doc: JsonDocument, entries: readonly Entry[]): Gra
   return glinerBodyFields.some((name) => beside.has(name)) ? "gliner" : "systemone";
 }
 
-const glinerTypes = new Set(["classification", "entities", "relations", "structure", "boolean"]);
 const glinerFields = ["labels", "fields", "multi_label", "top_k", "threshold"];
 
 /** Fields of a body that only GLiNER models take; the options go upstream under their names. */

@@ -112,10 +112,10 @@ describe("questions come in an object or in an array", () => {
 });
 
 describe("the top level takes what it knows and nothing else", () => {
-  const foreign = [
-    ...["temperature", "stream", "max_tokens", "messages", "input", "assets", "images", "tools"],
-    ...["n", "top_p", "response_format", "prompt", "max_completion_tokens", "task", "labels"],
-  ];
+  const foreign = (
+    "temperature stream max_tokens messages input assets images tools n top_p response_format " +
+    "prompt max_completion_tokens task labels"
+  ).split(" ");
   test.each(foreign)("%s belongs to other routes", (name) => {
     expect(badDecision({ questions: { urgent }, [name]: null })).toBe(
       `${name}: this model does not take this field`,
@@ -307,6 +307,9 @@ describe("the body", () => {
         `state[0]${".in[0]".repeat(levels)}.x is there twice; send it once`,
       );
     }
+    expect(badDecision(inState.replace('"HERE"', '{"":0,"":0}'))).toMatch(
+      /^state\[0\]\. is there twice/,
+    );
     const questions = `"questions":{"a":${JSON.stringify(mood)},"a":${JSON.stringify(mood)}}`;
     expect(badDecision(`{"model":"m","state":"s",${questions}}`)).toBe(
       "questions.a is there twice; send it once",

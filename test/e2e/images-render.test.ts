@@ -1,0 +1,135 @@
+import { once } from "node:events";
+import { createServer, request, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { brokenBooks, ended, nothingHeld, until } from "../support/books.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { imageManifest, imageModel } from "../support/image-models.ts";
+import { expectRefusal } from "../support/refusals.ts";
+
+/** A provider whose renders take as long as the test wants. */
+let provider: Server;
+const renders: ServerResponse[] = [];
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  provider = createServer((asked, response) => {
+    asked.resume().on("end", () => renders.push(response));
+  });
+  provider.listen(0, "127.0.0.1");
+  await once(provider, "listening");
+  const { port } = provider.address() as AddressInfo;
+  gateway = await startTestGateway({
+    settings: {
+      orgRequestsPerMinute: 10_000,
+      keyRequestsPerMinute: 10_000,
+      concurrentRequests: 1,
+    },
+    manifests: [
+      imageManifest({
+        baseUrl: `http://127.0.0.1:${port}/v1`,
+        endpoint: { images_path: "/pictures/make" },
+        models: [imageModel("pic/slow")],
+      }),
+    ],
+  });
+});
+afterAll(async () => {
+  await gateway.close();
+  provider.close();
+  provider.closeAllConnections();
+});
+
+const PNG = `iVBORw0KGgo${"A".repeat(53)}`;
+const ANSWER = JSON.stringify({
+  data: [{ b64_json: PNG }],
+  usage: { input_tokens: 10, output_tokens: 100 },
+});
+const BODY = { model: "pic/slow", prompt: "a red bicycle" };
+
+function draw(account: TestAccount): Promise<HttpAnswer> {
+  return httpCall(`${gateway.url}/v1/images/generations`, {
+    body: BODY,
+    headers: bearer(account.key),
+  });
+}
+
+/** Waits until so many renders have begun since the test began, and gives the newest. */
+async function begun(count: number): Promise<ServerResponse> {
+  return await until(`${count} renders have begun`, () => renders.at(count - 1));
+}
+
+async function held(account: TestAccount): Promise<bigint> {
+  return (await gateway.backend.recordStore.balance(account.orgId)).heldMicroUsd;
+}
+
+test("a render holds one slot and its worst case from beginning to end", async () => {
+  renders.length = 0;
+  const account = await gateway.account("10");
+  const first = draw(account);
+  const render = await begun(1);
+  expect(render.req.url).toBe("/v1/pictures/make");
+  expect(await held(account)).toBe(240_000n + 5n * BigInt(JSON.stringify(BODY).length));
+  const second = await draw(account);
+  expectRefusal(second, { status: 429, code: "rate_limit" });
+  expect(second.headers).toMatchObject({
+    "x-tm-limit-scope": "key",
+    "x-tm-limit-kind": "concurrency",
+    "x-tm-error-origin": "gateway_admission",
+  });
+  // Half an answer is still a render.
+  render.writeHead(200, { "content-type": "application/json" });
+  render.write(ANSWER.slice(0, 40));
+  expectRefusal(await draw(account), { status: 429, code: "rate_limit" });
+  render.end(ANSWER.slice(40));
+  expect((await first).status).toBe(200);
+  await nothingHeld(gateway, account);
+
+  const third = draw(account);
+  (await begun(2)).end(ANSWER);
+  expect((await third).status).toBe(200);
+});
+
+test("a client that leaves pays for the render that was made for it, and for nothing else", async () => {
+  renders.length = 0;
+  const account = await gateway.account("10");
+  const sent = request(`${gateway.url}/v1/images/generations`, {
+    method: "POST",
+    headers: { ...bearer(account.key), "content-type": "application/json" },
+  });
+  sent.on("error", () => {});
+  sent.end(JSON.stringify(BODY));
+  const render = await begun(1);
+  sent.destroy();
+  render.end(ANSWER);
+  await nothingHeld(gateway, account);
+  const { settledMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
+  expect(settledMicroUsd).toBe(10_000_000n - (10n * 5n + 100n * 40n));
+});
+
+test("an answer that comes in any pieces is the same answer", async () => {
+  renders.length = 0;
+  const account = await gateway.account("10");
+  const asked = draw(account);
+  const render = await begun(1);
+  render.writeHead(200, { "content-type": "text/plain" });
+  for (const byte of Buffer.from(` \n${ANSWER}\n`)) {
+    render.write(Buffer.of(byte));
+    // Each byte is a packet of its own.
+    await new Promise((done) => setImmediate(done));
+  }
+  render.end();
+  const answer = await asked;
+  expect(answer.status).toBe(200);
+  expect(at(answer.json, "data")).toEqual([{ b64_json: PNG, media_type: "image/png" }]);
+  expect(at(answer.json, "usage.cost")).toBe(0.00405);
+  const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
+  expect(record.attempts).toMatchObject([{ debitMicroUsd: 4_050n, basis: "reported" }]);
+});
+
+test("after all of it the books balance", async () => {
+  expect(await brokenBooks(gateway)).toEqual([]);
+});

@@ -1,0 +1,417 @@
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { until } from "../support/books.ts";
+import type { TestAccount } from "../support/gateway.ts";
+import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { rawHttp } from "../support/raw-http.ts";
+import { expectRefusal } from "../support/refusals.ts";
+import { runSql } from "../support/sql.ts";
+import { VideoHost, type Handler } from "../support/video-host.ts";
+import {
+  acceptedVideo,
+  getVideo,
+  openVideoHouse,
+  type AcceptedVideo,
+  type VideoHouse,
+} from "../support/video-house.ts";
+
+const FILE = Buffer.from("a film of thirty-two bytes, ended");
+const FILE_BYTES_MAX = 256 * 1_048_576;
+
+let house: VideoHouse;
+let account: TestAccount;
+/** A finished video whose file is `FILE`. */
+let video: AcceptedVideo;
+
+beforeAll(async () => {
+  house = await openVideoHouse({ videoContentBytesMax: FILE_BYTES_MAX });
+});
+beforeEach(async () => {
+  account = await house.gateway.account("100.00");
+  video = await finishedVideo();
+});
+afterAll(() => house.close());
+
+async function finishedVideo(more: object = {}): Promise<AcceptedVideo> {
+  const accepted = await acceptedVideo(house.gateway, account, { seconds: 1 });
+  const { last } = house.host;
+  last.record = { id: last.id, status: "completed", usage: { cost: 0.1 }, ...more };
+  last.file = FILE;
+  await getVideo(house.gateway, account.key, accepted.id);
+  return accepted;
+}
+
+const contentUrl = (id: string): string => `${house.gateway.url}/v1/videos/${id}/content`;
+
+function content(
+  headers: Readonly<Record<string, string>> = {},
+  more: { readonly id?: string; readonly method?: string; readonly query?: string } = {},
+): Promise<HttpAnswer> {
+  const { id = video.id, method = "GET", query = "" } = more;
+  const url = contentUrl(id) + query;
+  return httpCall(url, { method, headers: { ...bearer(account.key), ...headers } });
+}
+
+/** The same answer as a stream in the test's hand. */
+async function openContent(id = video.id): Promise<IncomingMessage> {
+  const sent = httpRequest(contentUrl(id), { agent: false, headers: bearer(account.key) });
+  sent.end();
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  // A connection that is cut is told here as well as by the response.
+  sent.on("error", () => undefined);
+  return response;
+}
+
+/** What came of the body, and whether it came whole. */
+async function readAll(response: IncomingMessage): Promise<{ bytes: number; isWhole: boolean }> {
+  let bytes = 0;
+  response.on("data", (chunk: Buffer) => (bytes += chunk.length));
+  response.on("error", () => undefined);
+  response.resume();
+  await new Promise((done) => response.once("close", done));
+  return { bytes, isWhole: response.complete };
+}
+
+describe("the file of a finished video", () => {
+  test("comes as the provider has it, to be saved and not to be shared", async () => {
+    const answer = await content();
+    expect(answer.text).toBe(FILE.toString());
+    expect(answer).toMatchObject({
+      status: 200,
+      headers: {
+        "content-type": "video/mp4",
+        "content-length": String(FILE.length),
+        "accept-ranges": "bytes",
+        etag: '"v1"',
+        "content-disposition": `attachment; filename="${video.id}.mp4"`,
+        "x-content-type-options": "nosniff",
+        "cache-control": "private, no-store",
+        "x-tm-provider": "films",
+      },
+    });
+    expect(answer.headers).toHaveProperty("x-request-id");
+    expect(house.host.last.fetched).toHaveLength(1);
+  });
+
+  test("comes again and again, and costs nothing more", async () => {
+    const before = await house.gateway.backend.recordStore.balance(account.orgId);
+    for (let n = 0; n < 3; n++) expect((await content()).status).toBe(200);
+    expect(await house.gateway.backend.recordStore.balance(account.orgId)).toEqual(before);
+  });
+
+  test.each([
+    ["bytes=2-5", "film", "bytes 2-5/33"],
+    ["bytes=28-", "ended", "bytes 28-32/33"],
+  ])("comes in the part %s", async (range, text, told) => {
+    const answer = await content({ range });
+    expect(answer).toMatchObject({ status: 206, text });
+    expect(answer.headers).toMatchObject({
+      "content-range": told,
+      "content-length": String(text.length),
+      "content-type": "video/mp4",
+    });
+  });
+
+  test("has no part behind its end: 416 says how long it is, in no words of the provider's", async () => {
+    const answer = await content({ range: "bytes=99-" });
+    expect(answer).toMatchObject({ status: 416, text: "" });
+    expect(answer.headers["content-range"]).toBe("bytes */33");
+  });
+
+  test("is asked for by the version that the client knows", async () => {
+    await content({ range: "bytes=2-5", "if-range": '"v0"' });
+    expect(house.host.last.fetched[0]?.headers["if-range"]).toBe('"v0"');
+  });
+
+  test.each(["bytes=0-1,4-5", "lines=1-2", "bytes=", "bytes=a-b"])(
+    "comes whole when the range is %s",
+    async (range) => {
+      expect(await content({ range })).toMatchObject({ status: 200, text: FILE.toString() });
+      expect(house.host.last.fetched[0]?.headers).not.toHaveProperty("range");
+    },
+  );
+
+  test("tells HEAD everything but the bytes", async () => {
+    const whole = await content();
+    const head = await content({}, { method: "HEAD" });
+    expect(head.status).toBe(200);
+    expect(head.text).toBe("");
+    const plain = ({ headers }: HttpAnswer): object => ({
+      ...headers,
+      date: "",
+      "x-request-id": "",
+      "request-id": "",
+      "x-tm-remaining-rpm": "",
+    });
+    expect(plain(head)).toEqual(plain(whole));
+    // A client that asks on over the same connection gets its own answer.
+    const asked = ["HEAD", "GET"].map(
+      (method) =>
+        `${method} /v1/videos/${video.id}/content HTTP/1.1\r\nhost: x\r\nx-api-key: ${account.key}\r\n`,
+    );
+    const raw = await rawHttp(
+      house.gateway.url,
+      `${asked[0]}\r\n${asked[1]}connection: close\r\n\r\n`,
+    );
+    expect(raw.statuses).toEqual([200, 200]);
+    expect(raw.text.split(FILE.toString())).toHaveLength(2);
+  });
+
+  test("comes in chunks when the provider does not say how long it is", async () => {
+    house.host.last.content = (_request, response) => {
+      response.writeHead(200, { "content-type": "video/webm" }).write("a film ");
+      setImmediate(() => response.end("in pieces"));
+    };
+    const answer = await content();
+    expect(answer.text).toBe("a film in pieces");
+    expect(answer.headers["content-type"]).toBe("video/webm");
+    expect(answer.headers).not.toHaveProperty("content-length");
+  });
+
+  test("there is one variant of it", async () => {
+    expect((await content({}, { query: "?variant=video" })).status).toBe(200);
+    const answer = await content({}, { query: "?variant=thumbnail" });
+    expectRefusal(answer, { status: 400, code: "invalid_request", message: "variant" });
+  });
+});
+
+describe("there is no file", () => {
+  test("of a video that is not finished", async () => {
+    const { id } = await acceptedVideo(house.gateway, account, { seconds: 1 });
+    expectRefusal(await content({}, { id }), {
+      status: 400,
+      code: "invalid_request",
+      message: "this video is queued",
+    });
+    expect(house.host.last.fetched).toEqual([]);
+  });
+
+  test("of a video that has just been finished there is one", async () => {
+    const { id } = await acceptedVideo(house.gateway, account, { seconds: 1 });
+    house.host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
+    house.host.last.file = FILE;
+    expect((await content({}, { id })).text).toBe(FILE.toString());
+  });
+
+  test("of a video that failed, and the code says why", async () => {
+    const { id } = await finishedVideo({ status: "failed", error: { code: "moderation_blocked" } });
+    expectRefusal(await content({}, { id }), {
+      status: 400,
+      code: "invalid_request",
+      message: "content_policy_violation",
+    });
+  });
+
+  test("once it has expired", async () => {
+    const sql = "update video_job set expires_at = now() where job_id = $1";
+    await runSql(house.gateway, "alter table video_job disable trigger user", []);
+    await runSql(house.gateway, sql, [video.id]);
+    await runSql(house.gateway, "alter table video_job enable trigger user", []);
+    expectRefusal(await content(), { status: 404, code: "not_found" });
+    expect(house.host.last.fetched).toEqual([]);
+  });
+
+  test.each([404, 410])("when the provider says %i", async (status) => {
+    house.host.last.content = (_request, response) => void response.writeHead(status).end("words");
+    const answer = await content();
+    expectRefusal(answer, { status: 404, code: "not_found" });
+    expect(answer.headers["x-tm-upstream-status"]).toBe(String(status));
+  });
+
+  test("for another organization, which cannot tell it from an unknown one (F53)", async () => {
+    const owner = account;
+    account = await house.gateway.account("1.00");
+    const foreign = await content();
+    const unknown = await content({}, { id: `video_${"0".repeat(32)}` });
+    expectRefusal(foreign, { status: 404, code: "not_found" });
+    const anonymous = ({ status, headers, text }: HttpAnswer): string => {
+      const { date: _date, ...rest } = headers;
+      return JSON.stringify({ status, rest, text }).replaceAll(String(headers["x-request-id"]), "");
+    };
+    expect(anonymous(foreign)).toBe(anonymous(unknown));
+    expect(house.host.last.fetched).toEqual([]);
+    account = owner;
+    expect((await content()).status).toBe(200);
+  });
+});
+
+describe("what a provider may answer instead", () => {
+  test.each<[string, Handler, number, string]>([
+    [
+      "a page",
+      (_request, r) => void r.setHeader("content-type", "text/html").end("<html>"),
+      502,
+      "upstream_error",
+    ],
+    [
+      "a document",
+      (_request, r) => void r.setHeader("content-type", "application/json").end("{}"),
+      502,
+      "upstream_error",
+    ],
+    [
+      "an error",
+      (_request, r) => void r.writeHead(500).end("provider words"),
+      500,
+      "upstream_error",
+    ],
+    [
+      "too many questions",
+      (_request, r) => void r.writeHead(429, { "retry-after": "7" }).end(),
+      429,
+      "rate_limit",
+    ],
+    ["a refusal of the key", (_request, r) => void r.writeHead(403).end(), 403, "auth"],
+    ["nothing", (request) => void request.socket.destroy(), 502, "upstream_error"],
+    [
+      "a redirect in circles",
+      (request, r) => void r.writeHead(302, { location: request.url }).end(),
+      502,
+      "upstream_error",
+    ],
+  ])("%s: an error of ours, and none of its words", async (_what, handler, status, code) => {
+    house.host.last.content = handler;
+    const answer = await content();
+    expectRefusal(answer, { status, code });
+    expect(answer.headers["x-tm-error-origin"]).toBe("upstream");
+    expect(answer.headers).not.toHaveProperty("content-disposition");
+    expect(answer.text).not.toMatch(/provider words|<html>|127\.0\.0\.1/);
+  });
+
+  test("a redirect to where its files are: followed without its key", async () => {
+    const files = await VideoHost.start();
+    try {
+      let key: string | undefined = "not asked";
+      files.elsewhere = (request, response) => {
+        key = request.headers.authorization;
+        response.writeHead(200, { "content-type": "video/mp4", "set-cookie": "a=b" }).end(FILE);
+      };
+      house.host.last.content = (_request, response) =>
+        void response.writeHead(302, { location: `${files.url}/signed.mp4?sig=1` }).end();
+      const answer = await content();
+      expect(answer.text).toBe(FILE.toString());
+      expect(answer.headers).not.toHaveProperty("set-cookie");
+      expect(files.asked).toEqual(["GET /signed.mp4?sig=1"]);
+      expect(key).toBeUndefined();
+    } finally {
+      await files.close();
+    }
+  });
+
+  test("a longer file than is passed on", async () => {
+    house.host.last.content = (_request, response) => {
+      const headers = { "content-type": "video/mp4", "content-length": FILE_BYTES_MAX + 1 };
+      response.writeHead(200, headers).write("a");
+    };
+    expectRefusal(await content(), { status: 502, code: "upstream_error" });
+  });
+});
+
+describe("a file that is large or slow", () => {
+  const BYTES = 96 * 1_048_576;
+
+  test.each([true, false])(
+    "breaks the connection when its provider dies in the middle (length told: %s)",
+    async (isTold) => {
+      house.host.last.content = (request, response) => {
+        const length = isTold ? { "content-length": BYTES } : {};
+        response.writeHead(200, { "content-type": "video/mp4", ...length });
+        response.write(Buffer.alloc(100_000), () => request.socket.destroy());
+      };
+      const response = await openContent();
+      expect(response.statusCode).toBe(200);
+      const { isWhole } = await readAll(response);
+      expect(isWhole).toBe(false);
+      await until("it is told in the log", () => house.gateway.log().includes("file did not come"));
+    },
+  );
+
+  /** A provider that sends as fast as it may, and counts. */
+  function pouring(): { sent: number; isClosed: boolean } {
+    const state = { sent: 0, isClosed: false };
+    house.host.last.content = (_request, response) => {
+      response.writeHead(200, { "content-type": "video/mp4", "content-length": BYTES });
+      const piece = Buffer.alloc(1_048_576);
+      const pour = (): void => {
+        while (state.sent < BYTES && !state.isClosed) {
+          state.sent += piece.length;
+          if (!response.write(piece)) return void response.once("drain", pour);
+        }
+        response.end();
+      };
+      response.once("close", () => (state.isClosed = true));
+      pour();
+    };
+    return state;
+  }
+
+  test("waits at the provider while the client is slow, and comes whole in the end", async () => {
+    const provider = pouring();
+    const response = await openContent();
+    response.pause();
+    // What the sockets between them take is taken; then everything stands still.
+    let before = -1;
+    await until("the provider waits", async () => {
+      if (provider.sent === before) return true;
+      before = provider.sent;
+      await new Promise((done) => setTimeout(done, 500));
+      return false;
+    });
+    expect(provider.sent).toBeLessThan(BYTES / 2);
+    const { bytes, isWhole } = await readAll(response);
+    expect({ bytes, isWhole }).toEqual({ bytes: BYTES, isWhole: true });
+  });
+
+  test("is given up at the provider when the client leaves", async () => {
+    const provider = pouring();
+    const response = await openContent();
+    response.on("error", () => undefined);
+    response.pause();
+    response.destroy();
+    await until("the provider is let go", () => provider.isClosed);
+    expect(provider.sent).toBeLessThan(BYTES);
+  });
+});
+
+describe("limits", () => {
+  const remaining = async (): Promise<number> => {
+    const url = `${house.gateway.url}/v1/limits?model=test/video`;
+    const { json } = await httpCall(url, { headers: bearer(account.key) });
+    return Number(at(json, "effective.rpm.remaining"));
+  };
+
+  test("a file counts one request of the minute, and a refused one none", async () => {
+    const before = await remaining();
+    const answer = await content();
+    expect(await remaining()).toBe(before - 1);
+    expect(answer.headers["x-tm-remaining-rpm"]).toBe(String(before - 1));
+    await content({}, { id: `video_${"0".repeat(32)}` });
+    expect(await remaining()).toBe(before - 1);
+  });
+
+  test("with none left it is 429, and the provider is not asked", async () => {
+    account = await house.gateway.account("1.00", { requestsPerMinute: 2 });
+    video = await finishedVideo();
+    expect((await content()).status).toBe(200);
+    const answer = await content();
+    expectRefusal(answer, { status: 429, code: "rate_limit" });
+    expect(answer.headers).toMatchObject({ "x-tm-limit-scope": "key", "x-tm-limit-kind": "rpm" });
+    expect(house.host.last.fetched).toHaveLength(1);
+    expect((await getVideo(house.gateway, account.key, video.id)).status).toBe(200);
+  });
+
+  test("a slow download holds no place among concurrent requests", async () => {
+    house.host.last.content = (_request, response) => {
+      response.writeHead(200, { "content-type": "video/mp4" }).write("a");
+    };
+    const open = await Promise.all(Array.from({ length: 10 }, () => openContent()));
+    expect((await acceptedVideo(house.gateway, account)).answer.status).toBe(200);
+    for (const response of open) {
+      response.on("error", () => undefined);
+      response.destroy();
+    }
+  });
+});

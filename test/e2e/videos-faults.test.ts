@@ -1,0 +1,299 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { brokenBooks, debitsOf, ended, nothingHeld, until } from "../support/books.ts";
+import type { TestAccount } from "../support/gateway.ts";
+import { at, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { freshDatabase, type FreshDatabase } from "../support/postgres.ts";
+import { expectRefusal } from "../support/refusals.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import { json } from "../support/video-host.ts";
+import {
+  acceptedVideo,
+  endOf,
+  freshPrompt,
+  getVideo,
+  makeDue,
+  openVideoHouse,
+  postVideo,
+  reserveOf,
+  type AcceptedVideo,
+  type VideoHouse,
+} from "../support/video-house.ts";
+
+const SWEEP_MS = 50;
+
+let database: FreshDatabase;
+let proxy: TcpProxy;
+let house: VideoHouse;
+let account: TestAccount;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  const url = new URL(database.connectionString);
+  proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  house = await openVideoHouse({
+    databaseUrl: url.href,
+    videoSweepMs: SWEEP_MS,
+    // No look but the sweeper's, unless a test says so.
+    videoPollMinMs: 3_600_000,
+    videoAcceptTimeoutMs: 1_000,
+    orgRequestsPerMinute: 10_000,
+    keyRequestsPerMinute: 10_000,
+  });
+});
+beforeEach(async () => {
+  account = await house.gateway.account("100.00");
+});
+afterEach(() => {
+  house.host.onAccept = undefined;
+});
+afterAll(async () => {
+  proxy.set("up");
+  await house.close();
+  await proxy.close();
+  await database.drop();
+});
+
+const show = (video: AcceptedVideo): Promise<HttpAnswer> =>
+  getVideo(house.gateway, account.key, video.id);
+const balance = () => house.gateway.backend.recordStore.balance(account.orgId);
+
+async function swept(record: object, more: object = {}): Promise<AcceptedVideo> {
+  const video = await acceptedVideo(house.gateway, account, { seconds: 4, ...more });
+  house.host.last.record = record;
+  await makeDue(house.gateway, video.id);
+  return video;
+}
+
+describe("F48: a provider that does not accept the job in time", () => {
+  test("504 upstream_error, and nothing is billed", async () => {
+    house.host.onAccept = () => undefined;
+    const answer = await postVideo(house.gateway, account.key, {
+      model: "test/video",
+      prompt: freshPrompt(),
+    });
+    expectRefusal(answer, { status: 504, code: "upstream_error" });
+    expect(answer.headers).toMatchObject({
+      "x-tm-error-origin": "upstream",
+      "x-tm-attempts": "1",
+    });
+    expect(at(answer.json, "error.metadata.retryable")).toBe(true);
+    expect(await balance()).toEqual({ settledMicroUsd: 100_000_000n, heldMicroUsd: 0n });
+    const record = await ended(house.gateway, account, String(answer.headers["x-request-id"]));
+    expect(record).toMatchObject({ outcome: "timeout" });
+  });
+});
+
+describe("F49: nobody ever asks", () => {
+  test("a job that fails is released before anybody looks", async () => {
+    const video = await swept({ id: "x", status: "failed", error: { code: "x" } });
+    await nothingHeld(house.gateway, account);
+    expect(await debitsOf(house.gateway, account)).toBe(0n);
+    const looks = house.host.last.looks.length;
+    const answer = await show(video);
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({
+      status: "failed",
+      error: { code: "video_generation_failed" },
+    });
+    expect(house.host.last.looks).toHaveLength(looks);
+  });
+
+  test("a job that is finished is settled before anybody looks", async () => {
+    const video = await swept({ id: "x", status: "completed", usage: { cost: 0.25 } });
+    await nothingHeld(house.gateway, account);
+    expect(await debitsOf(house.gateway, account)).toBe(250_000n);
+    expect(await endOf(house.gateway, account, video)).toEqual({
+      outcome: "completed",
+      debitMicroUsd: 250_000n,
+    });
+  });
+
+  test("a client that left while its job was accepted pays for its video, and for no other", async () => {
+    let accept: () => void = () => undefined;
+    house.host.onAccept = (request, response, body) => {
+      accept = () => {
+        const job = house.host.accept(body, request.headers);
+        job.record = { id: job.id, status: "completed", usage: { cost: 0.1 } };
+        json(response, 200, { id: job.id, status: "queued" });
+      };
+    };
+    const jobs = house.host.jobs.length;
+    const leaving = new AbortController();
+    const left = fetch(`${house.gateway.url}/v1/videos`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${account.key}` },
+      body: JSON.stringify({ model: "test/video", prompt: freshPrompt() }),
+      signal: leaving.signal,
+    }).catch(() => "left");
+    await until("it is held", async () => (await balance()).heldMicroUsd > 0n);
+    leaving.abort();
+    expect(await left).toBe("left");
+    accept();
+    await until("the job is there", () => house.host.jobs.length > jobs);
+    await until("it is settled", async () => (await debitsOf(house.gateway, account)) === 100_000n);
+    await nothingHeld(house.gateway, account);
+  });
+});
+
+describe("F50: a provider that cannot be reached while its job runs", () => {
+  test("the last known state, no HTTP error, and the reserve is kept", async () => {
+    const video = await swept({ id: "x", status: "in_progress", progress: 30 });
+    await until("it is known", async () => at((await show(video)).json, "progress") === 30);
+    const { last } = house.host;
+    last.answer = (request) => void request.socket.destroy();
+    const before = last.looks.length;
+    await makeDue(house.gateway, video.id);
+    await until("it was asked in vain", () => last.looks.length > before);
+    const answer = await show(video);
+    expect(answer.status).toBe(200);
+    expect(answer.headers).not.toHaveProperty("x-tm-error-code");
+    expect(answer.json).toMatchObject({ status: "in_progress", progress: 30, error: null });
+    expect((await balance()).heldMicroUsd).toBe(reserveOf(4));
+    last.answer = undefined;
+    last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
+    await until("it is settled", async () => {
+      await makeDue(house.gateway, video.id);
+      return (await debitsOf(house.gateway, account)) === 100_000n;
+    });
+  });
+});
+
+describe("F51: a job that never ends", () => {
+  test("fails with video_timeout at its deadline, is cancelled once, and stays failed", async () => {
+    const impatient = await openVideoHouse({
+      videoSweepMs: SWEEP_MS,
+      videoDeadlineMs: 1,
+      videoPollMinMs: 1,
+    });
+    try {
+      const { gateway, host } = impatient;
+      const owner = await gateway.account("100.00");
+      const video = await acceptedVideo(gateway, owner);
+      host.last.record = { id: "x", status: "in_progress", progress: 50 };
+      await makeDue(gateway, video.id);
+      await nothingHeld(gateway, owner);
+      const timedOut = await getVideo(gateway, owner.key, video.id);
+      expect(timedOut.status).toBe(200);
+      expect(timedOut.json).toMatchObject({
+        status: "failed",
+        error: { code: "video_timeout" },
+        usage: { cost: 0 },
+      });
+      expect(host.last.cancelled).toBe(1);
+      host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
+      const looks = host.last.looks.length;
+      expect((await getVideo(gateway, owner.key, video.id)).json).toEqual(timedOut.json);
+      expect(host.last.looks).toHaveLength(looks);
+      expect(await debitsOf(gateway, owner)).toBe(0n);
+      expect(await endOf(gateway, owner, video)).toEqual({ outcome: "timeout", debitMicroUsd: 0n });
+      expect(await brokenBooks(gateway)).toEqual([]);
+    } finally {
+      await impatient.close();
+    }
+  });
+
+  test("but a video that is finished by its deadline counts", async () => {
+    const impatient = await openVideoHouse({ videoSweepMs: SWEEP_MS, videoDeadlineMs: 1 });
+    try {
+      const { gateway, host } = impatient;
+      const owner = await gateway.account("100.00");
+      const video = await acceptedVideo(gateway, owner);
+      host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
+      await makeDue(gateway, video.id);
+      await nothingHeld(gateway, owner);
+      expect(await debitsOf(gateway, owner)).toBe(100_000n);
+      expect(host.last.cancelled).toBe(0);
+    } finally {
+      await impatient.close();
+    }
+  });
+});
+
+describe("the database", () => {
+  test("is away when a provider has accepted: 503, the job is cancelled, nothing is charged", async () => {
+    house.host.onAccept = (request, response, body) => {
+      const job = house.host.accept(body, request.headers);
+      proxy.set("down");
+      json(response, 200, job.record);
+    };
+    const answer = await postVideo(house.gateway, account.key, {
+      model: "test/video",
+      prompt: freshPrompt(),
+    });
+    expectRefusal(answer, { status: 503, code: "gateway_error" });
+    expect(answer.headers["retry-after"]).toBe("2");
+    const job = house.host.last;
+    await until("it is cancelled", () => job.cancelled === 1);
+    expect(house.gateway.log()).toContain(job.id);
+    proxy.set("up");
+    await nothingHeld(house.gateway, account);
+    expect(await debitsOf(house.gateway, account)).toBe(0n);
+  });
+
+  test("stumbles when a provider has accepted: the job is written down all the same", async () => {
+    house.host.onAccept = (request, response, body) => {
+      const job = house.host.accept(body, request.headers);
+      proxy.set("down");
+      setTimeout(() => proxy.set("up"), 300);
+      json(response, 200, job.record);
+    };
+    const { id } = await acceptedVideo(house.gateway, account);
+    expect(id).toMatch(/^video_/);
+    expect(house.host.last.cancelled).toBe(0);
+    expect((await balance()).heldMicroUsd).toBe(reserveOf(4));
+  });
+
+  test("is away for a while: questions are 503, the sweeper survives and settles later", async () => {
+    const video = await acceptedVideo(house.gateway, account);
+    house.host.last.record = { id: "x", status: "completed", usage: { cost: 0.2 } };
+    await makeDue(house.gateway, video.id);
+    const failedSweeps = async (): Promise<number> => {
+      const { text } = await httpCall(`${house.gateway.running.internalUrl}/metrics`);
+      return Number(/^tm_video_sweeps_failed (\d+)$/m.exec(text)?.[1]);
+    };
+    const before = await failedSweeps();
+    proxy.set("down");
+    await until("sweeps fail", async () => (await failedSweeps()) > before + 1);
+    const answer = await show(video);
+    expectRefusal(answer, { status: 503, code: "gateway_error" });
+    expect(answer.headers).toMatchObject({ "retry-after": "2" });
+    proxy.set("up");
+    await until("it is settled", async () => {
+      const debits = await debitsOf(house.gateway, account).catch(() => 0n);
+      return debits === 200_000n;
+    });
+  });
+});
+
+test("a silent provider does not keep another one's jobs from being settled", async () => {
+  const silent = await swept({ id: "x" });
+  house.host.last.answer = () => undefined;
+  await makeDue(house.gateway, silent.id);
+  const other = await swept({ id: "x", status: "completed", usage: { cost: 0.3 } });
+  await until("it is settled", async () => (await debitsOf(house.gateway, account)) === 300_000n);
+  expect((await show(other)).json).toMatchObject({ status: "completed" });
+  expect((await show(silent)).json).toMatchObject({ status: "queued" });
+});
+
+test("200 running jobs cost their provider one look each in an interval, whoever asks", async () => {
+  const jobs: AcceptedVideo[] = [];
+  while (jobs.length < 200) {
+    const eight = Array.from({ length: 8 }, () =>
+      acceptedVideo(house.gateway, account, { seconds: 1 }),
+    );
+    jobs.push(...(await Promise.all(eight)));
+  }
+  const hosted = house.host.jobs.slice(-jobs.length);
+  for (const job of hosted) job.record = { id: job.id, status: "in_progress" };
+  await makeDue(house.gateway, ...jobs.map(({ id }) => id));
+  await until("each is looked at", () => hosted.every(({ looks }) => looks.length > 0), 30_000);
+  for (const job of jobs.slice(0, 50)) expect((await show(job)).status).toBe(200);
+  expect(Math.max(...hosted.map(({ looks }) => looks.length))).toBe(1);
+  expect((await balance()).heldMicroUsd).toBe(BigInt(jobs.length) * reserveOf(1));
+});
+
+test("after all of this the books hold", async () => {
+  expect(await brokenBooks(house.gateway)).toEqual([]);
+});

@@ -1,0 +1,366 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { sealConnection } from "../../src/auth/connection-store.ts";
+import { openKeyVault } from "../../src/auth/key-vault.ts";
+import { assert } from "../../src/core/assert.ts";
+import type { ProviderId } from "../../src/core/ids.ts";
+import { brokenBooks, until } from "../support/books.ts";
+import { PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";
+import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { runSql } from "../support/sql.ts";
+import { json } from "../support/video-host.ts";
+import {
+  acceptedVideo,
+  endOf,
+  getVideo,
+  openVideoHouse,
+  reserveOf,
+  type AcceptedVideo,
+  type VideoHouse,
+} from "../support/video-house.ts";
+
+const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
+const OWN_KEY = "customer-own-key-0123456789";
+
+let house: VideoHouse;
+let account: TestAccount;
+
+beforeAll(async () => {
+  house = await openVideoHouse({ encryptionKey: ENCRYPTION_KEY });
+});
+beforeEach(async () => {
+  account = await house.gateway.account("100.00");
+});
+afterAll(() => house.close());
+
+const look = (video: AcceptedVideo): Promise<HttpAnswer> =>
+  getVideo(house.gateway, account.key, video.id);
+const balance = () => house.gateway.backend.recordStore.balance(account.orgId);
+
+/** A running job of the account, and what the provider says of it from now on. */
+async function running(record: object, more: object = {}): Promise<AcceptedVideo> {
+  const video = await acceptedVideo(house.gateway, account, { seconds: 8, ...more });
+  house.host.last.record = record;
+  return video;
+}
+
+async function metric(name: string, labels: string): Promise<number> {
+  const { text } = await httpCall(`${house.gateway.running.internalUrl}/metrics`);
+  const line = text.split("\n").find((each) => each.startsWith(`${name}{${labels}}`));
+  return Number(line?.split(" ").at(-1) ?? 0);
+}
+
+describe("a job that runs", () => {
+  test("shows how far it is, never less than before, and never done before it is", async () => {
+    const video = await running({ id: "x", status: "in_progress", progress: 40 });
+    expect((await look(video)).json).toMatchObject({ status: "in_progress", progress: 40 });
+    house.host.last.record = { id: "x", status: "queued", progress: 20 };
+    expect((await look(video)).json).toMatchObject({ status: "in_progress", progress: 40 });
+    house.host.last.record = { id: "x", status: "processing", progress: "100%" };
+    const almost = await look(video);
+    expect(almost.json).toMatchObject({ status: "in_progress", progress: 99, completed_at: null });
+    expect(almost.json).toMatchObject({ error: null, usage: null });
+    expect(almost.headers["x-tm-provider"]).toBe("films");
+    expect((await balance()).heldMicroUsd).toBe(reserveOf(8));
+  });
+
+  test.each([
+    ["a word that nobody knows", { id: "x", status: "pondering" }],
+    ["no word at all", { id: "x" }],
+    ["no record", { hello: "world" }],
+    ["a list", []],
+  ])("goes on when the provider says %s", async (_what, record) => {
+    const video = await running(record);
+    const answer = await look(video);
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({ status: "queued", progress: 0 });
+  });
+
+  test.each([400, 401, 403, 500, 503])(
+    "goes on when the provider answers %i to the question, which is no strike",
+    async (status) => {
+      const video = await running({});
+      house.host.last.answer = (_request, response) => json(response, status, { error: "no" });
+      for (let n = 0; n < 6; n++) {
+        expect((await look(video)).json).toMatchObject({ status: "queued" });
+      }
+      expect(house.host.last.looks).toHaveLength(6);
+      // Neither its health nor its pool has suffered.
+      const next = await acceptedVideo(house.gateway, account);
+      expect(next.answer.headers["x-tm-provider"]).toBe("films");
+    },
+  );
+
+  test("is shown as it was known, in time, when the provider is silent", async () => {
+    const video = await running({ id: "x", status: "in_progress", progress: 10 });
+    await look(video);
+    house.host.last.answer = () => undefined;
+    const slow = look(video);
+    await until("the provider is asked", () => house.host.last.looks.length === 2);
+    // Whoever comes meanwhile does not wait for the other's look.
+    expect((await look(video)).json).toMatchObject({ status: "in_progress", progress: 10 });
+    const started = performance.now();
+    expect((await slow).json).toMatchObject({ status: "in_progress", progress: 10 });
+    expect(performance.now() - started).toBeLessThan(9_000);
+    expect(house.host.last.looks).toHaveLength(2);
+  });
+
+  test("is not asked after again until the provider's retry-after has passed", async () => {
+    const video = await running({}, { model: "test/video-both-0" });
+    const neighbour = await running({}, { model: "test/video-both-0" });
+    const [first, second] = house.host.jobs.slice(-2);
+    assert(first !== undefined && second !== undefined, "there are two jobs");
+    first.answer = (_request, response) =>
+      void response.writeHead(429, { "retry-after": "1" }).end("{}");
+    for (let n = 0; n < 5; n++) await look(video);
+    await look(neighbour);
+    expect([first.looks.length, second.looks.length]).toEqual([1, 0]);
+    first.answer = undefined;
+    first.record = { id: "x", status: "in_progress" };
+    await until("it is asked after again", async () => {
+      return at((await look(video)).json, "status") === "in_progress";
+    });
+  });
+});
+
+describe("a finished video", () => {
+  test("has its record, its cost and its place in the books", async () => {
+    const expiresAt = Math.floor(Date.now() / 1000) + 3_600;
+    const video = await running({
+      id: "x",
+      status: "completed",
+      progress: 100,
+      expires_at: expiresAt,
+      usage: { cost: 0.6543219 },
+    });
+    const answer = await look(video);
+    expect(answer.json).toMatchObject({
+      id: video.id,
+      status: "completed",
+      progress: 100,
+      expires_at: expiresAt,
+      error: null,
+      usage: { cost: 0.654321, seconds: 8 },
+      request_id: video.requestId,
+    });
+    expect(at(answer.json, "created_at")).toBe(at(video.answer.json, "created_at"));
+    expect(Number(at(answer.json, "completed_at"))).toBeGreaterThanOrEqual(
+      Number(at(answer.json, "created_at")),
+    );
+    expect(await balance()).toEqual({ settledMicroUsd: 99_345_679n, heldMicroUsd: 0n });
+    expect(await endOf(house.gateway, account, video)).toEqual({
+      outcome: "completed",
+      debitMicroUsd: 654_321n,
+    });
+    const usage = await httpCall(`${house.gateway.url}/v1/usage`, { headers: bearer(account.key) });
+    expect(at(usage.json, "data.0")).toMatchObject({
+      request_id: video.requestId,
+      route: "/v1/videos",
+      provider: "films",
+      cost_micro_usd: 654_321,
+      settlement: "reported",
+    });
+    // What has ended is not asked after any more, and does not change.
+    house.host.last.record = { id: "x", status: "failed" };
+    expect((await look(video)).json).toEqual(answer.json);
+    expect(house.host.last.looks).toHaveLength(1);
+  });
+
+  test.each<[string, object, bigint]>([
+    ["in ticks", { cost_in_usd_ticks: 5_000_000_000 }, 500_000n],
+    ["of nothing", { cost: 0 }, 0n],
+    ["to the last micro-dollar, rounded down", { cost: 0.0000019 }, 1n],
+    ["that is the whole reserve", { cost: 0.8 }, 800_000n],
+    ["above the reserve: the reserve, the house bears the rest", { cost: 0.80001 }, 800_000n],
+    ["beyond all bounds", { cost: 1e300 }, 800_000n],
+    ["below nothing", { cost: -1 }, 0n],
+  ])("costs what the provider reports: a cost %s", async (_what, usage, debit) => {
+    const video = await running({ id: "x", status: "succeeded", usage });
+    expect(at((await look(video)).json, "usage.cost")).toBe(Number(debit) / 1e6);
+    expect((await endOf(house.gateway, account, video)).debitMicroUsd).toBe(debit);
+    expect(await balance()).toEqual({ settledMicroUsd: 100_000_000n - debit, heldMicroUsd: 0n });
+  });
+
+  test("without a cost is free, and the listing is counted as one that told none", async () => {
+    const labels = 'provider="films",model="test/video"';
+    const before = await metric("tm_video_cost_missing_total", labels);
+    const video = await running({ id: "x", status: "completed" });
+    expect(at((await look(video)).json, "usage")).toEqual({ cost: 0, seconds: 8 });
+    expect(await metric("tm_video_cost_missing_total", labels)).toBe(before + 1);
+    expect((await endOf(house.gateway, account, video)).debitMicroUsd).toBe(0n);
+  });
+
+  test("that cost too much is counted", async () => {
+    const labels = 'provider="films",model="test/video"';
+    const before = await metric("tm_video_cost_over_reserve_total", labels);
+    await look(await running({ id: "x", status: "completed", usage: { cost: 99 } }));
+    expect(await metric("tm_video_cost_over_reserve_total", labels)).toBe(before + 1);
+  });
+
+  test.each<[string, object]>([
+    ["reference", { id: "x", status: "completed" }],
+    ["OpenRouter", { id: "x", status: "completed", unsigned_urls: ["https://x/y"], error: "" }],
+    ["xAI", { status: "done", video: { url: "https://x/y", respect_moderation: true } }],
+    ["relay", { state: "SUCCEEDED", output: ["https://x/y"] }],
+  ])("is understood in the words of %s", async (_who, record) => {
+    expect((await look(await running(record))).json).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("a video that is not made", () => {
+  const words = { code: "x", message: "Provider words http://internal" };
+
+  test.each<[string, string, object]>([
+    ["failed", "video_generation_failed", { status: "failed", error: words }],
+    ["error", "video_generation_failed", { status: "error", error: "Provider words" }],
+    ["done without a file", "video_generation_failed", { status: "done", video: { url: "" } }],
+    ["done and shows none", "video_generation_failed", { status: "done" }],
+    [
+      "completed with no file",
+      "video_generation_failed",
+      { status: "completed", unsigned_urls: [] },
+    ],
+    [
+      "refused by code",
+      "content_policy_violation",
+      { status: "failed", error: { code: "moderation_blocked" } },
+    ],
+    [
+      "refused by words",
+      "content_policy_violation",
+      { status: "failed", error: "This violates our usage policies" },
+    ],
+    [
+      "refused by a flag",
+      "content_policy_violation",
+      { status: "done", video: { url: "https://x", respect_moderation: false } },
+    ],
+    ["cancelled", "video_cancelled", { status: "cancelled" }],
+    ["canceled", "video_cancelled", { status: "canceled" }],
+    ["expired", "video_expired", { status: "expired" }],
+  ])("%s: status failed with %s, and nothing is charged", async (_what, code, record) => {
+    const video = await running({ id: "x", ...record, usage: { cost: 0.5 } });
+    const answer = await look(video);
+    expect(answer.status).toBe(200);
+    expect(answer.headers).not.toHaveProperty("x-tm-error-code");
+    expect(answer.json).toMatchObject({ status: "failed", error: { code }, usage: { cost: 0 } });
+    expect(String(at(answer.json, "error.message"))).toContain("nothing was charged");
+    expect(answer.text).not.toContain("Provider words");
+    expect(Number(at(answer.json, "progress"))).toBeLessThan(100);
+    expect(await balance()).toEqual({ settledMicroUsd: 100_000_000n, heldMicroUsd: 0n });
+    const refused = code === "content_policy_violation";
+    expect(await endOf(house.gateway, account, video)).toEqual({
+      outcome: refused ? "refused" : "failed",
+      debitMicroUsd: 0n,
+    });
+  });
+
+  test("a job that its provider has forgotten is video_expired, after a while and not at once", async () => {
+    const video = await running({});
+    house.host.last.answer = (_request, response) => json(response, 404, {});
+    for (let n = 0; n < 2; n++) {
+      for (const _again of [1, 2, 3]) {
+        expect((await look(video)).json).toMatchObject({ status: "queued" });
+      }
+      const sql =
+        "update video_job set missing_at = missing_at - interval '61 s' where job_id = $1";
+      await runSql(house.gateway, sql, [video.id]);
+    }
+    expect((await look(video)).json).toMatchObject({
+      status: "failed",
+      error: { code: "video_expired" },
+    });
+  });
+});
+
+describe("a job that was made with a customer's own key", () => {
+  async function connect(): Promise<string> {
+    const vault = openKeyVault(ENCRYPTION_KEY);
+    assert(vault !== undefined, "the encryption key is one");
+    const made = await house.gateway.backend.connectionStore.create(
+      sealConnection(vault, {
+        orgId: account.orgId,
+        providerId: "films" as ProviderId,
+        keyId: null,
+        name: "ours",
+        providerKey: OWN_KEY,
+      }),
+    );
+    assert(typeof made === "object", "the connection is made");
+    return made.connectionId;
+  }
+
+  test("is asked after and fetched with the same key, and costs the balance nothing", async () => {
+    account = await house.gateway.account("0");
+    await connect();
+    const video = await running({ id: "x", status: "completed", usage: { cost: 0.5 } });
+    house.host.last.file = Buffer.from("film");
+    expect(at((await look(video)).json, "usage.cost")).toBe(0);
+    const url = `${house.gateway.url}/v1/videos/${video.id}/content`;
+    expect((await httpCall(url, { headers: bearer(account.key) })).text).toBe("film");
+    const { headers, looks, fetched } = house.host.last;
+    for (const sent of [headers, ...looks, ...fetched.map((each) => each.headers)]) {
+      expect(sent.authorization).toBe(`Bearer ${OWN_KEY}`);
+      expect(JSON.stringify(sent)).not.toContain(PROVIDER_KEY);
+    }
+    expect(await endOf(house.gateway, account, video)).toEqual({
+      outcome: "completed",
+      debitMicroUsd: 0n,
+    });
+  });
+
+  test("is not asked after with any other once the connection is disabled", async () => {
+    account = await house.gateway.account("5.00");
+    const connectionId = await connect();
+    const video = await running({ id: "x", status: "completed" });
+    await house.gateway.backend.connectionStore.disable(connectionId, account.orgId);
+    expect((await look(video)).json).toMatchObject({ status: "queued" });
+    expect(house.host.last.looks).toEqual([]);
+  });
+});
+
+test("ten questions at once, and more soon after, cost the provider one look", async () => {
+  const patient = await openVideoHouse({ videoPollMinMs: 60_000 });
+  try {
+    const rich = await patient.gateway.account("10.00");
+    const video = await acceptedVideo(patient.gateway, rich);
+    const ask = () => getVideo(patient.gateway, rich.key, video.id);
+    for (const answer of await Promise.all(Array.from({ length: 10 }, ask))) {
+      expect(answer.status).toBe(200);
+    }
+    for (let n = 0; n < 5; n++) await ask();
+    expect(patient.host.last.looks).toHaveLength(1);
+  } finally {
+    await patient.close();
+  }
+});
+
+test("a job whose listing has left the catalog keeps its state until its deadline", async () => {
+  const leaving = await openVideoHouse();
+  try {
+    const { gateway, host } = leaving;
+    const rich = await gateway.account("10.00");
+    const video = await acceptedVideo(gateway, rich);
+    host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
+    const { buildId } = gateway.running.catalog.current;
+    rmSync(join(gateway.config.manifestsDir, "manifest-4.json"));
+    await until("the listing is gone", () => gateway.running.catalog.current.buildId !== buildId);
+    expect((await getVideo(gateway, rich.key, video.id)).json).toMatchObject({ status: "queued" });
+    expect(host.last.looks).toEqual([]);
+    await runSql(gateway, "update video_job set deadline_at = now() where job_id = $1", [video.id]);
+    expect((await getVideo(gateway, rich.key, video.id)).json).toMatchObject({
+      status: "failed",
+      error: { code: "video_timeout" },
+      usage: { cost: 0 },
+    });
+  } finally {
+    await leaving.close();
+  }
+});
+
+test("after all of this the books hold", async () => {
+  expect(await brokenBooks(house.gateway)).toEqual([]);
+});
