@@ -37,12 +37,12 @@ test("the shipped manifests are one catalog; without keys only the simulator is 
   const models = outcome.ok ? outcome.catalog.models : [];
   const notes = outcome.ok ? outcome.notes : [];
   expect(models.map(({ id, deployments }) => [id, deployments.map((one) => one.id)])).toEqual([
-    ["sim/decide", ["sim-decisions/sim/decide"]],
-    ["sim/image", ["sim-images/sim/image"]],
-    ["sim/video", ["sim-videos/sim/video"]],
     ["sim/both", ["sim-a/sim/both", "sim-b/sim/both"]],
     ["sim/echo-a", ["sim-a/sim/echo-a"]],
     ["sim/echo-b", ["sim-b/sim/echo-b"]],
+    ["sim/decide", ["sim-decisions/sim/decide"]],
+    ["sim/image", ["sim-images/sim/image"]],
+    ["sim/video", ["sim-videos/sim/video"]],
   ]);
   expect(new Set(notes.map(({ reason }) => reason))).toEqual(new Set(["key_missing"]));
 });

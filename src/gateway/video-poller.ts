@@ -12,6 +12,8 @@ import type { VideoDeps } from "./video-deps.ts";
 const SWEEP_JOBS_MAX = 50;
 /** A look, at a job's deadline a cancellation, and writing down what came of them. */
 const LEASE_MS = 30_000;
+/** A provider that does not answer at all must not hold up the looks at all others. */
+const NO_ANSWER_REST_MS = 5_000;
 /** A client waits no longer for a look than this; the look goes on. */
 const CLIENT_WAIT_MS = 5_000;
 
@@ -23,7 +25,7 @@ export class VideoPoller {
   readonly #deps: VideoDeps;
   readonly #running = new Set<Promise<unknown>>();
   readonly #fetches = new Set<RunningFetch<unknown>>();
-  /** Providers that asked to be left alone, until when. */
+  /** Providers that asked to be left alone, or gave no answer: until when. */
   readonly #restUntilMs = new Map<string, number>();
   /** Listings whose jobs had a state that nobody knows: told once. */
   readonly #toldUnknown = new Set<string>();
@@ -136,9 +138,12 @@ export class VideoPoller {
     const { clock } = this.#deps;
     const deployment = await deploymentOf(this.#deps, job);
     if (deployment === undefined) return { kind: "failure" };
-    const look = lookOf(await this.#ended(askAfter(this.#deps, deployment, job)), clock.nowMs());
-    if (look.kind === "failure" && look.retryAfterMs !== undefined) {
-      this.#restUntilMs.set(accountOf(job), clock.monotonicMs() + look.retryAfterMs);
+    const answer = await this.#ended(askAfter(this.#deps, deployment, job));
+    const look = lookOf(answer, clock.nowMs());
+    const askedMs = look.kind === "failure" ? look.retryAfterMs : undefined;
+    const pauseMs = answer === undefined ? NO_ANSWER_REST_MS : askedMs;
+    if (pauseMs !== undefined) {
+      this.#restUntilMs.set(accountOf(job), clock.monotonicMs() + pauseMs);
     }
     return look;
   }

@@ -52,7 +52,7 @@ const model = Type.Object(
     decisions_image_parts: Type.Optional(
       Type.Boolean({
         description:
-          "The provider reads `image_url` objects as images; the gateway refuses such bodies. " +
+          "The provider reads `image_url` objects as images; without it such bodies are refused. " +
           "Systemone decisions listings only.",
       }),
     ),

@@ -146,14 +146,6 @@ const ROWS: readonly Row[] = [
     upstreamStatus: "200",
     failsOver: true,
   },
-  {
-    id: "more",
-    what: "no answer at all",
-    fault: "hang:headers",
-    status: 504,
-    code: "upstream_error",
-    failsOver: true,
-  },
 ];
 
 const HOSTS = { reference: "img", metered: "imgor", ticks: "imgx" } as const;
@@ -187,7 +179,6 @@ beforeAll(async () => {
       orgRequestsPerMinute: 10_000,
       keyRequestsPerMinute: 10_000,
       concurrentRequests: 100,
-      generationTimeoutMs: 3_000,
     },
     manifests: hosts.flatMap((host) => {
       const endpoint = host === "reference" ? {} : metered;

@@ -5,7 +5,12 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { brokenBooks, ended, nothingHeld, until } from "../support/books.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import {
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestGatewayOptions,
+} from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel } from "../support/image-models.ts";
 import { expectRefusal } from "../support/refusals.ts";
@@ -21,13 +26,13 @@ beforeAll(async () => {
   });
   provider.listen(0, "127.0.0.1");
   await once(provider, "listening");
+  gateway = await openGateway({ concurrentRequests: 1 });
+});
+
+function openGateway(settings: TestGatewayOptions["settings"]): Promise<TestGateway> {
   const { port } = provider.address() as AddressInfo;
-  gateway = await startTestGateway({
-    settings: {
-      orgRequestsPerMinute: 10_000,
-      keyRequestsPerMinute: 10_000,
-      concurrentRequests: 1,
-    },
+  return startTestGateway({
+    settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000, ...settings },
     manifests: [
       imageManifest({
         baseUrl: `http://127.0.0.1:${port}/v1`,
@@ -36,7 +41,7 @@ beforeAll(async () => {
       }),
     ],
   });
-});
+}
 afterAll(async () => {
   await gateway.close();
   provider.close();
@@ -50,8 +55,8 @@ const ANSWER = JSON.stringify({
 });
 const BODY = { model: "pic/slow", prompt: "a red bicycle" };
 
-function draw(account: TestAccount): Promise<HttpAnswer> {
-  return httpCall(`${gateway.url}/v1/images/generations`, {
+function draw(account: TestAccount, { url } = gateway): Promise<HttpAnswer> {
+  return httpCall(`${url}/v1/images/generations`, {
     body: BODY,
     headers: bearer(account.key),
   });
@@ -128,6 +133,26 @@ test("an answer that comes in any pieces is the same answer", async () => {
   expect(at(answer.json, "usage.cost")).toBe(0.00405);
   const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
   expect(record.attempts).toMatchObject([{ debitMicroUsd: 4_050n, basis: "reported" }]);
+});
+
+test("a render that never ends is given up: a 504 that costs nothing, and no strike", async () => {
+  renders.length = 0;
+  const impatient = await openGateway({ generationTimeoutMs: 300 });
+  try {
+    const account = await impatient.account("10");
+    for (let i = 1; i <= 4; i += 1) {
+      const answer = await draw(account, impatient);
+      expectRefusal(answer, { status: 504, code: "upstream_error", message: "in time" });
+      expect(answer.headers["x-tm-attempts"]).toBe("1");
+      const record = await ended(impatient, account, String(answer.headers["x-request-id"]));
+      expect(record.attempts).toMatchObject([{ outcome: "timeout", debitMicroUsd: 0n }]);
+    }
+    await nothingHeld(impatient, account);
+    await until("the provider was hung up on", () => renders.every((each) => each.destroyed));
+    expect(await brokenBooks(impatient)).toEqual([]);
+  } finally {
+    await impatient.close();
+  }
 });
 
 test("after all of it the books balance", async () => {

@@ -272,7 +272,8 @@ test("a silent provider does not keep another one's jobs from being settled", as
   house.host.last.answer = () => undefined;
   await makeDue(house.gateway, silent.id);
   const other = await swept({ id: "x", status: "completed", usage: { cost: 0.3 } });
-  await until("it is settled", async () => (await debitsOf(house.gateway, account)) === 300_000n);
+  const isSettled = async () => (await debitsOf(house.gateway, account)) === 300_000n;
+  await until("it is settled", isSettled, 40_000);
   expect((await show(other)).json).toMatchObject({ status: "completed" });
   expect((await show(silent)).json).toMatchObject({ status: "queued" });
 });

@@ -113,7 +113,8 @@ export async function acceptedVideo(
 
 /** Lets a running job be due at once, for whoever sweeps. */
 export async function makeDue(gateway: TestGateway, ...ids: readonly string[]): Promise<void> {
-  const sql = "update video_job set next_poll_at = now() where job_id = any ($1)";
+  const sql =
+    "update video_job set next_poll_at = now() where job_id = any ($1) and completed_at is null";
   await runSql(gateway, sql, [ids]);
 }
 
