@@ -44,7 +44,7 @@ export function readImageAnswer(
   }
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
   const images = items.flatMap((item) => imageOf(item, carver.texts, asked.outputFormat) ?? []);
-  if (images.length !== asked.count) {
+  if (images.length !== asked.count || items.length !== asked.count) {
     // Content that was refused in part is not sent on to somebody else either.
     if (images.length < asked.count && saysModerated(answer, items))
       return moderatedImagesFailure();

@@ -60,12 +60,13 @@ export interface HeldLock {
   release(): Promise<void>;
 }
 
-export async function openCrashHouse(): Promise<CrashHouse> {
+/** `more`: manifests besides the standard ones. */
+export async function openCrashHouse(more: readonly object[] = []): Promise<CrashHouse> {
   const backend = await freshBackend();
   const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
   const build = buildCrashing();
   const manifests = mkdtempSync(join(tmpdir(), "tokenmarket-crash-"));
-  for (const [at, manifest] of STANDARD_MANIFESTS.entries()) {
+  for (const [at, manifest] of [...STANDARD_MANIFESTS, ...more].entries()) {
     const text = JSON.stringify(manifest).replaceAll("{simulator}", simulator.url);
     writeFileSync(join(manifests, `manifest-${at}.json`), text);
   }

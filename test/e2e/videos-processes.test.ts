@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+
+import { brokenBooks, until } from "../support/books.ts";
+import { openAccount, type TestAccount } from "../support/gateway.ts";
+import { at } from "../support/http-call.ts";
+import { operatorFolder, serve, type OperatorFolder } from "../support/operator.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import type { RunningProgram } from "../support/program.ts";
+import { json, VideoHost, videoManifest, videoModel } from "../support/video-host.ts";
+import { acceptedVideo, getVideo, type AcceptedVideo } from "../support/video-house.ts";
+
+let backend: FreshBackend;
+let folder: OperatorFolder;
+let host: VideoHost;
+let gateways: RunningProgram[] = [];
+let account: TestAccount;
+
+beforeAll(async () => {
+  host = await VideoHost.start();
+  folder = operatorFolder(host.url);
+  const models = [videoModel("test/video")];
+  folder.writeManifest("films.json", videoManifest({ provider: "films", url: host.url, models }));
+  backend = await freshBackend();
+  gateways = await Promise.all([start(), start()]);
+});
+beforeEach(async () => {
+  account = await openAccount(backend, "10.00");
+});
+afterAll(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.end("SIGTERM")));
+  await backend.close();
+  await host.close();
+  folder.remove();
+});
+
+function start(): Promise<RunningProgram> {
+  return serve(folder, {
+    DATABASE_URL: backend.connectionString,
+    TM_VIDEOS_SWEEP_MS: "50",
+    TM_VIDEOS_POLL_MIN_MS: "1",
+  });
+}
+
+const gatewayAt = (n: number): { readonly url: string } => ({
+  url: String(gateways[n]?.ready["gateway_url"]),
+});
+const show = (n: number, { id }: AcceptedVideo) => getVideo(gatewayAt(n), account.key, id);
+
+async function change(sql: string, { id }: AcceptedVideo): Promise<void> {
+  await backend.query(`update video_job set ${sql} where job_id = $1 and completed_at is null`, [
+    id,
+  ]);
+}
+
+/** A job that no sweeper comes to by itself. */
+async function unsweptVideo(): Promise<AcceptedVideo> {
+  const video = await acceptedVideo(gatewayAt(0), account);
+  await change("next_poll_at = now() + interval '1 hour'", video);
+  return video;
+}
+
+async function debits(): Promise<readonly unknown[]> {
+  const sql = `select amount from transfer where attempt_id in
+    (select attempt_id from attempt where org_id = $1)`;
+  return (await backend.query(sql, [account.orgId])).map(({ amount }) => String(amount));
+}
+
+/** Looks at the provider wait until they are let go. */
+function heldLooks(record: object): { readonly waiting: (() => void)[]; release(): void } {
+  const waiting: (() => void)[] = [];
+  host.last.answer = (_request, response) => {
+    waiting.push(() => json(response, 200, record));
+  };
+  return { waiting, release: () => waiting.splice(0).forEach((answer) => answer()) };
+}
+
+test("F52: two gateways that see the end at once make one debit", async () => {
+  const video = await unsweptVideo();
+  const record = { id: "x", status: "completed", usage: { cost: 0.25 } };
+  const looks = heldLooks(record);
+  const first = show(0, video);
+  await until("the first looks", () => looks.waiting.length === 1);
+  // The first takes longer than its lease: the other one may look as well.
+  await change("lease_until = now(), polled_at = null", video);
+  const second = show(1, video);
+  await until("the other looks, too", () => looks.waiting.length === 2);
+  looks.release();
+  for (const answer of await Promise.all([first, second])) {
+    expect(answer.json).toMatchObject({ status: "completed", usage: { cost: 0.25 } });
+  }
+  expect(await debits()).toEqual(["250000"]);
+  expect(await backend.recordStore.balance(account.orgId)).toEqual({
+    settledMicroUsd: 9_750_000n,
+    heldMicroUsd: 0n,
+  });
+  expect(await brokenBooks({ backend })).toEqual([]);
+});
+
+test("two gateways that see different ends agree on the first one", async () => {
+  const video = await unsweptVideo();
+  const waiting: (() => void)[] = [];
+  const records = [
+    { id: "x", status: "failed" },
+    { id: "x", status: "completed", usage: { cost: 0.25 } },
+  ];
+  host.last.answer = (_request, response) => {
+    const record = records[waiting.length] ?? {};
+    waiting.push(() => json(response, 200, record));
+  };
+  const first = show(0, video);
+  await until("the first looks", () => waiting.length === 1);
+  await change("lease_until = now(), polled_at = null", video);
+  const second = show(1, video);
+  await until("the other looks, too", () => waiting.length === 2);
+  waiting[0]?.();
+  const failed = await first;
+  expect(failed.json).toMatchObject({ status: "failed" });
+  waiting[1]?.();
+  expect((await second).json).toEqual(failed.json);
+  expect(await debits()).toEqual([]);
+  expect(await brokenBooks({ backend })).toEqual([]);
+});
+
+test("a job that is due is looked at by one of the sweepers", async () => {
+  const video = await acceptedVideo(gatewayAt(0), account);
+  const { last } = host;
+  last.record = { id: "x", status: "in_progress", progress: 7 };
+  await change("next_poll_at = now()", video);
+  await until("it is looked at", () => last.looks.length > 0);
+  expect(last.looks).toHaveLength(1);
+  expect((await show(1, video)).json).toMatchObject({ progress: 7 });
+});
+
+test("a gateway that shuts down gives its looks back at once, and waits for none", async () => {
+  const video = await unsweptVideo();
+  const looks = heldLooks({ id: "x", status: "completed", usage: { cost: 0.1 } });
+  const waiting = show(0, video);
+  waiting.catch(() => undefined);
+  await until("it looks", () => looks.waiting.length === 1);
+  const [first] = gateways;
+  const started = performance.now();
+  expect(await first?.end("SIGTERM")).toBe(0);
+  expect(performance.now() - started).toBeLessThan(25_000);
+  expect((await waiting).json).toMatchObject({ status: "queued" });
+  host.last.answer = undefined;
+  host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
+  // Nothing moves it along but the other gateway's sweeper.
+  await until("the other one settles it", async () => (await debits()).length === 1);
+  expect((await show(1, video)).json).toMatchObject({ status: "completed" });
+  gateways = gateways.slice(1);
+});
+
+test("a job outlives the gateway that took it, killed or not", async () => {
+  gateways.push(await start());
+  const [first] = gateways;
+  const video = await acceptedVideo(gatewayAt(0), account);
+  host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
+  await first?.end("SIGKILL");
+  gateways = gateways.slice(1);
+  await change("next_poll_at = now()", video);
+  await until("the other one settles it", async () => (await debits()).length === 1);
+  expect(at((await show(0, video)).json, "usage")).toEqual({ cost: 0.1, seconds: 4 });
+  const attempt = await backend.query("select state, debit from attempt where org_id = $1", [
+    account.orgId,
+  ]);
+  expect(attempt).toMatchObject([{ state: "settled" }]);
+  expect(await brokenBooks({ backend })).toEqual([]);
+});
