@@ -231,6 +231,8 @@ describe("an answer that is no file", () => {
     expect((await fetched({ idleMs: 60 })).end).toEqual({ kind: "silent" });
     home.serve = (request) => void request.socket.destroy();
     expect((await fetched()).end).toMatchObject({ kind: "unreachable" });
+    home.serve = () => deadlines.cutAll();
+    expect((await fetched()).end).toMatchObject({ kind: "unreachable" });
   });
 });
 

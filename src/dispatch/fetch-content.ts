@@ -120,11 +120,11 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   abandon(): void {
-    this.#end({ kind: "broken", why: "nobody reads any more" });
+    this.#failed(new Error("nobody reads any more"));
   }
 
   cut(): void {
-    this.#end({ kind: "broken", why: "the program shuts down" });
+    this.#failed(new Error("the program shuts down"));
   }
 
   onDue(nowMs: number): void {

@@ -33,16 +33,16 @@ export function refuseCall(deps: ServeDeps, exchange: ClientExchange, input: Ref
   exchange.refuse(input.refusal, droppedParams.length === 0 ? {} : { droppedParams });
 }
 
-const NOT_THE_CALLERS_DOING: readonly (RefusalOrigin | undefined)[] = [
+const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([
   "gateway_infrastructure",
   "upstream_quota",
-];
+] as const);
 
 /** What is refused for unusual use, a full pool or a fault of ours is no further sign of it. */
 function noteRefused(deps: ServeDeps, exchange: ClientExchange, input: RefusedCall): void {
   const { family } = input;
   const { class: cls, origin } = input.refusal;
-  if (family === undefined || exchange.gone || NOT_THE_CALLERS_DOING.includes(origin)) return;
+  if (family === undefined || exchange.gone || NOT_THE_CALLERS_DOING.has(origin)) return;
   if (cls === "usage_limited" || cls === "usage_restricted") return;
   const { principal, clientAddress } = exchange;
   deps.usage.note(

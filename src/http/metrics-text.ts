@@ -106,7 +106,7 @@ function videoCounters(registry: Registry, videos: VideoMetrics): void {
     labelNames: ["provider", "model"],
     values: videos.costOverReserve,
   });
-  new Gauge({
+  const failedSweeps = new Gauge({
     name: "tm_video_sweeps_failed",
     help: "Sweeps that could not read the jobs, since the start.",
     registers: [registry],
@@ -114,4 +114,5 @@ function videoCounters(registry: Registry, videos: VideoMetrics): void {
       this.set(videos.failedSweeps);
     },
   });
+  failedSweeps.set(0);
 }

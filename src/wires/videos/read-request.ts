@@ -23,7 +23,7 @@ import type { VideoRequest } from "./video-wire.ts";
 /** Reads and checks a body; see `VideoWire.readVideoRequest`. */
 export function readVideoRequest(body: Buffer, contentType = ""): ReadVideoRequest | Refusal {
   if (/^\s*multipart\//i.test(contentType)) {
-    return invalidRequest("the body is a form; send one JSON object as application/json");
+    return invalidRequest(FORM);
   }
   const doc = readJsonObject(body, chatWords);
   if (!(doc instanceof JsonDocument)) return doc;
@@ -32,6 +32,11 @@ export function readVideoRequest(body: Buffer, contentType = ""): ReadVideoReque
   const fields = readFields(doc);
   return "message" in fields ? refuse(fields) : new ReadVideoRequest(doc, fields);
 }
+
+/** One official client makes a form of everything, unless it is told the path. */
+const FORM =
+  "the body is a form; send one JSON object as application/json " +
+  '(with the openai client: client.post("/videos", { body }))';
 
 /** A `VideoRequest` with what encoding and the listings' checks read. */
 export class ReadVideoRequest implements VideoRequest {

@@ -1,0 +1,163 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { readJob } from "./read-job.ts";
+import type { ProviderJob } from "./video-wire.ts";
+
+function read(record: unknown): ProviderJob | undefined {
+  return readJob(Buffer.from(JSON.stringify(record)));
+}
+
+describe("a job's record", () => {
+  test.each<[string, object, Partial<ProviderJob>]>([
+    [
+      "of the reference wire",
+      {
+        id: "video_1",
+        object: "video",
+        status: "in_progress",
+        progress: 33,
+        expires_at: 1_800_000_000,
+      },
+      { id: "video_1", state: "in_progress", progress: 33, expiresAtMs: 1_800_000_000_000 },
+    ],
+    [
+      "of OpenRouter",
+      { id: "gen-1", status: "completed", unsigned_urls: ["https://x/y"], usage: { cost: 0.5 } },
+      { id: "gen-1", state: "completed", costPicoUsd: 500_000_000_000n as never },
+    ],
+    [
+      "of xAI",
+      {
+        status: "done",
+        video: { url: "https://x/y", duration: 8, respect_moderation: true },
+        usage: { cost_in_usd_ticks: 3_000_000_000 },
+      },
+      { id: undefined, state: "completed", costPicoUsd: 300_000_000_000n as never },
+    ],
+    ["of an accepted xAI job", { request_id: "r-1" }, { id: "r-1", state: "unknown" }],
+    ["of a task", { task_id: 7, state: "Running" }, { id: "7", state: "in_progress" }],
+    [
+      "with a date as text",
+      { id: "1", status: "done", url: "u", expires_at: "2026-11-21T10:00:00Z" },
+      { expiresAtMs: 1_795_255_200_000 },
+    ],
+    [
+      "with milliseconds",
+      { id: "1", expires_at: 1_795_255_200_000 },
+      { expiresAtMs: 1_795_255_200_000 },
+    ],
+  ])("%s is read", (_whose, record, expected) => {
+    expect(read(record)).toMatchObject(expected);
+  });
+
+  test.each<[string, ProviderJob["state"]]>([
+    ["queued", "queued"],
+    ["pending", "queued"],
+    ["submitted", "queued"],
+    ["created", "queued"],
+    ["in_progress", "in_progress"],
+    ["IN-PROGRESS", "in_progress"],
+    ["in progress", "in_progress"],
+    ["processing", "in_progress"],
+    ["running", "in_progress"],
+    ["generating", "in_progress"],
+    ["completed", "completed"],
+    ["succeeded", "completed"],
+    ["failed", "failed"],
+    ["error", "failed"],
+    ["cancelled", "cancelled"],
+    ["canceled", "cancelled"],
+    ["expired", "expired"],
+    ["pondering", "unknown"],
+    ["constructor", "unknown"],
+    ["__proto__", "unknown"],
+  ])("that says %s is %s", (word, state) => {
+    expect(read({ id: "1", status: word })?.state).toBe(state);
+  });
+
+  test.each<[string, object, ProviderJob["state"]]>([
+    ["done with a file", { status: "done", video: { url: "u" } }, "completed"],
+    ["done with several", { status: "done", videos: [{ url: "u" }] }, "completed"],
+    ["done without one", { status: "done", video: { duration: 8 } }, "failed"],
+    ["done and silent about it", { status: "done" }, "failed"],
+    ["completed and silent about it", { status: "completed" }, "completed"],
+    ["completed with none", { status: "completed", video: null }, "failed"],
+    [
+      "refused by a flag",
+      { status: "done", video: { url: "u", respect_moderation: false } },
+      "refused",
+    ],
+    ["refused by a flag of its own", { status: "failed", respect_moderation: false }, "refused"],
+    [
+      "refused by a code",
+      { status: "failed", error: { code: "content_policy_violation" } },
+      "refused",
+    ],
+    ["refused by a type", { status: "failed", error: { type: "moderation" } }, "refused"],
+    ["refused by words", { status: "failed", error: "blocked by our safety system" }, "refused"],
+    ["failed by another code", { status: "failed", error: { code: "internal" } }, "failed"],
+    [
+      "completed, whatever its title says",
+      { status: "completed", message: "our safety system" },
+      "completed",
+    ],
+  ])("that is %s", (_what, record, state) => {
+    expect(read({ id: "1", ...record })?.state).toBe(state);
+  });
+
+  test.each<[unknown, number | undefined]>([
+    [0, 0],
+    [99.9, 99],
+    [250, 100],
+    [-5, 0],
+    ["40%", 40],
+    ["40.7", 40],
+    ["soon", undefined],
+    [null, undefined],
+    [{}, undefined],
+  ])("with progress %j", (progress, percent) => {
+    expect(read({ id: "1", progress })?.progress).toBe(percent);
+  });
+
+  test.each(["", " ", "..", ".", "a b", "a\nb", "ä", "x".repeat(513), null, {}, 1.5])(
+    "whose id is %j has none that could be asked after",
+    (id) => {
+      expect(read({ id, status: "queued" })).toMatchObject({ id: undefined, state: "queued" });
+    },
+  );
+
+  test.each([
+    "",
+    "[]",
+    "7",
+    '"queued"',
+    "null",
+    "{",
+    "{}",
+    '{"hello":1}',
+    '{"error":{"code":"x"}}',
+  ])("is not %s", (text) => {
+    expect(readJob(Buffer.from(text))).toBeUndefined();
+  });
+
+  test("keeps the digits of its cost", () => {
+    const text = '{"id":"1","usage":{"cost":0.000000123456000000000001}}';
+    expect(readJob(Buffer.from(text))?.costPicoUsd).toBe(123_456n);
+  });
+
+  test("may be anything: nothing throws, and what is read is within its bounds", () => {
+    const record = fc.dictionary(
+      fc.constantFrom("id", "status", "progress", "video", "error", "usage", "expires_at", "url"),
+      fc.oneof(fc.jsonValue(), fc.constantFrom("failed", "done", "completed", "queued")),
+    );
+    fc.assert(
+      fc.property(record, (each) => {
+        const job = read(each);
+        const { progress = 0, costPicoUsd = 0n } = job ?? {};
+        expect(progress >= 0 && progress <= 100 && Number.isInteger(progress)).toBe(true);
+        expect(costPicoUsd >= 0n).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,73 @@
+import OpenAI, { BadRequestError, NotFoundError, RateLimitError } from "openai";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { until } from "../support/books.ts";
+import type { TestAccount } from "../support/gateway.ts";
+import { freshPrompt, openVideoHouse, type VideoHouse } from "../support/video-house.ts";
+
+const FILE = Buffer.from("a film of thirty-two bytes, ended");
+
+let house: VideoHouse;
+let account: TestAccount;
+let client: OpenAI;
+
+beforeAll(async () => {
+  house = await openVideoHouse();
+  account = await house.gateway.account("25.00");
+  client = clientOf(account);
+});
+afterAll(() => house.close());
+
+function clientOf({ key }: TestAccount): OpenAI {
+  return new OpenAI({ apiKey: key, baseURL: `${house.gateway.url}/v1`, maxRetries: 0 });
+}
+
+/** The client's own `create` sends a form; the route takes JSON. */
+function create(more: object = {}): Promise<OpenAI.Video> {
+  const body = { model: "test/video", prompt: freshPrompt(), ...more };
+  return client.post("/videos", { body });
+}
+
+test("a video is asked for, awaited and fetched", async () => {
+  let video = await create({ seconds: "8", resolution: "720p" });
+  expect(video).toMatchObject({ object: "video", status: "queued", progress: 0, seconds: "8" });
+  const { last } = house.host;
+  last.record = { id: last.id, status: "in_progress", progress: 50 };
+  video = await client.videos.retrieve(video.id);
+  expect(video).toMatchObject({ status: "in_progress", progress: 50, error: null });
+  last.record = { id: last.id, status: "completed", usage: { cost: 0.8 } };
+  last.file = FILE;
+  video = await until("it is finished", async () => {
+    const now = await client.videos.retrieve(video.id);
+    return now.status === "completed" ? now : undefined;
+  });
+  expect(video).toMatchObject({ progress: 100, model: "test/video", error: null });
+  const file = await client.videos.downloadContent(video.id);
+  expect(file.headers.get("content-type")).toBe("video/mp4");
+  expect(Buffer.from(await file.arrayBuffer())).toEqual(FILE);
+  const headers = { range: "bytes=2-5" };
+  const part = await client.videos.downloadContent(video.id, {}, { headers });
+  expect(part.status).toBe(206);
+  expect(await part.text()).toBe("film");
+});
+
+test("a video that failed says why, and its file is an error", async () => {
+  const { id } = await create();
+  house.host.last.record = { id, status: "failed", error: { code: "moderation_blocked" } };
+  const video = await client.videos.retrieve(id);
+  expect(video).toMatchObject({ status: "failed", error: { code: "content_policy_violation" } });
+  await expect(client.videos.downloadContent(id)).rejects.toThrow(BadRequestError);
+});
+
+test("errors are the client's own classes", async () => {
+  await expect(create({ seconds: 99 })).rejects.toThrow(BadRequestError);
+  await expect(client.videos.retrieve("video_none")).rejects.toThrow(NotFoundError);
+  const poor = clientOf(await house.gateway.account("0"));
+  const body = { model: "test/video", prompt: freshPrompt() };
+  await expect(poor.post("/videos", { body })).rejects.toThrow(RateLimitError);
+});
+
+test("the form that its create makes is refused, and the message says what to send", async () => {
+  const asked = client.videos.create({ model: "test/video", prompt: freshPrompt() });
+  await expect(asked).rejects.toThrow('client.post("/videos", { body })');
+});

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { brokenBooks, until } from "../support/books.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { at, bearer, httpCall, textAt } from "../support/http-call.ts";
+import { expectRefusal } from "../support/refusals.ts";
+import { videoManifest, videoModel } from "../support/video-host.ts";
+import { acceptedVideo, endOf, getVideo, postVideo, reserveOf } from "../support/video-house.ts";
+
+const HOSTS = [
+  { host: "vid", option: { size: "720x1280" }, withoutFile: 404 },
+  { host: "vidor", option: { resolution: "720p" }, withoutFile: 404 },
+  // Its record has a place for the file: one that shows none is a job that failed.
+  { host: "vidx", option: { aspect_ratio: "16:9" }, withoutFile: 400 },
+] as const;
+const FILE_BYTES = 65_536;
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  const seconds = { type: "integer", min: 1, max: 12, default: 4 };
+  const takes = (option: object): object =>
+    Object.fromEntries(
+      Object.entries(option).map(([name, value]) => [name, { type: "enum", values: [value] }]),
+    );
+  gateway = await startTestGateway({
+    settings: { videoPollMinMs: 1, videoSweepMs: 3_600_000 },
+    manifests: HOSTS.map(({ host, option }) =>
+      videoManifest({
+        provider: `sim-${host}`,
+        url: `{simulator}/${host}`,
+        models: [
+          videoModel(`test/${host}`, { supported_parameters: { seconds, ...takes(option) } }),
+        ],
+      }),
+    ),
+  });
+});
+beforeEach(async () => {
+  account = await gateway.account("10.00");
+});
+afterAll(() => gateway.close());
+
+async function endedVideo(id: string): Promise<unknown> {
+  return await until("the job has ended", async () => {
+    const { json } = await getVideo(gateway, account.key, id);
+    const status = textAt(json, "status");
+    return status === "completed" || status === "failed" ? json : undefined;
+  });
+}
+
+describe.each(HOSTS)("a provider that speaks like $host", ({ host, option, withoutFile }) => {
+  const model = `test/${host}`;
+
+  test("makes a video, reports its cost and gives the file, in parts too", async () => {
+    const video = await acceptedVideo(gateway, account, { model, seconds: 5, ...option });
+    expect(video.answer.json).toMatchObject({ status: "queued", seconds: "5", ...option });
+    expect(await endedVideo(video.id)).toMatchObject({
+      status: "completed",
+      progress: 100,
+      usage: { cost: 0.5, seconds: 5 },
+    });
+    expect((await endOf(gateway, account, video)).debitMicroUsd).toBe(reserveOf(5));
+    const url = `${gateway.url}/v1/videos/${video.id}/content`;
+    const headers = bearer(account.key);
+    const whole = await httpCall(url, { headers });
+    expect(whole.headers).toMatchObject({
+      "content-type": "video/mp4",
+      "content-length": String(FILE_BYTES),
+    });
+    const part = await httpCall(url, { headers: { ...headers, range: "bytes=100-199" } });
+    expect(part.status).toBe(206);
+    expect(part.headers["content-range"]).toBe(`bytes 100-199/${FILE_BYTES}`);
+    const head = await httpCall(url, { method: "HEAD", headers });
+    expect(head).toMatchObject({ status: 200, text: "" });
+    expect(head.headers["content-length"]).toBe(String(FILE_BYTES));
+  });
+
+  test.each([
+    ["failed", 'job:{"final":"failed","code":"gpu","message":"no GPU"}', "video_generation_failed"],
+    ["refused", 'job:{"final":"failed","moderated":true}', "content_policy_violation"],
+  ])("says when one has %s, and nothing is charged", async (_what, fault, code) => {
+    const prompt = `waves [[fault:${fault}]]`;
+    const video = await acceptedVideo(gateway, account, { model, prompt });
+    expect(await endedVideo(video.id)).toMatchObject({
+      status: "failed",
+      error: { code },
+      usage: { cost: 0 },
+    });
+    expect((await endOf(gateway, account, video)).debitMicroUsd).toBe(0n);
+  });
+
+  test("refuses content in its own words: content_policy, no job", async () => {
+    const prompt = "waves [[fault:content_filter]]";
+    const answer = await postVideo(gateway, account.key, { model, prompt });
+    expectRefusal(answer, { status: 400, code: "content_policy" });
+    expect(answer.headers["x-tm-attempts"]).toBe("1");
+  });
+
+  test.each([
+    ["that stumbles", 'job:{"poll":"status:500","poll_times":2}'],
+    ["that is silent", 'job:{"poll":"reset:headers","poll_times":1}'],
+  ])("and %s while its job runs loses nothing", async (_what, fault) => {
+    const video = await acceptedVideo(gateway, account, {
+      model,
+      seconds: 1,
+      prompt: `waves [[fault:${fault}]]`,
+    });
+    expect(await endedVideo(video.id)).toMatchObject({ status: "completed", usage: { cost: 0.1 } });
+  });
+
+  test.each([
+    ["without a cost", 'job:{"cost":null}', 0n],
+    ["with one of many digits", 'job:{"cost":"0.1234567890123"}', 123_456n],
+    ["that cost too much", 'job:{"cost":"7.5"}', reserveOf(4)],
+  ])("finishes one %s: the debit is exact", async (_what, fault, debit) => {
+    const prompt = `waves [[fault:${fault}]]`;
+    const video = await acceptedVideo(gateway, account, { model, prompt });
+    await endedVideo(video.id);
+    expect((await endOf(gateway, account, video)).debitMicroUsd).toBe(debit);
+  });
+
+  test.each([
+    ["is elsewhere", 'job:{"content":"redirect:other"}', 200],
+    ["is in circles", 'job:{"content":"redirect:self"}', 502],
+    ["is a page", 'job:{"content":"body:html"}', 502],
+    ["is gone", 'job:{"no_content":true}', withoutFile],
+  ])("has a file that %s", async (_what, fault, status) => {
+    const prompt = `waves [[fault:${fault}]]`;
+    const video = await acceptedVideo(gateway, account, { model, prompt });
+    await until("it is completed", async () => {
+      const { json } = await getVideo(gateway, account.key, video.id);
+      return at(json, "completed_at") !== null;
+    });
+    const url = `${gateway.url}/v1/videos/${video.id}/content`;
+    const answer = await httpCall(url, { headers: bearer(account.key) });
+    expect({ host, status: answer.status }).toEqual({ host, status });
+  });
+});
+
+test("after all of this the books hold", async () => {
+  expect(await brokenBooks(gateway)).toEqual([]);
+});
