@@ -106,13 +106,10 @@ function videoCounters(registry: Registry, videos: VideoMetrics): void {
     labelNames: ["provider", "model"],
     values: videos.costOverReserve,
   });
-  const failedSweeps = new Gauge({
-    name: "tm_video_sweeps_failed",
-    help: "Sweeps that could not read the jobs, since the start.",
-    registers: [registry],
-    collect() {
-      this.set(videos.failedSweeps);
-    },
-  });
-  failedSweeps.set(0);
+  gauge(
+    registry,
+    "tm_video_sweeps_failed",
+    "Sweeps that could not read the jobs, since the start.",
+    () => videos.failedSweeps,
+  );
 }
