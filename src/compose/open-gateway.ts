@@ -81,9 +81,11 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
   const servers = [gateway, console, internal];
   const close = async (): Promise<void> => {
     accepting = false;
+    // First: nobody waits for a look at a job any more, and looks under way are given back.
+    const pollerClosed = videos.poller.close();
     await finishRequests(gateway, serve, config.shutdownGraceMs);
     for (const server of servers) closeNow(server);
-    await videos.poller.close();
+    await pollerClosed;
     serving.close();
     await serve.upstream.close();
     await ledger.shutDown();

@@ -38,6 +38,16 @@ describe("a job's record", () => {
     ["of an accepted xAI job", { request_id: "r-1" }, { id: "r-1", state: "unknown" }],
     ["of a task", { task_id: 7, state: "Running" }, { id: "7", state: "in_progress" }],
     [
+      "refused by a relay, in one text",
+      { id: "1", status: "failed", error: "content_policy_violation: the prompt" },
+      { id: "1", state: "refused" },
+    ],
+    [
+      "failed, in one text",
+      { id: "1", status: "failed", error: "gpu_lost: a" },
+      { state: "failed" },
+    ],
+    [
       "with a date as text",
       { id: "1", status: "done", url: "u", expires_at: "2026-11-21T10:00:00Z" },
       { expiresAtMs: 1_795_255_200_000 },

@@ -70,7 +70,16 @@ function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   if (flags.includes(false)) return true;
   if (state === "completed") return false;
   const words = wordsOf(record);
-  return words.flagged || speaksOf(words, contentPolicyWording);
+  return (
+    words.flagged ||
+    speaksOf(words, contentPolicyWording) ||
+    contentPolicyWording.codes.includes(leadingCode(record["error"]))
+  );
+}
+
+/** Relays write the code in front of their sentence: `content_policy_violation: …`. */
+function leadingCode(error: unknown): string {
+  return /^([a-z_]+):/i.exec(textOf(error).trim())?.[1]?.toLowerCase() ?? "";
 }
 
 /** Where records show their files, in any dialect. */
