@@ -23,7 +23,9 @@ export class GatewayMetrics {
     const listing = `${deployment.providerId}|${deployment.modelId}`;
     const outcome = result.failure === undefined ? "completed" : result.failure.refusal.class;
     add(this.attempts, `${listing}|${outcome}`);
-    const silent = result.failure === undefined && result.bridge?.usage === undefined;
+    // A video's cost is told when its job has ended.
+    const isDue = deployment.modality !== "video" && result.failure === undefined;
+    const silent = isDue && result.bridge?.usage === undefined;
     if (silent) add(this.usageMissing, listing);
   }
 

@@ -1,4 +1,4 @@
-import OpenAI, { BadRequestError, NotFoundError, RateLimitError } from "openai";
+import OpenAI, { BadRequestError, NotFoundError, RateLimitError, toFile } from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { until } from "../support/books.ts";
@@ -22,10 +22,9 @@ function clientOf({ key }: TestAccount): OpenAI {
   return new OpenAI({ apiKey: key, baseURL: `${house.gateway.url}/v1`, maxRetries: 0 });
 }
 
-/** The client's own `create` sends a form; the route takes JSON. */
 function create(more: object = {}): Promise<OpenAI.Video> {
   const body = { model: "test/video", prompt: freshPrompt(), ...more };
-  return client.post("/videos", { body });
+  return client.videos.create(body);
 }
 
 test("a video is asked for, awaited and fetched", async () => {
@@ -67,7 +66,14 @@ test("errors are the client's own classes", async () => {
   await expect(poor.post("/videos", { body })).rejects.toThrow(RateLimitError);
 });
 
-test("the form that its create makes is refused, and the message says what to send", async () => {
-  const asked = client.videos.create({ model: "test/video", prompt: freshPrompt() });
-  await expect(asked).rejects.toThrow('client.post("/videos", { body })');
+test("JSON does as well as the form that its create makes", async () => {
+  const body = { model: "test/video", prompt: freshPrompt(), seconds: 8 };
+  const video = await client.post<OpenAI.Video>("/videos", { body });
+  expect(video).toMatchObject({ object: "video", seconds: "8" });
+});
+
+test("a reference image is refused by its name: nothing is made, nothing is held", async () => {
+  const image = await toFile(Buffer.from("PNG"), "a.png");
+  const asked = create({ input_reference: image });
+  await expect(asked).rejects.toThrow("input_reference is a file");
 });

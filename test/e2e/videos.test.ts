@@ -243,10 +243,11 @@ describe("a request of the wrong shape is refused before any money", () => {
     await expectRefused(body, message);
   });
 
-  test("a form", async () => {
-    const form = '--x\r\ncontent-disposition: form-data; name="prompt"\r\n\r\nwaves\r\n--x--\r\n';
+  test("a form that cannot be read, or that lacks a field", async () => {
     const headers = { "content-type": "multipart/form-data; boundary=x" };
-    await expectRefused(form, "application/json", headers);
+    await expectRefused("--x\r\nwaves", "application/json", headers);
+    const form = '--x\r\ncontent-disposition: form-data; name="prompt"\r\n\r\nwaves\r\n--x--\r\n';
+    await expectRefused(form, "model", headers);
   });
 
   test("a body over 1 MB", async () => {

@@ -17,26 +17,22 @@ import { checkProvider, readControls } from "../chat/provider-controls.ts";
 import { falseKind, JsonDocument, numberKind, type JsonNode } from "../json/json-document.ts";
 import { readJsonObject } from "../json/read-json-object.ts";
 import { wireARequests } from "../wire-a/request-side.ts";
+import { jsonOfForm } from "./read-form.ts";
 import { imageTypes, noImages, refuseField } from "./video-fields.ts";
 import type { VideoRequest } from "./video-wire.ts";
 
 /** Reads and checks a body; see `VideoWire.readVideoRequest`. */
 export function readVideoRequest(body: Buffer, contentType = ""): ReadVideoRequest | Refusal {
-  if (/^\s*multipart\//i.test(contentType)) {
-    return invalidRequest(FORM);
-  }
-  const doc = readJsonObject(body, chatWords);
+  const isForm = /^\s*multipart\/form-data\b/i.test(contentType);
+  const json = isForm ? jsonOfForm(body, contentType) : body;
+  if (!Buffer.isBuffer(json)) return json;
+  const doc = readJsonObject(json, chatWords);
   if (!(doc instanceof JsonDocument)) return doc;
   const found = findImage(doc) ?? checkBody(doc, 0);
   if (found !== undefined) return refuse(found);
   const fields = readFields(doc);
   return "message" in fields ? refuse(fields) : new ReadVideoRequest(doc, fields);
 }
-
-/** One official client makes a form of everything, unless it is told the path. */
-const FORM =
-  "the body is a form; send one JSON object as application/json " +
-  '(with the openai client: client.post("/videos", { body }))';
 
 /** A `VideoRequest` with what encoding and the listings' checks read. */
 export class ReadVideoRequest implements VideoRequest {
