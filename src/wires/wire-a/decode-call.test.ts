@@ -240,6 +240,10 @@ describe("tools and their choice", () => {
       { name: "f", description: "d", input_schema: { type: "object", properties: { a: {} } } },
     ],
     [
+      { name: "f", parameters: { properties: null, required: ["a"], type: null } },
+      { name: "f", input_schema: { properties: {}, required: ["a"], type: "object" } },
+    ],
+    [
       { name: "f", parameters: { type: "object", properties: {}, required: [] } },
       { name: "f", input_schema: { type: "object", properties: {}, required: [] } },
     ],
