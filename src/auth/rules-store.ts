@@ -1,10 +1,9 @@
 import type { KeyId, OrgId } from "../core/ids.ts";
-import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
+import type { EndpointLimits, LimitTarget, StoredLimit } from "../limits/stored-limit.ts";
 import type { DedicatedEndpoint, RoutingPolicy } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
 
-/** Which stored limit is meant; everything but its values. */
-export type LimitTarget = Pick<StoredLimit, "source" | "scope" | "keyId" | "modelId">;
+export type { LimitTarget };
 
 /** Absent: unchanged. Null: removed, the default stands again. */
 export interface LimitChange {

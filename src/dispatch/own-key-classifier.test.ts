@@ -1,10 +1,22 @@
 import { expect, test } from "vitest";
 
+import type { OrgId, ProviderId } from "../core/ids.ts";
 import { attemptClassifier } from "./classifier.ts";
 import { ownKeyClassifier } from "./own-key-classifier.ts";
 
 const plain = attemptClassifier({ nowMs: () => 0, monotonicMs: () => 0 });
-const own = ownKeyClassifier(plain);
+const own = ownKeyClassifier(plain, {
+  ownKey: {
+    connectionId: "conn_1",
+    orgId: "org_1" as OrgId,
+    providerId: "acme" as ProviderId,
+    sealedKey: Buffer.alloc(0),
+  },
+});
+
+test("a failure of the marketplace's own key is told as it is", () => {
+  expect(ownKeyClassifier(plain, {})).toBe(plain);
+});
 
 function answered(status: number) {
   return { status, headers: {}, body: Buffer.from('{"error":{"message":"no"}}') };

@@ -1,3 +1,4 @@
+import type { Deployment } from "../catalog/catalog.ts";
 import type { UpstreamFailure } from "../wires/chat/upstream-failure.ts";
 import type { AttemptClassifier } from "./run-attempt.ts";
 
@@ -5,7 +6,11 @@ import type { AttemptClassifier } from "./run-attempt.ts";
  * The same failures, told to the owner of the key that was sent: an account that the provider
  * refuses is the caller's own here, and only the caller can mend it.
  */
-export function ownKeyClassifier(classifier: AttemptClassifier): AttemptClassifier {
+export function ownKeyClassifier(
+  classifier: AttemptClassifier,
+  deployment: Pick<Deployment, "ownKey">,
+): AttemptClassifier {
+  if (deployment.ownKey === undefined) return classifier;
   return { ...classifier, answer: (failed) => toOwner(classifier.answer(failed)) };
 }
 

@@ -50,8 +50,6 @@ export interface AcceptedJob {
  */
 export interface CallKind<R extends CallRequest> {
   readonly modality: Modality;
-  /** What unusual use is looked for by. */
-  readonly family: CallFamily;
   read(exchange: ClientExchange): R | Refusal;
   whyUnservable(request: R, deployment: Deployment): Unservable | undefined;
   encode(request: R, deployment: Deployment): UpstreamRequest | Refusal;
@@ -69,6 +67,18 @@ export interface CallKind<R extends CallRequest> {
    * client's body. A refusal closes the attempt, and nothing is owed.
    */
   accept?(job: AcceptedJob): Promise<Output | Refusal>;
+}
+
+const FAMILIES: Readonly<Record<Modality, CallFamily>> = {
+  text: "chat",
+  image: "images",
+  video: "videos",
+  decisions: "decisions",
+};
+
+/** What unusual use is looked for by. */
+export function familyOf({ modality }: { readonly modality: Modality }): CallFamily {
+  return FAMILIES[modality];
 }
 
 /** The estimate that the token windows are claimed by. */

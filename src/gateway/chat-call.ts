@@ -9,7 +9,6 @@ import type { CallKind } from "./call-kind.ts";
 export function chatCall(wires: ChatWires, wire: WireId): CallKind<ChatRequest> {
   return {
     modality: "text",
-    family: "chat",
     read(exchange) {
       const betaHeader = exchange.header("anthropic-beta");
       return wires.readChatRequest(wire, {

@@ -9,7 +9,6 @@ import type { CallKind } from "./call-kind.ts";
 export function decisionCall(wire: DecisionWire, clock: Clock): CallKind<DecisionRequest> {
   return {
     modality: "decisions",
-    family: "decisions",
     read: (exchange) => wire.readDecisionRequest(exchange.body),
     whyUnservable: (request, deployment) => wire.whyUnservable(request, deployment),
     encode: (request, deployment) => wire.encode(request, deployment),

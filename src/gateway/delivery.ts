@@ -2,7 +2,12 @@ import { assert } from "../core/assert.ts";
 import type { Deadline, Deadlines } from "../core/deadlines.ts";
 import type { Clock } from "../core/time.ts";
 import type { OutputSink } from "../dispatch/run-attempt.ts";
-import type { AnswerBridge, Output, WholeBody } from "../wires/chat/answer-bridge.ts";
+import {
+  isPieces,
+  type AnswerBridge,
+  type Output,
+  type WholeBody,
+} from "../wires/chat/answer-bridge.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 
 export interface DeliveryInput {
@@ -56,8 +61,8 @@ export class Delivery implements OutputSink, Deadline {
     if (exchange.gone) return;
     if (stream) {
       if (!this.#begun) this.#begin();
-      assert(!Array.isArray(last), "a stream's last bytes are one piece");
-      exchange.end(last as Output);
+      assert(!isPieces(last), "a stream's last bytes are one piece");
+      exchange.end(last);
     } else {
       const contentType = this.#bridge?.contentType ?? "application/json";
       exchange.answer(contentType, this.#input.headers(), last);

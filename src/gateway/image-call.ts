@@ -10,7 +10,6 @@ import type { CallKind } from "./call-kind.ts";
 export function imageCall(wire: ImageWire): CallKind<ImageRequest> {
   return {
     modality: "image",
-    family: "images",
     read: (exchange) => wire.readImageRequest(exchange.body),
     whyUnservable: (request, deployment) => wire.whyUnservable(request, deployment),
     encode: (request, deployment) => wire.encode(request, deployment),

@@ -34,6 +34,7 @@ export class GatewayMetrics {
   }
 }
 
-function add(counter: Map<string, number>, key: string): void {
+/** One more of `key`. */
+export function add(counter: Map<string, number>, key: string): void {
   counter.set(key, (counter.get(key) ?? 0) + 1);
 }

@@ -5,6 +5,7 @@ import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
 import type { PlanInput } from "../routing/plan-route.ts";
 import type { ProviderControls } from "../wires/chat/chat-request.ts";
 import type { Unservable } from "../wires/chat/chat-wire.ts";
+import type { CallKind, CallRequest } from "./call-kind.ts";
 import type { ServeDeps } from "./serve-deps.ts";
 
 /** Where a model id leads for one caller. */
@@ -21,6 +22,27 @@ export function findModel(catalog: Catalog, principal: Principal, modelId: strin
     if (model !== undefined) return { model, endpoint };
   }
   return { model: catalog.find(modelId), endpoint: undefined };
+}
+
+/** The plan's input of one call, whatever its kind. */
+export function callPlanInput<R extends CallRequest>(
+  deps: Pick<ServeDeps, "opensOwnKeys" | "health" | "clock">,
+  principal: Principal,
+  call: {
+    readonly kind: CallKind<R>;
+    readonly request: R;
+    readonly model: ListedModel | undefined;
+  },
+): PlanInput {
+  const { kind, request, model } = call;
+  return planInput(deps, principal, {
+    modelId: request.modelId,
+    model,
+    modality: kind.modality,
+    controls: request.controls,
+    whyUnservable: (deployment) => kind.whyUnservable(request, deployment),
+    isHealthy: ({ id }) => deps.health.mayTry(id, deps.clock.monotonicMs()) !== "no",
+  });
 }
 
 /** What every plan asks of a request, whatever kind of call it is. */

@@ -7,7 +7,7 @@ import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
 import { debitOf } from "../pricing/quote.ts";
 import type { CallHold } from "./call-hold.ts";
 import type { Output } from "../wires/chat/answer-bridge.ts";
-import type { CallKind, CallRequest, Step } from "./call-kind.ts";
+import { familyOf, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
 import type { CallSteps } from "./call-steps.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import { Delivery } from "./delivery.ts";
@@ -207,7 +207,7 @@ function noteUsage<R extends CallRequest>(
   call: { kind: CallKind<R>; debited: MicroUsd; ended: readonly EndedAttempt[] },
 ): void {
   const { principal, clientAddress } = exchange;
-  const { family } = call.kind;
+  const family = familyOf(call.kind);
   const outcome = isCallersDoing(exchange, call.ended) ? "failed" : "served";
   deps.usage.note(
     { principal, family, clientAddress, outcome, debitMicroUsd: call.debited },

@@ -2,12 +2,12 @@ import { claimScopes, reserveRefusal } from "../admission/admit.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { planRoute } from "../routing/plan-route.ts";
 import { CallHold } from "./call-hold.ts";
-import { callTokens, isRefusal, type CallKind, type CallRequest } from "./call-kind.ts";
+import { callTokens, familyOf, isRefusal, type CallKind, type CallRequest } from "./call-kind.ts";
 import { callSteps } from "./call-steps.ts";
 import { claimParts } from "./claim-parts.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { findRoom, leaveCircuit, type Room } from "./find-room.ts";
-import { findModel, planInput } from "./plan-call.ts";
+import { callPlanInput, findModel } from "./plan-call.ts";
 import { clientLeft, refuseCall, routingDeadlinePassed, shuttingDown } from "./refuse-call.ts";
 import { reserveRow } from "./reserve-row.ts";
 import { serveAdmitted, type ClaimedCall } from "./serve-admitted.ts";
@@ -24,7 +24,7 @@ export async function serveCall<R extends CallRequest>(
   kind: CallKind<R>,
 ): Promise<void> {
   const { principal } = exchange;
-  const { family } = kind;
+  const family = familyOf(kind);
   const refuse = (value: Refusal, request?: R): void =>
     refuseCall(deps, exchange, { refusal: value, family, ...(request && { request }) });
   const unusual = deps.usage.refuse(principal, family, deps.clock.nowMs());
@@ -32,16 +32,7 @@ export async function serveCall<R extends CallRequest>(
   const request = kind.read(exchange);
   if (isRefusal(request)) return refuse(request);
   const { model, endpoint } = findModel(deps.catalog.current, principal, request.modelId);
-  const plan = planRoute(
-    planInput(deps, principal, {
-      modelId: request.modelId,
-      model,
-      modality: kind.modality,
-      controls: request.controls,
-      whyUnservable: (deployment) => kind.whyUnservable(request, deployment),
-      isHealthy: ({ id }) => deps.health.mayTry(id, deps.clock.monotonicMs()) !== "no",
-    }),
-  );
+  const plan = planRoute(callPlanInput(deps, principal, { kind, request, model }));
   if (plan.kind === "refused") return refuse(plan.refusal, request);
   const steps = callSteps(plan, request, kind);
   if (!steps.hasNext() && steps.unencoded !== undefined) return refuse(steps.unencoded, request);

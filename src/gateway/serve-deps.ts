@@ -6,17 +6,12 @@ import type { Clock } from "../core/time.ts";
 import type { AttemptClassifier, AttemptTimeouts } from "../dispatch/run-attempt.ts";
 import type { UpstreamClient } from "../dispatch/upstream-client.ts";
 import type { Ledger } from "../ledger/ledger-store.ts";
+import type { AskedRequest } from "../limits/effective-limits.ts";
 import type { LimitStore, ScopeClaim } from "../limits/limit-store.ts";
 import type { PoolBoard } from "../limits/pool-board.ts";
 import type { DeploymentHealth } from "../routing/health.ts";
 import type { DrainGate } from "./drain-gate.ts";
 import type { GatewayMetrics } from "./metrics.ts";
-
-/** What the limits of a principal depend on besides itself. */
-export interface AskedScopes {
-  readonly modelId?: string;
-  readonly ownKeysOnly?: boolean;
-}
 
 export interface CallTimeouts {
   /** Of an attempt whose answer is a stream, and of one whose answer comes whole. */
@@ -47,7 +42,7 @@ export interface ServeDeps {
   readonly pools: PoolBoard;
   readonly usage: UsageGuard;
   /** The limit scopes of a principal, narrowest first. */
-  readonly scopesOf: (principal: Principal, asked?: AskedScopes) => readonly ScopeClaim[];
+  readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
   /** Limits of everybody together; empty when there are none. */
   readonly platform: readonly ScopeClaim[];
 }

@@ -12,7 +12,7 @@ import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
 import { claimParts } from "./claim-parts.ts";
 import { enterPool } from "./find-room.ts";
-import { findModel, planInput } from "./plan-call.ts";
+import { callPlanInput, findModel } from "./plan-call.ts";
 import { refuseCall } from "./refuse-call.ts";
 import type { ServeDeps } from "./serve-deps.ts";
 import { routeBody, type ExcludedStep, type ShownStep } from "./show-route.ts";
@@ -92,16 +92,7 @@ async function walkRoute<R extends CallRequest>(
 ): Promise<RouteWalk> {
   const nowMs = deps.clock.monotonicMs();
   const { model, endpoint } = findModel(deps.catalog.current, principal, request.modelId);
-  const explained = explainRoute(
-    planInput(deps, principal, {
-      modelId: request.modelId,
-      model,
-      modality: kind.modality,
-      controls: request.controls,
-      whyUnservable: (deployment) => kind.whyUnservable(request, deployment),
-      isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) !== "no",
-    }),
-  );
+  const explained = explainRoute(callPlanInput(deps, principal, { kind, request, model }));
   const tokens = callTokens(kind, request, model);
   const steps: ShownStep[] = [];
   const excluded: ExcludedStep[] = [...explained.excluded];

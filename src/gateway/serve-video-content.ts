@@ -141,8 +141,7 @@ function whyNotPassed(
       const { status, headers, whyUnusable } = end;
       if (whyUnusable !== undefined) return unusableFile(status);
       if (status === 404 || status === 410) return goneFile(status);
-      const classify =
-        deployment.ownKey === undefined ? deps.classify : ownKeyClassifier(deps.classify);
+      const classify = ownKeyClassifier(deps.classify, deployment);
       return classify.answer({ status, headers, body: NO_WORDS }).refusal;
     }
     default:

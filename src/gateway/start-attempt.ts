@@ -71,8 +71,7 @@ function classifierOf<R extends CallRequest>(
   base: AttemptClassifier,
   deployment: Deployment,
 ): AttemptClassifier {
-  const named = kind.classifier?.(base, deployment) ?? base;
-  return deployment.ownKey === undefined ? named : ownKeyClassifier(named);
+  return ownKeyClassifier(kind.classifier?.(base, deployment) ?? base, deployment);
 }
 
 function followClient(

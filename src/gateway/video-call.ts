@@ -18,7 +18,6 @@ import type { VideoDeps } from "./video-deps.ts";
 export function videoCall(wire: VideoWire, deps: VideoDeps): CallKind<VideoRequest> {
   return {
     modality: "video",
-    family: "videos",
     read: (exchange) => wire.readVideoRequest(exchange.body, exchange.header("content-type")),
     whyUnservable: (request, deployment) => wire.whyUnservable(request, deployment),
     encode: (request, deployment) => wire.encode(request, deployment),

@@ -1,5 +1,6 @@
 import type { JobLook } from "../jobs/job-state.ts";
 import type { VideoJob } from "../jobs/video-job.ts";
+import { add } from "./metrics.ts";
 
 /** Counters of the jobs of providers; the internal listener turns them into text. */
 export class VideoMetrics {
@@ -29,8 +30,4 @@ export class VideoMetrics {
 
 function listingOf({ providerId, modelId }: VideoJob): string {
   return `${providerId}|${modelId}`;
-}
-
-function add(counter: Map<string, number>, key: string): void {
-  counter.set(key, (counter.get(key) ?? 0) + 1);
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { floorToMicroUsd } from "../core/money.ts";
 import type { FetchedAnswer, RunningFetch } from "../dispatch/fetch-json.ts";
 import { endOfJob } from "../jobs/job-close.ts";
 import { judgeLook, type EndedJob, type JobLook } from "../jobs/job-state.ts";
@@ -201,7 +202,7 @@ export class VideoPoller {
     if (job.costMicroUsd !== null) metrics.settled(job.modelId, job.costMicroUsd);
     if (job.state !== "completed" || job.connectionId !== undefined) return;
     if (costPicoUsd === undefined) this.#flag("costMissing", job);
-    else if (costPicoUsd > job.reserveMicroUsd * PICO_PER_MICRO) this.#flag("costOverReserve", job);
+    else if (floorToMicroUsd(costPicoUsd) > job.reserveMicroUsd) this.#flag("costOverReserve", job);
   }
 
   #flag(flag: "costMissing" | "costOverReserve", job: VideoJob): void {
@@ -210,8 +211,6 @@ export class VideoPoller {
     log.warn({ job_id: job.jobId, deployment: job.deploymentId, flag }, FLAG_WORDS[flag]);
   }
 }
-
-const PICO_PER_MICRO = 1_000_000n;
 
 const FLAG_WORDS = {
   costMissing: "a finished video told no cost: nothing was debited",

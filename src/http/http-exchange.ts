@@ -9,7 +9,7 @@ import type { RequestId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import type { ClientExchange, ServedHeaders } from "../gateway/client-exchange.ts";
-import type { Output, WholeBody } from "../wires/chat/answer-bridge.ts";
+import { isPieces, type Output, type WholeBody } from "../wires/chat/answer-bridge.ts";
 import { renderErrorBody } from "../wires/error-body.ts";
 import { addRefusalHeaders, addServedHeaders, baseHeaders } from "./response-headers.ts";
 
@@ -187,10 +187,6 @@ export class HttpExchange implements ClientExchange, Deadline {
     }
     onClosed();
   }
-}
-
-function isPieces(body: WholeBody): body is readonly Buffer[] {
-  return Array.isArray(body);
 }
 
 function bytesOf(body: WholeBody): number {

@@ -1,6 +1,6 @@
 import type { KeyId } from "../core/ids.ts";
 import type { LimitDefaults } from "./effective-limits.ts";
-import type { LimitValues, StoredLimit } from "./stored-limit.ts";
+import type { LimitTarget, LimitValues, StoredLimit } from "./stored-limit.ts";
 
 /** The most that a customer may set each limit of a scope to. */
 export type LimitCeilings = Required<LimitValues>;
@@ -56,11 +56,8 @@ export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): Limit
   };
 }
 
-/** Which stored limit is meant: everything but its values. */
-export type LimitName = Pick<StoredLimit, "source" | "scope" | "keyId" | "modelId">;
-
 /** The values of the stored limit of this name; none when it is not stored. */
-export function valuesOf(limits: readonly StoredLimit[], name: LimitName): LimitValues {
+export function valuesOf(limits: readonly StoredLimit[], name: LimitTarget): LimitValues {
   const stored = limits.find((limit) => isNamed(limit, name));
   if (stored === undefined) return {};
   const { requestsPerMinute, tokensPerMinute, concurrent } = stored;
@@ -72,7 +69,7 @@ export function valuesOf(limits: readonly StoredLimit[], name: LimitName): Limit
 }
 
 /** Is this the stored limit of that name? */
-export function isNamed(limit: StoredLimit, name: LimitName): boolean {
+export function isNamed(limit: StoredLimit, name: LimitTarget): boolean {
   return (
     limit.source === name.source &&
     limit.scope === name.scope &&

@@ -21,6 +21,9 @@ export interface StoredLimit extends LimitValues {
   readonly modelId?: string;
 }
 
+/** Which stored limit is meant: everything but its values. */
+export type LimitTarget = Pick<StoredLimit, "source" | "scope" | "keyId" | "modelId">;
+
 /** Limits of a dedicated endpoint; they stand in place of the defaults for its traffic. */
 export interface EndpointLimits extends LimitValues {
   /** Hard: one more in the same second is refused (`rps`). */

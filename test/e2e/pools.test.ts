@@ -27,6 +27,7 @@ beforeAll(async () => {
           textModel("pool/shared", perMinute(4)),
           textModel("pool/cooled", perMinute(100)),
           textModel("pool/plain"),
+          textModel("pool/other", perMinute(4)),
           textModel("pool/daily", {
             capacity: [{ type: "completion", unit: "token", per: "day", value: 400 }],
           }),
@@ -115,6 +116,18 @@ describe("a provider's declared capacity", () => {
     const open = await dryRun();
     expect(at(open, "candidates.0.pool")).toEqual({ id: "pool:small/pool/cooled", has_room: true });
     expect(at(open, "would_admit")).toBe(true);
+    // Its share of the small pool is used up, and so it would be told.
+    const url = `${gateway.url}/v1/route?for=chat`;
+    for (let n = 0; n < 2; n += 1) await chat(account, "pool/other");
+    const full = await httpCall(url, {
+      body: chatBody("pool/other"),
+      headers: bearer(account.key),
+    });
+    expect(full.json).toMatchObject({
+      candidates: [{ pool: { has_room: false } }],
+      would_admit: false,
+      refusal: { code: "rate_limit", origin: "upstream_quota", limit_scope: "pool" },
+    });
   });
 });
 

@@ -8,6 +8,10 @@ export type Output = Buffer | string;
 /** A whole answer; one that is too large to be copied comes in pieces. */
 export type WholeBody = Output | readonly Buffer[];
 
+export function isPieces(body: WholeBody): body is readonly Buffer[] {
+  return Array.isArray(body);
+}
+
 /**
  * - `waiting`: nothing content-bearing yet; everything can still fail over.
  * - `flowing`: output for the client exists; from here on there is one provider.

@@ -1,6 +1,6 @@
 import type { Deployment } from "../../catalog/catalog.ts";
 import type { Unservable } from "../chat/chat-wire.ts";
-import { whatIsTaken } from "./accepted-values.ts";
+import { whatIsTaken } from "../accepted-values.ts";
 import { isCallersNote, isForListing } from "./image-fields.ts";
 import type { ReadImageRequest } from "./read-image-request.ts";
 

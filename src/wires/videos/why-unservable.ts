@@ -1,7 +1,7 @@
 import { assert } from "../../core/assert.ts";
 import type { CapabilityDescriptor, Deployment } from "../../catalog/catalog.ts";
 import type { Unservable } from "../chat/chat-wire.ts";
-import { whatIsTaken } from "../images/accepted-values.ts";
+import { whatIsTaken } from "../accepted-values.ts";
 import type { ReadVideoRequest } from "./read-request.ts";
 import type { VideoRequest } from "./video-wire.ts";
 

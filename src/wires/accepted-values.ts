@@ -1,13 +1,13 @@
-import type { CapabilityDescriptor } from "../../catalog/catalog.ts";
-import { unreachable } from "../../core/assert.ts";
-import { isBoolean, isInteger } from "../chat/check-shape.ts";
+import type { CapabilityDescriptor } from "../catalog/catalog.ts";
+import { unreachable } from "../core/assert.ts";
+import { isBoolean, isInteger } from "./chat/check-shape.ts";
 import {
   arrayKind,
   type JsonDocument,
   type JsonNode,
   numberKind,
   objectKind,
-} from "../json/json-document.ts";
+} from "./json/json-document.ts";
 
 /**
  * What a listing takes instead of this value, in words that follow "must be"; undefined when it
