@@ -50,6 +50,7 @@ export function modelEntryA(model: ListedModel): object {
       priority: each.priority,
       prompt_logging: each.promptLogging,
       datacenters: each.datacenters,
+      capacity: each.capacity,
     })),
     expiration_date: model.deprecationDate ?? null,
     released: model.released ?? null,

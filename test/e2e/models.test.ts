@@ -30,6 +30,7 @@ const RICH_MODEL = {
     { type: "cached_prompt", unit: "token", cost_usd_per_million: "0.000001" },
     { type: "completion", unit: "token", cost_usd_per_million: "15" },
   ],
+  capacity: [{ type: "request", per: "minute", value: 600 }],
   datacenters: ["DE", "FI"],
   released: "2026-03-01",
   deprecation_date: "2099-12-31",
@@ -82,7 +83,13 @@ describe("GET /v1/models", () => {
       price_card: [],
       quantization: null,
       providers: [
-        { id: "prov-rich", priority: 3, prompt_logging: "none", datacenters: ["DE", "FI"] },
+        {
+          id: "prov-rich",
+          priority: 3,
+          prompt_logging: "none",
+          datacenters: ["DE", "FI"],
+          capacity: [{ type: "request", per: "minute", value: 600 }],
+        },
       ],
       expiration_date: "2099-12-31",
       released: "2026-03-01",
