@@ -25,13 +25,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "core config manifest catalog pricing wires auth limits ledger jobs routing admission dispatch",
   ),
   simulator: ["core", "wires/sse"],
+  identity: ["core", "config", "auth", "ledger"],
+  billing: ["core", "config", "auth", "ledger"],
+  optimize: ["core", "auth", "ledger"],
   http: ["core", "config", "catalog", "auth", "wires", "gateway"],
-  storage: ["core", "auth", "limits", "ledger", "jobs", "routing"],
+  "console-api": rooms(
+    "core config manifest catalog auth limits ledger routing gateway identity billing optimize",
+  ),
+  storage: rooms("core auth limits ledger jobs routing identity billing optimize"),
   compose: rooms(
     "core config manifest catalog pricing wires auth limits ledger jobs routing admission",
-    "dispatch gateway simulator http storage",
+    "dispatch gateway simulator http identity billing optimize console-api storage",
   ),
-  cli: ["core", "config", "manifest", "catalog", "auth", "ledger", "simulator", "compose"],
+  cli: rooms("core config manifest catalog auth ledger identity billing simulator compose"),
 };
 
 /** Files that are longer than a reader likes, each with the reason why it stays whole. */

@@ -56,6 +56,10 @@ export interface DecisionsListing {
   readonly form: "as_sent" | "public";
 }
 
+/** A SKU by the name that listings give it. */
+export type PricedSku =
+  "prompt" | "cached_prompt" | "cache_write" | "completion" | "internal_reasoning";
+
 /** One line of what a buyer is shown; display only. */
 export interface PriceCardLine {
   readonly unit: "token" | "image" | "second" | "megapixel";
@@ -115,6 +119,8 @@ export interface Deployment {
   readonly billing: "token" | "reported_cost";
   /** Null only when the listing has no price row; such a model is refused, never priced at 0. */
   readonly prices: PriceSheet | null;
+  /** SKUs that the listing does not price, so that they cost their base rate; absent: none. */
+  readonly defaultedSkus?: readonly PricedSku[];
   readonly inputModalities: ReadonlySet<InputModality>;
   readonly contextLength?: number;
   /** Text: most output tokens. Image: ceiling per image. Video: ceiling per second. */
@@ -160,12 +166,26 @@ export interface ListedModel {
   readonly deployments: readonly Deployment[];
 }
 
+/** What buyers see of a provider: one that serves at least one public model. */
+export interface ListedProvider {
+  readonly id: ProviderId;
+  readonly name: string;
+  readonly privacyPolicyUrl: string;
+  readonly termsOfServiceUrl?: string;
+  readonly statusPageUrl?: string;
+  readonly promptLogging: "none" | "retained";
+  /** Routed ones only; never empty. */
+  readonly deployments: readonly Deployment[];
+}
+
 /** One immutable build of all manifests. Swapped whole, never changed. */
 export interface Catalog {
   /** Hash of the input: equal on every instance that compiled the same manifests. */
   readonly buildId: string;
   /** Public, routed models: newest `released` first, missing last, then display name. */
   readonly models: readonly ListedModel[];
+  /** Those that serve `models`, by name. */
+  readonly providers: readonly ListedProvider[];
   /** Every compiled deployment, staged, private and keyless ones included. */
   readonly deployments: readonly Deployment[];
   /** The listed model of this id, or undefined. */

@@ -78,6 +78,7 @@ describe("a deployment", () => {
       promptLogging: "none",
       datacenters: [],
       billing: "token",
+      defaultedSkus: ["cached_prompt", "cache_write", "internal_reasoning"],
       inputModalities: new Set(["text"]),
       contextLength: 1_000,
       supportedParameters: new Map(),
@@ -308,6 +309,57 @@ describe("a listing that is not routed", () => {
     const { catalog, notes } = compiled([manifestOf("acme", { "/endpoint/api_key_env": "K" })]);
     expect(catalog.find("m")).toBeDefined();
     expect(notes).toEqual([]);
+  });
+});
+
+describe("the providers of a catalog", () => {
+  const provider = (id: string, name: string, more: Edits = {}): Manifest =>
+    manifestOf(id, { "/provider/name": name, ...more });
+
+  test("are told with what buyers need to know of them, by name", () => {
+    const { catalog } = compiled([
+      provider("zz", "Alpha", {
+        "/provider/privacy_policy_url": "https://z.example/privacy",
+        "/provider/terms_of_service_url": "https://z.example/terms",
+        "/provider/status_page_url": undefined,
+      }),
+      provider("aa", "Beta", { "/provider/prompt_logging": "retained" }),
+    ]);
+    expect(catalog.providers).toMatchObject([
+      {
+        id: "zz",
+        name: "Alpha",
+        privacyPolicyUrl: "https://z.example/privacy",
+        termsOfServiceUrl: "https://z.example/terms",
+        promptLogging: "none",
+        deployments: [{ id: "zz/m" }],
+      },
+      { id: "aa", promptLogging: "retained" },
+    ]);
+    expect(catalog.providers[0]).not.toHaveProperty("statusPageUrl");
+  });
+
+  test("are none of private, staged or keyless listings", () => {
+    const { catalog } = compiled(
+      [
+        provider("hidden", "Hidden", { "/provider/listing": "private" }),
+        provider("staged", "Staged", { "/models/0/is_ready": false }),
+        provider("keyless", "Keyless", { "/endpoint/api_key_env": "ACME_KEY" }),
+      ],
+      { hasKey: () => false },
+    );
+    expect(catalog.providers).toEqual([]);
+  });
+
+  test("name the SKUs that their listings leave to the base rate", () => {
+    const priced = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"];
+    const pricing = priced.map((sku) => price(sku, "1"));
+    const whole = only(provider("pp", "P", { "/models/0/pricing": pricing }));
+    expect(whole).not.toHaveProperty("defaultedSkus");
+    const partly = only(
+      provider("pp", "P", { "/models/0/pricing": pricing.filter((_, at) => at !== 2) }),
+    );
+    expect(partly.defaultedSkus).toEqual(["cache_write"]);
   });
 });
 

@@ -11,6 +11,7 @@ import { compileDeployment } from "./compile-deployment.ts";
 import { compilePools, NO_POOLS, type StatedPools } from "./compile-pools.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import { byRoutingOrder, mergeModels, type Listing } from "./merge-models.ts";
+import { listProviders } from "./list-providers.ts";
 import { shortHash } from "./price-sheet.ts";
 
 /** A valid manifest and the name of the file it was read from, for messages. */
@@ -140,15 +141,17 @@ function inItsPool(
   return pool === undefined ? entry : { ...entry, deployment: { ...entry.deployment, pool } };
 }
 
-function buildCatalog(buildId: string, ordered: readonly Listing[]): Catalog {
+function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catalog {
   const deployments = ordered.map(({ deployment }) => deployment);
-  const models = mergeModels(ordered.filter(({ deployment }) => isRouted(deployment)));
+  const routed = ordered.filter(({ deployment }) => isRouted(deployment));
+  const models = mergeModels(routed);
   const byId = new Map(models.map((model): [string, ListedModel] => [model.id, model]));
   assert(byId.size === models.length, "each model id is listed once");
   const dedicated = dedicatedModels(ordered);
   return deepFreeze({
     buildId,
     models,
+    providers: listProviders(routed),
     deployments,
     find: (id: string) => byId.get(id),
     findDedicated: (providerId: string, id: string) => dedicated.get(`${providerId}/${id}`),

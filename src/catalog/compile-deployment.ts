@@ -15,7 +15,7 @@ import type {
   PriceCardLine,
 } from "./catalog.ts";
 import { ownPool } from "./compile-pools.ts";
-import { compilePriceSheet } from "./price-sheet.ts";
+import { compilePriceSheet, defaultedSkus } from "./price-sheet.ts";
 
 /** What the operator, and not the manifest, says of deployments. */
 export interface DeploymentSettings {
@@ -36,6 +36,7 @@ export function compileDeployment(
   const notReady = whyNotReady(manifest, model, hasKey);
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(compileCapacity);
+  const defaulted = defaultedSkus(model.pricing);
   return {
     id,
     providerId: provider.id as ProviderId,
@@ -52,6 +53,7 @@ export function compileDeployment(
     datacenters: [...(model.datacenters ?? [])],
     billing: endpoint.billing ?? "token",
     prices: compilePriceSheet(id, model.pricing),
+    ...(defaulted.length > 0 && { defaultedSkus: defaulted }),
     inputModalities: new Set(model.input_modalities ?? ["text"]),
     ...(model.context_length !== undefined && { contextLength: model.context_length }),
     ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { assert } from "../core/assert.ts";
 import type { ManifestPrice, ManifestSku } from "../manifest/index.ts";
-import type { PriceSheet } from "./catalog.ts";
+import type { PricedSku, PriceSheet } from "./catalog.ts";
 
 /**
  * Compiles the prices of a valid listing. An absent SKU costs its base rate, never 0: cache reads
@@ -31,6 +31,14 @@ export function compilePriceSheet(
   const lines = Object.entries(prices).map(([sku, price]) => `${sku}=${price}`);
   return { pinId: shortHash([deploymentId, ...lines].join("\n")), ...prices };
 }
+
+/** The SKUs that a valid listing leaves to their base rates, in the order of a price sheet. */
+export function defaultedSkus(pricing: readonly ManifestPrice[]): readonly PricedSku[] {
+  const declared = new Set(pricing.map(({ type }) => type));
+  return OPTIONAL_SKUS.filter((sku) => !declared.has(sku));
+}
+
+const OPTIONAL_SKUS = ["cached_prompt", "cache_write", "internal_reasoning"] as const;
 
 /** The first 128 bits of SHA-256, as 32 hexadecimal characters. */
 export function shortHash(text: string): string {

@@ -2,18 +2,22 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { newVirtualKey } from "../auth/virtual-key.ts";
+import { startTestCheckout } from "../billing/test-checkout/start-test-checkout.ts";
 import type { Backend } from "../compose/open-backend.ts";
-import type { RunningGateway } from "../compose/open-gateway.ts";
+import type { GatewayOptions, RunningGateway } from "../compose/open-gateway.ts";
 import type { Config } from "../config/settings.ts";
 import { consoleKeyRequestsPerMinute } from "../core/constants.ts";
 import { formatUsd, microUsd } from "../core/money.ts";
 import { startSimulator, type Simulator } from "../simulator/simulator.ts";
+import { clock } from "./command-context.ts";
 
 export interface Development {
   /** Points the shipped simulator manifests at the running simulator. */
   readonly rewrite: { readonly from: string; readonly to: string };
-  /** What a person reads when everything is up. */
-  welcome(gateway: RunningGateway): string;
+  /** Credit is bought with test money there. */
+  readonly testCheckout: NonNullable<GatewayOptions["testCheckout"]>;
+  /** The gateway is up: what a person reads then. */
+  welcome(gateway: RunningGateway): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -23,19 +27,37 @@ const TEST_CREDIT = microUsd(25_000_000n);
 const TEST_CREDIT_REF = "dev-test-credit";
 const KEY_FILE = "dev-key";
 
-/** The development parts: a simulated provider, an organization with test credit, and its key. */
+/**
+ * The development parts: a simulated provider, a checkout with test money, an organization with
+ * test credit, and its key.
+ */
 export async function prepareDevelopment(config: Config, backend: Backend): Promise<Development> {
   const simulator = await startSimulatorSomewhere();
+  let consoleUrl = "";
+  const webhookUrl = (): string => `${consoleUrl}/webhooks/stripe`;
+  const checkout = await startTestCheckout({ host: "127.0.0.1", port: 0, webhookUrl, clock });
+  const close = async (): Promise<void> => {
+    await Promise.all([simulator.close(), checkout.close()]);
+  };
   try {
     const key = await devKey(config, backend);
     return {
       rewrite: { from: SIMULATOR_ADDRESS, to: `${simulator.url}/` },
-      welcome: (gateway) =>
-        welcomeText(gateway, { simulator, key, data: backend.dataDir ?? "DATABASE_URL" }),
-      close: () => simulator.close(),
+      testCheckout: checkout,
+      welcome: async (gateway) => {
+        consoleUrl = gateway.consoleUrl;
+        const link = await gateway.makeClaimLink();
+        return welcomeText(gateway, {
+          simulator,
+          key,
+          data: backend.dataDir ?? "DATABASE_URL",
+          link,
+        });
+      },
+      close,
     };
   } catch (fault) {
-    await simulator.close();
+    await close();
     throw fault;
   }
 }
@@ -82,21 +104,28 @@ interface Welcome {
   readonly key: string;
   /** Where the database keeps its files. */
   readonly data: string;
+  /** One-time sign-in link; undefined: another identity provider is configured. */
+  readonly link: string | undefined;
 }
 
-function welcomeText(gateway: RunningGateway, { simulator, key, data }: Welcome): string {
+function welcomeText(gateway: RunningGateway, { simulator, key, data, link }: Welcome): string {
   const { models } = gateway.catalog.current;
   const model = models.find((each) => each.id === "sim/both") ?? models[0];
   return `
 Token Market is up.
 
   gateway    ${gateway.gatewayUrl}   (wire_a base: ${gateway.gatewayUrl}/v1)
+  console    ${gateway.consoleUrl}
   metrics    ${gateway.internalUrl}/metrics
   simulator  ${simulator.url}
   data       ${data}
   models     ${models.map((each) => each.id).join(", ") || "none: add a manifest"}
   key        ${key}
              an organization "Development" with $${formatUsd(TEST_CREDIT)} of test credit
+
+Open this once to sign in as owner (15 minutes; \`console-link\` prints another):
+
+  ${link ?? `${gateway.consoleUrl}/sign-in`}
 
 Try it:
 

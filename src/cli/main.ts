@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 
 import { addConnectionCommand } from "./connection-command.ts";
+import { addConsoleLinkCommand } from "./console-link-command.ts";
 import { addCreditCommand } from "./credit-command.ts";
 import { addDatabaseCommands } from "./database-command.ts";
 import { addEndpointCommand } from "./endpoint-command.ts";
@@ -30,6 +31,7 @@ addLimitsCommand(program);
 addEndpointCommand(program);
 addConnectionCommand(program);
 addUnusualUseCommand(program);
+addConsoleLinkCommand(program);
 addManifestCommand(program);
 addLedgerCommand(program);
 addSettlementCommand(program);

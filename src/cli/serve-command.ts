@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { openBackend } from "../compose/open-backend.ts";
 import { openGateway, type RunningGateway } from "../compose/open-gateway.ts";
 import type { Config } from "../config/settings.ts";
+import { signInKindOf } from "../identity/console-address.ts";
 import { prepareDevelopment } from "./dev-setup.ts";
 import {
   followSupervisor,
@@ -106,7 +107,7 @@ async function startServing(config: Config): Promise<Serving> {
     if (backend.dataDir !== undefined) {
       log.info({ data: backend.dataDir }, "embedded PostgreSQL");
     }
-    tellWhatIsOff(log);
+    tellWhatIsOff(log, config);
     announce(logging, gateway);
     return {
       gateway,
@@ -138,9 +139,10 @@ async function startDevelopment(config: Config): Promise<Serving> {
       log,
       backend,
       rewriteManifests: development.rewrite,
+      testCheckout: development.testCheckout,
     });
     announce(logging, gateway);
-    process.stdout.write(development.welcome(gateway));
+    process.stdout.write(await development.welcome(gateway));
     return {
       gateway,
       close: async () => {
@@ -157,16 +159,20 @@ async function startDevelopment(config: Config): Promise<Serving> {
   }
 }
 
-/** Settings of parts that this version has not: whoever made them must not think they work. */
-const OFF: Readonly<Record<string, string>> = {
-  OIDC_ISSUER: "there is no console to sign in to",
-  STRIPE_SECRET_KEY: "credit is granted by the command line only",
-  OTEL_EXPORTER_OTLP_ENDPOINT: "no traces are exported; metrics are on the internal port",
-};
-
-function tellWhatIsOff(log: Logger): void {
-  for (const [name, consequence] of Object.entries(OFF)) {
-    if ((process.env[name] ?? "") !== "") log.warn({ setting: name }, `not used: ${consequence}`);
+/** What is not configured is off: whoever looks for it reads why. */
+function tellWhatIsOff(log: Logger, config: Config): void {
+  if (signInKindOf(config) === "none") {
+    log.info({ setting: "OIDC_ISSUER" }, "off: nobody can sign in to the console");
+  }
+  if (config.stripeSecretKey === "") {
+    log.info({ setting: "STRIPE_SECRET_KEY" }, "off: credit is granted by the command line only");
+  }
+  if (config.encryptionKey === "") {
+    log.info({ setting: "TM_ENCRYPTION_KEY" }, "off: no own provider keys");
+  }
+  if ((process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") !== "") {
+    const why = "not used: no traces are exported; metrics are on the internal port";
+    log.warn({ setting: "OTEL_EXPORTER_OTLP_ENDPOINT" }, why);
   }
 }
 

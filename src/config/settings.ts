@@ -1,18 +1,10 @@
-/** One setting of the program: where it may be written, what it means, what it is without you. */
-export interface Setting<T> {
-  /** Path in `tokenmarket.yaml`; upper snake case after `TM_` it is the environment name. */
-  readonly path: string;
-  /** Environment names that are read besides the derived one. */
-  readonly alsoEnv?: readonly string[];
-  readonly kind: "string" | "integer" | "boolean" | "level";
-  readonly fallback: T;
-  readonly min?: number;
-  readonly secret?: boolean;
-  readonly doc: string;
-}
+import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
+import { flag, integer, text, type Setting } from "./setting.ts";
+
+export { environmentName, type Setting } from "./setting.ts";
 
 /** The whole configuration, typed; `loadConfig` freezes it. Time limits are milliseconds. */
-export interface Config {
+export interface Config extends ConsoleConfig {
   readonly port: number;
   readonly consolePort: number;
   readonly internalPort: number;
@@ -298,21 +290,5 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "",
     "PEM file of the Ed25519 key that signs exports; empty: `retention-signing-key.pem` in `data`.",
   ),
+  ...CONSOLE_SETTINGS,
 };
-
-/** The environment name of a path: `timeouts.keepalive_ms` is `TM_TIMEOUTS_KEEPALIVE_MS`. */
-export function environmentName(path: string): string {
-  return `TM_${path.replaceAll(".", "_").toUpperCase()}`;
-}
-
-function integer(path: string, fallback: number, min: number, doc: string): Setting<number> {
-  return { path, kind: "integer", fallback, min, doc };
-}
-
-function text(path: string, fallback: string, doc: string): Setting<string> {
-  return { path, kind: "string", fallback, doc };
-}
-
-function flag(path: string, doc: string): Setting<boolean> {
-  return { path, kind: "boolean", fallback: false, doc };
-}

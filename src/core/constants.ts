@@ -52,6 +52,25 @@ export const usageFileGroupsMax: number = 100_000;
 export const usageFilesPerOrgMax: number = 4;
 export const settlementStatementBytesMax: number = 64 * MiB;
 
+// Reports of the console
+/** Keys that an organization may have, disabled ones too. */
+export const keysPerOrgMax: number = 1_000;
+export const reportConnectionsMax: number = 3;
+export const reportGroupsMax: number = 200;
+export const reportSeriesGroupsMax: number = 7;
+/** Ranges up to this length are told by the hour. */
+export const reportHoursMax: number = 48;
+/** Longer ranges begin with their first request and end with their last. */
+export const reportDaysMax: number = 400;
+export const reportFilePageRows: number = 500;
+export const providerActivityAttemptsMax: number = 200_000;
+/** A day is summed up when requests of its last minute have long ended. */
+export const usageRollupDelayHours: number = 3;
+export const usageRollupOrgsMax: number = 20;
+export const usageRollupBatchesMax: number = 10;
+export const usageRollupEveryMs: number = 60_000;
+export const usageRollupPauseMs: number = 1_000;
+
 // Caches and stores
 export const keyCacheMs: number = 5_000;
 export const keyCacheEntriesMax: number = 100_000;

@@ -22,6 +22,12 @@ export interface LimitDeps extends ServeDeps {
   readonly limitDefaults: LimitDefaults;
 }
 
+/** As much of that as reading them takes. */
+export type LimitUseDeps = Pick<
+  LimitDeps,
+  "catalog" | "clock" | "limits" | "limitDefaults" | "rules" | "scopesOf"
+>;
+
 /** A scope and what counts in it; undefined when the limit store did not answer. */
 export interface UsedScope {
   readonly claim: ScopeClaim;
@@ -40,7 +46,7 @@ export interface LimitUse {
 
 /** Reads the caller's rules past every cache, and what counts in each of its scopes. */
 export async function readLimitUse(
-  deps: LimitDeps,
+  deps: LimitUseDeps,
   caller: Principal,
   modelId: string | undefined,
 ): Promise<LimitUse> {
@@ -62,7 +68,7 @@ const NO_MODEL = { model: undefined, endpoint: undefined };
 
 /** The scopes that a request would claim, but for the platform's: those are nobody's own. */
 function partsOf(
-  deps: LimitDeps,
+  deps: LimitUseDeps,
   principal: Principal,
   asked: Pick<LimitUse, "endpoint"> & { readonly modelId: string | undefined },
 ): readonly ClaimPart[] {
@@ -74,7 +80,7 @@ function partsOf(
   return claimParts(own, principal, { modelId, endpoint, ownKeysOnly: false });
 }
 
-async function peek(deps: LimitDeps, { slot, scopes }: ClaimPart): Promise<readonly UsedScope[]> {
+async function peek(deps: LimitUseDeps, { slot, scopes }: ClaimPart): Promise<readonly UsedScope[]> {
   const nowMs = deps.clock.monotonicMs();
   const usages = await deps.limits.peek({ slot, scopes, nowMs });
   return scopes.map((claim, at) => ({ claim, usage: usages?.[at] }));

@@ -102,7 +102,7 @@ function shownRow(row: LimitRow): object {
 }
 
 /** Who says what holds; null where nothing limits it. */
-function sourceOf(
+export function sourceOf(
   { limits, self, contract, unfundedRequestsPerMinute }: LimitRow,
   name: keyof LimitValues,
 ): "unfunded" | "self" | "contract" | "default" | null {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 
 import { isPrincipal, type AuthOutcome, type Authenticator } from "../auth/authenticate.ts";
+import type { Principal } from "../auth/principal.ts";
 import {
   headerBytesMax,
   requestBodyTimeoutMs,
@@ -14,7 +15,7 @@ import type { GatewayMetrics } from "../gateway/metrics.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { readBody } from "./read-body.ts";
 import type { RequestLog } from "./request-log.ts";
-import { baseHeaders } from "./response-headers.ts";
+import { baseHeaders, sameOriginHeaders, type HeaderList } from "./response-headers.ts";
 import { errorWireOf, REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
 
 export interface GatewayServerOptions {
@@ -56,6 +57,25 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   return server;
 }
 
+/** Who calls was found out elsewhere, and which of the gateway's paths is meant. */
+export interface KnownCall {
+  readonly principal: Principal;
+  /** Path and query, as a client of the gateway would send them. */
+  readonly url: string;
+}
+
+/**
+ * Serves a request that came in by another listener for a caller who is known: the console's
+ * playground. Everything behind the key is the gateway's own: routes, bounds, recipes, records.
+ */
+export function serveKnownCaller(
+  options: GatewayServerOptions,
+  socket: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  call: KnownCall,
+): void {
+  new RequestWalk(options, socket.request, socket.response, call).start();
+}
+
 /** The parser lets requests without a version pass, and keeps the first of several hosts. */
 function isUnambiguous(request: IncomingMessage): boolean {
   const { rawHeaders } = request;
@@ -77,12 +97,21 @@ class RequestWalk {
   readonly #exchange: HttpExchange;
   readonly #startedMs: number;
   readonly #known: { readonly route: Route; readonly id?: string } | undefined;
+  readonly #caller: Principal | undefined;
+  readonly #baseHeaders: (requestId: string) => HeaderList;
 
-  constructor(options: GatewayServerOptions, request: IncomingMessage, response: ServerResponse) {
+  constructor(
+    options: GatewayServerOptions,
+    request: IncomingMessage,
+    response: ServerResponse,
+    call?: KnownCall,
+  ) {
     this.#options = options;
     this.#request = request;
     this.#response = response;
-    const url = request.url ?? "/";
+    this.#caller = call?.principal;
+    this.#baseHeaders = call === undefined ? baseHeaders : sameOriginHeaders;
+    const url = call?.url ?? request.url ?? "/";
     const queryAt = url.indexOf("?");
     this.#path = queryAt === -1 ? url : url.slice(0, queryAt);
     this.#queryText = queryAt === -1 ? "" : url.slice(queryAt + 1);
@@ -96,12 +125,14 @@ class RequestWalk {
       errorWire: errorWireOf(this.#path),
       clock: options.clock,
       deadlines: options.deadlines,
+      baseHeaders: this.#baseHeaders,
       onClosed: () => this.#closed(),
     });
     options.metrics.inFlight += 1;
   }
 
   start(): void {
+    if (this.#caller !== undefined) return this.#authenticated(this.#caller);
     const method = this.#request.method ?? "GET";
     if (method === "OPTIONS") return this.#preflight();
     if (this.#isProbe(method)) return;
@@ -162,7 +193,7 @@ class RequestWalk {
 
   #preflight(): void {
     const headers = [
-      ...baseHeaders(this.#exchange.requestId),
+      ...this.#baseHeaders(this.#exchange.requestId),
       "access-control-allow-methods",
       "GET, POST, HEAD, OPTIONS",
       "access-control-allow-headers",
@@ -182,7 +213,7 @@ class RequestWalk {
     const up = this.#path !== "/readyz" || this.#options.ready();
     const body = up ? "ok\n" : "not ready\n";
     const headers = [
-      ...baseHeaders(this.#exchange.requestId),
+      ...this.#baseHeaders(this.#exchange.requestId),
       "content-type",
       "text/plain",
       "content-length",

@@ -11,7 +11,7 @@ import type { Clock } from "../core/time.ts";
 import type { ClientExchange, ServedHeaders } from "../gateway/client-exchange.ts";
 import { isPieces, type Output, type WholeBody } from "../wires/chat/answer-bridge.ts";
 import { renderErrorBody } from "../wires/error-body.ts";
-import { addRefusalHeaders, addServedHeaders, baseHeaders } from "./response-headers.ts";
+import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 
 export interface ExchangeInput {
   readonly request: IncomingMessage;
@@ -22,6 +22,8 @@ export interface ExchangeInput {
   readonly errorWire: WireId;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
+  /** What every answer begins with: ids, and who may read it. */
+  readonly baseHeaders: (requestId: string) => HeaderList;
   /** Told last, when the connection is done with this exchange. */
   readonly onClosed: () => void;
 }
@@ -87,7 +89,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   begin(contentType: string, headers: ServedHeaders): void {
     if (this.gone) return;
     this.served = headers;
-    const list = baseHeaders(this.requestId);
+    const list = this.#input.baseHeaders(this.requestId);
     list.push("content-type", contentType, "cache-control", "no-cache", "x-accel-buffering", "no");
     addServedHeaders(list, headers);
     const { request, response } = this.#input;
@@ -102,7 +104,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void {
     if (this.gone) return;
     this.served = served;
-    const list = addServedHeaders(baseHeaders(this.requestId), served);
+    const list = addServedHeaders(this.#input.baseHeaders(this.requestId), served);
     for (const [name, value] of Object.entries(headers)) list.push(name, value);
     const { request, response } = this.#input;
     const isMeasured = headers["content-length"] !== undefined;
@@ -149,7 +151,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   answer(contentType: string, headers: ServedHeaders, body: WholeBody): void {
     if (this.gone) return;
     this.served = headers;
-    const list = baseHeaders(this.requestId);
+    const list = this.#input.baseHeaders(this.requestId);
     list.push("content-type", contentType, "content-length", String(bytesOf(body)));
     this.#finishing = true;
     const response = this.#input.response.writeHead(200, addServedHeaders(list, headers));
@@ -165,7 +167,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.served = headers;
     if (this.gone || this.#input.response.headersSent) return;
     const body = renderErrorBody(this.#input.errorWire, refusal, this.requestId);
-    const list = baseHeaders(this.requestId);
+    const list = this.#input.baseHeaders(this.requestId);
     list.push("content-type", "application/json", "content-length", String(body.length));
     addServedHeaders(list, headers);
     addRefusalHeaders(list, refusal);

@@ -19,6 +19,24 @@ export function baseHeaders(requestId: string): HeaderList {
   ];
 }
 
+/** The same for an answer inside a page of our own origin: no other origin may read or frame it. */
+export function sameOriginHeaders(requestId: string): HeaderList {
+  return [
+    HEADERS.requestId.name,
+    requestId,
+    HEADERS.requestIdB.name,
+    requestId,
+    "x-content-type-options",
+    "nosniff",
+    "content-security-policy",
+    "default-src 'none'; frame-ancestors 'none'; sandbox",
+    "cross-origin-resource-policy",
+    "same-origin",
+    "referrer-policy",
+    "no-referrer",
+  ];
+}
+
 export function addServedHeaders(list: HeaderList, served: ServedHeaders): HeaderList {
   const { provider, attempts, remainingRequests, remainingTokens, queueMs, droppedParams } = served;
   if (provider !== undefined) list.push(HEADERS.provider.name, provider);

@@ -17,14 +17,14 @@ export interface Grant {
 export interface GrantOutcome {
   /** False: this reference was granted before, with the same terms; nothing changed. */
   readonly created: boolean;
-  /** Credits minus debits, holds not taken off. */
+  /** Credits minus debits and what is owed; holds not taken off. */
   readonly balanceMicroUsd: MicroUsd;
 }
 
 /** One line of an organization's wallet. */
 export interface LedgerEntry {
   readonly atMs: number;
-  /** `grant`, `settle`, … */
+  /** `grant`, `purchase`, `settle`, … */
   readonly kind: string;
   /** The grant's reference, or the request's id. */
   readonly ref: string;

@@ -77,7 +77,7 @@ export interface ModelOrg extends ModelSpender {
 }
 
 export class LedgerModel {
-  /** `wallet:<org>`, `grants`, `accrual:<provider>`, `unknown:<provider>`, `overrun`. */
+  /** `wallet:<org>`, `receivable:<org>`, `grants`, `accrual:<provider>`, … */
   readonly accounts: Map<string, ModelAccount> = new Map();
   readonly orgs: Map<string, ModelOrg> = new Map();
   readonly attempts: Map<bigint, ModelAttempt> = new Map();
@@ -86,6 +86,12 @@ export class LedgerModel {
   readonly epochs: Map<string, bigint> = new Map();
   /** The UTC month of now, as a running number. */
   month = 0;
+  readonly #isCollecting: boolean;
+
+  /** `isCollecting` false: somebody else tells when a wallet pays what it owes. */
+  constructor({ isCollecting = true }: { readonly isCollecting?: boolean } = {}) {
+    this.#isCollecting = isCollecting;
+  }
 
   addOrg(org: string, keys: readonly string[] = []): ModelOrg {
     const fresh = { ...newSpender(), keys: new Map(keys.map((key) => [key, newSpender()])) };
@@ -206,8 +212,20 @@ export class LedgerModel {
     if (known !== undefined)
       return known.org === org && known.amount === amount ? false : undefined;
     this.grants.set(ref, { org, amount });
-    this.move("grants", `wallet:${org}`, amount);
+    this.credit("grants", org, amount);
     return true;
+  }
+
+  /** Money for a wallet, which first pays what it owes. */
+  credit(from: string, org: string, amount: bigint): void {
+    this.move(from, `wallet:${org}`, amount);
+    this.#collect(org);
+  }
+
+  /** Money that is taken back: it is owed, and the wallet pays what it can. */
+  chargeBack(org: string, to: string, amount: bigint): void {
+    this.move(`receivable:${org}`, to, amount);
+    this.#collect(org);
   }
 
   /** One transfer; of nothing: none. */
@@ -217,9 +235,16 @@ export class LedgerModel {
     this.account(creditAccount).credits += amount;
   }
 
+  /** `settled` is below zero by what is owed; then nothing is free. */
   wallet(org: string): { readonly settled: bigint; readonly held: bigint } {
     const { credits, debits, reserved } = this.account(`wallet:${org}`);
-    return { settled: credits - debits, held: reserved };
+    return { settled: credits - debits - this.owed(org), held: reserved };
+  }
+
+  /** What was taken back and not yet paid. */
+  owed(org: string): bigint {
+    const receivable = this.accounts.get(`receivable:${org}`);
+    return receivable === undefined ? 0n : receivable.debits - receivable.credits;
   }
 
   account(id: string): ModelAccount {
@@ -249,6 +274,7 @@ export class LedgerModel {
       this.move("overrun", `accrual:${provider}`, attempt.overrun);
     }
     this.#spend(attempt, attempt.debit);
+    this.#collect(attempt.org);
   }
 
   /** The reserve was taken: what was observed stays taken, the rest goes back. */
@@ -260,6 +286,16 @@ export class LedgerModel {
     this.move(`unknown:${provider}`, `accrual:${provider}`, attempt.debit);
     this.move("overrun", `accrual:${provider}`, attempt.overrun);
     this.#spend(attempt, attempt.debit - amount);
+    this.#collect(attempt.org);
+  }
+
+  /** A wallet that owes gives whatever is free in it. */
+  #collect(org: string): void {
+    const owed = this.owed(org);
+    if (owed === 0n || !this.#isCollecting) return;
+    const { credits, debits, reserved } = this.account(`wallet:${org}`);
+    const free = credits - debits - reserved;
+    this.move(`wallet:${org}`, `receivable:${org}`, free < owed ? free : owed);
   }
 
   /** The month of a debit is the month of admission. */

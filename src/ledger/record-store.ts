@@ -4,7 +4,7 @@ import type { Usage } from "../core/usage.ts";
 import type { AttemptOutcome, SettlementBasis } from "./ledger-store.ts";
 
 export interface Balance {
-  /** Credits minus debits. */
+  /** Credits minus debits, minus what refunds and disputes took beyond them: may be below zero. */
   readonly settledMicroUsd: MicroUsd;
   /** Reserves in flight. */
   readonly heldMicroUsd: MicroUsd;

@@ -25,7 +25,10 @@ export type JournalEntry =
       readonly month: number;
       readonly settled: bigint;
     }
-  /** A transfer of no attempt in the journal: a grant, or money of a retired attempt. */
+  /**
+   * A transfer of no attempt in the journal: a grant, a purchase or what became of it, or money of a
+   * retired attempt.
+   */
   | {
       readonly kind: "transfer";
       readonly debitAccount: string;
@@ -68,7 +71,8 @@ export interface MonthSpend {
  * books differ from what comes out. Remembers only attempts that may still change.
  */
 export class JournalReplay {
-  readonly #model = new LedgerModel();
+  // The journal has a transfer for every time a wallet paid what it owed.
+  readonly #model = new LedgerModel({ isCollecting: false });
   readonly #admissions = new AuditTally("I8", "every admission fitted the balance and the caps");
   readonly #debits = new AuditTally("replay-debits", "the replayed journal gives every debit");
   readonly #accounts = new AuditTally(

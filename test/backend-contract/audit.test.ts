@@ -92,7 +92,7 @@ function lineOf({ examples: [first] = [] }: AuditCheck): string {
 test("books that nobody touched pass every check, one line each", async () => {
   const checks = await backend.audit();
   expect(checks.map(({ id }) => id).join(" ")).toBe(
-    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 rebuild replay-accounts replay-debits replay-spend",
+    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 rebuild replay-accounts replay-debits replay-spend",
   );
   for (const check of checks) {
     expect(check).toEqual({ id: check.id, title: expect.any(String), violations: 0 });
@@ -263,6 +263,13 @@ const damages: readonly Damage[] = [
     what: "an attempt at another provider's prices",
     sql: () => "update price_pin set provider_id = 'other'",
     found: { I13: /^attempt 1: prices pin-1 of other \/ prices of acme-ai$/ },
+  },
+  {
+    what: "a purchase that never came into its wallet",
+    sql: () => `insert into purchase (purchase_id, org_id, micro_usd, cents, state, is_test_money,
+        created_at, expires_at, granted_at)
+      values ('pur_1', '${org}', 10000, 1, 'granted', false, now(), now(), now())`,
+    found: { I14: /^transfer purchase:pur_1: none \/ 10000 from cash:stripe to wallet:org_/ },
   },
   {
     what: "a closing that stands before its opening",

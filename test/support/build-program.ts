@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -26,5 +26,7 @@ export function buildProgram(): BuiltProgram {
   const mainFile = join(outDir, "cli", "main.js");
   // Wrong types are the business of another check; here only what runs counts.
   if (!existsSync(mainFile)) throw new Error(`not built: ${result.stdout} ${result.stderr}`);
+  // Built once for the whole run.
+  cpSync(join(ROOT, "dist", "console"), join(outDir, "console"), { recursive: true });
   return { mainFile, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

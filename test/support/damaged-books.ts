@@ -16,6 +16,8 @@ const TABLES = [
   "provider_period_line",
   "provider_progress",
   "provider_payment",
+  "purchase",
+  "purchase_claim",
 ] as const;
 
 /** Books that can be damaged behind the ledger's back, and put right again. */

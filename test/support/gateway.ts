@@ -6,7 +6,11 @@ import { pino } from "pino";
 
 import { newVirtualKey } from "../../src/auth/virtual-key.ts";
 import { openBackend, type Backend } from "../../src/compose/open-backend.ts";
-import { openGateway, type RunningGateway } from "../../src/compose/open-gateway.ts";
+import {
+  openGateway,
+  type GatewayOptions,
+  type RunningGateway,
+} from "../../src/compose/open-gateway.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import type { Config, SettingName } from "../../src/config/settings.ts";
 import type { OrgId } from "../../src/core/ids.ts";
@@ -42,6 +46,8 @@ export interface AccountLimits {
 }
 
 export interface TestGatewayOptions {
+  /** Credit is bought with test money there. */
+  readonly testCheckout?: GatewayOptions["testCheckout"];
   readonly settings?: Partial<Record<SettingName, string | number | boolean>>;
   /** Manifests instead of the standard ones; `{simulator}` is replaced by the simulator's URL. */
   readonly manifests?: readonly object[];
@@ -69,6 +75,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     clock: systemClock,
     log,
     backend,
+    ...(options.testCheckout === undefined ? {} : { testCheckout: options.testCheckout }),
   });
   return {
     url: running.gatewayUrl,

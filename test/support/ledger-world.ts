@@ -1,6 +1,12 @@
 import { expect } from "vitest";
 import { unreachable } from "../../src/core/assert.ts";
-import type { AttemptId, KeyId, OrgId, ProviderId } from "../../src/core/ids.ts";
+import {
+  newRecordId,
+  type AttemptId,
+  type KeyId,
+  type OrgId,
+  type ProviderId,
+} from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { CreditFault } from "../../src/ledger/credit-store.ts";
 import { BatchFault, type Membership } from "../../src/ledger/ledger-batch-store.ts";
@@ -13,6 +19,7 @@ import {
 } from "../../src/ledger/ledger-model.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow, voidRow } from "./ledger-rows.ts";
+import { PurchaseModel } from "./purchase-model.ts";
 import type { FreshBackend } from "./postgres.ts";
 
 export const ORGS = 2;
@@ -35,6 +42,14 @@ export interface CloseSpec {
   readonly costPico: bigint;
   readonly kind: "usage" | "void";
 }
+/** News of a refund or a dispute of the purchase `pick` purchases ago. */
+export interface ClaimSpec {
+  readonly pick: number;
+  readonly claim: number;
+  readonly kind: "refund" | "dispute";
+  readonly amount: bigint;
+  readonly isReversed: boolean;
+}
 /** `by` and `instance` count instances. */
 export type LedgerCommand =
   | { readonly do: "reserve"; readonly by: number; readonly rows: readonly ReserveSpec[] }
@@ -52,6 +67,10 @@ export type LedgerCommand =
       readonly late: ReserveSpec;
     }
   | { readonly do: "grant"; readonly org: number; readonly amount: bigint; readonly ref: number }
+  | { readonly do: "buy"; readonly org: number; readonly amount: bigint }
+  /** The payment provider says paid: of a purchase, by how many purchases ago. */
+  | { readonly do: "pay"; readonly pick: number }
+  | ({ readonly do: "claim" } & ClaimSpec)
   | { readonly do: "cap"; readonly org: number; readonly key: number; readonly cap: bigint | null }
   | { readonly do: "month" }
   | { readonly do: "attach job"; readonly pick: number }
@@ -65,6 +84,7 @@ export type LedgerCommand =
 /** The same organizations in the database and in the model. */
 export class LedgerWorld {
   readonly model: LedgerModel = new LedgerModel();
+  readonly purchases: PurchaseModel = new PurchaseModel(this.model);
   readonly orgs: { readonly id: OrgId; readonly keys: readonly KeyId[] }[] = [];
   readonly members: Membership[] = [];
   readonly attempts: ReserveRow[] = [];
@@ -117,6 +137,12 @@ export class LedgerWorld {
         return await this.#annul(step);
       case "grant":
         return await this.#grant(step.org, step.amount, `run ${this.#number} ref ${step.ref}`);
+      case "buy":
+        return await this.#buy(step);
+      case "pay":
+        return await this.#pay(step.pick);
+      case "claim":
+        return await this.#claim(step);
       case "cap":
         return await this.#cap(step);
       case "month":
@@ -206,6 +232,45 @@ export class LedgerWorld {
     if (expected === undefined) return await isRefused(granting);
     const balanceMicroUsd = this.model.wallet(orgId).settled;
     agree(await granting, { created: expected, balanceMicroUsd });
+  }
+
+  async #buy(step: { readonly org: number; readonly amount: bigint }): Promise<void> {
+    const { id } = this.#org(step.org);
+    const purchaseId = newRecordId("pur");
+    await this.#backend.purchaseStore.create({
+      purchaseId,
+      orgId: id,
+      amountMicroUsd: microUsd(step.amount),
+      isTestMoney: false,
+      nowMs: 0,
+      expiresAtMs: 0,
+      purchasesMax: Number.MAX_SAFE_INTEGER,
+      countedFromMs: 0,
+    });
+    this.purchases.buy(purchaseId, id, step.amount);
+  }
+
+  async #pay(pick: number): Promise<void> {
+    const purchaseId = this.purchases.ids.at(-1 - pick);
+    if (purchaseId === undefined) return;
+    const paid = { purchaseId, paymentId: null, receiptUrl: null };
+    const isFirst = await this.#backend.purchaseStore.grant(paid);
+    agree(isFirst, this.purchases.pay(purchaseId));
+    this.answers.add(isFirst ? "paid" : "paid before");
+  }
+
+  async #claim(step: ClaimSpec): Promise<void> {
+    const purchaseId = this.purchases.ids.at(-1 - step.pick);
+    if (purchaseId === undefined) return;
+    const { kind, amount, isReversed } = step;
+    const claimId = `${purchaseId} ${kind} ${step.claim}`;
+    const amountMicroUsd = microUsd(amount);
+    const claim = { claimId, purchaseId, kind, amountMicroUsd, isReversed, isOver: isReversed };
+    const isNews = await this.#backend.purchaseStore.claim(claim);
+    agree(isNews, this.purchases.claim({ purchaseId, claimId, amount, isReversed }));
+    const owed = this.model.owed(this.purchases.orgOf(purchaseId));
+    this.answers.add(isNews ? "claimed" : "claimed before");
+    if (owed > 0n) this.answers.add("owes");
   }
 
   async #cap(step: { org: number; key: number; cap: bigint | null }): Promise<void> {
@@ -324,14 +389,23 @@ export class LedgerWorld {
   async #accountsStored(): Promise<Set<unknown>> {
     const wallets = this.orgs.map(({ id }) => `wallet:${id}`);
     const provider = [`accrual:${this.#provider}`, `unknown:${this.#provider}`];
+    const receivables = this.orgs.map(({ id }) => `receivable:${id}`);
     const rows = await this.#backend.query(
       `select concat_ws(' ', account_id, debits, credits, reserved) as line from account
-      where account_id = any ($1)
+      where account_id = any ($1::text[] || $2::text[])
       union all
       select concat_ws(' ', debit_account, sum(amount), 0, 0) from transfer
       where debit_account in ('grants', 'overrun') and credit_account = any ($1)
-      group by debit_account`,
-      [[...wallets, ...provider]],
+      group by debit_account
+      union all
+      select concat_ws(' ', 'cash:stripe', coalesce(sum(amount) filter (where is_in), 0),
+        coalesce(sum(amount) filter (where not is_in), 0), 0)
+      from (
+        select amount, debit_account = 'cash:stripe' as is_in from transfer
+        where (debit_account = 'cash:stripe' and credit_account = any ($1))
+          or (credit_account = 'cash:stripe' and debit_account = any ($2))
+      ) t having count(*) > 0`,
+      [[...wallets, ...provider], receivables],
     );
     return new Set(rows.map((row) => row["line"]));
   }

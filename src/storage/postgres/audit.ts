@@ -3,6 +3,7 @@ import { auditCheck, auditExamplesMax } from "../../ledger/ledger-audit.ts";
 import type { AuditCheck, AuditProgress } from "../../ledger/ledger-audit.ts";
 import { auditQueries, type AuditQuery } from "./audit-queries.ts";
 import { replayJournal } from "./audit-replay.ts";
+import { purchaseAuditQuery } from "./purchase-audit.ts";
 import { settlementAuditQuery } from "./settlement-audit.ts";
 
 /** For each sort and hash; what needs more goes through files. */
@@ -23,7 +24,7 @@ export async function auditLedger(
     // Before the snapshot: a day that is retired meanwhile would be missing in it, and not told of.
     await client.query("lock table attempt in access share mode");
     const checks: AuditCheck[] = [];
-    for (const query of [...auditQueries, settlementAuditQuery]) {
+    for (const query of [...auditQueries, settlementAuditQuery, purchaseAuditQuery]) {
       checks.push(await runQuery(client, query));
     }
     checks.push(...(await replayJournal(client, onProgress)));

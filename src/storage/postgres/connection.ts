@@ -2,17 +2,20 @@ import {
   Pool,
   types,
   type CustomTypesConfig,
+  type PoolConfig,
   type QueryConfig,
   type QueryResult,
   type QueryResultRow,
 } from "pg";
-import { storeAnswerTimeoutMs } from "../../core/constants.ts";
+import { reportConnectionsMax, storeAnswerTimeoutMs } from "../../core/constants.ts";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
 
 const POOL_CLIENTS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 const POOL_STATEMENT_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
+/** A server that does not even say that time is up may have died without a word. */
+const REPORT_SILENCE_MS = 2_000;
 
 /** int8 and numeric as bigint, everything else as the driver has it. */
 const bigintTypes: CustomTypesConfig = {
@@ -25,14 +28,36 @@ const bigintOids = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC]
 
 /** A pool for everything that is not the ledger's hot path. Integer columns arrive as bigint. */
 export function openPool(connectionString: string, log: LedgerLog): Pool {
-  const pool = new Pool({
+  return openPoolWith(log, {
     connectionString,
     max: POOL_CLIENTS_MAX,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: POOL_STATEMENT_TIMEOUT_MS,
+    application_name: "tokenmarket",
+  });
+}
+
+/** A few connections for long looks, of which none may take longer, nor wait longer for its turn. */
+export function openReportPool(
+  connectionString: string,
+  log: LedgerLog,
+  statementTimeoutMs: number,
+): Pool {
+  return openPoolWith(log, {
+    connectionString,
+    max: reportConnectionsMax,
+    connectionTimeoutMillis: statementTimeoutMs + CONNECT_TIMEOUT_MS,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + REPORT_SILENCE_MS,
+    application_name: "tokenmarket-console",
+  });
+}
+
+function openPoolWith(log: LedgerLog, config: PoolConfig): Pool {
+  const pool = new Pool({
+    ...config,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-    application_name: "tokenmarket",
     types: bigintTypes,
     allowExitOnIdle: true,
   });

@@ -6,6 +6,10 @@ import { ledgerFunctionsSql } from "./migrations/0003-ledger-functions.ts";
 import { settlementSql } from "./migrations/0004-settlement.ts";
 import { accountRulesSql } from "./migrations/0005-account-rules.ts";
 import { videoJobsSql } from "./migrations/0006-video-jobs.ts";
+import { identitySql } from "./migrations/0007-identity.ts";
+import { billingSql } from "./migrations/0008-billing.ts";
+import { reportsSql } from "./migrations/0009-reports.ts";
+import { optimizeSql } from "./migrations/0010-optimize.ts";
 
 /** In order; a published one is never changed, a new one is added below. */
 const migrations: Record<string, Migration> = {
@@ -15,6 +19,10 @@ const migrations: Record<string, Migration> = {
   "0004-settlement": sqlMigration(settlementSql),
   "0005-account-rules": sqlMigration(accountRulesSql),
   "0006-video-jobs": sqlMigration(videoJobsSql),
+  "0007-identity": sqlMigration(identitySql),
+  "0008-billing": sqlMigration(billingSql),
+  "0009-reports": sqlMigration(reportsSql),
+  "0010-optimize": sqlMigration(optimizeSql),
 };
 
 /** Brings the database to this program's schema; returns the names of the migrations it ran. */

@@ -1,30 +1,44 @@
+import type { CustomerStore } from "../../auth/customer-store.ts";
 import type { ConnectionStore } from "../../auth/connection-store.ts";
 import type { AccountStore, KeyStore } from "../../auth/key-store.ts";
 import type { RulesStore } from "../../auth/rules-store.ts";
 import type { UsageHoldStore } from "../../auth/usage-hold-store.ts";
+import type { PurchaseStore } from "../../billing/purchase-store.ts";
+import type { IdentityStore } from "../../identity/identity-store.ts";
 import type { JobStore } from "../../jobs/job-store.ts";
 import type { CreditStore } from "../../ledger/credit-store.ts";
 import type { AuditCheck, AuditProgress } from "../../ledger/ledger-audit.ts";
 import type { LedgerBatchStore } from "../../ledger/ledger-batch-store.ts";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
 import type { RecordStore } from "../../ledger/record-store.ts";
+import type { OptimizeStore } from "../../optimize/optimize-store.ts";
 import type { SettlementStore } from "../../ledger/settlement-store.ts";
 import type { RetentionStore } from "../../ledger/retention.ts";
+import type { UsageReports } from "../../ledger/usage-reports.ts";
+import type { UsageRollup } from "../../ledger/usage-rollup.ts";
 import type { JournalRecentUse } from "../../limits/recent-use.ts";
 import { auditLedger } from "./audit.ts";
-import { openPool } from "./connection.ts";
+import { openPool, openReportPool } from "./connection.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { PostgresAccountStore } from "./postgres-account-store.ts";
 import { PostgresConnectionStore } from "./postgres-connection-store.ts";
 import { PostgresCreditStore } from "./postgres-credit-store.ts";
+import { PostgresCustomerStore } from "./postgres-customer-store.ts";
+import { PostgresIdentityStore } from "./postgres-identity-store.ts";
 import { PostgresJobStore } from "./postgres-job-store.ts";
 import { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
+import { PostgresOptimizeStore } from "./postgres-optimize-store.ts";
+import { PostgresPurchaseStore } from "./postgres-purchase-store.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
 import { PostgresSettlementStore } from "./postgres-settlement-store.ts";
 import { PostgresRetentionStore } from "./postgres-retention-store.ts";
 import { PostgresRulesStore } from "./postgres-rules-store.ts";
 import { PostgresUsageHoldStore } from "./postgres-usage-hold-store.ts";
+import { PostgresUsageReports } from "./postgres-usage-reports.ts";
+import { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
 import { PostgresRecentUse } from "./recent-use.ts";
+
+const REPORT_TIMEOUT_MS = 10_000;
 
 /** Every store of the program in one PostgreSQL database. */
 export interface PostgresBackend {
@@ -33,12 +47,19 @@ export interface PostgresBackend {
   readonly rulesStore: RulesStore;
   readonly usageHoldStore: UsageHoldStore;
   readonly connectionStore: ConnectionStore;
+  readonly identityStore: IdentityStore;
+  readonly customerStore: CustomerStore;
   readonly recordStore: RecordStore;
+  /** On connections of its own. */
+  readonly usageReports: UsageReports;
+  readonly usageRollup: UsageRollup;
   readonly creditStore: CreditStore;
+  readonly purchaseStore: PurchaseStore;
   readonly settlementStore: SettlementStore;
   readonly ledgerBatchStore: LedgerBatchStore;
   readonly jobStore: JobStore;
   readonly retentionStore: RetentionStore;
+  readonly optimizeStore: OptimizeStore;
   /** For a shared limit store that lost its data. */
   readonly recentUse: JournalRecentUse;
   /** Brings the schema up to date; returns the names of the migrations it ran. */
@@ -55,23 +76,34 @@ export function openPostgresBackend(options: {
   /** `postgres://user:password@host:port/database` */
   readonly connectionString: string;
   readonly log: LedgerLog;
+  /** Longest a look of the console into the journal may take; default 10 seconds. */
+  readonly reportTimeoutMs?: number;
 }): PostgresBackend {
-  const { connectionString, log } = options;
+  const { connectionString, log, reportTimeoutMs = REPORT_TIMEOUT_MS } = options;
   const pool = openPool(connectionString, log);
   const accounts = new PostgresAccountStore(pool);
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, connectionString, log);
+  const usageReports = new PostgresUsageReports(
+    openReportPool(connectionString, log, reportTimeoutMs),
+  );
   return {
     keyStore: accounts,
     accountStore: accounts,
     rulesStore: new PostgresRulesStore(pool),
     connectionStore: new PostgresConnectionStore(pool),
+    identityStore: new PostgresIdentityStore(pool),
     usageHoldStore: new PostgresUsageHoldStore(pool),
+    customerStore: new PostgresCustomerStore(pool),
     recordStore: new PostgresRecordStore(pool),
+    usageReports,
+    usageRollup: new PostgresUsageRollup(pool),
     creditStore: new PostgresCreditStore(pool),
+    purchaseStore: new PostgresPurchaseStore(pool),
     settlementStore: new PostgresSettlementStore(pool),
     ledgerBatchStore,
     jobStore: new PostgresJobStore(pool),
     retentionStore: new PostgresRetentionStore(pool),
+    optimizeStore: new PostgresOptimizeStore(pool),
     recentUse: new PostgresRecentUse(pool),
     migrate: () => migrateDatabase(pool),
     ping: async () => {
@@ -80,6 +112,7 @@ export function openPostgresBackend(options: {
     audit: (onProgress) => auditLedger(pool, onProgress),
     close: async () => {
       await ledgerBatchStore.close();
+      await usageReports.close();
       await pool.end();
     },
   };

@@ -2,17 +2,18 @@ import type { Pool } from "pg";
 import { assert } from "../../core/assert.ts";
 import type {
   AccountStore,
-  KeyOrigin,
   KeyRecord,
   KeyStore,
   KeySummary,
   NewKey,
   OrgSummary,
 } from "../../auth/key-store.ts";
-import { newRecordId, type KeyId, type OrgId } from "../../core/ids.ts";
+import { newRecordId, type OrgId } from "../../core/ids.ts";
 import { microUsd, type MicroUsd } from "../../core/money.ts";
 import { queryInTime } from "./connection.ts";
 import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
+import { keyColumns, keySummary, type KeyRow } from "./key-summary-rows.ts";
+import { createOrgSql } from "./org-rows.ts";
 
 /** Organizations and keys in PostgreSQL, for operators and for the gateway's key look-up. */
 export class PostgresAccountStore implements AccountStore, KeyStore {
@@ -109,20 +110,10 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
 
 const findByDigestSql = keyRecordSql("digest");
 
-const createOrgSql = `
-  with made as (
-    insert into org (org_id, name, email, email_verified) values ($1, $2, $3, $4) returning org_id
-  )
-  insert into account (account_id, org_id, must_cover)
-  select 'wallet:' || org_id, org_id, true from made`;
-
 const selectOrgSql = `
-  select o.org_id, o.name, o.email, o.created_at, w.credits - w.debits as balance,
+  select o.org_id, o.name, o.email, o.created_at, w.credits - w.debits - w.owed as balance,
     w.reserved as held
   from org o join account w on w.account_id = 'wallet:' || o.org_id`;
-
-const keyColumns =
-  "key_id, org_id, name, label, origin, rpm_ceiling, cap_micro_usd, created_at, disabled_at";
 
 const createKeySql = `
   insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
@@ -145,31 +136,5 @@ function orgSummary(row: OrgRow): OrgSummary {
     balanceMicroUsd: microUsd(row.balance),
     heldMicroUsd: microUsd(row.held),
     createdAtMs: row.created_at.getTime(),
-  };
-}
-
-interface KeyRow {
-  readonly key_id: string;
-  readonly org_id: string;
-  readonly name: string;
-  readonly label: string;
-  readonly origin: KeyOrigin;
-  readonly rpm_ceiling: number;
-  readonly cap_micro_usd: bigint | null;
-  readonly created_at: Date;
-  readonly disabled_at: Date | null;
-}
-
-function keySummary(row: KeyRow): KeySummary {
-  return {
-    keyId: row.key_id as KeyId,
-    orgId: row.org_id as OrgId,
-    name: row.name,
-    label: row.label,
-    origin: row.origin,
-    requestsPerMinuteCeiling: row.rpm_ceiling,
-    capMicroUsd: row.cap_micro_usd === null ? null : microUsd(row.cap_micro_usd),
-    createdAtMs: row.created_at.getTime(),
-    disabledAtMs: row.disabled_at?.getTime() ?? null,
   };
 }

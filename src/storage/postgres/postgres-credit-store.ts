@@ -43,6 +43,7 @@ export class PostgresCreditStore implements CreditStore {
       `wallet:${orgId}`,
       orgId,
       ENTRIES_MAX,
+      `receivable:${orgId}`,
     ]);
     return result.rows.map((row) => ({
       atMs: row.at.getTime(),
@@ -54,10 +55,15 @@ export class PostgresCreditStore implements CreditStore {
   }
 }
 
+// What is taken back is a line in full when it is taken; that the wallet pays it is no other line.
 // A debit is read from its attempt: the transfer of the same amount is what the audit compares.
 const entriesSql = `
   (select at, kind, ref, amount, false as is_debit, null as detail from transfer
   where credit_account = $1 and attempt_id is null
+  order by transfer_id desc limit $3)
+  union all
+  (select at, kind, ref, amount, true, null from transfer
+  where debit_account = $4 and attempt_id is null
   order by transfer_id desc limit $3)
   union all
   (select closed_at, case state when 'settled' then 'settle' else state end, request_id::text,

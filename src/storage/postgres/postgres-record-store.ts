@@ -33,7 +33,8 @@ export class PostgresRecordStore implements RecordStore {
 
   async balance(orgId: OrgId): Promise<Balance> {
     const result = await this.#pool.query<{ settled: bigint; held: bigint }>(
-      "select credits - debits as settled, reserved as held from account where account_id = $1",
+      `select credits - debits - owed as settled, reserved as held from account
+      where account_id = $1`,
       [`wallet:${orgId}`],
     );
     const row = result.rows[0];

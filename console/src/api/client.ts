@@ -1,0 +1,95 @@
+import type {
+  AnswerOf,
+  BodyOf,
+  ConsoleError,
+  ParamsOf,
+  QueryOf,
+  RouteName,
+} from "../../../src/console-api/contract.ts";
+
+/** What a route is called with; parts that it does not take are left out. */
+export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
+  OptionalPart<"query", QueryOf<N>> &
+  Part<"body", BodyOf<N>> & { readonly signal?: AbortSignal };
+
+type Part<K extends string, T> = [T] extends [undefined] ? unknown : { readonly [P in K]: T };
+/** An undefined value of a query is left out of the address, so pages may pass what they have. */
+type OptionalPart<K extends string, T> = [T] extends [undefined]
+  ? unknown
+  : { readonly [P in K]?: { [F in keyof T]: T[F] | undefined } };
+
+/** `never` where a route takes nothing that must be given. */
+export type NeedsNothing<N extends RouteName> = keyof Asked<N> extends "signal" | "query"
+  ? true
+  : false;
+
+/** A refusal of the console's API, with the id that support asks for. */
+export class ApiFault extends Error {
+  override readonly name = "ApiFault";
+  /** 0: no answer came at all. */
+  readonly status: number;
+  readonly code: string;
+  readonly field: string | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(status: number, body: Partial<ConsoleError> | undefined) {
+    super(body?.error?.message ?? "the console did not answer as it should; try again");
+    this.status = status;
+    this.code = body?.error?.code ?? "unknown";
+    this.field = body?.error?.field;
+    this.requestId = body?.request_id;
+  }
+}
+
+/** Calls a route by its name, `"GET /api/console/keys"`. Rejects with `ApiFault`. */
+export async function call<N extends RouteName>(
+  route: N,
+  ...[asked]: NeedsNothing<N> extends true ? [asked?: Asked<N>] : [asked: Asked<N>]
+): Promise<AnswerOf<N>> {
+  const { params, query, body, signal } = (asked ?? {}) as LooseAsked;
+  const [method = "GET", path = "/"] = route.split(" ");
+  const response = await send(addressOf(path, params, query), {
+    method,
+    ...(method === "GET"
+      ? {}
+      : {
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(body ?? {}),
+        }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (!response.ok) throw new ApiFault(response.status, answer as Partial<ConsoleError>);
+  return answer as AnswerOf<N>;
+}
+
+/** The address of a route that answers with a file, for a link. */
+export function addressOf(path: string, params: Values = {}, query: Values = {}): string {
+  const filled = path.replace(/:(\w+)/g, (_all, name: string) =>
+    encodeURIComponent(String(params[name] ?? "")),
+  );
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== "") search.set(name, String(value));
+  }
+  const text = search.toString();
+  return text === "" ? filled : `${filled}?${text}`;
+}
+
+async function send(address: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(address, init);
+  } catch (error) {
+    if (init.signal?.aborted === true) throw error;
+    throw new ApiFault(0, { error: { code: "unreachable", message: UNREACHABLE } });
+  }
+}
+const UNREACHABLE = "the console cannot be reached; check your connection and try again";
+
+type Values = Readonly<Record<string, string | number | boolean | undefined>>;
+interface LooseAsked {
+  readonly params?: Values;
+  readonly query?: Values;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}

@@ -1,0 +1,72 @@
+import {
+  useMutation,
+  useQuery,
+  useQueryClient,
+  type QueryClient,
+  type UseMutationResult,
+  type UseQueryResult,
+} from "@tanstack/react-query";
+
+import type { AnswerOf, RouteName } from "../../../src/console-api/contract.ts";
+import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
+
+/** The route whose answer every page shows something of: it is read again after every change. */
+const SESSION: RouteName = "GET /api/console/session";
+
+export interface AnswerOptions {
+  /** False: do not ask yet. */
+  readonly enabled?: boolean;
+  /** Ask again after this many milliseconds, for as long as the page is seen. */
+  readonly refetchMs?: number;
+}
+
+/** What a route answered, kept under `[name, asked]`, so that two pages ask once. */
+export function useAnswer<N extends RouteName>(
+  name: N,
+  asked?: Omit<Asked<N>, "signal">,
+  options: AnswerOptions = {},
+): UseQueryResult<AnswerOf<N>, ApiFault> {
+  return useQuery<AnswerOf<N>, ApiFault>({
+    queryKey: answerKey(name, asked),
+    queryFn: ({ signal }) => callLoosely(name, { ...asked, signal }),
+    enabled: options.enabled ?? true,
+    refetchInterval: options.refetchMs ?? false,
+  });
+}
+
+/** Calls a route that changes something; then what it changed is asked for again. */
+export function useChange<N extends RouteName>(
+  name: N,
+  options: { readonly refreshes: readonly RouteName[] } = { refreshes: [] },
+): UseMutationResult<AnswerOf<N>, ApiFault, ChangeAsked<N>> {
+  const client = useQueryClient();
+  return useMutation<AnswerOf<N>, ApiFault, ChangeAsked<N>>({
+    mutationFn: (asked) => callLoosely(name, (asked ?? {}) as object),
+    onSuccess: () => refreshAnswers(client, options.refreshes),
+  });
+}
+
+/** Nothing needs to be passed to a route that takes nothing. */
+type ChangeAsked<N extends RouteName> =
+  NeedsNothing<N> extends true ? Asked<N> | undefined | void : Asked<N>;
+
+/** Asks again for every answer of these routes, and for the session. */
+export async function refreshAnswers(
+  client: QueryClient,
+  names: readonly RouteName[],
+): Promise<void> {
+  await Promise.all(
+    [...new Set([SESSION, ...names])].map((name) => client.invalidateQueries({ queryKey: [name] })),
+  );
+}
+
+/** Where an answer is kept. */
+export function answerKey(name: RouteName, asked?: object): readonly unknown[] {
+  return asked === undefined ? [name] : [name, asked];
+}
+
+/** The conditional parameters of `call` cannot be followed for a name that is still generic. */
+const callLoosely = call as unknown as <N extends RouteName>(
+  name: N,
+  asked: object,
+) => Promise<AnswerOf<N>>;

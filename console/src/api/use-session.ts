@@ -1,0 +1,22 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+
+import type { Session } from "../../../src/console-api/contract.ts";
+import type { ApiFault } from "./client.ts";
+import { useAnswer } from "./use-answer.ts";
+
+/** The session as every page knows it; the shell has read it before a page is shown. */
+export function useSession(): Session {
+  const session = useMaybeSession();
+  if (session === undefined) throw new Error("a page was shown before the session was read");
+  return session;
+}
+
+/** The session, or undefined while it is being read for the first time. */
+export function useMaybeSession(): Session | undefined {
+  return useSessionAnswer().data;
+}
+
+/** The session as a query, for the shell: it also shows that the session cannot be read. */
+export function useSessionAnswer(): UseQueryResult<Session, ApiFault> {
+  return useAnswer("GET /api/console/session");
+}

@@ -1,0 +1,38 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import type { Session } from "../../../src/console-api/contract.ts";
+import { showCents, showUsd } from "../ui/money-math.ts";
+import shell from "./shell.module.css";
+import { Tip } from "../ui/tip.tsx";
+
+/** What new requests may use, always in sight; it leads to where more is bought. */
+export function BalanceLink(props: {
+  readonly balance: NonNullable<Session["balance"]>;
+}): ReactElement {
+  const { available_usd, settled_usd, held_usd } = props.balance;
+  const shown = showCents(available_usd);
+  return (
+    <Tip
+      label={
+        <dl className={shell.sums}>
+          <dt>Settled</dt>
+          <dd>{showUsd(settled_usd)}</dd>
+          <dt>Held by requests now</dt>
+          <dd>{showUsd(held_usd)}</dd>
+          <dt>Available</dt>
+          <dd>{showUsd(available_usd)}</dd>
+        </dl>
+      }
+    >
+      <Link
+        to="/billing"
+        className={shell.balance}
+        aria-label={`Balance: ${shown} available. Open billing`}
+      >
+        <span className={shell.balanceLabel}>Balance</span>
+        <strong>{shown}</strong>
+      </Link>
+    </Tip>
+  );
+}

@@ -1,0 +1,82 @@
+import type { ReactElement } from "react";
+
+import type { Session } from "../../../src/console-api/contract.ts";
+import { AppLink } from "../ui/app-link.tsx";
+import { Banner } from "../ui/banner.tsx";
+import { Time } from "../ui/time.tsx";
+import { Support } from "./support.tsx";
+
+/** What holds for the whole account now, above every page. */
+export function Banners({ session }: { readonly session: Session }): ReactElement {
+  const { installation, holds } = session;
+  const isSignedIn = session.state === "signed_in";
+  return (
+    <section aria-label="Notices">
+      {isSignedIn && !session.is_funded ? (
+        <Banner
+          tone="info"
+          action={
+            <AppLink to="/billing" size="sm">
+              Add credit
+            </AppLink>
+          }
+        >
+          {session.unfunded_rpm} requests a minute until you add credit.
+        </Banner>
+      ) : null}
+      {holds.map((hold) => (
+        <HoldBanner
+          key={`${hold.family} ${hold.state}`}
+          hold={hold}
+          support={installation.support}
+        />
+      ))}
+      {installation.is_local_sign_in ? (
+        <Banner
+          tone="warn"
+          action={
+            <AppLink to="/docs" size="sm">
+              How to change that
+            </AppLink>
+          }
+        >
+          Local sign-in: for one machine only.
+        </Banner>
+      ) : null}
+      {isSignedIn && installation.is_test_money ? (
+        <Banner tone="warn">
+          Test money: credit bought here is not paid for and is worth nothing.
+        </Banner>
+      ) : null}
+    </section>
+  );
+}
+
+function HoldBanner(props: {
+  readonly hold: Session["holds"][number];
+  readonly support: string | null;
+}): ReactElement {
+  const { family, state, until } = props.hold;
+  const isRestricted = state === "restricted";
+  return (
+    <Banner tone={isRestricted ? "bad" : "warn"}>
+      Unusual use was seen on your trial credit: {FAMILY_WORDS[family]}{" "}
+      {isRestricted ? "are refused" : "are limited"}{" "}
+      {until === null ? (
+        "until support has looked at it"
+      ) : (
+        <>
+          until <Time at={until} />
+        </>
+      )}
+      . <Support support={props.support} />
+    </Banner>
+  );
+}
+
+const FAMILY_WORDS = {
+  chat: "chat requests",
+  images: "image requests",
+  videos: "video requests",
+  decisions: "decision requests",
+} as const;

@@ -1,0 +1,168 @@
+import "./more-styles.ts";
+
+import { Modal, TextInput, useMantineColorScheme } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { Search } from "lucide-react";
+import { Fragment, useId, useMemo, useState, type KeyboardEvent, type ReactElement } from "react";
+
+import { useAnswer } from "../api/use-answer.ts";
+import { useSession } from "../api/use-session.ts";
+import { notifyFault } from "../ui/notice.ts";
+import { findCommands, type Command } from "./find-commands.ts";
+import { placesFor } from "./places.ts";
+import shell from "./shell.module.css";
+import { signInAddress } from "./sign-in-address.ts";
+import { signOut } from "./sign-out.ts";
+
+type RunnableCommand = Command & { readonly run: () => void };
+
+/** Every page, key and model by its name; what is typed stays in the browser. */
+export default function CommandPalette({
+  onClose,
+}: {
+  readonly onClose: () => void;
+}): ReactElement {
+  const [query, setQuery] = useState("");
+  const [chosen, setChosen] = useState(0);
+  const listId = useId();
+  const commands = useCommands();
+  const found = useMemo(() => findCommands(commands, query), [commands, query]);
+
+  function run(command: RunnableCommand | undefined): void {
+    if (command === undefined) return;
+    onClose();
+    command.run();
+  }
+  function onKeyDown(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && found.length > 0) {
+      event.preventDefault();
+      const next = (chosen + step + found.length) % found.length;
+      setChosen(next);
+      document.getElementById(`${listId}-${next}`)?.scrollIntoView({ block: "nearest" });
+    }
+    if (event.key === "Enter") {
+      event.preventDefault();
+      run(found[chosen]);
+    }
+  }
+
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      withCloseButton={false}
+      centered={false}
+      yOffset="12vh"
+      size="lg"
+      padding="xs"
+      attributes={{ content: { "aria-label": "Search pages, keys and models" } }}
+    >
+      <TextInput
+        value={query}
+        onChange={(event) => {
+          setQuery(event.currentTarget.value);
+          setChosen(0);
+        }}
+        onKeyDown={onKeyDown}
+        placeholder="Search pages, keys and models"
+        aria-label="Search pages, keys and models"
+        role="combobox"
+        aria-expanded
+        aria-controls={listId}
+        aria-autocomplete="list"
+        {...(found.length === 0 ? {} : { "aria-activedescendant": `${listId}-${chosen}` })}
+        leftSection={<Search size={16} aria-hidden />}
+        autoComplete="off"
+        spellCheck={false}
+        size="md"
+        data-autofocus
+      />
+      <Found listId={listId} found={found} chosen={chosen} onRun={run} onChoose={setChosen} />
+    </Modal>
+  );
+}
+
+function Found(props: {
+  readonly listId: string;
+  readonly found: readonly RunnableCommand[];
+  readonly chosen: number;
+  readonly onRun: (command: RunnableCommand) => void;
+  readonly onChoose: (index: number) => void;
+}): ReactElement {
+  const { listId, found, chosen } = props;
+  return (
+    <div role="listbox" id={listId} aria-label="Found" className={shell.found}>
+      {found.length === 0 ? (
+        <div role="option" aria-selected={false} aria-disabled className={shell.foundRow}>
+          Nothing has this name
+        </div>
+      ) : null}
+      {found.map((command, index) => (
+        <Fragment key={command.id}>
+          {command.group === found[index - 1]?.group ? null : (
+            <div className={shell.foundGroup} role="presentation">
+              {command.group}
+            </div>
+          )}
+          <div
+            role="option"
+            id={`${listId}-${index}`}
+            aria-selected={index === chosen}
+            className={shell.foundRow}
+            onClick={() => props.onRun(command)}
+            onMouseMove={() => props.onChoose(index)}
+          >
+            <span>{command.label}</span>
+            <span className={shell.foundHint}>{command.hint}</span>
+          </div>
+        </Fragment>
+      ))}
+    </div>
+  );
+}
+
+function useCommands(): readonly RunnableCommand[] {
+  const { state } = useSession();
+  const navigate = useNavigate();
+  const { setColorScheme } = useMantineColorScheme();
+  const isSignedIn = state === "signed_in";
+  const keys = useAnswer("GET /api/console/keys", undefined, { enabled: isSignedIn }).data?.data;
+  const models = useAnswer("GET /api/catalog.json").data?.models;
+  return useMemo(() => {
+    const go = (to: string, params?: Record<string, string>) => () => void navigate({ to, params });
+    return [
+      ...placesFor(state).map(({ to, label, letter, keywords = [] }) => {
+        return {
+          id: to,
+          group: "Pages",
+          label,
+          hint: `g ${letter}`,
+          keywords,
+          run: go(to),
+        } as const;
+      }),
+      ...(keys ?? []).map(({ key_id, name, label, disabled_at }) => {
+        const hint = disabled_at === null ? `${label}…` : "disabled";
+        const run = go("/keys/$keyId", { keyId: key_id });
+        return { id: key_id, group: "Keys", label: name, hint, keywords: [label], run } as const;
+      }),
+      ...(models ?? []).map(({ id, name }) => {
+        const run = go("/models/$", { _splat: id });
+        return { id: `model ${id}`, group: "Models", label: name, hint: id, run } as const;
+      }),
+      ...(["light", "dark", "auto"] as const).map((scheme) => {
+        const label = `Appearance: ${scheme === "auto" ? "as the system" : scheme}`;
+        const run = (): void => setColorScheme(scheme);
+        return { id: `scheme ${scheme}`, group: "Actions", label, run } as const;
+      }),
+      isSignedIn
+        ? action("Sign out", () => void signOut().catch(notifyFault))
+        : action("Sign in", () => globalThis.location.assign(signInAddress({}))),
+    ];
+  }, [state, isSignedIn, keys, models, navigate, setColorScheme]);
+}
+
+function action(label: string, run: () => void): RunnableCommand {
+  return { id: label, group: "Actions", label, run };
+}

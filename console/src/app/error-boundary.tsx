@@ -1,0 +1,36 @@
+import { Button, Stack, Text, Title } from "@mantine/core";
+import { Component, type ReactElement, type ReactNode } from "react";
+
+import shell from "./shell.module.css";
+
+/** The last net: a page that failed while it was drawn says so, instead of going blank. */
+export class ErrorBoundary extends Component<
+  { readonly children: ReactNode },
+  { readonly hasFailed: boolean }
+> {
+  override state = { hasFailed: false };
+
+  static getDerivedStateFromError(): { readonly hasFailed: boolean } {
+    return { hasFailed: true };
+  }
+
+  override render(): ReactNode {
+    return this.state.hasFailed ? <PageFailed /> : this.props.children;
+  }
+}
+
+/** A part of the console that failed; a new version of the console on the server does that too. */
+export function PageFailed(): ReactElement {
+  return (
+    <Stack component="main" gap="md" align="flex-start" className={shell.notice}>
+      <Title order={1} size="h2">
+        This page failed
+      </Title>
+      <Text>
+        Something in the console went wrong, or it was updated while you had it open. Nothing was
+        lost on the server. Reload the page; if it fails again, tell support what you did.
+      </Text>
+      <Button onClick={() => globalThis.location.reload()}>Reload</Button>
+    </Stack>
+  );
+}

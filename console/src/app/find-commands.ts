@@ -1,0 +1,52 @@
+/** One thing that the palette leads to. */
+export interface Command {
+  readonly id: string;
+  readonly group: "Pages" | "Keys" | "Models" | "Actions";
+  readonly label: string;
+  readonly hint?: string;
+  /** Also found by these. */
+  readonly keywords?: readonly string[];
+}
+
+/** At most this many of one group, so that a long list of models does not hide the pages. */
+const GROUP_MAX = 7;
+
+/**
+ * The commands that hold every word of the query; those that begin with it first, then as given.
+ * A pasted key is found by its first 12 characters.
+ */
+export function findCommands<C extends Command>(
+  commands: readonly C[],
+  query: string,
+): readonly C[] {
+  const words = wordsOf(query);
+  const found = commands
+    .filter((command) => {
+      const text = [command.label, command.hint ?? "", ...(command.keywords ?? [])]
+        .join("\n")
+        .toLowerCase();
+      return words.every((word) => text.includes(word));
+    })
+    .map((command, order) => ({ command, order, rank: rankOf(command, words) }))
+    .sort((a, b) => a.rank - b.rank || a.order - b.order)
+    .map(({ command }) => command);
+  const best = [...new Set(found.map(({ group }) => group))];
+  return best.flatMap((group) => found.filter((c) => c.group === group).slice(0, GROUP_MAX));
+}
+
+function wordsOf(query: string): readonly string[] {
+  return query
+    .trim()
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "")
+    .map((word) => (/^tm_vk_[0-9a-f]{7,}/.test(word) ? word.slice(0, 12) : word));
+}
+
+function rankOf(command: Command, words: readonly string[]): number {
+  const first = words[0];
+  if (first === undefined) return 0;
+  const label = command.label.toLowerCase();
+  if (label.startsWith(first)) return 0;
+  return label.includes(first) ? 1 : 2;
+}

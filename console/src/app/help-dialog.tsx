@@ -1,0 +1,63 @@
+import "./more-styles.ts";
+
+import { Kbd, Modal, Stack, Switch, Title } from "@mantine/core";
+import { Fragment, useState, type ReactElement, type ReactNode } from "react";
+
+import { useSession } from "../api/use-session.ts";
+import { placesFor } from "./places.ts";
+import shell from "./shell.module.css";
+import { areSingleKeysOn, setSingleKeys } from "./single-keys.ts";
+
+/** The keys that the console listens to, and the switch for the single ones. */
+export default function HelpDialog({ onClose }: { readonly onClose: () => void }): ReactElement {
+  const { state } = useSession();
+  const [areOn, setOn] = useState(areSingleKeysOn);
+  return (
+    <Modal opened onClose={onClose} title="Keyboard shortcuts">
+      <Stack gap="md">
+        <dl className={shell.keys}>
+          <Line label="Search pages, keys and models">
+            <Kbd>Ctrl</Kbd> or <Kbd>⌘</Kbd> <Kbd>K</Kbd>
+          </Line>
+          <Line label="Search this list">
+            <Kbd>/</Kbd>
+          </Line>
+          <Line label="This help">
+            <Kbd>?</Kbd>
+          </Line>
+          <Line label="Close a dialog">
+            <Kbd>Esc</Kbd>
+          </Line>
+        </dl>
+        <Title order={3} size="h5">
+          Go to
+        </Title>
+        <dl className={shell.keys}>
+          {placesFor(state).map(({ to, label, letter }) => (
+            <Line key={to} label={label}>
+              <Kbd>g</Kbd> <Kbd>{letter}</Kbd>
+            </Line>
+          ))}
+        </dl>
+        <Switch
+          label="Single-key shortcuts"
+          description="Off: only the search and Esc act. Kept in this browser."
+          checked={areOn}
+          onChange={(event) => {
+            setSingleKeys(event.currentTarget.checked);
+            setOn(event.currentTarget.checked);
+          }}
+        />
+      </Stack>
+    </Modal>
+  );
+}
+
+function Line(props: { readonly label: string; readonly children: ReactNode }): ReactElement {
+  return (
+    <Fragment>
+      <dt>{props.label}</dt>
+      <dd>{props.children}</dd>
+    </Fragment>
+  );
+}

@@ -1,0 +1,29 @@
+/** What a key press means, in a page where nobody is typing. */
+export type Jump =
+  | { readonly kind: "palette" | "help" | "search" | "prefix" | "nothing" }
+  | { readonly kind: "go"; readonly to: string };
+
+export interface Press {
+  readonly key: string;
+  readonly hasCommand: boolean;
+  readonly hasAlt: boolean;
+  readonly isTyping: boolean;
+  /** `g` was pressed just before. */
+  readonly isPrefixed: boolean;
+  /** Single keys may be switched off by people whose input devices send stray ones. */
+  readonly areSingleKeysOn: boolean;
+}
+
+/** The meaning of one key press; `targets` says which letter leads to which page. */
+export function readJump(press: Press, targets: ReadonlyMap<string, string>): Jump {
+  const key = press.key.toLowerCase();
+  if (press.hasCommand) return { kind: key === "k" && !press.hasAlt ? "palette" : "nothing" };
+  if (press.hasAlt || press.isTyping || !press.areSingleKeysOn) return { kind: "nothing" };
+  if (press.isPrefixed) {
+    const to = targets.get(key);
+    return to === undefined ? { kind: "nothing" } : { kind: "go", to };
+  }
+  if (key === "g") return { kind: "prefix" };
+  if (key === "?") return { kind: "help" };
+  return { kind: key === "/" ? "search" : "nothing" };
+}

@@ -1,0 +1,19 @@
+import { Text } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import { LinkButton } from "../ui/app-link.tsx";
+import { Page } from "../ui/page.tsx";
+
+/** An address that no page has. */
+export function NotFound(): ReactElement {
+  return (
+    <Page title="Page not found">
+      <Text>There is no page at this address. The menu leads to all that there are.</Text>
+      <div>
+        <LinkButton to="/" variant="default">
+          Go to the overview
+        </LinkButton>
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,16 @@
+import { notificationsStore } from "@mantine/notifications";
+import { lazy, Suspense, useEffect, useState, type ReactElement } from "react";
+
+const NoticeArea = lazy(() => import("./notice-area.tsx"));
+
+/** Short messages in a corner; what shows them is loaded with the first one. */
+export function Notices(): ReactElement | null {
+  const [isNeeded, setNeeded] = useState(false);
+  useEffect(() => notificationsStore.subscribe(() => setNeeded(true)), []);
+  if (!isNeeded) return null;
+  return (
+    <Suspense>
+      <NoticeArea />
+    </Suspense>
+  );
+}

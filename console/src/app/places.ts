@@ -1,0 +1,62 @@
+/** A page that the navigation, the palette and the jumps lead to. */
+export interface Place {
+  readonly to: string;
+  readonly label: string;
+  /** `g` and then this letter goes there. */
+  readonly letter: string;
+  readonly group: "account" | "use" | "market";
+  /** Open to everybody, also without a session. */
+  readonly isPublic?: boolean;
+  /** What people may call it, for the palette. */
+  readonly keywords?: readonly string[];
+}
+
+export const PLACES: readonly Place[] = [
+  { to: "/", label: "Overview", letter: "o", group: "use", keywords: ["home", "dashboard"] },
+  {
+    to: "/usage",
+    label: "Usage",
+    letter: "u",
+    group: "use",
+    keywords: ["requests", "log", "cost"],
+  },
+  { to: "/playground", label: "Playground", letter: "p", group: "use", keywords: ["chat", "try"] },
+  {
+    to: "/optimize",
+    label: "Optimize",
+    letter: "z",
+    group: "use",
+    keywords: ["compare", "search"],
+  },
+  { to: "/keys", label: "Keys", letter: "k", group: "account", keywords: ["api key", "token"] },
+  {
+    to: "/billing",
+    label: "Billing",
+    letter: "b",
+    group: "account",
+    keywords: ["credit", "buy", "balance", "invoice", "payment"],
+  },
+  { to: "/limits", label: "Limits", letter: "l", group: "account", keywords: ["rate", "caps"] },
+  {
+    to: "/connections",
+    label: "Connections",
+    letter: "c",
+    group: "account",
+    keywords: ["own keys", "byok", "endpoints"],
+  },
+  { to: "/settings", label: "Settings", letter: "s", group: "account", keywords: ["profile"] },
+  { to: "/models", label: "Models", letter: "m", group: "market", isPublic: true },
+  { to: "/providers", label: "Providers", letter: "r", group: "market", isPublic: true },
+  { to: "/docs", label: "Docs", letter: "d", group: "market", isPublic: true, keywords: ["api"] },
+];
+
+export const GROUP_LABELS: Readonly<Record<Place["group"], string>> = {
+  use: "Use",
+  account: "Account",
+  market: "Market",
+};
+
+/** The pages that are open to somebody in this state. */
+export function placesFor(state: "signed_in" | "signed_out" | "unverified"): readonly Place[] {
+  return state === "signed_in" ? PLACES : PLACES.filter(({ isPublic }) => isPublic === true);
+}

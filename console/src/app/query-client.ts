@@ -1,0 +1,40 @@
+import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+
+import { ApiFault } from "../api/client.ts";
+import { refreshAnswers } from "../api/use-answer.ts";
+
+/** Answers stay fresh this long; coming back to the window asks again. */
+const FRESH_MS = 5_000;
+const RETRIES_MAX = 2;
+
+/**
+ * Where answers are kept. A refusal for want of a session reads the session again: the shell then
+ * leads to the sign-in page.
+ */
+export function makeQueryClient(): QueryClient {
+  const onError = (error: unknown): void => {
+    if (error instanceof ApiFault && SESSION_CODES.has(error.code)) {
+      void refreshAnswers(client, []);
+    }
+  };
+  const client = new QueryClient({
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({ onError }),
+    defaultOptions: {
+      queries: {
+        staleTime: FRESH_MS,
+        refetchOnWindowFocus: true,
+        retry: (failures, error) => failures < RETRIES_MAX && isWorthRetrying(error),
+      },
+      mutations: { retry: false },
+    },
+  });
+  return client;
+}
+
+const SESSION_CODES: ReadonlySet<string> = new Set(["signed_out", "email_not_verified"]);
+
+/** A refusal stays one; only an answer that never came, or a fault, may be another one next time. */
+function isWorthRetrying(error: unknown): boolean {
+  return error instanceof ApiFault && (error.status === 0 || error.status >= 500);
+}

@@ -1,0 +1,121 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+} from "@tanstack/react-router";
+import type { ComponentType } from "react";
+
+import { Loading } from "../ui/loading.tsx";
+import { PageFailed } from "./error-boundary.tsx";
+import { NotFound } from "./not-found.tsx";
+import { readSearch, writeSearch } from "./search-text.ts";
+import { PrivateGate, SessionGate } from "./session-gate.tsx";
+import { Shell } from "./shell.tsx";
+const modelPages = createRoute({ getParentRoute: () => open, path: "/models", component: Outlet });
+
+/** Every page is a chunk of its own, loaded when it is first shown. */
+type Load = () => Promise<Record<string, unknown>>;
+
+const root = createRootRoute({ component: SessionGate, notFoundComponent: ShellNotFound });
+const bare = createRoute({ getParentRoute: () => root, id: "bare", component: Outlet });
+const shell = createRoute({ getParentRoute: () => root, id: "shell", component: Shell });
+const open = createRoute({ getParentRoute: () => shell, id: "open", component: Outlet });
+const closed = createRoute({ getParentRoute: () => shell, id: "closed", component: PrivateGate });
+
+const signIn: Load = () => import("../pages/sign-in-page.tsx");
+const verify: Load = () => import("../pages/verify-page.tsx");
+const docs: Load = () => import("../pages/docs-page.tsx");
+const models: Load = () => import("../pages/models/models-page.tsx");
+const model: Load = () => import("../pages/models/model-page.tsx");
+const providers: Load = () => import("../pages/providers/providers-page.tsx");
+const provider: Load = () => import("../pages/providers/provider-page.tsx");
+const overview: Load = () => import("../pages/overview-page.tsx");
+const welcome: Load = () => import("../pages/welcome-page.tsx");
+const settings: Load = () => import("../pages/settings-page.tsx");
+const keys: Load = () => import("../pages/keys/keys-page.tsx");
+const key: Load = () => import("../pages/keys/key-page.tsx");
+const billing: Load = () => import("../pages/billing/billing-page.tsx");
+const purchase: Load = () => import("../pages/billing/purchase-return-page.tsx");
+const limits: Load = () => import("../pages/limits/limits-page.tsx");
+const connections: Load = () => import("../pages/connections/connections-page.tsx");
+const usage: Load = () => import("../pages/usage/usage-page.tsx");
+const request: Load = () => import("../pages/usage/request-page.tsx");
+const playground: Load = () => import("../pages/playground/playground-page.tsx");
+const optimize: Load = () => import("../pages/optimize/optimize-page.tsx");
+const search: Load = () => import("../pages/optimize/optimize-search-page.tsx");
+
+/** These need no more styles than the shell, and are what people see first. */
+const FIRST_PAGES: ReadonlySet<Load> = new Set([signIn, verify, overview]);
+
+const routes = root.addChildren([
+  bare.addChildren([
+    page(bare, "/sign-in", signIn, "SignInPage"),
+    page(bare, "/verify", verify, "VerifyPage"),
+  ]),
+  shell.addChildren([
+    open.addChildren([
+      page(open, "/docs", docs, "DocsPage"),
+      // The ids of models hold slashes, so the rest of the address is one: it stands below its list,
+      // or it would be taken for the list itself.
+      modelPages.addChildren([
+        page(modelPages, "/", models, "ModelsPage"),
+        page(modelPages, "$", model, "ModelPage"),
+      ]),
+      page(open, "/providers", providers, "ProvidersPage"),
+      page(open, "/providers/$providerId", provider, "ProviderPage"),
+    ]),
+    closed.addChildren([
+      page(closed, "/", overview, "OverviewPage"),
+      page(closed, "/welcome", welcome, "WelcomePage"),
+      page(closed, "/settings", settings, "SettingsPage"),
+      page(closed, "/keys", keys, "KeysPage"),
+      page(closed, "/keys/$keyId", key, "KeyPage"),
+      page(closed, "/billing", billing, "BillingPage"),
+      page(closed, "/billing/return/$purchaseId", purchase, "PurchaseReturnPage"),
+      page(closed, "/limits", limits, "LimitsPage"),
+      page(closed, "/connections", connections, "ConnectionsPage"),
+      page(closed, "/usage", usage, "UsagePage"),
+      page(closed, "/requests/$requestId", request, "RequestPage"),
+      page(closed, "/playground", playground, "PlaygroundPage"),
+      page(closed, "/optimize", optimize, "OptimizePage"),
+      page(closed, "/optimize/$searchId", search, "OptimizeSearchPage"),
+    ]),
+  ]),
+]);
+
+/** The pages of the console and their addresses. */
+export const router = createRouter({
+  routeTree: routes,
+  parseSearch: readSearch,
+  stringifySearch: writeSearch,
+  defaultPreload: "intent",
+  scrollRestoration: true,
+  defaultPendingComponent: Loading,
+  defaultErrorComponent: PageFailed,
+  defaultNotFoundComponent: NotFound,
+});
+
+function page(parent: unknown, path: string, load: Load, name: string) {
+  return createRoute({
+    getParentRoute: () => parent as typeof root,
+    path,
+    component: lazyRouteComponent(() => withStyles(load), name),
+  });
+}
+
+function ShellNotFound() {
+  return (
+    <Shell>
+      <NotFound />
+    </Shell>
+  );
+}
+
+/** Not to be seen without its styles, a page waits for both. */
+async function withStyles(load: Load): Promise<Record<string, ComponentType>> {
+  const isFirst = FIRST_PAGES.has(load);
+  const [found] = await Promise.all([load(), isFirst ? undefined : import("./more-styles.ts")]);
+  return found as Record<string, ComponentType>;
+}

@@ -1,0 +1,97 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Outlet, useRouterState } from "@tanstack/react-router";
+import { useEffect, useRef, useState, type ReactElement } from "react";
+
+import type { RouteName, Session } from "../../../src/console-api/contract.ts";
+import { useAnswer } from "../api/use-answer.ts";
+import { useMaybeSession, useSession } from "../api/use-session.ts";
+import { Fault } from "../ui/fault.tsx";
+import { Loading } from "../ui/loading.tsx";
+import { BareFrame } from "./bare-frame.tsx";
+import { Redirect } from "./redirect.tsx";
+import { pathOfOurs, type SignInReason } from "./sign-in-address.ts";
+
+/** The balance in the header is at most this old while somebody looks at it. */
+const BALANCE_MS = 30_000;
+/** Without credit the banner has to go within seconds of a purchase, wherever that was made. */
+const UNFUNDED_MS = 3_000;
+
+/** Reads the session before any page, and keeps people without a verified e-mail on one page. */
+export function SessionGate(): ReactElement {
+  const answer = useAnswer("GET /api/console/session", undefined, paceOf(useMaybeSession()));
+  useForgetting(answer.data);
+  // The page that is shown, not the one that is still loading: no other page may flash up.
+  const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
+  if (answer.data === undefined) {
+    return (
+      <BareFrame>
+        {answer.isError ? (
+          <Fault error={answer.error} retry={() => void answer.refetch()} />
+        ) : (
+          <Loading rows={3} />
+        )}
+      </BareFrame>
+    );
+  }
+  if (answer.data.state === "unverified" && pathname !== "/verify") {
+    return <Redirect to="/verify" />;
+  }
+  return <Outlet />;
+}
+
+/**
+ * What one account was shown is not kept for the next: signing out, here or in another tab, forgets
+ * every answer, and another account begins with a page of its own.
+ */
+function useForgetting(session: Session | undefined): void {
+  const client = useQueryClient();
+  const last = useRef<string>(undefined);
+  const state = session?.state;
+  const account = `${session?.org?.org_id} ${session?.user?.email}`;
+  useEffect(() => {
+    if (state === undefined) return;
+    if (state !== "signed_in") {
+      if (last.current !== undefined) {
+        client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION });
+      }
+      return;
+    }
+    if (last.current !== undefined && last.current !== account) globalThis.location.reload();
+    last.current = account;
+  }, [client, state, account]);
+}
+const SESSION: RouteName = "GET /api/console/session";
+
+function paceOf(session: Session | undefined): { readonly refetchMs?: number } {
+  if (session?.state !== "signed_in") return {};
+  return { refetchMs: session.is_funded ? BALANCE_MS : UNFUNDED_MS };
+}
+
+/** Pages of an organization: without a session they lead to the sign-in page and back. */
+export function PrivateGate(): ReactElement {
+  const session = useSession();
+  const wasSignedIn = useRef(false);
+  useEffect(() => {
+    if (session.state === "signed_in") wasSignedIn.current = true;
+  }, [session.state]);
+  if (session.state === "signed_in") return <Outlet />;
+  return <ToSignIn reason={reasonOf(session, wasSignedIn.current)} />;
+}
+
+/** Somebody who was never signed in is not told that a session expired. */
+function reasonOf(session: Session, wasSignedIn: boolean): SignInReason | undefined {
+  return session.ended_reason ?? (wasSignedIn ? "expired" : undefined);
+}
+
+/** The way back is read once: while the sign-in page loads, the address is already its own. */
+function ToSignIn({ reason }: { readonly reason: SignInReason | undefined }): ReactElement {
+  const [back] = useState(() => {
+    const { pathname, search } = globalThis.location;
+    return pathOfOurs(`${pathname}${search}`);
+  });
+  const search = {
+    ...(back === "/" ? {} : { return: back }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+  return <Redirect to="/sign-in" search={search} />;
+}

@@ -1,0 +1,143 @@
+import { ActionIcon, Burger, Button, Kbd, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { Outlet, useRouterState } from "@tanstack/react-router";
+import { Search } from "lucide-react";
+import {
+  lazy,
+  Suspense,
+  useEffect,
+  useRef,
+  useState,
+  type ReactElement,
+  type ReactNode,
+} from "react";
+
+import { useSession } from "../api/use-session.ts";
+import { BalanceLink } from "./balance-link.tsx";
+import { Banners } from "./banners.tsx";
+import { Brand } from "./brand.tsx";
+import { Navigation } from "./navigation.tsx";
+import { SchemeSwitch } from "./scheme-switch.tsx";
+import shell from "./shell.module.css";
+import { signInAddress } from "./sign-in-address.ts";
+import { useShortcuts } from "./use-shortcuts.ts";
+import { UserMenu } from "./user-menu.tsx";
+
+/** Both are seldom opened, so they are loaded when they are. */
+const CommandPalette = lazy(() => import("./command-palette.tsx"));
+const HelpDialog = lazy(() => import("./help-dialog.tsx"));
+
+/** Header, navigation and notices around every page but signing in. */
+export function Shell({ children }: { readonly children?: ReactNode }): ReactElement {
+  const session = useSession();
+  const [isMenuOpen, menu] = useDisclosure(false);
+  const [overlay, setOverlay] = useState<"palette" | "help">();
+  const main = useMainFocus(menu.close);
+  useShortcuts({
+    onPalette: () => setOverlay((now) => (now === "palette" ? undefined : "palette")),
+    onHelp: () => setOverlay("help"),
+    isSignedIn: session.state === "signed_in",
+  });
+  return (
+    <>
+      <a href="#main" className={shell.skip}>
+        Skip to the content
+      </a>
+      <div className={shell.frame}>
+        <header className={shell.header}>
+          <Burger
+            opened={isMenuOpen}
+            onClick={menu.toggle}
+            hiddenFrom="sm"
+            size="sm"
+            aria-label={isMenuOpen ? "Close navigation" : "Open navigation"}
+            aria-expanded={isMenuOpen}
+            aria-controls="navigation"
+          />
+          <Brand />
+          <OrgName name={session.org?.name} />
+          <PaletteButton onClick={() => setOverlay("palette")} />
+          {session.balance === null ? null : <BalanceLink balance={session.balance} />}
+          <SchemeSwitch />
+          {session.state === "signed_out" ? (
+            <Button component="a" size="xs" href={signInAddress({})}>
+              Sign in
+            </Button>
+          ) : (
+            <UserMenu onHelp={() => setOverlay("help")} />
+          )}
+        </header>
+        <div
+          id="navigation"
+          className={shell.navbar}
+          data-open={isMenuOpen || undefined}
+          onKeyDown={(event) => (event.key === "Escape" ? menu.close() : undefined)}
+        >
+          <Navigation onHelp={() => setOverlay("help")} />
+        </div>
+        {isMenuOpen ? <div className={shell.shade} onClick={menu.close} /> : null}
+        <main id="main" tabIndex={-1} ref={main} className={shell.main}>
+          <Banners session={session} />
+          <div className={shell.content}>{children ?? <Outlet />}</div>
+        </main>
+      </div>
+      <Suspense>
+        {overlay === "palette" ? <CommandPalette onClose={() => setOverlay(undefined)} /> : null}
+        {overlay === "help" ? <HelpDialog onClose={() => setOverlay(undefined)} /> : null}
+      </Suspense>
+    </>
+  );
+}
+
+/** A new page begins at its content for people who read by ear or by keyboard. */
+function useMainFocus(onNewPage: () => void): React.RefObject<HTMLElement | null> {
+  const main = useRef<HTMLElement>(null);
+  const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
+  const shown = useRef(pathname);
+  useEffect(() => {
+    if (pathname === undefined || pathname === shown.current) return;
+    if (shown.current !== undefined) main.current?.focus({ preventScroll: true });
+    shown.current = pathname;
+    onNewPage();
+  }, [pathname, onNewPage]);
+  return main;
+}
+
+function OrgName({ name }: { readonly name: string | undefined }): ReactElement {
+  return (
+    <Text size="sm" c="dimmed" truncate className={shell.org} title={name}>
+      {name}
+    </Text>
+  );
+}
+
+function PaletteButton({ onClick }: { readonly onClick: () => void }): ReactElement {
+  return (
+    <>
+      <Button
+        variant="default"
+        size="xs"
+        visibleFrom="md"
+        onClick={onClick}
+        leftSection={<Search size={14} aria-hidden />}
+        rightSection={<Kbd size="xs">{IS_MAC ? "⌘K" : "Ctrl K"}</Kbd>}
+        className={shell.palette}
+      >
+        Search
+      </Button>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="lg"
+        hiddenFrom="md"
+        visibleFrom="xs"
+        aria-label="Search pages, keys and models"
+        onClick={onClick}
+      >
+        <Search size={18} aria-hidden />
+      </ActionIcon>
+    </>
+  );
+}
+
+const IS_MAC = /mac/i.test(globalThis.navigator?.userAgent ?? "");

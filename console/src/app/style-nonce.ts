@@ -1,0 +1,13 @@
+let nonce = "";
+
+/** Reads the nonce that the server put into this page; styles made while running need it. */
+export function readStyleNonce(): void {
+  const meta = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]');
+  nonce = meta?.content ?? "";
+  // Where dialogs lock scrolling, the library underneath looks for its nonce under this name.
+  (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = nonce;
+}
+
+export function styleNonce(): string {
+  return nonce;
+}

@@ -1,0 +1,112 @@
+import { createTheme, type CSSVariablesResolver, type MantineThemeOverride } from "@mantine/core";
+
+/**
+ * How the console looks. The shades are chosen by contrast: text on filled buttons and dimmed text
+ * keep 4.5 to 1 in light and in dark.
+ */
+export const theme: MantineThemeOverride = createTheme({
+  primaryColor: "market",
+  primaryShade: { light: 8, dark: 7 },
+  autoContrast: true,
+  luminanceThreshold: 0.35,
+  defaultRadius: "md",
+  cursorType: "pointer",
+  fontFamily:
+    'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", sans-serif',
+  fontFamilyMonospace:
+    'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace',
+  headings: { fontWeight: "600" },
+  colors: {
+    market: [
+      "#e8f3f6",
+      "#d3e5eb",
+      "#a8cbd7",
+      "#7bb2c4",
+      "#58a0b6",
+      "#3f8fa8",
+      "#2a7f99",
+      "#18718c",
+      "#0c6480",
+      "#04506a",
+    ],
+    dark: [
+      "#d5d8dc",
+      "#b4b9c0",
+      "#959ca6",
+      "#6b727d",
+      "#3a4049",
+      "#2c3139",
+      "#22262d",
+      "#181b20",
+      "#121418",
+      "#0c0e11",
+    ],
+  },
+  // Named here without importing them: a component is loaded with the first page that uses it.
+  components: {
+    Modal: {
+      defaultProps: {
+        closeButtonProps: { "aria-label": "Close dialog" },
+        centered: true,
+        // Its `header` element would be a second banner of the page.
+        attributes: { header: { role: "presentation" } },
+      },
+    },
+    Drawer: {
+      defaultProps: {
+        closeButtonProps: { "aria-label": "Close" },
+        attributes: { header: { role: "presentation" } },
+      },
+    },
+    Tooltip: {
+      defaultProps: { openDelay: 250, events: { hover: true, focus: true, touch: false } },
+    },
+    // A link inside a sentence is known by its line, not by its colour alone.
+    Anchor: { defaultProps: { underline: "always" } },
+  },
+});
+
+/** Mantine's own dimmed, error and placeholder tones are too faint on white. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    "--mantine-color-body": "#ffffff",
+    "--tm-ground": "#f6f7f9",
+    "--mantine-color-dimmed": "#59626e",
+    "--mantine-color-placeholder": "#6a727d",
+    "--mantine-color-error": "#c42727",
+    "--mantine-color-default-border": "#d9dde3",
+    "--tm-surface": "#ffffff",
+    "--tm-sunken": "#f1f3f6",
+    "--tm-ok": "#1b7a3d",
+    "--tm-warn": "#9a5b00",
+    "--tm-bad": "#c42727",
+    "--tm-info-ground": "#e6f1f5",
+    "--tm-warn-ground": "#fff3d6",
+    "--tm-bad-ground": "#fde8e8",
+    "--tm-tip-text": "#ffffff",
+    "--tm-tip-ground": "#20262e",
+    "--tm-chosen-text": "#04506a",
+    "--tm-chosen-ground": "#e3f0f4",
+  },
+  dark: {
+    "--mantine-color-body": "#181b20",
+    "--tm-ground": "#111317",
+    "--mantine-color-dimmed": "#9aa2ad",
+    "--mantine-color-placeholder": "#8b939e",
+    "--mantine-color-error": "#ff8a8a",
+    "--mantine-color-default-border": "#30363f",
+    "--tm-surface": "#181b20",
+    "--tm-sunken": "#0f1115",
+    "--tm-ok": "#5ecb86",
+    "--tm-warn": "#f0b34a",
+    "--tm-bad": "#ff8a8a",
+    "--tm-info-ground": "#122a33",
+    "--tm-warn-ground": "#33270d",
+    "--tm-bad-ground": "#3a1719",
+    "--tm-tip-text": "#12161b",
+    "--tm-tip-ground": "#dfe3e8",
+    "--tm-chosen-text": "#9ad0e2",
+    "--tm-chosen-ground": "#14303a",
+  },
+});

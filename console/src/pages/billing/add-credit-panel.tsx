@@ -1,0 +1,149 @@
+import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
+import { CreditCard } from "lucide-react";
+import { useState, type ReactNode, type SyntheticEvent } from "react";
+
+import type { Billing } from "../../../../src/console-api/contract.ts";
+import { call } from "../../api/client.ts";
+import { useSession } from "../../api/use-session.ts";
+import { CodeBlock } from "../../ui/code-block.tsx";
+import { fieldError } from "../../ui/field-errors.ts";
+import { FilterChips } from "../../ui/filter-chips.tsx";
+import { toCents } from "../../ui/money-math.ts";
+import { Panel } from "../../ui/panel.tsx";
+import { UnplacedFault } from "../keys/form-dialog.tsx";
+import { useSubmission } from "../keys/use-submission.ts";
+import { readAmount, usualAmounts } from "./purchase-amount.ts";
+
+type Payments = Billing["payments"];
+
+/** How credit gets into the wallet here: by a payment, or by whoever runs the marketplace. */
+export function AddCreditPanel({ payments }: { readonly payments: Payments }): ReactNode {
+  return (
+    <Panel title="Add credit">
+      {payments.mode === "none" ? <OperatorCredit /> : <BuyForm payments={payments} />}
+    </Panel>
+  );
+}
+
+function OperatorCredit(): ReactNode {
+  const { org, installation } = useSession();
+  const orgId = org?.org_id ?? "ORG_ID";
+  const command = `tokenmarket credit grant --org ${orgId} --usd 25.00 --ref invoice-17`;
+  return (
+    <Stack gap="sm">
+      <Text>
+        Your operator adds credit: card payments are not set up here.
+        {installation.support === null ? "" : ` Ask ${installation.support}.`}
+      </Text>
+      <Text size="sm" c="dimmed">
+        Operators run this; <Code>--ref</Code> names the grant, and the same one twice adds nothing.
+      </Text>
+      <CodeBlock code={command} label="Command that grants credit" />
+    </Stack>
+  );
+}
+
+const OTHER = "other";
+
+function BuyForm({ payments }: { readonly payments: Payments }): ReactNode {
+  const bounds = { minUsd: payments.min_usd, maxUsd: payments.max_usd };
+  const usual = usualAmounts(bounds);
+  const [chosen, setChosen] = useState(usual[1] ?? usual[0] ?? OTHER);
+  const [typed, setTyped] = useState("");
+  const [isChecked, setIsChecked] = useState(false);
+  const submission = useSubmission();
+  const read = readAmount(chosen === OTHER ? typed : chosen, bounds);
+
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    setIsChecked(true);
+    if (read.kind !== "amount") return;
+    submission.run(async () => {
+      const { checkout_url: url } = await call("POST /api/console/purchases", {
+        body: { amount_usd: read.amountUsd },
+      });
+      leaveFor(url);
+      // The browser is on its way: the button stays busy until somebody comes back to this page.
+      await new Promise((resolve) => {
+        window.addEventListener("pageshow", resolve, { once: true });
+      });
+    });
+  };
+
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="md" align="flex-start">
+        <FilterChips
+          label="Amount"
+          options={[
+            ...usual.map((usd) => ({ value: usd, label: `$${usd}` })),
+            { value: OTHER, label: "Other amount" },
+          ]}
+          value={chosen}
+          onChange={setChosen}
+        />
+        {chosen === OTHER ? (
+          <TextInput
+            label="Amount in dollars"
+            description={`From $${toCents(bounds.minUsd)} to $${toCents(bounds.maxUsd)}.`}
+            inputMode="decimal"
+            autoComplete="off"
+            maxLength={16}
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            error={amountError(read, isChecked) ?? fieldError(submission.fault, "amount_usd")}
+          />
+        ) : null}
+        <UnplacedFault fault={submission.fault} fields={chosen === OTHER ? ["amount_usd"] : []} />
+        <Group gap="md">
+          <Button
+            type="submit"
+            leftSection={<CreditCard size={16} aria-hidden />}
+            loading={submission.isBusy}
+          >
+            {read.kind === "amount" ? `Pay $${read.amountUsd}` : "Continue to payment"}
+          </Button>
+          <ChargeSentence payments={payments} amountUsd={amountOf(read)} />
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** Tells the exact charge before the browser leaves. */
+function ChargeSentence(props: {
+  readonly payments: Payments;
+  readonly amountUsd: string | undefined;
+}): ReactNode {
+  const { payments, amountUsd } = props;
+  const where =
+    payments.mode === "test"
+      ? "This is test money: the next page charges nothing."
+      : "You pay on Stripe's page; card details never come here.";
+  return (
+    <Text size="sm" c="dimmed" role="status">
+      {amountUsd === undefined
+        ? where
+        : `One charge of exactly $${amountUsd}, all of it credit. ${where}`}
+    </Text>
+  );
+}
+
+function amountOf(read: ReturnType<typeof readAmount>): string | undefined {
+  return read.kind === "amount" ? read.amountUsd : undefined;
+}
+
+/** A blank field is an error only once somebody wants to go on. */
+function amountError(read: ReturnType<typeof readAmount>, isChecked: boolean): string | undefined {
+  if (read.kind === "problem") return read.problem;
+  return read.kind === "blank" && isChecked ? "type an amount" : undefined;
+}
+
+/** To the payment page. Nothing but a web address is gone to, whatever the answer holds. */
+function leaveFor(url: string): void {
+  const address = new URL(url, window.location.origin);
+  if (!["https:", "http:"].includes(address.protocol)) {
+    throw new Error("the payment page has no web address");
+  }
+  window.location.assign(address.href);
+}

@@ -1,0 +1,87 @@
+import { SimpleGrid, Skeleton } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { Billing } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { FigureCard } from "../../ui/figure-card.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { compareUsd } from "../../ui/money-math.ts";
+import { Money } from "../../ui/money.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { AddCreditPanel } from "./add-credit-panel.tsx";
+import { CreditLedgerPanel } from "./credit-ledger-panel.tsx";
+import { PurchasePanel } from "./purchase-panel.tsx";
+
+const LEAD =
+  "Credit is prepaid. A request is admitted when the available balance covers the most that it " +
+  "can cost; what it really costs is taken when it ends.";
+
+/** `/billing`: what there is, how to get more, and where it came from and went. */
+export function BillingPage(): ReactNode {
+  const answer = useAnswer("GET /api/console/billing");
+  return (
+    <Page title="Billing" lead={LEAD}>
+      <Answer of={answer} skeleton={<BillingSkeleton />}>
+        {(billing) => (
+          <>
+            <BalanceFigures billing={billing} />
+            <AddCreditPanel payments={billing.payments} />
+            <PurchasePanel purchases={billing.purchases} />
+          </>
+        )}
+      </Answer>
+      <CreditLedgerPanel />
+    </Page>
+  );
+}
+
+function BalanceFigures({ billing }: { readonly billing: Billing }): ReactNode {
+  const { balance, owed_usd: owedUsd } = billing;
+  const owes = compareUsd(owedUsd, "0") > 0;
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, md: owes ? 4 : 3 }}>
+      <FigureCard
+        label="Available"
+        value={<Money usd={balance.available_usd} headline />}
+        hint="balance less what is held now"
+      />
+      <FigureCard
+        label="Balance"
+        value={<Money usd={balance.settled_usd} headline />}
+        hint="credit less what requests have cost"
+      />
+      <FigureCard
+        label="Held now"
+        value={<Money usd={balance.held_usd} headline />}
+        hint="the most that requests in flight can cost"
+      />
+      {owes ? (
+        <FigureCard
+          label="Owed"
+          value={<Money usd={owedUsd} headline />}
+          hint="taken back by refunds and disputes; new credit pays it first"
+        />
+      ) : null}
+    </SimpleGrid>
+  );
+}
+
+function BillingSkeleton(): ReactNode {
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
+        {["available", "balance", "held"].map((figure) => (
+          <Skeleton key={figure} height={106} radius="md" />
+        ))}
+      </SimpleGrid>
+      <Panel title="Add credit">
+        <Loading rows={4} />
+      </Panel>
+      <Panel title="Purchases">
+        <Loading rows={3} />
+      </Panel>
+    </>
+  );
+}

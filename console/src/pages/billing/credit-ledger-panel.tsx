@@ -1,0 +1,136 @@
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { useInfiniteQuery, type UseInfiniteQueryResult } from "@tanstack/react-query";
+import { Download } from "lucide-react";
+import type { ReactNode } from "react";
+
+import type { CreditEntry } from "../../../../src/console-api/contract.ts";
+import { addressOf, call, type ApiFault } from "../../api/client.ts";
+import { Copyable } from "../../ui/copyable.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Fault } from "../../ui/fault.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { parseUsd } from "../../ui/money-math.ts";
+import { Money } from "../../ui/money.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+
+const PAGE_LINES = 50;
+
+/** The wallet's lines, newest first, a page at a time; the whole of it as a file. */
+export function CreditLedgerPanel(): ReactNode {
+  const ledger = useLedger();
+  return (
+    <Panel
+      title="Credit ledger"
+      actions={
+        <Button
+          component="a"
+          href={addressOf("/api/console/credit-ledger.csv")}
+          download
+          size="xs"
+          variant="default"
+          leftSection={<Download size={14} aria-hidden />}
+        >
+          Whole ledger as CSV
+        </Button>
+      }
+    >
+      {ledger.data === undefined ? (
+        <NoLinesYet ledger={ledger} />
+      ) : (
+        <LedgerLines ledger={ledger} lines={ledger.data} />
+      )}
+    </Panel>
+  );
+}
+
+type Ledger = UseInfiniteQueryResult<readonly CreditEntry[], ApiFault>;
+
+/** Kept under the route's name, so that whatever refreshes the route refreshes all its pages. */
+function useLedger(): Ledger {
+  return useInfiniteQuery({
+    queryKey: ["GET /api/console/credit-ledger", "pages"],
+    queryFn: ({ pageParam, signal }) =>
+      call("GET /api/console/credit-ledger", {
+        query: { limit: PAGE_LINES, ...(pageParam === null ? {} : { cursor: pageParam }) },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    select: ({ pages }) => pages.flatMap((page) => page.data),
+  });
+}
+
+function NoLinesYet({ ledger }: { readonly ledger: Ledger }): ReactNode {
+  if (!ledger.isError) return <Loading rows={6} />;
+  return <Fault error={ledger.error} retry={() => void ledger.refetch()} />;
+}
+
+function LedgerLines(props: {
+  readonly ledger: Ledger;
+  readonly lines: readonly CreditEntry[];
+}): ReactNode {
+  const { ledger, lines } = props;
+  return (
+    <Stack gap="md">
+      <Text size="sm" c="dimmed">
+        The lines add up to the balance. A UTC day's requests are one line; every single request is
+        in the usage log.
+      </Text>
+      <DataTable
+        caption="Lines of the credit ledger"
+        columns={COLUMNS}
+        rows={lines}
+        rowKey={({ kind, ref, at }) => `${kind} ${ref} ${at}`}
+        empty={<Empty title="No credit came or went yet." />}
+      />
+      {ledger.isError ? <Fault error={ledger.error} /> : null}
+      {ledger.hasNextPage ? (
+        <Group justify="center">
+          <Button
+            variant="default"
+            loading={ledger.isFetchingNextPage}
+            onClick={() => void ledger.fetchNextPage()}
+          >
+            Show older lines
+          </Button>
+        </Group>
+      ) : null}
+    </Stack>
+  );
+}
+
+const COLUMNS: readonly Column<CreditEntry>[] = [
+  {
+    id: "at",
+    label: "When",
+    render: ({ kind, at }) => <Time at={at} precision={kind === "usage" ? "day" : "minute"} />,
+  },
+  { id: "kind", label: "What", render: ({ kind }) => KIND_WORDS[kind] },
+  {
+    id: "ref",
+    label: "Reference",
+    render: ({ kind, ref }) =>
+      kind === "usage" ? ref : <Copyable value={ref} label="reference" short />,
+  },
+  {
+    id: "amount",
+    label: "Amount",
+    align: "right",
+    render: (entry) => <Money usd={entry.amount_usd} signed />,
+    sortValue: (entry) => parseUsd(entry.amount_usd),
+  },
+];
+
+const KIND_WORDS: Readonly<Record<CreditEntry["kind"], string>> = {
+  purchase: "Purchase",
+  grant: "Credit granted",
+  refund: "Refund",
+  refund_reversal: "Refund taken back",
+  dispute: "Dispute",
+  dispute_reversal: "Dispute won",
+  usage: "Requests of the day",
+  correction: "Correction",
+  other: "Other",
+};

@@ -1,0 +1,40 @@
+import { compareUsd, readUsdInput, toCents, writeUsd } from "../../ui/money-math.ts";
+
+export interface AmountBounds {
+  readonly minUsd: string;
+  readonly maxUsd: string;
+}
+
+export type ReadAmount =
+  | { readonly kind: "blank" }
+  /** `amountUsd` has two digits behind the point: what will be charged. */
+  | { readonly kind: "amount"; readonly amountUsd: string }
+  | { readonly kind: "problem"; readonly problem: string };
+
+/** The amount of credit that a person typed: whole cents between the bounds. */
+export function readAmount(text: string, bounds: AmountBounds): ReadAmount {
+  const typed = text.trim();
+  if (typed === "") return { kind: "blank" };
+  const micro = readUsdInput(typed);
+  if (micro === undefined) return problem("an amount is dollars and cents, like 25 or 12.50");
+  if (micro % MICRO_PER_CENT !== 0n) return problem("cards are charged in whole cents");
+  const usd = writeUsd(micro);
+  if (compareUsd(usd, bounds.minUsd) < 0) {
+    return problem(`the least that can be bought is $${toCents(bounds.minUsd)}`);
+  }
+  if (compareUsd(usd, bounds.maxUsd) > 0) {
+    return problem(`the most that can be bought at once is $${toCents(bounds.maxUsd)}`);
+  }
+  return { kind: "amount", amountUsd: toCents(usd) };
+}
+
+/** Of the usual amounts those that may be bought here. */
+export function usualAmounts(bounds: AmountBounds): readonly string[] {
+  return ["10", "25", "100"].filter((usd) => readAmount(usd, bounds).kind === "amount");
+}
+
+const MICRO_PER_CENT = 10_000n;
+
+function problem(sentence: string): ReadAmount {
+  return { kind: "problem", problem: sentence };
+}

@@ -1,0 +1,117 @@
+import { Anchor, Text } from "@mantine/core";
+import { ExternalLink } from "lucide-react";
+import type { ReactNode } from "react";
+
+import type { Purchase } from "../../../../src/console-api/contract.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { compareUsd, parseUsd } from "../../ui/money-math.ts";
+import { Money } from "../../ui/money.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { purchaseWords } from "./purchase-words.ts";
+
+/** Every purchase, also those that came to nothing. */
+export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }): ReactNode {
+  return (
+    <Panel title="Purchases">
+      <DataTable
+        caption="All purchases"
+        columns={COLUMNS}
+        rows={props.purchases}
+        rowKey={(purchase) => purchase.purchase_id}
+        empty={<Empty title="Nothing was bought yet." />}
+      />
+    </Panel>
+  );
+}
+
+const COLUMNS: readonly Column<Purchase>[] = [
+  {
+    id: "at",
+    label: "Begun",
+    render: (purchase) => <Time at={purchase.created_at} />,
+    sortValue: (purchase) => purchase.created_at,
+  },
+  {
+    id: "amount",
+    label: "Amount",
+    align: "right",
+    render: (purchase) => <Money usd={purchase.amount_usd} />,
+    sortValue: (purchase) => parseUsd(purchase.amount_usd),
+  },
+  {
+    id: "status",
+    label: "Status",
+    render: (purchase) => <PurchaseState purchase={purchase} />,
+    sortValue: (purchase) => purchase.status,
+  },
+  {
+    id: "granted",
+    label: "Credit added",
+    render: ({ granted_at: at }) => (at === null ? "–" : <Time at={at} />),
+    sortValue: (purchase) => purchase.granted_at ?? "",
+  },
+  {
+    id: "id",
+    label: "Purchase id",
+    render: (purchase) => <Copyable value={purchase.purchase_id} label="purchase id" short />,
+  },
+  { id: "receipt", label: "Receipt", render: (purchase) => <Receipt purchase={purchase} /> },
+];
+
+/** The status word, what was taken back, and whether it was real money. */
+export function PurchaseState({ purchase }: { readonly purchase: Purchase }): ReactNode {
+  const { label, tone } = purchaseWords(purchase.status);
+  return (
+    <>
+      <StatusBadge tone={tone}>{label}</StatusBadge>
+      {purchase.is_test_money ? <Note>test money</Note> : null}
+      {compareUsd(purchase.refunded_usd, "0") > 0 ? (
+        <Note>
+          refunded <Money usd={purchase.refunded_usd} />
+        </Note>
+      ) : null}
+      {compareUsd(purchase.disputed_usd, "0") > 0 ? (
+        <Note>
+          disputed <Money usd={purchase.disputed_usd} />
+        </Note>
+      ) : null}
+    </>
+  );
+}
+
+function Note({ children }: { readonly children: ReactNode }): ReactNode {
+  return (
+    <Text size="xs" c="dimmed">
+      {children}
+    </Text>
+  );
+}
+
+/** The payment provider's receipt; before there is one, the page that looks for the payment. */
+function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
+  const { purchase_id: id, receipt_url: url, status } = purchase;
+  if (url !== null && /^https?:\/\//i.test(url)) {
+    return (
+      <Anchor
+        inherit
+        href={url}
+        target="_blank"
+        rel="noreferrer"
+        aria-label={`Receipt of ${id}, in a new tab`}
+      >
+        Receipt <ExternalLink size={12} aria-hidden />
+      </Anchor>
+    );
+  }
+  if (purchaseWords(status).isDecided) return "–";
+  return (
+    <AppLink to="/billing/return/$purchaseId" params={{ purchaseId: id }} inherit>
+      Look again
+    </AppLink>
+  );
+}

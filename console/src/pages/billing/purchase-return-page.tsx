@@ -1,0 +1,141 @@
+import { Button, Group, List, Stack, Text } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useEffect, useState, type ReactNode } from "react";
+
+import type { Purchase } from "../../../../src/console-api/contract.ts";
+import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
+import { LinkButton } from "../../ui/app-link.tsx";
+import { Answer } from "../../ui/answer.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { PurchaseState } from "./purchase-panel.tsx";
+import { purchaseWords } from "./purchase-words.ts";
+import { pollAfterMs } from "./poll-pace.ts";
+
+/**
+ * `/billing/return/$purchaseId`: where the payment page sends people back to. Coming back proves
+ * nothing: only the purchase itself says whether it is paid, so it is asked for until it knows.
+ */
+export function PurchaseReturnPage(): ReactNode {
+  const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };
+  return (
+    <Page title="Your purchase" crumbs={[{ label: "Billing", to: "/billing" }]}>
+      <ReturnedPurchase key={purchaseId} purchaseId={purchaseId} />
+    </Page>
+  );
+}
+
+function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }): ReactNode {
+  const [answers, setAnswers] = useState(0);
+  const [isDecided, setIsDecided] = useState(false);
+  const waitMs = isDecided ? undefined : pollAfterMs(answers);
+  const answer = useAnswer(
+    "GET /api/console/purchases/:purchase_id",
+    { params: { purchase_id: purchaseId } },
+    waitMs === undefined ? {} : { refetchMs: waitMs },
+  );
+  const { data, dataUpdatedAt, errorUpdateCount } = answer;
+  useEffect(() => {
+    setAnswers((count) => count + 1);
+  }, [dataUpdatedAt, errorUpdateCount]);
+  useEffect(() => {
+    setIsDecided(data !== undefined && purchaseWords(data.status).isDecided);
+  }, [data]);
+  useRefreshWhenGranted(data);
+  return (
+    <Panel>
+      <Answer of={answer}>
+        {(purchase) => (
+          <PurchaseReport
+            purchase={purchase}
+            isWaiting={waitMs !== undefined}
+            onLookAgain={() => {
+              setAnswers(0);
+              void answer.refetch();
+            }}
+          />
+        )}
+      </Answer>
+    </Panel>
+  );
+}
+
+/** The header's balance and the limit of unfunded organizations change with the credit. */
+function useRefreshWhenGranted(purchase: Purchase | undefined): void {
+  const client = useQueryClient();
+  const grantedAt = purchase?.granted_at ?? null;
+  useEffect(() => {
+    if (grantedAt === null) return;
+    void refreshAnswers(client, [
+      "GET /api/console/billing",
+      "GET /api/console/credit-ledger",
+      "GET /api/console/limits",
+      "GET /api/console/keys",
+      "GET /api/console/overview",
+    ]);
+  }, [client, grantedAt]);
+}
+
+function PurchaseReport(props: {
+  readonly purchase: Purchase;
+  readonly isWaiting: boolean;
+  readonly onLookAgain: () => void;
+}): ReactNode {
+  const { purchase, isWaiting, onLookAgain } = props;
+  const { meaning, isDecided } = purchaseWords(purchase.status);
+  return (
+    <Stack gap="md" align="flex-start">
+      <Group gap="sm">
+        <Text fz="1.6rem" fw={600}>
+          <Money usd={purchase.amount_usd} headline />
+        </Text>
+        <PurchaseState purchase={purchase} />
+      </Group>
+      <Text role="status">{meaning}</Text>
+      {isDecided ? null : <Waiting isWaiting={isWaiting} onLookAgain={onLookAgain} />}
+      <Group gap="xs">
+        <Text size="sm" c="dimmed">
+          Purchase id
+        </Text>
+        <Copyable value={purchase.purchase_id} label="purchase id" />
+      </Group>
+      <Group gap="sm">
+        <LinkButton to="/billing" variant={isDecided ? "filled" : "default"}>
+          Back to billing
+        </LinkButton>
+        {purchase.status === "paid" ? (
+          <LinkButton to="/playground" variant="default">
+            Open the playground
+          </LinkButton>
+        ) : null}
+      </Group>
+    </Stack>
+  );
+}
+
+function Waiting(props: {
+  readonly isWaiting: boolean;
+  readonly onLookAgain: () => void;
+}): ReactNode {
+  if (props.isWaiting) {
+    return (
+      <List size="sm" c="dimmed">
+        <List.Item>This page looks again by itself; you may also leave it.</List.Item>
+        <List.Item>The credit is added as soon as the payment is confirmed.</List.Item>
+      </List>
+    );
+  }
+  return (
+    <Stack gap="xs" align="flex-start">
+      <Text size="sm" c="dimmed">
+        This page has stopped looking. A payment that is confirmed later is still added.
+      </Text>
+      <Button variant="default" size="xs" onClick={props.onLookAgain}>
+        Look again
+      </Button>
+    </Stack>
+  );
+}

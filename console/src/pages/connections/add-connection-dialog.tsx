@@ -1,0 +1,134 @@
+import { NativeSelect, PasswordInput, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useRef, useState, type ReactNode } from "react";
+
+import type { Connections } from "../../../../src/console-api/contract.ts";
+import { call } from "../../api/client.ts";
+import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
+import { fieldError } from "../../ui/field-errors.ts";
+import { notifyDone } from "../../ui/notice.ts";
+import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { NAME_CHARS_MAX } from "../keys/key-forms.ts";
+import { useSubmission } from "../keys/use-submission.ts";
+
+interface AddProps {
+  readonly providers: Connections["providers"];
+  readonly onClose: () => void;
+}
+
+/** Stores an own provider key. */
+export function AddConnectionDialog({
+  opened,
+  ...props
+}: AddProps & { readonly opened: boolean }): ReactNode {
+  return (
+    <FormDialog opened={opened} title="Add a connection" onClose={props.onClose}>
+      <AddConnectionForm {...props} />
+    </FormDialog>
+  );
+}
+
+const FIELDS = ["provider", "name", "provider_key", "key_id"] as const;
+type Field = (typeof FIELDS)[number];
+type Problems = Readonly<Partial<Record<Field, string>>>;
+
+function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
+  const client = useQueryClient();
+  const submission = useSubmission();
+  const [provider, setProvider] = useState(providers[0]?.id ?? "");
+  const [name, setName] = useState("");
+  const [keyId, setKeyId] = useState("");
+  const [problems, setProblems] = useState<Problems>({});
+  // Read from the field when it is sent, and emptied then: the secret is no state of the page.
+  const secret = useRef<HTMLInputElement>(null);
+  const errorOf = (field: Field): string | undefined =>
+    problems[field] ?? fieldError(submission.fault, field);
+
+  const send = (): void => {
+    const providerKey = secret.current?.value.trim() ?? "";
+    const found = problemsOf(name, providerKey);
+    setProblems(found);
+    if (Object.keys(found).length > 0) return;
+    if (secret.current !== null) secret.current.value = "";
+    const key = keyId === "" ? {} : { key_id: keyId };
+    submission.run(async () => {
+      await call("POST /api/console/connections", {
+        body: { provider, name: name.trim(), provider_key: providerKey, ...key },
+      });
+      await refreshAnswers(client, ["GET /api/console/connections"]);
+      notifyDone(`“${name.trim()}” is stored`);
+      onClose();
+    });
+  };
+
+  return (
+    <DialogForm
+      submission={submission}
+      fields={FIELDS}
+      submitLabel="Store connection"
+      onSubmit={send}
+      onCancel={onClose}
+    >
+      <NativeSelect
+        label="Provider"
+        data-autofocus
+        data={providers.map((each) => ({ value: each.id, label: each.name }))}
+        value={provider}
+        onChange={(event) => setProvider(event.currentTarget.value)}
+        error={errorOf("provider")}
+      />
+      <TextInput
+        label="Name"
+        description="For yourself, for example “team account”."
+        autoComplete="off"
+        maxLength={NAME_CHARS_MAX}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        error={errorOf("name")}
+      />
+      <PasswordInput
+        ref={secret}
+        label="Your key at the provider"
+        description="Stored encrypted; only its last four characters are ever shown again."
+        autoComplete="off"
+        spellCheck={false}
+        maxLength={4096}
+        visibilityToggleButtonProps={{ "aria-label": "Show or hide the key" }}
+        error={errorOf("provider_key")}
+      />
+      <UsedBySelect value={keyId} onChange={setKeyId} error={errorOf("key_id")} />
+    </DialogForm>
+  );
+}
+
+const PROVIDER_KEY_CHARS_MIN = 8;
+
+function problemsOf(name: string, providerKey: string): Problems {
+  return {
+    ...(name.trim() === "" ? { name: "a connection needs a name" } : {}),
+    ...(providerKey.length < PROVIDER_KEY_CHARS_MIN
+      ? { provider_key: `a provider's key has at least ${PROVIDER_KEY_CHARS_MIN} characters` }
+      : {}),
+  };
+}
+
+function UsedBySelect(props: {
+  readonly value: string;
+  readonly onChange: (keyId: string) => void;
+  readonly error: string | undefined;
+}): ReactNode {
+  const keys = useAnswer("GET /api/console/keys");
+  const active = keys.data?.data.filter(({ disabled_at: at }) => at === null) ?? [];
+  return (
+    <NativeSelect
+      label="Used by"
+      data={[
+        { value: "", label: "Every key of the organization" },
+        ...active.map((key) => ({ value: key.key_id, label: `${key.name} (${key.label}…)` })),
+      ]}
+      value={props.value}
+      onChange={(event) => props.onChange(event.currentTarget.value)}
+      error={props.error}
+    />
+  );
+}

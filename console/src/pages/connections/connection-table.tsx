@@ -1,0 +1,161 @@
+import { Button, Group, Text } from "@mantine/core";
+import { useMemo, useState, type ReactNode } from "react";
+
+import type { Connection, Connections } from "../../../../src/console-api/contract.ts";
+import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { ConfirmName } from "../../ui/confirm-name.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { notifyDone } from "../../ui/notice.ts";
+import { Time } from "../../ui/time.tsx";
+import { useLast } from "../keys/use-last.ts";
+import { TestButton } from "./test-button.tsx";
+
+/** The own provider keys that are stored, and those that were. */
+export function ConnectionTable(props: {
+  readonly connections: Connections;
+  readonly empty: ReactNode;
+}): ReactNode {
+  const { providers, data } = props.connections;
+  const keys = useAnswer("GET /api/console/keys");
+  const [disabled, setDisabled] = useState<Connection>();
+  const columns = useMemo(() => {
+    const names = new Map(providers.map(({ id, name }) => [id, name]));
+    const keyNames = new Map(keys.data?.data.map(({ key_id: id, name }) => [id, name]));
+    return columnsOf({
+      providerName: (id) => names.get(id) ?? id,
+      keyName: (id) => keyNames.get(id) ?? id,
+      onDisable: setDisabled,
+    });
+  }, [providers, keys.data]);
+  return (
+    <>
+      <DataTable
+        caption="Stored provider keys"
+        columns={columns}
+        rows={data}
+        rowKey={({ connection_id: id }) => id}
+        empty={props.empty}
+      />
+      <DisableConnectionDialog disabled={disabled} onClose={() => setDisabled(undefined)} />
+    </>
+  );
+}
+
+function columnsOf(parts: {
+  readonly providerName: (id: string) => string;
+  readonly keyName: (id: string) => string;
+  readonly onDisable: (connection: Connection) => void;
+}): readonly Column<Connection>[] {
+  return [
+    {
+      id: "name",
+      label: "Name",
+      render: ({ name, disabled_at: at }) => (
+        <Text span inherit fw={500} td={at === null ? undefined : "line-through"}>
+          {name}
+        </Text>
+      ),
+      sortValue: ({ name }) => name.toLowerCase(),
+    },
+    {
+      id: "provider",
+      label: "Provider",
+      render: ({ provider }) => parts.providerName(provider),
+      sortValue: ({ provider }) => parts.providerName(provider).toLowerCase(),
+    },
+    {
+      id: "label",
+      label: "Provider's key",
+      render: ({ label }) => (
+        <Text span ff="monospace" fz="0.9em">
+          …{label}
+        </Text>
+      ),
+    },
+    {
+      id: "key",
+      label: "Used by",
+      render: ({ key_id: id }) => (id === null ? "every key" : parts.keyName(id)),
+    },
+    {
+      id: "status",
+      label: "Status",
+      render: ({ disabled_at: at }) =>
+        at === null ? (
+          <StatusBadge tone="ok">active</StatusBadge>
+        ) : (
+          <StatusBadge tone="quiet">disabled</StatusBadge>
+        ),
+      sortValue: ({ disabled_at: at }) => at ?? "",
+    },
+    {
+      id: "created",
+      label: "Added",
+      render: ({ created_at: at }) => <Time at={at} precision="day" />,
+      sortValue: ({ created_at: at }) => at,
+    },
+    {
+      id: "actions",
+      label: "Actions",
+      align: "right",
+      render: (connection) =>
+        connection.disabled_at === null ? (
+          <Actions connection={connection} onDisable={parts.onDisable} />
+        ) : null,
+    },
+  ];
+}
+
+function Actions(props: {
+  readonly connection: Connection;
+  readonly onDisable: (connection: Connection) => void;
+}): ReactNode {
+  const { connection, onDisable } = props;
+  return (
+    <Group gap={6} wrap="nowrap" justify="flex-end">
+      <TestButton connection={connection} />
+      <Button
+        size="compact-xs"
+        variant="default"
+        aria-label={`Disable ${connection.name}`}
+        onClick={() => onDisable(connection)}
+      >
+        Disable
+      </Button>
+    </Group>
+  );
+}
+
+function DisableConnectionDialog(props: {
+  readonly disabled: Connection | undefined;
+  readonly onClose: () => void;
+}): ReactNode {
+  const { disabled, onClose } = props;
+  const shown = useLast(disabled);
+  const change = useChange("POST /api/console/connections/:connection_id/disable", {
+    refreshes: ["GET /api/console/connections"],
+  });
+  const disable = async (): Promise<void> => {
+    if (disabled === undefined) return;
+    await change.mutateAsync({ params: { connection_id: disabled.connection_id } });
+    notifyDone(`“${disabled.name}” is disabled`);
+    onClose();
+  };
+  return (
+    <ConfirmName
+      opened={disabled !== undefined}
+      title="Disable a connection"
+      name={shown?.name ?? ""}
+      confirmLabel="Disable for ever"
+      onConfirm={disable}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        This is for ever: the stored provider key is forgotten. Within seconds, requests go out on
+        the marketplace&apos;s own key again and cost your balance; requests that allow own keys
+        only are refused.
+      </Text>
+    </ConfirmName>
+  );
+}

@@ -1,0 +1,111 @@
+import { Alert, Button } from "@mantine/core";
+import { Info, Plus } from "lucide-react";
+import { useState, type ReactNode } from "react";
+
+import type { Connections } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { AddConnectionDialog } from "./add-connection-dialog.tsx";
+import { ConnectionTable } from "./connection-table.tsx";
+import { EndpointTable } from "./endpoint-table.tsx";
+
+const LEAD =
+  "With your own key at a provider, requests to it cost nothing of your balance: the provider " +
+  "bills you. Usage is recorded all the same.";
+
+/** `/connections`: own keys at providers, and capacity that the organization has for itself. */
+export function ConnectionsPage(): ReactNode {
+  const answer = useAnswer("GET /api/console/connections");
+  const [isAdding, setIsAdding] = useState(false);
+  const add = (): void => setIsAdding(true);
+  const canAdd = answer.data !== undefined && whyNoAdding(answer.data) === undefined;
+  return (
+    <Page
+      title="Connections"
+      lead={LEAD}
+      actions={
+        canAdd ? (
+          <Button leftSection={<Plus size={16} aria-hidden />} onClick={add}>
+            Add connection
+          </Button>
+        ) : undefined
+      }
+    >
+      <Answer of={answer} skeleton={<ConnectionsSkeleton />}>
+        {(connections) => (
+          <>
+            <OwnKeysPanel connections={connections} onAdd={add} />
+            <EndpointPanel endpoints={connections.endpoints} />
+            <AddConnectionDialog
+              opened={isAdding}
+              providers={connections.providers}
+              onClose={() => setIsAdding(false)}
+            />
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+function OwnKeysPanel(props: {
+  readonly connections: Connections;
+  readonly onAdd: () => void;
+}): ReactNode {
+  const { connections, onAdd } = props;
+  const reason = whyNoAdding(connections);
+  return (
+    <Panel title="Own provider keys">
+      {reason === undefined ? null : (
+        <Alert color="gray" variant="light" icon={<Info aria-hidden />} mb="md">
+          {reason}
+        </Alert>
+      )}
+      <ConnectionTable
+        connections={connections}
+        empty={
+          reason === undefined ? (
+            <Empty
+              title="No own key is stored; requests go out on the marketplace's keys."
+              action={<Button onClick={onAdd}>Add connection</Button>}
+            />
+          ) : null
+        }
+      />
+    </Panel>
+  );
+}
+
+/** Why no connection can be added here, as a sentence; undefined where one can. */
+function whyNoAdding(connections: Connections): string | undefined {
+  if (!connections.is_available) {
+    return (
+      "Own keys cannot be stored here: the operator has not set the key that would encrypt " +
+      "them (TM_ENCRYPTION_KEY)."
+    );
+  }
+  return connections.providers.length === 0
+    ? "No provider of the catalog takes own keys now."
+    : undefined;
+}
+
+function EndpointPanel(props: { readonly endpoints: Connections["endpoints"] }): ReactNode {
+  if (props.endpoints.length === 0) return null;
+  return (
+    <Panel title="Dedicated endpoints">
+      <EndpointTable endpoints={props.endpoints} />
+    </Panel>
+  );
+}
+
+function ConnectionsSkeleton(): ReactNode {
+  return (
+    <Panel title="Own provider keys">
+      <Loading rows={5} />
+    </Panel>
+  );
+}

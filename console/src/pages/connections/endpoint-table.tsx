@@ -1,0 +1,69 @@
+import { Stack, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { Connections } from "../../../../src/console-api/contract.ts";
+import { Copyable } from "../../ui/copyable.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Time } from "../../ui/time.tsx";
+
+type Endpoint = Connections["endpoints"][number];
+
+/** Capacity that is the organization's alone; read-only, for the operator sets it. */
+export function EndpointTable(props: { readonly endpoints: readonly Endpoint[] }): ReactNode {
+  return (
+    <Stack gap="md">
+      <Text size="sm" c="dimmed">
+        Requests for these models go there and nowhere else. The operator sets them; ask support for
+        a change.
+      </Text>
+      <DataTable
+        caption="Dedicated endpoints of the organization"
+        columns={COLUMNS}
+        rows={props.endpoints}
+        rowKey={({ endpoint_id: id }) => id}
+      />
+    </Stack>
+  );
+}
+
+const COLUMNS: readonly Column<Endpoint>[] = [
+  { id: "provider", label: "Provider", render: ({ provider }) => provider },
+  {
+    id: "models",
+    label: "Models",
+    render: ({ models }) => (
+      <Stack gap={2} align="flex-start">
+        {models.map((model) => (
+          <Copyable key={model} value={model} label="model id" />
+        ))}
+      </Stack>
+    ),
+  },
+  countColumn("rps", "Requests a second"),
+  countColumn("rpm", "Requests a minute"),
+  countColumn("tpm", "Tokens a minute"),
+  countColumn("concurrency", "At the same time"),
+  {
+    id: "created",
+    label: "Since",
+    render: ({ created_at: at }) => <Time at={at} precision="day" />,
+  },
+  {
+    id: "id",
+    label: "Endpoint id",
+    render: ({ endpoint_id: id }) => <Copyable value={id} label="endpoint id" short />,
+  },
+];
+
+function countColumn(id: "rps" | "rpm" | "tpm" | "concurrency", label: string): Column<Endpoint> {
+  return {
+    id,
+    label,
+    align: "right",
+    render: (endpoint) => {
+      const count = endpoint[id];
+      return count === null ? "no limit" : formatCount(count);
+    },
+  };
+}

@@ -1,0 +1,165 @@
+import { Anchor, Code, List, Text } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import { useSession } from "../api/use-session.ts";
+import { AppLink } from "../ui/app-link.tsx";
+import { StatusBadge } from "../ui/badge.tsx";
+import { Copyable } from "../ui/copyable.tsx";
+import { DataTable, type Column } from "../ui/data-table.tsx";
+import { Page } from "../ui/page.tsx";
+import { Panel } from "../ui/panel.tsx";
+import { ERROR_ROWS, type ErrorRow } from "./docs/error-rows.ts";
+import { ROUTE_ROWS } from "./docs/route-rows.ts";
+import { Facts } from "./settings/facts.tsx";
+
+/** What a programmer needs to begin: addresses, routes, errors, limits. It needs no internet. */
+export function DocsPage(): ReactElement {
+  const { installation, unfunded_rpm } = useSession();
+  const root = installation.gateway_url.replace(/\/+$/, "");
+  return (
+    <Page
+      title="Docs"
+      lead="One key and one balance for every model. Point your client at the address and go."
+    >
+      <Addresses root={root} />
+      <Panel title="Routes">
+        <DataTable
+          caption="Routes of the gateway"
+          columns={ROUTE_COLUMNS}
+          rows={ROUTE_ROWS}
+          rowKey={({ route }) => route}
+        />
+      </Panel>
+      <Errors />
+      <Limits unfundedRpm={unfunded_rpm} />
+      <ConsoleApi />
+      {installation.is_local_sign_in ? <LocalSignIn /> : null}
+    </Page>
+  );
+}
+
+function Addresses({ root }: { readonly root: string }): ReactElement {
+  return (
+    <Panel title="Addresses">
+      <Facts
+        facts={[
+          ["OpenAI clients", <Copyable key="a" value={`${root}/v1`} label="base address" />],
+          ["Anthropic clients", <Copyable key="b" value={root} label="base address" />],
+          [
+            "Key",
+            <span key="key">
+              <Code>authorization: Bearer tm_vk_…</Code> or <Code>x-api-key: tm_vk_…</Code>, made on
+              the <AppLink to="/keys">keys page</AppLink>
+            </span>,
+          ],
+          [
+            "Model ids",
+            <span key="models">
+              on the <AppLink to="/models">models page</AppLink>; for scripts:{" "}
+              <Anchor inherit href="/api/models.json">
+                /api/models.json
+              </Anchor>
+            </span>,
+          ],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Errors(): ReactElement {
+  return (
+    <Panel title="Errors">
+      <Text size="sm" mb="md" maw="75ch">
+        Every error names its class in the header <Code>x-tm-error-code</Code> and, in the body, in{" "}
+        <Code>error.metadata.error_type</Code> (OpenAI shape) or <Code>error.error_type</Code>{" "}
+        (Anthropic shape). Every answer has an <Code>x-request-id</Code>: the{" "}
+        <AppLink to="/usage">usage page</AppLink> finds a request by it. A refused request costs
+        nothing.
+      </Text>
+      <DataTable
+        caption="Error classes"
+        columns={ERROR_COLUMNS}
+        rows={ERROR_ROWS}
+        rowKey={({ name }) => name}
+      />
+    </Panel>
+  );
+}
+
+function Limits({ unfundedRpm }: { readonly unfundedRpm: number }): ReactElement {
+  return (
+    <Panel title="Limits">
+      <List size="sm" spacing="xs" maw="75ch">
+        <List.Item>
+          Until your organization has held credit, all its keys together make {unfundedRpm} requests
+          a minute.
+        </List.Item>
+        <List.Item>
+          Each key has a ceiling of its own: 20 requests a minute for the trial key, 300 for keys
+          that you make. You may lower them, never raise them.
+        </List.Item>
+        <List.Item>
+          Monthly caps of a key or the organization are hard: a request that would pass one is
+          refused. Months are UTC.
+        </List.Item>
+        <List.Item>
+          The balance has to cover the worst case of everything in flight; what was not used is
+          given back when the answer ends.
+        </List.Item>
+        <List.Item>A body has at most 10 MB, 1 MB for videos and decisions.</List.Item>
+        <List.Item>
+          What holds for you now is on the <AppLink to="/limits">limits page</AppLink>.
+        </List.Item>
+      </List>
+    </Panel>
+  );
+}
+
+function ConsoleApi(): ReactElement {
+  return (
+    <Panel title="The console's own API">
+      <Text size="sm" maw="75ch">
+        Everything that these pages do is an API of this console, described by{" "}
+        <Anchor inherit href="/api/openapi.json">
+          its OpenAPI document
+        </Anchor>
+        . It takes the session of your browser, not a key; the model and provider lists are open to
+        everybody.
+      </Text>
+    </Panel>
+  );
+}
+
+function LocalSignIn(): ReactElement {
+  return (
+    <Panel title="Signing in on one machine">
+      <Text size="sm" maw="75ch">
+        This installation signs people in by itself, with links that its command line prints (
+        <Code>tokenmarket console-link</Code>). That is meant for one machine and the person at it.
+        To let others in, the operator names an OpenID Connect provider in the settings{" "}
+        <Code>oidc.issuer</Code> and <Code>oidc.client_id</Code> and starts it again; the guide is{" "}
+        <Code>docs/operating/sign-in.md</Code>.
+      </Text>
+    </Panel>
+  );
+}
+
+const ROUTE_COLUMNS: readonly Column<(typeof ROUTE_ROWS)[number]>[] = [
+  { id: "route", label: "Route", render: ({ route }) => <Code>{route}</Code> },
+  { id: "what", label: "What it does", render: ({ what }) => what },
+];
+
+const ERROR_COLUMNS: readonly Column<ErrorRow>[] = [
+  { id: "class", label: "Class", render: ({ name }) => <Code>{name}</Code> },
+  { id: "status", label: "Status", render: ({ status }) => status },
+  {
+    id: "retry",
+    label: "Retry",
+    render: ({ mayRetry }) => (
+      <StatusBadge tone={mayRetry ? "ok" : "quiet"}>{mayRetry ? "Helps" : "Does not"}</StatusBadge>
+    ),
+  },
+  { id: "when", label: "When", render: ({ when }) => when },
+  { id: "todo", label: "What to do", render: ({ todo }) => todo },
+];

@@ -1,0 +1,93 @@
+import { TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState, type ReactNode } from "react";
+
+import type { CreatedKey } from "../../../../src/console-api/contract.ts";
+import { call } from "../../api/client.ts";
+import { fieldError } from "../../ui/field-errors.ts";
+import { DialogForm, FormDialog } from "./form-dialog.tsx";
+import { NAME_CHARS_MAX, readNewKey, type FieldProblems } from "./key-forms.ts";
+import { useSubmission } from "./use-submission.ts";
+
+interface CreateProps {
+  readonly rpmMax: number;
+  readonly onCreated: (created: CreatedKey) => void;
+  readonly onClose: () => void;
+}
+
+/** Asks for the name and the limits of a new key; the raw key goes to `onCreated` and no cache. */
+export function CreateKeyDialog({
+  opened,
+  ...props
+}: CreateProps & { readonly opened: boolean }): ReactNode {
+  return (
+    <FormDialog opened={opened} title="Create a key" onClose={props.onClose}>
+      <CreateKeyForm {...props} />
+    </FormDialog>
+  );
+}
+
+function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
+  const client = useQueryClient();
+  const submission = useSubmission();
+  const [typed, setTyped] = useState({ name: "", rpm: "", cap: "" });
+  const [problems, setProblems] = useState<FieldProblems>({});
+  const errorOf = (field: keyof FieldProblems): string | undefined =>
+    problems[field] ?? fieldError(submission.fault, field);
+
+  const send = (): void => {
+    const read = readNewKey(typed, rpmMax);
+    setProblems(read.isReady ? {} : read.problems);
+    if (!read.isReady) return;
+    submission.run(async () => {
+      const created = await call("POST /api/console/keys", { body: read.body });
+      onCreated(created);
+      await client.invalidateQueries({ queryKey: ["GET /api/console/keys"] });
+    });
+  };
+
+  return (
+    <DialogForm
+      submission={submission}
+      fields={["name", "rpm", "cap_usd"]}
+      submitLabel="Create key"
+      onSubmit={send}
+      onCancel={onClose}
+    >
+      <TextInput
+        label="Name"
+        description="What will use it, for example “production” or “my laptop”."
+        data-autofocus
+        required
+        withAsterisk={false}
+        autoComplete="off"
+        maxLength={NAME_CHARS_MAX}
+        value={typed.name}
+        onChange={(event) => setTyped({ ...typed, name: event.currentTarget.value })}
+        error={errorOf("name")}
+      />
+      <TextInput
+        label="Requests a minute"
+        description={`From 1 to ${rpmMax}; left blank: ${rpmMax}.`}
+        placeholder={String(rpmMax)}
+        inputMode="numeric"
+        autoComplete="off"
+        maxLength={9}
+        value={typed.rpm}
+        onChange={(event) => setTyped({ ...typed, rpm: event.currentTarget.value })}
+        error={errorOf("rpm")}
+      />
+      <TextInput
+        label="Monthly cap in dollars"
+        description="Left blank: no cap. It counts the UTC calendar month."
+        placeholder="no cap"
+        inputMode="decimal"
+        autoComplete="off"
+        maxLength={20}
+        value={typed.cap}
+        onChange={(event) => setTyped({ ...typed, cap: event.currentTarget.value })}
+        error={errorOf("cap_usd")}
+      />
+    </DialogForm>
+  );
+}

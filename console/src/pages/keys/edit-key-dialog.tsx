@@ -1,0 +1,94 @@
+import { TextInput } from "@mantine/core";
+import { useState, type ReactNode } from "react";
+
+import type { Key } from "../../../../src/console-api/contract.ts";
+import { useChange } from "../../api/use-answer.ts";
+import { fieldError } from "../../ui/field-errors.ts";
+import { notifyDone } from "../../ui/notice.ts";
+import { CapField } from "./cap-field.tsx";
+import { DialogForm, FormDialog } from "./form-dialog.tsx";
+import { readKeyChange, type FieldProblems } from "./key-forms.ts";
+import { useLast } from "./use-last.ts";
+import { useSubmission } from "./use-submission.ts";
+
+/** Changes a key's own limit and cap; open while there is a key. */
+export function EditKeyDialog(props: {
+  readonly edited: Key | undefined;
+  readonly onClose: () => void;
+}): ReactNode {
+  const { edited, onClose } = props;
+  const shown = useLast(edited);
+  return (
+    <FormDialog
+      opened={edited !== undefined}
+      title={`Limit and cap of “${shown?.name ?? ""}”`}
+      onClose={onClose}
+    >
+      {shown === undefined ? null : (
+        <EditKeyForm key={shown.key_id} edited={shown} onClose={onClose} />
+      )}
+    </FormDialog>
+  );
+}
+
+function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void }): ReactNode {
+  const { edited, onClose } = props;
+  const change = useChange("PATCH /api/console/keys/:key_id", {
+    refreshes: [
+      "GET /api/console/keys",
+      "GET /api/console/keys/:key_id",
+      "GET /api/console/limits",
+      "GET /api/console/overview",
+    ],
+  });
+  const submission = useSubmission();
+  const [typed, setTyped] = useState({ rpm: "", cap: "" });
+  const [problems, setProblems] = useState<FieldProblems>({});
+
+  const send = (): void => {
+    const read = readKeyChange(typed, edited);
+    setProblems(read.isReady ? {} : read.problems);
+    if (!read.isReady) return;
+    if (Object.keys(read.body).length === 0) return onClose();
+    submission.run(async () => {
+      await change.mutateAsync({ params: { key_id: edited.key_id }, body: read.body });
+      notifyDone(`“${edited.name}” is changed`);
+      onClose();
+    });
+  };
+
+  return (
+    <DialogForm
+      submission={submission}
+      fields={["rpm", "cap_usd"]}
+      submitLabel="Save"
+      onSubmit={send}
+      onCancel={onClose}
+    >
+      <TextInput
+        label="Requests a minute"
+        description={rpmHelp(edited)}
+        placeholder={String(edited.rpm ?? edited.rpm_ceiling)}
+        data-autofocus
+        inputMode="numeric"
+        autoComplete="off"
+        maxLength={9}
+        value={typed.rpm}
+        onChange={(event) => setTyped({ ...typed, rpm: event.currentTarget.value })}
+        error={problems.rpm ?? fieldError(submission.fault, "rpm")}
+      />
+      <CapField
+        currentUsd={edited.cap_usd}
+        value={typed.cap}
+        onChange={(cap) => setTyped({ ...typed, cap })}
+        error={problems.cap_usd ?? fieldError(submission.fault, "cap_usd")}
+      />
+    </DialogForm>
+  );
+}
+
+function rpmHelp({ rpm, rpm_ceiling: ceiling }: Key): string {
+  return rpm === null
+    ? `The ceiling of ${ceiling} holds now. Left blank, that stays so; it can only be lowered.`
+    : `Left blank, your limit of ${rpm} stays; 0 removes it, and the ceiling of ${ceiling} holds.`;
+}

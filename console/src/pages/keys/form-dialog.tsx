@@ -1,0 +1,65 @@
+import { Button, Group, Modal, Stack } from "@mantine/core";
+import type { ReactNode, SyntheticEvent } from "react";
+
+import type { ApiFault } from "../../api/client.ts";
+import { Fault } from "../../ui/fault.tsx";
+import type { Submission } from "./use-submission.ts";
+
+/** A dialog; its content begins anew each time that it opens. */
+export function FormDialog(props: {
+  readonly opened: boolean;
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <Modal opened={props.opened} onClose={props.onClose} title={props.title}>
+      {props.children}
+    </Modal>
+  );
+}
+
+/**
+ * A form with its buttons. A refusal that names one of `fields` is shown there by the form itself;
+ * every other stands above the buttons.
+ */
+export function DialogForm(props: {
+  readonly submission: Submission;
+  readonly fields: readonly string[];
+  readonly submitLabel: string;
+  readonly onSubmit: () => void;
+  readonly onCancel: () => void;
+  readonly children: ReactNode;
+}): ReactNode {
+  const { submission } = props;
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    props.onSubmit();
+  };
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="md">
+        {props.children}
+        <UnplacedFault fault={submission.fault} fields={props.fields} />
+        <Group justify="flex-end" gap="sm">
+          <Button variant="default" onClick={props.onCancel}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={submission.isBusy}>
+            {props.submitLabel}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** A refusal that no field of the form shows. */
+export function UnplacedFault(props: {
+  readonly fault: ApiFault | undefined;
+  readonly fields: readonly string[];
+}): ReactNode {
+  const { fault, fields } = props;
+  if (fault === undefined || fields.includes(fault.field ?? "")) return null;
+  return <Fault error={fault} />;
+}

@@ -1,0 +1,58 @@
+import { Group, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { Key } from "../../../../src/console-api/contract.ts";
+import { Copyable } from "../../ui/copyable.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { KeyName } from "./key-name.tsx";
+import { KeyLabel, KeyStatusBadge } from "./key-table.tsx";
+
+/** What a key is called and known by. */
+export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
+  return (
+    <Panel>
+      <Group gap="xl" align="flex-start" component="dl" m={0}>
+        <Fact term="Name">
+          <KeyName named={shown} isLink={false} />
+        </Fact>
+        <Fact term="Key">
+          <KeyLabel labelled={shown} />
+        </Fact>
+        <Fact term="Status">
+          <KeyStatusBadge stated={shown} />
+        </Fact>
+        <Fact term="Made">
+          <Time at={shown.created_at} /> {ORIGIN_WORDS[shown.origin]}
+        </Fact>
+        {shown.disabled_at === null ? null : (
+          <Fact term="Disabled">
+            <Time at={shown.disabled_at} />, for ever
+          </Fact>
+        )}
+        <Fact term="Key id">
+          <Copyable value={shown.key_id} label="key id" />
+        </Fact>
+      </Group>
+    </Panel>
+  );
+}
+
+function Fact(props: { readonly term: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <div style={{ minWidth: 0 }}>
+      <Text component="dt" size="xs" c="dimmed">
+        {props.term}
+      </Text>
+      <Text component="dd" size="sm" m={0}>
+        {props.children}
+      </Text>
+    </div>
+  );
+}
+
+const ORIGIN_WORDS: Readonly<Record<Key["origin"], string>> = {
+  trial: "at the first sign-in",
+  console: "in the console",
+  identity: "by a program",
+};

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+
+import type { Key } from "../../../../src/console-api/contract.ts";
+import { readKeyChange, readNewKey } from "./key-forms.ts";
+
+const KEY: Key = {
+  key_id: "key_1",
+  name: "Production",
+  label: "tm_vk_012345",
+  origin: "trial",
+  created_at: "2026-10-01T00:00:00.000Z",
+  disabled_at: null,
+  last_used_at: null,
+  rpm_ceiling: 20,
+  rpm: 10,
+  rpm_effective: 10,
+  cap_usd: "5.000000",
+  spent_month_usd: "0.000000",
+};
+
+describe("a new key", () => {
+  test("needs nothing but a name: blank limits are left to the ceiling", () => {
+    expect(readNewKey({ name: "  Nightly ", rpm: "", cap: "" }, 300)).toEqual({
+      isReady: true,
+      body: { name: "Nightly" },
+    });
+  });
+
+  test("takes a limit and a cap", () => {
+    expect(readNewKey({ name: "n", rpm: "60", cap: "12.5" }, 300)).toEqual({
+      isReady: true,
+      body: { name: "n", rpm: 60, cap_usd: "12.5" },
+    });
+  });
+
+  test("every field that is wrong is told at once, each at its place", () => {
+    const read = readNewKey({ name: " ", rpm: "301", cap: "-1" }, 300);
+    expect(read.isReady).toBe(false);
+    expect(Object.keys(read.isReady ? {} : read.problems)).toEqual(["name", "rpm", "cap_usd"]);
+  });
+
+  test.each(["0", "-5", "1.5", "1e2", "many"])("a limit of %s is refused", (rpm) => {
+    expect(readNewKey({ name: "n", rpm, cap: "" }, 300).isReady).toBe(false);
+  });
+});
+
+describe("changing a key", () => {
+  test("blank fields send nothing at all", () => {
+    expect(readKeyChange({ rpm: "", cap: " " }, KEY)).toEqual({ isReady: true, body: {} });
+  });
+
+  test("0 removes the limit and the cap", () => {
+    expect(readKeyChange({ rpm: "0", cap: "0" }, KEY)).toEqual({
+      isReady: true,
+      body: { rpm: 0, cap_usd: "0" },
+    });
+  });
+
+  test("a limit above the key's ceiling is refused, and the sentence names the ceiling", () => {
+    const read = readKeyChange({ rpm: "21", cap: "" }, KEY);
+    expect(read.isReady ? "" : read.problems.rpm).toContain("from 1 to 20");
+  });
+});

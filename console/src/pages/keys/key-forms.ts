@@ -1,0 +1,79 @@
+import type { BodyOf, Key } from "../../../../src/console-api/contract.ts";
+import { capInput, readCap } from "./read-cap.ts";
+
+type NewKey = BodyOf<"POST /api/console/keys">;
+type KeyChange = BodyOf<"PATCH /api/console/keys/:key_id">;
+
+/** Sentences for the fields that cannot be sent as they are. */
+export type FieldProblems = Readonly<Partial<Record<"name" | "rpm" | "cap_usd", string>>>;
+
+export type ReadForm<T> =
+  | { readonly isReady: true; readonly body: T }
+  | { readonly isReady: false; readonly problems: FieldProblems };
+
+interface TypedKey {
+  readonly name: string;
+  readonly rpm: string;
+  readonly cap: string;
+}
+
+/** The form of a new key: a name; blank limits are the largest that a key may have. */
+export function readNewKey(typed: TypedKey, rpmMax: number): ReadForm<NewKey> {
+  const name = typed.name.trim();
+  const cap = readCap(typed.cap);
+  const rpmProblem = whyNoRpm(typed.rpm, 1, rpmMax);
+  const problems = {
+    ...nameProblem(name),
+    ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
+    ...(cap.kind === "problem" ? { cap_usd: cap.problem } : {}),
+  };
+  if (Object.keys(problems).length > 0) return { isReady: false, problems };
+  const rpm = typed.rpm.trim();
+  return {
+    isReady: true,
+    body: {
+      name,
+      ...(rpm === "" ? {} : { rpm: Number(rpm) }),
+      ...(cap.kind === "capped" ? { cap_usd: cap.capUsd } : {}),
+    },
+  };
+}
+
+/** The form of a key's own limit and cap: a blank field changes nothing, 0 removes. */
+export function readKeyChange(typed: Omit<TypedKey, "name">, key: Key): ReadForm<KeyChange> {
+  const cap = readCap(typed.cap);
+  const rpmProblem = whyNoRpm(typed.rpm, 0, key.rpm_ceiling);
+  const problems = {
+    ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
+    ...(cap.kind === "problem" ? { cap_usd: cap.problem } : {}),
+  };
+  if (Object.keys(problems).length > 0) return { isReady: false, problems };
+  const rpm = typed.rpm.trim();
+  const capUsd = capInput(cap);
+  return {
+    isReady: true,
+    body: {
+      ...(rpm === "" ? {} : { rpm: Number(rpm) }),
+      ...(capUsd === undefined ? {} : { cap_usd: capUsd }),
+    },
+  };
+}
+
+export const NAME_CHARS_MAX = 64;
+
+/** Why this is no name for a key, as the problem of its field; empty when it is one. */
+export function nameProblem(name: string): FieldProblems {
+  if (name.trim() === "") return { name: "a key needs a name; say what will use it" };
+  return name.length > NAME_CHARS_MAX
+    ? { name: `a name has at most ${NAME_CHARS_MAX} characters` }
+    : {};
+}
+
+function whyNoRpm(text: string, min: 0 | 1, max: number): string | undefined {
+  const typed = text.trim();
+  if (typed === "") return undefined;
+  const rpm = /^[0-9]{1,9}$/.test(typed) ? Number(typed) : Number.NaN;
+  if (rpm >= min && rpm <= max) return undefined;
+  const removal = min === 0 ? "; 0 removes the limit" : "";
+  return `a whole number from 1 to ${max}, the highest this key may have${removal}`;
+}

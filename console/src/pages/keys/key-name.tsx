@@ -1,0 +1,105 @@
+import { ActionIcon, Button, Group, Text, TextInput } from "@mantine/core";
+import { Pencil } from "lucide-react";
+import { useState, type KeyboardEvent, type ReactNode, type SyntheticEvent } from "react";
+
+import type { Key } from "../../../../src/console-api/contract.ts";
+import { useChange } from "../../api/use-answer.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+import { fieldError } from "../../ui/field-errors.ts";
+import { NAME_CHARS_MAX, nameProblem } from "./key-forms.ts";
+import { useSubmission } from "./use-submission.ts";
+
+/** A key's name, as a link to its page where there is one to go to, with renaming in place. */
+export function KeyName(props: { readonly named: Key; readonly isLink: boolean }): ReactNode {
+  const { named, isLink } = props;
+  const [renaming, setRenaming] = useState<"not yet" | "now" | "done">("not yet");
+  if (renaming === "now") {
+    return <RenameForm renamed={named} onClose={() => setRenaming("done")} />;
+  }
+  const isDisabled = named.disabled_at !== null;
+  const text = (
+    <Text
+      span
+      inherit
+      fw={500}
+      td={isDisabled ? "line-through" : undefined}
+      style={{ overflowWrap: "anywhere" }}
+    >
+      {named.name}
+    </Text>
+  );
+  return (
+    <Group gap={4} wrap="nowrap">
+      {isLink ? (
+        <AppLink to="/keys/$keyId" params={{ keyId: named.key_id }} inherit>
+          {text}
+        </AppLink>
+      ) : (
+        text
+      )}
+      <ActionIcon
+        // The form is gone: without this, the keyboard would start again at the top of the page.
+        autoFocus={renaming === "done"}
+        variant="subtle"
+        color="gray"
+        size="sm"
+        aria-label={`Rename ${named.name}`}
+        onClick={() => setRenaming("now")}
+      >
+        <Pencil size={14} aria-hidden />
+      </ActionIcon>
+    </Group>
+  );
+}
+
+function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void }): ReactNode {
+  const { renamed, onClose } = props;
+  const [name, setName] = useState(renamed.name);
+  const [problem, setProblem] = useState<string>();
+  const submission = useSubmission();
+  const change = useChange("PATCH /api/console/keys/:key_id", {
+    refreshes: [
+      "GET /api/console/keys",
+      "GET /api/console/keys/:key_id",
+      "GET /api/console/limits",
+    ],
+  });
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    const found = nameProblem(name).name;
+    setProblem(found);
+    if (found !== undefined) return;
+    if (name.trim() === renamed.name) return onClose();
+    submission.run(async () => {
+      await change.mutateAsync({ params: { key_id: renamed.key_id }, body: { name: name.trim() } });
+      onClose();
+    });
+  };
+  const leave = (event: KeyboardEvent): void => {
+    if (event.key === "Escape") onClose();
+  };
+  return (
+    <form onSubmit={submit} onKeyDown={leave} noValidate>
+      <Group gap="xs" wrap="nowrap" align="flex-start">
+        <TextInput
+          aria-label={`New name of ${renamed.name}`}
+          size="xs"
+          miw={140}
+          // The person has just asked for this field.
+          autoFocus
+          autoComplete="off"
+          maxLength={NAME_CHARS_MAX}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          error={problem ?? fieldError(submission.fault, "name") ?? submission.fault?.message}
+        />
+        <Button type="submit" size="xs" loading={submission.isBusy}>
+          Save
+        </Button>
+        <Button size="xs" variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+      </Group>
+    </form>
+  );
+}

@@ -1,0 +1,141 @@
+import { Button, Group, SimpleGrid, Skeleton, Text } from "@mantine/core";
+import { useParams } from "@tanstack/react-router";
+import { useState, type ReactNode } from "react";
+
+import type { KeyDetail } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useSession } from "../../api/use-session.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { CodeTabs } from "../../ui/code-tabs.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import { FigureCard } from "../../ui/figure-card.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { DisableKeyDialog } from "./disable-key-dialog.tsx";
+import { EditKeyDialog } from "./edit-key-dialog.tsx";
+import { CapRoomPanel } from "./cap-room-panel.tsx";
+import { KeyFacts } from "./key-facts.tsx";
+import { KeyRequestsPanel } from "./key-requests-panel.tsx";
+import { keySamples } from "./key-samples.ts";
+import { KeySpendPanel } from "./key-spend-panel.tsx";
+import { useSampleModel } from "./use-sample-model.ts";
+
+/** `/keys/$keyId`: one key, what it spends, and what holds it back. */
+export function KeyPage(): ReactNode {
+  const { keyId = "" } = useParams({ strict: false }) as { readonly keyId?: string };
+  const answer = useAnswer("GET /api/console/keys/:key_id", { params: { key_id: keyId } });
+  const detail = answer.data;
+  return (
+    <Page
+      title={detail?.key.name ?? "Key"}
+      crumbs={[{ label: "Keys", to: "/keys" }]}
+      actions={detail?.key.disabled_at === null ? <KeyActions detail={detail} /> : undefined}
+    >
+      <Answer of={answer} skeleton={<KeySkeleton />}>
+        {(shown) => (
+          <>
+            <KeyFigures detail={shown} />
+            <KeyFacts shown={shown.key} />
+            <KeySpendPanel days={shown.days} />
+            <CapRoomPanel shown={shown.key} resetAt={shown.cap_reset_at} />
+            <KeyRequestsPanel keyId={shown.key.key_id} since={shown.days[0]?.day} />
+            <SamplePanel />
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+function KeyActions({ detail }: { readonly detail: KeyDetail }): ReactNode {
+  const [opened, setOpened] = useState<"edit" | "disable">();
+  const close = (): void => setOpened(undefined);
+  return (
+    <>
+      <Button variant="default" onClick={() => setOpened("edit")}>
+        Edit limit and cap
+      </Button>
+      <Button variant="default" onClick={() => setOpened("disable")}>
+        Disable
+      </Button>
+      <EditKeyDialog edited={opened === "edit" ? detail.key : undefined} onClose={close} />
+      <DisableKeyDialog disabled={opened === "disable" ? detail.key : undefined} onClose={close} />
+    </>
+  );
+}
+
+function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
+  const { key } = detail;
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+      <FigureCard
+        label="Spent this month"
+        value={<Money usd={key.spent_month_usd} headline />}
+        hint="since the 1st, UTC"
+      />
+      <FigureCard
+        label="Monthly cap"
+        value={key.cap_usd === null ? "No cap" : <Money usd={key.cap_usd} headline />}
+        hint={
+          <>
+            until <Time at={detail.cap_reset_at} />
+          </>
+        }
+      />
+      <FigureCard
+        label="Requests a minute"
+        value={formatCount(key.rpm_effective)}
+        hint={`ceiling ${formatCount(key.rpm_ceiling)}, your limit ${
+          key.rpm === null ? "none" : formatCount(key.rpm)
+        }`}
+      />
+      <FigureCard
+        label="Requests in 30 days"
+        value={formatCount(detail.days.reduce((sum, { requests }) => sum + requests, 0))}
+        hint={
+          key.last_used_at === null ? (
+            "never used"
+          ) : (
+            <>
+              last used <Time at={key.last_used_at} />
+            </>
+          )
+        }
+      />
+    </SimpleGrid>
+  );
+}
+
+function SamplePanel(): ReactNode {
+  const { gateway_url: gatewayUrl } = useSession().installation;
+  const model = useSampleModel();
+  return (
+    <Panel title="Use this key">
+      <Text size="sm" c="dimmed" mb="sm">
+        The key itself cannot be shown again: put it into the environment as TOKEN_MARKET_KEY.
+      </Text>
+      <CodeTabs tabs={keySamples(gatewayUrl, model)} />
+    </Panel>
+  );
+}
+
+function KeySkeleton(): ReactNode {
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+        {["spent", "cap", "rpm", "requests"].map((figure) => (
+          <Skeleton key={figure} height={106} radius="md" />
+        ))}
+      </SimpleGrid>
+      <Group>
+        <Skeleton height={40} />
+      </Group>
+      <Panel title="Spend by day">
+        <Loading rows={6} />
+      </Panel>
+    </>
+  );
+}

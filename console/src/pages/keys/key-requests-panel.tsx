@@ -1,0 +1,127 @@
+import { Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { RequestRow } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useSession } from "../../api/use-session.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { formatCount, formatMs } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { curlSample } from "./key-samples.ts";
+import { useSampleModel } from "./use-sample-model.ts";
+
+const SHOWN_ROWS = 10;
+
+/** The newest requests of a key, back to the first of the days that the page shows. */
+export function KeyRequestsPanel(props: {
+  readonly keyId: string;
+  /** A UTC day; undefined: as far back as the log goes by itself. */
+  readonly since: string | undefined;
+}): ReactNode {
+  const { keyId, since } = props;
+  const from = since === undefined ? undefined : `${since.slice(0, 10)}T00:00:00.000Z`;
+  const answer = useAnswer("GET /api/console/requests", {
+    query: { key: keyId, limit: SHOWN_ROWS, from },
+  });
+  return (
+    <Panel
+      title="Last requests"
+      actions={
+        <AppLink to="/usage" search={{ key: keyId }} size="sm">
+          All in the usage log
+        </AppLink>
+      }
+    >
+      <Answer of={answer} skeleton={<Loading rows={5} />}>
+        {(list) => (
+          <DataTable
+            caption="Last requests of this key"
+            columns={COLUMNS}
+            rows={list.data}
+            rowKey={(row) => row.request_id}
+            empty={<NoRequests />}
+          />
+        )}
+      </Answer>
+    </Panel>
+  );
+}
+
+function NoRequests(): ReactNode {
+  const { gateway_url: gatewayUrl } = useSession().installation;
+  const model = useSampleModel();
+  return (
+    <Empty
+      title="Nothing was requested with this key in the last 30 days."
+      code={curlSample(gatewayUrl, model)}
+    />
+  );
+}
+
+const COLUMNS: readonly Column<RequestRow>[] = [
+  {
+    id: "at",
+    label: "Time",
+    render: (row) => (
+      <AppLink to="/requests/$requestId" params={{ requestId: row.request_id }} inherit>
+        <Time at={row.created_at} precision="second" />
+      </AppLink>
+    ),
+  },
+  { id: "model", label: "Model", render: (row) => row.model ?? "–" },
+  { id: "provider", label: "Provider", render: (row) => row.provider ?? "–" },
+  { id: "outcome", label: "Outcome", render: (row) => <Outcome row={row} /> },
+  {
+    id: "tokens",
+    label: "Tokens in and out",
+    align: "right",
+    render: ({ tokens }) => tokensInAndOut(tokens),
+  },
+  {
+    id: "duration",
+    label: "Duration",
+    align: "right",
+    render: (row) => formatMs(row.duration_ms),
+  },
+  {
+    id: "cost",
+    label: "Cost",
+    align: "right",
+    render: (row) => <Money usd={row.cost_usd} />,
+  },
+];
+
+function tokensInAndOut(tokens: RequestRow["tokens"]): string {
+  if (tokens === null) return "–";
+  const sent = tokens.prompt + tokens.cached_prompt + tokens.cache_write;
+  const answered = tokens.completion + tokens.internal_reasoning;
+  return `${formatCount(sent)} / ${formatCount(answered)}`;
+}
+
+function Outcome({ row }: { readonly row: RequestRow }): ReactNode {
+  const tone =
+    row.outcome === "completed"
+      ? "ok"
+      : row.outcome === "in_flight" || row.outcome === "client_disconnected"
+        ? "quiet"
+        : row.outcome === "refused"
+          ? "warn"
+          : "bad";
+  return (
+    <>
+      <StatusBadge tone={tone}>{row.outcome.replaceAll("_", " ")}</StatusBadge>
+      {row.error_class === null ? null : (
+        <Text size="xs" c="dimmed">
+          {row.error_class}
+        </Text>
+      )}
+    </>
+  );
+}

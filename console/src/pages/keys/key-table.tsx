@@ -1,0 +1,190 @@
+import { ActionIcon, Button, Group, Stack, Text, Tooltip } from "@mantine/core";
+import { Ban, SlidersHorizontal } from "lucide-react";
+import { useState, type ReactNode } from "react";
+
+import type { Key } from "../../../../src/console-api/contract.ts";
+import { useSession } from "../../api/use-session.ts";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { parseUsd } from "../../ui/money-math.ts";
+import { Money } from "../../ui/money.tsx";
+import { Time } from "../../ui/time.tsx";
+import { DisableKeyDialog } from "./disable-key-dialog.tsx";
+import { EditKeyDialog } from "./edit-key-dialog.tsx";
+import { KeyName } from "./key-name.tsx";
+import { curlSample } from "./key-samples.ts";
+import { useSampleModel } from "./use-sample-model.ts";
+
+/** The keys that a list shows, with what can be done to each. */
+export function KeyTable(props: {
+  readonly rows: readonly Key[];
+  /** There are keys, only none that is looked for. */
+  readonly isFiltered: boolean;
+  readonly onCreate: () => void;
+}): ReactNode {
+  const [edited, setEdited] = useState<Key>();
+  const [disabled, setDisabled] = useState<Key>();
+  return (
+    <>
+      <DataTable
+        caption="Keys"
+        columns={[...COLUMNS, actionColumn(setEdited, setDisabled)]}
+        rows={props.rows}
+        rowKey={(key) => key.key_id}
+        empty={
+          props.isFiltered ? (
+            <Empty title="No key here has that status and name." />
+          ) : (
+            <NoKeys onCreate={props.onCreate} />
+          )
+        }
+      />
+      <EditKeyDialog edited={edited} onClose={() => setEdited(undefined)} />
+      <DisableKeyDialog disabled={disabled} onClose={() => setDisabled(undefined)} />
+    </>
+  );
+}
+
+function NoKeys({ onCreate }: { readonly onCreate: () => void }): ReactNode {
+  const { gateway_url: gatewayUrl } = useSession().installation;
+  const model = useSampleModel();
+  return (
+    <Empty
+      title="There is no key yet; make one and call the gateway with it."
+      action={<Button onClick={onCreate}>Create key</Button>}
+      code={curlSample(gatewayUrl, model)}
+    />
+  );
+}
+
+const COLUMNS: readonly Column<Key>[] = [
+  {
+    id: "name",
+    label: "Name and key",
+    render: (key) => <NameAndKey shown={key} />,
+    sortValue: (key) => key.name.toLowerCase(),
+  },
+  {
+    id: "created",
+    label: "Created",
+    render: (key) => <Time at={key.created_at} precision="day" />,
+    sortValue: (key) => key.created_at,
+  },
+  {
+    id: "used",
+    label: "Last used",
+    render: (key) => (key.last_used_at === null ? "never" : <Time at={key.last_used_at} />),
+    sortValue: (key) => key.last_used_at ?? "",
+  },
+  {
+    id: "ceiling",
+    label: "Ceiling",
+    align: "right",
+    render: (key) => `${formatCount(key.rpm_ceiling)}/min`,
+    sortValue: (key) => key.rpm_ceiling,
+  },
+  {
+    id: "rpm",
+    label: "Your limit",
+    align: "right",
+    render: (key) => <OwnLimit limited={key} />,
+    sortValue: (key) => key.rpm ?? key.rpm_ceiling,
+  },
+  {
+    id: "cap",
+    label: "Cap",
+    align: "right",
+    render: (key) => (key.cap_usd === null ? "no cap" : <Money usd={key.cap_usd} />),
+    sortValue: (key) => (key.cap_usd === null ? -1n : parseUsd(key.cap_usd)),
+  },
+  {
+    id: "spent",
+    label: "Month’s spend",
+    align: "right",
+    render: (key) => <Money usd={key.spent_month_usd} />,
+    sortValue: (key) => parseUsd(key.spent_month_usd),
+  },
+];
+
+function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
+  return (
+    <Stack gap={2} miw={190} maw={340}>
+      <KeyName named={shown} isLink />
+      <Group gap="xs" wrap="nowrap">
+        <KeyLabel labelled={shown} />
+        <KeyStatusBadge stated={shown} />
+      </Group>
+    </Stack>
+  );
+}
+
+/** The first characters, which is all that is known of a key. */
+export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
+  return (
+    <Text
+      span
+      ff="monospace"
+      fz="0.9em"
+      style={{ whiteSpace: "nowrap" }}
+      td={labelled.disabled_at === null ? undefined : "line-through"}
+    >
+      {labelled.label}…
+    </Text>
+  );
+}
+
+/** Active, or disabled and since when. */
+export function KeyStatusBadge({ stated }: { readonly stated: Key }): ReactNode {
+  if (stated.disabled_at === null) return <StatusBadge tone="ok">active</StatusBadge>;
+  return <StatusBadge tone="quiet">disabled</StatusBadge>;
+}
+
+/** The own limit; and what holds now, where something else is stricter still. */
+function OwnLimit({ limited }: { readonly limited: Key }): ReactNode {
+  const { rpm, rpm_ceiling: ceiling, rpm_effective: effective } = limited;
+  const own = rpm === null ? "none" : `${formatCount(rpm)}/min`;
+  if (limited.disabled_at !== null || effective >= Math.min(rpm ?? ceiling, ceiling)) return own;
+  return (
+    <>
+      {own}
+      <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+        now {formatCount(effective)}/min
+      </Text>
+    </>
+  );
+}
+
+function actionColumn(onEdit: (key: Key) => void, onDisable: (key: Key) => void): Column<Key> {
+  return {
+    id: "actions",
+    label: "Actions",
+    align: "right",
+    render: (key) =>
+      key.disabled_at === null ? (
+        <Group gap={4} wrap="nowrap" justify="flex-end">
+          <RowAction label={`Edit limit and cap of ${key.name}`} onClick={() => onEdit(key)}>
+            <SlidersHorizontal size={15} aria-hidden />
+          </RowAction>
+          <RowAction label={`Disable ${key.name}`} onClick={() => onDisable(key)}>
+            <Ban size={15} aria-hidden />
+          </RowAction>
+        </Group>
+      ) : null,
+  };
+}
+
+function RowAction(props: {
+  readonly label: string;
+  readonly onClick: () => void;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <Tooltip label={props.label}>
+      <ActionIcon size={26} variant="default" aria-label={props.label} onClick={props.onClick}>
+        {props.children}
+      </ActionIcon>
+    </Tooltip>
+  );
+}

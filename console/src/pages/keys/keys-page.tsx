@@ -1,0 +1,117 @@
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { Plus } from "lucide-react";
+import { useState, type ReactNode } from "react";
+
+import type { CreatedKey, KeyList } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { FilterChips } from "../../ui/filter-chips.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
+import { SecretOnce } from "../../ui/secret-once.tsx";
+import { Time } from "../../ui/time.tsx";
+import { CreateKeyDialog } from "./create-key-dialog.tsx";
+import { KeyTable } from "./key-table.tsx";
+import { matchKeys, searchTermOf, type KeyStatus } from "./match-keys.ts";
+import { useSearchText } from "./use-search-text.ts";
+
+/** `/keys`: every key of the organization that a person made. */
+export function KeysPage(): ReactNode {
+  const answer = useAnswer("GET /api/console/keys");
+  const [isCreating, setIsCreating] = useState(false);
+  // The raw key is in this page's memory alone, and only until it was saved.
+  const [created, setCreated] = useState<CreatedKey>();
+  const create = (): void => setIsCreating(true);
+  return (
+    <Page
+      title="Keys"
+      lead="Every key spends the organization's shared balance; a key has no balance of its own."
+      actions={
+        <Button leftSection={<Plus size={16} aria-hidden />} onClick={create}>
+          Create key
+        </Button>
+      }
+    >
+      <Answer of={answer} skeleton={<KeyListSkeleton />}>
+        {(list) => (
+          <>
+            <KeyListPanel list={list} onCreate={create} />
+            <CreateKeyDialog
+              opened={isCreating}
+              rpmMax={list.rpm_max}
+              onClose={() => setIsCreating(false)}
+              onCreated={(key) => {
+                setIsCreating(false);
+                setCreated(key);
+              }}
+            />
+          </>
+        )}
+      </Answer>
+      <SecretOnce
+        opened={created !== undefined}
+        title={`Your new key “${created?.key.name ?? ""}”`}
+        secret={created?.secret ?? ""}
+        note="Copy it now: it is shown this once and cannot be recovered."
+        onSaved={() => setCreated(undefined)}
+      />
+    </Page>
+  );
+}
+
+function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => void }): ReactNode {
+  const { list, onCreate } = props;
+  const [filters, setFilters] = useFilters<{
+    status: string | undefined;
+    search: string | undefined;
+  }>();
+  const [search, setSearch] = useSearchText(filters.search, (text) =>
+    setFilters({ search: text === "" ? undefined : text }),
+  );
+  const status = STATUSES.find(({ value }) => value === filters.status)?.value ?? "active";
+  return (
+    <Panel>
+      <Stack gap="md">
+        <Group justify="space-between" gap="sm">
+          <FilterChips
+            label="Which keys"
+            options={STATUSES}
+            value={status}
+            onChange={(value) => setFilters({ status: value === "active" ? undefined : value })}
+          />
+          <SearchField
+            label="Name or first 12 characters"
+            value={search}
+            onChange={(text) => setSearch(searchTermOf(text))}
+          />
+        </Group>
+        <KeyTable
+          rows={matchKeys(list.data, { status, search })}
+          isFiltered={search !== "" || list.data.length > 0}
+          onCreate={onCreate}
+        />
+        <Text size="sm" c="dimmed">
+          Monthly caps count the UTC calendar month; they begin anew on{" "}
+          <Time at={list.cap_reset_at} />. Where the organization has a cap too, the strictest wins.
+        </Text>
+      </Stack>
+    </Panel>
+  );
+}
+
+function KeyListSkeleton(): ReactNode {
+  return (
+    <Panel>
+      <Loading rows={7} />
+    </Panel>
+  );
+}
+
+const STATUSES: readonly { readonly value: KeyStatus; readonly label: string }[] = [
+  { value: "active", label: "Active" },
+  { value: "disabled", label: "Disabled" },
+  { value: "all", label: "All" },
+];

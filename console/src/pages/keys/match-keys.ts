@@ -1,0 +1,33 @@
+import type { Key } from "../../../../src/console-api/contract.ts";
+
+export type KeyStatus = "active" | "disabled" | "all";
+
+/** Keys of that status whose name has the text in it, or whose first characters are the text. */
+export function matchKeys(
+  keys: readonly Key[],
+  wanted: { readonly status: KeyStatus; readonly search: string },
+): readonly Key[] {
+  const search = searchTermOf(wanted.search).toLowerCase();
+  return keys.filter(
+    (key) =>
+      (wanted.status === "all" || (key.disabled_at === null) === (wanted.status === "active")) &&
+      (key.name.toLowerCase().includes(search) || key.label.startsWith(search)),
+  );
+}
+
+/**
+ * What a person typed or pasted, without more of a key than its label. Whoever looks for a key
+ * pastes the whole of it, often with the line around it: the secret must reach neither the address
+ * bar, nor the history, nor a server.
+ */
+export function searchTermOf(text: string): string {
+  const key = /tm_vk_[0-9a-f]*/i.exec(text)?.[0];
+  if (key !== undefined) return key.toLowerCase().slice(0, LABEL_CHARS);
+  const hex = /[0-9a-f]{24,}/i.exec(text)?.[0];
+  if (hex !== undefined) return `tm_vk_${hex.toLowerCase()}`.slice(0, LABEL_CHARS);
+  return text.slice(0, SEARCH_CHARS_MAX);
+}
+
+/** As many characters of a key are stored in the clear. */
+const LABEL_CHARS = 12;
+const SEARCH_CHARS_MAX = 64;

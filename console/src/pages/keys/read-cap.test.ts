@@ -1,0 +1,40 @@
+import { describe, expect, test } from "vitest";
+
+import { capInput, plainUsd, readCap } from "./read-cap.ts";
+
+describe("the cap that a person types", () => {
+  test.each(["", "   ", "$"])("blank (%j) changes nothing", (text) => {
+    expect(readCap(text)).toEqual({ kind: "unchanged" });
+    expect(capInput(readCap(text))).toBeUndefined();
+  });
+
+  test.each(["0", "0.00", "$0", "000"])("%s removes the cap", (text) => {
+    expect(readCap(text)).toEqual({ kind: "removed" });
+    expect(capInput(readCap(text))).toBe("0");
+  });
+
+  test.each([
+    ["25", "25"],
+    [" $0.000001 ", "0.000001"],
+    ["999999999.999999", "999999999.999999"],
+  ])("%s is sent as it was typed, to the micro-dollar", (text, sent) => {
+    expect(readCap(text)).toEqual({ kind: "capped", capUsd: sent });
+    expect(capInput(readCap(text))).toBe(sent);
+  });
+
+  test.each(["-1", "1.0000001", "1,000", "ten", "1e3", "1000000000"])(
+    "%s is refused with a sentence before anything is sent",
+    (text) => {
+      const read = readCap(text);
+      expect(read.kind).toBe("problem");
+      expect(capInput(read)).toBeUndefined();
+    },
+  );
+});
+
+test("an amount is shown exactly, with at least its cents", () => {
+  expect(plainUsd("25.000000")).toBe("25.00");
+  expect(plainUsd("0.500000")).toBe("0.50");
+  expect(plainUsd("1.000001")).toBe("1.000001");
+  expect(plainUsd("0.123450")).toBe("0.12345");
+});

@@ -1,0 +1,36 @@
+/** What a typed cap asks for; `problem` is a sentence for the field. */
+export type TypedCap =
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "removed" }
+  | { readonly kind: "capped"; readonly capUsd: string }
+  | { readonly kind: "problem"; readonly problem: string };
+
+/** Reads the field of a monthly cap: blank changes nothing, and 0 removes the cap. */
+export function readCap(text: string): TypedCap {
+  const typed = text.trim().replace(/^\$\s*/, "");
+  if (typed === "") return { kind: "unchanged" };
+  if (typed.startsWith("-")) {
+    return { kind: "problem", problem: "a cap is not below zero; 0 removes it" };
+  }
+  if (!/^[0-9]+(\.[0-9]+)?$/.test(typed)) {
+    return { kind: "problem", problem: "a cap is an amount of dollars, like 25 or 0.50" };
+  }
+  if (!/^[0-9]{1,9}(\.[0-9]{1,6})?$/.test(typed)) {
+    return {
+      kind: "problem",
+      problem: "a cap has at most nine digits before the point and six behind it",
+    };
+  }
+  return /^[0.]+$/.test(typed) ? { kind: "removed" } : { kind: "capped", capUsd: typed };
+}
+
+/** As the body of a change wants it; undefined: leave the field out. */
+export function capInput(cap: TypedCap): string | undefined {
+  if (cap.kind === "removed") return "0";
+  return cap.kind === "capped" ? cap.capUsd : undefined;
+}
+
+/** The amount as a person would type it: exact, with at least the cents. */
+export function plainUsd(usd: string): string {
+  return usd.replace(/0{1,4}$/, "");
+}

@@ -1,0 +1,43 @@
+import { useRef, useState } from "react";
+
+import { ApiFault } from "../../api/client.ts";
+
+/** What a form needs to know about its own sending. */
+export interface Submission {
+  readonly isBusy: boolean;
+  /** Why the last sending was refused; undefined while it is sent again. */
+  readonly fault: ApiFault | undefined;
+  /** Runs the sending; a second one while the first is under way does nothing. */
+  run(send: () => Promise<void>): void;
+}
+
+/**
+ * The sending of a form. What is sent and answered is kept nowhere: secrets pass through forms,
+ * and a cache of requests would hold them for minutes.
+ */
+export function useSubmission(): Submission {
+  const [fault, setFault] = useState<ApiFault>();
+  const [isBusy, setIsBusy] = useState(false);
+  const isRunning = useRef(false);
+  return {
+    isBusy,
+    fault,
+    run(send) {
+      if (isRunning.current) return;
+      isRunning.current = true;
+      setIsBusy(true);
+      setFault(undefined);
+      void send()
+        .catch((error: unknown) => setFault(faultOf(error)))
+        .finally(() => {
+          isRunning.current = false;
+          setIsBusy(false);
+        });
+    },
+  };
+}
+
+/** Anything else is a fault of this page: its own words would tell a reader nothing. */
+function faultOf(error: unknown): ApiFault {
+  return error instanceof ApiFault ? error : new ApiFault(0, undefined);
+}

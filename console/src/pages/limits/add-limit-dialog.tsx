@@ -1,0 +1,118 @@
+import { Autocomplete, NativeSelect } from "@mantine/core";
+import { useState, type ReactNode } from "react";
+
+import type { LimitRow } from "../../../../src/console-api/contract.ts";
+import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { fieldError } from "../../ui/field-errors.ts";
+import { notifyDone } from "../../ui/notice.ts";
+import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { useSubmission } from "../keys/use-submission.ts";
+import { LIMIT_READERS } from "./edit-limit-dialog.tsx";
+import { ceilingsOf, LIMIT_KINDS, readLimits, type Ceilings } from "./limit-change.ts";
+import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
+
+interface AddProps {
+  /** The limits there are: keys to choose from, and the ceilings of what is chosen. */
+  readonly rows: readonly LimitRow[];
+  readonly onClose: () => void;
+}
+
+/** Adds a limit of one model, for the organization or under one key. */
+export function AddLimitDialog({
+  opened,
+  ...props
+}: AddProps & { readonly opened: boolean }): ReactNode {
+  return (
+    <FormDialog opened={opened} title="Add a model limit" onClose={props.onClose}>
+      <AddLimitForm {...props} />
+    </FormDialog>
+  );
+}
+
+function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
+  const models = useAnswer("GET /api/models.json");
+  const change = useChange("POST /api/admission-limits", { refreshes: LIMIT_READERS });
+  const submission = useSubmission();
+  const [model, setModel] = useState("");
+  const [keyId, setKeyId] = useState("");
+  const [typed, setTyped] = useState(BLANK_LIMITS);
+  const [problems, setProblems] = useState<Problems>({});
+  const ceilings = ceilingsUnder(rows, keyId);
+
+  const send = (): void => {
+    const read = readLimits(typed, ceilings);
+    const found: Problems = {
+      ...(model.trim() === "" ? { model: "choose a model" } : {}),
+      ...(read.isReady ? {} : read.problems),
+      ...(read.isReady && Object.keys(read.values).length === 0
+        ? { rpm: "set at least one of the three" }
+        : {}),
+    };
+    setProblems(found);
+    if (!read.isReady || Object.keys(found).length > 0) return;
+    const key = keyId === "" ? {} : { key_id: keyId };
+    submission.run(async () => {
+      await change.mutateAsync({
+        body: { scope: "model", model: model.trim(), ...key, ...read.values },
+      });
+      notifyDone(`${model.trim()} has its own limit`);
+      onClose();
+    });
+  };
+
+  return (
+    <DialogForm
+      submission={submission}
+      fields={["model", "key_id", ...LIMIT_KINDS]}
+      submitLabel="Add limit"
+      onSubmit={send}
+      onCancel={onClose}
+    >
+      <Autocomplete
+        label="Model"
+        description="Its id in the catalog."
+        data-autofocus
+        data={models.data === undefined ? [] : [...models.data.models]}
+        limit={20}
+        maxLength={200}
+        value={model}
+        onChange={setModel}
+        error={problems.model ?? fieldError(submission.fault, "model")}
+      />
+      <NativeSelect
+        label="Counts requests of"
+        data={keyOptions(rows)}
+        value={keyId}
+        onChange={(event) => setKeyId(event.currentTarget.value)}
+        error={fieldError(submission.fault, "key_id")}
+      />
+      <LimitFields
+        typed={typed}
+        onChange={setTyped}
+        ceilings={ceilings}
+        own={NO_LIMITS}
+        errorOf={(kind) => problems[kind] ?? fieldError(submission.fault, kind)}
+      />
+    </DialogForm>
+  );
+}
+
+type Problems = Readonly<Partial<Record<"model" | "rpm" | "tpm" | "concurrency", string>>>;
+
+const NO_LIMITS: Ceilings = { rpm: null, tpm: null, concurrency: null };
+
+function keyOptions(rows: readonly LimitRow[]): { value: string; label: string }[] {
+  const keys = rows.filter(({ scope, key_id: id }) => scope === "key" && id !== null);
+  return [
+    { value: "", label: "All keys together" },
+    ...keys.map((row) => ({ value: row.key_id ?? "", label: `Key: ${row.name}` })),
+  ];
+}
+
+/** A model's limit cannot be above that of what it stands under. */
+function ceilingsUnder(rows: readonly LimitRow[], keyId: string): Ceilings {
+  const parent = rows.find((row) =>
+    keyId === "" ? row.scope === "org" : row.scope === "key" && row.key_id === keyId,
+  );
+  return parent === undefined ? NO_LIMITS : ceilingsOf(parent);
+}

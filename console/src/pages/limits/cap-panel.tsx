@@ -1,0 +1,125 @@
+import { Button, Stack, Text } from "@mantine/core";
+import { useMemo, useState, type ReactNode } from "react";
+
+import { AppLink } from "../../ui/app-link.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { parseUsd, shareOf, writeUsd } from "../../ui/money-math.ts";
+import { Money } from "../../ui/money.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { leftOf, type Cap } from "../keys/cap-room.ts";
+import { EditCapDialog } from "./edit-cap-dialog.tsx";
+import { ShareBar } from "./used-bar.tsx";
+
+/** The monthly caps of the organization and of its keys. */
+export function CapPanel(props: {
+  readonly caps: readonly Cap[];
+  readonly resetAt: string;
+}): ReactNode {
+  const [edited, setEdited] = useState<Cap>();
+  const columns = useMemo(() => columnsOf(setEdited), []);
+  return (
+    <Panel title="Monthly caps">
+      <Stack gap="md">
+        <Text size="sm" c="dimmed">
+          Caps are hard and count the UTC calendar month; they begin anew on{" "}
+          <Time at={props.resetAt} />. What requests in flight may cost counts too, and the
+          strictest cap wins.
+        </Text>
+        <DataTable
+          caption="Monthly caps of the organization and its keys"
+          columns={columns}
+          rows={props.caps}
+          rowKey={(cap) => cap.key_id ?? "organization"}
+        />
+      </Stack>
+      <EditCapDialog edited={edited} onClose={() => setEdited(undefined)} />
+    </Panel>
+  );
+}
+
+function columnsOf(onEdit: (cap: Cap) => void): readonly Column<Cap>[] {
+  return [
+    {
+      id: "scope",
+      label: "Scope",
+      render: ({ scope }) => (scope === "org" ? "Organization" : "Key"),
+    },
+    {
+      id: "name",
+      label: "For",
+      render: (cap) => <CapName cap={cap} />,
+      sortValue: (cap) => cap.name,
+    },
+    {
+      id: "cap",
+      label: "Cap",
+      align: "right",
+      render: ({ cap_usd: usd }) => (usd === null ? "no cap" : <Money usd={usd} />),
+      sortValue: ({ cap_usd: usd }) => (usd === null ? -1n : parseUsd(usd)),
+    },
+    {
+      id: "spent",
+      label: "Spent this month",
+      align: "right",
+      render: (cap) => <Money usd={cap.spent_usd} />,
+      sortValue: (cap) => parseUsd(cap.spent_usd),
+    },
+    {
+      id: "flight",
+      label: "In flight",
+      align: "right",
+      render: (cap) => <Money usd={cap.in_flight_usd} />,
+      sortValue: (cap) => parseUsd(cap.in_flight_usd),
+    },
+    {
+      id: "left",
+      label: "Left",
+      align: "right",
+      render: (cap) => <Left cap={cap} />,
+      sortValue: (cap) => leftMicro(cap),
+    },
+    {
+      id: "actions",
+      label: "Actions",
+      align: "right",
+      render: (cap) => (
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={`Edit the cap of ${cap.name}`}
+          onClick={() => onEdit(cap)}
+        >
+          Edit
+        </Button>
+      ),
+    },
+  ];
+}
+
+function CapName({ cap }: { readonly cap: Cap }): ReactNode {
+  if (cap.key_id === null) return cap.name;
+  return (
+    <AppLink to="/keys/$keyId" params={{ keyId: cap.key_id }} fw={500} inherit>
+      {cap.name}
+    </AppLink>
+  );
+}
+
+function Left({ cap }: { readonly cap: Cap }): ReactNode {
+  const left = leftOf(cap);
+  if (left === undefined || cap.cap_usd === null) return "–";
+  const used = writeUsd(parseUsd(cap.cap_usd) - parseUsd(left));
+  return (
+    <div style={{ minWidth: 110 }}>
+      <Money usd={left} />
+      <ShareBar share={parseUsd(cap.cap_usd) === 0n ? 1 : shareOf(used, cap.cap_usd)} />
+    </div>
+  );
+}
+
+/** Without a cap, the most is left. */
+function leftMicro(cap: Cap): bigint {
+  const left = leftOf(cap);
+  return left === undefined ? 1n << 62n : parseUsd(left);
+}

@@ -1,0 +1,87 @@
+import { useState, type ReactNode } from "react";
+
+import type { LimitRow } from "../../../../src/console-api/contract.ts";
+import { useChange } from "../../api/use-answer.ts";
+import { fieldError } from "../../ui/field-errors.ts";
+import { notifyDone } from "../../ui/notice.ts";
+import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { useLast } from "../keys/use-last.ts";
+import { useSubmission } from "../keys/use-submission.ts";
+import { ceilingsOf, LIMIT_KINDS, readLimits, scopeOf, type LimitKind } from "./limit-change.ts";
+import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
+
+/** Lowers or removes the own limits of one scope; open while there is a row. */
+export function EditLimitDialog(props: {
+  readonly edited: LimitRow | undefined;
+  readonly onClose: () => void;
+}): ReactNode {
+  const { edited, onClose } = props;
+  const shown = useLast(edited);
+  return (
+    <FormDialog
+      opened={edited !== undefined}
+      title={`Limits of ${shown === undefined ? "" : titleOf(shown)}`}
+      onClose={onClose}
+    >
+      {shown === undefined ? null : (
+        <EditLimitForm key={titleOf(shown)} edited={shown} onClose={onClose} />
+      )}
+    </FormDialog>
+  );
+}
+
+function EditLimitForm(props: {
+  readonly edited: LimitRow;
+  readonly onClose: () => void;
+}): ReactNode {
+  const { edited, onClose } = props;
+  const change = useChange("POST /api/admission-limits", { refreshes: LIMIT_READERS });
+  const submission = useSubmission();
+  const [typed, setTyped] = useState(BLANK_LIMITS);
+  const [problems, setProblems] = useState<Partial<Record<LimitKind, string>>>({});
+  const send = (): void => {
+    const read = readLimits(typed, ceilingsOf(edited));
+    setProblems(read.isReady ? {} : read.problems);
+    const scope = scopeOf(edited);
+    if (!read.isReady || scope === undefined) return;
+    if (Object.keys(read.values).length === 0) return onClose();
+    submission.run(async () => {
+      await change.mutateAsync({ body: { ...scope, ...read.values } });
+      notifyDone("The limits are changed");
+      onClose();
+    });
+  };
+  return (
+    <DialogForm
+      submission={submission}
+      fields={LIMIT_KINDS}
+      submitLabel="Save"
+      onSubmit={send}
+      onCancel={onClose}
+    >
+      <LimitFields
+        typed={typed}
+        onChange={setTyped}
+        ceilings={ceilingsOf(edited)}
+        own={{
+          rpm: edited.rpm.own,
+          tpm: edited.tpm.own,
+          concurrency: edited.concurrency.own,
+        }}
+        errorOf={(kind) => problems[kind] ?? fieldError(submission.fault, kind)}
+      />
+    </DialogForm>
+  );
+}
+
+/** Answers that show something of a limit. */
+export const LIMIT_READERS = [
+  "GET /api/console/limits",
+  "GET /api/console/keys",
+  "GET /api/console/keys/:key_id",
+] as const;
+
+function titleOf(row: LimitRow): string {
+  if (row.scope === "org") return "the organization";
+  return row.scope === "key" ? `the key “${row.name}”` : (row.model ?? row.name);
+}

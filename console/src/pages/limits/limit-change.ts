@@ -1,0 +1,75 @@
+import type { BodyOf, LimitRow } from "../../../../src/console-api/contract.ts";
+
+export type LimitBody = BodyOf<"POST /api/admission-limits">;
+export type LimitKind = "rpm" | "tpm" | "concurrency";
+
+export const LIMIT_KINDS: readonly LimitKind[] = ["rpm", "tpm", "concurrency"];
+
+/** What people call the kinds, and what is counted. */
+export const KIND_WORDS: Readonly<
+  Record<LimitKind, { readonly label: string; readonly used: string }>
+> = {
+  rpm: { label: "Requests a minute", used: "in the last 60 seconds" },
+  tpm: { label: "Tokens a minute", used: "in the last 60 seconds" },
+  concurrency: { label: "Requests at the same time", used: "in flight now" },
+};
+
+/** One field of the form: what was typed, and whether the own limit is to go. */
+export interface TypedLimit {
+  readonly text: string;
+  readonly isRemoved: boolean;
+}
+export type TypedLimits = Readonly<Record<LimitKind, TypedLimit>>;
+export type Ceilings = Readonly<Record<LimitKind, number | null>>;
+
+export type LimitValues = Pick<LimitBody, LimitKind>;
+export type ReadLimits =
+  | { readonly isReady: true; readonly values: LimitValues }
+  | { readonly isReady: false; readonly problems: Readonly<Partial<Record<LimitKind, string>>> };
+
+/**
+ * What the form asks to be changed. A blank field changes nothing; a limit can be lowered below
+ * its ceiling, and never raised above it.
+ */
+export function readLimits(typed: TypedLimits, ceilings: Ceilings): ReadLimits {
+  const problems: Partial<Record<LimitKind, string>> = {};
+  const values: { -readonly [K in LimitKind]?: number | null } = {};
+  for (const kind of LIMIT_KINDS) {
+    const { text, isRemoved } = typed[kind];
+    if (isRemoved) values[kind] = null;
+    else if (text.trim() !== "") {
+      const read = readLimit(text.trim(), ceilings[kind]);
+      if (typeof read === "string") problems[kind] = read;
+      else values[kind] = read;
+    }
+  }
+  return Object.keys(problems).length > 0
+    ? { isReady: false, problems }
+    : { isReady: true, values };
+}
+
+/** The scope of a row as a change names it; undefined where the customer cannot change it. */
+export function scopeOf(row: LimitRow): Omit<LimitBody, LimitKind> | undefined {
+  const key = row.key_id === null ? {} : { key_id: row.key_id };
+  if (row.scope === "org") return { scope: "org" };
+  if (row.scope === "key") return { scope: "key", ...key };
+  if (row.scope === "endpoint" || row.model === null) return undefined;
+  return { scope: "model", model: row.model, ...key };
+}
+
+/** Ceilings of a row, for its form. */
+export function ceilingsOf(row: LimitRow): Ceilings {
+  return {
+    rpm: row.rpm.ceiling,
+    tpm: row.tpm.ceiling,
+    concurrency: row.concurrency.ceiling,
+  };
+}
+
+function readLimit(text: string, ceiling: number | null): number | string {
+  const value = /^[0-9]{1,12}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= 1 && value <= (ceiling ?? Number.POSITIVE_INFINITY)) return value;
+  return ceiling === null
+    ? "a whole number of at least 1"
+    : `a whole number from 1 to ${ceiling}: limits can be lowered, not raised`;
+}

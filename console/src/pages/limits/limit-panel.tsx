@@ -1,0 +1,190 @@
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { useMemo, useState, type ReactNode } from "react";
+
+import type { LimitRow } from "../../../../src/console-api/contract.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { FilterChips } from "../../ui/filter-chips.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
+import { useSearchText } from "../keys/use-search-text.ts";
+import { EditLimitDialog } from "./edit-limit-dialog.tsx";
+import { KIND_WORDS, LIMIT_KINDS, scopeOf, type LimitKind } from "./limit-change.ts";
+import { SourceBadge } from "./source-badge.tsx";
+import { UsedBar } from "./used-bar.tsx";
+
+/** Every scope's limit of one kind at a time, with what is used and a way to lower it. */
+export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): ReactNode {
+  const [filters, setFilters] = useFilters<{
+    limit: string | undefined;
+    search: string | undefined;
+  }>();
+  const [search, setSearch] = useSearchText(filters.search, (text) =>
+    setFilters({ search: text === "" ? undefined : text }),
+  );
+  const [editedId, setEditedId] = useState<string>();
+  const kind = LIMIT_KINDS.find((each) => each === filters.limit) ?? "rpm";
+  const nameOf = useMemo(() => namerOf(rows), [rows]);
+  const columns = useMemo(() => columnsOf(kind, nameOf, setEditedId), [kind, nameOf]);
+  const shown = rows.filter((row) =>
+    Object.values(nameOf(row)).some((name) => name.toLowerCase().includes(search.toLowerCase())),
+  );
+  return (
+    <Panel title="Limits">
+      <Stack gap="md">
+        <Group justify="space-between" gap="sm">
+          <FilterChips
+            label="Which limit"
+            options={LIMIT_KINDS.map((value) => ({ value, label: KIND_WORDS[value].label }))}
+            value={kind}
+            onChange={(value) => setFilters({ limit: value === "rpm" ? undefined : value })}
+          />
+          <SearchField label="Key or model" value={search} onChange={setSearch} />
+        </Group>
+        <DataTable
+          caption={`Limits: ${KIND_WORDS[kind].label.toLowerCase()}`}
+          columns={columns}
+          rows={shown}
+          rowKey={idOf}
+          empty={<Empty title="No key or model here has that name." />}
+        />
+        <Text size="sm" c="dimmed">
+          Limits can be lowered, not raised. To go above a default or a contract, ask support.
+        </Text>
+      </Stack>
+      <EditLimitDialog
+        edited={rows.find((row) => idOf(row) === editedId)}
+        onClose={() => setEditedId(undefined)}
+      />
+    </Panel>
+  );
+}
+
+function columnsOf(
+  kind: LimitKind,
+  nameOf: (row: LimitRow) => RowNames,
+  onEdit: (id: string) => void,
+): readonly Column<LimitRow>[] {
+  const orMost = (value: number | null): number => value ?? Number.MAX_SAFE_INTEGER;
+  return [
+    { id: "scope", label: "Scope", render: (row) => SCOPE_WORDS[row.scope] },
+    {
+      id: "name",
+      label: "For",
+      render: (row) => <ScopeName row={row} names={nameOf(row)} />,
+      sortValue: (row) => nameOf(row).name.toLowerCase(),
+    },
+    {
+      id: "ceiling",
+      label: "Default or contract",
+      align: "right",
+      render: (row) => countOr(row[kind].ceiling, "no limit"),
+      sortValue: (row) => orMost(row[kind].ceiling),
+    },
+    {
+      id: "own",
+      label: "Your limit",
+      align: "right",
+      render: (row) => countOr(row[kind].own, row.scope === "endpoint" ? "–" : "none"),
+      sortValue: (row) => orMost(row[kind].own),
+    },
+    {
+      id: "effective",
+      label: "In effect",
+      align: "right",
+      render: (row) => <Effective row={row} kind={kind} />,
+      sortValue: (row) => orMost(row[kind].effective),
+    },
+    {
+      id: "used",
+      label: kind === "concurrency" ? "In flight now" : "Used in the last 60 s",
+      render: (row) => <UsedBar value={row[kind]} miw={130} />,
+      sortValue: (row) => row[kind].used ?? -1,
+    },
+    {
+      id: "actions",
+      label: "Actions",
+      align: "right",
+      render: (row) =>
+        scopeOf(row) === undefined ? null : (
+          <Button
+            size="compact-xs"
+            variant="default"
+            aria-label={`Edit the limits of ${Object.values(nameOf(row)).join(", ")}`}
+            onClick={() => onEdit(idOf(row))}
+          >
+            Edit
+          </Button>
+        ),
+    },
+  ];
+}
+
+function Effective({ row, kind }: { readonly row: LimitRow; readonly kind: LimitKind }): ReactNode {
+  const { effective, source } = row[kind];
+  return (
+    <Group gap={6} wrap="nowrap" justify="flex-end">
+      <span style={{ whiteSpace: "nowrap" }}>{countOr(effective, "no limit")}</span>
+      <SourceBadge source={source} />
+    </Group>
+  );
+}
+
+function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }): ReactNode {
+  const { row, names } = props;
+  if (row.scope === "key" && row.key_id !== null) {
+    return (
+      <AppLink to="/keys/$keyId" params={{ keyId: row.key_id }} fw={500} inherit>
+        {names.name}
+      </AppLink>
+    );
+  }
+  if (row.scope !== "model") return names.name;
+  return (
+    <>
+      <Copyable value={names.name} label="model id" />
+      {names.key === undefined ? null : (
+        <Text size="xs" c="dimmed">
+          under the key {names.key}
+        </Text>
+      )}
+    </>
+  );
+}
+
+/** What a row is called and found by. */
+interface RowNames {
+  readonly name: string;
+  /** The key that a model's limit stands under. */
+  readonly key?: string;
+}
+
+function namerOf(rows: readonly LimitRow[]): (row: LimitRow) => RowNames {
+  const keyNames = new Map(
+    rows.filter(({ scope }) => scope === "key").map(({ key_id: id, name }) => [id, name]),
+  );
+  return (row) => {
+    if (row.scope !== "model") return { name: row.name };
+    const name = row.model ?? row.name;
+    return row.key_id === null ? { name } : { name, key: keyNames.get(row.key_id) ?? row.key_id };
+  };
+}
+
+function idOf(row: LimitRow): string {
+  return JSON.stringify([row.scope, row.key_id, row.model, row.name]);
+}
+
+function countOr(count: number | null, otherwise: string): string {
+  return count === null ? otherwise : formatCount(count);
+}
+
+const SCOPE_WORDS: Readonly<Record<LimitRow["scope"], string>> = {
+  org: "Organization",
+  key: "Key",
+  model: "Model",
+  endpoint: "Dedicated endpoint",
+};

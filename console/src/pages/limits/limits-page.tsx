@@ -1,0 +1,95 @@
+import { Alert, Button, Skeleton } from "@mantine/core";
+import { Info, Plus } from "lucide-react";
+import { useState, type ReactNode } from "react";
+
+import type { Limits } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useSession } from "../../api/use-session.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { AddLimitDialog } from "./add-limit-dialog.tsx";
+import { CapPanel } from "./cap-panel.tsx";
+import { LimitPanel } from "./limit-panel.tsx";
+import { OrgMeters } from "./org-meters.tsx";
+import { RefusalPanel } from "./refusal-panel.tsx";
+
+const LEAD =
+  "Windows are the last 60 seconds, rolling. A request has to fit under every limit that it " +
+  "meets: the organization's, its key's, and a model's where there is one.";
+
+/** What is used moves by the second; this often is enough to watch it. */
+const REFRESH_MS = 10_000;
+
+/** `/limits`: what holds a request back, how close it is, and why one was refused. */
+export function LimitsPage(): ReactNode {
+  const answer = useAnswer("GET /api/console/limits", undefined, { refetchMs: REFRESH_MS });
+  const [isAdding, setIsAdding] = useState(false);
+  return (
+    <Page
+      title="Limits"
+      lead={LEAD}
+      actions={
+        <Button
+          leftSection={<Plus size={16} aria-hidden />}
+          disabled={answer.data === undefined}
+          onClick={() => setIsAdding(true)}
+        >
+          Add model limit
+        </Button>
+      }
+    >
+      <Answer of={answer} skeleton={<LimitsSkeleton />}>
+        {(limits) => (
+          <>
+            <UnfundedNote limits={limits} />
+            <OrgMeters rows={limits.rows} />
+            <LimitPanel rows={limits.rows} />
+            <CapPanel caps={limits.caps} resetAt={limits.cap_reset_at} />
+            <AddLimitDialog
+              opened={isAdding}
+              rows={limits.rows}
+              onClose={() => setIsAdding(false)}
+            />
+          </>
+        )}
+      </Answer>
+      <RefusalPanel />
+    </Page>
+  );
+}
+
+function UnfundedNote({ limits }: { readonly limits: Limits }): ReactNode {
+  const { unfunded_rpm: rpm } = useSession();
+  if (limits.is_funded) return null;
+  return (
+    <Alert
+      color="gray"
+      variant="light"
+      icon={<Info aria-hidden />}
+      title={`${rpm} requests a minute for now`}
+    >
+      Until credit is bought or granted, all keys together may send {rpm} requests a minute.{" "}
+      <AppLink to="/billing" inherit underline="always">
+        Add credit
+      </AppLink>{" "}
+      and the limits below hold within seconds.
+    </Alert>
+  );
+}
+
+function LimitsSkeleton(): ReactNode {
+  return (
+    <>
+      <Skeleton height={128} radius="md" />
+      <Panel title="Limits">
+        <Loading rows={5} />
+      </Panel>
+      <Panel title="Monthly caps">
+        <Loading rows={3} />
+      </Panel>
+    </>
+  );
+}

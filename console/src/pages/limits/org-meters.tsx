@@ -1,0 +1,43 @@
+import { Paper, SimpleGrid, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { LimitRow } from "../../../../src/console-api/contract.ts";
+import { formatCount } from "../../ui/count.tsx";
+import { KIND_WORDS, LIMIT_KINDS, type LimitKind } from "./limit-change.ts";
+import { SourceBadge } from "./source-badge.tsx";
+import { ShareBar } from "./used-bar.tsx";
+
+/** The organization's own three limits, the ones that all its keys share, at a glance. */
+export function OrgMeters({ rows }: { readonly rows: readonly LimitRow[] }): ReactNode {
+  const org = rows.find(({ scope }) => scope === "org");
+  if (org === undefined) return null;
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 3 }}>
+      {LIMIT_KINDS.map((kind) => (
+        <Meter key={kind} row={org} kind={kind} />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function Meter({ row, kind }: { readonly row: LimitRow; readonly kind: LimitKind }): ReactNode {
+  const { used, effective, source } = row[kind];
+  return (
+    <Paper withBorder p="md" bg="var(--tm-surface)">
+      <Text size="sm" c="dimmed">
+        {KIND_WORDS[kind].label}
+      </Text>
+      <Text fz="1.6rem" fw={600} lh={1.3} style={{ fontVariantNumeric: "tabular-nums" }}>
+        {used === null ? "–" : formatCount(used)}
+        <Text span c="dimmed" fz="md" fw={400}>
+          {effective === null ? " of no limit" : ` of ${formatCount(effective)}`}
+        </Text>
+      </Text>
+      <ShareBar share={used === null || effective === null ? 0 : used / Math.max(1, effective)} />
+      <Text component="div" size="xs" c="dimmed" mt="xs">
+        all keys together, {used === null ? "use not known now" : KIND_WORDS[kind].used}{" "}
+        <SourceBadge source={source} />
+      </Text>
+    </Paper>
+  );
+}

@@ -1,0 +1,76 @@
+import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
+import { useState, type ReactNode, type SyntheticEvent } from "react";
+
+import type { AnswerOf } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+
+/** "Why was I refused?": the words for a request id; the id is in the address, to be shared. */
+export function RefusalPanel(): ReactNode {
+  const [filters, setFilters] = useFilters<{ refused: string | undefined }>();
+  const asked = filters.refused ?? "";
+  const [typed, setTyped] = useState(asked);
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    setFilters({ refused: typed.trim() === "" ? undefined : typed.trim() });
+  };
+  return (
+    <Panel title="Why was I refused?">
+      <Stack gap="md">
+        <form onSubmit={submit}>
+          <Group align="flex-end" gap="sm">
+            <TextInput
+              label="Request id"
+              description="Of the answer's x-request-id header, or of the error's body."
+              autoComplete="off"
+              spellCheck={false}
+              maxLength={200}
+              style={{ flex: "1 1 16rem", maxWidth: "28rem" }}
+              value={typed}
+              onChange={(event) => setTyped(event.currentTarget.value)}
+            />
+            <Button type="submit" variant="default">
+              Explain
+            </Button>
+          </Group>
+        </form>
+        {asked === "" ? null : <Explanation key={asked} requestId={asked} />}
+      </Stack>
+    </Panel>
+  );
+}
+
+function Explanation({ requestId }: { readonly requestId: string }): ReactNode {
+  const answer = useAnswer("GET /api/console/refusals/:request_id", {
+    params: { request_id: requestId },
+  });
+  return (
+    <div aria-live="polite">
+      <Answer of={answer} skeleton={<Loading rows={2} />}>
+        {(refusal) => <Refusal refusal={refusal} />}
+      </Answer>
+    </div>
+  );
+}
+
+function Refusal(props: {
+  readonly refusal: AnswerOf<"GET /api/console/refusals/:request_id">;
+}): ReactNode {
+  const { error_class: errorClass, at, explanation, request_id: requestId } = props.refusal;
+  return (
+    <Stack gap={6}>
+      <Text>{explanation}</Text>
+      <Text size="sm" c="dimmed" component="div">
+        <Code>{errorClass}</Code> at <Time at={at} precision="second" />.{" "}
+        <AppLink to="/requests/$requestId" params={{ requestId }} inherit underline="always">
+          Show the request
+        </AppLink>
+      </Text>
+    </Stack>
+  );
+}

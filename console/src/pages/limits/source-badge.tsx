@@ -1,0 +1,36 @@
+import { Badge } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { LimitValue } from "../../../../src/console-api/contract.ts";
+
+/** Who says what holds. */
+export function SourceBadge({ source }: { readonly source: LimitValue["source"] }): ReactNode {
+  if (source === null) return null;
+  return (
+    <Badge
+      variant="default"
+      radius="sm"
+      tt="none"
+      fw={500}
+      size="sm"
+      miw="max-content"
+      title={MEANINGS[source]}
+    >
+      {LABELS[source]}
+    </Badge>
+  );
+}
+
+const LABELS = {
+  default: "default",
+  contract: "contract",
+  self: "your limit",
+  unfunded: "no credit yet",
+} as const;
+
+const MEANINGS = {
+  default: "the same for every organization",
+  contract: "agreed with your organization; only the operator changes it",
+  self: "set by your organization",
+  unfunded: "until credit is bought or granted",
+} as const;

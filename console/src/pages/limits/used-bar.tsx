@@ -1,0 +1,46 @@
+import { Progress, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { LimitValue } from "../../../../src/console-api/contract.ts";
+import { formatCount } from "../../ui/count.tsx";
+
+/** How much of a limit is used: in figures, and as a bar that repeats them. */
+export function UsedBar(props: { readonly value: LimitValue; readonly miw?: number }): ReactNode {
+  const { used, effective } = props.value;
+  if (used === null) {
+    return (
+      <Text size="xs" c="dimmed" miw={props.miw}>
+        not known now
+      </Text>
+    );
+  }
+  if (effective === null) {
+    return (
+      <Text size="xs" c="dimmed" miw={props.miw}>
+        {formatCount(used)}
+      </Text>
+    );
+  }
+  return (
+    <div style={{ minWidth: props.miw }}>
+      <Text size="xs" style={{ fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" }}>
+        {formatCount(used)} of {formatCount(effective)}
+      </Text>
+      <ShareBar share={effective === 0 ? 1 : used / effective} />
+    </div>
+  );
+}
+
+/** A bar for a share of 0 to 1; hidden from readers, for the figures beside it say the same. */
+export function ShareBar({ share }: { readonly share: number }): ReactNode {
+  const percent = Math.min(100, Math.max(0, share * 100));
+  return (
+    <Progress
+      value={percent}
+      size="sm"
+      mt={4}
+      {...(percent >= 90 ? { color: "red" } : percent >= 70 ? { color: "yellow" } : {})}
+      aria-hidden
+    />
+  );
+}

@@ -1,0 +1,125 @@
+import { useMemo, type ReactElement } from "react";
+
+import type { ModelProvider, Provider } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import kit from "../../ui/kit.module.css";
+import { PolicyLinks } from "../providers/policy-links.tsx";
+import { ProviderStatus } from "../providers/provider-status.tsx";
+import { capacityWords, countryName, loggingWords } from "./model-words.ts";
+import { defaultWords, showPrice, skuName, SKUS, tokenPrice, type Sku } from "./price-words.ts";
+import styles from "./models.module.css";
+
+type Row = ModelProvider & { readonly place: number; readonly known: Provider | undefined };
+
+/** A model's providers with all that tells them apart, in the order the gateway asks them. */
+export function ListingTable(props: { readonly listings: readonly ModelProvider[] }): ReactElement {
+  const { listings } = props;
+  const providers = useAnswer("GET /api/providers.json").data?.providers;
+  const rows = useMemo(
+    () =>
+      listings.map((listing, at) => ({
+        ...listing,
+        place: at + 1,
+        known: providers?.find(({ id }) => id === listing.provider),
+      })),
+    [listings, providers],
+  );
+  return (
+    <DataTable
+      caption="Providers of this model, in routing order"
+      columns={COLUMNS}
+      rows={rows}
+      rowKey={({ provider, place }) => `${place}-${provider}`}
+    />
+  );
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { id: "place", label: "Order", render: ({ place }) => place },
+  {
+    id: "provider",
+    label: "Provider",
+    render: ({ provider, name }) => (
+      <AppLink to="/providers/$providerId" params={{ providerId: provider }} size="sm" fw={500}>
+        {name}
+      </AppLink>
+    ),
+  },
+  {
+    id: "status",
+    label: "Status",
+    render: ({ known }) => (known === undefined ? "–" : <ProviderStatus status={known.status} />),
+  },
+  ...SKUS.map(priceColumn),
+  tokensColumn("context", "Context", ({ context_length }) => context_length),
+  tokensColumn("output", "Output at most", ({ max_output_tokens }) => max_output_tokens),
+  { id: "quantization", label: "Quantization", render: ({ quantization }) => quantization ?? "–" },
+  {
+    id: "logging",
+    label: "Prompt logging",
+    render: (listing) => {
+      const { tone, word } = loggingWords([listing]);
+      return <StatusBadge tone={tone}>{word}</StatusBadge>;
+    },
+  },
+  {
+    id: "datacenters",
+    label: "Data centres",
+    render: ({ datacenters }) =>
+      datacenters.length === 0 ? "undeclared" : datacenters.map(countryName).join(", "),
+  },
+  {
+    id: "capacity",
+    label: "Capacity",
+    render: ({ capacity }) => <div className={styles.wide}>{capacityWords(capacity)}</div>,
+  },
+  {
+    id: "policies",
+    label: "Policies",
+    render: ({ known }) => (known === undefined ? "–" : <PolicyLinks provider={known} />),
+  },
+];
+
+function priceColumn(sku: Sku): Column<Row> {
+  return {
+    id: sku,
+    label: skuName(sku),
+    align: "right",
+    render: (listing) => {
+      const price = tokenPrice(listing, sku);
+      if (price === undefined) return <span className={styles.priceNote}>{NO_PRICE[sku]}</span>;
+      const note = defaultWords(listing, sku);
+      return (
+        <span className={kit.figures}>
+          {showPrice(price)}
+          {note === undefined ? null : <span className={styles.priceNote}>{note}</span>}
+        </span>
+      );
+    },
+  };
+}
+
+/** A provider that reports the cost of each request has a price card, or no price to show. */
+const NO_PRICE: Readonly<Record<Sku, string>> = {
+  prompt: "as reported",
+  cached_prompt: "–",
+  cache_write: "–",
+  completion: "as reported",
+  internal_reasoning: "–",
+};
+
+function tokensColumn(id: string, label: string, count: (row: Row) => number | null): Column<Row> {
+  return {
+    id,
+    label,
+    align: "right",
+    render: (row) => {
+      const value = count(row);
+      return <span className={kit.figures}>{value === null ? "–" : formatCount(value)}</span>;
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { Badge } from "@mantine/core";
+import { useState, type ReactElement } from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { leavingWords, loggingWords, MODALITY_NAMES } from "./model-words.ts";
+
+/** What to know of a model at a glance: what it makes, who keeps prompts, whether it leaves. */
+export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
+  const [nowMs] = useState(() => Date.now());
+  const leaving = leavingWords(model.deprecation_date, nowMs);
+  const logging = loggingWords(model.providers);
+  const reads = model.input_modalities.filter((kind) => kind !== "text");
+  return (
+    <>
+      <PlainBadge>{MODALITY_NAMES[model.modality]}</PlainBadge>
+      {reads.length === 0 ? null : <PlainBadge>Reads {reads.join(", ")}</PlainBadge>}
+      <StatusBadge tone={logging.tone}>{logging.word}</StatusBadge>
+      {leaving === undefined ? null : <StatusBadge tone="warn">{leaving}</StatusBadge>}
+    </>
+  );
+}
+
+export function PlainBadge({ children }: { readonly children: React.ReactNode }): ReactElement {
+  return (
+    <Badge variant="default" radius="sm" tt="none" fw={500}>
+      {children}
+    </Badge>
+  );
+}

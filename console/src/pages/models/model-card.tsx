@@ -1,0 +1,56 @@
+import { Group, Paper, Text, Title } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { ModelBadges } from "./model-badges.tsx";
+import { fittingListings, type ModelSearch } from "./model-filters.ts";
+import { dayWords, shortTokens } from "./model-words.ts";
+import { priceLine } from "./price-words.ts";
+import styles from "./models.module.css";
+
+export interface ModelCardProps {
+  readonly model: Model;
+  /** The price is that of the providers that fit. */
+  readonly search: ModelSearch;
+}
+
+/** A model in a list of cards. */
+export function ModelCard({ model, search }: ModelCardProps): ReactElement {
+  const listings = fittingListings(model, search);
+  return (
+    <Paper component="article" withBorder className={styles.card}>
+      <div>
+        <Title order={2} size="h5" className={styles.cardTitle}>
+          <AppLink to="/models/$" params={{ _splat: model.id }} inherit>
+            {model.name}
+          </AppLink>
+        </Title>
+        <Copyable value={model.id} label="model id" />
+      </div>
+      <Group gap={6}>
+        <ModelBadges model={model} />
+      </Group>
+      <dl className={styles.cardFacts}>
+        <Fact label="Price">{priceLine(listings)}</Fact>
+        <Fact label="Context">{shortTokens(model.context_length)}</Fact>
+        <Fact label="Providers">{String(model.providers.length)}</Fact>
+        <Fact label="Released">{model.released === null ? "–" : dayWords(model.released)}</Fact>
+      </dl>
+    </Paper>
+  );
+}
+
+function Fact(props: { readonly label: string; readonly children: string }): ReactElement {
+  return (
+    <div>
+      <Text component="dt" size="xs" c="dimmed">
+        {props.label}
+      </Text>
+      <Text component="dd" size="sm" className={styles.cardFact}>
+        {props.children}
+      </Text>
+    </div>
+  );
+}

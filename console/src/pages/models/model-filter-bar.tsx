@@ -1,0 +1,196 @@
+import { Button, Checkbox, Select, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { useEffect, useState, type ReactElement } from "react";
+
+import { FilterChips } from "../../ui/filter-chips.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
+import { readContext, readPrice, type ModelChoices, type ModelSearch } from "./model-filters.ts";
+import { countryName, MODALITY_NAMES } from "./model-words.ts";
+import styles from "./models.module.css";
+
+type Change = (change: Partial<Record<keyof ModelSearch, string | undefined>>) => void;
+
+export interface ModelFilterBarProps {
+  readonly search: ModelSearch;
+  readonly change: Change;
+  readonly choices: ModelChoices;
+}
+
+/** All filters; each stands in the address, so that a view can be shared. */
+export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps): ReactElement {
+  const [q, setQ] = useTyped(search.q, (text) => change({ q: text }));
+  return (
+    <div className={styles.filters}>
+      <div className={styles.filterLine}>
+        <SearchField label="Search models and providers" value={q} onChange={setQ} />
+        <FilterChips
+          label="Kind of answer"
+          value={search.modality ?? ""}
+          onChange={(modality) => change({ modality })}
+          options={[
+            { value: "", label: "All" },
+            ...choices.modalities.map((each) => ({ value: each, label: MODALITY_NAMES[each] })),
+          ]}
+        />
+      </div>
+      <div className={styles.fields}>
+        <ChoiceField
+          label="Takes"
+          value={search.input}
+          onChange={(input) => change({ input })}
+          choices={choices.inputs.map((each) => ({ value: each, label: capital(each) }))}
+        />
+        <TypedField
+          label="Context at least"
+          placeholder="128k"
+          value={search.context}
+          isValid={(text) => readContext(text) !== undefined}
+          hint="A count of tokens, as 128000 or 128k."
+          onChange={(context) => change({ context })}
+        />
+        <TypedField
+          label="Input price at most"
+          placeholder="$ per million"
+          value={search.price}
+          isValid={(text) => readPrice(text) !== undefined}
+          hint="Dollars per million tokens, as 0.50."
+          onChange={(price) => change({ price })}
+        />
+        <ChoiceField
+          label="Parameter"
+          value={search.parameter}
+          onChange={(parameter) => change({ parameter })}
+          choices={choices.parameters.map((each) => ({ value: each, label: each }))}
+        />
+        <ChoiceField
+          label="Provider"
+          value={search.provider}
+          onChange={(provider) => change({ provider })}
+          choices={choices.providers.map(({ id, name }) => ({ value: id, label: name }))}
+        />
+        <ChoiceField
+          label="Runs only in"
+          value={search.country}
+          onChange={(country) => change({ country })}
+          choices={choices.countries.map((each) => ({ value: each, label: countryName(each) }))}
+        />
+        <Select
+          label="Order"
+          size="sm"
+          allowDeselect={false}
+          value={search.sort ?? "newest"}
+          onChange={(sort) => change({ sort: sort === "newest" ? undefined : (sort ?? undefined) })}
+          data={ORDERS}
+        />
+      </div>
+      <div className={styles.filterLine}>
+        <Checkbox
+          label="No prompt logging"
+          checked={search.logging === "none"}
+          onChange={(event) =>
+            change({ logging: event.currentTarget.checked ? "none" : undefined })
+          }
+        />
+        {hasFilters(search) ? (
+          <Button size="compact-sm" variant="subtle" onClick={() => change(CLEARED)}>
+            Clear filters
+          </Button>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+const ORDERS = [
+  { value: "newest", label: "Newest first" },
+  { value: "price", label: "Cheapest input first" },
+  { value: "context", label: "Longest context first" },
+  { value: "name", label: "By name" },
+];
+
+/** Every filter, off; how the list is shown stays as it is. */
+export const CLEARED = {
+  q: undefined,
+  modality: undefined,
+  input: undefined,
+  context: undefined,
+  price: undefined,
+  parameter: undefined,
+  provider: undefined,
+  country: undefined,
+  logging: undefined,
+} as const;
+
+function hasFilters(search: ModelSearch): boolean {
+  return Object.keys(CLEARED).some((name) => search[name as keyof typeof CLEARED] !== undefined);
+}
+
+function ChoiceField(props: {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly choices: readonly { readonly value: string; readonly label: string }[];
+  readonly onChange: (value: string | undefined) => void;
+}): ReactElement {
+  return (
+    <Select
+      label={props.label}
+      size="sm"
+      placeholder="Any"
+      searchable={props.choices.length > 8}
+      clearable
+      clearButtonProps={{ "aria-label": `Any: ${props.label.toLowerCase()}` }}
+      nothingFoundMessage="None of that name"
+      value={props.value ?? null}
+      onChange={(value) => props.onChange(value ?? undefined)}
+      data={[...props.choices]}
+    />
+  );
+}
+
+function TypedField(props: {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly value: string | undefined;
+  readonly hint: string;
+  readonly isValid: (text: string) => boolean;
+  readonly onChange: (value: string | undefined) => void;
+}): ReactElement {
+  const [text, setText] = useTyped(props.value, props.onChange);
+  const isWrong = text !== "" && !props.isValid(text);
+  return (
+    <TextInput
+      label={props.label}
+      size="sm"
+      placeholder={props.placeholder}
+      value={text}
+      onChange={(event) => setText(event.currentTarget.value)}
+      error={isWrong ? props.hint : undefined}
+      autoComplete="off"
+      spellCheck={false}
+    />
+  );
+}
+
+const TYPING_MS = 250;
+
+/** A text of the address with a field's own state: the address follows when typing rests. */
+function useTyped(
+  inAddress: string | undefined,
+  write: (text: string | undefined) => void,
+): [string, (text: string) => void] {
+  const [text, setText] = useState(inAddress ?? "");
+  const writeSoon = useDebouncedCallback(write, TYPING_MS);
+  // A link to another view, or "clear filters", sets the field.
+  useEffect(() => setText(inAddress ?? ""), [inAddress]);
+  return [
+    text,
+    (typed) => {
+      setText(typed);
+      writeSoon(typed === "" ? undefined : typed);
+    },
+  ];
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}

@@ -1,0 +1,139 @@
+import type { Model, ModelProvider } from "../../../../src/console-api/contract.ts";
+import { parseUsd } from "../../ui/money-math.ts";
+import { lowestPrice, tokenPrice } from "./price-words.ts";
+
+/** What the models page keeps in its address. */
+export type ModelSearch = Readonly<
+  Partial<
+    Record<
+      | "q"
+      | "modality"
+      | "input"
+      | "context"
+      | "price"
+      | "parameter"
+      | "provider"
+      | "country"
+      | "logging"
+      | "sort"
+      | "view",
+      string | undefined
+    >
+  >
+>;
+
+export type ModelOrder = "newest" | "price" | "context" | "name";
+
+/**
+ * The models that fit, in the order asked for; newest first is the order they came in. What a
+ * provider decides (price, country, logging, parameters) must hold for one and the same provider:
+ * a cheap one that logs prompts and a dear one that does not are no cheap one that does not.
+ */
+export function filterModels(models: readonly Model[], search: ModelSearch): readonly Model[] {
+  const words = (search.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  return sortModels(
+    models.filter(
+      (model) =>
+        hasWords(model, words) &&
+        (search.modality === undefined || model.modality === search.modality) &&
+        (search.input === undefined || model.input_modalities.includes(search.input)) &&
+        fittingListings(model, search).length > 0,
+    ),
+    search,
+  );
+}
+
+function hasWords(model: Model, words: readonly string[]): boolean {
+  const providers = model.providers.map(({ provider, name }) => `${provider} ${name}`);
+  const text = [model.id, model.name, ...providers].join(" ").toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+/** The model's providers that fit. */
+export function fittingListings(model: Model, search: ModelSearch): readonly ModelProvider[] {
+  const contextMin = readContext(search.context);
+  const priceMax = readPrice(search.price);
+  return model.providers.filter(
+    (listing) =>
+      (search.provider === undefined || listing.provider === search.provider) &&
+      (search.logging !== "none" || listing.prompt_logging === "none") &&
+      (search.country === undefined || runsOnlyIn(listing, search.country)) &&
+      (search.parameter === undefined || Object.hasOwn(listing.parameters, search.parameter)) &&
+      (contextMin === undefined || (listing.context_length ?? 0) >= contextMin) &&
+      (priceMax === undefined || costsAtMost(listing, priceMax)),
+  );
+}
+
+/** A provider that declares no data centre may run anywhere. */
+function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
+  return datacenters.length > 0 && datacenters.every((each) => each === country);
+}
+
+function costsAtMost(listing: ModelProvider, priceMax: bigint): boolean {
+  const price = tokenPrice(listing, "prompt");
+  return price !== undefined && parseUsd(price) <= priceMax;
+}
+
+/** Tokens, as people write them: `"128000"`, `"128k"`, `"1M"`; undefined: no filter. */
+export function readContext(text: string | undefined): number | undefined {
+  const match = /^(\d{1,9})([km]?)$/i.exec((text ?? "").replaceAll(/[\s,_]/g, ""));
+  if (match === null) return undefined;
+  const [, digits = "0", unit = ""] = match;
+  return Number(digits) * ({ k: 1_000, m: 1_000_000 }[unit.toLowerCase()] ?? 1);
+}
+
+/** Dollars per million tokens in micro-dollars; undefined: no filter. */
+export function readPrice(text: string | undefined): bigint | undefined {
+  const price = (text ?? "").trim().replace(/^\$/, "");
+  return /^\d{1,7}(\.\d{1,6})?$/.test(price) ? parseUsd(price) : undefined;
+}
+
+function sortModels(models: readonly Model[], search: ModelSearch): readonly Model[] {
+  const price = new Map(models.map((model) => [model, priceRank(model, search)]));
+  const orders = new Map<string, (a: Model, b: Model) => number>([
+    ["name", (a, b) => a.name.localeCompare(b.name, "en")],
+    ["context", (a, b) => (b.context_length ?? 0) - (a.context_length ?? 0)],
+    ["price", (a, b) => compare(price.get(a), price.get(b))],
+  ]);
+  const order = orders.get(search.sort ?? "newest");
+  return order === undefined ? models : models.toSorted(order);
+}
+
+/** Undefined: no price by the token; such models stand last. */
+function priceRank(model: Model, search: ModelSearch): bigint | undefined {
+  const price = lowestPrice(fittingListings(model, search), "prompt");
+  return price === undefined ? undefined : parseUsd(price);
+}
+
+function compare(a: bigint | undefined, b: bigint | undefined): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export interface ModelChoices {
+  readonly modalities: readonly Model["modality"][];
+  readonly inputs: readonly string[];
+  readonly parameters: readonly string[];
+  readonly providers: readonly { readonly id: string; readonly name: string }[];
+  readonly countries: readonly string[];
+}
+
+/** What the filters can be set to: what the catalog has. */
+export function choicesOf(models: readonly Model[]): ModelChoices {
+  const listings = models.flatMap(({ providers }) => providers);
+  const names = new Map(listings.map(({ provider, name }) => [provider, name]));
+  return {
+    modalities: MODALITIES.filter((each) => models.some(({ modality }) => modality === each)),
+    inputs: sorted(models.flatMap(({ input_modalities }) => input_modalities)),
+    parameters: sorted(listings.flatMap(({ parameters }) => Object.keys(parameters))),
+    providers: [...names]
+      .map(([id, name]) => ({ id, name }))
+      .sort((a, b) => a.name.localeCompare(b.name, "en")),
+    countries: sorted(listings.flatMap(({ datacenters }) => datacenters)),
+  };
+}
+const MODALITIES: readonly Model["modality"][] = ["text", "image", "video", "decisions"];
+
+function sorted(words: readonly string[]): readonly string[] {
+  return [...new Set(words)].sort((a, b) => a.localeCompare(b, "en"));
+}

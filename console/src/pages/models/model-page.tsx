@@ -1,0 +1,133 @@
+import { Group, Skeleton, Stack, Text } from "@mantine/core";
+import { useParams } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useMaybeSession } from "../../api/use-session.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { LinkButton } from "../../ui/app-link.tsx";
+import { CodeTabs } from "../../ui/code-tabs.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { FactList } from "./fact-list.tsx";
+import { ListingTable } from "./listing-table.tsx";
+import { ModelBadges } from "./model-badges.tsx";
+import { dayWords } from "./model-words.ts";
+import { ParameterChips } from "./parameter-chips.tsx";
+import { PriceCard } from "./price-card.tsx";
+import { priceLine } from "./price-words.ts";
+import { sampleCalls } from "./sample-calls.ts";
+
+const CRUMBS = [{ label: "Models", to: "/models" }];
+
+/** One model with its providers, what it takes and how it is called. Open to everybody. */
+export function ModelPage(): ReactElement {
+  const { _splat: id = "" } = useParams({ strict: false });
+  const catalog = useAnswer("GET /api/catalog.json");
+  const model = catalog.data?.models.find((each) => each.id === id);
+  return (
+    <Page
+      title={model?.name ?? id}
+      crumbs={CRUMBS}
+      lead={<Copyable value={id} label="model id" />}
+      actions={model === undefined ? undefined : <PlaygroundLink model={model} />}
+    >
+      <Answer of={catalog} skeleton={<ModelSkeleton />}>
+        {() => (model === undefined ? <NoModel /> : <ModelParts model={model} />)}
+      </Answer>
+    </Page>
+  );
+}
+
+function PlaygroundLink({ model }: { readonly model: Model }): ReactElement {
+  return (
+    <LinkButton to="/playground" search={{ tab: TABS[model.modality], model: model.id }}>
+      Open in playground
+    </LinkButton>
+  );
+}
+const TABS: Readonly<Record<Model["modality"], string>> = {
+  text: "chat",
+  image: "images",
+  video: "videos",
+  decisions: "decisions",
+};
+
+function NoModel(): ReactElement {
+  return (
+    <Panel>
+      <Empty
+        title="No model of this id is listed. It may have left, or never been here."
+        action={
+          <LinkButton to="/models" variant="default">
+            See all models
+          </LinkButton>
+        }
+      />
+    </Panel>
+  );
+}
+
+function ModelParts({ model }: { readonly model: Model }): ReactElement {
+  const gatewayUrl = useMaybeSession()?.installation.gateway_url ?? globalThis.location.origin;
+  return (
+    <>
+      <Panel>
+        <Stack gap="md">
+          <Group gap={6}>
+            <ModelBadges model={model} />
+          </Group>
+          <ModelFacts model={model} />
+        </Stack>
+      </Panel>
+      <Panel title="Providers, in routing order">
+        <Text size="sm" c="dimmed" mb="sm">
+          The gateway asks the first healthy one that can serve the request. Prices are per million
+          tokens; yours are those of the provider that answered.
+        </Text>
+        <ListingTable listings={model.providers} />
+      </Panel>
+      <PriceCard listings={model.providers} />
+      <Panel title="What it takes">
+        <ParameterChips model={model} />
+      </Panel>
+      <Panel title="Call it">
+        <CodeTabs tabs={sampleCalls(model, gatewayUrl)} />
+      </Panel>
+    </>
+  );
+}
+
+function ModelFacts({ model }: { readonly model: Model }): ReactElement {
+  const wire = model.decisions_wire;
+  return (
+    <FactList
+      facts={[
+        { label: "Price, lowest", value: priceLine(model.providers) },
+        { label: "Context", value: tokens(model.context_length) },
+        { label: "Output at most", value: tokens(model.max_output_tokens) },
+        { label: "Released", value: model.released === null ? "–" : dayWords(model.released) },
+        { label: "Route", value: <code>{model.route}</code> },
+        ...(wire === null ? [] : [{ label: "Question grammar", value: <code>{wire}</code> }]),
+      ]}
+    />
+  );
+}
+
+function tokens(count: number | null): string {
+  return count === null ? "–" : `${formatCount(count)} tokens`;
+}
+
+function ModelSkeleton(): ReactElement {
+  return (
+    <Stack gap="lg" role="status" aria-label="Loading the model">
+      {[150, 260, 140, 300].map((height) => (
+        <Skeleton key={height} height={height} />
+      ))}
+    </Stack>
+  );
+}

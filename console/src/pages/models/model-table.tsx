@@ -1,0 +1,111 @@
+import { Group } from "@mantine/core";
+import { useMemo, type ReactElement } from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import kit from "../../ui/kit.module.css";
+import { parseUsd } from "../../ui/money-math.ts";
+import { ModelBadges } from "./model-badges.tsx";
+import { fittingListings, type ModelSearch } from "./model-filters.ts";
+import { dayWords } from "./model-words.ts";
+import { lowestPrice, priceLine, showPrice, type Sku } from "./price-words.ts";
+
+export interface ModelTableProps {
+  readonly models: readonly Model[];
+  readonly search: ModelSearch;
+}
+
+/** The same models as a table. */
+export function ModelTable({ models, search }: ModelTableProps): ReactElement {
+  const columns = useMemo(() => columnsFor(search), [search]);
+  return (
+    <DataTable
+      key={search.sort ?? "newest"}
+      caption="Models"
+      columns={columns}
+      rows={models}
+      rowKey={({ id }) => id}
+    />
+  );
+}
+
+function columnsFor(search: ModelSearch): readonly Column<Model>[] {
+  return [
+    {
+      id: "model",
+      label: "Model",
+      sortValue: ({ name }) => name,
+      render: (model) => (
+        <div>
+          <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={500}>
+            {model.name}
+          </AppLink>
+          <div>
+            <Copyable value={model.id} label="model id" />
+          </div>
+        </div>
+      ),
+    },
+    {
+      id: "released",
+      label: "Released",
+      sortValue: ({ released }) => released ?? "",
+      render: ({ released }) => (
+        <span className={kit.figures}>{released === null ? "–" : dayWords(released)}</span>
+      ),
+    },
+    {
+      id: "context",
+      label: "Context",
+      align: "right",
+      sortValue: ({ context_length }) => context_length ?? 0,
+      render: ({ context_length }) => (
+        <span className={kit.figures}>
+          {context_length === null ? "–" : formatCount(context_length)}
+        </span>
+      ),
+    },
+    priceColumn(search, "prompt", "Input per million"),
+    priceColumn(search, "completion", "Output per million"),
+    {
+      id: "providers",
+      label: "Providers",
+      align: "right",
+      sortValue: ({ providers }) => providers.length,
+      render: ({ providers }) => formatCount(providers.length),
+    },
+    {
+      id: "badges",
+      label: "Notes",
+      render: (model) => (
+        <Group gap={6} wrap="nowrap">
+          <ModelBadges model={model} />
+        </Group>
+      ),
+    },
+  ];
+}
+
+/** Where tokens are not what is billed, the price card's first line stands for the output. */
+function priceColumn(search: ModelSearch, sku: Sku, label: string): Column<Model> {
+  return {
+    id: sku,
+    label,
+    align: "right",
+    sortValue: (model) => {
+      const price = lowestPrice(fittingListings(model, search), sku);
+      return price === undefined ? -1n : parseUsd(price);
+    },
+    render: (model) => {
+      const listings = fittingListings(model, search);
+      const price = lowestPrice(listings, sku);
+      if (price !== undefined) return <span className={kit.figures}>{showPrice(price)}</span>;
+      return (
+        <span className={kit.figures}>{sku === "completion" ? priceLine(listings) : "–"}</span>
+      );
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { Anchor, Button, SegmentedControl, SimpleGrid, Skeleton, Stack, Text } from "@mantine/core";
+import { useMemo, useState, type ReactElement } from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { ModelCard } from "./model-card.tsx";
+import { choicesOf, filterModels, type ModelSearch } from "./model-filters.ts";
+import { CLEARED, ModelFilterBar } from "./model-filter-bar.tsx";
+import { ModelTable } from "./model-table.tsx";
+import styles from "./models.module.css";
+
+/** Every model that can be called, newest first. Open to everybody. */
+export function ModelsPage(): ReactElement {
+  const catalog = useAnswer("GET /api/catalog.json");
+  return (
+    <Page
+      title="Models"
+      lead={
+        <>
+          Newest first. Prices are per million tokens, in US dollars. For scripts:{" "}
+          <Anchor href="/api/models.json">the ids as JSON</Anchor>.
+        </>
+      }
+    >
+      <Answer of={catalog} skeleton={<ModelsSkeleton />}>
+        {({ models }) => <ModelList models={models} />}
+      </Answer>
+    </Page>
+  );
+}
+
+function ModelList({ models }: { readonly models: readonly Model[] }): ReactElement {
+  const [search, change] = useFilters<ModelSearch>();
+  const choices = useMemo(() => choicesOf(models), [models]);
+  const found = useMemo(() => filterModels(models, search), [models, search]);
+  const isTable = search.view === "table";
+  if (models.length === 0) {
+    return (
+      <Panel>
+        <Empty title="No models are listed yet. The operator adds them with a manifest." />
+      </Panel>
+    );
+  }
+  return (
+    <Stack gap="md">
+      <Panel>
+        <ModelFilterBar search={search} change={change} choices={choices} />
+      </Panel>
+      <div className={styles.resultLine}>
+        <Text size="sm" c="dimmed" role="status">
+          {found.length === models.length
+            ? countWords(models.length)
+            : `${formatCount(found.length)} of ${countWords(models.length)}`}
+        </Text>
+        <SegmentedControl
+          size="xs"
+          aria-label="Show models as"
+          value={isTable ? "table" : "cards"}
+          data={[
+            { value: "cards", label: "Cards" },
+            { value: "table", label: "Table" },
+          ]}
+          onChange={(view) => change({ view: view === "cards" ? undefined : view })}
+        />
+      </div>
+      {found.length === 0 ? (
+        <Panel>
+          <Empty
+            title="No model fits these filters."
+            action={
+              <Button variant="default" onClick={() => change(CLEARED)}>
+                Clear filters
+              </Button>
+            }
+          />
+        </Panel>
+      ) : isTable ? (
+        <Panel>
+          <ModelTable models={found} search={search} />
+        </Panel>
+      ) : (
+        <ModelCards models={found} search={search} />
+      )}
+    </Stack>
+  );
+}
+
+function countWords(count: number): string {
+  return count === 1 ? "1 model" : `${formatCount(count)} models`;
+}
+
+/** More cards than this wait for a press: each is a good deal of page. */
+const CARDS_MAX = 60;
+
+function ModelCards(props: {
+  readonly models: readonly Model[];
+  readonly search: ModelSearch;
+}): ReactElement {
+  const { models, search } = props;
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? models : models.slice(0, CARDS_MAX);
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, sm: 2, xl: 3 }} spacing="md">
+        {shown.map((model) => (
+          <ModelCard key={model.id} model={model} search={search} />
+        ))}
+      </SimpleGrid>
+      {shown.length === models.length ? null : (
+        <Button variant="default" onClick={() => setWhole(true)} mx="auto">
+          Show all {countWords(models.length)}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function ModelsSkeleton(): ReactElement {
+  return (
+    <Stack gap="md" role="status" aria-label="Loading models">
+      <Skeleton height={190} />
+      <Skeleton height={30} />
+      <SimpleGrid cols={{ base: 1, sm: 2, xl: 3 }} spacing="md">
+        {Array.from({ length: 6 }, (_none, at) => (
+          <Skeleton key={at} height={190} />
+        ))}
+      </SimpleGrid>
+    </Stack>
+  );
+}

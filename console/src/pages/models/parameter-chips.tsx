@@ -1,0 +1,54 @@
+import { Stack, Text } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { parameterWords } from "./model-words.ts";
+import styles from "./models.module.css";
+
+/** The kinds of content and the parameters of a model, with what each parameter takes. */
+export function ParameterChips({ model }: { readonly model: Model }): ReactElement {
+  const parameters = Object.entries(model.parameters);
+  return (
+    <Stack gap="md">
+      <Chips label="Input" words={model.input_modalities} />
+      {parameters.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          Its providers declare no parameters.
+        </Text>
+      ) : (
+        <Chips
+          label="Parameters"
+          words={parameters.map(([name, descriptor]) => {
+            const words = parameterWords(name, descriptor);
+            const some = providersWith(model, name);
+            return some === undefined ? words : `${words} (${some})`;
+          })}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** `"only Lab A"` where not every provider takes it; undefined where all do. */
+function providersWith({ providers }: Model, parameter: string): string | undefined {
+  const taking = providers.filter(({ parameters }) => Object.hasOwn(parameters, parameter));
+  if (taking.length === providers.length || taking.length === 0) return undefined;
+  return `only ${taking.map(({ name }) => name).join(", ")}`;
+}
+
+function Chips(props: { readonly label: string; readonly words: readonly string[] }): ReactElement {
+  return (
+    <div>
+      <Text size="sm" c="dimmed" mb={6}>
+        {props.label}
+      </Text>
+      <ul className={styles.chips} aria-label={props.label}>
+        {props.words.map((word) => (
+          <li key={word} className={styles.chipText}>
+            {word}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

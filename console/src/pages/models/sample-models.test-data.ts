@@ -1,0 +1,56 @@
+import type { Model, ModelProvider } from "../../../../src/console-api/contract.ts";
+
+type ListingWords = Partial<ModelProvider> & {
+  readonly prompt?: string;
+  readonly completion?: string;
+};
+
+/** A listing for tests; prices by their two base rates. */
+export function listingOf({
+  prompt = "1",
+  completion = "2",
+  ...rest
+}: ListingWords): ModelProvider {
+  return {
+    provider: "lab-a",
+    name: "Lab A",
+    priority: 0,
+    prompt_logging: "none",
+    datacenters: [],
+    prices: {
+      prompt,
+      cached_prompt: prompt,
+      cache_write: prompt,
+      completion,
+      internal_reasoning: completion,
+    },
+    defaulted: [],
+    price_card: [],
+    billing: "token",
+    context_length: 100_000,
+    max_output_tokens: 8_000,
+    quantization: null,
+    parameters: {},
+    capacity: [],
+    ...rest,
+  };
+}
+
+/** A model for tests, with one listing unless more are given. */
+export function modelOf(words: Partial<Model>): Model {
+  return {
+    id: "lab/one",
+    name: "One",
+    modality: "text",
+    route: "/v1/chat/completions",
+    input_modalities: ["text"],
+    context_length: 100_000,
+    max_output_tokens: 8_000,
+    decisions_wire: null,
+    released: null,
+    deprecation_date: null,
+    parameters: {},
+    providers: [listingOf({})],
+    ...words,
+  };
+}

@@ -1,0 +1,238 @@
+import {
+  Button,
+  Group,
+  MultiSelect,
+  NumberInput,
+  Radio,
+  Select,
+  SimpleGrid,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+} from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { useState, type FormEvent, type ReactElement } from "react";
+
+import type { Model, OptimizeSearch } from "../../../../src/console-api/contract.ts";
+import { useChange } from "../../api/use-answer.ts";
+import { formatCount } from "../../ui/count.tsx";
+import { Fault } from "../../ui/fault.tsx";
+import { fieldError } from "../../ui/field-errors.ts";
+import { readUsdInput, showUsd, writeUsd } from "../../ui/money-math.ts";
+import { Panel } from "../../ui/panel.tsx";
+import { callsOf, OBJECTIVES, readPrompts, whyNotPrompts } from "./optimize-words.ts";
+
+const MODELS_MAX = 8;
+const NAME_CHARS_MAX = 64;
+const TOKENS_MAX = 4_096;
+const TOKENS_DEFAULT = 512;
+const FIELDS = [
+  "name",
+  "prompts",
+  "models",
+  "objective",
+  "judge_model",
+  "max_tokens",
+  "budget_usd",
+];
+
+interface Draft {
+  readonly name: string;
+  readonly prompts: string;
+  readonly models: readonly string[];
+  readonly objective: OptimizeSearch["objective"];
+  readonly judge: string | null;
+  readonly maxTokens: number | undefined;
+  readonly budget: string;
+}
+
+type Problems = Readonly<Partial<Record<keyof Draft, string>>>;
+
+/** What a search needs, and what it can cost at most. */
+export function NewSearchForm({ models }: { readonly models: readonly Model[] }): ReactElement {
+  const [draft, setDraft] = useState<Draft>(EMPTY);
+  const [problems, setProblems] = useState<Problems>({});
+  const start = useChange("POST /api/console/optimize", {
+    refreshes: ["GET /api/console/optimize"],
+  });
+  const navigate = useNavigate();
+  const prompts = readPrompts(draft.prompts);
+  const isFieldFault = FIELDS.some((name) => fieldError(start.error, name) !== undefined);
+
+  function change(changed: Partial<Draft>): void {
+    setDraft((before) => ({ ...before, ...changed }));
+    const open = Object.entries(problems).filter(([name]) => !(name in changed));
+    setProblems(Object.fromEntries(open));
+  }
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    const found = problemsOf(draft, prompts);
+    setProblems(found);
+    if (Object.keys(found).length > 0) return;
+    const { name, objective, judge, maxTokens, budget } = draft;
+    try {
+      const search = await start.mutateAsync({
+        body: {
+          name: name.trim(),
+          objective,
+          models: [...draft.models],
+          prompts: [...prompts],
+          budget_usd: budget.trim().replace(/^\$/, ""),
+          ...(judge === null ? {} : { judge_model: judge }),
+          ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+        },
+      });
+      await navigate({
+        to: "/optimize/$searchId",
+        params: { searchId: search.search_id },
+      });
+    } catch {
+      // The form shows it at its field, or below.
+    }
+  }
+
+  const data = models.map(({ id, name }) => ({ value: id, label: name }));
+  return (
+    <Panel title="New search">
+      <form onSubmit={(event) => void submit(event)} noValidate>
+        <Stack gap="md">
+          <TextInput
+            label="Name"
+            description={`The spend shows as "Optimize search ${draft.name.trim() || "…"}"`}
+            maxLength={NAME_CHARS_MAX}
+            value={draft.name}
+            onChange={(event) => change({ name: event.currentTarget.value })}
+            error={problems.name ?? fieldError(start.error, "name")}
+          />
+          <Textarea
+            label="Prompts"
+            description={
+              "3 to 50, one a line. For prompts of several lines put a line of three dashes between " +
+              "them. They are sent to the models and not stored."
+            }
+            value={draft.prompts}
+            onChange={(event) => change({ prompts: event.currentTarget.value })}
+            error={problems.prompts ?? fieldError(start.error, "prompts")}
+            autosize
+            minRows={5}
+            maxRows={16}
+          />
+          <Text size="xs" c="dimmed" aria-live="polite">
+            {prompts.length === 1 ? "1 prompt" : `${formatCount(prompts.length)} prompts`}
+          </Text>
+          <MultiSelect
+            label="Models"
+            description={`2 to ${MODELS_MAX} candidates`}
+            data={data}
+            value={[...draft.models]}
+            onChange={(chosen) => change({ models: chosen })}
+            maxValues={MODELS_MAX}
+            searchable
+            hidePickedOptions
+            nothingFoundMessage="No model has this name"
+            error={problems.models ?? fieldError(start.error, "models")}
+          />
+          <Radio.Group
+            label="Objective"
+            value={draft.objective}
+            onChange={(value) => change({ objective: value })}
+            error={fieldError(start.error, "objective")}
+          >
+            <SimpleGrid cols={{ base: 1, sm: 3 }} mt="xs">
+              {OBJECTIVES.map(({ value, label, help }) => (
+                <Radio key={value} value={value} label={label} description={help} />
+              ))}
+            </SimpleGrid>
+          </Radio.Group>
+          <SimpleGrid cols={{ base: 1, sm: 3 }}>
+            <Select
+              label="Judge"
+              description={
+                draft.objective === "best_judged"
+                  ? "Says which answer is best"
+                  : "Optional: adds a win rate"
+              }
+              data={data}
+              value={draft.judge}
+              onChange={(judge) => change({ judge })}
+              searchable
+              clearable
+              clearButtonProps={{ "aria-label": "No judge" }}
+              error={problems.judge ?? fieldError(start.error, "judge_model")}
+            />
+            <NumberInput
+              label="Longest answer, tokens"
+              description="1 to 4,096"
+              placeholder={String(TOKENS_DEFAULT)}
+              min={1}
+              max={TOKENS_MAX}
+              allowDecimal={false}
+              value={draft.maxTokens ?? ""}
+              onChange={(value) =>
+                change({ maxTokens: typeof value === "number" ? value : undefined })
+              }
+              error={fieldError(start.error, "max_tokens")}
+            />
+            <TextInput
+              label="Budget, dollars"
+              description="The search stops before it would spend more"
+              inputMode="decimal"
+              placeholder="1.00"
+              value={draft.budget}
+              onChange={(event) => change({ budget: event.currentTarget.value })}
+              error={problems.budget ?? fieldError(start.error, "budget_usd")}
+            />
+          </SimpleGrid>
+          {start.error === null || isFieldFault ? null : <Fault error={start.error} />}
+          <Group justify="space-between" align="center">
+            <Text size="sm" c="dimmed" maw="60ch">
+              {costWords(draft, prompts.length)}
+            </Text>
+            <Button type="submit" loading={start.isPending}>
+              Start search
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Panel>
+  );
+}
+
+const EMPTY: Draft = {
+  name: "",
+  prompts: "",
+  models: [],
+  objective: "lowest_cost",
+  judge: null,
+  maxTokens: undefined,
+  budget: "",
+};
+
+function problemsOf(draft: Draft, prompts: readonly string[]): Problems {
+  const budget = readUsdInput(draft.budget);
+  const wrongPrompts = whyNotPrompts(prompts);
+  return {
+    ...(draft.name.trim() === "" ? { name: "Give the search a name." } : {}),
+    ...(wrongPrompts === undefined ? {} : { prompts: wrongPrompts }),
+    ...(draft.models.length < 2 ? { models: "Choose at least two models to compare." } : {}),
+    ...(draft.objective === "best_judged" && draft.judge === null
+      ? { judge: "Choose the model that judges." }
+      : {}),
+    ...(budget === undefined || budget === 0n
+      ? { budget: "Write dollars above 0, such as 1.00, with at most six decimals." }
+      : {}),
+  };
+}
+
+/** What a search costs, exactly as it is. */
+function costWords({ budget, models, judge }: Draft, prompts: number): string {
+  const calls = callsOf(prompts, models.length, judge !== null);
+  const amount = readUsdInput(budget);
+  const many = `Makes ${formatCount(calls)} ${calls === 1 ? "call" : "calls"}`;
+  if (amount === undefined || amount === 0n) {
+    return `${many}. You pay each call's own price, and never more than the budget in all.`;
+  }
+  const most = showUsd(writeUsd(amount));
+  return `${many}. You pay each call's own price, and at most ${most} in all: the search's key has this cap.`;
+}

@@ -1,0 +1,103 @@
+import type { ReactElement } from "react";
+
+import type { OptimizeSearch } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { NewSearchForm } from "./new-search-form.tsx";
+import { objectiveLabel, STATES } from "./optimize-words.ts";
+
+const POLL_MS = 5_000;
+
+/** Searches for the best model of one's own prompts: a form, and what was found before. */
+export function OptimizePage(): ReactElement {
+  const searches = useAnswer("GET /api/console/optimize");
+  const isRunning = searches.data?.data.some(({ state }) => state === "running") === true;
+  // Asked again only while something runs; the answer is the same one.
+  useAnswer("GET /api/console/optimize", undefined, {
+    enabled: isRunning,
+    ...(isRunning ? { refetchMs: POLL_MS } : {}),
+  });
+  const catalog = useAnswer("GET /api/catalog.json");
+  return (
+    <Page
+      title="Optimize"
+      lead={
+        "Sends your own prompts to several models and compares cost, speed and, if you like, " +
+        "quality. The calls are billed like any other, up to a budget that you set."
+      }
+    >
+      <Answer of={catalog} skeleton={<Loading rows={8} />}>
+        {({ models }) => (
+          <NewSearchForm models={models.filter(({ modality }) => modality === "text")} />
+        )}
+      </Answer>
+      <Panel title="Searches">
+        <Answer of={searches}>
+          {({ data }) => (
+            <DataTable<OptimizeSearch>
+              caption="Searches"
+              rows={data}
+              rowKey={({ search_id: id }) => id}
+              columns={COLUMNS}
+              empty={<Empty title="There are no searches yet. Start one above." />}
+            />
+          )}
+        </Answer>
+      </Panel>
+    </Page>
+  );
+}
+
+const COLUMNS: readonly Column<OptimizeSearch>[] = [
+  {
+    id: "name",
+    label: "Name",
+    render: ({ search_id: searchId, name }) => (
+      <AppLink to="/optimize/$searchId" params={{ searchId }}>
+        {name}
+      </AppLink>
+    ),
+    sortValue: ({ name }) => name,
+  },
+  {
+    id: "state",
+    label: "State",
+    render: ({ state }) => {
+      const [tone, words] = STATES[state];
+      return <StatusBadge tone={tone}>{words}</StatusBadge>;
+    },
+  },
+  { id: "objective", label: "Objective", render: ({ objective }) => objectiveLabel(objective) },
+  {
+    id: "best",
+    label: "Best so far",
+    render: ({ results }) => <code>{results.find(({ rank }) => rank === 1)?.model ?? "–"}</code>,
+  },
+  {
+    id: "spent",
+    label: "Spent",
+    align: "right",
+    render: ({ spent_usd: spent }) => <Money usd={spent} />,
+  },
+  {
+    id: "budget",
+    label: "Budget",
+    align: "right",
+    render: ({ budget_usd: budget }) => <Money usd={budget} />,
+  },
+  {
+    id: "created",
+    label: "Started",
+    render: ({ created_at: at }) => <Time at={at} />,
+    sortValue: ({ created_at: at }) => at,
+  },
+];

@@ -1,0 +1,233 @@
+import { Button, Progress, SimpleGrid, Stack, Text } from "@mantine/core";
+import { useParams } from "@tanstack/react-router";
+import { Square } from "lucide-react";
+import { useState, type ReactElement } from "react";
+
+import type { OptimizeResult, OptimizeSearch } from "../../../../src/console-api/contract.ts";
+import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { ConfirmName } from "../../ui/confirm-name.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { FigureCard } from "../../ui/figure-card.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { parseUsd } from "../../ui/money-math.ts";
+import { Money } from "../../ui/money.tsx";
+import { notifyDone } from "../../ui/notice.ts";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { objectiveLabel, STATES } from "./optimize-words.ts";
+
+const POLL_MS = 2_000;
+const CRUMBS = [{ label: "Optimize", to: "/optimize" }];
+
+/** One search: how far it is, and what it has found. */
+export function OptimizeSearchPage(): ReactElement {
+  const { searchId = "" } = useParams({ strict: false }) as { readonly searchId?: string };
+  const asked = { params: { search_id: searchId } };
+  const search = useAnswer("GET /api/console/optimize/:search_id", asked);
+  const isRunning = search.data?.state === "running";
+  // Asked again only while it runs; the answer is the same one.
+  useAnswer("GET /api/console/optimize/:search_id", asked, {
+    enabled: isRunning,
+    ...(isRunning ? { refetchMs: POLL_MS } : {}),
+  });
+  return (
+    <Page
+      title={search.data?.name ?? "Optimize search"}
+      crumbs={CRUMBS}
+      actions={isRunning ? <StopButton search={search.data} /> : null}
+      lead={search.data === undefined ? undefined : <Lead search={search.data} />}
+    >
+      <Answer of={search} skeleton={<Loading rows={8} />}>
+        {(found) => <SearchView search={found} />}
+      </Answer>
+    </Page>
+  );
+}
+
+function Lead({ search }: { readonly search: OptimizeSearch }): ReactElement {
+  const [tone, words] = STATES[search.state];
+  return (
+    <span>
+      <StatusBadge tone={tone}>{words}</StatusBadge> {objectiveLabel(search.objective)}
+      {search.judge_model === null ? "" : `, judged by ${search.judge_model}`}, started{" "}
+      <Time at={search.created_at} />
+      {search.ended_at === null ? null : (
+        <>
+          , ended <Time at={search.ended_at} />
+        </>
+      )}
+    </span>
+  );
+}
+
+function SearchView({ search }: { readonly search: OptimizeSearch }): ReactElement {
+  const share = search.calls_planned === 0 ? 0 : search.calls_done / search.calls_planned;
+  const best = search.results.find(({ rank }) => rank === 1);
+  return (
+    <Stack gap="lg">
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+        <FigureCard
+          label="Best so far"
+          value={best?.model ?? "–"}
+          hint={
+            best === undefined ? (
+              "no answer yet"
+            ) : (
+              <AppLink to="/playground" search={{ tab: "chat", model: best.model }} size="xs">
+                Try it in the playground
+              </AppLink>
+            )
+          }
+        />
+        <FigureCard
+          label="Calls"
+          value={`${formatCount(search.calls_done)} of ${formatCount(search.calls_planned)}`}
+          hint={`${formatCount(search.prompts)} prompts, ${search.models.length} models`}
+        />
+        <FigureCard
+          label="Spent"
+          value={<Money usd={search.spent_usd} headline />}
+          hint={
+            <>
+              exactly <Money usd={search.spent_usd} />
+            </>
+          }
+        />
+        <FigureCard
+          label="Budget"
+          value={<Money usd={search.budget_usd} headline />}
+          hint="the cap of the search's own key"
+        />
+      </SimpleGrid>
+      {search.state === "running" ? (
+        <Progress.Root size="lg">
+          <Progress.Section
+            value={Math.max(1, share * 100)}
+            animated
+            aria-label={`${Math.floor(share * 100)} percent of the calls are done`}
+          />
+        </Progress.Root>
+      ) : null}
+      {search.message === null ? null : <Text role="status">Why it ended: {search.message}.</Text>}
+      <Panel title="Results">
+        <Stack gap="sm">
+          <DataTable<OptimizeResult>
+            caption="Results by model"
+            rows={search.results}
+            rowKey={({ model }) => model}
+            columns={COLUMNS}
+            sort={{ id: "rank", direction: "ascending" }}
+            empty={<Text c="dimmed">The first answers have not come yet.</Text>}
+          />
+          <Text size="xs" c="dimmed">
+            Cost by answer is what a model's calls cost, divided by its answers. The judge's calls
+            are in what was spent, and in no model's cost. Prompts and answers are not stored.
+          </Text>
+        </Stack>
+      </Panel>
+      <Text size="sm" c="dimmed" component="div">
+        Search id <Copyable value={search.search_id} label="search id" /> · its calls are in{" "}
+        <AppLink to="/usage" search={{ key: "optimize" }} size="sm">
+          Usage
+        </AppLink>
+      </Text>
+    </Stack>
+  );
+}
+
+function StopButton({ search }: { readonly search: OptimizeSearch | undefined }): ReactElement {
+  const [isAsking, setAsking] = useState(false);
+  const stop = useChange("POST /api/console/optimize/:search_id/stop", {
+    refreshes: ["GET /api/console/optimize", "GET /api/console/optimize/:search_id"],
+  });
+  const name = search?.name ?? "";
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<Square size={14} aria-hidden />}
+        onClick={() => setAsking(true)}
+      >
+        Stop
+      </Button>
+      <ConfirmName
+        opened={isAsking}
+        title="Stop this search"
+        name={name}
+        confirmLabel="Stop search"
+        onConfirm={async () => {
+          await stop.mutateAsync({ params: { search_id: search?.search_id ?? "" } });
+          setAsking(false);
+          notifyDone("The search was stopped");
+        }}
+        onClose={() => setAsking(false)}
+      >
+        Calls under way are dropped and billed for what they have used. What was found so far stays;
+        a stopped search cannot go on.
+      </ConfirmName>
+    </>
+  );
+}
+
+/** Models without a rank come last. */
+const LAST_RANK = 1_000;
+
+const COLUMNS: readonly Column<OptimizeResult>[] = [
+  {
+    id: "rank",
+    label: "Rank",
+    render: ({ rank }) => rank ?? "–",
+    sortValue: ({ rank }) => rank ?? LAST_RANK,
+  },
+  {
+    id: "model",
+    label: "Model",
+    render: ({ model }) => (
+      <AppLink to="/models/$" params={{ _splat: model }}>
+        {model}
+      </AppLink>
+    ),
+    sortValue: ({ model }) => model,
+  },
+  {
+    id: "answers",
+    label: "Answers",
+    align: "right",
+    render: ({ calls, failed }) => `${formatCount(calls - failed)} of ${formatCount(calls)}`,
+    sortValue: ({ calls, failed }) => calls - failed,
+  },
+  {
+    id: "each",
+    label: "Cost by answer",
+    align: "right",
+    render: ({ cost_per_call_usd: each }) => (each === null ? "–" : <Money usd={each} />),
+    sortValue: ({ cost_per_call_usd: each }) => (each === null ? -1n : parseUsd(each)),
+  },
+  {
+    id: "cost",
+    label: "Cost in all",
+    align: "right",
+    render: ({ cost_usd: cost }) => <Money usd={cost} />,
+    sortValue: ({ cost_usd: cost }) => parseUsd(cost),
+  },
+  {
+    id: "ttft",
+    label: "First byte, median",
+    align: "right",
+    render: ({ ttft_p50_ms: ms }) => formatMs(ms),
+    sortValue: ({ ttft_p50_ms: ms }) => ms ?? Number.MAX_SAFE_INTEGER,
+  },
+  {
+    id: "wins",
+    label: "Win rate",
+    align: "right",
+    render: ({ win_rate: share }) => (share === null ? "–" : formatShare(share)),
+    sortValue: ({ win_rate: share }) => share ?? -1,
+  },
+];

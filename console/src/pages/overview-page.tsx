@@ -1,0 +1,54 @@
+import { SimpleGrid } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { Overview } from "../../../src/console-api/contract.ts";
+import { useAnswer } from "../api/use-answer.ts";
+import { useSession } from "../api/use-session.ts";
+import { Answer } from "../ui/answer.tsx";
+import { LinkButton } from "../ui/app-link.tsx";
+import { Page } from "../ui/page.tsx";
+import { Checklist } from "./overview/checklist.tsx";
+import { DaysPanel } from "./overview/days-panel.tsx";
+import { Figures } from "./overview/figures.tsx";
+import { LatestErrors } from "./overview/latest-errors.tsx";
+import { OverviewSkeleton } from "./overview/overview-skeleton.tsx";
+import { TopModels } from "./overview/top-models.tsx";
+
+const REFRESH_MS = 30_000;
+
+/** The first page: what there is, what was spent, what went wrong. */
+export function OverviewPage(): ReactElement {
+  const { org } = useSession();
+  const overview = useAnswer("GET /api/console/overview", undefined, { refetchMs: REFRESH_MS });
+  return (
+    <Page
+      title="Overview"
+      lead={org === null ? undefined : `${org.name}. Days and months are UTC.`}
+      actions={
+        <LinkButton to="/usage" variant="default">
+          Open usage
+        </LinkButton>
+      }
+    >
+      <Answer of={overview} skeleton={<OverviewSkeleton />}>
+        {(data) => <Content overview={data} />}
+      </Answer>
+    </Page>
+  );
+}
+
+function Content({ overview }: { readonly overview: Overview }): ReactElement {
+  const { done } = overview;
+  const isSetUp = done.has_key && done.has_credit && done.has_request;
+  return (
+    <>
+      {isSetUp ? null : <Checklist done={done} />}
+      <Figures overview={overview} />
+      <DaysPanel days={overview.days} />
+      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
+        <TopModels models={overview.top_models} />
+        <LatestErrors requests={overview.latest_errors} />
+      </SimpleGrid>
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+import { useMemo, useState, type ReactElement } from "react";
+
+import type { Overview } from "../../../../src/console-api/contract.ts";
+import type { ChartBucket } from "../../ui/charts/stack-parts.ts";
+import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
+import { FilterChips } from "../../ui/filter-chips.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { showUtc } from "../../ui/time.tsx";
+
+type Day = Overview["days"][number];
+type Metric = "spend" | "requests" | "errors";
+
+/** The last 30 days as bars: what was spent, asked, and what failed. */
+export function DaysPanel({ days }: { readonly days: readonly Day[] }): ReactElement {
+  const [metric, setMetric] = useState<Metric>("spend");
+  const buckets = useMemo(() => days.map((day) => bucketOf(day, metric)), [days, metric]);
+  return (
+    <Panel
+      title="Last 30 days"
+      actions={<FilterChips label="Figure" options={METRICS} value={metric} onChange={setMetric} />}
+    >
+      <StackedBars
+        label={`${LABELS[metric]} by day`}
+        unit={metric === "spend" ? "usd" : "count"}
+        parts={PARTS[metric]}
+        buckets={buckets}
+        bucketLabel="Day (UTC)"
+      />
+    </Panel>
+  );
+}
+
+function bucketOf(day: Day, metric: Metric): ChartBucket {
+  const label = showUtc(`${day.day}T00:00:00.000Z`, "day");
+  const value = { spend: day.spent_usd, requests: day.requests, errors: day.failed }[metric];
+  return { id: day.day, label, tick: label.slice(0, 6), values: { [metric]: value } };
+}
+
+const LABELS: Readonly<Record<Metric, string>> = {
+  spend: "Spend",
+  requests: "Requests",
+  errors: "Failed requests",
+};
+const METRICS = [
+  { value: "spend", label: "Spend" },
+  { value: "requests", label: "Requests" },
+  { value: "errors", label: "Errors" },
+] as const;
+const PARTS = {
+  spend: [{ id: "spend", name: "Spent" }],
+  requests: [{ id: "requests", name: "Requests" }],
+  errors: [{ id: "errors", name: "Failed" }],
+} as const;

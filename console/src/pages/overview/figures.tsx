@@ -1,0 +1,55 @@
+import { SimpleGrid } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { Overview } from "../../../../src/console-api/contract.ts";
+import { useSession } from "../../api/use-session.ts";
+import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { FigureCard } from "../../ui/figure-card.tsx";
+import { Money } from "../../ui/money.tsx";
+import { showCents, showUsd } from "../../ui/money-math.ts";
+import { showUtc } from "../../ui/time.tsx";
+
+/** The headline figures: money first, then the last 24 hours. */
+export function Figures({ overview }: { readonly overview: Overview }): ReactElement {
+  const { balance } = useSession();
+  const { last_24h: day, org_cap_usd, cap_reset_at } = overview;
+  const reset = showUtc(cap_reset_at, "day");
+  return (
+    <SimpleGrid cols={{ base: 2, lg: 4 }} spacing="md">
+      {balance === null ? null : (
+        <FigureCard
+          label="Balance available"
+          value={<Money usd={balance.available_usd} headline />}
+          hint={`${showUsd(balance.held_usd)} held by requests now`}
+        />
+      )}
+      <FigureCard
+        label="Spent this month"
+        value={<Money usd={overview.spent_month_usd} headline />}
+        hint={
+          org_cap_usd === null
+            ? `No monthly cap · begins anew on ${reset}`
+            : `of ${showCents(org_cap_usd)} monthly cap · begins anew on ${reset}`
+        }
+      />
+      <FigureCard
+        label="Requests, 24 hours"
+        value={formatCount(day.requests)}
+        hint={
+          day.requests === 0
+            ? "None yet"
+            : `${formatShare(day.failed / day.requests)} failed (${formatCount(day.failed)})`
+        }
+      />
+      <FigureCard
+        label="First byte, 24 hours"
+        value={formatMs(day.ttft_p50_ms)}
+        hint={
+          day.ttft_p95_ms === null
+            ? "Median, once there are answers"
+            : `Median; 95 of 100 under ${formatMs(day.ttft_p95_ms)}`
+        }
+      />
+    </SimpleGrid>
+  );
+}

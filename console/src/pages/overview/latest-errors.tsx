@@ -1,0 +1,46 @@
+import { Text } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { RequestRow } from "../../../../src/console-api/contract.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+
+/** The requests that went wrong last, each leading to its attempts. */
+export function LatestErrors(props: { readonly requests: readonly RequestRow[] }): ReactElement {
+  return (
+    <Panel title="Latest errors">
+      <DataTable
+        caption="Latest requests that failed"
+        columns={COLUMNS}
+        rows={props.requests}
+        rowKey={({ request_id }) => request_id}
+        empty={<Empty title="No request has failed lately." />}
+      />
+    </Panel>
+  );
+}
+
+const COLUMNS: readonly Column<RequestRow>[] = [
+  {
+    id: "time",
+    label: "Time",
+    render: ({ request_id, created_at }) => (
+      <AppLink to="/requests/$requestId" params={{ requestId: request_id }} size="sm">
+        <Time at={created_at} />
+      </AppLink>
+    ),
+  },
+  { id: "model", label: "Model", render: ({ model }) => model ?? "–" },
+  {
+    id: "error",
+    label: "Error",
+    render: ({ error_class, outcome }) => (
+      <Text component="code" size="xs" ff="monospace">
+        {error_class ?? outcome}
+      </Text>
+    ),
+  },
+];

@@ -1,0 +1,56 @@
+import { Stack } from "@mantine/core";
+import type { ReactElement, ReactNode } from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { ModelBadges, ModelPicker } from "./model-picker.tsx";
+import { ParameterField } from "./parameter-field.tsx";
+
+export type FieldValues = Readonly<Record<string, string | number | boolean>>;
+
+/** The model of a tab and the fields that its listing declares. */
+export function CallPanel(props: {
+  readonly models: readonly Model[];
+  readonly model: Model;
+  readonly onModel: (modelId: string) => void;
+  readonly values: FieldValues;
+  readonly onValues: (values: FieldValues) => void;
+  /** Declared fields that are not shown. */
+  readonly hidden?: ReadonlySet<string>;
+  readonly children?: ReactNode;
+}): ReactElement {
+  const { models, model, values, onValues, hidden } = props;
+  return (
+    <Stack gap="md">
+      <div>
+        <ModelPicker label="Model" models={models} value={model.id} onChange={props.onModel} />
+        <ModelBadges model={model} />
+      </div>
+      {Object.entries(model.parameters)
+        .filter(([name, { type }]) => type !== "unknown" && hidden?.has(name) !== true)
+        .map(([name, descriptor]) => (
+          <ParameterField
+            key={name}
+            name={name}
+            descriptor={descriptor}
+            value={values[name]}
+            onChange={(value) => {
+              const { [name]: _before, ...rest } = values;
+              onValues(value === undefined ? rest : { ...rest, [name]: value });
+            }}
+          />
+        ))}
+      {props.children}
+    </Stack>
+  );
+}
+
+/** What of the values this model declares: another model's do not go along. */
+export function declaredValues(model: Model, values: FieldValues): FieldValues {
+  return Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => {
+      const descriptor = model.parameters[name];
+      if (descriptor === undefined) return false;
+      return descriptor.type !== "enum" || descriptor.values?.includes(String(value)) === true;
+    }),
+  );
+}

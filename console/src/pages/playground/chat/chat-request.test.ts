@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+
+import type { Model } from "../../../../../src/console-api/contract.ts";
+import {
+  chatBody,
+  chatMessages,
+  sentParameters,
+  shownParameters,
+  takenKinds,
+} from "./chat-request.ts";
+import type { Turn } from "./chat-types.ts";
+
+function model(id: string, change: Partial<Model> = {}): Model {
+  return {
+    id,
+    name: id,
+    modality: "text",
+    route: "/v1/chat/completions",
+    input_modalities: ["text"],
+    context_length: 8_000,
+    max_output_tokens: null,
+    decisions_wire: null,
+    released: null,
+    deprecation_date: null,
+    parameters: {},
+    providers: [],
+    ...change,
+  };
+}
+
+function turn(text: string, answers: Readonly<Record<string, string>> = {}): Turn {
+  return {
+    id: text,
+    text,
+    attachments: [],
+    answers: Object.entries(answers).map(([modelId, said]) => {
+      return { modelId, text: said, reasoning: "", state: "done" };
+    }),
+  };
+}
+
+const temperate = model("a", {
+  parameters: {
+    temperature: { type: "range", min: 0, max: 1 },
+    tools: { type: "boolean" },
+    stop: { type: "unknown" },
+    response_format: { type: "boolean" },
+  },
+});
+const reasoner = model("b", {
+  parameters: { reasoning_effort: { type: "enum", values: ["low", "high"] } },
+});
+
+describe("parameters", () => {
+  test("only what a model declares is shown, and nothing that no field can set", () => {
+    const names = shownParameters([temperate, reasoner]).map(({ name }) => name);
+    expect(names).toEqual(["temperature", "reasoning_effort", "response_format", "stop"]);
+  });
+
+  test("only what this model declares is sent, within its bounds", () => {
+    const values = { temperature: 1.5, reasoning_effort: "high", stop: "END\n", seed: 3 };
+    expect(sentParameters(temperate, values)).toEqual({ temperature: 1, stop: ["END"] });
+    expect(sentParameters(reasoner, values)).toEqual({ reasoning_effort: "high" });
+    expect(sentParameters(temperate, { response_format: true })).toEqual({
+      response_format: { type: "json_object" },
+    });
+    expect(sentParameters(temperate, { response_format: false, temperature: "" })).toEqual({});
+  });
+});
+
+describe("the conversation that is sent", () => {
+  test("is each model's own, and another's answer where it was not asked", () => {
+    const turns = [
+      turn("hi", { a: "hello from a", b: "hello from b" }),
+      turn("more", { a: "only a" }),
+    ];
+    expect(chatMessages("b", " ", [...turns, turn("now")])).toEqual([
+      { role: "user", content: "hi" },
+      { role: "assistant", content: "hello from b" },
+      { role: "user", content: "more" },
+      { role: "assistant", content: "only a" },
+      { role: "user", content: "now" },
+    ]);
+  });
+
+  test("leaves out what nobody answered, so that speakers alternate", () => {
+    expect(chatMessages("a", "be brief", [turn("lost", { a: "" }), turn("now")])).toEqual([
+      { role: "system", content: "be brief" },
+      { role: "user", content: "now" },
+    ]);
+  });
+
+  test("carries files in the parts that the route takes", () => {
+    const attachments = [
+      { kind: "image", name: "a.png", dataUrl: "data:image/png;base64,AAAA" },
+      { kind: "audio", name: "a.wav", dataUrl: "data:audio/wav;base64,BBBB" },
+      { kind: "file", name: "a.pdf", dataUrl: "data:application/pdf;base64,CCCC" },
+    ] as const;
+    const settings = { modelIds: ["a"], system: "", parameters: {} };
+    expect(chatBody(temperate, settings, [{ ...turn(""), attachments }])).toMatchObject({
+      model: "a",
+      stream: true,
+      messages: [
+        {
+          content: [
+            { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+            { type: "input_audio", input_audio: { data: "BBBB", format: "wav" } },
+            { type: "file", file: { filename: "a.pdf" } },
+          ],
+        },
+      ],
+    });
+  });
+});
+
+test("files may be attached only when every model takes their kind", () => {
+  const seeing = model("c", { input_modalities: ["text", "image", "file"] });
+  expect(takenKinds([seeing])).toEqual(["image", "file"]);
+  expect(takenKinds([seeing, temperate])).toEqual([]);
+  expect(takenKinds([])).toEqual([]);
+});

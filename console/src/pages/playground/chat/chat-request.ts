@@ -1,0 +1,132 @@
+import type { Descriptor, Model } from "../../../../../src/console-api/contract.ts";
+import type { Attachment, ChatAnswer, ChatSettings, ParameterValues, Turn } from "./chat-types.ts";
+
+/** One message of a request, in the words of the chat-completions route. */
+export interface RequestMessage {
+  readonly role: "system" | "user" | "assistant";
+  readonly content: string | readonly object[];
+}
+
+/** A parameter that a person may set, and how. */
+export interface ShownParameter {
+  readonly name: string;
+  readonly descriptor: Descriptor;
+}
+
+/** Parameters whose value is a structure, or that say what a model can do: no field sets them. */
+const STRUCTURES = new Set([
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "thinking",
+  "reasoning",
+  "logit_bias",
+  "stream_options",
+  "n",
+]);
+
+/** What can be set for these models: everything that at least one of them declares. */
+export function shownParameters(models: readonly Model[]): readonly ShownParameter[] {
+  const shown = new Map<string, Descriptor>();
+  for (const { parameters } of models) {
+    for (const [name, descriptor] of Object.entries(parameters)) {
+      if (!shown.has(name) && isSettable(name, descriptor)) shown.set(name, descriptor);
+    }
+  }
+  return [...shown]
+    .map(([name, descriptor]) => ({ name, descriptor }))
+    .toSorted((a, b) => order(a.name) - order(b.name) || (a.name < b.name ? -1 : 1));
+}
+
+function isSettable(name: string, { type }: Descriptor): boolean {
+  if (STRUCTURES.has(name)) return false;
+  if (type === "range" || type === "integer" || type === "enum") return true;
+  return name === "stop" || name === "response_format";
+}
+
+const ORDER = ["max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k"];
+
+function order(name: string): number {
+  const at = ORDER.indexOf(name);
+  return at < 0 ? ORDER.length : at;
+}
+
+/** The body of one call: only parameters that this model declares are in it. */
+export function chatBody(model: Model, settings: ChatSettings, turns: readonly Turn[]): object {
+  return {
+    model: model.id,
+    messages: chatMessages(model.id, settings.system, turns),
+    stream: true,
+    ...sentParameters(model, settings.parameters),
+  };
+}
+
+/** The conversation as this model saw it; what another said stands in where it was not asked. */
+export function chatMessages(
+  modelId: string,
+  system: string,
+  turns: readonly Turn[],
+): readonly RequestMessage[] {
+  const messages: RequestMessage[] = [];
+  if (system.trim() !== "") messages.push({ role: "system", content: system });
+  for (const [at, turn] of turns.entries()) {
+    const isLast = at === turns.length - 1;
+    const answer = isLast ? undefined : answerFor(modelId, turn);
+    // A message that nobody answered would put two of one speaker in a row.
+    if (!isLast && answer === undefined) continue;
+    messages.push({ role: "user", content: userContent(turn) });
+    if (answer !== undefined) messages.push({ role: "assistant", content: answer.text });
+  }
+  return messages;
+}
+
+function answerFor(modelId: string, { answers }: Turn): ChatAnswer | undefined {
+  const given = answers.filter(({ text }) => text !== "");
+  return given.find((each) => each.modelId === modelId) ?? given[0];
+}
+
+function userContent({ text, attachments }: Turn): RequestMessage["content"] {
+  if (attachments.length === 0) return text;
+  return [...(text === "" ? [] : [{ type: "text", text }]), ...attachments.map(attachmentPart)];
+}
+
+function attachmentPart({ kind, name, dataUrl }: Attachment): object {
+  if (kind === "image") return { type: "image_url", image_url: { url: dataUrl } };
+  if (kind === "file") return { type: "file", file: { filename: name, file_data: dataUrl } };
+  const format = /^data:audio\/(?:x-)?(?:wav|wave)/.test(dataUrl) ? "wav" : "mp3";
+  return { type: "input_audio", input_audio: { data: dataUrl.split(",")[1] ?? "", format } };
+}
+
+/** The values that a model takes, each in the shape that the route wants. */
+export function sentParameters(model: Model, values: ParameterValues): Record<string, unknown> {
+  const sent: Record<string, unknown> = {};
+  for (const { name, descriptor } of shownParameters([model])) {
+    const value = values[name];
+    if (value === undefined || value === "") continue;
+    if (name === "stop") {
+      const words = String(value)
+        .split("\n")
+        .filter((each) => each !== "");
+      if (words.length > 0) sent["stop"] = words;
+    } else if (name === "response_format" && descriptor.type !== "enum") {
+      if (value === true) sent["response_format"] = { type: "json_object" };
+    } else {
+      sent[name] = within(descriptor, value);
+    }
+  }
+  return sent;
+}
+
+/** Another model's value may lie outside what this one takes. */
+function within({ type, min, max, values }: Descriptor, value: string | number | boolean): unknown {
+  if (type === "enum") return values?.includes(String(value)) === true ? value : values?.[0];
+  if (typeof value !== "number") return value;
+  return Math.min(max ?? value, Math.max(min ?? value, value));
+}
+
+/** Kinds of files that every one of these models takes. */
+export function takenKinds(models: readonly Model[]): readonly Attachment["kind"][] {
+  return (["image", "file", "audio"] as const).filter(
+    (kind) => models.length > 0 && models.every((each) => each.input_modalities.includes(kind)),
+  );
+}

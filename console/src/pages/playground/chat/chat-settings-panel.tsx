@@ -1,0 +1,127 @@
+import { ActionIcon, Button, Group, Stack, Text, Textarea, Title } from "@mantine/core";
+import { Plus, X } from "lucide-react";
+import type { ReactElement } from "react";
+
+import type { Model } from "../../../../../src/console-api/contract.ts";
+import { ModelBadges, ModelPicker } from "../model-picker.tsx";
+import { ParameterField } from "../parameter-field.tsx";
+import classes from "../playground.module.css";
+import { shownParameters } from "./chat-request.ts";
+import type { ChatSettings } from "./chat-types.ts";
+
+const MODELS_MAX = 4;
+
+/** Which models are asked, and how. */
+export function ChatSettingsPanel(props: {
+  readonly models: readonly Model[];
+  readonly settings: ChatSettings;
+  readonly onChange: (change: Partial<ChatSettings>) => void;
+}): ReactElement {
+  const { models, settings, onChange } = props;
+  const { modelIds, parameters } = settings;
+  const chosen = modelIds.flatMap((id) => models.filter((each) => each.id === id));
+  const next = models.find(({ id }) => !modelIds.includes(id));
+  const shown = shownParameters(chosen);
+  return (
+    <Stack gap="md">
+      {modelIds.map((id, at) => (
+        <ChosenModel
+          key={id}
+          number={at + 1}
+          models={models.filter((each) => each.id === id || !modelIds.includes(each.id))}
+          modelId={id}
+          isOnly={modelIds.length === 1}
+          onChange={(modelId) => onChange({ modelIds: modelIds.with(at, modelId) })}
+          onRemove={() => onChange({ modelIds: modelIds.filter((each) => each !== id) })}
+        />
+      ))}
+      {next !== undefined && modelIds.length < MODELS_MAX ? (
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<Plus size={14} aria-hidden />}
+          onClick={() => onChange({ modelIds: [...modelIds, next.id] })}
+        >
+          Compare with another model
+        </Button>
+      ) : null}
+      <Textarea
+        label="System prompt"
+        placeholder="What the model is to know before you speak"
+        value={settings.system}
+        onChange={(event) => onChange({ system: event.currentTarget.value })}
+        autosize
+        minRows={2}
+        maxRows={8}
+      />
+      {shown.length === 0 ? null : (
+        <Stack gap="sm" component="section" aria-label="Parameters">
+          <Title order={2} size="h5">
+            Parameters
+          </Title>
+          {shown.map(({ name, descriptor }) => (
+            <ParameterField
+              key={name}
+              name={name}
+              descriptor={descriptor}
+              value={parameters[name]}
+              onChange={(value) => onChange({ parameters: withValue(parameters, name, value) })}
+            />
+          ))}
+          {chosen.length > 1 ? (
+            <Text size="xs" c="dimmed">
+              Each model gets the parameters that it declares.
+            </Text>
+          ) : null}
+        </Stack>
+      )}
+    </Stack>
+  );
+}
+
+function ChosenModel(props: {
+  readonly number: number;
+  readonly models: readonly Model[];
+  readonly modelId: string;
+  readonly isOnly: boolean;
+  readonly onChange: (modelId: string) => void;
+  readonly onRemove: () => void;
+}): ReactElement {
+  const { models, modelId, isOnly, number } = props;
+  const model = models.find(({ id }) => id === modelId);
+  return (
+    <div>
+      <Group gap={4} wrap="nowrap" align="flex-end">
+        <div className={classes.grow}>
+          <ModelPicker
+            label={isOnly ? "Model" : `Model ${number}`}
+            models={models}
+            value={modelId}
+            onChange={props.onChange}
+          />
+        </div>
+        {isOnly ? null : (
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="lg"
+            aria-label={`Remove model ${number}`}
+            onClick={props.onRemove}
+          >
+            <X size={16} aria-hidden />
+          </ActionIcon>
+        )}
+      </Group>
+      {model === undefined ? null : <ModelBadges model={model} />}
+    </div>
+  );
+}
+
+export function withValue(
+  values: ChatSettings["parameters"],
+  name: string,
+  value: string | number | boolean | undefined,
+): ChatSettings["parameters"] {
+  const { [name]: _before, ...rest } = values;
+  return value === undefined ? rest : { ...rest, [name]: value };
+}

@@ -1,0 +1,154 @@
+import { ActionIcon, Button, FileButton, Group, Text, Textarea } from "@mantine/core";
+import { Paperclip, Send, Square, X } from "lucide-react";
+import { useRef, useState, type FormEvent, type KeyboardEvent, type ReactElement } from "react";
+
+import classes from "../playground.module.css";
+import type { Attachment } from "./chat-types.ts";
+import { acceptedTypes, readAttachment, whyNotAttached } from "./read-attachment.ts";
+
+export interface ComposerProps {
+  readonly isBusy: boolean;
+  readonly canSend: boolean;
+  /** Kinds of files that the chosen models take. */
+  readonly kinds: readonly Attachment["kind"][];
+  readonly onSend: (text: string, attachments: readonly Attachment[]) => void;
+  readonly onStop: () => void;
+}
+
+/** Where a message is written. */
+export function Composer(props: ComposerProps): ReactElement {
+  const { isBusy, canSend, kinds } = props;
+  const [text, setText] = useState("");
+  const [attached, setAttached] = useState<readonly Attachment[]>([]);
+  const [problem, setProblem] = useState<string>();
+  const resetFiles = useRef<() => void>(null);
+  const untaken = attached.find(({ kind }) => !kinds.includes(kind));
+  const isSendable =
+    canSend && !isBusy && untaken === undefined && (text.trim() !== "" || attached.length > 0);
+
+  async function attach(files: readonly File[]): Promise<void> {
+    const reason = whyNotAttached(files, attached, kinds);
+    setProblem(reason);
+    resetFiles.current?.();
+    if (reason !== undefined) return;
+    try {
+      const read = await Promise.all(files.map(readAttachment));
+      setAttached((before) => [...before, ...read]);
+    } catch {
+      setProblem("a file could not be read; choose it again");
+    }
+  }
+  function send(): void {
+    if (!isSendable) return;
+    props.onSend(text, attached);
+    setText("");
+    setAttached([]);
+    setProblem(undefined);
+  }
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    send();
+  }
+
+  return (
+    <form
+      className={classes.composer}
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <AttachedFiles
+        attached={attached}
+        onRemove={(at) => setAttached(attached.filter((_each, index) => index !== at))}
+      />
+      <Textarea
+        aria-label="Message"
+        placeholder="Write a message"
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+        autosize
+        minRows={2}
+        maxRows={12}
+        variant="unstyled"
+        error={
+          untaken === undefined
+            ? problem
+            : `the chosen models do not take ${untaken.name}; remove it`
+        }
+      />
+      <Group justify="space-between" gap="xs">
+        <Group gap="xs">
+          {kinds.length === 0 ? null : (
+            <FileButton
+              multiple
+              accept={acceptedTypes(kinds)}
+              resetRef={resetFiles}
+              onChange={(files) => void attach(files)}
+            >
+              {(button) => (
+                <ActionIcon {...button} variant="default" size="lg" aria-label="Attach files">
+                  <Paperclip size={16} aria-hidden />
+                </ActionIcon>
+              )}
+            </FileButton>
+          )}
+          <Text size="xs" c="dimmed" visibleFrom="sm">
+            Enter sends, Shift Enter begins a line
+          </Text>
+        </Group>
+        {isBusy ? (
+          <Button
+            variant="default"
+            leftSection={<Square size={14} aria-hidden />}
+            onClick={props.onStop}
+          >
+            Stop
+          </Button>
+        ) : (
+          <Button type="submit" leftSection={<Send size={14} aria-hidden />} disabled={!isSendable}>
+            Send
+          </Button>
+        )}
+      </Group>
+    </form>
+  );
+}
+
+function AttachedFiles(props: {
+  readonly attached: readonly Attachment[];
+  readonly onRemove: (at: number) => void;
+}): ReactElement | null {
+  if (props.attached.length === 0) return null;
+  return (
+    <ul className={classes.attached} aria-label="Attached files">
+      {props.attached.map((each, at) => (
+        <li key={`${each.name} ${at}`} className={classes.attachedFile}>
+          <FilePreview attachment={each} />
+          <ActionIcon
+            size="xs"
+            variant="default"
+            aria-label={`Remove ${each.name}`}
+            onClick={() => props.onRemove(at)}
+          >
+            <X size={12} aria-hidden />
+          </ActionIcon>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A picture, or the name of another file. */
+export function FilePreview({ attachment }: { readonly attachment: Attachment }): ReactElement {
+  const { kind, name, dataUrl } = attachment;
+  return kind === "image" ? (
+    <img src={dataUrl} alt={name} className={classes.thumbnail} />
+  ) : (
+    <Text size="xs" span className={classes.fileName}>
+      {name}
+    </Text>
+  );
+}

@@ -1,0 +1,58 @@
+import type { Attachment } from "./chat-types.ts";
+
+export const attachmentsMax = 8;
+/** Of all files of a message: as text they grow by a third, and a request has 10 MB at most. */
+export const attachmentBytesMax = 6_000_000;
+
+const KINDS: Readonly<Record<string, Attachment["kind"]>> = {
+  "image/png": "image",
+  "image/jpeg": "image",
+  "image/webp": "image",
+  "image/gif": "image",
+  "application/pdf": "file",
+  "audio/wav": "audio",
+  "audio/x-wav": "audio",
+  "audio/mpeg": "audio",
+  "audio/mp3": "audio",
+};
+
+/** For the file dialog: the types of these kinds. */
+export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
+  return Object.keys(KINDS)
+    .filter((type) => kinds.includes(KINDS[type] ?? "file"))
+    .join(",");
+}
+
+/** Why these files cannot be added to what is attached; undefined: they can. */
+export function whyNotAttached(
+  files: readonly Pick<File, "name" | "type" | "size">[],
+  attached: readonly Attachment[],
+  kinds: readonly Attachment["kind"][],
+): string | undefined {
+  const wrong = files.find(({ type }) => {
+    const kind = KINDS[type];
+    return kind === undefined || !kinds.includes(kind);
+  });
+  if (wrong !== undefined) return `${wrong.name}: the chosen models do not take this kind of file`;
+  if (files.length + attached.length > attachmentsMax) {
+    return `a message takes ${attachmentsMax} files at most`;
+  }
+  const bytes =
+    files.reduce((sum, { size }) => sum + size, 0) +
+    attached.reduce((sum, { dataUrl }) => sum + Math.ceil((dataUrl.length * 3) / 4), 0);
+  return bytes > attachmentBytesMax
+    ? "the files of a message may have 6 MB together; choose smaller ones"
+    : undefined;
+}
+
+export async function readAttachment(file: File): Promise<Attachment> {
+  const dataUrl = await new Promise<string>((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener("load", () => {
+      if (typeof reader.result === "string") resolve(reader.result);
+    });
+    reader.addEventListener("error", () => reject(new Error(`${file.name} cannot be read`)));
+    reader.readAsDataURL(file);
+  });
+  return { kind: KINDS[file.type] ?? "file", name: file.name, dataUrl };
+}

@@ -1,0 +1,151 @@
+import { exactCost } from "../exact-cost.ts";
+import { GatewayFault, member, send, settledCost, text } from "../gateway.ts";
+import { SseParser } from "../sse-parser.ts";
+import type { ChatAnswer } from "./chat-types.ts";
+
+export type AnswerChange = Partial<ChatAnswer>;
+
+/**
+ * Streams one answer and tells every change of it. Never rejects: what went wrong is a state of the
+ * answer, and what had come by then stays. The cost of an answer that ended early comes later, from
+ * its record.
+ */
+export async function streamChat(
+  body: object,
+  signal: AbortSignal,
+  tell: (change: AnswerChange) => void,
+): Promise<void> {
+  const startedMs = performance.now();
+  const reader = new AnswerAssembler(startedMs);
+  let requestId: string | undefined;
+  try {
+    const response = await send("/chat/completions", { body, signal });
+    requestId = response.headers.get("x-request-id") ?? undefined;
+    tell({
+      ...known({ requestId, provider: response.headers.get("x-tm-provider") ?? undefined }),
+      state: "streaming",
+    });
+    await readStream(response, reader, tell);
+    tell({ ...reader.change(), state: reader.endState(), durationMs: sinceMs(startedMs) });
+  } catch (fault) {
+    tell({ ...reader.change(), ...failed(fault, signal), durationMs: sinceMs(startedMs) });
+    if (fault instanceof GatewayFault) return;
+  }
+  if (reader.costUsd !== undefined || requestId === undefined) return;
+  tell(known({ costUsd: await settledCost(requestId) }));
+}
+
+async function readStream(
+  response: Response,
+  reader: AnswerAssembler,
+  tell: (change: AnswerChange) => void,
+): Promise<void> {
+  const parser = new SseParser();
+  const decoder = new TextDecoder();
+  const bytes = response.body?.getReader();
+  if (bytes === undefined) throw new GatewayFault(response.status, undefined);
+  for (;;) {
+    const { done, value } = await bytes.read();
+    if (done) return;
+    for (const data of parser.push(decoder.decode(value, { stream: true }))) reader.read(data);
+    tell(reader.change());
+  }
+}
+
+/** Puts an answer together from the chunks of its stream. */
+export class AnswerAssembler {
+  costUsd: string | undefined;
+  #text = "";
+  #reasoning = "";
+  #isDone = false;
+  #finish: string | undefined;
+  #error: AnswerChange | undefined;
+  #tokens: AnswerChange = {};
+  #firstByteMs: number | undefined;
+  readonly #startedMs: number;
+
+  constructor(startedMs: number) {
+    this.#startedMs = startedMs;
+  }
+
+  read(data: string): void {
+    if (data === "[DONE]") {
+      this.#isDone = true;
+      return;
+    }
+    const chunk = parsed(data);
+    const choices = member(chunk, "choices");
+    const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+    const delta = member(choice, "delta");
+    this.#text += text(member(delta, "content")) ?? text(member(delta, "refusal")) ?? "";
+    this.#reasoning +=
+      text(member(delta, "reasoning_content")) ?? text(member(delta, "reasoning")) ?? "";
+    if (this.#text !== "" || this.#reasoning !== "") this.#firstByteMs ??= sinceMs(this.#startedMs);
+    this.#finish = text(member(choice, "finish_reason")) ?? this.#finish;
+    this.#readUsage(member(chunk, "usage"), data);
+    this.#readError(member(chunk, "error"));
+  }
+
+  change(): AnswerChange {
+    return {
+      text: this.#text,
+      reasoning: this.#reasoning,
+      ...this.#tokens,
+      ...this.#error,
+      ...known({ costUsd: this.costUsd, firstByteMs: this.#firstByteMs }),
+      ...(this.#finish === "length" ? { isCutOff: true } : {}),
+    };
+  }
+
+  /** A stream that ended without its last word ended early, whether it said why or not. */
+  endState(): ChatAnswer["state"] {
+    return this.#isDone && this.#error === undefined ? "done" : "ended_early";
+  }
+
+  #readUsage(usage: unknown, data: string): void {
+    const prompt = member(usage, "prompt_tokens");
+    const completion = member(usage, "completion_tokens");
+    if (typeof prompt !== "number" || typeof completion !== "number") return;
+    this.#tokens = { promptTokens: prompt, completionTokens: completion };
+    this.costUsd = exactCost(data) ?? this.costUsd;
+  }
+
+  #readError(error: unknown): void {
+    if (typeof error !== "object" || error === null) return;
+    this.#error = {
+      errorType:
+        text(member(member(error, "metadata"), "error_type")) ??
+        text(member(error, "code")) ??
+        "unknown",
+      message: text(member(error, "message")) ?? "the provider failed",
+    };
+  }
+}
+
+function failed(fault: unknown, signal: AbortSignal): AnswerChange {
+  if (signal.aborted) return { state: "stopped" };
+  if (!(fault instanceof GatewayFault)) {
+    return { state: "ended_early", errorType: "connection", message: "the connection was lost" };
+  }
+  const { errorType, message, requestId } = fault;
+  return { state: "refused", errorType, message, ...known({ requestId }) };
+}
+
+/** Without the members that nothing is known of. */
+function known<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}
+
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
+
+function sinceMs(startedMs: number): number {
+  return Math.round(performance.now() - startedMs);
+}

@@ -1,0 +1,116 @@
+import { Progress, Stack, Text } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import { CodeBlock } from "../../../ui/code-block.tsx";
+import { Copyable } from "../../../ui/copyable.tsx";
+import { formatCount, formatShare } from "../../../ui/count.tsx";
+import { DataTable } from "../../../ui/data-table.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { Panel } from "../../../ui/panel.tsx";
+import { member, text, type JsonAnswer } from "../gateway.ts";
+import classes from "../playground.module.css";
+
+interface AnswerRow {
+  readonly name: string;
+  readonly type: string;
+  readonly value: unknown;
+  /** 0 to 1; undefined where the model does not tell. */
+  readonly confidence: number | undefined;
+  readonly probabilities: readonly (readonly [label: string, share: number])[];
+}
+
+/** The typed answers, with how sure the model is. */
+export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }): ReactElement {
+  const rows = answerRows(answer.json);
+  const tokens = member(member(answer.json, "usage"), "input_tokens");
+  return (
+    <Panel title="Answers">
+      <Stack gap="md">
+        <DataTable<AnswerRow>
+          caption="Answers"
+          rows={rows}
+          rowKey={({ name }) => name}
+          columns={[
+            { id: "name", label: "Question", render: ({ name }) => <strong>{name}</strong> },
+            {
+              id: "value",
+              label: "Value",
+              render: ({ value }) => (
+                <code className={classes.result}>{JSON.stringify(value)}</code>
+              ),
+            },
+            { id: "type", label: "Type", render: ({ type }) => type },
+            { id: "confidence", label: "How sure", render: (row) => <Confidence row={row} /> },
+          ]}
+        />
+        <Text size="xs" c="dimmed" component="div" className={classes.answerFigures}>
+          {answer.provider === undefined ? null : <span>served by {answer.provider}</span>}
+          {typeof tokens === "number" ? <span>{formatCount(tokens)} tokens read</span> : null}
+          {answer.costUsd === undefined ? null : (
+            <span>
+              cost <Money usd={answer.costUsd} />
+            </span>
+          )}
+          {answer.requestId === undefined ? null : (
+            <Copyable value={answer.requestId} label="request id" short />
+          )}
+        </Text>
+        <details>
+          <summary>Whole answer</summary>
+          <CodeBlock code={JSON.stringify(answer.json, null, 2)} label="Whole answer as JSON" />
+        </details>
+      </Stack>
+    </Panel>
+  );
+}
+
+function Confidence({ row }: { readonly row: AnswerRow }): ReactElement {
+  if (row.probabilities.length > 0) {
+    return (
+      <Stack gap={2}>
+        {row.probabilities.map(([label, share]) => (
+          <Share key={label} label={label} share={share} />
+        ))}
+      </Stack>
+    );
+  }
+  return row.confidence === undefined ? <>–</> : <Share label="" share={row.confidence} />;
+}
+
+function Share({ label, share }: { readonly label: string; readonly share: number }): ReactElement {
+  return (
+    <div className={classes.share}>
+      <Text size="xs" component="span">
+        {label} {formatShare(share)}
+      </Text>
+      <Progress value={share * 100} size="sm" aria-hidden />
+    </div>
+  );
+}
+
+function answerRows(json: unknown): readonly AnswerRow[] {
+  const answers = member(json, "answers");
+  if (typeof answers !== "object" || answers === null) return [];
+  return Object.entries(answers).map(([name, answer]: [string, unknown]) => {
+    const probabilities = member(answer, "probabilities");
+    return {
+      name,
+      type: text(member(answer, "type")) ?? "",
+      value: member(answer, "value"),
+      confidence: shareIn(member(answer, "confidence") ?? member(answer, "noul")),
+      probabilities:
+        typeof probabilities === "object" && probabilities !== null
+          ? Object.entries(probabilities)
+              .flatMap(([label, share]: [string, unknown]) => {
+                const known = shareIn(share);
+                return known === undefined ? [] : [[label, known] as const];
+              })
+              .toSorted((a, b) => b[1] - a[1])
+          : [],
+    };
+  });
+}
+
+function shareIn(value: unknown): number | undefined {
+  return typeof value === "number" && value >= 0 && value <= 1 ? value : undefined;
+}

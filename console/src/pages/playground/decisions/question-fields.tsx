@@ -1,0 +1,114 @@
+import { ActionIcon, Checkbox, Group, NativeSelect, Textarea, TextInput } from "@mantine/core";
+import { X } from "lucide-react";
+import type { ReactElement } from "react";
+
+import classes from "../playground.module.css";
+import {
+  QUESTION_TYPES,
+  type DecisionWire,
+  type DraftProblem,
+  type QuestionDraft,
+} from "./decision-body.ts";
+
+/** The fields of one question: those that its type needs. */
+export function QuestionFields(props: {
+  readonly number: number;
+  readonly wire: DecisionWire;
+  readonly question: QuestionDraft;
+  readonly problem: DraftProblem | undefined;
+  readonly onChange: (change: Partial<QuestionDraft>) => void;
+  readonly onRemove: () => void;
+}): ReactElement {
+  const { number, wire, question, problem, onChange } = props;
+  const types = QUESTION_TYPES[wire];
+  const needs = types.find(({ value }) => value === question.type)?.needs;
+  return (
+    <fieldset className={classes.question}>
+      <legend>Question {number}</legend>
+      <Group gap="xs" align="flex-start" wrap="nowrap">
+        <TextInput
+          className={classes.grow}
+          label="Name"
+          description="The answer comes under it"
+          value={question.name}
+          onChange={(event) => onChange({ name: event.currentTarget.value })}
+          error={problem?.field === "name" ? problem.message : undefined}
+          autoComplete="off"
+          spellCheck={false}
+        />
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={`Remove question ${number}`}
+          onClick={props.onRemove}
+        >
+          <X size={16} aria-hidden />
+        </ActionIcon>
+      </Group>
+      <NativeSelect
+        label="Answer"
+        value={question.type}
+        onChange={(event) => onChange({ type: event.currentTarget.value })}
+        data={types.map(({ value, label }) => ({ value, label }))}
+      />
+      {needs === "labels" ? (
+        <Textarea
+          label={LABELS_WORDS[question.type] ?? "Labels"}
+          description={
+            question.type === "choice" ? "One a line; behind a colon, when it fits" : "One a line"
+          }
+          value={question.labels}
+          onChange={(event) => onChange({ labels: event.currentTarget.value })}
+          error={problem?.field === "labels" ? problem.message : undefined}
+          autosize
+          minRows={2}
+          maxRows={10}
+        />
+      ) : null}
+      {needs === "range" ? (
+        <Group gap="xs" grow align="flex-start">
+          <TextInput
+            label="Smallest"
+            inputMode="decimal"
+            value={question.min}
+            onChange={(event) => onChange({ min: event.currentTarget.value })}
+            error={problem?.field === "range" ? problem.message : undefined}
+          />
+          <TextInput
+            label="Largest"
+            inputMode="decimal"
+            value={question.max}
+            onChange={(event) => onChange({ max: event.currentTarget.value })}
+            error={problem?.field === "range"}
+          />
+        </Group>
+      ) : null}
+      {question.type === "classification" ? (
+        <Checkbox
+          label="Several labels may fit"
+          checked={question.isMulti}
+          onChange={(event) => onChange({ isMulti: event.currentTarget.checked })}
+        />
+      ) : null}
+      {takesInstructions(wire, question.type) ? (
+        <TextInput
+          label="Instructions"
+          placeholder="What is asked, in a sentence"
+          value={question.instructions}
+          onChange={(event) => onChange({ instructions: event.currentTarget.value })}
+        />
+      ) : null}
+    </fieldset>
+  );
+}
+
+const LABELS_WORDS: Readonly<Record<string, string>> = {
+  score: "Levels, from the lowest",
+  structure: "Fields of a record",
+  entities: "Kinds of things",
+  relations: "Kinds of pairs",
+};
+
+function takesInstructions(wire: DecisionWire, type: string): boolean {
+  return wire === "systemone" || type === "classification" || type === "boolean";
+}

@@ -1,0 +1,82 @@
+import { Alert, Group, Stack, Text } from "@mantine/core";
+import { CircleAlert } from "lucide-react";
+import type { ReactElement } from "react";
+
+import { signInAddress } from "../../app/sign-in-address.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { GatewayFault } from "./gateway.ts";
+
+/** A refused or failed call: the gateway's words, the class and the request id. */
+export function GatewayTrouble(props: {
+  readonly title: string;
+  readonly errorType: string;
+  readonly message: string;
+  readonly requestId?: string | undefined;
+}): ReactElement {
+  const { title, errorType, message, requestId } = props;
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      icon={<CircleAlert aria-hidden />}
+      title={title}
+      role="alert"
+    >
+      <Stack gap={6} align="flex-start">
+        <Text size="sm">{sentence(message)}</Text>
+        <Group gap="xs">
+          <Text size="xs" component="code">
+            {errorType}
+          </Text>
+          {requestId === undefined ? null : (
+            <Group gap={4}>
+              <Text size="xs">Request id</Text>
+              <Copyable value={requestId} label="request id" />
+            </Group>
+          )}
+        </Group>
+        <NextStep errorType={errorType} />
+      </Stack>
+    </Alert>
+  );
+}
+
+/** The same for whatever was thrown. */
+export function FaultTrouble({ fault }: { readonly fault: unknown }): ReactElement {
+  const known = fault instanceof GatewayFault ? fault : undefined;
+  return (
+    <GatewayTrouble
+      title="That did not work"
+      errorType={known?.errorType ?? "unknown"}
+      message={known?.message ?? "something in this page failed; reload it"}
+      requestId={known?.requestId}
+    />
+  );
+}
+
+function NextStep({ errorType }: { readonly errorType: string }): ReactElement | null {
+  if (errorType === "insufficient_quota") {
+    return (
+      <Text size="sm">
+        <AppLink to="/billing">Add credit</AppLink> or look at your{" "}
+        <AppLink to="/limits">limits and caps</AppLink>.
+      </Text>
+    );
+  }
+  if (errorType === "signed_out" || errorType === "auth") {
+    return (
+      <a href={signInAddress({ reason: "expired" })}>
+        <Text size="sm" span>
+          Sign in again
+        </Text>
+      </a>
+    );
+  }
+  return null;
+}
+
+function sentence(message: string): string {
+  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

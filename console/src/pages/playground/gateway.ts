@@ -1,0 +1,122 @@
+import { writeUsd } from "../../ui/money-math.ts";
+import { exactCost } from "./exact-cost.ts";
+
+const ROOT = "/playground/v1";
+
+/** A refusal of the gateway, in the words of its body: its headers are not for browsers. */
+export class GatewayFault extends Error {
+  override readonly name = "GatewayFault";
+  readonly status: number;
+  /** The canonical class: `rate_limit`, `insufficient_quota`, … */
+  readonly errorType: string;
+  readonly requestId: string | undefined;
+
+  constructor(status: number, body: unknown) {
+    const error = member(body, "error");
+    super(
+      text(member(error, "message")) ??
+        (status === 0
+          ? "the gateway cannot be reached; check the connection and try again"
+          : "the gateway did not answer as it should; try again"),
+    );
+    this.status = status;
+    this.errorType =
+      text(member(member(error, "metadata"), "error_type")) ??
+      text(member(error, "code")) ??
+      (status === 0 ? "unreachable" : "unknown");
+    this.requestId = text(member(body, "request_id"));
+  }
+}
+
+/** Sends a call of the playground; rejects with `GatewayFault` unless the answer is a success. */
+export async function send(
+  path: string,
+  options: { readonly body?: object; readonly signal?: AbortSignal } = {},
+): Promise<Response> {
+  const { body, signal } = options;
+  let response: Response;
+  try {
+    response = await fetch(`${ROOT}${path}`, {
+      ...(body === undefined
+        ? {}
+        : {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify(body),
+          }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (fault) {
+    if (signal?.aborted === true) throw fault;
+    throw new GatewayFault(0, undefined);
+  }
+  if (response.ok) return response;
+  throw new GatewayFault(response.status, await response.json().catch(() => undefined));
+}
+
+/** A JSON answer with what else is told of it. */
+export interface JsonAnswer {
+  readonly json: unknown;
+  readonly bodyText: string;
+  /** Decimal dollars; undefined when the answer does not say. */
+  readonly costUsd: string | undefined;
+  readonly requestId: string | undefined;
+  readonly provider: string | undefined;
+}
+
+export async function sendJson(
+  path: string,
+  options: { readonly body?: object; readonly signal?: AbortSignal } = {},
+): Promise<JsonAnswer> {
+  const response = await send(path, options);
+  const answer = await response.text();
+  return {
+    json: parsed(answer, response.status),
+    bodyText: answer,
+    costUsd: exactCost(answer),
+    requestId: response.headers.get("x-request-id") ?? undefined,
+    provider: response.headers.get("x-tm-provider") ?? undefined,
+  };
+}
+
+/** Where a video's file is. */
+export function contentAddress(videoId: string): string {
+  return `${ROOT}/videos/${encodeURIComponent(videoId)}/content`;
+}
+
+const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 10_000];
+
+/** What a request was debited, once it is settled; undefined when that does not happen soon. */
+export async function settledCost(requestId: string): Promise<string | undefined> {
+  for (const waitMs of RECORD_WAITS_MS) {
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    try {
+      const record = await sendJson(`/generation?id=${encodeURIComponent(requestId)}`);
+      if (text(member(member(record.json, "data"), "outcome")) === "in_flight") continue;
+      // The record's own total stands before those of its attempts.
+      const micro = /"cost_micro_usd"\s*:\s*(\d+)/.exec(record.bodyText)?.[1];
+      return micro === undefined ? undefined : writeUsd(BigInt(micro));
+    } catch {
+      // Not written yet, or not reachable: asked again.
+    }
+  }
+  return undefined;
+}
+
+export function member(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+}
+
+export function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function parsed(answer: string, status: number): unknown {
+  try {
+    return JSON.parse(answer);
+  } catch {
+    throw new GatewayFault(status, undefined);
+  }
+}

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+
+import { picturesOf } from "./image-answer.ts";
+
+test("every picture has the type of its bytes and a name to be saved under", () => {
+  const bytes = {
+    png: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a],
+    jpg: [0xff, 0xd8, 0xff, 0xe0, 0x00, 0x10],
+    webp: [0x52, 0x49, 0x46, 0x46, 0x10, 0x00],
+  };
+  const data = Object.values(bytes).map((each) => ({
+    b64_json: btoa(String.fromCharCode(...each)),
+  }));
+  const pictures = picturesOf({ data }, "req-1");
+  expect(pictures.map(({ fileName }) => fileName)).toEqual([
+    "req-1-1.png",
+    "req-1-2.jpg",
+    "req-1-3.webp",
+  ]);
+  expect(pictures.map(({ dataUrl }) => dataUrl.split(";")[0])).toEqual([
+    "data:image/png",
+    "data:image/jpeg",
+    "data:image/webp",
+  ]);
+});
+
+test("an answer without pictures has none", () => {
+  expect(picturesOf(undefined, undefined)).toEqual([]);
+  expect(picturesOf({ data: [{ url: "https://example.com" }] }, undefined)).toEqual([]);
+});

@@ -1,0 +1,181 @@
+import { Button, Group, Skeleton, Stack, Text, Textarea } from "@mantine/core";
+import { Download, Sparkles, Square } from "lucide-react";
+import { useEffect, useRef, useState, type FormEvent, type ReactElement } from "react";
+
+import type { Model } from "../../../../../src/console-api/contract.ts";
+import { Copyable } from "../../../ui/copyable.tsx";
+import { Empty } from "../../../ui/empty.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { CallPanel, declaredValues, type FieldValues } from "../call-panel.tsx";
+import { FaultTrouble } from "../gateway-trouble.tsx";
+import { sendJson } from "../gateway.ts";
+import { pickModel } from "../pick-model.ts";
+import classes from "../playground.module.css";
+import { picturesOf, type Picture } from "./image-answer.ts";
+
+/** Pictures are large: so many calls are shown, the newest first. */
+const CALLS_MAX = 12;
+/** The page reads the files out of the answer itself, and a call makes whole answers only. */
+const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
+
+interface ImageCall {
+  readonly id: string;
+  readonly prompt: string;
+  readonly modelName: string;
+  readonly pictures: readonly Picture[];
+  readonly costUsd: string | undefined;
+  readonly provider: string | undefined;
+  readonly requestId: string | undefined;
+}
+
+/** Makes pictures from a text. */
+export default function ImagesTab(props: {
+  readonly models: readonly Model[];
+  readonly modelIds: readonly string[];
+  readonly onModels: (modelIds: readonly string[]) => void;
+}): ReactElement {
+  const { models } = props;
+  const model = pickModel(models, props.modelIds);
+  const [values, setValues] = useState<FieldValues>({});
+  const [prompt, setPrompt] = useState("");
+  const [calls, setCalls] = useState<readonly ImageCall[]>([]);
+  const [running, setRunning] = useState<number>();
+  const [fault, setFault] = useState<unknown>();
+  const abort = useRef<AbortController>(undefined);
+  useEffect(() => () => abort.current?.abort(), []);
+
+  async function make(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    const declared = declaredValues(model, values);
+    const controller = new AbortController();
+    abort.current = controller;
+    setRunning(typeof declared["n"] === "number" ? declared["n"] : 1);
+    setFault(undefined);
+    try {
+      const body = { model: model.id, prompt, ...declared };
+      const answer = await sendJson("/images/generations", { body, signal: controller.signal });
+      const made: ImageCall = {
+        id: crypto.randomUUID(),
+        prompt,
+        modelName: model.name,
+        pictures: picturesOf(answer.json, answer.requestId),
+        costUsd: answer.costUsd,
+        provider: answer.provider,
+        requestId: answer.requestId,
+      };
+      setCalls((before) => [made, ...before].slice(0, CALLS_MAX));
+    } catch (error) {
+      if (!controller.signal.aborted) setFault(error);
+    } finally {
+      setRunning(undefined);
+    }
+  }
+
+  return (
+    <div className={classes.split}>
+      <section className={classes.main} aria-label="Pictures">
+        <form className={classes.composer} onSubmit={(event) => void make(event)}>
+          <Textarea
+            label="Prompt"
+            placeholder="What is to be seen"
+            value={prompt}
+            onChange={(event) => setPrompt(event.currentTarget.value)}
+            autosize
+            minRows={2}
+            maxRows={8}
+            required
+            withAsterisk={false}
+          />
+          <Group justify="flex-end">
+            {running === undefined ? (
+              <Button
+                type="submit"
+                leftSection={<Sparkles size={14} aria-hidden />}
+                disabled={prompt.trim() === ""}
+              >
+                Make
+              </Button>
+            ) : (
+              <Button
+                variant="default"
+                leftSection={<Square size={14} aria-hidden />}
+                onClick={() => abort.current?.abort()}
+              >
+                Stop waiting
+              </Button>
+            )}
+          </Group>
+        </form>
+        {fault === undefined ? null : <FaultTrouble fault={fault} />}
+        {running === undefined ? null : (
+          <div className={classes.gallery} role="status" aria-label="Making pictures">
+            {Array.from({ length: running }, (_none, at) => (
+              <Skeleton key={at} className={classes.waiting} />
+            ))}
+          </div>
+        )}
+        {calls.length === 0 && running === undefined && fault === undefined ? (
+          <Empty title="Pictures you make appear here. A call makes all of them or costs nothing." />
+        ) : null}
+        {calls.map((call) => (
+          <Pictures key={call.id} call={call} />
+        ))}
+        <Text size="xs" c="dimmed">
+          Pictures stay in this page until you leave it: download what you want to keep.
+        </Text>
+      </section>
+      <aside className={classes.aside} data-open aria-label="Model and fields">
+        <CallPanel
+          models={models}
+          model={model}
+          onModel={(id) => props.onModels([id])}
+          values={values}
+          onValues={setValues}
+          hidden={HIDDEN}
+        />
+      </aside>
+    </div>
+  );
+}
+
+function Pictures({ call }: { readonly call: ImageCall }): ReactElement {
+  return (
+    <Stack gap="xs" component="article" aria-label={call.prompt}>
+      <Text size="sm" className={classes.prose}>
+        {call.prompt}
+      </Text>
+      <div className={classes.gallery}>
+        {call.pictures.map(({ dataUrl, fileName }, at) => (
+          <figure key={fileName} className={classes.picture}>
+            <img src={dataUrl} alt={`${call.prompt}, picture ${at + 1}`} />
+            <figcaption>
+              <Button
+                component="a"
+                href={dataUrl}
+                download={fileName}
+                variant="default"
+                size="xs"
+                leftSection={<Download size={14} aria-hidden />}
+                aria-label={`Download picture ${at + 1}`}
+              >
+                Download
+              </Button>
+            </figcaption>
+          </figure>
+        ))}
+      </div>
+      <Text size="xs" c="dimmed" component="div" className={classes.answerFigures}>
+        <span>{call.modelName}</span>
+        {call.provider === undefined ? null : <span>served by {call.provider}</span>}
+        {call.costUsd === undefined ? null : (
+          <span>
+            cost <Money usd={call.costUsd} />
+          </span>
+        )}
+        {call.requestId === undefined ? null : (
+          <Copyable value={call.requestId} label="request id" short />
+        )}
+      </Text>
+    </Stack>
+  );
+}

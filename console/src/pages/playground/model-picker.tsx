@@ -1,0 +1,92 @@
+import { Badge, Group, Select, Text } from "@mantine/core";
+import { useMemo, type ReactElement } from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+
+export interface ModelPickerProps {
+  readonly label: string;
+  /** Newest first, as the catalog has them. */
+  readonly models: readonly Model[];
+  readonly value: string | undefined;
+  readonly onChange: (modelId: string) => void;
+}
+
+/** Chooses one of the models that serve a tab; what happens to prompts is said beside each. */
+export function ModelPicker({ label, models, value, onChange }: ModelPickerProps): ReactElement {
+  const byId = useMemo(() => new Map(models.map((each) => [each.id, each])), [models]);
+  const data = useMemo(() => models.map(({ id, name }) => ({ value: id, label: name })), [models]);
+  return (
+    <Select
+      label={label}
+      data={data}
+      value={value ?? null}
+      onChange={(chosen) => {
+        if (chosen !== null) onChange(chosen);
+      }}
+      searchable
+      allowDeselect={false}
+      nothingFoundMessage="No model has this name"
+      maxDropdownHeight={360}
+      comboboxProps={{ shadow: "md" }}
+      filter={({ options, search }) => {
+        const wanted = search.trim().toLowerCase();
+        return options.filter(
+          (option) =>
+            "value" in option && `${option.label} ${option.value}`.toLowerCase().includes(wanted),
+        );
+      }}
+      renderOption={({ option }) => {
+        const model = byId.get(option.value);
+        return model === undefined ? option.label : <ModelOption model={model} />;
+      }}
+    />
+  );
+}
+
+function ModelOption({ model }: { readonly model: Model }): ReactElement {
+  return (
+    <div>
+      <Text size="sm" fw={500}>
+        {model.name}
+      </Text>
+      <Text size="xs" c="dimmed" ff="monospace">
+        {model.id}
+      </Text>
+      <ModelBadges model={model} />
+    </div>
+  );
+}
+
+/** What a model takes, and what its providers keep. */
+export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
+  const kinds = model.input_modalities.filter((each) => each !== "text");
+  return (
+    <Group gap={4} mt={4}>
+      <Badge variant="default" size="sm" tt="none" fw={500}>
+        {LOGGING_WORDS[loggingOf(model)]}
+      </Badge>
+      {kinds.map((kind) => (
+        <Badge key={kind} variant="default" size="sm" tt="none" fw={500}>
+          reads {kind}
+        </Badge>
+      ))}
+      {model.decisions_wire === null ? null : (
+        <Badge variant="default" size="sm" tt="none" fw={500}>
+          {model.decisions_wire}
+        </Badge>
+      )}
+    </Group>
+  );
+}
+
+const LOGGING_WORDS = {
+  none: "no prompt logging",
+  retained: "prompts retained",
+  mixed: "prompt logging depends on the provider",
+} as const;
+
+function loggingOf({ providers }: Model): keyof typeof LOGGING_WORDS {
+  const words = new Set(providers.map(({ prompt_logging: logging }) => logging));
+  if (words.size > 1) return "mixed";
+  return words.has("none") ? "none" : "retained";
+}

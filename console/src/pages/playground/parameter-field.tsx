@@ -1,0 +1,110 @@
+import { NativeSelect, NumberInput, Switch, Textarea } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { Descriptor } from "../../../../src/console-api/contract.ts";
+
+export interface ParameterFieldProps {
+  readonly name: string;
+  readonly descriptor: Descriptor;
+  readonly value: string | number | boolean | undefined;
+  /** Undefined: back to the provider's own default. */
+  readonly onChange: (value: string | number | boolean | undefined) => void;
+}
+
+/** The field of one declared parameter: what is declared as a list is a list, never free text. */
+export function ParameterField(props: ParameterFieldProps): ReactElement {
+  const { name, descriptor, value, onChange } = props;
+  const label = PARAMETER_LABELS[name] ?? name.replaceAll("_", " ");
+  if (descriptor.type === "enum") {
+    return (
+      <NativeSelect
+        label={label}
+        value={value === undefined ? "" : String(value)}
+        onChange={(event) => onChange(event.currentTarget.value || undefined)}
+        data={[
+          { value: "", label: defaultWords(descriptor) },
+          ...(descriptor.values ?? []).map((each) => ({ value: each, label: each })),
+        ]}
+      />
+    );
+  }
+  if (descriptor.type === "range" || descriptor.type === "integer") {
+    return <NumberField {...props} label={label} />;
+  }
+  if (descriptor.type === "unknown") {
+    return (
+      <Textarea
+        label={label}
+        description={name === "stop" ? "One word or phrase a line" : undefined}
+        value={value === undefined ? "" : String(value)}
+        onChange={(event) => onChange(event.currentTarget.value || undefined)}
+        autosize
+        minRows={1}
+        maxRows={4}
+      />
+    );
+  }
+  return (
+    <Switch
+      label={name === "response_format" ? "Answer as a JSON object" : label}
+      checked={value === true}
+      onChange={(event) => onChange(event.currentTarget.checked || undefined)}
+    />
+  );
+}
+
+function NumberField(props: ParameterFieldProps & { readonly label: string }): ReactElement {
+  const { label, descriptor, value, onChange } = props;
+  const { min, max, type, unit } = descriptor;
+  return (
+    <NumberInput
+      label={label}
+      placeholder={defaultWords(descriptor)}
+      description={boundsWords(min, max, unit)}
+      value={typeof value === "number" ? value : ""}
+      onChange={(changed) => onChange(typeof changed === "number" ? changed : undefined)}
+      {...(min === undefined ? {} : { min })}
+      {...(max === undefined ? {} : { max })}
+      step={type === "integer" ? 1 : stepOf(min, max)}
+      allowDecimal={type !== "integer"}
+      clampBehavior="blur"
+    />
+  );
+}
+
+const PARAMETER_LABELS: Readonly<Record<string, string>> = {
+  max_tokens: "Longest answer, tokens",
+  max_completion_tokens: "Longest answer, tokens",
+  top_p: "Top p",
+  top_k: "Top k",
+  min_p: "Min p",
+  stop: "Stop words",
+  reasoning_effort: "Reasoning effort",
+  temperature: "Temperature",
+  seed: "Seed",
+  n: "Images",
+  seconds: "Seconds",
+  size: "Size",
+  quality: "Quality",
+  background: "Background",
+  output_format: "File format",
+  output_compression: "Compression, percent",
+  aspect_ratio: "Aspect ratio",
+  resolution: "Resolution",
+  generate_audio: "With sound",
+};
+
+function defaultWords({ default: fallback }: Descriptor): string {
+  return fallback === undefined ? "The provider's default" : `Default: ${fallback}`;
+}
+
+function boundsWords(min?: number, max?: number, unit?: string): string | undefined {
+  if (min === undefined && max === undefined) return undefined;
+  const range =
+    min === undefined ? `up to ${max}` : max === undefined ? `${min} or more` : `${min} to ${max}`;
+  return unit === undefined ? range : `${range} ${unit}`;
+}
+
+function stepOf(min = 0, max = 1): number {
+  return max - min <= 5 ? 0.1 : 1;
+}

@@ -1,0 +1,154 @@
+import { Tabs } from "@mantine/core";
+import {
+  lazy,
+  Suspense,
+  useState,
+  type ComponentType,
+  type LazyExoticComponent,
+  type ReactElement,
+} from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Page } from "../../ui/page.tsx";
+
+interface TabProps {
+  readonly models: readonly Model[];
+  readonly modelIds: readonly string[];
+  readonly onModels: (modelIds: readonly string[]) => void;
+}
+
+interface TabOf {
+  readonly id: string;
+  readonly label: string;
+  readonly modality: Model["modality"];
+  readonly Tab: LazyExoticComponent<ComponentType<TabProps>>;
+}
+
+const MODELS_MAX = 4;
+
+/** Every tab is a chunk of its own. */
+const TABS: readonly TabOf[] = [
+  {
+    id: "chat",
+    label: "Chat",
+    modality: "text",
+    Tab: lazy(() => import("./chat/chat-tab.tsx")),
+  },
+  {
+    id: "images",
+    label: "Images",
+    modality: "image",
+    Tab: lazy(() => import("./images/images-tab.tsx")),
+  },
+  {
+    id: "videos",
+    label: "Videos",
+    modality: "video",
+    Tab: lazy(() => import("./videos/videos-tab.tsx")),
+  },
+  {
+    id: "decisions",
+    label: "Decisions",
+    modality: "decisions",
+    Tab: lazy(() => import("./decisions/decisions-tab.tsx")),
+  },
+];
+
+/** Tries models: the same calls as with a key, with the browser's session in place of it. */
+export function PlaygroundPage(): ReactElement {
+  const catalog = useAnswer("GET /api/catalog.json");
+  return (
+    <Page
+      title="Playground"
+      lead="Calls from here are billed to your organization like any other, at most 60 a minute."
+    >
+      <Answer of={catalog} skeleton={<Loading rows={10} />}>
+        {({ models }) => <PlaygroundTabs models={models} />}
+      </Answer>
+    </Page>
+  );
+}
+
+function PlaygroundTabs({ models }: { readonly models: readonly Model[] }): ReactElement {
+  const [filters, setFilters] = useFilters<{
+    tab?: string | undefined;
+    model?: string | undefined;
+  }>();
+  const asked = filters.model?.split(",") ?? [];
+  const active = activeTab(filters.tab, models, asked);
+  // A tab that was seen stays as it was left, also while another is shown.
+  const [seen, setSeen] = useState<ReadonlySet<string>>(new Set());
+  if (!seen.has(active.id)) setSeen(new Set([...seen, active.id]));
+  return (
+    <Tabs
+      value={active.id}
+      onChange={(tab) => setFilters({ tab: tab ?? undefined, model: undefined })}
+    >
+      <Tabs.List aria-label="Kinds of models">
+        {TABS.map(({ id, label }) => (
+          <Tabs.Tab key={id} value={id}>
+            {label}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {TABS.map((tab) => (
+        <Tabs.Panel key={tab.id} value={tab.id} pt="md">
+          {seen.has(tab.id) ? (
+            <TabContent
+              tab={tab}
+              models={models.filter(({ modality }) => modality === tab.modality)}
+              asked={tab.id === active.id ? asked : []}
+              onModels={(ids) => setFilters({ model: ids.join(",") })}
+            />
+          ) : null}
+        </Tabs.Panel>
+      ))}
+    </Tabs>
+  );
+}
+
+function TabContent(props: {
+  readonly tab: TabOf;
+  readonly models: readonly Model[];
+  readonly asked: readonly string[];
+  readonly onModels: (modelIds: readonly string[]) => void;
+}): ReactElement {
+  const { tab, models, onModels } = props;
+  const known = [...new Set(props.asked)].filter((id) => models.some((each) => each.id === id));
+  const newest = models[0];
+  if (newest === undefined) {
+    return (
+      <Empty
+        title={`There is no model for ${tab.label.toLowerCase()} here.`}
+        action={<AppLink to="/models">See all models</AppLink>}
+      />
+    );
+  }
+  return (
+    <Suspense fallback={<Loading rows={10} />}>
+      <tab.Tab
+        models={models}
+        modelIds={known.length === 0 ? [newest.id] : known.slice(0, MODELS_MAX)}
+        onModels={onModels}
+      />
+    </Suspense>
+  );
+}
+
+/** The tab that the address names, else that of the model it names, else the first. */
+function activeTab(
+  wanted: string | undefined,
+  models: readonly Model[],
+  asked: readonly string[],
+): TabOf {
+  const modality = models.find(({ id }) => asked.includes(id))?.modality;
+  const found =
+    TABS.find(({ id }) => id === wanted) ?? TABS.find((tab) => tab.modality === modality);
+  return found ?? (TABS[0] as TabOf);
+}

@@ -1,0 +1,50 @@
+const LINE_CHARS_MAX = 8_000_000;
+
+/** Reads the data of server-sent events, however the text is cut into fragments. */
+export class SseParser {
+  #line = "";
+  #data: string[] = [];
+  #wasReturn = false;
+
+  /** The data of every event that this fragment completes. Throws when a line has no end. */
+  push(fragment: string): readonly string[] {
+    const events: string[] = [];
+    let from = 0;
+    for (let at = 0; at < fragment.length; at += 1) {
+      const char = fragment[at];
+      if (char !== "\n" && char !== "\r") {
+        this.#wasReturn = false;
+        continue;
+      }
+      // CR LF is one end of a line, also when a fragment ends between them.
+      const isSecondHalf = char === "\n" && this.#wasReturn;
+      this.#wasReturn = char === "\r";
+      if (isSecondHalf) {
+        from = at + 1;
+        continue;
+      }
+      this.#line += fragment.slice(from, at);
+      from = at + 1;
+      const event = this.#endLine();
+      if (event !== undefined) events.push(event);
+    }
+    this.#line += fragment.slice(from);
+    if (this.#line.length > LINE_CHARS_MAX) throw new Error("a line of the answer has no end");
+    return events;
+  }
+
+  #endLine(): string | undefined {
+    const line = this.#line;
+    this.#line = "";
+    if (line === "") {
+      if (this.#data.length === 0) return undefined;
+      const event = this.#data.join("\n");
+      this.#data = [];
+      return event;
+    }
+    if (line === "data" || line.startsWith("data:")) {
+      this.#data.push(line.slice("data:".length).replace(/^ /, ""));
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+
+import { failureWords, readJob, waitMsOf } from "./video-job.ts";
+
+function told(json: unknown): ReturnType<typeof readJob> {
+  return readJob({
+    json,
+    bodyText: "",
+    costUsd: "0.400000",
+    requestId: undefined,
+    provider: undefined,
+  });
+}
+
+test("a job is read with its state, its cost and when its file goes", () => {
+  const job = {
+    id: "video_1",
+    status: "completed",
+    progress: 100,
+    created_at: 1_795_000_000,
+    expires_at: 1_795_003_600,
+    seconds: "4",
+    error: null,
+    request_id: "r",
+  };
+  expect(told(job)).toEqual({
+    id: "video_1",
+    status: "completed",
+    progress: 100,
+    seconds: "4",
+    createdAtMs: 1_795_000_000_000,
+    expiresAtMs: 1_795_003_600_000,
+    errorCode: undefined,
+    costUsd: "0.400000",
+    requestId: "r",
+  });
+});
+
+test("what is no job is none", () => {
+  expect(told({ id: "video_1", status: "dreaming" })).toBeUndefined();
+  expect(told(null)).toBeUndefined();
+});
+
+test("looks become rarer, from 3 seconds to 30", () => {
+  const waits = Array.from({ length: 12 }, (_none, looks) => waitMsOf(looks));
+  expect(waits[0]).toBe(3_000);
+  expect(waits.at(-1)).toBe(30_000);
+  expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+});
+
+test("every way a video can fail has its own next step", () => {
+  const codes = [
+    "video_generation_failed",
+    "content_policy_violation",
+    "video_cancelled",
+    "video_expired",
+    "video_timeout",
+  ];
+  const words = new Set(codes.map(failureWords));
+  expect(words.size).toBe(codes.length);
+  expect(words.has(failureWords("something_new"))).toBe(false);
+});

@@ -1,0 +1,84 @@
+import type { JsonAnswer } from "../gateway.ts";
+import { member, text } from "../gateway.ts";
+
+/** A video of this browser: what was asked for, and what is known of it. */
+export interface VideoJob {
+  readonly id: string;
+  readonly orgId: string;
+  readonly updatedAtMs: number;
+  readonly prompt: string;
+  readonly modelName: string;
+  readonly status: "queued" | "in_progress" | "completed" | "failed";
+  /** Percent. */
+  readonly progress: number;
+  readonly seconds: string | undefined;
+  readonly createdAtMs: number;
+  /** Null: the provider does not say. */
+  readonly expiresAtMs: number | null;
+  readonly errorCode: string | undefined;
+  readonly costUsd: string | undefined;
+  readonly requestId: string | undefined;
+}
+
+type Told = Pick<
+  VideoJob,
+  "status" | "progress" | "seconds" | "expiresAtMs" | "errorCode" | "costUsd" | "requestId"
+> & { readonly id: string; readonly createdAtMs: number };
+
+/** What the videos route told of a job; undefined when it is no job. */
+export function readJob({ json, costUsd }: JsonAnswer): Told | undefined {
+  const id = text(member(json, "id"));
+  const status = STATES.find((each) => each === member(json, "status"));
+  if (id === undefined || status === undefined) return undefined;
+  return {
+    id,
+    status,
+    progress: whole(member(json, "progress")) ?? 0,
+    seconds: text(member(json, "seconds")),
+    createdAtMs: (whole(member(json, "created_at")) ?? 0) * 1000,
+    expiresAtMs: msOf(whole(member(json, "expires_at"))),
+    errorCode: text(member(member(json, "error"), "code")),
+    costUsd,
+    requestId: text(member(json, "request_id")),
+  };
+}
+
+const STATES = ["queued", "in_progress", "completed", "failed"] as const;
+
+function whole(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? Math.floor(value) : undefined;
+}
+
+function msOf(seconds: number | undefined): number | null {
+  return seconds === undefined ? null : seconds * 1000;
+}
+
+export function isRunning({ status }: Pick<VideoJob, "status">): boolean {
+  return status === "queued" || status === "in_progress";
+}
+
+const FIRST_WAIT_MS = 3_000;
+const WAIT_MS_MAX = 30_000;
+
+/** How long to wait before the next look: the provider is asked every three seconds at most. */
+export function waitMsOf(looks: number): number {
+  return Math.min(WAIT_MS_MAX, Math.round(FIRST_WAIT_MS * 1.5 ** looks));
+}
+
+/** Why there is no video, and what to do. */
+export function failureWords(code: string | undefined): string {
+  return (
+    FAILURES[code ?? ""] ??
+    "There is no video. Nothing was charged; try again or change the prompt."
+  );
+}
+
+const FAILURES: Readonly<Record<string, string>> = {
+  video_generation_failed:
+    "The provider could not make this video. Nothing was charged; try again or change the prompt.",
+  content_policy_violation:
+    "The provider refused the content of this video. Nothing was charged; change the prompt.",
+  video_cancelled: "The provider cancelled this video. Nothing was charged; send it again.",
+  video_expired: "The provider no longer has this video. Nothing was charged; send it again.",
+  video_timeout: "This video was not ready in time. Nothing was charged; send it again.",
+};

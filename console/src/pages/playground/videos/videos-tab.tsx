@@ -1,0 +1,203 @@
+import { ActionIcon, Button, Group, Progress, Stack, Text, Textarea } from "@mantine/core";
+import { Clapperboard, Download, Trash2 } from "lucide-react";
+import { useState, type FormEvent, type ReactElement } from "react";
+
+import type { Model } from "../../../../../src/console-api/contract.ts";
+import { useSession } from "../../../api/use-session.ts";
+import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
+import { Copyable } from "../../../ui/copyable.tsx";
+import { Empty } from "../../../ui/empty.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { Time } from "../../../ui/time.tsx";
+import { CallPanel, declaredValues, type FieldValues } from "../call-panel.tsx";
+import { FaultTrouble } from "../gateway-trouble.tsx";
+import { contentAddress } from "../gateway.ts";
+import { pickModel } from "../pick-model.ts";
+import classes from "../playground.module.css";
+import { useVideos } from "./use-videos.ts";
+import { failureWords, type VideoJob } from "./video-job.ts";
+
+/** Makes videos from a text: each is a job that goes on without this page. */
+export default function VideosTab(props: {
+  readonly models: readonly Model[];
+  readonly modelIds: readonly string[];
+  readonly onModels: (modelIds: readonly string[]) => void;
+}): ReactElement {
+  const { models } = props;
+  const { org } = useSession();
+  const { jobs, make, forget } = useVideos(org?.org_id ?? "");
+  const model = pickModel(models, props.modelIds);
+  const [values, setValues] = useState<FieldValues>({});
+  const [prompt, setPrompt] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<unknown>();
+
+  async function send(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    setBusy(true);
+    setFault(undefined);
+    try {
+      const body = { model: model.id, prompt, ...declaredValues(model, values) };
+      await make({ body, modelName: model.name });
+      setPrompt("");
+    } catch (error) {
+      setFault(error);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <div className={classes.split}>
+      <section className={classes.main} aria-label="Videos">
+        <form className={classes.composer} onSubmit={(event) => void send(event)}>
+          <Textarea
+            label="Prompt"
+            placeholder="What is to happen"
+            value={prompt}
+            onChange={(event) => setPrompt(event.currentTarget.value)}
+            autosize
+            minRows={2}
+            maxRows={8}
+            required
+            withAsterisk={false}
+          />
+          <Group justify="flex-end">
+            <Button
+              type="submit"
+              loading={isBusy}
+              disabled={prompt.trim() === ""}
+              leftSection={<Clapperboard size={14} aria-hidden />}
+            >
+              Make
+            </Button>
+          </Group>
+        </form>
+        {fault === undefined ? null : <FaultTrouble fault={fault} />}
+        {jobs.length === 0 && fault === undefined ? (
+          <Empty title="Videos you make appear here. What one may cost at most is held until it is done." />
+        ) : null}
+        {jobs.map((job) => (
+          <Job key={job.id} job={job} onForget={forget} />
+        ))}
+        <Text size="xs" c="dimmed">
+          This list is kept in this browser only. A job goes on when you leave, and its file is the
+          provider's: download it before it expires.
+        </Text>
+      </section>
+      <aside className={classes.aside} data-open aria-label="Model and fields">
+        <CallPanel
+          models={models}
+          model={model}
+          onModel={(id) => props.onModels([id])}
+          values={values}
+          onValues={setValues}
+        />
+      </aside>
+    </div>
+  );
+}
+
+function Job(props: {
+  readonly job: VideoJob;
+  readonly onForget: (id: string) => void;
+}): ReactElement {
+  const { job } = props;
+  return (
+    <Stack gap="xs" component="article" className={classes.answer} aria-label={job.prompt}>
+      <Group justify="space-between" wrap="nowrap" align="flex-start">
+        <Text size="sm" className={classes.prose}>
+          {job.prompt}
+        </Text>
+        <Group gap={4} wrap="nowrap">
+          <JobState job={job} />
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label={`Remove ${job.prompt} from this list`}
+            onClick={() => props.onForget(job.id)}
+          >
+            <Trash2 size={16} aria-hidden />
+          </ActionIcon>
+        </Group>
+      </Group>
+      <JobBody job={job} />
+      <Text size="xs" c="dimmed" component="div" className={classes.answerFigures}>
+        <span>{job.modelName}</span>
+        {job.seconds === undefined ? null : <span>{job.seconds} s</span>}
+        <Time at={new Date(job.createdAtMs).toISOString()} />
+        {job.costUsd === undefined ? null : (
+          <span>
+            cost <Money usd={job.costUsd} />
+          </span>
+        )}
+        {job.expiresAtMs === null || job.status !== "completed" ? null : (
+          <span>
+            file until <Time at={new Date(job.expiresAtMs).toISOString()} />
+          </span>
+        )}
+        <Copyable value={job.id} label="video id" short />
+        {job.requestId === undefined ? null : (
+          <Copyable value={job.requestId} label="request id" short />
+        )}
+      </Text>
+    </Stack>
+  );
+}
+
+function JobState({ job }: { readonly job: VideoJob }): ReactElement {
+  const [tone, words] = STATES[job.status];
+  return <StatusBadge tone={tone}>{words}</StatusBadge>;
+}
+
+const STATES: Readonly<Record<VideoJob["status"], readonly [Tone, string]>> = {
+  queued: ["quiet", "Queued"],
+  in_progress: ["quiet", "In progress"],
+  completed: ["ok", "Completed"],
+  failed: ["bad", "Failed"],
+};
+
+function JobBody({ job }: { readonly job: VideoJob }): ReactElement {
+  if (job.status === "failed") {
+    return (
+      <Text size="sm">
+        {failureWords(job.errorCode)}{" "}
+        {job.errorCode === undefined ? null : <code>{job.errorCode}</code>}
+      </Text>
+    );
+  }
+  if (job.status === "completed") {
+    return (
+      <>
+        <video
+          className={classes.player}
+          controls
+          preload="none"
+          src={contentAddress(job.id)}
+          aria-label={job.prompt}
+        />
+        <div>
+          <Button
+            component="a"
+            href={contentAddress(job.id)}
+            download={`${job.id}.mp4`}
+            variant="default"
+            size="xs"
+            leftSection={<Download size={14} aria-hidden />}
+          >
+            Download
+          </Button>
+        </div>
+      </>
+    );
+  }
+  return (
+    <Progress.Root size="lg">
+      <Progress.Section
+        value={Math.max(2, job.progress)}
+        aria-label={`${job.progress} percent done`}
+        animated
+      />
+    </Progress.Root>
+  );
+}

@@ -1,0 +1,162 @@
+import { Group, Stack } from "@mantine/core";
+import { useParams } from "@tanstack/react-router";
+import { useMemo, type ReactElement } from "react";
+
+import type { Provider } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink, LinkButton } from "../../ui/app-link.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import kit from "../../ui/kit.module.css";
+import { Loading } from "../../ui/loading.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { FactList } from "../models/fact-list.tsx";
+import { capacityWords, countryName, loggingWords } from "../models/model-words.ts";
+import { priceLine } from "../models/price-words.ts";
+import { PolicyLinks } from "./policy-links.tsx";
+import { ProviderStatus } from "./provider-status.tsx";
+import { PROVIDER_STATUS } from "./provider-words.ts";
+import { servedModels, type ServedModel } from "./served-models.ts";
+
+const CRUMBS = [{ label: "Providers", to: "/providers" }];
+const REFRESH_MS = 30_000;
+
+/** One provider: its policies, its health, its models. Open to everybody. */
+export function ProviderPage(): ReactElement {
+  const { providerId = "" } = useParams({ strict: false });
+  const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
+  const provider = providers.data?.providers.find(({ id }) => id === providerId);
+  return (
+    <Page
+      title={provider?.name ?? providerId}
+      crumbs={CRUMBS}
+      lead={<Copyable value={providerId} label="provider id" />}
+    >
+      <Answer of={providers} skeleton={<Loading rows={8} />}>
+        {() => (provider === undefined ? <NoProvider /> : <ProviderParts provider={provider} />)}
+      </Answer>
+    </Page>
+  );
+}
+
+function NoProvider(): ReactElement {
+  return (
+    <Panel>
+      <Empty
+        title="No provider of this id is listed."
+        action={
+          <LinkButton to="/providers" variant="default">
+            See all providers
+          </LinkButton>
+        }
+      />
+    </Panel>
+  );
+}
+
+function ProviderParts({ provider }: { readonly provider: Provider }): ReactElement {
+  const logging = loggingWords([provider]);
+  const { datacenters, success_24h, ttft_p50_ms } = provider;
+  return (
+    <>
+      <Panel>
+        <Stack gap="md">
+          <Group gap="sm">
+            <ProviderStatus status={provider.status} />
+            <StatusBadge tone={logging.tone}>{logging.word}</StatusBadge>
+            <PolicyLinks provider={provider} />
+          </Group>
+          <FactList
+            facts={[
+              { label: "Status now", value: PROVIDER_STATUS[provider.status].meaning },
+              {
+                label: "Answered in the last 24 hours",
+                value: success_24h === null ? "too few requests to say" : formatShare(success_24h),
+              },
+              { label: "First byte, median", value: formatMs(ttft_p50_ms) },
+              {
+                label: "Data centres",
+                value:
+                  datacenters.length === 0 ? "undeclared" : datacenters.map(countryName).join(", "),
+              },
+            ]}
+          />
+        </Stack>
+      </Panel>
+      <Panel title="Models">
+        <ServedModels providerId={provider.id} />
+      </Panel>
+    </>
+  );
+}
+
+function ServedModels({ providerId }: { readonly providerId: string }): ReactElement {
+  const catalog = useAnswer("GET /api/catalog.json");
+  const models = catalog.data?.models;
+  const rows = useMemo(() => servedModels(models ?? [], providerId), [models, providerId]);
+  return (
+    <Answer of={catalog} skeleton={<Loading rows={4} />}>
+      {() => (
+        <DataTable
+          caption="Models of this provider"
+          columns={COLUMNS}
+          rows={rows}
+          rowKey={({ model }) => model.id}
+          empty={<Empty title="None of its models are listed now." />}
+        />
+      )}
+    </Answer>
+  );
+}
+
+const COLUMNS: readonly Column<ServedModel>[] = [
+  {
+    id: "model",
+    label: "Model",
+    sortValue: ({ model }) => model.name,
+    render: ({ model }) => (
+      <div>
+        <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={500}>
+          {model.name}
+        </AppLink>
+        <div>
+          <Copyable value={model.id} label="model id" />
+        </div>
+      </div>
+    ),
+  },
+  {
+    id: "price",
+    label: "Price",
+    render: ({ listing }) => <span className={kit.figures}>{priceLine([listing])}</span>,
+  },
+  {
+    id: "place",
+    label: "Routing order",
+    align: "right",
+    sortValue: ({ place }) => place,
+    render: ({ place, model }) => `${place} of ${model.providers.length}`,
+  },
+  {
+    id: "context",
+    label: "Context",
+    align: "right",
+    sortValue: ({ listing }) => listing.context_length ?? 0,
+    render: ({ listing }) => (
+      <span className={kit.figures}>
+        {listing.context_length === null ? "–" : formatCount(listing.context_length)}
+      </span>
+    ),
+  },
+  {
+    id: "quantization",
+    label: "Quantization",
+    render: ({ listing }) => listing.quantization ?? "–",
+  },
+  { id: "capacity", label: "Capacity", render: ({ listing }) => capacityWords(listing.capacity) },
+];

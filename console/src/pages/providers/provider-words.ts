@@ -1,0 +1,25 @@
+import type { Provider } from "../../../../src/console-api/contract.ts";
+import type { Tone } from "../../ui/badge.tsx";
+
+/** A provider's health in a word, and what that means for requests. */
+export const PROVIDER_STATUS: Readonly<
+  Record<Provider["status"], { word: string; tone: Tone; meaning: string }>
+> = {
+  healthy: { word: "Healthy", tone: "ok", meaning: "Requests are routed to it." },
+  cooling: {
+    word: "Cooling down",
+    tone: "warn",
+    meaning: "It is being tried with single requests after failures or a rate limit.",
+  },
+  open: {
+    word: "Circuit open",
+    tone: "bad",
+    meaning: "It failed too often: for now requests go to other providers.",
+  },
+};
+
+/** An address of the web, for a link; undefined for anything else, such as a script. */
+export function webAddress(text: string | null): string | undefined {
+  if (text === null || !URL.canParse(text)) return undefined;
+  return ["https:", "http:"].includes(new URL(text).protocol) ? text : undefined;
+}

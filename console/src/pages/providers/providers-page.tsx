@@ -1,0 +1,152 @@
+import { Checkbox, Group, Stack } from "@mantine/core";
+import { useMemo, type ReactElement } from "react";
+
+import type { Provider } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import kit from "../../ui/kit.module.css";
+import { Loading } from "../../ui/loading.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
+import { countryName, loggingWords } from "../models/model-words.ts";
+import { PolicyLinks } from "./policy-links.tsx";
+import { ProviderStatus } from "./provider-status.tsx";
+
+const REFRESH_MS = 30_000;
+
+type ProviderSearch = Readonly<Partial<Record<"q" | "logging", string | undefined>>>;
+
+/** Who answers the requests, and how well just now. Open to everybody. */
+export function ProvidersPage(): ReactElement {
+  const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
+  return (
+    <Page
+      title="Providers"
+      lead={
+        <>
+          Who answers requests to the <AppLink to="/models">models</AppLink>, and how well just now.
+        </>
+      }
+    >
+      <Panel>
+        <Answer of={providers} skeleton={<Loading rows={7} />}>
+          {({ providers: all }) => <ProviderList providers={all} />}
+        </Answer>
+      </Panel>
+    </Page>
+  );
+}
+
+function ProviderList({ providers }: { readonly providers: readonly Provider[] }): ReactElement {
+  const [search, change] = useFilters<ProviderSearch>();
+  const q = (search.q ?? "").toLowerCase();
+  const found = useMemo(
+    () =>
+      providers.filter(
+        ({ id, name, prompt_logging }) =>
+          `${id} ${name}`.toLowerCase().includes(q) &&
+          (search.logging !== "none" || prompt_logging === "none"),
+      ),
+    [providers, q, search.logging],
+  );
+  return (
+    <Stack gap="md">
+      <Group gap="md">
+        <SearchField
+          label="Search providers"
+          value={search.q ?? ""}
+          onChange={(text) => change({ q: text })}
+        />
+        <Checkbox
+          label="No prompt logging"
+          checked={search.logging === "none"}
+          onChange={(event) => change({ logging: event.currentTarget.checked ? "none" : "" })}
+        />
+      </Group>
+      <DataTable
+        caption="Providers"
+        columns={COLUMNS}
+        rows={found}
+        rowKey={({ id }) => id}
+        empty={
+          <Empty
+            title={
+              providers.length === 0
+                ? "No providers are listed yet. The operator adds them with a manifest."
+                : "No provider fits these filters."
+            }
+          />
+        }
+      />
+    </Stack>
+  );
+}
+
+const COLUMNS: readonly Column<Provider>[] = [
+  {
+    id: "name",
+    label: "Provider",
+    sortValue: ({ name }) => name,
+    render: ({ id, name }) => (
+      <AppLink to="/providers/$providerId" params={{ providerId: id }} size="sm" fw={500}>
+        {name}
+      </AppLink>
+    ),
+  },
+  {
+    id: "status",
+    label: "Status now",
+    sortValue: ({ status }) => ["healthy", "cooling", "open"].indexOf(status),
+    render: ({ status }) => <ProviderStatus status={status} />,
+  },
+  {
+    id: "models",
+    label: "Models",
+    align: "right",
+    sortValue: ({ models }) => models.length,
+    render: ({ models }) => formatCount(models.length),
+  },
+  {
+    id: "success",
+    label: "Answered in 24 h",
+    align: "right",
+    sortValue: ({ success_24h }) => success_24h ?? -1,
+    render: ({ success_24h }) => (
+      <span className={kit.figures}>{success_24h === null ? "–" : formatShare(success_24h)}</span>
+    ),
+  },
+  {
+    id: "ttft",
+    label: "First byte, median",
+    align: "right",
+    sortValue: ({ ttft_p50_ms }) => ttft_p50_ms ?? Number.MAX_SAFE_INTEGER,
+    render: ({ ttft_p50_ms }) => <span className={kit.figures}>{formatMs(ttft_p50_ms)}</span>,
+  },
+  {
+    id: "logging",
+    label: "Prompt logging",
+    sortValue: ({ prompt_logging }) => prompt_logging,
+    render: (provider) => {
+      const { tone, word } = loggingWords([provider]);
+      return <StatusBadge tone={tone}>{word}</StatusBadge>;
+    },
+  },
+  {
+    id: "datacenters",
+    label: "Data centres",
+    render: ({ datacenters }) =>
+      datacenters.length === 0 ? "undeclared" : datacenters.map(countryName).join(", "),
+  },
+  {
+    id: "policies",
+    label: "Policies",
+    render: (provider) => <PolicyLinks provider={provider} />,
+  },
+];

@@ -1,0 +1,17 @@
+import type { Model, ModelProvider } from "../../../../src/console-api/contract.ts";
+
+export interface ServedModel {
+  readonly model: Model;
+  readonly listing: ModelProvider;
+  /** Where this provider stands in the model's routing order; the first one is 1. */
+  readonly place: number;
+}
+
+/** The models that a provider lists, in the order of the catalog. */
+export function servedModels(models: readonly Model[], providerId: string): readonly ServedModel[] {
+  return models.flatMap((model) => {
+    const at = model.providers.findIndex(({ provider }) => provider === providerId);
+    const listing = model.providers[at];
+    return listing === undefined ? [] : [{ model, listing, place: at + 1 }];
+  });
+}

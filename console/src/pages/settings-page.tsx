@@ -1,0 +1,31 @@
+import type { ReactElement } from "react";
+
+import { useAnswer } from "../api/use-answer.ts";
+import { Answer } from "../ui/answer.tsx";
+import { Loading } from "../ui/loading.tsx";
+import { Page } from "../ui/page.tsx";
+import { AppearancePanel } from "./settings/appearance-panel.tsx";
+import { DataPanel } from "./settings/data-panel.tsx";
+import { OrganizationPanel } from "./settings/organization-panel.tsx";
+import { ProfilePanel } from "./settings/profile-panel.tsx";
+import { SessionPanel } from "./settings/session-panel.tsx";
+
+/** Who you are here, your organization, this browser, and your data. */
+export function SettingsPage(): ReactElement {
+  const settings = useAnswer("GET /api/console/settings");
+  return (
+    <Page title="Settings">
+      <Answer of={settings} skeleton={<Loading rows={14} />}>
+        {({ user, org, sessions }) => (
+          <>
+            <ProfilePanel user={user} />
+            <OrganizationPanel org={org} />
+            <AppearancePanel />
+            <SessionPanel sessions={sessions} />
+            <DataPanel />
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}

@@ -1,0 +1,40 @@
+import { Stack, Switch, Text, useMantineColorScheme } from "@mantine/core";
+import { useState, type ReactElement } from "react";
+
+import { areSingleKeysOn, setSingleKeys } from "../../app/single-keys.ts";
+import { FilterChips } from "../../ui/filter-chips.tsx";
+import { Panel } from "../../ui/panel.tsx";
+
+/** How this browser shows the console. */
+export function AppearancePanel(): ReactElement {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const [areOn, setOn] = useState(areSingleKeysOn);
+  return (
+    <Panel title="Appearance">
+      <Stack gap="md">
+        <FilterChips
+          label="Colours"
+          options={[
+            { value: "auto", label: "As the system" },
+            { value: "light", label: "Light" },
+            { value: "dark", label: "Dark" },
+          ]}
+          value={colorScheme}
+          onChange={setColorScheme}
+        />
+        <Switch
+          label="Single-key shortcuts"
+          description="g and a letter, / and ?. Off: only the search (Ctrl or ⌘ K) and Esc act."
+          checked={areOn}
+          onChange={(event) => {
+            setSingleKeys(event.currentTarget.checked);
+            setOn(event.currentTarget.checked);
+          }}
+        />
+        <Text size="xs" c="dimmed">
+          Kept in this browser only.
+        </Text>
+      </Stack>
+    </Panel>
+  );
+}

@@ -1,0 +1,40 @@
+import { Button, Stack, Text } from "@mantine/core";
+import { Download } from "lucide-react";
+import type { ReactElement } from "react";
+
+import { addressOf } from "../../api/client.ts";
+import { useSession } from "../../api/use-session.ts";
+import { Support } from "../../app/support.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { Panel } from "../../ui/panel.tsx";
+
+/** What is stored, as a file, and who helps. */
+export function DataPanel(): ReactElement {
+  const { installation } = useSession();
+  return (
+    <Panel title="Your data">
+      <Stack gap="md" align="flex-start">
+        <Text size="sm">
+          The file holds everything stored about your organization but its requests: those are a
+          file of their own on the{" "}
+          <AppLink to="/usage" inherit>
+            usage page
+          </AppLink>
+          . Prompts and answers are not stored.
+        </Text>
+        <Button
+          component="a"
+          href={addressOf("/api/console/export.json")}
+          download
+          variant="default"
+          leftSection={<Download size={16} aria-hidden />}
+        >
+          Download as JSON
+        </Button>
+        <Text size="sm" c="dimmed">
+          <Support support={installation.support} />
+        </Text>
+      </Stack>
+    </Panel>
+  );
+}

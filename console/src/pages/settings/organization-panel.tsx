@@ -1,0 +1,98 @@
+import { Button, Group, Stack, Switch, TextInput } from "@mantine/core";
+import { useState, type FormEvent, type ReactElement } from "react";
+
+import type { Settings } from "../../../../src/console-api/contract.ts";
+import { useChange } from "../../api/use-answer.ts";
+import { Copyable } from "../../ui/copyable.tsx";
+import { Fault } from "../../ui/fault.tsx";
+import { fieldError } from "../../ui/field-errors.ts";
+import { notifyDone, notifyFault } from "../../ui/notice.ts";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { Facts } from "./facts.tsx";
+
+/** The organization: its name, and what its keys may do. */
+export function OrganizationPanel({ org }: { readonly org: Settings["org"] }): ReactElement {
+  return (
+    <Panel title="Organization">
+      <Stack gap="lg">
+        <NameForm name={org.name} />
+        <KeyPowers isOn={org.keys_may_set_org_limits} />
+        <Facts
+          facts={[
+            ["Organization id", <Copyable key="id" value={org.org_id} label="organization id" />],
+            ["Made", <Time key="made" at={org.created_at} />],
+          ]}
+        />
+      </Stack>
+    </Panel>
+  );
+}
+
+function NameForm({ name }: { readonly name: string }): ReactElement {
+  const [typed, setTyped] = useState(name);
+  const change = useChange("PATCH /api/console/settings", {
+    refreshes: ["GET /api/console/settings"],
+  });
+  const isChanged = typed.trim() !== name;
+
+  function save(event: FormEvent): void {
+    event.preventDefault();
+    if (!isChanged) return;
+    change.mutate(
+      { body: { name: typed.trim() } },
+      { onSuccess: () => notifyDone("The organization has its new name") },
+    );
+  }
+
+  const wrongName = fieldError(change.error, "name");
+  return (
+    <form onSubmit={save}>
+      <Stack gap="sm" maw={480}>
+        <Group align="flex-start" gap="xs" wrap="nowrap">
+          <TextInput
+            label="Name"
+            description="1 to 64 characters; on receipts and in the header"
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            maxLength={64}
+            required
+            withAsterisk={false}
+            error={wrongName}
+            flex={1}
+          />
+          <Button
+            type="submit"
+            variant="default"
+            mt={46}
+            disabled={!isChanged}
+            loading={change.isPending}
+          >
+            Save
+          </Button>
+        </Group>
+        {change.isError && wrongName === undefined ? <Fault error={change.error} /> : null}
+      </Stack>
+    </form>
+  );
+}
+
+function KeyPowers({ isOn }: { readonly isOn: boolean }): ReactElement {
+  const change = useChange("PATCH /api/console/settings", {
+    refreshes: ["GET /api/console/settings"],
+  });
+  return (
+    <Switch
+      label="Keys may lower the limits of the whole organization"
+      description="Off: programs with a key lower only that key's own limits; the organization's are changed here."
+      checked={isOn}
+      disabled={change.isPending}
+      onChange={(event) =>
+        change.mutate(
+          { body: { keys_may_set_org_limits: event.currentTarget.checked } },
+          { onSuccess: () => notifyDone("Saved"), onError: notifyFault },
+        )
+      }
+    />
+  );
+}

@@ -1,0 +1,105 @@
+import { Alert, Anchor, Button, Paper, Stack, Text, Title } from "@mantine/core";
+import { useRouter } from "@tanstack/react-router";
+import { useEffect, type ReactElement } from "react";
+
+import { useSession } from "../api/use-session.ts";
+import { BareFrame } from "../app/bare-frame.tsx";
+import { pathOfOurs, startAddress, type SignInReason } from "../app/sign-in-address.ts";
+import { Support } from "../app/support.tsx";
+import { useFilters } from "../app/use-filters.ts";
+import { AppLink } from "../ui/app-link.tsx";
+import shell from "../app/shell.module.css";
+
+/** One link to the identity provider; there is no password here. */
+export function SignInPage(): ReactElement {
+  const { state, installation } = useSession();
+  const [{ return: back, reason }] = useFilters<{ return?: string; reason?: string }>();
+  useEffect(() => {
+    document.title = "Sign in · Token Market";
+  }, []);
+  if (state === "signed_in") return <ToReturn back={pathOfOurs(back ?? "/")} />;
+  return (
+    <BareFrame>
+      <Paper withBorder className={shell.card}>
+        <Stack gap="md">
+          <Title order={1} size="h2">
+            Sign in
+          </Title>
+          <Reason reason={reason} />
+          {installation.sign_in_name === null ? (
+            <Text>
+              Nobody can sign in here yet: this installation has no identity provider. The operator
+              names one in the setting <code>oidc.issuer</code>.
+            </Text>
+          ) : (
+            <>
+              <Button component="a" href={startAddress(back)} size="md" fullWidth>
+                Continue with {installation.sign_in_name}
+              </Button>
+              <Text size="sm" c="dimmed">
+                You sign in at {installation.sign_in_name} and come back here. Token Market never
+                sees a password.
+              </Text>
+            </>
+          )}
+          <Text size="sm" c="dimmed">
+            <Policies privacy={installation.privacy_url} terms={installation.terms_url} />
+            <AppLink to="/models" inherit>
+              See the models
+            </AppLink>{" "}
+            without signing in. <Support support={installation.support} />
+          </Text>
+        </Stack>
+      </Paper>
+    </BareFrame>
+  );
+}
+
+/** Signed in already, in another tab: the way back is a whole address with its query. */
+function ToReturn({ back }: { readonly back: string }): null {
+  const { history } = useRouter();
+  useEffect(() => history.replace(back), [history, back]);
+  return null;
+}
+
+function Reason({ reason }: { readonly reason: string | undefined }): ReactElement | null {
+  const words = reason === undefined ? undefined : REASONS.get(reason as SignInReason);
+  if (words === undefined) return null;
+  const isBad = reason === "failed" || reason === "denied";
+  return (
+    <Alert color={isBad ? "red" : "market"} variant="light" role={isBad ? "alert" : "status"}>
+      {words}
+    </Alert>
+  );
+}
+
+/** Only reasons of this list are shown: an address cannot put its own words on this page. */
+const REASONS: ReadonlyMap<SignInReason, string> = new Map([
+  ["expired", "Your session has ended. Sign in again to go on where you were."],
+  ["signed-out", "You are signed out in this browser. Other browsers stay signed in."],
+  ["idp-ended", "Your identity provider ended your session. Sign in again to go on."],
+  ["failed", "Signing in did not work. Try again; if it keeps failing, tell support."],
+  ["denied", "The identity provider did not let you in. Try again or use another account."],
+]);
+
+function Policies(props: {
+  readonly privacy: string | null;
+  readonly terms: string | null;
+}): ReactElement | null {
+  const links = [
+    ["Privacy policy", props.privacy],
+    ["Terms", props.terms],
+  ].filter((link): link is [string, string] => link[1] !== null && link[1] !== "");
+  return (
+    <>
+      {links.map(([label, href]) => (
+        <span key={label}>
+          <Anchor href={href} inherit>
+            {label}
+          </Anchor>
+          {" · "}
+        </span>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+
+import type { Usage } from "../../../../src/console-api/contract.ts";
+import { chartData, spanOfBucket } from "./chart-data.ts";
+
+const none = { prompt: 0, cached_prompt: 0, cache_write: 0, completion: 0, internal_reasoning: 0 };
+const figures = {
+  requests: 1,
+  failed: 0,
+  spent_usd: "0.000000",
+  tokens: none,
+  ttft_p50_ms: null,
+  ttft_p95_ms: null,
+};
+const usage: Usage = {
+  from: "2026-11-21T00:00:00.000Z",
+  to: "2026-11-23T00:00:00.000Z",
+  totals: figures,
+  bucket: "day",
+  series: [
+    {
+      at: "2026-11-21T00:00:00.000Z",
+      parts: {
+        "lab/one": { requests: 3, failed: 1, tokens: 10, spent_usd: "0.100001" },
+        other: { requests: 1, failed: 0, tokens: 5, spent_usd: "0.000002" },
+      },
+      ttft_p50_ms: 120,
+    },
+    { at: "2026-11-22T00:00:00.000Z", parts: {}, ttft_p50_ms: null },
+  ],
+  groups: [
+    { group: "lab/one", name: "One", figures },
+    { group: "lab/rare", name: "Rare", figures },
+  ],
+};
+
+describe("the bars of the usage page", () => {
+  test("the largest groups by name, and all others last", () => {
+    expect(chartData(usage, "spend", "model").parts).toEqual([
+      { id: "lab/one", name: "One" },
+      { id: "other", name: "All others" },
+    ]);
+  });
+
+  test("each metric shows its own figures", () => {
+    const first = (metric: "spend" | "requests" | "tokens" | "errors" | "ttft") =>
+      chartData(usage, metric, "model").buckets[0]?.values;
+    expect(first("spend")).toEqual({ "lab/one": "0.100001", other: "0.000002" });
+    expect(first("requests")).toEqual({ "lab/one": 3, other: 1 });
+    expect(first("tokens")).toEqual({ "lab/one": 10, other: 5 });
+    expect(first("errors")).toEqual({ "lab/one": 1, other: 0 });
+    expect(first("ttft")).toEqual({ all: 120 });
+  });
+
+  test("by day every bar is one sum, exact to the micro-dollar", () => {
+    const { parts, buckets } = chartData(usage, "spend", "day");
+    expect(parts).toEqual([{ id: "all", name: "Spend" }]);
+    expect(buckets.map(({ values }) => values["all"])).toEqual(["0.100003", "0.000000"]);
+  });
+
+  test("days are labelled as days, hours as hours, in UTC", () => {
+    expect(chartData(usage, "spend", "model").buckets[0]).toMatchObject({
+      label: "21 Nov 2026",
+      tick: "21 Nov",
+    });
+    const hours: Usage = { ...usage, bucket: "hour" };
+    expect(chartData(hours, "spend", "model").buckets[0]).toMatchObject({
+      label: "21 Nov 2026, 00:00 UTC",
+      tick: "00:00",
+    });
+  });
+});
+
+test("looking into a bar takes exactly its time", () => {
+  const at = "2026-11-21T00:00:00.000Z";
+  expect(spanOfBucket(at, "day").toMs - spanOfBucket(at, "day").fromMs).toBe(86_400_000);
+  expect(spanOfBucket(at, "hour").toMs - spanOfBucket(at, "hour").fromMs).toBe(3_600_000);
+});

@@ -1,0 +1,96 @@
+import type { Usage } from "../../../../src/console-api/contract.ts";
+import type { Amount, Unit } from "../../ui/charts/measure.ts";
+import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
+import { addUsd } from "../../ui/money-math.ts";
+import { showUtc } from "../../ui/time.tsx";
+import { DAY_MS, type GroupBy, type Metric } from "./usage-search.ts";
+
+export interface UsageChartData {
+  readonly unit: Unit;
+  readonly parts: readonly ChartPart[];
+  readonly buckets: readonly ChartBucket[];
+}
+
+type Figures = Usage["series"][number]["parts"][string];
+
+/** The bars of one metric. The largest groups are parts of their own, all others are one. */
+export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChartData {
+  const isWhole = metric === "ttft" || by === "day";
+  const parts = isWhole ? [{ id: WHOLE, name: WHOLE_NAMES[metric] }] : partsOf(usage);
+  const buckets = usage.series.map((step) => ({
+    id: step.at,
+    label: showUtc(step.at, usage.bucket === "hour" ? "minute" : "day"),
+    tick: tickOf(step.at, usage.bucket),
+    values:
+      metric === "ttft"
+        ? { [WHOLE]: step.ttft_p50_ms }
+        : isWhole
+          ? { [WHOLE]: sumOf(Object.values(step.parts), metric) }
+          : valuesOf(step.parts, metric),
+  }));
+  return { unit: UNITS[metric], parts, buckets };
+}
+
+const WHOLE = "all";
+const WHOLE_NAMES: Readonly<Record<Metric, string>> = {
+  spend: "Spend",
+  requests: "Requests",
+  tokens: "Tokens",
+  errors: "Failed requests",
+  ttft: "Median time to first byte",
+};
+const UNITS: Readonly<Record<Metric, Unit>> = {
+  spend: "usd",
+  requests: "count",
+  tokens: "count",
+  errors: "count",
+  ttft: "ms",
+};
+const OTHER = "other";
+
+/** In the order of the groups, most spend at the bottom; what is left of them on top. */
+function partsOf(usage: Usage): readonly ChartPart[] {
+  const seen = new Set(usage.series.flatMap(({ parts }) => Object.keys(parts)));
+  const named = usage.groups
+    .filter(({ group }) => seen.delete(group))
+    .map(({ group, name }) => ({ id: group, name }));
+  const hasOther = seen.delete(OTHER);
+  return [
+    ...named,
+    ...[...seen].map((id) => ({ id, name: id })),
+    ...(hasOther ? [{ id: OTHER, name: "All others" }] : []),
+  ];
+}
+
+function valuesOf(parts: Readonly<Record<string, Figures>>, metric: Metric) {
+  return Object.fromEntries(
+    Object.entries(parts).map(([id, each]) => [id, amountOf(each, metric)]),
+  );
+}
+
+function amountOf(figures: Figures, metric: Metric): Amount {
+  if (metric === "spend") return figures.spent_usd;
+  if (metric === "requests") return figures.requests;
+  return metric === "tokens" ? figures.tokens : figures.failed;
+}
+
+function sumOf(parts: readonly Figures[], metric: Metric): Amount {
+  if (metric === "spend") return addUsd(...parts.map(({ spent_usd }) => spent_usd));
+  return parts.reduce((sum, each) => sum + Number(amountOf(each, metric)), 0);
+}
+
+/** `"14:00"` or `"22 Nov"`. */
+function tickOf(at: string, bucket: Usage["bucket"]): string {
+  if (bucket === "hour") return at.slice(11, 16);
+  return showUtc(at, "day").split(" ").slice(0, 2).join(" ");
+}
+
+/** Where a bar begins and ends, in milliseconds, to look into it. */
+export function spanOfBucket(
+  at: string,
+  bucket: Usage["bucket"],
+): { fromMs: number; toMs: number } {
+  const fromMs = Date.parse(at);
+  return { fromMs, toMs: fromMs + (bucket === "hour" ? HOUR_MS : DAY_MS) };
+}
+const HOUR_MS = 3_600_000;

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+
+import type { Attempt } from "../../../../src/console-api/contract.ts";
+import { lineAmounts } from "./line-amounts.ts";
+
+const attempt: Attempt = {
+  n: 1,
+  provider: "lab-a",
+  upstream_id: "one",
+  started_at: "2026-11-22T00:00:00.000Z",
+  first_byte_ms: 100,
+  duration_ms: 900,
+  outcome: "completed",
+  upstream_status: 200,
+  error_class: null,
+  tokens: { prompt: 7, cached_prompt: 0, cache_write: 0, completion: 3, internal_reasoning: 0 },
+  reserved_usd: "0.010000",
+  settled_usd: "0.000023",
+  settlement: "reported",
+  prices: {
+    prompt: "0.15",
+    cached_prompt: "0.15",
+    cache_write: "0.15",
+    completion: "7.5",
+    internal_reasoning: "7.5",
+  },
+};
+
+test("the lines of a charge are exact, and add up to it rounded down once", () => {
+  // 7 × 0.15 + 3 × 7.5 = 23.55 micro-dollars.
+  expect(lineAmounts(attempt).map(({ amount }) => amount)).toEqual(["0.00000105", "0.0000225"]);
+});
+
+test("where the provider's own cost is charged, no line claims to make it up", () => {
+  const reported = lineAmounts({ ...attempt, settled_usd: "0.500000" });
+  expect(reported.map(({ amount }) => amount)).toEqual([undefined, undefined]);
+});
+
+test("without prices or tokens there are no lines", () => {
+  expect(lineAmounts({ ...attempt, prices: null })).toEqual([]);
+  expect(lineAmounts({ ...attempt, tokens: null })).toEqual([]);
+});

@@ -1,0 +1,47 @@
+import type { Attempt } from "../../../../src/console-api/contract.ts";
+import { parseUsd } from "../../ui/money-math.ts";
+import { skuName, SKUS, type Sku } from "../models/price-words.ts";
+
+export interface AttemptLine {
+  readonly sku: Sku;
+  readonly name: string;
+  readonly tokens: number;
+  /** Dollars per million tokens as they were at admission. */
+  readonly price: string;
+  /** Exact dollars, up to twelve digits; undefined where tokens do not make up the charge. */
+  readonly amount: string | undefined;
+}
+
+/**
+ * An attempt's charge, line by line, so that a customer can add it up. A provider that reports its
+ * own cost is charged by that: then the lines have no amounts.
+ */
+export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
+  const { tokens, prices, settled_usd } = attempt;
+  if (tokens === null || prices === null) return [];
+  const lines = SKUS.map((sku) => ({
+    sku,
+    tokens: tokens[sku],
+    price: prices[sku],
+    pico: BigInt(tokens[sku]) * parseUsd(prices[sku]),
+  }));
+  const sum = lines.reduce((total, { pico }) => total + pico, 0n);
+  const isSum = sum / PICO_PER_MICRO === parseUsd(settled_usd);
+  return lines
+    .filter((line) => line.tokens > 0)
+    .map(({ sku, tokens: count, price, pico }) => ({
+      sku,
+      name: skuName(sku),
+      tokens: count,
+      price,
+      amount: isSum ? writePico(pico) : undefined,
+    }));
+}
+const PICO_PER_MICRO = 1_000_000n;
+const PICO_PER_USD = 1_000_000_000_000n;
+
+/** At least six digits behind the point, more where they say something. */
+function writePico(pico: bigint): string {
+  const fraction = String(pico % PICO_PER_USD).padStart(12, "0");
+  return `${pico / PICO_PER_USD}.${fraction.slice(0, 6)}${fraction.slice(6).replace(/0+$/, "")}`;
+}

@@ -1,0 +1,79 @@
+import type { ReactElement } from "react";
+
+import type { RequestRow } from "../../../../src/console-api/contract.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { formatCount, formatMs } from "../../ui/count.tsx";
+import type { Column } from "../../ui/data-table.tsx";
+import kit from "../../ui/kit.module.css";
+import { Money } from "../../ui/money.tsx";
+import { Time } from "../../ui/time.tsx";
+import { inAndOut, OUTCOMES } from "./outcome-words.ts";
+import styles from "./usage.module.css";
+
+/** The columns of a list of requests; the time leads to the request. */
+export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
+  {
+    id: "time",
+    label: "Time",
+    render: ({ request_id, created_at }) => (
+      <AppLink to="/requests/$requestId" params={{ requestId: request_id }} size="sm">
+        <Time at={created_at} precision="second" />
+      </AppLink>
+    ),
+  },
+  { id: "outcome", label: "Outcome", render: (row) => <Outcome row={row} /> },
+  { id: "model", label: "Model", render: ({ model }) => model ?? "–" },
+  {
+    id: "source",
+    label: "Key",
+    render: ({ key_id, source }) =>
+      key_id === null ? (
+        source
+      ) : (
+        <AppLink to="/keys/$keyId" params={{ keyId: key_id }} size="sm">
+          {source}
+        </AppLink>
+      ),
+  },
+  { id: "provider", label: "Provider", render: ({ provider }) => provider ?? "–" },
+  figures("in", "Tokens in", ({ tokens }) => tokens && formatCount(inAndOut(tokens).in)),
+  figures("cached", "Cached", ({ tokens }) => tokens && formatCount(tokens.cached_prompt)),
+  figures("out", "Tokens out", ({ tokens }) => tokens && formatCount(inAndOut(tokens).out)),
+  figures("attempts", "Attempts", ({ attempts }) => formatCount(attempts)),
+  figures("first", "First byte", ({ first_byte_ms }) => formatMs(first_byte_ms)),
+  figures("duration", "Duration", ({ duration_ms }) => formatMs(duration_ms)),
+  {
+    id: "cost",
+    label: "Cost",
+    align: "right",
+    render: ({ cost_usd }) => <Money usd={cost_usd} />,
+  },
+];
+
+function figures(
+  id: string,
+  label: string,
+  show: (row: RequestRow) => string | null,
+): Column<RequestRow> {
+  return {
+    id,
+    label,
+    align: "right",
+    render: (row) => <span className={kit.figures}>{show(row) ?? "–"}</span>,
+  };
+}
+
+/** How it ended, and the class of what went wrong. */
+export function Outcome(props: {
+  readonly row: Pick<RequestRow, "outcome" | "error_class">;
+}): ReactElement {
+  const { outcome, error_class } = props.row;
+  const { tone, word } = OUTCOMES[outcome];
+  return (
+    <span className={styles.outcome}>
+      <StatusBadge tone={tone}>{word}</StatusBadge>
+      {error_class === null ? null : <code className={styles.note}>{error_class}</code>}
+    </span>
+  );
+}

@@ -1,0 +1,193 @@
+import { Button, CopyButton, Skeleton, Stack, Text } from "@mantine/core";
+import { useParams } from "@tanstack/react-router";
+import { Check, Copy } from "lucide-react";
+import type { ReactElement } from "react";
+
+import type { RequestDetail, RequestRow } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { formatCount, formatMs } from "../../ui/count.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { FigureCard } from "../../ui/figure-card.tsx";
+import { addUsd, showUsd } from "../../ui/money-math.ts";
+import { Money } from "../../ui/money.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { FactList } from "../models/fact-list.tsx";
+import { AttemptTimeline } from "./attempt-timeline.tsx";
+import { errorAdvice } from "./attempt-words.ts";
+import { inAndOut } from "./outcome-words.ts";
+import { Outcome } from "./request-columns.tsx";
+import { supportText } from "./support-text.ts";
+import styles from "./usage.module.css";
+
+const CRUMBS = [{ label: "Usage", to: "/usage" }];
+const IN_FLIGHT_MS = 2_000;
+
+/** One request with every attempt at it, to the micro-dollar. */
+export function RequestPage(): ReactElement {
+  const { requestId = "" } = useParams({ strict: false });
+  const asked = { params: { request_id: requestId } };
+  const detail = useAnswer("GET /api/console/requests/:request_id", asked);
+  const isInFlight = detail.data?.request.outcome === "in_flight";
+  // The same answer once more: whether it is asked for again depends on what it says.
+  useAnswer("GET /api/console/requests/:request_id", asked, {
+    enabled: isInFlight,
+    ...(isInFlight ? { refetchMs: IN_FLIGHT_MS } : {}),
+  });
+  return (
+    <Page
+      title="Request"
+      crumbs={CRUMBS}
+      lead={<Copyable value={requestId} label="request id" />}
+      actions={detail.data === undefined ? undefined : <SupportButton detail={detail.data} />}
+    >
+      <Answer of={detail} skeleton={<RequestSkeleton />}>
+        {(data) => <RequestParts detail={data} />}
+      </Answer>
+    </Page>
+  );
+}
+
+function SupportButton({ detail }: { readonly detail: RequestDetail }): ReactElement {
+  return (
+    <CopyButton value={supportText(detail)} timeout={1500}>
+      {({ copied, copy }) => (
+        <Button
+          variant="default"
+          onClick={copy}
+          leftSection={copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
+        >
+          {copied ? "Copied" : "Copy as support text"}
+        </Button>
+      )}
+    </CopyButton>
+  );
+}
+
+function RequestParts({ detail }: { readonly detail: RequestDetail }): ReactElement {
+  const { request, attempts } = detail;
+  return (
+    <>
+      <Cards detail={detail} />
+      <Panel title="Request">
+        <RequestFacts request={request} />
+        <Advice request={request} />
+        <Text size="sm" c="dimmed" mt="md">
+          Its prompt and its answer are not stored.
+        </Text>
+      </Panel>
+      <Panel title={attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts`}>
+        {attempts.length === 0 ? (
+          <Empty title="No provider was asked, so the request cost nothing." />
+        ) : (
+          <AttemptTimeline attempts={attempts} />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function Cards({
+  detail: { request, attempts },
+}: {
+  readonly detail: RequestDetail;
+}): ReactElement {
+  const reserved = addUsd(...attempts.map(({ reserved_usd }) => reserved_usd));
+  const { tokens, first_byte_ms, duration_ms } = request;
+  const speed = tokensPerSecond(request);
+  return (
+    <div className={styles.cards}>
+      <FigureCard
+        label="Cost"
+        value={<Money usd={request.cost_usd} />}
+        hint={attempts.length === 0 ? undefined : `${showUsd(reserved)} was reserved`}
+      />
+      <FigureCard
+        label="Duration"
+        value={formatMs(duration_ms)}
+        hint={`First byte after ${formatMs(first_byte_ms)}`}
+      />
+      <FigureCard
+        label="Tokens"
+        value={tokens === null ? "–" : formatCount(inAndOut(tokens).in + inAndOut(tokens).out)}
+        hint={
+          tokens === null
+            ? undefined
+            : `${formatCount(inAndOut(tokens).in)} in (${formatCount(tokens.cached_prompt)} cached), ${formatCount(inAndOut(tokens).out)} out`
+        }
+      />
+      <FigureCard
+        label="Throughput"
+        value={speed === undefined ? "–" : `${formatCount(speed)} / s`}
+        hint="Output tokens after the first byte"
+      />
+    </div>
+  );
+}
+
+function tokensPerSecond({ tokens, first_byte_ms, duration_ms }: RequestRow): number | undefined {
+  if (tokens === null || first_byte_ms === null || duration_ms === null) return undefined;
+  const ms = duration_ms - first_byte_ms;
+  return ms < 1 ? undefined : (inAndOut(tokens).out * 1000) / ms;
+}
+
+function RequestFacts({ request }: { readonly request: RequestRow }): ReactElement {
+  const { model, key_id, source, provider } = request;
+  return (
+    <FactList
+      facts={[
+        { label: "Outcome", value: <Outcome row={request} /> },
+        { label: "Created", value: <Time at={request.created_at} precision="second" /> },
+        {
+          label: "Model",
+          value:
+            model === null ? (
+              "–"
+            ) : (
+              <AppLink to="/models/$" params={{ _splat: model }} inherit>
+                {model}
+              </AppLink>
+            ),
+        },
+        {
+          label: "Key",
+          value:
+            key_id === null ? (
+              source
+            ) : (
+              <AppLink to="/keys/$keyId" params={{ keyId: key_id }} inherit>
+                {source}
+              </AppLink>
+            ),
+        },
+        { label: "Provider", value: provider ?? "–" },
+        { label: "Route", value: <code>{request.route}</code> },
+        { label: "Answer", value: request.stream ? "streamed" : "whole" },
+      ]}
+    />
+  );
+}
+
+function Advice({ request }: { readonly request: RequestRow }): ReactElement | null {
+  const advice = errorAdvice(request);
+  if (advice === undefined || request.outcome === "completed") return null;
+  return <div className={styles.moved}>{advice}</div>;
+}
+
+function RequestSkeleton(): ReactElement {
+  return (
+    <Stack gap="lg" role="status" aria-label="Loading the request">
+      <div className={styles.cards}>
+        {[0, 1, 2, 3].map((at) => (
+          <Skeleton key={at} height={106} />
+        ))}
+      </div>
+      <Skeleton height={230} />
+      <Skeleton height={360} />
+    </Stack>
+  );
+}

@@ -1,0 +1,58 @@
+import { Text } from "@mantine/core";
+import { useMemo, type ReactElement } from "react";
+
+import type { Usage } from "../../../../src/console-api/contract.ts";
+import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
+import { FilterChips } from "../../ui/filter-chips.tsx";
+import { chartData, spanOfBucket } from "./chart-data.ts";
+import {
+  chosen,
+  METRICS,
+  writeMinute,
+  type ChangeSearch,
+  type GroupBy,
+  type UsageSearch,
+} from "./usage-search.ts";
+import styles from "./usage.module.css";
+
+export interface UsageChartProps {
+  readonly usage: Usage;
+  readonly by: GroupBy;
+  readonly search: UsageSearch;
+  readonly change: ChangeSearch;
+}
+
+/** One metric over time. Choosing a bar looks into its day or its hour. */
+export function UsageChart({ usage, by, search, change }: UsageChartProps): ReactElement {
+  const metric = chosen(METRICS, search.metric);
+  const data = useMemo(() => chartData(usage, metric, by), [usage, metric, by]);
+  const name = METRICS.find(({ value }) => value === metric)?.label ?? "";
+  const isSplit = data.parts.length > 1;
+  return (
+    <>
+      <div className={styles.metrics}>
+        <FilterChips
+          label="Metric"
+          options={METRICS}
+          value={metric}
+          onChange={(value) => change({ metric: value })}
+        />
+      </div>
+      <StackedBars
+        label={`${name}${isSplit ? ` by ${by}` : ""}, per ${usage.bucket}`}
+        bucketLabel={usage.bucket === "hour" ? "Hour" : "Day (UTC)"}
+        unit={data.unit}
+        parts={data.parts}
+        buckets={data.buckets}
+        onPick={(bucket) => {
+          const { fromMs, toMs } = spanOfBucket(bucket.id, usage.bucket);
+          change({ range: "custom", from: writeMinute(fromMs), to: writeMinute(toMs) });
+        }}
+      />
+      <Text size="xs" c="dimmed" mt="xs">
+        {metric === "ttft" ? "The median of all requests. " : ""}Choose a bar to look into its{" "}
+        {usage.bucket}.
+      </Text>
+    </>
+  );
+}

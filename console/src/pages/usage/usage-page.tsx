@@ -1,0 +1,131 @@
+import { ActionIcon, Skeleton, Stack, Tooltip } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { RefreshCw } from "lucide-react";
+import { useMemo, useState, type ReactElement } from "react";
+
+import type { RouteName, Usage } from "../../../../src/console-api/contract.ts";
+import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { FilterChips } from "../../ui/filter-chips.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { FilterFields } from "./filter-fields.tsx";
+import { GroupsTable } from "./groups-table.tsx";
+import { RangeFields } from "./range-fields.tsx";
+import { RequestLog } from "./request-log.tsx";
+import { UsageChart } from "./usage-chart.tsx";
+import {
+  chosen,
+  filtersOf,
+  GROUPS,
+  type ChangeSearch,
+  type Filters,
+  type UsageSearch,
+} from "./usage-search.ts";
+import { UsageTotals } from "./usage-totals.tsx";
+import styles from "./usage.module.css";
+
+/** What was spent on what, and every single request. All of its state stands in the address. */
+export function UsagePage(): ReactElement {
+  const [search, setSearch] = useFilters<UsageSearch>();
+  const [nowMs, setNow] = useState(() => Date.now());
+  const filters = useMemo(() => filtersOf(search, nowMs), [search, nowMs]);
+  /** Another view of the log begins with its newest request. */
+  const change: ChangeSearch = (wanted) => setSearch({ cursor: undefined, ...wanted });
+  return (
+    <Page
+      title="Usage"
+      lead="Days and months are UTC. Prompts and answers are not stored: only counts, times and costs are."
+      actions={<RefreshButton onRefresh={() => setNow(Date.now())} />}
+    >
+      <Panel>
+        <Stack gap="md">
+          <RangeFields search={search} change={change} nowMs={nowMs} />
+          <FilterFields search={search} change={change} />
+        </Stack>
+      </Panel>
+      <Figures filters={filters} search={search} change={change} />
+      <RequestLog
+        filters={filters}
+        cursor={search.cursor}
+        onCursor={(cursor) => setSearch({ cursor })}
+      />
+    </Page>
+  );
+}
+
+const ROUTES: readonly RouteName[] = ["GET /api/console/usage", "GET /api/console/requests"];
+
+function RefreshButton({ onRefresh }: { readonly onRefresh: () => void }): ReactElement {
+  const client = useQueryClient();
+  return (
+    <Tooltip label="Refresh">
+      <ActionIcon
+        variant="default"
+        size="lg"
+        aria-label="Refresh the figures and the log"
+        onClick={() => {
+          onRefresh();
+          void refreshAnswers(client, ROUTES);
+        }}
+      >
+        <RefreshCw size={16} aria-hidden />
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+interface FiguresProps {
+  readonly filters: Filters;
+  readonly search: UsageSearch;
+  readonly change: ChangeSearch;
+}
+
+function Figures({ filters, search, change }: FiguresProps): ReactElement {
+  const by = chosen(GROUPS, search.by);
+  const usage = useAnswer("GET /api/console/usage", { query: { ...filters, group_by: by } });
+  return (
+    <Answer of={usage} skeleton={<FiguresSkeleton />}>
+      {(data: Usage) => (
+        <>
+          <UsageTotals totals={data.totals} />
+          <Panel
+            title="Over time"
+            actions={
+              <div className={styles.labelled}>
+                <span aria-hidden>By</span>
+                <FilterChips
+                  label="Group by"
+                  options={GROUPS}
+                  value={by}
+                  onChange={(value) => change({ by: value })}
+                />
+              </div>
+            }
+          >
+            <UsageChart usage={data} by={by} search={search} change={change} />
+          </Panel>
+          <Panel title={`By ${by}`}>
+            <GroupsTable usage={data} by={by} change={change} />
+          </Panel>
+        </>
+      )}
+    </Answer>
+  );
+}
+
+/** Of the size of what comes, so that the log below it stays where it is. */
+function FiguresSkeleton(): ReactElement {
+  return (
+    <Stack gap="lg" role="status" aria-label="Loading the figures">
+      <div className={styles.totals}>
+        {[0, 1, 2, 3, 4].map((at) => (
+          <Skeleton key={at} height={106} />
+        ))}
+      </div>
+      <Skeleton height={412} />
+      <Skeleton height={210} />
+    </Stack>
+  );
+}

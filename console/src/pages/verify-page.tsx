@@ -1,0 +1,53 @@
+import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { useEffect, type ReactElement } from "react";
+
+import { useSession } from "../api/use-session.ts";
+import { BareFrame } from "../app/bare-frame.tsx";
+import { Redirect } from "../app/redirect.tsx";
+import shell from "../app/shell.module.css";
+import { startAddress } from "../app/sign-in-address.ts";
+import { signOut } from "../app/sign-out.ts";
+import { Support } from "../app/support.tsx";
+import { notifyFault } from "../ui/notice.ts";
+
+/** For people whose e-mail the identity provider has not verified: the only page that is open. */
+export function VerifyPage(): ReactElement {
+  const { state, user, installation } = useSession();
+  useEffect(() => {
+    document.title = "Verify your e-mail · Token Market";
+  }, []);
+  if (state === "signed_in") return <Redirect to="/" />;
+  if (state === "signed_out") return <Redirect to="/sign-in" />;
+  const issuer = installation.sign_in_name ?? "Your identity provider";
+  return (
+    <BareFrame>
+      <Paper withBorder className={shell.card}>
+        <Stack gap="md">
+          <Title order={1} size="h2">
+            Verify your e-mail
+          </Title>
+          <Text>
+            You are signed in as <strong>{user?.email}</strong>, but {issuer} has not verified this
+            address yet. Until it has, keys, credit and requests are closed: every request answers
+            403 <code>email_not_verified</code>.
+          </Text>
+          <Text>
+            {issuer} sends the mail, not Token Market. Open the link in it, or ask {issuer} to send
+            it again. Then check again here: that signs you in anew.
+          </Text>
+          <Group gap="xs">
+            <Button component="a" href={startAddress(undefined)}>
+              Check again
+            </Button>
+            <Button variant="default" onClick={() => void signOut().catch(notifyFault)}>
+              Sign out
+            </Button>
+          </Group>
+          <Text size="sm" c="dimmed">
+            <Support support={installation.support} />
+          </Text>
+        </Stack>
+      </Paper>
+    </BareFrame>
+  );
+}

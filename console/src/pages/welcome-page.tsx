@@ -1,0 +1,199 @@
+import { Button, Group, Loader, Stack, Text } from "@mantine/core";
+import { CircleCheck } from "lucide-react";
+import { useEffect, useRef, useState, type ReactElement } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+
+import type { Reveal } from "../../../src/console-api/contract.ts";
+import { ApiFault, call } from "../api/client.ts";
+import { refreshAnswers, useAnswer } from "../api/use-answer.ts";
+import { useSession } from "../api/use-session.ts";
+import { AppLink, LinkButton } from "../ui/app-link.tsx";
+import { CodeTabs } from "../ui/code-tabs.tsx";
+import { Fault } from "../ui/fault.tsx";
+import { Loading } from "../ui/loading.tsx";
+import { Money } from "../ui/money.tsx";
+import { parseUsd } from "../ui/money-math.ts";
+import { Page } from "../ui/page.tsx";
+import { SecretField } from "../ui/secret-once.tsx";
+import { Step } from "./welcome/step.tsx";
+import { welcomeSamples } from "./welcome/welcome-samples.ts";
+
+/** How often the page looks for the first request. */
+const LISTEN_MS = 2_000;
+
+/** After the first sign-in: the trial key, a call to try, and credit. */
+export function WelcomePage(): ReactElement {
+  const session = useSession();
+  const trial = useReveal(session.has_reveal);
+  const first = useFirstRequest();
+  const hasCredit = session.is_funded;
+  return (
+    <Page
+      title="Welcome"
+      lead={`This is ${session.org?.name ?? "your organization"}. Three steps and you are running.`}
+    >
+      <Step number={1} title="Save your trial key" isDone={trial.state === "saved"}>
+        <TrialKey trial={trial} />
+      </Step>
+      <Step number={2} title="Make a call" isDone={first !== undefined}>
+        <FirstCall secret={trial.state === "shown" ? trial.reveal.key : undefined} first={first} />
+      </Step>
+      <Step number={3} title="Add credit" isDone={hasCredit}>
+        <AddCredit />
+      </Step>
+      <div>
+        <LinkButton to="/" variant="default">
+          Go to the console
+        </LinkButton>
+      </div>
+    </Page>
+  );
+}
+
+type Trial =
+  | { readonly state: "asking" }
+  | { readonly state: "none" }
+  | { readonly state: "saved" }
+  | { readonly state: "shown"; readonly reveal: Reveal; readonly onSaved: () => void }
+  | { readonly state: "failed"; readonly error: unknown; readonly retry: () => void };
+
+/**
+ * Asks for the key once, on arrival. It is held by this component and nothing else: no cache, no
+ * storage, no address.
+ */
+function useReveal(hasReveal: boolean): Trial {
+  const [trial, setTrial] = useState<Trial>({ state: hasReveal ? "asking" : "none" });
+  const wasAsked = useRef(false);
+  const client = useQueryClient();
+  useEffect(() => {
+    async function ask(): Promise<void> {
+      try {
+        const reveal = await call("POST /api/console/reveal");
+        setTrial({ state: "shown", reveal, onSaved: () => setTrial({ state: "saved" }) });
+        void refreshAnswers(client, ["GET /api/console/keys"]);
+      } catch (error) {
+        const isGone = error instanceof ApiFault && error.status === 410;
+        setTrial(isGone ? { state: "none" } : { state: "failed", error, retry: () => void ask() });
+      }
+    }
+    if (!hasReveal || wasAsked.current) return;
+    wasAsked.current = true;
+    void ask();
+  }, [hasReveal, client]);
+  return trial;
+}
+
+function TrialKey({ trial }: { readonly trial: Trial }): ReactElement {
+  if (trial.state === "asking") return <Loading rows={2} />;
+  if (trial.state === "failed") return <Fault error={trial.error} retry={trial.retry} />;
+  if (trial.state === "saved") {
+    return (
+      <Text size="sm">
+        The key is not shown again. If you lose it, disable it and make another on the{" "}
+        <AppLink to="/keys" inherit>
+          keys page
+        </AppLink>
+        .
+      </Text>
+    );
+  }
+  if (trial.state === "none") {
+    return (
+      <Text size="sm">
+        There is no key to show: a trial key is shown once, right after it is made. Make a new one
+        on the{" "}
+        <AppLink to="/keys" inherit>
+          keys page
+        </AppLink>
+        .
+      </Text>
+    );
+  }
+  return (
+    <Stack gap="sm">
+      <Text size="sm">
+        This is the only time this key is shown. Only its digest is stored: nobody can show it
+        again, also not support. It makes 20 requests a minute.
+      </Text>
+      <SecretField secret={trial.reveal.key} />
+      <div>
+        <Button onClick={trial.onSaved}>I saved it</Button>
+      </div>
+    </Stack>
+  );
+}
+
+/** The id of the organization's first request; undefined while there is none. */
+function useFirstRequest(): string | undefined {
+  const [first, setFirst] = useState<string>();
+  const answer = useAnswer("GET /api/console/first-request", undefined, {
+    enabled: first === undefined,
+    refetchMs: LISTEN_MS,
+  });
+  const found = answer.data?.request_id ?? undefined;
+  if (found !== undefined && first === undefined) setFirst(found);
+  return first;
+}
+
+function FirstCall(props: {
+  readonly secret: string | undefined;
+  readonly first: string | undefined;
+}): ReactElement {
+  const { installation, balance } = useSession();
+  const models = useAnswer("GET /api/catalog.json").data?.models;
+  const model = models?.find(({ modality }) => modality === "text")?.id ?? "MODEL_ID";
+  const isEmpty = balance !== null && parseUsd(balance.available_usd) <= 0n;
+  return (
+    <Stack gap="sm">
+      {isEmpty ? (
+        <Text size="sm">
+          Calls are paid from your balance, and that is{" "}
+          <Money usd={balance.available_usd} headline /> now: until there is credit (step 3) they
+          are answered with 429 <code>insufficient_quota</code>.
+        </Text>
+      ) : null}
+      <CodeTabs tabs={welcomeSamples(installation.gateway_url, model, props.secret)} />
+      <div role="status">
+        {props.first === undefined ? (
+          <Group gap="xs">
+            <Loader size="xs" type="dots" aria-hidden />
+            <Text size="sm" c="dimmed">
+              Waiting for your first request…
+            </Text>
+          </Group>
+        ) : (
+          <Group gap="xs">
+            <CircleCheck size={18} color="var(--tm-ok)" aria-hidden />
+            <Text size="sm">
+              Your first request arrived.{" "}
+              <AppLink to="/requests/$requestId" params={{ requestId: props.first }} inherit>
+                Look at it
+              </AppLink>
+            </Text>
+          </Group>
+        )}
+      </div>
+    </Stack>
+  );
+}
+
+function AddCredit(): ReactElement {
+  const { balance, is_funded, unfunded_rpm } = useSession();
+  return (
+    <Stack gap="sm" align="flex-start">
+      <Text size="sm">
+        {balance === null ? null : (
+          <>
+            Your balance is <Money usd={balance.available_usd} headline />.{" "}
+          </>
+        )}
+        {is_funded
+          ? "All keys of your organization share it."
+          : `All keys share it. Until you add credit, everything together makes ${unfunded_rpm} requests a minute.`}
+      </Text>
+      <LinkButton to="/billing" {...(is_funded ? { variant: "default" } : {})}>
+        {is_funded ? "Open billing" : "Add credit"}
+      </LinkButton>
+    </Stack>
+  );
+}

@@ -1,0 +1,33 @@
+import { Group, Paper, Title } from "@mantine/core";
+import { CircleCheck } from "lucide-react";
+import type { ReactElement, ReactNode } from "react";
+
+import kit from "../../ui/kit.module.css";
+
+/** One step of the welcome page, with a mark when it is done. */
+export function Step(props: {
+  readonly number: number;
+  readonly title: string;
+  readonly isDone: boolean;
+  readonly children: ReactNode;
+}): ReactElement {
+  return (
+    <Paper component="section" withBorder className={kit.panel}>
+      <Group gap="sm" mb="sm" wrap="nowrap">
+        {props.isDone ? (
+          <CircleCheck size={26} color="var(--tm-ok)" aria-hidden />
+        ) : (
+          <span className={kit.stepNumber} aria-hidden>
+            {props.number}
+          </span>
+        )}
+        <Title order={2} size="h4">
+          <span className={kit.hidden}>Step {props.number}: </span>
+          {props.title}
+          {props.isDone ? <span className={kit.hidden}> (done)</span> : null}
+        </Title>
+      </Group>
+      {props.children}
+    </Paper>
+  );
+}

@@ -1,0 +1,20 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { ReactElement, ReactNode } from "react";
+
+import type { ApiFault } from "../api/client.ts";
+import { Fault } from "./fault.tsx";
+import { Loading } from "./loading.tsx";
+
+export interface AnswerProps<T> {
+  readonly of: UseQueryResult<T, ApiFault>;
+  /** Stands there until the first answer; of the size of the content. */
+  readonly skeleton?: ReactNode;
+  readonly children: (data: T) => ReactNode;
+}
+
+/** Loading, what went wrong, or the content. An older answer stays while a newer one fails. */
+export function Answer<T>({ of, skeleton, children }: AnswerProps<T>): ReactElement {
+  if (of.data !== undefined) return <>{children(of.data)}</>;
+  if (of.isError) return <Fault error={of.error} retry={() => void of.refetch()} />;
+  return <>{skeleton ?? <Loading />}</>;
+}

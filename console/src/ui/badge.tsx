@@ -1,0 +1,29 @@
+import { Badge } from "@mantine/core";
+import { Circle, CircleAlert, CircleCheck, CircleX } from "lucide-react";
+import type { ReactElement, ReactNode } from "react";
+
+import kit from "./kit.module.css";
+
+export type Tone = "ok" | "warn" | "bad" | "quiet";
+
+/** A state in a word; the shape of its mark says the same as its colour. */
+export function StatusBadge(props: {
+  readonly tone: Tone;
+  readonly children: ReactNode;
+}): ReactElement {
+  const Mark = MARKS[props.tone];
+  return (
+    <Badge
+      variant="default"
+      radius="sm"
+      tt="none"
+      fw={500}
+      className={kit.badge}
+      leftSection={<Mark size={12} aria-hidden className={kit[`tone-${props.tone}`]} />}
+    >
+      {props.children}
+    </Badge>
+  );
+}
+
+const MARKS = { ok: CircleCheck, warn: CircleAlert, bad: CircleX, quiet: Circle } as const;

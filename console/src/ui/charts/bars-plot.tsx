@@ -1,0 +1,208 @@
+import { useState, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
+
+import { BarsTip } from "./bars-tip.tsx";
+import { lengthOf, scaleFor, showTick, showWhole, type Scale, type Unit } from "./measure.ts";
+import { fillOf, PartFills } from "./part-fill.tsx";
+import { tickPlaces, type ChartBucket, type ChartPart, type Stack } from "./stack-parts.ts";
+import styles from "./charts.module.css";
+
+export interface BarsPlotProps {
+  readonly label: string;
+  readonly unit: Unit;
+  readonly parts: readonly ChartPart[];
+  readonly stacks: readonly Stack[];
+  readonly chartId: string;
+  readonly heightPx: number;
+  readonly onPick: ((bucket: ChartBucket) => void) | undefined;
+}
+
+/** The drawn bars. All lengths are percentages, so that the drawing follows the page's width. */
+export function BarsPlot(props: BarsPlotProps): ReactElement {
+  const { unit, stacks, heightPx } = props;
+  const [at, setAt] = useState<number>();
+  const scale = scaleFor(highestOf(stacks));
+  const stack = at === undefined ? undefined : stacks[at];
+  return (
+    <div className={styles.frame}>
+      <ScaleLabels unit={unit} scale={scale} />
+      <div className={styles.plot} style={{ height: heightPx }}>
+        <svg className={styles.bars} role="img" aria-label={summaryOf(props)}>
+          <PartFills chartId={props.chartId} count={props.parts.length} />
+          <GridLines scale={scale} />
+          <Bars {...props} scale={scale} at={at} />
+        </svg>
+        <BarReader {...props} at={at} onMove={setAt} />
+        {stack === undefined || at === undefined ? null : (
+          <BarsTip
+            unit={unit}
+            stack={stack}
+            chartId={props.chartId}
+            place={(at + 0.5) / stacks.length}
+          />
+        )}
+      </div>
+      <TimeLabels stacks={stacks} />
+    </div>
+  );
+}
+
+function highestOf(stacks: readonly Stack[]): bigint {
+  return stacks.reduce((highest, { total }) => (total > highest ? total : highest), 0n);
+}
+
+function summaryOf({ label, unit, stacks }: BarsPlotProps): string {
+  const highest = stacks.find(({ total }) => total > 0n && total === highestOf(stacks));
+  if (highest === undefined) return `${label}: ${stacks.length} bars, all of them empty`;
+  const most = `highest ${showWhole(unit, highest.total)}, ${highest.bucket.label}`;
+  return `${label}: ${stacks.length} bars, ${most}`;
+}
+
+function ScaleLabels({ unit, scale }: { readonly unit: Unit; readonly scale: Scale }) {
+  const widest = scale.ticks
+    .map((tick) => showTick(unit, tick))
+    .reduce((a, b) => (b.length > a.length ? b : a), "");
+  return (
+    <div className={styles.scale} aria-hidden>
+      <span className={styles.scaleWidth}>{widest}</span>
+      {scale.ticks.map((tick) => (
+        <span
+          key={String(tick)}
+          className={styles.scaleTick}
+          style={{ bottom: percent(lengthOf(tick, scale.top)) }}
+        >
+          {showTick(unit, tick)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function GridLines({ scale }: { readonly scale: Scale }) {
+  return scale.ticks.map((tick) => {
+    const y = percent(1 - lengthOf(tick, scale.top));
+    return <line key={String(tick)} x1="0" x2="100%" y1={y} y2={y} className={styles.grid} />;
+  });
+}
+
+/** Of a bucket's width, the bar takes this much; the rest is air. */
+const BAR_SHARE = 0.76;
+
+function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: number | undefined }) {
+  const { stacks, scale, chartId } = props;
+  const width = 1 / stacks.length;
+  return stacks.map(({ bucket, pieces }, index) => (
+    <g key={bucket.id}>
+      {index === props.at ? (
+        <rect
+          x={percent(index * width)}
+          width={percent(width)}
+          height="100%"
+          className={styles.column}
+        />
+      ) : null}
+      {pieces.map(({ part, at, whole, below }) => (
+        <rect
+          key={part.id}
+          x={percent((index + (1 - BAR_SHARE) / 2) * width)}
+          width={percent(width * BAR_SHARE)}
+          y={percent(1 - lengthOf(below + whole, scale.top))}
+          height={percent(lengthOf(whole, scale.top))}
+          fill={fillOf(chartId, at)}
+        />
+      ))}
+    </g>
+  ));
+}
+
+/**
+ * One tab stop for all bars: arrow keys walk them, and each is read aloud as it is reached. The bars
+ * themselves may be a few pixels wide, too small to be targets of their own.
+ */
+function BarReader(
+  props: BarsPlotProps & {
+    readonly at: number | undefined;
+    readonly onMove: (at: number | undefined) => void;
+  },
+): ReactElement {
+  const { stacks, at, onMove, onPick } = props;
+  const last = stacks.length - 1;
+  const here = Math.min(at ?? last, last);
+  const stack = stacks[here];
+
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.key === "Escape") onMove(undefined);
+    if (event.key === "Enter" && stack !== undefined) onPick?.(stack.bucket);
+    const next = nextPlace(event.key, here, last);
+    if (next === undefined) return;
+    event.preventDefault();
+    onMove(next);
+  }
+  function onPointer(event: PointerEvent<HTMLElement>): void {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    const place = Math.floor(((event.clientX - left) / Math.max(1, width)) * stacks.length);
+    onMove(Math.max(0, Math.min(last, place)));
+  }
+
+  if (stack === undefined) return <></>;
+  return (
+    <div
+      className={onPick === undefined ? styles.hit : `${styles.hit} ${styles.hitPick}`}
+      tabIndex={0}
+      role="slider"
+      aria-label={`${props.label}, bar by bar`}
+      aria-orientation="horizontal"
+      aria-valuemin={1}
+      aria-valuemax={stacks.length}
+      aria-valuenow={here + 1}
+      aria-valuetext={textOf(props.unit, stack)}
+      onKeyDown={onKeyDown}
+      onFocus={(event) => {
+        if (event.currentTarget.matches(":focus-visible")) onMove(here);
+      }}
+      onBlur={() => onMove(undefined)}
+      onPointerMove={onPointer}
+      onPointerDown={onPointer}
+      onPointerLeave={() => onMove(undefined)}
+      onClick={() => onPick?.(stack.bucket)}
+    />
+  );
+}
+
+function nextPlace(key: string, here: number, last: number): number | undefined {
+  const places: Readonly<Record<string, number>> = {
+    ArrowLeft: here - 1,
+    ArrowDown: here - 1,
+    ArrowRight: here + 1,
+    ArrowUp: here + 1,
+    Home: 0,
+    End: last,
+  };
+  const place = places[key];
+  return place === undefined ? undefined : Math.max(0, Math.min(last, place));
+}
+
+function textOf(unit: Unit, { bucket, pieces, total, isMeasured }: Stack): string {
+  if (!isMeasured) return `${bucket.label}: nothing measured`;
+  const whole = `${bucket.label}: ${showWhole(unit, total)}`;
+  if (pieces.length < 2) return whole;
+  const parts = pieces.map(({ part, whole: amount }) => `${part.name} ${showWhole(unit, amount)}`);
+  return `${whole}; ${parts.reverse().join(", ")}`;
+}
+
+const LABELS_MAX = 8;
+
+function TimeLabels({ stacks }: { readonly stacks: readonly Stack[] }): ReactElement {
+  return (
+    <div className={styles.ticks} aria-hidden>
+      {tickPlaces(stacks.length, LABELS_MAX).map((place) => (
+        <span key={place} style={{ left: percent((place + 0.5) / stacks.length) }}>
+          {stacks[place]?.bucket.tick}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 1_000_000) / 10_000}%`;
+}

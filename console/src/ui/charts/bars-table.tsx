@@ -1,0 +1,67 @@
+import { useMemo, type ReactElement } from "react";
+
+import { DataTable, type Column } from "../data-table.tsx";
+import kit from "../kit.module.css";
+import { showWhole, toWhole, type Unit } from "./measure.ts";
+import type { ChartPart, Stack } from "./stack-parts.ts";
+
+export interface BarsTableProps {
+  readonly label: string;
+  readonly unit: Unit;
+  readonly parts: readonly ChartPart[];
+  readonly stacks: readonly Stack[];
+  readonly bucketLabel: string;
+}
+
+/** The bars as a table: a row a bar, a column a part, exact figures. */
+export function BarsTable(props: BarsTableProps): ReactElement {
+  const { unit, parts, stacks, bucketLabel } = props;
+  const columns = useMemo(
+    () => columnsOf({ unit, parts, bucketLabel }),
+    [unit, parts, bucketLabel],
+  );
+  return (
+    <DataTable
+      caption={`${props.label}, as a table`}
+      columns={columns}
+      rows={stacks}
+      rowKey={({ bucket }) => bucket.id}
+    />
+  );
+}
+
+function columnsOf(
+  options: Pick<BarsTableProps, "unit" | "parts" | "bucketLabel">,
+): readonly Column<Stack>[] {
+  const { unit, parts } = options;
+  return [
+    {
+      id: "when",
+      label: options.bucketLabel,
+      render: ({ bucket }) => <span className={kit.figures}>{bucket.label}</span>,
+    },
+    ...(parts.length < 2 ? [] : parts.map((part) => partColumn(unit, part))),
+    {
+      id: "total",
+      label: parts.length === 1 ? (parts[0]?.name ?? "Total") : "Total",
+      align: "right" as const,
+      sortValue: ({ total }: Stack) => total,
+      render: ({ total, isMeasured }: Stack) => (
+        <span className={kit.figures}>{isMeasured ? showWhole(unit, total) : "–"}</span>
+      ),
+    },
+  ];
+}
+
+function partColumn(unit: Unit, part: ChartPart): Column<Stack> {
+  function wholeOf({ bucket }: Stack): bigint {
+    return toWhole(unit, bucket.values[part.id]);
+  }
+  return {
+    id: `part-${part.id}`,
+    label: part.name,
+    align: "right",
+    sortValue: wholeOf,
+    render: (stack) => <span className={kit.figures}>{showWhole(unit, wholeOf(stack))}</span>,
+  };
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+
+import { lengthOf, scaleFor, showTick, showWhole, toWhole } from "./measure.ts";
+
+describe("an amount of a chart", () => {
+  test("dollars keep every micro-dollar", () => {
+    const sum = toWhole("usd", "90071992547.409931") + toWhole("usd", "0.000001");
+    expect(showWhole("usd", sum)).toBe("$90,071,992,547.409932");
+  });
+
+  test("nothing measured adds nothing", () => {
+    expect(toWhole("ms", null)).toBe(0n);
+    expect(toWhole("usd", undefined)).toBe(0n);
+  });
+
+  test("lines of the scale are short and say the same", () => {
+    expect(showTick("usd", 2_000_000n)).toBe("$2");
+    expect(showTick("usd", 500_000n)).toBe("$0.50");
+    expect(showTick("usd", 2_500n)).toBe("$0.0025");
+    expect(showTick("usd", 20_000_000n)).toBe("$20");
+    expect(showTick("usd", 0n)).toBe("$0");
+    expect(showTick("count", 12_000n)).toBe("12K");
+    expect(showTick("ms", 1_500n)).toBe("1.5 s");
+  });
+});
+
+describe("a scale", () => {
+  test("holds the highest amount in at most four round steps", () => {
+    for (const highest of [1n, 3n, 7n, 19n, 1_932n, 123_456_789n, 10n ** 15n + 1n]) {
+      const { top, ticks } = scaleFor(highest);
+      expect(top).toBeGreaterThanOrEqual(highest);
+      expect(top).toBeLessThan(highest * 3n + 5n);
+      expect(ticks.length).toBeLessThanOrEqual(5);
+      expect(ticks[0]).toBe(0n);
+      expect(ticks.at(-1)).toBe(top);
+    }
+  });
+
+  test("of nothing still has a height", () => {
+    expect(scaleFor(0n)).toEqual({ top: 1n, ticks: [0n, 1n] });
+  });
+});
+
+test("a length never leaves its frame", () => {
+  expect(lengthOf(1n, 4n)).toBe(0.25);
+  expect(lengthOf(9n, 4n)).toBe(1);
+  expect(lengthOf(-1n, 4n)).toBe(0);
+  expect(lengthOf(1n, 0n)).toBe(0);
+});

@@ -1,0 +1,65 @@
+import { formatCount, formatMs } from "../count.tsx";
+import { parseUsd, showUsd, writeUsd } from "../money-math.ts";
+
+/** What a chart measures. */
+export type Unit = "usd" | "count" | "ms";
+/** Dollars as a decimal text; counts and milliseconds as whole numbers; null: nothing measured. */
+export type Amount = string | number | null;
+
+/**
+ * The amount as a whole number that sums stay exact with: micro-dollars, pieces or milliseconds.
+ * Throws a RangeError for dollars that are no decimal text and for broken counts.
+ */
+export function toWhole(unit: Unit, amount: Amount | undefined): bigint {
+  if (amount === null || amount === undefined) return 0n;
+  if (unit === "usd") return parseUsd(String(amount));
+  return BigInt(amount);
+}
+
+/** As a reader wants it, exact: `"$0.001932"`, `"1,204"`, `"840 ms"`. */
+export function showWhole(unit: Unit, whole: bigint): string {
+  if (unit === "usd") return showUsd(writeUsd(whole));
+  return unit === "ms" ? formatMs(Number(whole)) : formatCount(Number(whole));
+}
+
+/** Shorter, for the lines of a scale: `"$0.50"`, `"$2"`, `"1.2K"`. */
+export function showTick(unit: Unit, whole: bigint): string {
+  if (unit === "ms") return formatMs(Number(whole));
+  if (unit === "count") return COMPACT.format(whole);
+  const usd = writeUsd(whole).replace(/0+$/, "");
+  if (usd.endsWith(".")) return showUsd(usd.slice(0, -1));
+  return showUsd(/\.\d$/.test(usd) ? `${usd}0` : usd);
+}
+const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+
+export interface Scale {
+  /** The whole height of the chart; never 0. */
+  readonly top: bigint;
+  /** The lines of the scale, lowest first, with 0 and the top. */
+  readonly ticks: readonly bigint[];
+}
+
+/** A scale in round steps of 1, 2 or 5 that the highest amount fits under, four steps at most. */
+export function scaleFor(highest: bigint): Scale {
+  const step = roundStep(highest);
+  const steps = highest <= 0n ? 1n : (highest + step - 1n) / step;
+  return {
+    top: step * steps,
+    ticks: Array.from({ length: Number(steps) + 1 }, (_none, at) => step * BigInt(at)),
+  };
+}
+const STEPS_MAX = 4n;
+
+function roundStep(highest: bigint): bigint {
+  for (let ten = 1n; ; ten *= 10n) {
+    for (const factor of [1n, 2n, 5n]) {
+      if (factor * ten * STEPS_MAX >= highest) return factor * ten;
+    }
+  }
+}
+
+/** `part` as a share of `whole`, 0 to 1: for lengths alone, never for sums. */
+export function lengthOf(part: bigint, whole: bigint): number {
+  if (whole <= 0n || part <= 0n) return 0;
+  return Math.min(1, Number((part * 1_000_000n) / whole) / 1_000_000);
+}

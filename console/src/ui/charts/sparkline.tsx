@@ -1,0 +1,44 @@
+import type { ReactElement } from "react";
+
+import { lengthOf, showWhole, toWhole, type Amount, type Unit } from "./measure.ts";
+import styles from "./charts.module.css";
+
+export interface SparklineProps {
+  /** What is measured, over what: `"Spend of the last 30 days"`. */
+  readonly label: string;
+  readonly unit: Unit;
+  /** From left to right, at equal distances. */
+  readonly values: readonly Amount[];
+  readonly heightPx?: number;
+}
+
+/** A line without a scale: how something went, beside its figure. */
+export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps): ReactElement {
+  const amounts = values.map((value) => toWhole(unit, value));
+  const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
+  const places = amounts.map((amount, at) => {
+    const x = amounts.length < 2 ? 0 : (at / (amounts.length - 1)) * WIDTH;
+    return `${x.toFixed(2)} ${(HEIGHT * (1 - lengthOf(amount, highest))).toFixed(2)}`;
+  });
+  const line = `M${places.join(" L")}`;
+  const last = amounts.at(-1) ?? 0n;
+  return (
+    <svg
+      className={`${styles.spark} ${styles.palette}`}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      style={{ height: heightPx }}
+      role="img"
+      aria-label={`${label}: last ${showWhole(unit, last)}, highest ${showWhole(unit, highest)}`}
+    >
+      {places.length === 0 ? null : (
+        <>
+          <path d={`${line} L${WIDTH} ${HEIGHT} L0 ${HEIGHT} Z`} className={styles.sparkArea} />
+          <path d={line} className={styles.sparkLine} />
+        </>
+      )}
+    </svg>
+  );
+}
+const WIDTH = 100;
+const HEIGHT = 30;

@@ -1,0 +1,61 @@
+import { toWhole, type Amount, type Unit } from "./measure.ts";
+
+export interface ChartPart {
+  readonly id: string;
+  /** What people call it. */
+  readonly name: string;
+}
+
+export interface ChartBucket {
+  /** Unique in the chart. */
+  readonly id: string;
+  /** In full, for the reader who stands on it: `"22 Nov 2026, 14:00 UTC"`. */
+  readonly label: string;
+  /** Short, for the line below the bars: `"14:00"`. */
+  readonly tick: string;
+  /** By part id; a part without an entry is 0. */
+  readonly values: Readonly<Record<string, Amount>>;
+}
+
+export interface StackPiece {
+  readonly part: ChartPart;
+  /** The part's place among all parts: its colour and its pattern. */
+  readonly at: number;
+  readonly whole: bigint;
+  /** What lies below it in the bar. */
+  readonly below: bigint;
+}
+
+export interface Stack {
+  readonly bucket: ChartBucket;
+  /** Of the bottom first; parts of nothing are left out. */
+  readonly pieces: readonly StackPiece[];
+  readonly total: bigint;
+  /** False: nothing was measured, which is not the same as 0. */
+  readonly isMeasured: boolean;
+}
+
+/** Puts the parts of every bucket on top of each other, with exact sums. */
+export function stackParts(
+  unit: Unit,
+  parts: readonly ChartPart[],
+  buckets: readonly ChartBucket[],
+): readonly Stack[] {
+  return buckets.map((bucket) => {
+    const pieces: StackPiece[] = [];
+    let below = 0n;
+    for (const [at, part] of parts.entries()) {
+      const whole = toWhole(unit, bucket.values[part.id]);
+      if (whole > 0n) pieces.push({ part, at, whole, below });
+      below += whole;
+    }
+    const isMeasured = parts.every(({ id }) => bucket.values[id] !== null);
+    return { bucket, pieces, total: below, isMeasured };
+  });
+}
+
+/** The places of at most `most` labels, evenly spread from the first on. */
+export function tickPlaces(count: number, most: number): readonly number[] {
+  const step = Math.max(1, Math.ceil(count / most));
+  return Array.from({ length: Math.ceil(count / step) }, (_none, at) => at * step);
+}

@@ -1,0 +1,18 @@
+import type { ReactElement } from "react";
+
+import { CopyIcon } from "./copyable.tsx";
+import kit from "./kit.module.css";
+
+/** Code with a copy button; long lines scroll inside it, also by keyboard. */
+export function CodeBlock(props: { readonly code: string; readonly label: string }): ReactElement {
+  return (
+    <div className={kit.codeBlock}>
+      <div className={kit.codeCopy}>
+        <CopyIcon value={props.code} label="code" />
+      </div>
+      <pre className={kit.code} tabIndex={0} role="group" aria-label={props.label}>
+        <code>{props.code}</code>
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import { Tabs } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import { CodeBlock } from "./code-block.tsx";
+
+export interface CodeTabsProps {
+  readonly tabs: readonly { readonly label: string; readonly code: string }[];
+}
+
+/** The same call in several languages. */
+export function CodeTabs({ tabs }: CodeTabsProps): ReactElement {
+  return (
+    <Tabs defaultValue={tabs[0]?.label ?? null} keepMounted={false}>
+      <Tabs.List aria-label="Languages">
+        {tabs.map(({ label }) => (
+          <Tabs.Tab key={label} value={label}>
+            {label}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {tabs.map(({ label, code }) => (
+        <Tabs.Panel key={label} value={label} pt="xs">
+          <CodeBlock code={code} label={`${label} example`} />
+        </Tabs.Panel>
+      ))}
+    </Tabs>
+  );
+}

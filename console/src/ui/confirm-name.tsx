@@ -1,0 +1,84 @@
+import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { useState, type FormEvent, type ReactElement, type ReactNode } from "react";
+
+import { Fault } from "./fault.tsx";
+
+export interface ConfirmNameProps {
+  readonly opened: boolean;
+  readonly title: string;
+  /** What has to be typed. */
+  readonly name: string;
+  readonly confirmLabel: string;
+  /** The dialog stays, with the words of the fault, while this rejects. */
+  readonly onConfirm: () => unknown;
+  readonly onClose: () => void;
+  /** What happens, and when. */
+  readonly children: ReactNode;
+}
+
+/** Asks for the name before something is done that cannot be undone. */
+export function ConfirmName(props: ConfirmNameProps): ReactElement {
+  return (
+    <Modal
+      opened={props.opened}
+      onClose={props.onClose}
+      title={props.title}
+      closeButtonProps={{ "aria-label": "Close dialog" }}
+    >
+      <ConfirmForm {...props} />
+    </Modal>
+  );
+}
+
+/** Its own component: what was typed is forgotten when the dialog closes. */
+function ConfirmForm(props: ConfirmNameProps): ReactElement {
+  const [typed, setTyped] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<unknown>();
+  const isSame = typed.trim() === props.name.trim();
+
+  async function confirm(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    if (!isSame || isBusy) return;
+    setBusy(true);
+    setFault(undefined);
+    try {
+      await props.onConfirm();
+    } catch (error) {
+      setFault(error);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <form onSubmit={(event) => void confirm(event)}>
+      <Stack gap="md">
+        <Text component="div" size="sm">
+          {props.children}
+        </Text>
+        <TextInput
+          label={
+            <>
+              Type <strong>{props.name}</strong> to confirm
+            </>
+          }
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          autoComplete="off"
+          spellCheck={false}
+          data-autofocus
+        />
+        {fault === undefined ? null : <Fault error={fault} />}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={props.onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" color="red" loading={isBusy} disabled={!isSame}>
+            {props.confirmLabel}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

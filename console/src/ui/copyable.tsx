@@ -1,0 +1,48 @@
+import { ActionIcon, CopyButton } from "@mantine/core";
+import { Check, Copy } from "lucide-react";
+import type { ReactElement } from "react";
+
+import kit from "./kit.module.css";
+import { Tip } from "./tip.tsx";
+
+export interface CopyableProps {
+  readonly value: string;
+  /** What is copied, for people who do not see it: "request id". */
+  readonly label?: string;
+  /** Shows the first 12 characters; the whole value is copied. */
+  readonly short?: boolean;
+}
+
+/** An id or address with a button that copies it. */
+export function Copyable({ value, label = "value", short = false }: CopyableProps): ReactElement {
+  const shown = short && value.length > 14 ? `${value.slice(0, 12)}…` : value;
+  return (
+    <span className={kit.copyable}>
+      <code className={kit.id} title={value}>
+        {shown}
+      </code>
+      <CopyIcon value={value} label={label} />
+    </span>
+  );
+}
+
+/** The button alone. */
+export function CopyIcon(props: { readonly value: string; readonly label: string }): ReactElement {
+  return (
+    <CopyButton value={props.value} timeout={1500}>
+      {({ copied, copy }) => (
+        <Tip label={copied ? "Copied" : `Copy ${props.label}`}>
+          <ActionIcon
+            size="sm"
+            variant="subtle"
+            color="gray"
+            aria-label={copied ? `Copied ${props.label}` : `Copy ${props.label}`}
+            onClick={copy}
+          >
+            {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+          </ActionIcon>
+        </Tip>
+      )}
+    </CopyButton>
+  );
+}

@@ -1,0 +1,20 @@
+/** A count with thousands apart: `"1,234,567"`. */
+export function formatCount(count: number): string {
+  return WHOLE.format(count);
+}
+
+/** A share of 0 to 1 as a percentage with one digit: `"2.5%"`. */
+export function formatShare(share: number): string {
+  return SHARE.format(share);
+}
+
+/** Milliseconds in the unit people read: `"840 ms"`, `"2.4 s"`; nothing measured is a dash. */
+export function formatMs(ms: number | null): string {
+  if (ms === null) return "–";
+  if (ms < 1000) return `${WHOLE.format(ms)} ms`;
+  return ms < 60_000 ? `${TENTHS.format(ms / 1000)} s` : `${TENTHS.format(ms / 60_000)} min`;
+}
+
+const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const TENTHS = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
+const SHARE = new Intl.NumberFormat("en-US", { style: "percent", maximumFractionDigits: 1 });

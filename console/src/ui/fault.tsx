@@ -1,0 +1,56 @@
+import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { CircleAlert } from "lucide-react";
+import type { ReactElement } from "react";
+
+import { ApiFault } from "../api/client.ts";
+import { signInAddress } from "../app/sign-in-address.ts";
+import { Copyable } from "./copyable.tsx";
+
+export interface FaultProps {
+  readonly error: unknown;
+  readonly retry?: () => void;
+}
+
+/** What went wrong, with the id that support asks for and the next step. */
+export function Fault({ error, retry }: FaultProps): ReactElement {
+  const fault = error instanceof ApiFault ? error : undefined;
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      icon={<CircleAlert aria-hidden />}
+      title={fault?.status === 404 ? "Not found" : "That did not work"}
+      role="alert"
+    >
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm">{sentence(faultText(error))}</Text>
+        {fault?.requestId === undefined ? null : (
+          <Group gap={6}>
+            <Text size="xs">Request id</Text>
+            <Copyable value={fault.requestId} label="request id" />
+          </Group>
+        )}
+        {fault?.code === "signed_out" ? (
+          <Button component="a" size="xs" href={signInAddress({ reason: "expired" })}>
+            Sign in
+          </Button>
+        ) : retry === undefined ? null : (
+          <Button size="xs" variant="default" onClick={retry}>
+            Try again
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  );
+}
+
+/** The words of anything that was thrown; a fault of the program itself shows no internals. */
+export function faultText(error: unknown): string {
+  return error instanceof ApiFault ? error.message : "something in this page failed; reload it";
+}
+
+/** The API's messages begin small and end without a stop, as parts of a log line do. */
+function sentence(message: string): string {
+  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,27 @@
+import { Paper, Text } from "@mantine/core";
+import type { ReactElement, ReactNode } from "react";
+
+import kit from "./kit.module.css";
+
+export interface FigureCardProps {
+  readonly label: string;
+  readonly value: ReactNode;
+  readonly hint?: ReactNode;
+}
+
+/** One figure with its name, and what it is measured against below it. */
+export function FigureCard({ label, value, hint }: FigureCardProps): ReactElement {
+  return (
+    <Paper withBorder className={kit.figureCard}>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text component="div" className={kit.figureValue}>
+        {value}
+      </Text>
+      <Text component="div" size="xs" c="dimmed" className={kit.figureHint}>
+        {hint}
+      </Text>
+    </Paper>
+  );
+}

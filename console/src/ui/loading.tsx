@@ -1,0 +1,16 @@
+import { Skeleton, Stack, VisuallyHidden } from "@mantine/core";
+import type { ReactElement } from "react";
+
+/** Grey rows of the size of what will come, so that nothing moves when it does. */
+export function Loading({ rows = 5 }: { readonly rows?: number }): ReactElement {
+  return (
+    <div role="status">
+      <VisuallyHidden>Loading</VisuallyHidden>
+      <Stack gap="xs" aria-hidden>
+        {Array.from({ length: rows }, (_none, row) => (
+          <Skeleton key={row} height={36} radius="sm" />
+        ))}
+      </Stack>
+    </div>
+  );
+}

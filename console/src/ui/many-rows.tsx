@@ -1,0 +1,56 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useRef, type ReactElement } from "react";
+
+import type { BodyProps } from "./data-table.tsx";
+import kit from "./kit.module.css";
+import { TableRow } from "./table-row.tsx";
+
+const ROW_HEIGHT_PX = 41;
+
+/** A long table in a box of its own: only the rows in sight, and some around them, are in the page. */
+export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
+  const { caption, columns, rows, rowKey, head } = props;
+  const scroll = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroll.current,
+    estimateSize: () => ROW_HEIGHT_PX,
+    overscan: 12,
+  });
+  const items = virtual.getVirtualItems();
+  const above = items[0]?.start ?? 0;
+  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+  return (
+    <div
+      ref={scroll}
+      className={`${kit.tableScroll} ${kit.tableTall}`}
+      tabIndex={0}
+      role="group"
+      aria-label={caption}
+    >
+      <table className={kit.table} aria-rowcount={rows.length + 1}>
+        <caption className={kit.hidden}>{caption}</caption>
+        {head}
+        <tbody>
+          <Gap height={above} span={columns.length} />
+          {items.flatMap(({ index }) => {
+            const row = rows[index];
+            if (row === undefined) return [];
+            return [<TableRow key={rowKey(row)} columns={columns} row={row} index={index + 2} />];
+          })}
+          <Gap height={below} span={columns.length} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Holds the place of the rows that are out of sight. */
+function Gap(props: { readonly height: number; readonly span: number }): ReactElement | null {
+  if (props.height <= 0) return null;
+  return (
+    <tr aria-hidden className={kit.gap}>
+      <td colSpan={props.span} style={{ height: props.height }} />
+    </tr>
+  );
+}

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+
+import {
+  addUsd,
+  compareUsd,
+  parseUsd,
+  readUsdInput,
+  shareOf,
+  showCents,
+  showUsd,
+  toCents,
+  writeUsd,
+} from "./money-math.ts";
+
+test("an amount survives reading and writing to the micro-dollar, however large", () => {
+  for (const usd of ["0.000000", "0.000001", "-0.000001", "9007199254740993.000001"]) {
+    expect(writeUsd(parseUsd(usd))).toBe(usd);
+  }
+});
+
+test("amounts are added exactly, where floats would not", () => {
+  expect(addUsd("0.100000", "0.200000")).toBe("0.300000");
+  expect(addUsd("9007199254740993.000001", "-0.000001")).toBe("9007199254740993.000000");
+  expect(addUsd()).toBe("0.000000");
+});
+
+test("a text that is no amount is refused, not shown as zero", () => {
+  for (const text of ["", "1e3", "0x1", "1.0000001", "--1", "NaN", ".5", "1."]) {
+    expect(() => parseUsd(text)).toThrow(RangeError);
+  }
+});
+
+test("typed dollars may have a dollar sign and spaces, but no minus and no seventh digit", () => {
+  expect(readUsdInput(" $12.5 ")).toBe(12_500_000n);
+  expect(readUsdInput("0")).toBe(0n);
+  expect(readUsdInput("-1")).toBeUndefined();
+  expect(readUsdInput("0.0000001")).toBeUndefined();
+  expect(readUsdInput("1,5")).toBeUndefined();
+});
+
+test("a headline is rounded to cents, halves away from zero", () => {
+  expect(toCents("0.005000")).toBe("0.01");
+  expect(toCents("0.004999")).toBe("0.00");
+  expect(toCents("-0.005000")).toBe("-0.01");
+  expect(toCents("-0.004999")).toBe("0.00");
+  expect(toCents("99.995000")).toBe("100.00");
+});
+
+test("a headline never says nothing where there is something", () => {
+  expect(showCents("0.000001")).toBe("<$0.01");
+  expect(showCents("-0.000001")).toBe("−<$0.01");
+  expect(showCents("0.000000")).toBe("$0.00");
+  expect(showCents("1234.567890")).toBe("$1,234.57");
+});
+
+test("an exact amount shows every digit, thousands apart and a true minus", () => {
+  expect(showUsd("1234567.000001")).toBe("$1,234,567.000001");
+  expect(showUsd("-0.001932")).toBe("−$0.001932");
+  expect(showUsd("10.000000", { isSigned: true })).toBe("+$10.000000");
+  expect(showUsd("0.000000", { isSigned: true })).toBe("$0.000000");
+  expect(showUsd("999.000000")).toBe("$999.000000");
+});
+
+test("amounts are ordered by their size and shares stay between nothing and all", () => {
+  const sorted = ["10.000000", "9.000000", "-1.000000"].sort(compareUsd);
+  expect(sorted).toEqual(["-1.000000", "9.000000", "10.000000"]);
+  expect(shareOf("1.000000", "4.000000")).toBe(0.25);
+  expect(shareOf("5.000000", "4.000000")).toBe(1);
+  expect(shareOf("-5.000000", "4.000000")).toBe(0);
+  expect(shareOf("5.000000", "0.000000")).toBe(0);
+});

@@ -1,0 +1,73 @@
+/**
+ * Money in the browser: decimal texts of dollars as the API sends them, computed with as whole
+ * micro-dollars. No amount ever becomes a `number`; only shares, for the length of a bar, do.
+ */
+const USD = /^(-?)(\d+)(?:\.(\d{1,6}))?$/;
+const MICRO_PER_USD = 1_000_000n;
+const MICRO_PER_CENT = 10_000n;
+
+/** Whole micro-dollars of a decimal text. Throws a RangeError on anything else. */
+export function parseUsd(usd: string): bigint {
+  const match = USD.exec(usd);
+  if (match === null) throw new RangeError(`not an amount of dollars: ${usd}`);
+  const [, sign, whole = "0", fraction = ""] = match;
+  const micro = BigInt(whole) * MICRO_PER_USD + BigInt(fraction.padEnd(6, "0"));
+  return sign === "-" ? -micro : micro;
+}
+
+/** What a person typed as dollars, never negative; undefined when it is no amount. */
+export function readUsdInput(text: string): bigint | undefined {
+  const trimmed = text.trim().replace(/^\$/, "");
+  return /^\d{1,9}(\.\d{1,6})?$/.test(trimmed) ? parseUsd(trimmed) : undefined;
+}
+
+/** The text of an amount, always with six digits behind the point: `"12.500000"`. */
+export function writeUsd(micro: bigint): string {
+  const size = micro < 0n ? -micro : micro;
+  const fraction = String(size % MICRO_PER_USD).padStart(6, "0");
+  return `${micro < 0n ? "-" : ""}${size / MICRO_PER_USD}.${fraction}`;
+}
+
+export function addUsd(...amounts: readonly string[]): string {
+  return writeUsd(amounts.reduce((sum, usd) => sum + parseUsd(usd), 0n));
+}
+
+/** Below zero, zero or above it, as a sort wants it. */
+export function compareUsd(a: string, b: string): number {
+  const difference = parseUsd(a) - parseUsd(b);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+/** Rounded to cents, halves away from zero: `"12.50"`. For headlines only. */
+export function toCents(usd: string): string {
+  const micro = parseUsd(usd);
+  const size = micro < 0n ? -micro : micro;
+  const cents = (size + MICRO_PER_CENT / 2n) / MICRO_PER_CENT;
+  const sign = micro < 0n && cents !== 0n ? "-" : "";
+  return `${sign}${cents / 100n}.${String(cents % 100n).padStart(2, "0")}`;
+}
+
+/** How much of `whole` is `part`, 0 to 1, to six digits: for lengths, not for sums. */
+export function shareOf(part: string, whole: string): number {
+  const of = parseUsd(whole);
+  if (of <= 0n) return 0;
+  const share = (parseUsd(part) * MICRO_PER_USD) / of;
+  return Math.min(1, Math.max(0, Number(share) / 1_000_000));
+}
+
+/** With a dollar sign, a true minus and thousands apart: `"−$1,234.500000"`. */
+export function showUsd(usd: string, options: { readonly isSigned?: boolean } = {}): string {
+  const isNegative = usd.startsWith("-");
+  const [whole = "0", fraction] = usd.replace("-", "").split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  const sign = isNegative ? "−" : options.isSigned === true && /[1-9]/.test(usd) ? "+" : "";
+  return `${sign}$${grouped}${fraction === undefined ? "" : `.${fraction}`}`;
+}
+
+/** The headline form: cents, and `"<$0.01"` where cents would say that there is nothing. */
+export function showCents(usd: string, options: { readonly isSigned?: boolean } = {}): string {
+  const cents = toCents(usd);
+  if (cents === "0.00" && parseUsd(usd) > 0n) return "<$0.01";
+  if (cents === "0.00" && parseUsd(usd) < 0n) return "−<$0.01";
+  return showUsd(cents, options);
+}

@@ -1,0 +1,27 @@
+import type { ReactElement } from "react";
+
+import kit from "./kit.module.css";
+import { showCents, showUsd } from "./money-math.ts";
+import { Tip } from "./tip.tsx";
+
+export interface MoneyProps {
+  /** Decimal dollars as the API sends them. */
+  readonly usd: string;
+  /** Rounded to cents, with the exact amount in a tooltip. */
+  readonly headline?: boolean;
+  /** With a plus above zero. */
+  readonly signed?: boolean;
+}
+
+/** An amount, exact to the micro-dollar unless it is a headline. */
+export function Money({ usd, headline = false, signed = false }: MoneyProps): ReactElement {
+  const exact = showUsd(usd, { isSigned: signed });
+  if (!headline) return <span className={kit.figures}>{exact}</span>;
+  return (
+    <Tip label={`Exactly ${exact}`}>
+      <span className={kit.figures} tabIndex={0}>
+        {showCents(usd, { isSigned: signed })}
+      </span>
+    </Tip>
+  );
+}

@@ -1,0 +1,67 @@
+import { Breadcrumbs, Group, Stack, Text, Title } from "@mantine/core";
+import { useEffect, type ReactElement, type ReactNode } from "react";
+
+import { AppLink } from "./app-link.tsx";
+import kit from "./kit.module.css";
+
+export interface Crumb {
+  readonly label: string;
+  readonly to: string;
+}
+
+export interface PageProps {
+  readonly title: string;
+  /** The pages above this one, outermost first. */
+  readonly crumbs?: readonly Crumb[];
+  /** Buttons beside the title. */
+  readonly actions?: ReactNode;
+  /** A sentence below the title. */
+  readonly lead?: ReactNode;
+  readonly children?: ReactNode;
+}
+
+/** A page: its title in the tab and as the one `h1`, then its panels. */
+export function Page({ title, crumbs = [], actions, lead, children }: PageProps): ReactElement {
+  useEffect(() => {
+    document.title = `${title} · Token Market`;
+  }, [title]);
+  return (
+    <Stack gap="lg" className={kit.page}>
+      <Stack gap={4}>
+        {crumbs.length === 0 ? null : <Crumbs crumbs={crumbs} title={title} />}
+        <Group justify="space-between" align="flex-start" gap="sm">
+          <Title order={1} size="h2" className={kit.pageTitle}>
+            {title}
+          </Title>
+          {actions === undefined ? null : <Group gap="xs">{actions}</Group>}
+        </Group>
+        {lead === undefined ? null : (
+          <Text component="div" c="dimmed" className={kit.lead}>
+            {lead}
+          </Text>
+        )}
+      </Stack>
+      {children}
+    </Stack>
+  );
+}
+
+function Crumbs(props: {
+  readonly crumbs: readonly Crumb[];
+  readonly title: string;
+}): ReactElement {
+  return (
+    <nav aria-label="Breadcrumbs">
+      <Breadcrumbs separatorMargin={6}>
+        {props.crumbs.map(({ label, to }) => (
+          <AppLink key={to} to={to} size="sm">
+            {label}
+          </AppLink>
+        ))}
+        <Text size="sm" c="dimmed" aria-current="page" truncate maw="40vw">
+          {props.title}
+        </Text>
+      </Breadcrumbs>
+    </nav>
+  );
+}

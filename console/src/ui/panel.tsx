@@ -1,0 +1,35 @@
+import { Group, Paper, Title } from "@mantine/core";
+import { useId, type ReactElement, type ReactNode } from "react";
+
+import kit from "./kit.module.css";
+
+export interface PanelProps {
+  readonly title?: string;
+  readonly actions?: ReactNode;
+  readonly children?: ReactNode;
+}
+
+/** A part of a page in a box, headed by an `h2`. */
+export function Panel({ title, actions, children }: PanelProps): ReactElement {
+  const id = useId();
+  return (
+    <Paper
+      component="section"
+      withBorder
+      className={kit.panel}
+      {...(title === undefined ? {} : { "aria-labelledby": id })}
+    >
+      {title === undefined && actions === undefined ? null : (
+        <Group justify="space-between" gap="xs" mb="md">
+          {title === undefined ? null : (
+            <Title order={2} size="h4" id={id}>
+              {title}
+            </Title>
+          )}
+          {actions}
+        </Group>
+      )}
+      {children}
+    </Paper>
+  );
+}

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+
+import { sortRows } from "./sort-rows.ts";
+
+const rows = [
+  { name: "key 10", spent: 5n },
+  { name: "Key 9", spent: 90_071_992_547_409_931n },
+  { name: "alpha", spent: 5n },
+];
+
+test("names are sorted as people do: numbers by size, capitals beside small letters", () => {
+  const sorted = sortRows(rows, (row) => row.name, { id: "name", direction: "ascending" });
+  expect(sorted.map(({ name }) => name)).toEqual(["alpha", "Key 9", "key 10"]);
+});
+
+test("amounts are sorted by their size, and equal ones keep their order either way", () => {
+  const order = (direction: "ascending" | "descending"): string[] =>
+    sortRows(rows, (row) => row.spent, { id: "spent", direction }).map(({ name }) => name);
+  expect(order("ascending")).toEqual(["key 10", "alpha", "Key 9"]);
+  expect(order("descending")).toEqual(["Key 9", "key 10", "alpha"]);
+});

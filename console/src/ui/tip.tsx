@@ -1,0 +1,108 @@
+import {
+  cloneElement,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type FocusEvent,
+  type PointerEvent,
+  type ReactElement,
+  type ReactNode,
+} from "react";
+import { createPortal } from "react-dom";
+
+import kit from "./kit.module.css";
+
+const DELAY_MS = 250;
+const EDGE_PX = 8;
+
+/**
+ * More about what the pointer or the focus is on: stays while either is there, also while the
+ * pointer is on the words themselves, and goes with Escape. The library's own tooltip would cost
+ * every first page 20 KB.
+ */
+export function Tip(props: {
+  readonly label: ReactNode;
+  readonly children: ReactElement<{ "aria-describedby"?: string | undefined }>;
+}): ReactElement {
+  const id = useId();
+  const host = useRef<HTMLSpanElement>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const [isShown, setShown] = useState(false);
+  useEffect(() => () => clearTimeout(timer.current), []);
+
+  function show(delayMs: number): void {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setShown(true), delayMs);
+  }
+  function hide(): void {
+    clearTimeout(timer.current);
+    setShown(false);
+  }
+  function onPointerEnter(event: PointerEvent): void {
+    if (event.pointerType !== "touch") show(DELAY_MS);
+  }
+  /** A tap gives focus too; on a button it means the button, on a figure it asks for more. */
+  function onFocus(event: FocusEvent): void {
+    const isFigure = !event.target.matches("a, button");
+    if (isFigure || event.target.matches(":focus-visible")) show(0);
+  }
+
+  return (
+    <span
+      ref={host}
+      className={kit.tipHost}
+      onPointerEnter={onPointerEnter}
+      onPointerLeave={hide}
+      onFocus={onFocus}
+      onBlur={hide}
+      onKeyDown={(event) => (event.key === "Escape" ? hide() : undefined)}
+    >
+      {cloneElement(props.children, { "aria-describedby": isShown ? id : undefined })}
+      {isShown ? <TipBox id={id} host={host} label={props.label} onEscape={hide} /> : null}
+    </span>
+  );
+}
+
+function TipBox(props: {
+  readonly id: string;
+  readonly host: React.RefObject<HTMLElement | null>;
+  readonly label: ReactNode;
+  readonly onEscape: () => void;
+}): ReactElement {
+  const { host, onEscape } = props;
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (host.current !== null && box.current !== null) place(box.current, host.current);
+  }, [host]);
+  useEffect(() => {
+    function onKeyDown(event: KeyboardEvent): void {
+      if (event.key === "Escape") onEscape();
+    }
+    document.addEventListener("keydown", onKeyDown);
+    document.addEventListener("scroll", onEscape, true);
+    return () => {
+      document.removeEventListener("keydown", onKeyDown);
+      document.removeEventListener("scroll", onEscape, true);
+    };
+  }, [onEscape]);
+  return createPortal(
+    <div role="tooltip" id={props.id} ref={box} className={kit.tip}>
+      {props.label}
+    </div>,
+    // In the landmark of what it belongs to, as all content; dialogs have a place of their own.
+    host.current?.closest("header, main") ?? document.body,
+  );
+}
+
+/** Above what it belongs to, below where there is no room, and never over the edge. */
+function place(box: HTMLElement, host: HTMLElement): void {
+  const at = (host.firstElementChild ?? host).getBoundingClientRect();
+  const { width, height } = box.getBoundingClientRect();
+  const right = document.documentElement.clientWidth - EDGE_PX - width;
+  const left = Math.max(EDGE_PX, Math.min(right, at.left + at.width / 2 - width / 2));
+  const isRoomAbove = at.top - height > EDGE_PX;
+  box.style.left = `${left}px`;
+  box.style.top = `${isRoomAbove ? at.top - height : at.bottom}px`;
+}

@@ -1,0 +1,29 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+import { build } from "vite";
+
+/**
+ * Builds the console's pages into `dist/console`, unless what is there was built from the same
+ * sources. `npm start` and the tests call it each time.
+ */
+const ROOT = resolve(import.meta.dirname, "..");
+const STAMP = join(ROOT, "dist/console/.built-from");
+
+const sources = sourcesDigest();
+if (!existsSync(STAMP) || readFileSync(STAMP, "utf8") !== sources) {
+  process.stderr.write("Token Market: building the console's pages…\n");
+  await build({ configFile: join(ROOT, "console/vite.config.ts"), logLevel: "warn" });
+  writeFileSync(STAMP, sources);
+}
+
+function sourcesDigest(): string {
+  const hash = createHash("sha256").update(readFileSync(join(ROOT, "package-lock.json")));
+  const files = readdirSync(join(ROOT, "console"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  for (const file of files) hash.update(file.slice(ROOT.length)).update(readFileSync(file));
+  return hash.digest("hex");
+}

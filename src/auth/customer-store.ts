@@ -1,0 +1,39 @@
+import type { KeyId, OrgId } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
+import type { KeySummary, NewKey } from "./key-store.ts";
+
+export interface CustomerOrg {
+  readonly orgId: OrgId;
+  readonly name: string;
+  readonly email: string;
+  readonly createdAtMs: number;
+  readonly capMicroUsd: MicroUsd | null;
+  readonly isFunded: boolean;
+  readonly keysMaySetOrgLimits: boolean;
+}
+
+/**
+ * What a person of an organization does with it. Every verb carries the organization: another's key
+ * is a key that does not exist, and so is a managed one.
+ */
+export interface CustomerStore {
+  findOrg(orgId: OrgId): Promise<CustomerOrg | undefined>;
+  renameOrg(orgId: OrgId, name: string): Promise<boolean>;
+  /** Newest first, disabled ones too, managed ones never. */
+  listKeys(orgId: OrgId): Promise<readonly KeySummary[]>;
+  findKey(orgId: OrgId, keyId: string): Promise<KeySummary | undefined>;
+  /** `too_many`: the organization has as many keys as it may. */
+  createKey(key: NewKey): Promise<KeySummary | "too_many">;
+  renameKey(orgId: OrgId, keyId: string, name: string): Promise<KeySummary | undefined>;
+  /** Null removes the cap. */
+  setKeyCap(
+    orgId: OrgId,
+    keyId: string,
+    capMicroUsd: MicroUsd | null,
+  ): Promise<KeySummary | undefined>;
+  setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null): Promise<boolean>;
+  /** For ever; a second call keeps the first instant. */
+  disableKey(orgId: OrgId, keyId: string): Promise<KeySummary | undefined>;
+  /** The one Playground key of the organization, made on first use; its raw form is never kept. */
+  playgroundKey(orgId: OrgId): Promise<KeyId>;
+}

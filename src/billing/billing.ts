@@ -1,0 +1,71 @@
+import type { OrgId } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
+
+export type PurchaseState =
+  | "created"
+  | "pending"
+  | "paid"
+  | "partly_refunded"
+  | "refunded"
+  | "disputed"
+  | "failed"
+  | "expired"
+  /** Paid, but not as it was asked for: an operator has to look; nothing was granted. */
+  | "parked";
+
+export interface PurchaseRecord {
+  readonly purchaseId: string;
+  readonly orgId: OrgId;
+  readonly amountMicroUsd: MicroUsd;
+  readonly state: PurchaseState;
+  readonly createdAtMs: number;
+  readonly grantedAtMs: number | null;
+  readonly refundedMicroUsd: MicroUsd;
+  readonly disputedMicroUsd: MicroUsd;
+  readonly receiptUrl: string | null;
+  readonly isTestMoney: boolean;
+}
+
+/**
+ * `bad_amount`: below or above the bounds, or no whole cents; `too_many`: the organization began too
+ * many purchases in the last hour.
+ */
+export class PurchaseFault extends Error {
+  override readonly name = "PurchaseFault";
+  readonly kind: "bad_amount" | "too_many" | "not_configured" | "provider_failed";
+
+  constructor(kind: PurchaseFault["kind"], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+  }
+}
+
+/** Credit for money. Everything that can be told twice changes the books once. */
+export interface Billing {
+  readonly mode: "stripe" | "test" | "none";
+  readonly minMicroUsd: MicroUsd;
+  readonly maxMicroUsd: MicroUsd;
+  /** Rejects with `PurchaseFault`; nothing is owed until the payment provider says paid. */
+  startPurchase(wanted: {
+    readonly orgId: OrgId;
+    readonly amountMicroUsd: MicroUsd;
+    readonly email: string;
+  }): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }>;
+  /** Newest first, a thousand at most. */
+  listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]>;
+  /**
+   * One purchase; while it is not decided the payment provider is asked, and what it says is done.
+   * Undefined: the organization has no such purchase.
+   */
+  lookAtPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined>;
+  /** What refunds and disputes took beyond the balance. */
+  owed(orgId: OrgId): Promise<MicroUsd>;
+  /** `POST /webhooks/stripe`: `done` only after it is committed; `bad_signature` is a 400. */
+  webhook(asked: {
+    readonly body: Buffer;
+    readonly signature: string | undefined;
+  }): Promise<"done" | "bad_signature" | "not_configured">;
+  /** Starts looking after purchases that nobody told the end of; runs until `close`. */
+  start(): void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,52 @@
+import type { OrgId } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
+import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
+import type { OpenBilling, PurchaseBounds } from "./open-billing.ts";
+import type { PurchaseStore } from "./purchase-store.ts";
+
+/** Without a payment provider: operators grant credit, and what was bought once can be read. */
+export class GrantedBilling implements OpenBilling {
+  readonly mode = "none";
+  readonly minMicroUsd: MicroUsd;
+  readonly maxMicroUsd: MicroUsd;
+  readonly #store: PurchaseStore;
+
+  constructor(store: PurchaseStore, bounds: PurchaseBounds) {
+    this.#store = store;
+    this.minMicroUsd = bounds.minMicroUsd;
+    this.maxMicroUsd = bounds.maxMicroUsd;
+  }
+
+  startPurchase(): Promise<never> {
+    const message = "credit cannot be bought here: ask your operator to add some";
+    return Promise.reject(new PurchaseFault("not_configured", message));
+  }
+
+  listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
+    return this.#store.list(orgId);
+  }
+
+  lookAtPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
+    return this.#store.findOwn(orgId, purchaseId);
+  }
+
+  owed(orgId: OrgId): Promise<MicroUsd> {
+    return this.#store.owed(orgId);
+  }
+
+  webhook(): Promise<"not_configured"> {
+    return Promise.resolve("not_configured");
+  }
+
+  start(): void {
+    // Nothing changes by itself.
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  lookAfterAll(): Promise<void> {
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,187 @@
+import { newRecordId, type OrgId } from "../core/ids.ts";
+import { formatUsd, type MicroUsd } from "../core/money.ts";
+import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
+import type { BillingOptions, OpenBilling, PurchaseBounds } from "./open-billing.ts";
+import { PurchaseDesk } from "./purchase-desk.ts";
+import { PurchaseRounds } from "./purchase-rounds.ts";
+import type { KnownPurchase } from "./purchase-store.ts";
+import { StripePayments, type StripeAccount } from "./stripe-payments.ts";
+import { tellOfTestMoney } from "./test-money.ts";
+
+const MICRO_PER_CENT = 10_000n;
+/** Stripe takes from 30 minutes to a day. */
+const CHECKOUT_OPEN_MS = 45 * 60_000;
+const HOUR_MS = 3_600_000;
+const PURCHASES_PER_HOUR_MAX = 30;
+/** A page that waits for its purchase asks often; the payment provider is not asked each time. */
+const LOOK_REST_MS = 2_000;
+const LOOKS_KEPT_MAX = 10_000;
+
+interface StripeBillingOptions extends BillingOptions {
+  readonly account: StripeAccount;
+  readonly bounds: PurchaseBounds;
+}
+
+/** Purchases through Stripe's checkout, or through one that speaks like it. */
+export class StripeBilling implements OpenBilling {
+  readonly mode: "stripe" | "test";
+  readonly minMicroUsd: MicroUsd;
+  readonly maxMicroUsd: MicroUsd;
+  readonly #options: StripeBillingOptions;
+  readonly #payments: StripePayments;
+  readonly #desk: PurchaseDesk;
+  readonly #rounds: PurchaseRounds;
+  /** By purchase: when it was last asked about, by the clock that never goes back. */
+  readonly #looks = new Map<string, number>();
+
+  constructor(options: StripeBillingOptions) {
+    const { account, bounds, store, clock, log } = options;
+    // A sandbox of Stripe is test money too, whatever account it belongs to.
+    this.mode = /^[a-z]+_live_/.test(account.secretKey) ? "stripe" : "test";
+    this.minMicroUsd = bounds.minMicroUsd;
+    this.maxMicroUsd = bounds.maxMicroUsd;
+    this.#options = options;
+    this.#payments = new StripePayments(account, clock);
+    this.#desk = new PurchaseDesk({ store, payments: this.#payments, log });
+    const deps = { store, payments: this.#payments, desk: this.#desk, clock, log };
+    this.#rounds = new PurchaseRounds(deps);
+  }
+
+  async startPurchase(wanted: {
+    readonly orgId: OrgId;
+    readonly amountMicroUsd: MicroUsd;
+    readonly email: string;
+  }): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }> {
+    this.#checkAmount(wanted.amountMicroUsd);
+    const purchase = await this.#create(wanted);
+    const { purchaseId } = purchase;
+    const consoleUrl = this.#options.consoleUrl().replace(/\/+$/, "");
+    try {
+      const { sessionId, url } = await this.#payments.openCheckout(purchase, {
+        email: wanted.email,
+        successUrl: `${consoleUrl}/billing/return/${purchaseId}`,
+        cancelUrl: `${consoleUrl}/billing`,
+      });
+      await this.#options.store.attachSession(purchaseId, sessionId);
+      return { purchase, checkoutUrl: url };
+    } catch (fault) {
+      this.#options.log.warn({ purchaseId, err: fault }, "a checkout could not be opened");
+      await this.#options.store.decide(purchaseId, "failed");
+      const message = "the payment provider opened no checkout; nothing was charged, try again";
+      throw new PurchaseFault("provider_failed", message, fault);
+    }
+  }
+
+  #checkAmount(amountMicroUsd: MicroUsd): void {
+    const { minMicroUsd, maxMicroUsd } = this;
+    const isWhole = amountMicroUsd % MICRO_PER_CENT === 0n;
+    if (isWhole && amountMicroUsd >= minMicroUsd && amountMicroUsd <= maxMicroUsd) return;
+    const [least, most] = [inCents(minMicroUsd), inCents(maxMicroUsd)];
+    const message = `amount_usd must be whole cents from ${least} to ${most}`;
+    throw new PurchaseFault("bad_amount", message);
+  }
+
+  async #create(wanted: {
+    readonly orgId: OrgId;
+    readonly amountMicroUsd: MicroUsd;
+  }): Promise<KnownPurchase> {
+    const { store, clock } = this.#options;
+    const { orgId, amountMicroUsd } = wanted;
+    const purchaseId = newRecordId("pur");
+    const nowMs = clock.nowMs();
+    const created = await store.create({
+      purchaseId,
+      orgId,
+      amountMicroUsd,
+      isTestMoney: this.mode === "test",
+      nowMs,
+      expiresAtMs: nowMs + CHECKOUT_OPEN_MS,
+      purchasesMax: PURCHASES_PER_HOUR_MAX,
+      countedFromMs: nowMs - HOUR_MS,
+    });
+    const purchase = created === "created" ? await store.find(purchaseId) : undefined;
+    if (purchase !== undefined) return purchase;
+    const message = `${PURCHASES_PER_HOUR_MAX} purchases were begun within an hour; try again later`;
+    throw new PurchaseFault("too_many", message);
+  }
+
+  listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
+    return this.#options.store.list(orgId);
+  }
+
+  async lookAtPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
+    const { store, log } = this.#options;
+    const purchase = await store.findOwn(orgId, purchaseId);
+    if (purchase === undefined || !isUnfinished(purchase) || !this.#mayLook(purchase)) {
+      return purchase;
+    }
+    try {
+      await this.#rounds.look(purchase);
+    } catch (fault) {
+      // What is known is shown; an event, the next look or a round will tell the rest.
+      log.warn({ purchaseId, err: fault }, "the payment provider was asked and did not answer");
+    }
+    return await store.findOwn(orgId, purchaseId);
+  }
+
+  #mayLook({ purchaseId, sessionId }: KnownPurchase): boolean {
+    if (sessionId === null) return false;
+    const nowMs = this.#options.clock.monotonicMs();
+    const lastMs = this.#looks.get(purchaseId);
+    if (lastMs !== undefined && nowMs - lastMs < LOOK_REST_MS) return false;
+    if (this.#looks.size >= LOOKS_KEPT_MAX) this.#looks.clear();
+    this.#looks.set(purchaseId, nowMs);
+    return true;
+  }
+
+  owed(orgId: OrgId): Promise<MicroUsd> {
+    return this.#options.store.owed(orgId);
+  }
+
+  async webhook(asked: {
+    readonly body: Buffer;
+    readonly signature: string | undefined;
+  }): Promise<"done" | "bad_signature" | "not_configured"> {
+    const { account, store, onEvent } = this.#options;
+    if (account.webhookSecrets.length === 0) return "not_configured";
+    const event = this.#payments.event(asked.body, asked.signature ?? "");
+    if (event === undefined) return "bad_signature";
+    const { eventId, type, news } = event;
+    const isDone = await store.isEventDone(eventId);
+    if (!isDone) {
+      await this.#desk.take(news);
+      if (news.kind !== "other") await store.markEventDone({ eventId, kind: type });
+    }
+    onEvent?.({ type: news.kind === "other" ? "other" : type, result: isDone ? "again" : "done" });
+    return "done";
+  }
+
+  start(): void {
+    const { account, store, log } = this.#options;
+    if (account.webhookSecrets.length === 0) {
+      const message =
+        "stripe.webhook_secret is not set: purchases are seen when the browser comes back or within " +
+        "ten minutes, refunds and disputes within a day";
+      log.warn({}, message);
+    }
+    if (this.mode === "stripe") void tellOfTestMoney(store, log);
+    this.#rounds.start();
+  }
+
+  lookAfterAll(): Promise<void> {
+    return this.#rounds.lookAfterAll();
+  }
+
+  async close(): Promise<void> {
+    await this.#rounds.close();
+    this.#payments.close();
+  }
+}
+
+function isUnfinished({ state, receiptUrl }: KnownPurchase): boolean {
+  return state === "created" || state === "pending" || (state === "paid" && receiptUrl === null);
+}
+
+function inCents(amount: MicroUsd): string {
+  return formatUsd(amount).slice(0, -"0000".length);
+}

@@ -1,0 +1,146 @@
+import type { CheckoutBook } from "./checkout-book.ts";
+import type { CheckoutSession } from "./checkout-objects.ts";
+import { textAt, textsAt, type FormFields } from "./form-body.ts";
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: object;
+}
+
+export interface ApiAsked {
+  readonly method: string;
+  /** Without `/v1/`. */
+  readonly path: string;
+  readonly query: FormFields;
+  readonly form: FormFields;
+  /** The form as it came. */
+  readonly text: string;
+  readonly idempotencyKey: string | undefined;
+}
+
+const KEYS_KEPT_MAX = 10_000;
+const PAGE_ITEMS_MAX = 100;
+const CENTS_MIN = 50;
+
+/** The calls of Stripe's API that purchases make. */
+export class CheckoutApi {
+  readonly #book: CheckoutBook;
+  /** What a key was first used for, and what came of it. */
+  readonly #answers = new Map<string, { readonly text: string; readonly answer: ApiAnswer }>();
+
+  constructor(book: CheckoutBook) {
+    this.#book = book;
+  }
+
+  answer(asked: ApiAsked): ApiAnswer {
+    const key = asked.idempotencyKey;
+    if (asked.method !== "POST" || key === undefined) return this.#route(asked);
+    const known = this.#answers.get(key);
+    if (known !== undefined) {
+      if (known.text === asked.text) return known.answer;
+      const message = "this idempotency key was used with other parameters";
+      return refused(400, { type: "idempotency_error", message });
+    }
+    const answer = this.#route(asked);
+    if (this.#answers.size >= KEYS_KEPT_MAX) this.#answers.clear();
+    this.#answers.set(key, { text: asked.text, answer });
+    return answer;
+  }
+
+  #route(asked: ApiAsked): ApiAnswer {
+    const [noun = "", second = "", third] = asked.path.split("/");
+    const isPost = asked.method === "POST";
+    if (noun === "checkout" && second === "sessions") {
+      if (isPost && third === undefined) return this.#createSession(asked.form);
+      return isPost ? missing(asked.path) : this.#showSession(third ?? "", asked.query);
+    }
+    if (noun === "payment_intents" && !isPost) return shown(this.#book.payments.get(second));
+    if (noun === "refunds" && isPost && second === "") return this.#createRefund(asked.form);
+    if (noun === "refunds" && !isPost) return listOrOne(this.#book.refunds, second, asked.query);
+    if (noun === "disputes" && !isPost) return listOrOne(this.#book.disputes, second, asked.query);
+    return missing(asked.path);
+  }
+
+  #createSession(form: FormFields): ApiAnswer {
+    const price = ["line_items", "0", "price_data"] as const;
+    const cents = Number(textAt(form, ...price, "unit_amount"));
+    const successUrl = textAt(form, "success_url") ?? "";
+    const cancelUrl = textAt(form, "cancel_url") ?? "";
+    if (!Number.isInteger(cents) || cents < CENTS_MIN) return invalid("line_items", "amount");
+    if (!isWebAddress(successUrl)) return invalid("success_url", "address");
+    if (!isWebAddress(cancelUrl)) return invalid("cancel_url", "address");
+    const session = this.#book.createSession({
+      cents,
+      currency: textAt(form, ...price, "currency") ?? "usd",
+      orgId: textAt(form, "client_reference_id") ?? null,
+      email: textAt(form, "customer_email") ?? null,
+      metadata: textsAt(form, "metadata"),
+      paymentMetadata: textsAt(form, "payment_intent_data", "metadata"),
+      successUrl,
+      cancelUrl,
+      expiresAtSeconds: Number(textAt(form, "expires_at")),
+    });
+    return shown(session);
+  }
+
+  #showSession(id: string, query: FormFields): ApiAnswer {
+    const session = this.#book.session(id);
+    if (session === undefined) return missing(id);
+    const wanted = Object.values(textsAt(query, "expand"));
+    const isExpanded = wanted.includes("payment_intent.latest_charge");
+    return { status: 200, body: isExpanded ? this.#expanded(session) : session };
+  }
+
+  #expanded(session: CheckoutSession): object {
+    const payment = this.#book.payments.get(session.payment_intent ?? "");
+    if (payment === undefined) return session;
+    const charge = this.#book.charges.get(payment.latest_charge ?? "") ?? null;
+    return { ...session, payment_intent: { ...payment, latest_charge: charge } };
+  }
+
+  #createRefund(form: FormFields): ApiAnswer {
+    const payment = this.#book.payments.get(textAt(form, "payment_intent") ?? "");
+    if (payment === undefined) return missing("payment_intent");
+    const cents = textAt(form, "amount");
+    const refund = this.#book.refund(payment, cents === undefined ? undefined : Number(cents));
+    return refund === undefined ? invalid("amount", "amount") : shown(refund);
+  }
+}
+
+function listOrOne(
+  kept: ReadonlyMap<string, { readonly id: string; readonly created: number }>,
+  id: string,
+  query: FormFields,
+): ApiAnswer {
+  if (id !== "") return shown(kept.get(id));
+  const since = Number(textAt(query, "created", "gte") ?? 0);
+  const limit = Math.min(Number(textAt(query, "limit") ?? 10), PAGE_ITEMS_MAX);
+  const newest = [...kept.values()].filter(({ created }) => created >= since).reverse();
+  const after = textAt(query, "starting_after");
+  const first = after === undefined ? 0 : newest.findIndex((each) => each.id === after) + 1;
+  const data = newest.slice(first, first + limit);
+  const has_more = first + data.length < newest.length;
+  return { status: 200, body: { object: "list", data, has_more, url: "/v1" } };
+}
+
+function isWebAddress(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text);
+}
+
+function shown(object: object | undefined): ApiAnswer {
+  return object === undefined ? missing("this object") : { status: 200, body: object };
+}
+
+function missing(what: string): ApiAnswer {
+  const message = `no such thing here: ${what}`;
+  return refused(404, { type: "invalid_request_error", code: "resource_missing", message });
+}
+
+function invalid(param: string, what: string): ApiAnswer {
+  const message = `${param} holds no such ${what} as is possible here`;
+  return refused(400, { type: "invalid_request_error", param, message });
+}
+
+function refused(status: number, error: object): ApiAnswer {
+  return { status, body: { error } };
+}

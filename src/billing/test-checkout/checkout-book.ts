@@ -1,0 +1,227 @@
+import { randomBytes } from "node:crypto";
+
+import type { Clock } from "../../core/time.ts";
+import type {
+  CheckoutCharge,
+  CheckoutDispute,
+  CheckoutEvent,
+  CheckoutPayment,
+  CheckoutRefund,
+  CheckoutSession,
+} from "./checkout-objects.ts";
+
+/** So many of each are remembered; then the oldest are forgotten. */
+const KEPT_MAX = 10_000;
+
+export interface NewSession {
+  readonly cents: number;
+  readonly currency: string;
+  readonly orgId: string | null;
+  readonly email: string | null;
+  readonly metadata: Record<string, string>;
+  readonly paymentMetadata: Record<string, string>;
+  readonly successUrl: string;
+  readonly cancelUrl: string;
+  readonly expiresAtSeconds: number;
+}
+
+/** What a payment may differ in from what was asked for, so that tests see what becomes of it. */
+export interface OddPayment {
+  readonly cents?: number;
+  readonly currency?: string;
+  readonly isLive?: boolean;
+}
+
+/** The sessions, payments, refunds and disputes of a payment provider, in plain memory. */
+export class CheckoutBook {
+  readonly sessions = new Map<string, CheckoutSession>();
+  readonly payments = new Map<string, CheckoutPayment>();
+  readonly charges = new Map<string, CheckoutCharge>();
+  readonly refunds = new Map<string, CheckoutRefund>();
+  readonly disputes = new Map<string, CheckoutDispute>();
+  readonly #clock: Clock;
+  readonly #address: () => string;
+  readonly #tell: (event: CheckoutEvent) => void;
+
+  /** `tell` hears of every event as it happens. */
+  constructor(options: {
+    readonly clock: Clock;
+    readonly address: () => string;
+    readonly tell: (event: CheckoutEvent) => void;
+  }) {
+    this.#clock = options.clock;
+    this.#address = options.address;
+    this.#tell = options.tell;
+  }
+
+  createSession(wanted: NewSession): CheckoutSession {
+    const id = newId("cs_test");
+    const session: CheckoutSession = {
+      id,
+      object: "checkout.session",
+      mode: "payment",
+      status: "open",
+      payment_status: "unpaid",
+      amount_total: wanted.cents,
+      currency: wanted.currency,
+      livemode: false,
+      client_reference_id: wanted.orgId,
+      customer_email: wanted.email,
+      metadata: wanted.metadata,
+      payment_metadata: wanted.paymentMetadata,
+      payment_intent: null,
+      success_url: wanted.successUrl,
+      cancel_url: wanted.cancelUrl,
+      url: `${this.#address()}/pay/${id}`,
+      created: this.#seconds(),
+      expires_at: wanted.expiresAtSeconds,
+    };
+    keep(this.sessions, session);
+    return session;
+  }
+
+  /** As it is now: one that nobody paid in time has expired. */
+  session(id: string): CheckoutSession | undefined {
+    const session = this.sessions.get(id);
+    if (session?.status === "open" && session.expires_at <= this.#seconds()) this.expire(session);
+    return session;
+  }
+
+  expire(session: CheckoutSession): void {
+    session.status = "expired";
+    session.url = null;
+    this.#happened("checkout.session.expired", session);
+  }
+
+  /** The payer paid at once, or by a way that takes its time: then `finish` says how it ended. */
+  pay(session: CheckoutSession, odd: OddPayment = {}, isSlow = false): CheckoutPayment {
+    const payment = this.#newPayment(session, odd);
+    session.status = "complete";
+    session.url = null;
+    session.payment_intent = payment.id;
+    session.amount_total = payment.amount;
+    session.currency = payment.currency;
+    session.livemode = odd.isLive ?? false;
+    if (!isSlow) this.#charge(session, payment);
+    this.#happened("checkout.session.completed", session);
+    return payment;
+  }
+
+  /** A slow payment arrived, or did not. */
+  finish(session: CheckoutSession, isPaid: boolean): void {
+    const payment = this.payments.get(session.payment_intent ?? "");
+    if (payment?.status !== "processing") return;
+    if (isPaid) this.#charge(session, payment);
+    else payment.status = "requires_payment_method";
+    const outcome = isPaid ? "succeeded" : "failed";
+    this.#happened(`checkout.session.async_payment_${outcome}`, session);
+  }
+
+  /** Undefined: more than is left of the payment. */
+  refund(payment: CheckoutPayment, cents?: number): CheckoutRefund | undefined {
+    const refunded = [...this.refunds.values()]
+      .filter((each) => each.payment_intent === payment.id && each.status === "succeeded")
+      .reduce((sum, each) => sum + each.amount, 0);
+    const left = payment.amount - refunded;
+    const amount = cents ?? left;
+    if (amount <= 0 || amount > left || payment.status !== "succeeded") return undefined;
+    const refund: CheckoutRefund = {
+      id: newId("re"),
+      object: "refund",
+      amount,
+      currency: payment.currency,
+      charge: payment.latest_charge,
+      payment_intent: payment.id,
+      status: "succeeded",
+      created: this.#seconds(),
+    };
+    keep(this.refunds, refund);
+    this.#happened("refund.created", refund);
+    return refund;
+  }
+
+  /** The payer's bank sent the refund back. */
+  failRefund(refund: CheckoutRefund): void {
+    if (refund.status !== "succeeded") return;
+    refund.status = "failed";
+    this.#happened("refund.failed", refund);
+  }
+
+  dispute(payment: CheckoutPayment, cents: number): CheckoutDispute {
+    const dispute: CheckoutDispute = {
+      id: newId("dp"),
+      object: "dispute",
+      amount: cents,
+      currency: payment.currency,
+      charge: payment.latest_charge,
+      payment_intent: payment.id,
+      status: "needs_response",
+      created: this.#seconds(),
+    };
+    keep(this.disputes, dispute);
+    this.#happened("charge.dispute.created", dispute);
+    return dispute;
+  }
+
+  closeDispute(dispute: CheckoutDispute, status: "won" | "lost" | "warning_closed"): void {
+    if (dispute.status !== "needs_response") return;
+    dispute.status = status;
+    this.#happened("charge.dispute.closed", dispute);
+  }
+
+  #newPayment(session: CheckoutSession, odd: OddPayment): CheckoutPayment {
+    const payment: CheckoutPayment = {
+      id: newId("pi"),
+      object: "payment_intent",
+      amount: odd.cents ?? session.amount_total,
+      currency: odd.currency ?? session.currency,
+      status: "processing",
+      livemode: odd.isLive ?? false,
+      metadata: session.payment_metadata,
+      latest_charge: null,
+    };
+    keep(this.payments, payment);
+    return payment;
+  }
+
+  #charge(session: CheckoutSession, payment: CheckoutPayment): void {
+    const id = newId("ch");
+    keep(this.charges, {
+      id,
+      object: "charge",
+      amount: payment.amount,
+      currency: payment.currency,
+      payment_intent: payment.id,
+      receipt_url: `${this.#address()}/receipt/${id}`,
+    });
+    payment.status = "succeeded";
+    payment.latest_charge = id;
+    session.payment_status = "paid";
+  }
+
+  /** An event holds its object as it was then. */
+  #happened(type: string, object: CheckoutEvent["data"]["object"]): void {
+    this.#tell({
+      id: newId("evt"),
+      object: "event",
+      type,
+      created: this.#seconds(),
+      livemode: "livemode" in object && object.livemode,
+      data: { object: structuredClone(object) },
+    });
+  }
+
+  #seconds(): number {
+    return Math.floor(this.#clock.nowMs() / 1000);
+  }
+}
+
+function newId(prefix: string): string {
+  return `${prefix}_${randomBytes(12).toString("hex")}`;
+}
+
+function keep<T extends { readonly id: string }>(kept: Map<string, T>, item: T): void {
+  kept.set(item.id, item);
+  const [oldest] = kept.keys();
+  if (kept.size > KEPT_MAX && oldest !== undefined) kept.delete(oldest);
+}

@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+
+import { makeConsoleLink } from "../compose/console-link.ts";
+import {
+  answering,
+  clock,
+  onStoredData,
+  readConfig,
+  withBackend,
+  type Flags,
+} from "./command-context.ts";
+
+/** `console-link` */
+export function addConsoleLinkCommand(program: Command): void {
+  onStoredData(program.command("console-link"))
+    .description("print a link that signs you in to the console of this machine, once")
+    .option("--email <address>", "the link is good for this address only")
+    .action(
+      answering((flags: Flags) =>
+        withBackend(flags, async (backend) => {
+          const { email } = flags;
+          const link = await makeConsoleLink({
+            config: readConfig(flags),
+            backend,
+            clock,
+            ...(typeof email === "string" ? { email } : {}),
+          });
+          const expiresAt = new Date(link.expiresAtMs).toISOString();
+          return {
+            json: { url: link.url, expires_at: expiresAt },
+            text: `Open this once to sign in (until ${expiresAt}):\n${link.url}`,
+          };
+        }),
+      ),
+    );
+}

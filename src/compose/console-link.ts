@@ -1,0 +1,57 @@
+import type { Config } from "../config/settings.ts";
+import type { Clock } from "../core/time.ts";
+import { IdentitySettingFault, signInKindOf } from "../identity/console-address.ts";
+import { makeClaimLink, type ClaimLink } from "../identity/local-issuer/claim-link.ts";
+import { isEmail } from "../identity/normalise-email.ts";
+import type { Backend } from "./open-backend.ts";
+
+export type { ClaimLink } from "../identity/local-issuer/claim-link.ts";
+
+/**
+ * A link that signs its opener in as the owner of this machine, beside a running server or before
+ * it starts. Throws an `IdentitySettingFault` where no link can work.
+ */
+export async function makeConsoleLink(options: {
+  readonly config: Config;
+  readonly backend: Pick<Backend, "identityStore">;
+  readonly clock: Clock;
+  /** Whose link it is; absent: who opens it says so. */
+  readonly email?: string;
+}): Promise<ClaimLink> {
+  const { config, backend, clock, email } = options;
+  if (email !== undefined && !isEmail(email.trim())) {
+    throw new IdentitySettingFault(`--email: ${email} is not an e-mail address`);
+  }
+  const consoleUrl = consoleUrlOf(config);
+  return await makeClaimLink({
+    store: backend.identityStore.local,
+    clock,
+    consoleUrl,
+    ...(email === undefined ? {} : { email }),
+  });
+}
+
+function consoleUrlOf(config: Config): string {
+  const kind = signInKindOf(config);
+  if (kind === "oidc") {
+    throw new IdentitySettingFault(
+      `people sign in through ${config.oidcIssuer}; a link works with the bundled issuer only, ` +
+        "which is on while oidc.issuer (OIDC_ISSUER) is empty",
+    );
+  }
+  if (kind === "none") {
+    throw new IdentitySettingFault(
+      "the console is not on loopback, so the bundled issuer is off; set oidc.issuer (OIDC_ISSUER), " +
+        "or local_issuer (TM_LOCAL_ISSUER) where nobody else reaches the console",
+    );
+  }
+  if (config.consoleUrl !== "") return config.consoleUrl.replace(/\/+$/, "");
+  if (config.consolePort === 0) {
+    throw new IdentitySettingFault(
+      "console_port is 0, so nobody knows where the console listens; set console_url (TM_CONSOLE_URL) " +
+        "to the address in the ready line of the running server",
+    );
+  }
+  const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+  return `http://${host}:${config.consolePort}`;
+}

@@ -1,0 +1,183 @@
+import type { Server } from "node:http";
+import { hostname } from "node:os";
+
+import type { Logger } from "pino";
+
+import { openAuthenticator } from "../auth/authenticate.ts";
+import type { CatalogHolder } from "../catalog/catalog-holder.ts";
+import type { Clock } from "../core/time.ts";
+import { refuseCall } from "../gateway/refuse-call.ts";
+import type { ServeDeps } from "../gateway/serve-deps.ts";
+import type { VideoReadDeps } from "../gateway/serve-video.ts";
+import { gatewayRoutes } from "../http/gateway-routes.ts";
+import {
+  createGatewayServer,
+  serveKnownCaller,
+  type GatewayServerOptions,
+} from "../http/gateway-server.ts";
+import { metricsRegistry } from "../http/metrics-text.ts";
+import { createInternalServer } from "../http/internal-server.ts";
+import { RequestLog } from "../http/request-log.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
+import { openConsole, prepareConsole, type ConsoleOptions } from "./open-console.ts";
+import { openLimits } from "./open-limits.ts";
+import { openServing, prepareServing } from "./open-serving.ts";
+import { openVideos } from "./open-videos.ts";
+
+export interface RoomOptions extends ConsoleOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The program, put together: its three servers do not listen yet. */
+export interface OpenedRooms {
+  readonly servers: {
+    readonly gateway: Server;
+    readonly console: Server;
+    readonly internal: Server;
+  };
+  /** Base addresses; filled in by who opens the listeners. */
+  readonly addresses: { gatewayUrl: string; consoleUrl: string };
+  /** Begins what goes on by itself, once the listeners are open. */
+  start(): void;
+  makeClaimLink(email?: string): Promise<string | undefined>;
+  /** Lets running requests finish within the grace time, settles, closes. */
+  close(): Promise<void>;
+}
+
+/** Puts every room together over one catalog. */
+export async function openRooms(options: RoomOptions, holder: CatalogHolder): Promise<OpenedRooms> {
+  const { config, clock, log, backend } = options;
+  const addresses = { gatewayUrl: "", consoleUrl: "" };
+  const known = {
+    consoleUrl: () => addresses.consoleUrl,
+    gatewayUrl: () => config.gatewayUrl || addresses.gatewayUrl,
+    listeningUrl: () => addresses.gatewayUrl,
+  };
+  const prepared = prepareServing(options);
+  const preparedConsole = await prepareConsole(options, known);
+  const limits = await openLimits({ ...options, catalog: holder });
+  const ledger = await openLedger({
+    store: backend.ledgerBatchStore,
+    clock,
+    log,
+    instanceName: hostname(),
+  }).catch(async (fault: unknown) => {
+    limits.close();
+    await preparedConsole.close();
+    throw fault;
+  });
+  const serving = openServing(options, { ...prepared, catalog: holder, ledger, limits });
+  const { serve } = serving;
+  const videos = openVideos(options, serve);
+  const { metrics, drains } = serve;
+  let accepting = true;
+  const ready = (): boolean => accepting && ledger.healthy;
+  const walk = gatewayServerOptions(options, { serve, videos, holder, ready });
+  const gateway = createGatewayServer(walk);
+  const registry = metricsRegistry(metrics, videos.videoMetrics, () => drains.active);
+  const internal = createInternalServer({ registry, ready });
+  const console = await openConsole(options, {
+    ...preparedConsole,
+    ...known,
+    catalog: holder,
+    serve,
+    playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
+  });
+  return {
+    servers: { gateway, console: console.server, internal },
+    addresses,
+    start: () => {
+      videos.poller.start();
+      console.start();
+    },
+    makeClaimLink: console.makeClaimLink,
+    close: async () => {
+      accepting = false;
+      // First: nobody waits for a look at a job any more, and looks under way are given back.
+      const pollerClosed = videos.poller.close();
+      await finishRequests(gateway, serve, config.shutdownGraceMs);
+      for (const server of [gateway, console.server, internal]) closeNow(server);
+      await Promise.all([pollerClosed, console.close()]);
+      serving.close();
+      await serve.upstream.close();
+      await ledger.shutDown();
+      limits.close();
+    },
+  };
+}
+
+/** What the gateway's walk goes by: keys, routes, log. */
+function gatewayServerOptions(
+  { config, clock, log, backend }: RoomOptions,
+  parts: {
+    readonly serve: ServeDeps;
+    readonly videos: VideoReadDeps;
+    readonly holder: CatalogHolder;
+    readonly ready: () => boolean;
+  },
+): GatewayServerOptions {
+  const { serve, videos, holder, ready } = parts;
+  return {
+    clock,
+    deadlines: serve.deadlines,
+    authenticator: openAuthenticator({
+      keyStore: backend.keyStore,
+      clock,
+      onStoreFault: oncePerSecond(clock, (fault) =>
+        log.warn({ err: fault }, "the key store does not answer"),
+      ),
+    }),
+    routes: gatewayRoutes(serve, {
+      catalog: holder,
+      records: backend.recordStore,
+      rules: backend.rulesStore,
+      limitDefaults: config,
+      videos,
+    }),
+    metrics: serve.metrics,
+    log: new RequestLog(log),
+    refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
+    ready,
+  };
+}
+
+/** A store that is down fails every request: one line a second says it. */
+function oncePerSecond(clock: Clock, tell: (fault: unknown) => void): (fault: unknown) => void {
+  let nextMs = 0;
+  return (fault) => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs < nextMs) return;
+    nextMs = nowMs + 1_000;
+    tell(fault);
+  };
+}
+
+function closeNow(server: Server): void {
+  server.close();
+  server.closeAllConnections();
+}
+
+const SHUTDOWN_POLL_MS = 50;
+/** For the terminal events and settlements of what was cut. */
+const LAST_ANSWERS_MS = 5_000;
+
+/**
+ * Lets running requests and drains end. What outlives the grace time is ended with the wire's
+ * terminal error event and settled at what was reported.
+ */
+async function finishRequests(server: Server, serve: ServeDeps, graceMs: number): Promise<void> {
+  server.close();
+  await emptied(server, serve, graceMs);
+  serve.deadlines.cutAll();
+  await emptied(server, serve, LAST_ANSWERS_MS);
+}
+
+async function emptied(server: Server, serve: ServeDeps, withinMs: number): Promise<void> {
+  const { clock, metrics, drains } = serve;
+  const lastMs = clock.monotonicMs() + withinMs;
+  server.closeIdleConnections();
+  while (metrics.inFlight + drains.active > 0 && clock.monotonicMs() < lastMs) {
+    await new Promise((resolve) => setTimeout(resolve, SHUTDOWN_POLL_MS));
+    server.closeIdleConnections();
+  }
+}

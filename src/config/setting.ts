@@ -1,0 +1,29 @@
+/** One setting of the program: where it may be written, what it means, what it is without you. */
+export interface Setting<T> {
+  /** Path in `tokenmarket.yaml`; upper snake case after `TM_` it is the environment name. */
+  readonly path: string;
+  /** Environment names that are read besides the derived one. */
+  readonly alsoEnv?: readonly string[];
+  readonly kind: "string" | "integer" | "boolean" | "level";
+  readonly fallback: T;
+  readonly min?: number;
+  readonly secret?: boolean;
+  readonly doc: string;
+}
+
+/** The environment name of a path: `timeouts.keepalive_ms` is `TM_TIMEOUTS_KEEPALIVE_MS`. */
+export function environmentName(path: string): string {
+  return `TM_${path.replaceAll(".", "_").toUpperCase()}`;
+}
+
+export function integer(path: string, fallback: number, min: number, doc: string): Setting<number> {
+  return { path, kind: "integer", fallback, min, doc };
+}
+
+export function text(path: string, fallback: string, doc: string): Setting<string> {
+  return { path, kind: "string", fallback, doc };
+}
+
+export function flag(path: string, doc: string): Setting<boolean> {
+  return { path, kind: "boolean", fallback: false, doc };
+}

@@ -1,0 +1,116 @@
+import { Readable } from "node:stream";
+
+import type { FastifyReply, FastifyRequest } from "fastify";
+
+import { writeIdleTimeoutMs } from "../core/constants.ts";
+import { ReportTimeout } from "../ledger/usage-reports.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
+import type { ConsoleError } from "./contract.ts";
+import { FileAnswer } from "./file-answer.ts";
+import { isKept, PublicDocument } from "./public-document.ts";
+
+/** Sends what a handler answered. */
+export function sendAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: unknown,
+): FastifyReply {
+  if (answer instanceof ConsoleRefusal) return sendRefusal(reply, answer);
+  if (answer instanceof FileAnswer) return sendFile(request, reply, answer);
+  if (answer instanceof PublicDocument) return sendDocument(request, reply, answer);
+  return reply.type(JSON_TYPE).send(JSON.stringify(answer));
+}
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+export function sendRefusal(reply: FastifyReply, refusal: ConsoleRefusal): FastifyReply {
+  const { status, code, message, field, retryAfterSeconds } = refusal;
+  const body: ConsoleError = {
+    error: { code, message, ...(field === undefined ? {} : { field }) },
+    request_id: reply.request.id,
+  };
+  if (retryAfterSeconds !== undefined) reply.header("retry-after", String(retryAfterSeconds));
+  return reply
+    .code(status)
+    .header("cache-control", "no-store")
+    .type(JSON_TYPE)
+    .send(JSON.stringify(body));
+}
+
+/** What went wrong, told without what it was; the log has that, under the request's id. */
+export function refuseFault(
+  { log }: Pick<ConsoleDeps, "log">,
+  fault: unknown,
+  reply: FastifyReply,
+): FastifyReply {
+  const { request } = reply;
+  const known = knownFault(fault);
+  if (known !== undefined) return sendRefusal(reply, known);
+  const route = request.routeOptions.url ?? null;
+  log.error({ err: fault, request_id: request.id, route }, "the console failed on a request");
+  return sendRefusal(reply, FAILED);
+}
+
+const FAILED = new ConsoleRefusal({
+  status: 500,
+  code: "gateway_error",
+  message: "the console failed on this request; try again, and report it with its id if it goes on",
+});
+
+const TOO_SLOW = new ConsoleRefusal({
+  status: 503,
+  code: "gateway_error",
+  message: "reading the journal took too long; choose a shorter range, or try again in a moment",
+  retryAfterSeconds: 5,
+});
+
+function knownFault(fault: unknown): ConsoleRefusal | undefined {
+  if (fault instanceof ReportTimeout) return TOO_SLOW;
+  const { code = "", statusCode = 500 } = fault as { code?: string; statusCode?: number };
+  if (typeof code !== "string" || !code.startsWith("FST_") || statusCode >= 500) return undefined;
+  if (statusCode === 413) {
+    return new ConsoleRefusal({
+      status: 413,
+      code: "request_too_large",
+      message: "the body is larger than this route takes; send a smaller one",
+    });
+  }
+  if (statusCode === 415) {
+    return new ConsoleRefusal({
+      status: 415,
+      code: "invalid_request",
+      message: "this route takes no body of this content-type",
+    });
+  }
+  return new ConsoleRefusal({
+    status: 400,
+    code: "invalid_request",
+    message: "the request cannot be read; check its path, its length and its body",
+  });
+}
+
+/** The body is no JSON. */
+export const NO_JSON: ConsoleRefusal = invalidField("body", "body must be JSON");
+
+function sendDocument(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  document: PublicDocument,
+): FastifyReply {
+  reply.header("etag", document.etag);
+  reply.header("cache-control", `public, max-age=${document.maxAgeSeconds}`);
+  if (isKept(request.headers["if-none-match"], document.etag)) return reply.code(304).send();
+  return reply.type(JSON_TYPE).send(document.body);
+}
+
+function sendFile(request: FastifyRequest, reply: FastifyReply, file: FileAnswer): FastifyReply {
+  const stream = Readable.from(file.pieces, { highWaterMark: 1 });
+  stream.once("close", file.onClosed);
+  // A client that takes no byte for too long has left.
+  request.raw.socket.setTimeout(writeIdleTimeoutMs, () => reply.raw.destroy());
+  return reply
+    .type(file.contentType)
+    .header("content-disposition", `attachment; filename="${file.fileName}"`)
+    .send(stream);
+}

@@ -1,0 +1,138 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+
+import type { SignedIn } from "../identity/identity.ts";
+import { NO_JSON, sendAnswer, sendRefusal } from "./answer-request.ts";
+import { compileCheck, type SchemaCheck, type SchemaProblem } from "./check-schema.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { consoleHandlers } from "./console-handlers.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+import { ROUTES, type RouteName } from "./contract.ts";
+import type { RouteContract } from "./contract/shared.ts";
+import { readOpenSession, whyForeign } from "./guard-request.ts";
+import type { Call } from "./handler.ts";
+import { openApiDocument } from "./openapi.ts";
+import { PublicDocument } from "./public-document.ts";
+
+/** Every route of the contract, and the document that describes them. */
+export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  const handlers = consoleHandlers(deps) as unknown as Readonly<Record<RouteName, LooseHandler>>;
+  for (const name of Object.keys(ROUTES) as RouteName[]) {
+    addRoute(app, deps, { name, contract: ROUTES[name], handle: handlers[name] });
+  }
+  // Made on first use: the address is known once the listener is open.
+  let document: PublicDocument | undefined;
+  app.get("/api/openapi.json", async (request, reply) => {
+    document ??= new PublicDocument(openApiDocument(deps.consoleUrl()), KEPT_SECONDS);
+    return sendAnswer(request, reply, document);
+  });
+}
+
+const KEPT_SECONDS = 60;
+
+/** A handler after its types have done their work. */
+type LooseHandler = (call: Call<RouteName>) => Promise<unknown>;
+
+interface NamedRoute {
+  readonly name: RouteName;
+  readonly contract: RouteContract;
+  readonly handle: LooseHandler;
+}
+
+/** Its own reader is stricter than the schema: it also sees what stands twice in the body. */
+const READS_RAW_BODY: RouteName = "POST /api/admission-limits";
+
+function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): void {
+  const { name, contract, handle } = route;
+  const [method = "", url = ""] = name.split(" ");
+  const check = partChecks(contract, name);
+  const sessions = new WeakMap<FastifyRequest, SignedIn>();
+  app.route({
+    method: method as "GET" | "POST" | "PATCH",
+    url,
+    // Before the body is read: nobody sends one here without a session.
+    onRequest: async (request, reply) => {
+      const session = await openedBy(deps, contract, request);
+      if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
+      if (session !== undefined) sessions.set(request, session);
+      return undefined;
+    },
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const parts = check(request);
+      if (parts instanceof ConsoleRefusal) return sendRefusal(reply, parts);
+      const call = {
+        ...parts,
+        cookieHeader: request.headers.cookie,
+        session: sessions.get(request),
+      };
+      return sendAnswer(request, reply, await handle(call as unknown as Call<RouteName>));
+    },
+  });
+}
+
+/** The session that the route needs, undefined where it needs none, or why it does not open. */
+async function openedBy(
+  deps: ConsoleDeps,
+  { access }: RouteContract,
+  { method, headers }: FastifyRequest,
+): Promise<SignedIn | ConsoleRefusal | undefined> {
+  const foreign = whyForeign({ method, headers }, deps.consoleUrl());
+  if (foreign !== undefined) return foreign;
+  if (access === "public") return undefined;
+  return await readOpenSession(deps.identity, headers.cookie, access);
+}
+
+interface Parts {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly rawBody: Buffer;
+}
+
+/** Reads and checks every part of a request as its contract says. */
+function partChecks(
+  contract: RouteContract,
+  name: RouteName,
+): (request: FastifyRequest) => Parts | ConsoleRefusal {
+  const params = contract.params && compileCheck(contract.params, "text");
+  const query = contract.query && compileCheck(contract.query, "text");
+  const body = contract.body && compileCheck(contract.body, "body");
+  return (request) => {
+    const rawBody = Buffer.isBuffer(request.body) ? request.body : EMPTY;
+    const isRaw = name === READS_RAW_BODY;
+    const content = isRaw || rawBody.length === 0 ? {} : parseJson(rawBody);
+    if (content instanceof ConsoleRefusal) return content;
+    const problem =
+      firstProblem(params, request.params) ??
+      firstProblem(query, request.query) ??
+      (isRaw ? undefined : firstProblem(body, content));
+    if (problem !== undefined) return malformed(problem);
+    return { params: request.params, query: request.query, body: content, rawBody };
+  };
+}
+
+const EMPTY = Buffer.alloc(0);
+
+function parseJson(rawBody: Buffer): unknown {
+  try {
+    return JSON.parse(UTF8.decode(rawBody));
+  } catch {
+    return NO_JSON;
+  }
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+function firstProblem(check: SchemaCheck | undefined, value: unknown): SchemaProblem | undefined {
+  return check?.(value);
+}
+
+function malformed({ field, message }: SchemaProblem): ConsoleRefusal {
+  return new ConsoleRefusal({
+    status: 400,
+    code: "invalid_request",
+    message,
+    ...(field === undefined ? {} : { field }),
+  });
+}

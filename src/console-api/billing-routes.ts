@@ -1,0 +1,140 @@
+import { csvLine, plainCell } from "../core/csv.ts";
+import type { OrgId } from "../core/ids.ts";
+import { formatUsd } from "../core/money.ts";
+import { PurchaseFault, type PurchaseRecord } from "../billing/billing.ts";
+import type { WalletLine } from "../ledger/usage-reports.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import type { Billing, CreditEntry, Purchase } from "./contract.ts";
+import type { billingRoutes } from "./contract/billing.ts";
+import { openFile } from "./file-answer.ts";
+import type { Handlers } from "./handler.ts";
+import { instant, instantOrNull, readAmount } from "./read-values.ts";
+import type { ReportTurns } from "./report-turns.ts";
+import { shownBalance } from "./show-balance.ts";
+
+/** The wallet: what is in it, what went in and out, and how to put more in. */
+export function billingHandlers(
+  deps: ConsoleDeps,
+  turns: ReportTurns,
+): Handlers<keyof typeof billingRoutes> {
+  const { billing, reports, clock } = deps;
+  return {
+    "GET /api/console/billing": ({ session }) => readBilling(deps, session.orgId),
+
+    "POST /api/console/purchases": async ({ session, body }) => {
+      const amountMicroUsd = readAmount(body.amount_usd);
+      try {
+        const { orgId, email } = session;
+        const started = await billing.startPurchase({ orgId, amountMicroUsd, email });
+        return { purchase: shownPurchase(started.purchase), checkout_url: started.checkoutUrl };
+      } catch (fault) {
+        if (fault instanceof PurchaseFault) return refusedPurchase(deps, fault);
+        throw fault;
+      }
+    },
+
+    "GET /api/console/purchases/:purchase_id": async ({ session, params }) => {
+      const purchase = await billing.lookAtPurchase(session.orgId, params.purchase_id);
+      return purchase === undefined ? notFound("purchase") : shownPurchase(purchase);
+    },
+
+    "GET /api/console/credit-ledger": ({ session, query }) =>
+      turns.looks.run(session.orgId, async () => {
+        const { limit = PAGE_LINES, cursor } = query;
+        const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+        const { lines, nextCursor } = await reports.walletLines(session.orgId, page);
+        return { data: lines.map(shownLine), next_cursor: nextCursor };
+      }),
+
+    "GET /api/console/credit-ledger.csv": ({ session }) =>
+      openFile(
+        { turns: turns.files, clock },
+        {
+          orgId: session.orgId,
+          contentType: "text/csv; charset=utf-8",
+          fileName: "credit-ledger.csv",
+          pieces: ledgerCsv(deps, session.orgId),
+        },
+      ),
+  };
+}
+
+const PAGE_LINES = 50;
+const FILE_PAGE_LINES = 200;
+
+async function readBilling(deps: ConsoleDeps, orgId: OrgId): Promise<Billing> {
+  const { billing, records } = deps;
+  const [balance, owed, purchases] = await Promise.all([
+    records.balance(orgId),
+    billing.owed(orgId),
+    billing.listPurchases(orgId),
+  ]);
+  return {
+    balance: shownBalance(balance),
+    owed_usd: formatUsd(owed),
+    payments: {
+      mode: billing.mode,
+      min_usd: formatUsd(billing.minMicroUsd),
+      max_usd: formatUsd(billing.maxMicroUsd),
+    },
+    purchases: purchases.map(shownPurchase),
+  };
+}
+
+export function shownPurchase(purchase: PurchaseRecord): Purchase {
+  return {
+    purchase_id: purchase.purchaseId,
+    amount_usd: formatUsd(purchase.amountMicroUsd),
+    status: purchase.state,
+    created_at: instant(purchase.createdAtMs),
+    granted_at: instantOrNull(purchase.grantedAtMs),
+    refunded_usd: formatUsd(purchase.refundedMicroUsd),
+    disputed_usd: formatUsd(purchase.disputedMicroUsd),
+    receipt_url: purchase.receiptUrl,
+    is_test_money: purchase.isTestMoney,
+  };
+}
+
+function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRefusal {
+  if (fault.kind === "bad_amount") return invalidField("amount_usd", fault.message);
+  if (fault.kind === "not_configured") {
+    return conflict("credit is not sold here; ask your operator to add it");
+  }
+  log.error({ err: fault }, "the payment provider did not begin a purchase");
+  return new ConsoleRefusal({
+    status: 502,
+    code: "upstream_error",
+    message: "the payment provider did not answer as it should; nothing was charged, try again",
+  });
+}
+
+function shownLine({ atMs, kind, ref, amountMicroUsd }: WalletLine): CreditEntry {
+  return { at: instant(atMs), kind, ref, amount_usd: formatUsd(amountMicroUsd) };
+}
+
+/** Every line of the wallet, newest first, a page in memory at a time. */
+export async function* everyWalletLine(
+  { reports }: Pick<ConsoleDeps, "reports">,
+  orgId: OrgId,
+): AsyncIterable<readonly CreditEntry[]> {
+  let cursor: string | undefined;
+  do {
+    const page = { limit: FILE_PAGE_LINES, ...(cursor === undefined ? {} : { cursor }) };
+    const { lines, nextCursor } = await reports.walletLines(orgId, page);
+    yield lines.map(shownLine);
+    cursor = nextCursor ?? undefined;
+  } while (cursor !== undefined);
+}
+
+async function* ledgerCsv(deps: ConsoleDeps, orgId: OrgId): AsyncIterable<string> {
+  let head = "at,kind,ref,amount_usd\r\n";
+  for await (const entries of everyWalletLine(deps, orgId)) {
+    yield head + entries.map(ledgerLine).join("");
+    head = "";
+  }
+}
+
+function ledgerLine({ at, kind, ref, amount_usd }: CreditEntry): string {
+  return `${csvLine([at, kind, plainCell(ref), amount_usd])}\r\n`;
+}

@@ -1,0 +1,83 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { TSchema } from "typebox";
+
+/** Why a part of a request is not what its schema says. */
+export interface SchemaProblem {
+  /** The field, as `models[1]`; undefined: the part as a whole. */
+  readonly field: string | undefined;
+  readonly message: string;
+}
+
+/** Gives the first problem of a value, or undefined. A string is made a number where one is due. */
+export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
+
+/**
+ * Checks for one part of a request. Nothing is added, stripped or, in bodies, converted: what is not
+ * as the contract says is refused. Values of a query and a path come as text and are read as numbers.
+ */
+export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaCheck {
+  const validate = (part === "body" ? BODIES : TEXTS).compile(schema);
+  return (value) => (validate(value) ? undefined : problemOf(validate));
+}
+
+const OPTIONS = { allErrors: false, verbose: true, strict: true, strictTypes: false } as const;
+const BODIES = withFormats(new Ajv({ ...OPTIONS, coerceTypes: false }));
+const TEXTS = withFormats(new Ajv({ ...OPTIONS, coerceTypes: true }));
+
+function withFormats(ajv: Ajv): Ajv {
+  return ajv.addFormat("date-time", isInstant);
+}
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+
+function isInstant(text: string): boolean {
+  return INSTANT.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+function problemOf({ errors }: ValidateFunction): SchemaProblem {
+  const all = errors ?? [];
+  // Of a choice between schemas the last error is the choice itself, and the ones before say why.
+  const outer = all.at(-1);
+  if (outer === undefined)
+    return { field: undefined, message: "the request is not as it should be" };
+  const field = fieldOf(outer);
+  return { field, message: `${field ?? "the request"} ${wordsOf(outer, all)}` };
+}
+
+function fieldOf({ instancePath, keyword, params }: ErrorObject): string | undefined {
+  const steps = instancePath.split("/").slice(1).map(unescaped);
+  const named = nameIn(params, keyword);
+  if (named !== undefined) steps.push(named);
+  if (steps.length === 0) return undefined;
+  return steps
+    .map((step, at) => (/^\d+$/.test(step) ? `[${step}]` : at === 0 ? step : `.${step}`))
+    .join("")
+    .slice(0, FIELD_CHARS_MAX);
+}
+
+function nameIn(params: Readonly<Record<string, unknown>>, keyword: string): string | undefined {
+  const name = keyword === "required" ? params["missingProperty"] : params["additionalProperty"];
+  return typeof name === "string" ? name : undefined;
+}
+
+const FIELD_CHARS_MAX = 80;
+
+function unescaped(step: string): string {
+  return step.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function wordsOf(outer: ErrorObject, all: readonly ErrorObject[]): string {
+  if (outer.keyword === "required") return "is missing";
+  if (outer.keyword === "additionalProperties") return "is no field of this route; leave it out";
+  const told = all.map(({ parentSchema }) => parentSchema?.["description"]);
+  const description = told.find((text) => typeof text === "string");
+  if (description !== undefined) return `must be ${description}`;
+  if (outer.keyword === "enum") return `must be one of ${allowedOf(outer)}`;
+  if (outer.keyword === "format") return "must be an instant like 2026-11-20T08:00:00.000Z";
+  return outer.message ?? "is not as it should be";
+}
+
+function allowedOf({ params }: ErrorObject): string {
+  const allowed: unknown = params["allowedValues"];
+  return Array.isArray(allowed) ? allowed.map((value) => JSON.stringify(value)).join(", ") : "";
+}

@@ -1,0 +1,170 @@
+import { sealConnection, type ConnectionSummary } from "../auth/connection-store.ts";
+import { SealedKeyFault, whyNoProviderKey } from "../auth/key-vault.ts";
+import type { EndpointRecord } from "../auth/rules-store.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { unreachable } from "../core/assert.ts";
+import type { KeyId, OrgId } from "../core/ids.ts";
+import type { ConnectionCheck, ConsoleDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import type { BodyOf, Connection, Connections } from "./contract.ts";
+import type { connectionRoutes } from "./contract/connections.ts";
+import type { Handlers } from "./handler.ts";
+import { instant, instantOrNull, readName } from "./read-values.ts";
+import type { ReportTurns } from "./report-turns.ts";
+
+/** Own provider keys, which are stored sealed and never shown, and endpoints of the operator's making. */
+export function connectionHandlers(
+  deps: ConsoleDeps,
+  turns: ReportTurns,
+): Handlers<keyof typeof connectionRoutes> {
+  const { connections } = deps;
+  return {
+    "GET /api/console/connections": ({ session }) => readConnections(deps, session.orgId),
+
+    "POST /api/console/connections": ({ session, body }) =>
+      addConnection(deps, session.orgId, body),
+
+    "POST /api/console/connections/:connection_id/test": ({ session, params }) =>
+      turns.checks.run(session.orgId, () =>
+        testConnection(deps, session.orgId, params.connection_id),
+      ),
+
+    "POST /api/console/connections/:connection_id/disable": async ({ session, params }) => {
+      const disabled = await connections.disable(params.connection_id, session.orgId);
+      return disabled === undefined ? NO_SUCH_CONNECTION : shownConnection(disabled);
+    },
+  };
+}
+
+const NO_SUCH_CONNECTION = notFound("connection");
+const NO_SUCH_KEY = notFound("key");
+const NO_VAULT = conflict(
+  "own provider keys cannot be stored here: the operator has configured no key to encrypt them with",
+);
+
+async function readConnections(deps: ConsoleDeps, orgId: OrgId): Promise<Connections> {
+  const [data, endpoints] = await Promise.all([
+    deps.connections.list(orgId),
+    deps.rules.listEndpoints(orgId),
+  ]);
+  const catalog = deps.catalog.current;
+  return {
+    is_available: deps.vault !== undefined,
+    providers: catalog.providers.map(({ id, name }) => ({ id, name })),
+    data: data.map(shownConnection),
+    endpoints: endpoints.map((each) => shownEndpoint(catalog, each)),
+  };
+}
+
+async function addConnection(
+  deps: ConsoleDeps,
+  orgId: OrgId,
+  wanted: BodyOf<"POST /api/console/connections">,
+): Promise<Connection | ConsoleRefusal> {
+  const { vault, customers, connections, catalog } = deps;
+  if (vault === undefined) return NO_VAULT;
+  const name = readName(wanted.name);
+  if (name instanceof ConsoleRefusal) return name;
+  const provider = catalog.current.providers.find(({ id }) => id === wanted.provider);
+  if (provider === undefined) {
+    return invalidField(
+      "provider",
+      "provider is no provider of this marketplace; pick one of the list",
+    );
+  }
+  const { provider_key: providerKey, key_id: keyId } = wanted;
+  const why = whyNoProviderKey(providerKey);
+  if (why !== undefined) return invalidField("provider_key", `provider_key cannot be used: ${why}`);
+  if (keyId !== undefined && (await customers.findKey(orgId, keyId)) === undefined) {
+    return NO_SUCH_KEY;
+  }
+  const sealed = sealConnection(vault, {
+    orgId,
+    providerId: provider.id,
+    keyId: keyId === undefined ? null : (keyId as KeyId),
+    name,
+    providerKey,
+  });
+  const made = await connections.create(sealed);
+  if (made === undefined) return NO_SUCH_KEY;
+  return made === "taken" ? TAKEN : shownConnection(made);
+}
+
+const TAKEN = conflict(
+  "there is an active connection to this provider already; disable that one first",
+);
+
+async function testConnection(
+  deps: ConsoleDeps,
+  orgId: OrgId,
+  connectionId: string,
+): Promise<{ ok: boolean; message: string } | ConsoleRefusal> {
+  const connection = await deps.connections.find(connectionId, orgId);
+  if (connection === undefined) return NO_SUCH_CONNECTION;
+  if (connection.disabledAtMs !== null) {
+    return conflict("the connection is disabled and its key forgotten; add a new one");
+  }
+  if (deps.vault === undefined) return NO_VAULT;
+  try {
+    const check = await deps.checkConnection(connection);
+    return check === undefined ? GONE_PROVIDER : shownCheck(check);
+  } catch (fault) {
+    if (fault instanceof SealedKeyFault) return conflict(`${fault.message} Add it again.`);
+    throw fault;
+  }
+}
+
+const GONE_PROVIDER = {
+  ok: false,
+  message: "the provider is not listed here any more, so the key is not used",
+};
+
+function shownCheck(check: ConnectionCheck): { ok: boolean; message: string } {
+  switch (check.verdict) {
+    case "accepted":
+      return { ok: true, message: `the provider accepted the key (status ${check.status})` };
+    case "refused":
+      return {
+        ok: false,
+        message: `the provider refused the key (status ${check.status}); disable the connection and add a new key`,
+      };
+    case "unclear":
+      return {
+        ok: false,
+        message: `the provider answered with status ${check.status}, which says nothing about the key`,
+      };
+    case "unreachable":
+      return { ok: false, message: `the provider could not be reached: ${check.reason}` };
+    default:
+      return unreachable(check);
+  }
+}
+
+export function shownConnection(connection: ConnectionSummary): Connection {
+  return {
+    connection_id: connection.connectionId,
+    provider: connection.providerId,
+    name: connection.name,
+    label: connection.label,
+    key_id: connection.keyId,
+    created_at: instant(connection.createdAtMs),
+    disabled_at: instantOrNull(connection.disabledAtMs),
+  };
+}
+
+export function shownEndpoint(
+  catalog: Catalog,
+  { endpointId, providerId, limits, createdAtMs }: EndpointRecord,
+): Connections["endpoints"][number] {
+  const own = catalog.deployments.filter((each) => each.providerId === providerId);
+  return {
+    endpoint_id: endpointId,
+    provider: providerId,
+    models: own.filter((each) => each.notReady === "private").map(({ modelId }) => modelId),
+    rps: limits.requestsPerSecond ?? null,
+    rpm: limits.requestsPerMinute ?? null,
+    tpm: limits.tokensPerMinute ?? null,
+    concurrency: limits.concurrent ?? null,
+    created_at: instant(createdAtMs),
+  };
+}

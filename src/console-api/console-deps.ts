@@ -1,0 +1,66 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import type { ConnectionStore, StoredConnection } from "../auth/connection-store.ts";
+import type { CustomerStore } from "../auth/customer-store.ts";
+import type { KeyVault } from "../auth/key-vault.ts";
+import type { Principal } from "../auth/principal.ts";
+import type { RulesStore } from "../auth/rules-store.ts";
+import type { UsageHoldStore } from "../auth/usage-hold-store.ts";
+import type { Billing } from "../billing/billing.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Config } from "../config/settings.ts";
+import type { Clock } from "../core/time.ts";
+import type { LimitUseDeps } from "../gateway/limit-use.ts";
+import type { Identity } from "../identity/identity.ts";
+import type { RecordStore } from "../ledger/record-store.ts";
+import type { UsageReports } from "../ledger/usage-reports.ts";
+import type { OptimizeSearches } from "../optimize/optimize.ts";
+import type { DeploymentHealth } from "../routing/health.ts";
+
+/** What a provider made of a customer's own key. */
+export type ConnectionCheck =
+  | { readonly verdict: "accepted" | "refused" | "unclear"; readonly status: number }
+  /** `reason` is a code such as ECONNREFUSED, or words. */
+  | { readonly verdict: "unreachable"; readonly reason: string };
+
+/** Where the console reports: the shape of a pino logger. */
+export interface ConsoleLog {
+  debug(detail: object, message: string): void;
+  info(detail: object, message: string): void;
+  warn(detail: object, message: string): void;
+  error(detail: object, message: string): void;
+}
+
+/** Everything the console works with; made once, in `compose`. */
+export interface ConsoleDeps {
+  readonly identity: Identity;
+  readonly billing: Billing;
+  readonly reports: UsageReports;
+  readonly customers: CustomerStore;
+  readonly rules: RulesStore;
+  readonly connections: ConnectionStore;
+  /** Undefined: there is no key to encrypt own provider keys with, so none can be added. */
+  readonly vault: KeyVault | undefined;
+  /** Undefined: the catalog has no such provider. Rejects with `SealedKeyFault`. */
+  readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;
+  readonly records: RecordStore;
+  readonly usageHolds: UsageHoldStore;
+  readonly catalog: { readonly current: Catalog };
+  readonly limitUse: LimitUseDeps;
+  readonly health: Pick<DeploymentHealth, "mayTry">;
+  /** The gateway's own walk for a caller who is known; `url` is the gateway's path and query. */
+  readonly playground: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    call: { readonly principal: Principal; readonly url: string },
+  ) => void;
+  readonly optimize: OptimizeSearches;
+  readonly config: Pick<Config, "support" | "privacyUrl" | "termsUrl">;
+  readonly clock: Clock;
+  readonly log: ConsoleLog;
+  /** Folder of the built pages; they answer 503 where it does not exist. */
+  readonly staticDir: string;
+  /** Base addresses without a trailing slash; known once the listeners are open. */
+  readonly consoleUrl: () => string;
+  readonly gatewayUrl: () => string;
+}

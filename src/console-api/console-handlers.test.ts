@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+
+import type { ConsoleDeps } from "./console-deps.ts";
+import { consoleHandlers } from "./console-handlers.ts";
+import { ROUTES } from "./contract.ts";
+
+test("every route of the contract has a handler, and every handler a route", () => {
+  // Nothing is called: which routes there are depends on nothing that the console works with.
+  const handlers = consoleHandlers({} as ConsoleDeps);
+  expect(Object.keys(handlers).sort()).toEqual(Object.keys(ROUTES).sort());
+});

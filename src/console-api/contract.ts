@@ -1,0 +1,60 @@
+/**
+ * What the console's pages and its API agree on: the only file of the program that `console/` may
+ * import, and it imports types alone. Requests are checked against these schemas, answers are typed
+ * by them, and the OpenAPI document at `/api/openapi.json` is made from them.
+ *
+ * The name of a route is its method and path. Every `session` route refuses with 401 `signed_out`
+ * and 403 `email_not_verified`; the body of every refusal is `ConsoleError`.
+ *
+ * Beside them stands the playground: `/playground/v1/…` is the gateway's own `/v1/…` with the
+ * session for a key, billed to the organization's managed Playground key.
+ */
+import type { Static, TSchema } from "typebox";
+
+import { billingRoutes } from "./contract/billing.ts";
+import { catalogRoutes } from "./contract/catalog.ts";
+import { connectionRoutes } from "./contract/connections.ts";
+import { keyRoutes } from "./contract/keys.ts";
+import { limitRoutes } from "./contract/limits.ts";
+import { optimizeRoutes } from "./contract/optimize.ts";
+import { sessionRoutes } from "./contract/session.ts";
+import type { RouteContract } from "./contract/shared.ts";
+import { usageRoutes } from "./contract/usage.ts";
+
+export type * from "./contract/billing.ts";
+export type * from "./contract/catalog.ts";
+export type * from "./contract/connections.ts";
+export type * from "./contract/keys.ts";
+export type * from "./contract/limits.ts";
+export type * from "./contract/optimize.ts";
+export type * from "./contract/session.ts";
+export type * from "./contract/shared.ts";
+export type * from "./contract/usage.ts";
+
+export const ROUTES = {
+  ...sessionRoutes,
+  ...keyRoutes,
+  ...billingRoutes,
+  ...usageRoutes,
+  ...limitRoutes,
+  ...catalogRoutes,
+  ...connectionRoutes,
+  ...optimizeRoutes,
+} as const satisfies Readonly<Record<string, RouteContract>>;
+
+export type Routes = typeof ROUTES;
+/** `"GET /api/console/keys"` and its like. */
+export type RouteName = keyof Routes;
+
+type PartOf<N extends RouteName, P extends "params" | "query" | "body" | "answer"> =
+  Routes[N] extends Readonly<Record<P, infer S>>
+    ? S extends TSchema
+      ? Static<S>
+      : never
+    : undefined;
+
+export type ParamsOf<N extends RouteName> = PartOf<N, "params">;
+export type QueryOf<N extends RouteName> = PartOf<N, "query">;
+export type BodyOf<N extends RouteName> = PartOf<N, "body">;
+/** Undefined where the answer is a file. */
+export type AnswerOf<N extends RouteName> = PartOf<N, "answer">;

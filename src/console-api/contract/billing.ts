@@ -1,0 +1,107 @@
+import { Type, type Static } from "typebox";
+
+import { Balance, Id, Instant, nullable, oneOf, Page, Usd, UsdInput } from "./shared.ts";
+
+export const PurchaseStatus = oneOf(
+  "created",
+  "pending",
+  "paid",
+  "partly_refunded",
+  "refunded",
+  "disputed",
+  "failed",
+  "expired",
+  "parked",
+);
+export type PurchaseStatus = Static<typeof PurchaseStatus>;
+
+export const Purchase = Type.Object({
+  purchase_id: Id,
+  amount_usd: Usd,
+  status: PurchaseStatus,
+  created_at: Instant,
+  /** When the credit came into the wallet. */
+  granted_at: nullable(Instant),
+  refunded_usd: Usd,
+  disputed_usd: Usd,
+  receipt_url: nullable(Type.String()),
+  is_test_money: Type.Boolean(),
+});
+export type Purchase = Static<typeof Purchase>;
+
+export const Billing = Type.Object({
+  balance: Balance,
+  /** What refunds and disputes took beyond the balance; new credit pays it first. */
+  owed_usd: Usd,
+  payments: Type.Object({
+    /** `none`: the operator adds credit. */
+    mode: oneOf("stripe", "test", "none"),
+    min_usd: Usd,
+    max_usd: Usd,
+  }),
+  purchases: Type.Array(Purchase),
+});
+export type Billing = Static<typeof Billing>;
+
+/** One line of the wallet; a day's requests are one line. */
+export const CreditEntry = Type.Object({
+  at: Instant,
+  kind: oneOf(
+    "purchase",
+    "grant",
+    "refund",
+    "refund_reversal",
+    "dispute",
+    "dispute_reversal",
+    "usage",
+    "correction",
+    "other",
+  ),
+  /** The purchase, the grant's reference, or the day of usage. */
+  ref: Type.String(),
+  /** Above zero: into the wallet. */
+  amount_usd: Usd,
+});
+export type CreditEntry = Static<typeof CreditEntry>;
+
+export const CreditLedger = Type.Object({ data: Type.Array(CreditEntry), ...Page });
+export type CreditLedger = Static<typeof CreditLedger>;
+
+const cursorQuery = Type.Object(
+  {
+    cursor: Type.Optional(Type.String({ maxLength: 200 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+  },
+  { additionalProperties: false },
+);
+
+export const billingRoutes = {
+  "GET /api/console/billing": {
+    summary: "Balance, purchases, and how to buy credit",
+    access: "session",
+    answer: Billing,
+  },
+  "POST /api/console/purchases": {
+    summary: "Begins a purchase; the browser then goes to checkout_url",
+    access: "session",
+    body: Type.Object({ amount_usd: UsdInput }, { additionalProperties: false }),
+    answer: Type.Object({ purchase: Purchase, checkout_url: Type.String() }),
+  },
+  "GET /api/console/purchases/:purchase_id": {
+    summary: "One purchase; asks the payment provider while it is not decided",
+    access: "session",
+    params: Type.Object({ purchase_id: Id }),
+    answer: Purchase,
+  },
+  "GET /api/console/credit-ledger": {
+    summary: "The wallet's lines, newest first",
+    access: "session",
+    query: cursorQuery,
+    answer: CreditLedger,
+  },
+  "GET /api/console/credit-ledger.csv": {
+    summary: "The whole wallet as a file; its sum is the settled balance",
+    access: "session",
+    answerType: "text/csv",
+  },
+} as const;

@@ -1,0 +1,74 @@
+import { Type, type Static } from "typebox";
+
+import { Count, Id, Instant, Name, nullable } from "./shared.ts";
+
+export const Connection = Type.Object({
+  connection_id: Id,
+  provider: Type.String(),
+  name: Type.String(),
+  /** Last four characters of the provider's key. */
+  label: Type.String(),
+  /** Null: every key of the organization may use it. */
+  key_id: nullable(Id),
+  created_at: Instant,
+  disabled_at: nullable(Instant),
+});
+export type Connection = Static<typeof Connection>;
+
+export const Connections = Type.Object({
+  /** False: the operator has not configured a key to encrypt them with. */
+  is_available: Type.Boolean(),
+  /** Providers a key can be added for. */
+  providers: Type.Array(Type.Object({ id: Type.String(), name: Type.String() })),
+  data: Type.Array(Connection),
+  /** Capacity that the organization has for itself; set by the operator. */
+  endpoints: Type.Array(
+    Type.Object({
+      endpoint_id: Id,
+      provider: Type.String(),
+      models: Type.Array(Type.String()),
+      rps: nullable(Count),
+      rpm: nullable(Count),
+      tpm: nullable(Count),
+      concurrency: nullable(Count),
+      created_at: Instant,
+    }),
+  ),
+});
+export type Connections = Static<typeof Connections>;
+
+const params = Type.Object({ connection_id: Id });
+
+export const connectionRoutes = {
+  "GET /api/console/connections": {
+    summary: "Own provider keys and dedicated endpoints",
+    access: "session",
+    answer: Connections,
+  },
+  "POST /api/console/connections": {
+    summary: "Stores an own provider key, encrypted; it is never shown again",
+    access: "session",
+    body: Type.Object(
+      {
+        provider: Id,
+        name: Name,
+        provider_key: Type.String({ minLength: 8, maxLength: 4096 }),
+        key_id: Type.Optional(Id),
+      },
+      { additionalProperties: false },
+    ),
+    answer: Connection,
+  },
+  "POST /api/console/connections/:connection_id/test": {
+    summary: "Asks the provider whether it takes the key",
+    access: "session",
+    params,
+    answer: Type.Object({ ok: Type.Boolean(), message: Type.String() }),
+  },
+  "POST /api/console/connections/:connection_id/disable": {
+    summary: "Disables it for ever and forgets the provider's key",
+    access: "session",
+    params,
+    answer: Connection,
+  },
+} as const;

@@ -1,0 +1,118 @@
+import { Type, type Static } from "typebox";
+
+import { Count, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+
+/** A customer's key as pages show it. Managed keys are never among them. */
+export const Key = Type.Object({
+  key_id: Id,
+  name: Type.String(),
+  /** First 12 characters of the raw key. */
+  label: Type.String(),
+  origin: oneOf("trial", "console", "identity"),
+  created_at: Instant,
+  disabled_at: nullable(Instant),
+  /** Of its newest request, to the minute. */
+  last_used_at: nullable(Instant),
+  rpm_ceiling: Count,
+  /** Set by the customer, not above the ceiling; null: the ceiling holds. */
+  rpm: nullable(Count),
+  /** What holds now: also the 20 a minute of an organization without credit. */
+  rpm_effective: Count,
+  cap_usd: nullable(Usd),
+  spent_month_usd: Usd,
+});
+export type Key = Static<typeof Key>;
+
+export const KeyList = Type.Object({
+  data: Type.Array(Key),
+  /** Start of the next UTC month: caps begin anew. */
+  cap_reset_at: Instant,
+  rpm_max: Count,
+});
+export type KeyList = Static<typeof KeyList>;
+
+export const KeyDetail = Type.Object({
+  key: Key,
+  cap_reset_at: Instant,
+  /** The last 30 UTC days, oldest first, days without requests too. */
+  days: Type.Array(Type.Object({ day: Type.String(), requests: Count, spent_usd: Usd })),
+});
+export type KeyDetail = Static<typeof KeyDetail>;
+
+export const NewKey = Type.Object(
+  {
+    name: Name,
+    /** 1 to 300; absent: 300. */
+    rpm: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** Absent, empty or 0: no cap. */
+    cap_usd: Type.Optional(Type.Union([UsdInput, Type.Literal("")])),
+  },
+  { additionalProperties: false },
+);
+export type NewKey = Static<typeof NewKey>;
+
+export const CreatedKey = Type.Object({
+  /** The raw key: in this answer and never again. */
+  secret: Type.String(),
+  key: Key,
+});
+export type CreatedKey = Static<typeof CreatedKey>;
+
+const WholeNumber = Type.Integer({ minimum: 0, description: "a whole number of at least 0" });
+
+/**
+ * Absent, null and `""` change nothing. `cap_usd` of `"0"` removes the cap; `rpm` of 0 removes the
+ * key's own limit, so that its ceiling holds again.
+ */
+export const KeyChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    rpm: Type.Optional(nullable(Type.Union([WholeNumber, Type.Literal("")]))),
+    cap_usd: Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))),
+  },
+  { additionalProperties: false },
+);
+export type KeyChange = Static<typeof KeyChange>;
+
+const keyParams = Type.Object({ key_id: Id });
+
+export const keyRoutes = {
+  "GET /api/console/keys": {
+    summary: "The organization's keys, newest first",
+    access: "session",
+    answer: KeyList,
+  },
+  "POST /api/console/keys": {
+    summary: "Makes a named key; its raw form is in the answer and never again",
+    access: "session",
+    body: NewKey,
+    answer: CreatedKey,
+  },
+  "POST /api/identity/keys": {
+    summary: "The same for programs that hold a session: a key of the identity API",
+    access: "session",
+    body: NewKey,
+    answer: CreatedKey,
+  },
+  "GET /api/console/keys/:key_id": {
+    summary: "One key with its spend by day",
+    access: "session",
+    params: keyParams,
+    answer: KeyDetail,
+  },
+  "PATCH /api/console/keys/:key_id": {
+    summary: "Renames a key, or changes its own limit and cap",
+    access: "session",
+    params: keyParams,
+    body: KeyChange,
+    answer: Key,
+  },
+  "POST /api/console/keys/:key_id/disable": {
+    summary: "Disables a key for ever; it may work for up to 5 seconds more",
+    access: "session",
+    params: keyParams,
+    /** The key's name, typed by the person: nobody disables the wrong one by a slip. */
+    body: Type.Object({ confirm_name: Type.String() }, { additionalProperties: false }),
+    answer: Key,
+  },
+} as const;

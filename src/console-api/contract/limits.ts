@@ -1,0 +1,119 @@
+import { Type, type Static } from "typebox";
+
+import { Count, Id, Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+
+const LimitValue = Type.Object({
+  /** What no own value may exceed: the default or the contract. Null: nothing limits it. */
+  ceiling: nullable(Count),
+  /** Set by the customer; null: none. */
+  own: nullable(Count),
+  effective: nullable(Count),
+  /** Where `effective` comes from. */
+  source: nullable(oneOf("default", "contract", "self", "unfunded")),
+  /** In the last 60 seconds, or in flight now; null when the limit store did not answer. */
+  used: nullable(Count),
+});
+export type LimitValue = Static<typeof LimitValue>;
+
+export const LimitRow = Type.Object({
+  scope: oneOf("org", "key", "model", "endpoint"),
+  key_id: nullable(Id),
+  /** A key's name, a model id, an endpoint's provider, or the organization's name. */
+  name: Type.String(),
+  model: nullable(Type.String()),
+  rpm: LimitValue,
+  tpm: LimitValue,
+  concurrency: LimitValue,
+});
+export type LimitRow = Static<typeof LimitRow>;
+
+const Cap = Type.Object({
+  scope: oneOf("org", "key"),
+  key_id: nullable(Id),
+  name: Type.String(),
+  cap_usd: nullable(Usd),
+  spent_usd: Usd,
+  in_flight_usd: Usd,
+});
+
+export const Limits = Type.Object({
+  rows: Type.Array(LimitRow),
+  caps: Type.Array(Cap),
+  cap_reset_at: Instant,
+  is_funded: Type.Boolean(),
+});
+export type Limits = Static<typeof Limits>;
+
+/** Absent: unchanged. Null: the own value is removed. Above the ceiling: 400 that names it. */
+export const LimitChange = Type.Object(
+  {
+    scope: oneOf("org", "key", "model"),
+    key_id: Type.Optional(Id),
+    model: Type.Optional(Id),
+    rpm: Type.Optional(nullable(Type.Integer())),
+    tpm: Type.Optional(nullable(Type.Integer())),
+    concurrency: Type.Optional(nullable(Type.Integer())),
+  },
+  { additionalProperties: false },
+);
+export type LimitChange = Static<typeof LimitChange>;
+
+const Tightest = {
+  limit: nullable(Count),
+  /** The scope that refuses first. */
+  bound_by: nullable(Type.String()),
+};
+const Rate = Type.Object({ ...Tightest, remaining: nullable(Count) });
+
+/** What is stored now, and what holds for requests because of it. */
+export const ChangedLimit = Type.Object({
+  scope: oneOf("org", "key", "model"),
+  key_id: Type.Optional(Id),
+  model: Type.Optional(Id),
+  stored: Type.Object({
+    rpm: nullable(Count),
+    tpm: nullable(Count),
+    concurrency: nullable(Count),
+  }),
+  effective: Type.Object({
+    rpm: Rate,
+    tpm: Rate,
+    concurrency: Type.Object({ ...Tightest, in_use: nullable(Count) }),
+  }),
+});
+export type ChangedLimit = Static<typeof ChangedLimit>;
+
+export const limitRoutes = {
+  "GET /api/console/limits": {
+    summary: "Every limit and cap with what is used",
+    access: "session",
+    answer: Limits,
+  },
+  "POST /api/admission-limits": {
+    summary: "Lowers or removes an own limit: the gateway's route, with a session for a key",
+    access: "session",
+    body: LimitChange,
+    answer: ChangedLimit,
+  },
+  "PATCH /api/console/org-cap": {
+    summary: "The monthly cap of the organization: blank changes nothing, 0 removes it",
+    access: "session",
+    body: Type.Object(
+      { cap_usd: Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))) },
+      { additionalProperties: false },
+    ),
+    answer: Limits,
+  },
+  "GET /api/console/refusals/:request_id": {
+    summary: "Why a request was refused, in words",
+    access: "session",
+    params: Type.Object({ request_id: Id }),
+    answer: Type.Object({
+      request_id: Id,
+      at: Instant,
+      error_class: Type.String(),
+      /** What it means and what to do about it. */
+      explanation: Type.String(),
+    }),
+  },
+} as const;

@@ -1,0 +1,80 @@
+import { Type, type Static, type TSchema } from "typebox";
+
+/** One route of the console's API: what it takes and what it answers. */
+export interface RouteContract {
+  readonly summary: string;
+  /** `public`: no session is needed; `session`: signed in with a verified e-mail. */
+  readonly access: "public" | "session" | "unverified";
+  readonly params?: TSchema;
+  readonly query?: TSchema;
+  readonly body?: TSchema;
+  /** Undefined where the answer is no JSON: `answerType` names it. */
+  readonly answer?: TSchema;
+  readonly answerType?: "text/csv" | "application/json";
+}
+
+/** Dollars as a decimal string, exact to the micro-dollar: `"0.001932"`, negative with a minus. */
+export const Usd = Type.String({ pattern: "^-?[0-9]+\\.[0-9]{6}$", examples: ["12.500000"] });
+/** Dollars that a person typed: at most six fraction digits, never negative. */
+export const UsdInput = Type.String({
+  pattern: "^[0-9]{1,9}(\\.[0-9]{1,6})?$",
+  maxLength: 16,
+  description:
+    'a string of dollars that is not negative and has at most six decimals, like "12.50"',
+});
+/** An instant in UTC, ISO 8601 with milliseconds. */
+export const Instant = Type.String({ format: "date-time" });
+export const Id = Type.String({ minLength: 1, maxLength: 200 });
+export const Name = Type.String({ minLength: 1, maxLength: 64 });
+export const Count = Type.Integer({ minimum: 0 });
+
+/** A string of these, or null where there is none. */
+export function nullable<T extends TSchema>(schema: T): ReturnType<typeof nullableOf<T>> {
+  return nullableOf(schema);
+}
+function nullableOf<T extends TSchema>(schema: T) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+export function oneOf<const T extends readonly string[]>(...values: T) {
+  return Type.Unsafe<T[number]>(Type.String({ enum: [...values] }));
+}
+
+/** The body of every refusal of the console's API. */
+export const ConsoleError = Type.Object({
+  error: Type.Object({
+    /** A canonical class of the gateway, or `signed_out`, `forbidden`, `gone`, `conflict`. */
+    code: Type.String(),
+    /** What was wrong, where, and the next step. */
+    message: Type.String(),
+    /** The field of the request that is meant, where it is one. */
+    field: Type.Optional(Type.String()),
+  }),
+  request_id: Type.String(),
+});
+export type ConsoleError = Static<typeof ConsoleError>;
+
+/** The five token counts that are billed. */
+export const Tokens = Type.Object({
+  prompt: Count,
+  cached_prompt: Count,
+  cache_write: Count,
+  completion: Count,
+  internal_reasoning: Count,
+});
+export type Tokens = Static<typeof Tokens>;
+
+export const CallFamily = oneOf("chat", "images", "videos", "decisions");
+export type CallFamily = Static<typeof CallFamily>;
+
+export const Balance = Type.Object({
+  /** Settled minus held: what a new request may use. */
+  available_usd: Usd,
+  /** Credits minus debits. */
+  settled_usd: Usd,
+  /** Reserves of what is in flight now. */
+  held_usd: Usd,
+});
+export type Balance = Static<typeof Balance>;
+
+export const Page = { next_cursor: nullable(Type.String()) };

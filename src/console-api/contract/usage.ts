@@ -1,0 +1,183 @@
+import { Type, type Static } from "typebox";
+
+import { Count, Id, Instant, nullable, oneOf, Page, Tokens, Usd } from "./shared.ts";
+
+export const RequestOutcome = oneOf(
+  "completed",
+  "refused",
+  "failed",
+  "timeout",
+  "reset",
+  "stream_died",
+  "client_disconnected",
+  "in_flight",
+  "unknown_after_crash",
+);
+export type RequestOutcome = Static<typeof RequestOutcome>;
+
+/** Filters that the figures, the log and its file have in common. */
+const filters = {
+  /** Inclusive, and exclusive. Absent: the last 24 hours. */
+  from: Type.Optional(Instant),
+  to: Type.Optional(Instant),
+  model: Type.Optional(Id),
+  provider: Type.Optional(Id),
+  /** A key's id, or `playground` or `optimize` for the marketplace's own keys. */
+  key: Type.Optional(Id),
+  status: Type.Optional(oneOf("ok", "failed", "refused", "in_flight")),
+};
+export const UsageFilters = Type.Object(filters, { additionalProperties: false });
+export type UsageFilters = Static<typeof UsageFilters>;
+
+export const UsageFigures = Type.Object({
+  requests: Count,
+  failed: Count,
+  spent_usd: Usd,
+  tokens: Tokens,
+  /** Milliseconds to the first byte of streamed and whole answers; null without any. */
+  ttft_p50_ms: nullable(Count),
+  ttft_p95_ms: nullable(Count),
+});
+export type UsageFigures = Static<typeof UsageFigures>;
+
+export const UsageGroupBy = oneOf("model", "key", "provider", "day", "status");
+
+export const Usage = Type.Object({
+  from: Instant,
+  to: Instant,
+  totals: UsageFigures,
+  /** Hours for ranges up to two days, else UTC days; ranges without requests too, oldest first. */
+  bucket: oneOf("hour", "day"),
+  series: Type.Array(
+    Type.Object({
+      at: Instant,
+      /** Spend and counts of the largest groups, and `other`; keys are those of `groups`. */
+      parts: Type.Record(
+        Type.String(),
+        Type.Object({ requests: Count, failed: Count, tokens: Count, spent_usd: Usd }),
+      ),
+      ttft_p50_ms: nullable(Count),
+    }),
+  ),
+  /** Most spend first. */
+  groups: Type.Array(
+    Type.Object({
+      /** A model, provider or key id, a day, a status; `playground` and `optimize` for managed keys. */
+      group: Type.String(),
+      /** What people call it: a key's name. */
+      name: Type.String(),
+      figures: UsageFigures,
+    }),
+  ),
+});
+export type Usage = Static<typeof Usage>;
+
+export const RequestRow = Type.Object({
+  request_id: Id,
+  created_at: Instant,
+  model: nullable(Type.String()),
+  /** Null for the marketplace's own keys: `source` names them. */
+  key_id: nullable(Id),
+  /** The key's name, `Playground`, or `Optimize search <name>`. */
+  source: Type.String(),
+  provider: nullable(Type.String()),
+  route: Type.String(),
+  stream: Type.Boolean(),
+  attempts: Count,
+  outcome: RequestOutcome,
+  error_class: nullable(Type.String()),
+  tokens: nullable(Tokens),
+  first_byte_ms: nullable(Count),
+  duration_ms: nullable(Count),
+  cost_usd: Usd,
+});
+export type RequestRow = Static<typeof RequestRow>;
+
+export const RequestList = Type.Object({ data: Type.Array(RequestRow), ...Page });
+export type RequestList = Static<typeof RequestList>;
+
+export const Attempt = Type.Object({
+  n: Count,
+  provider: Type.String(),
+  upstream_id: Type.String(),
+  started_at: Instant,
+  first_byte_ms: nullable(Count),
+  duration_ms: nullable(Count),
+  outcome: RequestOutcome,
+  upstream_status: nullable(Count),
+  error_class: nullable(Type.String()),
+  tokens: nullable(Tokens),
+  reserved_usd: Usd,
+  settled_usd: Usd,
+  settlement: nullable(Type.String()),
+  /** The pinned prices, in dollars per million tokens; null where they are gone. */
+  prices: nullable(
+    Type.Object({
+      prompt: Type.String(),
+      cached_prompt: Type.String(),
+      cache_write: Type.String(),
+      completion: Type.String(),
+      internal_reasoning: Type.String(),
+    }),
+  ),
+});
+export type Attempt = Static<typeof Attempt>;
+
+export const RequestDetail = Type.Object({ request: RequestRow, attempts: Type.Array(Attempt) });
+export type RequestDetail = Static<typeof RequestDetail>;
+
+export const Overview = Type.Object({
+  spent_month_usd: Usd,
+  org_cap_usd: nullable(Usd),
+  cap_reset_at: Instant,
+  last_24h: UsageFigures,
+  days: Type.Array(
+    Type.Object({ day: Type.String(), requests: Count, failed: Count, spent_usd: Usd }),
+  ),
+  top_models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),
+  latest_errors: Type.Array(RequestRow),
+  done: Type.Object({
+    has_key: Type.Boolean(),
+    has_credit: Type.Boolean(),
+    has_request: Type.Boolean(),
+  }),
+});
+export type Overview = Static<typeof Overview>;
+
+export const usageRoutes = {
+  "GET /api/console/overview": { summary: "The first page", access: "session", answer: Overview },
+  "GET /api/console/usage": {
+    summary: "Figures of a range, in all and by group",
+    access: "session",
+    query: Type.Object(
+      { ...filters, group_by: Type.Optional(UsageGroupBy) },
+      { additionalProperties: false },
+    ),
+    answer: Usage,
+  },
+  "GET /api/console/requests": {
+    summary: "Requests, newest first",
+    access: "session",
+    query: Type.Object(
+      {
+        ...filters,
+        cursor: Type.Optional(Type.String({ maxLength: 200 })),
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+      },
+      { additionalProperties: false },
+    ),
+    answer: RequestList,
+  },
+  "GET /api/console/requests.csv": {
+    summary: "The same as a file: one row per request, dollars as decimal strings",
+    access: "session",
+    query: UsageFilters,
+    answerType: "text/csv",
+  },
+  "GET /api/console/requests/:request_id": {
+    summary: "One request with every physical attempt",
+    access: "session",
+    params: Type.Object({ request_id: Id }),
+    answer: RequestDetail,
+  },
+} as const;

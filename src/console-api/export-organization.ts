@@ -1,0 +1,104 @@
+import type { RoutingPolicy } from "../auth/account-rules.ts";
+import { formatUsd } from "../core/money.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import type { StoredLimit } from "../limits/stored-limit.ts";
+import { everyWalletLine, shownPurchase } from "./billing-routes.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { shownConnection, shownEndpoint } from "./connections-routes.ts";
+import { knownOrg } from "./known-org.ts";
+import { shownSearch } from "./optimize-routes.ts";
+import { instant } from "./read-values.ts";
+
+/**
+ * Everything that is stored about an organization but its attempts (`requests.csv` has those), as one
+ * JSON document in pieces. No key, own or a provider's, is in it.
+ */
+export async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterable<string> {
+  const head = JSON.stringify(await readAccount(deps, session)).slice(0, -1);
+  yield `${head},"credit_ledger":[`;
+  let separator = "";
+  for await (const entries of everyWalletLine(deps, session.orgId)) {
+    if (entries.length === 0) continue;
+    yield separator + entries.map((entry) => JSON.stringify(entry)).join(",");
+    separator = ",";
+  }
+  yield "]}\n";
+}
+
+async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
+  const { orgId, email, name } = session;
+  const { customers, rules, connections, billing, optimize, usageHolds, catalog } = deps;
+  const [org, profile, keys, limits, policy, endpoints, holds] = await Promise.all([
+    knownOrg(deps, session),
+    deps.identity.profile(session),
+    customers.listKeys(orgId),
+    rules.listLimits(orgId),
+    rules.findPolicy(orgId),
+    rules.listEndpoints(orgId),
+    usageHolds.list({ orgId, isWithPast: true }),
+  ]);
+  const known = new Set<string>(keys.map(({ keyId }) => keyId));
+  return {
+    exported_at: instant(deps.clock.nowMs()),
+    user: {
+      email,
+      name,
+      identities: profile.identities.map(({ issuer, linkedAtMs }) => ({
+        issuer,
+        linked_at: instant(linkedAtMs),
+      })),
+    },
+    organization: {
+      org_id: orgId,
+      name: org.name,
+      email: org.email,
+      created_at: instant(org.createdAtMs),
+      cap_usd: org.capMicroUsd === null ? null : formatUsd(org.capMicroUsd),
+      keys_may_set_org_limits: org.keysMaySetOrgLimits,
+    },
+    keys: keys.map((key) => ({
+      key_id: key.keyId,
+      name: key.name,
+      label: key.label,
+      origin: key.origin,
+      created_at: instant(key.createdAtMs),
+      disabled_at: key.disabledAtMs === null ? null : instant(key.disabledAtMs),
+      cap_usd: key.capMicroUsd === null ? null : formatUsd(key.capMicroUsd),
+    })),
+    // Limits of managed keys would name them.
+    limits: limits
+      .filter(({ keyId }) => keyId === undefined || known.has(keyId))
+      .map(exportedLimit),
+    routing_policy: policy === undefined ? null : exportedPolicy(policy),
+    connections: (await connections.list(orgId)).map(shownConnection),
+    endpoints: endpoints.map((each) => shownEndpoint(catalog.current, each)),
+    usage_holds: holds.map(({ family, state, createdAtMs }) => ({
+      family,
+      state,
+      created_at: instant(createdAtMs),
+    })),
+    purchases: (await billing.listPurchases(orgId)).map(shownPurchase),
+    optimize_searches: (await optimize.list(orgId)).map(shownSearch),
+  };
+}
+
+function exportedLimit(limit: StoredLimit): object {
+  return {
+    source: limit.source,
+    scope: limit.scope,
+    key_id: limit.keyId ?? null,
+    model: limit.modelId ?? null,
+    rpm: limit.requestsPerMinute ?? null,
+    tpm: limit.tokensPerMinute ?? null,
+    concurrency: limit.concurrent ?? null,
+  };
+}
+
+function exportedPolicy({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): object {
+  return {
+    timeout_ms: timeoutMs ?? null,
+    only: only ?? null,
+    ignore: ignore ?? null,
+    prompt_logging: promptLogging ?? null,
+  };
+}

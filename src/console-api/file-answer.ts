@@ -1,0 +1,66 @@
+import { usageFileTimeoutMs } from "../core/constants.ts";
+import type { Clock } from "../core/time.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+import type { Turns } from "./turns.ts";
+
+/** A file that is made while it is sent. */
+export class FileAnswer {
+  readonly contentType: string;
+  readonly fileName: string;
+  readonly pieces: AsyncIterable<string>;
+  /** Called once the last byte is out, or the client is gone. */
+  readonly onClosed: () => void;
+
+  constructor(of: {
+    readonly contentType: string;
+    readonly fileName: string;
+    readonly pieces: AsyncIterable<string>;
+    readonly onClosed: () => void;
+  }) {
+    this.contentType = of.contentType;
+    this.fileName = of.fileName;
+    this.pieces = of.pieces;
+    this.onClosed = of.onClosed;
+  }
+}
+
+export interface WantedFile {
+  readonly orgId: string;
+  readonly contentType: string;
+  readonly fileName: string;
+  readonly pieces: AsyncIterable<string>;
+}
+
+/**
+ * Begins a file within the organization's turns. Its first piece is made before the first byte is
+ * sent, so that a fault until then is an ordinary answer; one that takes too long ends in a reset.
+ */
+export async function openFile(
+  { turns, clock }: { readonly turns: Turns; readonly clock: Clock },
+  wanted: WantedFile,
+): Promise<FileAnswer | ConsoleRefusal> {
+  const end = await turns.take(wanted.orgId);
+  if (end instanceof ConsoleRefusal) return end;
+  const iterator = wanted.pieces[Symbol.asyncIterator]();
+  try {
+    const first = await iterator.next();
+    const { contentType, fileName } = wanted;
+    const endMs = clock.monotonicMs() + usageFileTimeoutMs;
+    const pieces = restOf({ first, iterator, isLate: () => clock.monotonicMs() > endMs });
+    return new FileAnswer({ contentType, fileName, pieces, onClosed: end });
+  } catch (fault) {
+    end();
+    throw fault;
+  }
+}
+
+async function* restOf(of: {
+  readonly first: IteratorResult<string>;
+  readonly iterator: AsyncIterator<string>;
+  readonly isLate: () => boolean;
+}): AsyncIterable<string> {
+  for (let step = of.first; step.done !== true; step = await of.iterator.next()) {
+    if (of.isLate()) throw new Error("a file took too long to send and was cut");
+    yield step.value;
+  }
+}

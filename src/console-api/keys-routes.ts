@@ -1,0 +1,217 @@
+import type { KeySummary } from "../auth/key-store.ts";
+import { newVirtualKey } from "../auth/virtual-key.ts";
+import { assert } from "../core/assert.ts";
+import type { KeyId } from "../core/ids.ts";
+import { formatUsd, ZERO_MICRO_USD } from "../core/money.ts";
+import { makeLimitChange, planLimitChange, type PlannedChange } from "../gateway/change-limit.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import { requestsPerMinuteCeilingOf } from "../limits/effective-limits.ts";
+import { keyCeilings } from "../limits/limit-ceilings.ts";
+import { ReportTimeout } from "../ledger/usage-reports.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
+import type { CreatedKey, Key, KeyChange, NewKey } from "./contract.ts";
+import type { keyRoutes } from "./contract/keys.ts";
+import type { Handlers } from "./handler.ts";
+import { knownOrg } from "./known-org.ts";
+import { nextMonthStart } from "./month.ts";
+import { readCap, readName } from "./read-values.ts";
+import type { ReportTurns } from "./report-turns.ts";
+import { shownKey, type LimitGround, type ShownActivity } from "./show-key.ts";
+
+/** Keys of the organization. Managed ones are in none of these answers and open by no id. */
+export function keyHandlers(
+  deps: ConsoleDeps,
+  turns: ReportTurns,
+): Handlers<keyof typeof keyRoutes> {
+  const { customers, reports, clock } = deps;
+  return {
+    "GET /api/console/keys": ({ session }) =>
+      turns.looks.run(session.orgId, async () => {
+        const [keys, ground, activity] = await Promise.all([
+          customers.listKeys(session.orgId),
+          readGround(deps, session),
+          reports.keyActivity(session.orgId),
+        ]);
+        const byKey = new Map(activity.map((each) => [each.keyId, each]));
+        return {
+          data: keys.map((key) => shownKey(key, ground, byKey.get(key.keyId) ?? UNUSED)),
+          cap_reset_at: nextMonthStart(clock.nowMs()),
+          rpm_max: ceilingOfNew(requestsPerMinuteCeilingOf("console"), ground),
+        };
+      }),
+
+    "POST /api/console/keys": ({ session, body }) => createKey(deps, session, body, "console"),
+    "POST /api/identity/keys": ({ session, body }) => createKey(deps, session, body, "identity"),
+
+    "GET /api/console/keys/:key_id": async ({ session, params }) => {
+      const { orgId } = session;
+      const key = await customers.findKey(orgId, params.key_id);
+      if (key === undefined) return NO_SUCH_KEY;
+      return await turns.looks.run(orgId, async () => {
+        const days = await reports.keyDays(orgId, key.keyId, DAYS_SHOWN);
+        return {
+          key: await show(deps, session, key),
+          cap_reset_at: nextMonthStart(clock.nowMs()),
+          days: days.map(({ day, requests, debitMicroUsd }) => ({
+            day,
+            requests,
+            spent_usd: formatUsd(debitMicroUsd),
+          })),
+        };
+      });
+    },
+
+    "PATCH /api/console/keys/:key_id": async ({ session, params, body }) => {
+      const key = await customers.findKey(session.orgId, params.key_id);
+      return key === undefined ? NO_SUCH_KEY : await changeKey(deps, session, { key, body });
+    },
+
+    "POST /api/console/keys/:key_id/disable": async ({ session, params, body }) => {
+      const key = await customers.findKey(session.orgId, params.key_id);
+      if (key === undefined) return NO_SUCH_KEY;
+      if (body.confirm_name !== key.name) return NOT_CONFIRMED;
+      const disabled = await customers.disableKey(session.orgId, key.keyId);
+      return disabled === undefined ? NO_SUCH_KEY : await show(deps, session, disabled);
+    },
+  };
+}
+
+const DAYS_SHOWN = 30;
+const UNUSED: ShownActivity = { lastUsedAtMs: null, spentMonthMicroUsd: ZERO_MICRO_USD };
+
+const NO_SUCH_KEY = notFound("key");
+const NOT_CONFIRMED = invalidField(
+  "confirm_name",
+  "confirm_name is not the name of this key; type its name as it stands there",
+);
+const DISABLED = conflict("the key is disabled for ever; create another one");
+const TOO_MANY_KEYS = conflict(
+  "the organization has as many keys as it may; disable one that is not used, or ask support",
+);
+
+async function createKey(
+  deps: ConsoleDeps,
+  session: SignedIn,
+  wanted: NewKey,
+  origin: "console" | "identity",
+): Promise<CreatedKey | ConsoleRefusal> {
+  const { customers } = deps;
+  const name = readName(wanted.name);
+  if (name instanceof ConsoleRefusal) return name;
+  const requestsPerMinuteCeiling = requestsPerMinuteCeilingOf(origin);
+  const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await readGround(deps, session));
+  const { rpm = ceiling } = wanted;
+  if (rpm > ceiling) return aboveCeiling(rpm, ceiling);
+  const fresh = newVirtualKey();
+  const key = await customers.createKey({
+    orgId: session.orgId,
+    name,
+    origin,
+    digest: fresh.digest,
+    label: fresh.label,
+    requestsPerMinuteCeiling,
+    capMicroUsd: readCap(wanted.cap_usd) ?? null,
+  });
+  if (key === "too_many") return TOO_MANY_KEYS;
+  if (rpm < ceiling) await limitNewKey(deps, key, rpm);
+  return { secret: fresh.raw, key: await show(deps, session, key) };
+}
+
+/** The ceiling of a key that does not exist yet: what the contract says of every key, else its own. */
+function ceilingOfNew(requestsPerMinuteCeiling: number, ground: LimitGround): number {
+  const key = { keyId: "" as KeyId, requestsPerMinuteCeiling, rules: { limits: ground.limits } };
+  return keyCeilings(key, undefined, ground.limitDefaults).requestsPerMinute;
+}
+
+/** A key that cannot be limited as it was asked for is disabled: nobody has it yet. */
+async function limitNewKey(deps: ConsoleDeps, key: KeySummary, rpm: number): Promise<void> {
+  const { orgId, keyId } = key;
+  try {
+    const target = { source: "self", scope: "key", keyId } as const;
+    const stored = await deps.rules.changeLimit(orgId, target, { requestsPerMinute: rpm });
+    assert(stored !== undefined, "a limit of a key that was just made can be stored");
+  } catch (fault) {
+    await deps.customers.disableKey(orgId, keyId);
+    throw fault;
+  }
+}
+
+/** Everything is checked before anything is changed. */
+async function changeKey(
+  deps: ConsoleDeps,
+  session: SignedIn,
+  { key, body }: { readonly key: KeySummary; readonly body: KeyChange },
+): Promise<Key | ConsoleRefusal> {
+  const { customers, rules } = deps;
+  if (key.disabledAtMs !== null) return DISABLED;
+  const name = body.name === undefined ? undefined : readName(body.name);
+  if (name instanceof ConsoleRefusal) return name;
+  const cap = readCap(body.cap_usd);
+  const { rpm = "" } = body;
+  const planned = rpm === "" || rpm === null ? undefined : await planRpm(deps, key, rpm);
+  if (planned instanceof ConsoleRefusal) return planned;
+  const { orgId, keyId } = key;
+  if (planned !== undefined) {
+    const stored = await makeLimitChange(rules, planned);
+    if ("class" in stored) return ofGateway(stored);
+  }
+  if (name !== undefined) await customers.renameKey(orgId, keyId, name);
+  if (cap !== undefined) await customers.setKeyCap(orgId, keyId, cap);
+  const changed = await customers.findKey(orgId, keyId);
+  return changed === undefined ? NO_SUCH_KEY : await show(deps, session, changed);
+}
+
+/** 0 removes the key's own limit. */
+async function planRpm(
+  { limitUse, rules }: ConsoleDeps,
+  { orgId, keyId }: KeySummary,
+  rpm: number,
+): Promise<PlannedChange | ConsoleRefusal> {
+  const planned = await planLimitChange(
+    { catalog: limitUse.catalog, rules, limitDefaults: limitUse.limitDefaults },
+    { orgId, session: true },
+    { scope: "key", keyId, change: { requestsPerMinute: rpm === 0 ? null : rpm } },
+  );
+  if (!("class" in planned)) return planned;
+  return planned.class === "invalid_request"
+    ? invalidField("rpm", planned.message)
+    : ofGateway(planned);
+}
+
+function aboveCeiling(rpm: number, ceiling: number): ConsoleRefusal {
+  return invalidField(
+    "rpm",
+    `rpm ${rpm} is above the ceiling of ${ceiling}; a limit can be lowered and not raised`,
+  );
+}
+
+async function show(deps: ConsoleDeps, session: SignedIn, key: KeySummary): Promise<Key> {
+  const { orgId, keyId } = key;
+  const [ground, month, lastUsedAtMs] = await Promise.all([
+    readGround(deps, session),
+    deps.records.monthSpend(orgId, keyId),
+    readLastUse(deps, key),
+  ]);
+  return shownKey(key, ground, { lastUsedAtMs, spentMonthMicroUsd: month.spentMicroUsd });
+}
+
+/** What was changed is changed: a journal that is slow to answer leaves the instant out. */
+async function readLastUse(
+  { reports }: ConsoleDeps,
+  { orgId, keyId }: KeySummary,
+): Promise<number | null> {
+  const activity = await reports.keyActivity(orgId).catch((fault: unknown) => {
+    if (fault instanceof ReportTimeout) return [];
+    throw fault;
+  });
+  return activity.find((each) => each.keyId === keyId)?.lastUsedAtMs ?? null;
+}
+
+async function readGround(deps: ConsoleDeps, session: SignedIn): Promise<LimitGround> {
+  const [limits, org] = await Promise.all([
+    deps.rules.listLimits(session.orgId),
+    knownOrg(deps, session),
+  ]);
+  return { limits, isFunded: org.isFunded, limitDefaults: deps.limitUse.limitDefaults };
+}

@@ -1,0 +1,14 @@
+import type { CustomerOrg } from "../auth/customer-store.ts";
+import { assert } from "../core/assert.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+
+/** The organization of a session: an account has one as long as it is there. */
+export async function knownOrg(
+  { customers }: Pick<ConsoleDeps, "customers">,
+  { orgId }: Pick<SignedIn, "orgId">,
+): Promise<CustomerOrg> {
+  const org = await customers.findOrg(orgId);
+  assert(org !== undefined, "a session belongs to an organization that exists");
+  return org;
+}

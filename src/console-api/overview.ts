@@ -1,0 +1,70 @@
+import { formatUsd, microUsd, ZERO_MICRO_USD } from "../core/money.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import type { ReportBucket, ReportFilter } from "../ledger/usage-reports.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import type { Overview } from "./contract.ts";
+import { knownOrg } from "./known-org.ts";
+import { instant } from "./read-values.ts";
+import { shownRequest } from "./show-request.ts";
+import { shownFigures } from "./show-usage.ts";
+
+const DAY_MS = 86_400_000;
+const DAYS = 30;
+const TOP_MODELS = 5;
+const LATEST_ERRORS = 5;
+
+/** The first page. Its looks at the journal are one after another: they are one turn of many. */
+export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
+  const { reports, records, customers, clock } = deps;
+  const { orgId } = session;
+  const nowMs = clock.nowMs();
+  const last24h: ReportFilter = { orgId, fromMs: nowMs - DAY_MS, toMs: nowMs };
+  const tomorrowMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
+  const days: ReportFilter = { orgId, fromMs: tomorrowMs - DAYS * DAY_MS, toMs: tomorrowMs };
+  const today = await reports.report(last24h, "status");
+  const month = await reports.report(days, "model");
+  const errors = await reports.requests({ ...days, status: "failed" }, { limit: LATEST_ERRORS });
+  const [org, spend, keys, firstRequest] = await Promise.all([
+    knownOrg(deps, session),
+    records.monthSpend(orgId),
+    customers.listKeys(orgId),
+    reports.firstRequest(orgId),
+  ]);
+  return {
+    spent_month_usd: formatUsd(spend.spentMicroUsd),
+    org_cap_usd: spend.capMicroUsd === null ? null : formatUsd(spend.capMicroUsd),
+    cap_reset_at: instant(spend.resetAtMs),
+    last_24h: shownFigures(today.totals),
+    days: month.series.map(shownDay),
+    top_models: month.groups.slice(0, TOP_MODELS).map(({ group, figures }) => ({
+      model: group,
+      requests: figures.requests,
+      spent_usd: formatUsd(figures.debitMicroUsd),
+    })),
+    latest_errors: errors.rows.map(shownRequest),
+    done: {
+      has_key: keys.some(({ disabledAtMs }) => disabledAtMs === null),
+      has_credit: org.isFunded,
+      has_request: firstRequest !== undefined,
+    },
+  };
+}
+
+function shownDay({ atMs, parts }: ReportBucket): Overview["days"][number] {
+  let requests = 0;
+  let failed = 0;
+  let spent: bigint = ZERO_MICRO_USD;
+  for (const part of parts.values()) {
+    requests += part.requests;
+    failed += part.failed;
+    spent += part.debitMicroUsd;
+  }
+  return {
+    day: instant(atMs).slice(0, DAY_CHARS),
+    requests,
+    failed,
+    spent_usd: formatUsd(microUsd(spent)),
+  };
+}
+
+const DAY_CHARS = "2026-01-01".length;

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+
+import { isPagePath, isReservedPath } from "./page-paths.ts";
+
+test.each([
+  "/",
+  "/sign-in",
+  "/keys",
+  "/keys/key_1",
+  "/billing/return/pur_1",
+  "/models",
+  "/models/acme/rich-1",
+  "/requests/0199-a",
+  "/playground",
+])("%s is a page", (path) => {
+  expect(isPagePath(path)).toBe(true);
+  expect(isReservedPath(path)).toBe(false);
+});
+
+test.each(["/keys/a/b", "/nowhere", "/sign-in/", "/requests"])("%s is no page", (path) => {
+  expect(isPagePath(path)).toBe(false);
+});
+
+test.each([
+  "/login",
+  "/Login",
+  "/login/",
+  "/v1",
+  "/v1/signup",
+  "/v1/responses",
+  "/api/x",
+  "/images/generations",
+  "/auth/nowhere",
+  "/playground/v1",
+  "/playground/v1/x",
+  "//evil.example",
+])("%s is never a page, whatever asks for it", (path) => {
+  expect(isReservedPath(path)).toBe(true);
+});

@@ -1,0 +1,31 @@
+/** Addresses of the pages, as the browser's router has them. */
+const PAGES: readonly RegExp[] = [
+  /^\/$/,
+  /^\/(sign-in|verify|welcome|settings|docs|usage|limits|connections|playground)$/,
+  /^\/(keys|optimize|providers)(\/[^/]+)?$/,
+  /^\/billing(\/return\/[^/]+)?$/,
+  /^\/requests\/[^/]+$/,
+  // Ids of models have slashes.
+  /^\/models(\/.+)?$/,
+];
+
+/** Is it the address of a page? */
+export function isPagePath(path: string): boolean {
+  return PAGES.some((page) => page.test(path));
+}
+
+/* Catalog and documentation are for everybody; the others tell what a person's session is. */
+const PRIVATE =
+  /^\/(|welcome|settings|usage|limits|connections|playground)$|^\/(keys|optimize|billing|requests)(\/|$)/;
+
+/** Is it the address of a page that shows nothing without a session? */
+export function isPrivatePage(path: string): boolean {
+  return isPagePath(path) && PRIVATE.test(path);
+}
+
+/** Paths of the API, the gateway and the identity provider: never a page, whatever is asked for. */
+const RESERVED = /^\/(login|v1|api|images|auth|webhooks|local-idp|assets|playground\/v1)(\/|$)/i;
+
+export function isReservedPath(path: string): boolean {
+  return RESERVED.test(path) || path.startsWith("//");
+}

@@ -1,0 +1,113 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+
+import { sendRefusal } from "./answer-request.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+import { isPagePath, isPrivatePage, isReservedPath } from "./page-paths.ts";
+import { pagePolicy } from "./security-headers.ts";
+
+const NONCE_BYTES = 16;
+const NONCE_MARK = "__CSP_NONCE__";
+const INDEX = "index.html";
+
+/** The built pages' files: those with a hash in their name may be kept for ever. */
+export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): void {
+  if (!existsSync(join(staticDir, INDEX))) return;
+  const assets = join(staticDir, "assets");
+  if (existsSync(assets)) {
+    void app.register(fastifyStatic, {
+      root: assets,
+      prefix: "/assets/",
+      decorateReply: false,
+      immutable: true,
+      maxAge: "1y",
+      index: false,
+      dotfiles: "ignore",
+    });
+  }
+  void app.register(fastifyStatic, { root: staticDir, serve: false, maxAge: "1h" });
+  for (const entry of readdirSync(staticDir, { withFileTypes: true })) {
+    const isServed = entry.isFile() && !entry.name.startsWith(".") && entry.name !== INDEX;
+    if (!isServed) continue;
+    app.get(`/${entry.name}`, async (_request, reply) => reply.sendFile(entry.name));
+  }
+}
+
+/**
+ * What no route took: a page for a browser that asks for one, else a refusal. Paths of the API and of
+ * the gateway are never pages, so that an installation with one address for both keeps its 404s.
+ */
+export async function refuseUnknownPath(
+  deps: ConsoleDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const [path = "/"] = request.url.split("?", 1);
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  const accepts = request.headers.accept ?? "*/*";
+  const isPage = isPagePath(path);
+  const isWanted = accepts.includes("text/html") || (isPage && accepts.includes("*/*"));
+  if (!isRead || isReservedPath(path) || !isWanted) return sendRefusal(reply, NO_SUCH_PATH);
+  const elsewhere = isPage ? await findDetour(deps, request, path) : undefined;
+  if (elsewhere !== undefined) return reply.redirect(elsewhere, 303);
+  return await sendPage(deps, reply, isPage ? 200 : 404);
+}
+
+const NO_SUCH_PATH = new ConsoleRefusal({
+  status: 404,
+  code: "not_found",
+  message: "there is nothing at this path; GET /api/openapi.json lists the console's routes",
+});
+
+const NOT_BUILT = new ConsoleRefusal({
+  status: 503,
+  code: "gateway_error",
+  message: "the console's pages are not built; run `npm run build` and start again. The API works",
+});
+
+async function sendPage(
+  { staticDir }: ConsoleDeps,
+  reply: FastifyReply,
+  status: number,
+): Promise<FastifyReply> {
+  const html = await readFile(join(staticDir, INDEX), "utf8").catch(() => undefined);
+  if (html === undefined) return sendRefusal(reply, NOT_BUILT);
+  const nonce = randomBytes(NONCE_BYTES).toString("base64");
+  return reply
+    .code(status)
+    .header("content-security-policy", pagePolicy(nonce))
+    .header("cache-control", "no-store")
+    .type("text/html; charset=utf-8")
+    .send(html.replaceAll(NONCE_MARK, nonce));
+}
+
+/**
+ * Where a browser has to go before it may see the page: to the identity provider, when it is time to
+ * ask whether its session still lives; to signing in, with the reason, when its session has ended.
+ * Pages load though nobody can say who asks for them: what they then ask for is refused.
+ */
+async function findDetour(
+  { identity, log }: ConsoleDeps,
+  { headers: { cookie }, id, url }: FastifyRequest,
+  path: string,
+): Promise<string | undefined> {
+  if (cookie === undefined) return undefined;
+  const back = `return=${encodeURIComponent(url)}`;
+  try {
+    const session = await identity.readSession(cookie);
+    if (session !== undefined) {
+      return identity.isRecheckDue(session) ? `/auth/recheck?${back}` : undefined;
+    }
+    const reason = isPrivatePage(path) ? await identity.whyEnded(cookie) : undefined;
+    return reason === undefined ? undefined : `/sign-in?reason=${reason}&${back}`;
+  } catch (fault) {
+    log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");
+    return undefined;
+  }
+}

@@ -1,0 +1,46 @@
+import type { FastifyInstance } from "fastify";
+
+import { principalOf, type Principal } from "../auth/principal.ts";
+import { assert } from "../core/assert.ts";
+import { bodyBytesMax } from "../core/constants.ts";
+import type { OrgId } from "../core/ids.ts";
+import { sendRefusal } from "./answer-request.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+import { readOpenSession, whyForeign } from "./guard-request.ts";
+
+const PREFIX = "/playground";
+
+/**
+ * The gateway's own routes with the session for a key, billed to the organization's Playground key.
+ * No key ever comes to the browser.
+ */
+export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
+  app.removeAllContentTypeParsers();
+  // The gateway reads the body, within its own bounds.
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null, undefined));
+  app.route({
+    method: ["GET", "POST"],
+    url: `${PREFIX}/v1/*`,
+    exposeHeadRoute: false,
+    bodyLimit: bodyBytesMax,
+    handler: async (request, reply) => {
+      const { method, headers } = request;
+      const foreign = whyForeign({ method, headers }, deps.consoleUrl());
+      if (foreign !== undefined) return sendRefusal(reply, foreign);
+      const session = await readOpenSession(deps.identity, headers.cookie, "session");
+      if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
+      const principal = await playgroundPrincipal(deps, session.orgId);
+      reply.hijack();
+      const url = (request.raw.url ?? "").slice(PREFIX.length);
+      deps.playground(request.raw, reply.raw, { principal, url });
+      return undefined;
+    },
+  });
+}
+
+async function playgroundPrincipal(deps: ConsoleDeps, orgId: OrgId): Promise<Principal> {
+  const record = await deps.rules.findKey(await deps.customers.playgroundKey(orgId));
+  assert(record?.orgId === orgId, "the Playground key is the organization's own");
+  return principalOf(record);
+}

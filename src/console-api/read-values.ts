@@ -1,0 +1,39 @@
+import { assert } from "../core/assert.ts";
+import { parseUsd, type MicroUsd } from "../core/money.ts";
+import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
+
+/** What a cap field says: undefined changes nothing, null removes the cap. */
+export function readCap(text: string | null | undefined): MicroUsd | null | undefined {
+  if (text === undefined || text === null || text === "") return undefined;
+  const amount = readAmount(text);
+  return amount === 0n ? null : amount;
+}
+
+/** An amount that the contract's schema has let pass. */
+export function readAmount(text: string): MicroUsd {
+  const amount = parseUsd(text);
+  assert(amount !== undefined && amount >= 0n, "an amount was checked before it is read");
+  return amount;
+}
+
+/** A name as it is kept: without blanks around it, in one line. */
+export function readName(text: string): string | ConsoleRefusal {
+  const name = text.trim();
+  if (name === "") return invalidField("name", "name must not be blank");
+  if (UNPRINTABLE.test(name)) {
+    return invalidField("name", "name must be one line without control characters");
+  }
+  return name;
+}
+
+/* Controls, and what turns or hides the text around it. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200B-\u200F\u202A-\u202E\u2066-\u2069\uFEFF]/u;
+
+/** ISO 8601 in UTC, as the contract says an instant. */
+export function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+export function instantOrNull(ms: number | null): string | null {
+  return ms === null ? null : instant(ms);
+}

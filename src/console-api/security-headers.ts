@@ -1,0 +1,37 @@
+/** Of every answer that is no page: nothing in it may run, load or be framed. */
+const DATA_POLICY =
+  "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The headers of every answer of the console. */
+export function securityHeaders(consoleUrl: string): Readonly<Record<string, string>> {
+  return {
+    "content-security-policy": DATA_POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), clipboard-write=(self), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    ...(consoleUrl.startsWith("https:") ? { "strict-transport-security": HSTS } : {}),
+  };
+}
+
+const HSTS = "max-age=31536000";
+
+/**
+ * What a page may do: scripts of ours alone, no inline ones; styles of ours and those that carry
+ * this answer's nonce; talk to this origin only.
+ */
+export function pagePolicy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data: blob:",
+    "media-src 'self' blob:",
+    "connect-src 'self'",
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}

@@ -1,0 +1,150 @@
+import type { SignedIn } from "../identity/identity.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
+import type { Session, Settings } from "./contract.ts";
+import type { sessionRoutes } from "./contract/session.ts";
+import { exportPieces } from "./export-organization.ts";
+import { openFile } from "./file-answer.ts";
+import type { Handlers } from "./handler.ts";
+import { knownOrg } from "./known-org.ts";
+import { instant, instantOrNull, readName } from "./read-values.ts";
+import type { ReportTurns } from "./report-turns.ts";
+import { shownBalance } from "./show-balance.ts";
+
+/** Who is at the browser, and what of the organization is nobody else's room. */
+export function sessionHandlers(
+  deps: ConsoleDeps,
+  turns: ReportTurns,
+): Handlers<keyof typeof sessionRoutes> {
+  const { identity, customers, rules, reports, clock } = deps;
+  return {
+    "GET /api/console/session": ({ cookieHeader }) => readSession(deps, cookieHeader),
+
+    "POST /api/console/reveal": async ({ cookieHeader }) =>
+      (await identity.reveal(cookieHeader)) ?? NOTHING_TO_REVEAL,
+
+    "GET /api/console/first-request": ({ session }) =>
+      turns.looks.run(session.orgId, async () => ({
+        request_id: (await reports.firstRequest(session.orgId)) ?? null,
+      })),
+
+    "GET /api/console/settings": ({ session }) => readSettings(deps, session),
+
+    "PATCH /api/console/settings": async ({ session, body }) => {
+      const name = body.name === undefined ? undefined : readName(body.name);
+      if (name instanceof ConsoleRefusal) return name;
+      const may = body.keys_may_set_org_limits;
+      if (name !== undefined) await customers.renameOrg(session.orgId, name);
+      if (may !== undefined) await rules.setKeysMaySetOrgLimits(session.orgId, may);
+      return await readSettings(deps, session);
+    },
+
+    "GET /api/console/export.json": ({ session }) =>
+      openFile(
+        { turns: turns.files, clock },
+        {
+          orgId: session.orgId,
+          contentType: "application/json; charset=utf-8",
+          fileName: "token-market-export.json",
+          pieces: exportPieces(deps, session),
+        },
+      ),
+  };
+}
+
+const NOTHING_TO_REVEAL = new ConsoleRefusal({
+  status: 410,
+  code: "gone",
+  message: "there is no key to show; each is shown once, so create a new one on the keys page",
+});
+
+async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined): Promise<Session> {
+  const session = await deps.identity.readSession(cookieHeader);
+  const rest = { unfunded_rpm: deps.limitUse.limitDefaults.unfundedRequestsPerMinute };
+  const installation = installationOf(deps);
+  if (session === undefined) return { ...NOBODY, ...rest, installation };
+  const user = { email: session.email, name: session.name };
+  const expires_at = instant(session.expiresAtMs);
+  if (!session.isVerified) {
+    return { ...NOBODY, ...rest, state: "unverified", user, expires_at, installation };
+  }
+  const { orgId } = session;
+  const [org, balance, holds, hasReveal] = await Promise.all([
+    knownOrg(deps, session),
+    deps.records.balance(orgId),
+    deps.usageHolds.list({ orgId, isWithPast: false }),
+    deps.identity.hasReveal(cookieHeader),
+  ]);
+  return {
+    ...rest,
+    state: "signed_in",
+    user,
+    org: { org_id: org.orgId, name: org.name },
+    balance: shownBalance(balance),
+    is_funded: org.isFunded,
+    holds: holds.map(({ family, state, untilMs }) => ({
+      family,
+      state,
+      until: instantOrNull(untilMs ?? null),
+    })),
+    has_reveal: hasReveal,
+    expires_at,
+    installation,
+  };
+}
+
+const NOBODY = {
+  state: "signed_out",
+  user: null,
+  org: null,
+  balance: null,
+  is_funded: false,
+  holds: [],
+  has_reveal: false,
+  expires_at: null,
+} satisfies Partial<Session>;
+
+function installationOf(deps: ConsoleDeps): Session["installation"] {
+  const { identity, billing, config, vault } = deps;
+  return {
+    gateway_url: deps.gatewayUrl(),
+    console_url: deps.consoleUrl(),
+    sign_in_name: identity.signInName,
+    is_local_sign_in: identity.isLocal,
+    is_test_money: billing.mode === "test",
+    support: config.support || null,
+    privacy_url: config.privacyUrl || null,
+    terms_url: config.termsUrl || null,
+    has_connections: vault !== undefined,
+  };
+}
+
+async function readSettings(deps: ConsoleDeps, session: SignedIn): Promise<Settings> {
+  const [org, profile] = await Promise.all([
+    knownOrg(deps, session),
+    deps.identity.profile(session),
+  ]);
+  return {
+    user: {
+      email: session.email,
+      name: session.name,
+      is_verified: session.isVerified,
+      identities: profile.identities.map(({ issuer, linkedAtMs }) => ({
+        issuer,
+        linked_at: instant(linkedAtMs),
+      })),
+    },
+    org: {
+      org_id: org.orgId,
+      name: org.name,
+      created_at: instant(org.createdAtMs),
+      keys_may_set_org_limits: org.keysMaySetOrgLimits,
+    },
+    sessions: {
+      started_at: instant(session.startedAtMs),
+      expires_at: instant(session.expiresAtMs),
+      user_agent: session.userAgent,
+      others: profile.otherSessions,
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { KeySummary } from "../auth/key-store.ts";
+import { unreachable } from "../core/assert.ts";
+import { formatUsd, type MicroUsd } from "../core/money.ts";
+import { limitRows, type LimitDefaults, type LimitedKey } from "../limits/effective-limits.ts";
+import type { StoredLimit } from "../limits/stored-limit.ts";
+import type { Key } from "./contract.ts";
+import { instant, instantOrNull } from "./read-values.ts";
+
+/** What a key's limits depend on besides the key. */
+export interface LimitGround {
+  readonly limits: readonly StoredLimit[];
+  readonly isFunded: boolean;
+  readonly limitDefaults: LimitDefaults;
+}
+
+export interface ShownActivity {
+  readonly lastUsedAtMs: number | null;
+  readonly spentMonthMicroUsd: MicroUsd;
+}
+
+/** A customer's key as pages show it: never more of its secret than the label. */
+export function shownKey(key: KeySummary, ground: LimitGround, activity: ShownActivity): Key {
+  const [row] = limitRows(limitedKey(key, ground), undefined, ground.limitDefaults);
+  const ceiling = row?.ceilings.requestsPerMinute ?? key.requestsPerMinuteCeiling;
+  const own = row?.self.requestsPerMinute ?? null;
+  const held = row?.limits.requestsPerMinute ?? ceiling;
+  return {
+    key_id: key.keyId,
+    name: key.name,
+    label: key.label,
+    origin: shownOrigin(key.origin),
+    created_at: instant(key.createdAtMs),
+    disabled_at: instantOrNull(key.disabledAtMs),
+    last_used_at: instantOrNull(activity.lastUsedAtMs),
+    rpm_ceiling: ceiling,
+    rpm: own,
+    rpm_effective: Math.min(held, row?.unfundedRequestsPerMinute ?? held),
+    cap_usd: key.capMicroUsd === null ? null : formatUsd(key.capMicroUsd),
+    spent_month_usd: formatUsd(activity.spentMonthMicroUsd),
+  };
+}
+
+/** The key as the limits see it. */
+export function limitedKey(
+  key: Pick<KeySummary, "orgId" | "keyId" | "origin" | "requestsPerMinuteCeiling">,
+  { limits, isFunded }: LimitGround,
+): LimitedKey {
+  return {
+    orgId: key.orgId,
+    keyId: key.keyId,
+    keyOrigin: key.origin,
+    requestsPerMinuteCeiling: key.requestsPerMinuteCeiling,
+    funded: isFunded,
+    rules: { limits },
+  };
+}
+
+function shownOrigin(origin: KeySummary["origin"]): Key["origin"] {
+  switch (origin) {
+    case "trial":
+    case "console":
+    case "identity":
+      return origin;
+    case "playground":
+    case "optimize":
+      throw new Error("a managed key is never displayed");
+    default:
+      return unreachable(origin);
+  }
+}

@@ -1,0 +1,71 @@
+import type {
+  CapabilityDescriptor,
+  Deployment,
+  ListedModel,
+  Modality,
+} from "../catalog/catalog.ts";
+import type { Descriptor, Model, ModelProvider } from "./contract.ts";
+import { shownPrices } from "./show-request.ts";
+
+/** A model for buyers, with every provider's listing of it in routing order. */
+export function shownModel(model: ListedModel): Model {
+  return {
+    id: model.id,
+    name: model.displayName,
+    modality: model.modality,
+    route: ROUTE_OF[model.modality],
+    input_modalities: [...model.inputModalities],
+    context_length: model.contextLength ?? null,
+    max_output_tokens: model.maxOutputTokens ?? null,
+    decisions_wire: model.decisionsWire ?? null,
+    released: model.released ?? null,
+    deprecation_date: model.deprecationDate ?? null,
+    parameters: shownParameters(model.supportedParameters),
+    providers: model.deployments.map(shownListing),
+  };
+}
+
+const ROUTE_OF: Readonly<Record<Modality, string>> = {
+  text: "/v1/chat/completions",
+  image: "/v1/images/generations",
+  video: "/v1/videos",
+  decisions: "/v1/decisions",
+};
+
+function shownListing(deployment: Deployment): ModelProvider {
+  return {
+    provider: deployment.providerId,
+    name: deployment.providerName,
+    priority: deployment.priority,
+    prompt_logging: deployment.promptLogging,
+    datacenters: [...deployment.datacenters],
+    prices: deployment.prices === null ? null : shownPrices(deployment.prices),
+    defaulted: [...(deployment.defaultedSkus ?? [])],
+    price_card: deployment.priceCard.map(({ unit, costUsd, billable, variant }) => ({
+      unit,
+      cost_usd: costUsd,
+      billable: billable ?? null,
+      variant: variant ?? null,
+    })),
+    billing: deployment.billing,
+    context_length: deployment.contextLength ?? null,
+    max_output_tokens: deployment.maxOutputTokens ?? null,
+    quantization: deployment.quantization ?? null,
+    parameters: shownParameters(deployment.supportedParameters),
+    capacity: deployment.capacity.map(({ type, per, value }) => ({ type, per, value })),
+  };
+}
+
+function shownParameters(
+  parameters: ReadonlyMap<string, CapabilityDescriptor>,
+): Record<string, Descriptor> {
+  return Object.fromEntries(
+    [...parameters].map(([name, descriptor]) => [name, shownDescriptor(descriptor)]),
+  );
+}
+
+function shownDescriptor(descriptor: CapabilityDescriptor): Descriptor {
+  return descriptor.type === "enum"
+    ? { ...descriptor, values: [...descriptor.values] }
+    : { ...descriptor };
+}

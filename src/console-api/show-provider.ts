@@ -1,0 +1,41 @@
+import type { ListedProvider } from "../catalog/catalog.ts";
+import type { ProviderActivity } from "../ledger/usage-reports.ts";
+import type { DeploymentHealth } from "../routing/health.ts";
+import type { Provider } from "./contract.ts";
+
+/** So few attempts say nothing about a provider, and might say something about a customer. */
+const ATTEMPTS_MIN = 20;
+
+/** A provider for buyers, with its health as this instance sees it now. */
+export function shownProvider(
+  provider: ListedProvider,
+  seen: {
+    readonly activity: ProviderActivity | undefined;
+    readonly mayTry: (deploymentId: string) => ReturnType<DeploymentHealth["mayTry"]>;
+  },
+): Provider {
+  const { deployments } = provider;
+  const activity =
+    seen.activity !== undefined && seen.activity.attempts >= ATTEMPTS_MIN
+      ? seen.activity
+      : undefined;
+  return {
+    id: provider.id,
+    name: provider.name,
+    privacy_policy_url: provider.privacyPolicyUrl,
+    terms_of_service_url: provider.termsOfServiceUrl ?? null,
+    status_page_url: provider.statusPageUrl ?? null,
+    prompt_logging: provider.promptLogging,
+    datacenters: [...new Set(deployments.flatMap((each) => each.datacenters))].sort(),
+    models: deployments.map(({ modelId }) => modelId),
+    status: statusOf(deployments.map(({ id }) => seen.mayTry(id))),
+    success_24h: activity === undefined ? null : activity.succeeded / activity.attempts,
+    ttft_p50_ms: activity?.firstByteP50Ms ?? null,
+  };
+}
+
+/** `open`: none of its listings may be tried now; `cooling`: not all of them. */
+function statusOf(verdicts: readonly ReturnType<DeploymentHealth["mayTry"]>[]): Provider["status"] {
+  if (verdicts.every((verdict) => verdict === "no")) return "open";
+  return verdicts.every((verdict) => verdict === "yes") ? "healthy" : "cooling";
+}

@@ -1,0 +1,110 @@
+import { csvLine } from "../core/csv.ts";
+import { parseRequestId, type OrgId } from "../core/ids.ts";
+import type { SignedIn } from "../identity/identity.ts";
+import type { ReportFilter, ReportGroupBy } from "../ledger/usage-reports.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { ConsoleRefusal, notFound } from "./console-refusal.ts";
+import type { UsageFilters } from "./contract.ts";
+import type { usageRoutes } from "./contract/usage.ts";
+import { openFile } from "./file-answer.ts";
+import type { Handlers } from "./handler.ts";
+import { readOverview } from "./overview.ts";
+import { readFilters } from "./read-filters.ts";
+import type { ReportTurns } from "./report-turns.ts";
+import { REQUEST_COLUMNS, requestLine, shownAttempt, shownRequest } from "./show-request.ts";
+import { shownUsage } from "./show-usage.ts";
+
+/** What the journal knows of the organization's requests. */
+export function usageHandlers(
+  deps: ConsoleDeps,
+  turns: ReportTurns,
+): Handlers<keyof typeof usageRoutes> {
+  const { reports, clock } = deps;
+  const filterOf = ({ orgId }: SignedIn, filters: UsageFilters): ReportFilter | ConsoleRefusal =>
+    readFilters(orgId, filters, clock.nowMs());
+  return {
+    "GET /api/console/overview": ({ session }) =>
+      turns.looks.run(session.orgId, () => readOverview(deps, session)),
+
+    "GET /api/console/usage": async ({ session, query }) => {
+      const { group_by: by = "model", ...filters } = query;
+      const filter = filterOf(session, filters);
+      if (filter instanceof ConsoleRefusal) return filter;
+      return await turns.looks.run(session.orgId, async () => {
+        const [report, nameOf] = await Promise.all([
+          reports.report(filter, by),
+          namesOf(deps, session.orgId, by),
+        ]);
+        return shownUsage(report, filter, nameOf);
+      });
+    },
+
+    "GET /api/console/requests": async ({ session, query }) => {
+      const { cursor, limit = PAGE_ROWS, ...filters } = query;
+      const filter = filterOf(session, filters);
+      if (filter instanceof ConsoleRefusal) return filter;
+      return await turns.looks.run(session.orgId, async () => {
+        const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+        const { rows, nextCursor } = await reports.requests(filter, page);
+        return { data: rows.map(shownRequest), next_cursor: nextCursor };
+      });
+    },
+
+    "GET /api/console/requests.csv": async ({ session, query }) => {
+      const filter = filterOf(session, query);
+      if (filter instanceof ConsoleRefusal) return filter;
+      const { orgId } = session;
+      const contentType = "text/csv; charset=utf-8";
+      const pieces = requestsCsv(deps, filter);
+      const wanted = { orgId, contentType, fileName: "requests.csv", pieces };
+      return await openFile({ turns: turns.files, clock }, wanted);
+    },
+
+    "GET /api/console/requests/:request_id": async ({ session, params }) => {
+      const requestId = parseRequestId(params.request_id);
+      if (requestId === undefined) return notFound("request");
+      return await turns.looks.run(session.orgId, async () => {
+        const found = await reports.request(session.orgId, requestId);
+        if (found === undefined) return notFound("request");
+        return {
+          request: shownRequest(found.request),
+          attempts: found.attempts.map(shownAttempt),
+        };
+      });
+    },
+  };
+}
+
+const PAGE_ROWS = 50;
+
+async function namesOf(
+  { customers, catalog }: ConsoleDeps,
+  orgId: OrgId,
+  by: ReportGroupBy,
+): Promise<(group: string) => string> {
+  const { current } = catalog;
+  if (by === "model") return (group) => current.find(group)?.displayName ?? group;
+  if (by === "provider") {
+    const names = new Map(current.providers.map(({ id, name }): [string, string] => [id, name]));
+    return (group) => names.get(group) ?? group;
+  }
+  if (by !== "key") return (group) => group;
+  const keys = await customers.listKeys(orgId);
+  const names = new Map<string, string>(keys.map(({ keyId, name }) => [keyId, name]));
+  return (group) => names.get(group) ?? MANAGED_NAMES[group] ?? group;
+}
+
+const MANAGED_NAMES: Readonly<Record<string, string>> = {
+  playground: "Playground",
+  optimize: "Optimize searches",
+};
+
+async function* requestsCsv({ reports }: ConsoleDeps, filter: ReportFilter): AsyncIterable<string> {
+  let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
+  for await (const rows of reports.everyRequest(filter)) {
+    yield head + rows.map((row) => requestLine(shownRequest(row))).join("");
+    head = "";
+  }
+  // A file without rows still says what its columns are.
+  if (head !== "") yield head;
+}

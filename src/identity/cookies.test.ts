@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+
+import { cookieJar } from "./cookies.ts";
+
+const token = "A".repeat(43);
+
+describe("a session cookie", () => {
+  test("on https is bound to the host, hidden from scripts and sent on https only", () => {
+    expect(cookieJar("https://console.example.com").write("session", token, 604_800)).toBe(
+      `__Host-tm_session=${token}; Max-Age=604800; Path=/; HttpOnly; SameSite=Lax; Secure`,
+    );
+  });
+
+  test("on plain http has no prefix that a browser would refuse there", () => {
+    expect(cookieJar("http://127.0.0.1:8081").write("session", token, 60)).toBe(
+      `tm_session=${token}; Max-Age=60; Path=/; HttpOnly; SameSite=Lax`,
+    );
+  });
+
+  test("is cleared under the name it has", () => {
+    expect(cookieJar("https://a.example").clear("tx")).toMatch(/^__Host-tm_tx=; Max-Age=0; /);
+  });
+});
+
+describe("reading", () => {
+  const jar = cookieJar("https://console.example.com");
+
+  test("finds the cookie among others", () => {
+    expect(jar.read("session", `a=b; __Host-tm_session=${token}; c=d`)).toBe(token);
+  });
+
+  test("takes no cookie of another name, form, or without the prefix", () => {
+    for (const header of [
+      undefined,
+      "",
+      `tm_session=${token}`,
+      `x__Host-tm_session=${token}`,
+      "__Host-tm_session=short",
+      `__Host-tm_session=${token}x`,
+      `__Host-tm_tx=${token}`,
+      `__Host-tm_session=${token}; ${"x".repeat(20_000)}`,
+    ]) {
+      expect(jar.read("session", header)).toBeUndefined();
+    }
+  });
+});

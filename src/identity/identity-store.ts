@@ -1,0 +1,192 @@
+import type { OrgId } from "../core/ids.ts";
+
+/** The new session of a browser; its cookie's token is known to that browser only. */
+export interface NewSession {
+  /** SHA-256 of the token. */
+  readonly sessionId: Buffer;
+  readonly expiresAtMs: number;
+  readonly idpSid: string | null;
+  readonly sealedRefresh: Buffer | null;
+  readonly userAgent: string | null;
+}
+
+/** A key to be shown once, sealed under a key that only the browser can make. */
+export interface SealedReveal {
+  readonly sealedKey: Buffer;
+  readonly label: string;
+  readonly name: string;
+  readonly expiresAtMs: number;
+}
+
+/** What the identity provider said about the person that came back from it. */
+export interface SignInClaim {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string;
+  /** `email` in the form that two spellings of one address share. */
+  readonly emailNorm: string;
+  readonly isVerified: boolean;
+  readonly name: string | null;
+}
+
+export interface SignInToResolve {
+  readonly claim: SignInClaim;
+  readonly nowMs: number;
+  readonly session: NewSession;
+  /** The trial key, made in case that it is due; its raw form is in the sealed bytes only. */
+  readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
+  /** The session that this browser had: it ends, and a key that it did not look at moves on. */
+  readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
+}
+
+export interface ResolvedSignIn {
+  readonly accountId: string;
+  readonly orgId: OrgId;
+  readonly isVerified: boolean;
+  /** Is there a key to be shown in the new session? */
+  readonly hasReveal: boolean;
+  /** `created`: nobody had been here; `linked`: the account of the same verified e-mail. */
+  readonly kind: "known" | "created" | "linked" | "adopted" | "verified";
+  /** The identity's e-mail has changed to one that another account has: the old one was kept. */
+  readonly isEmailTaken: boolean;
+}
+
+/** A session as it is stored, ended ones too. */
+export interface StoredSession {
+  readonly accountId: string;
+  readonly orgId: OrgId;
+  readonly email: string;
+  readonly name: string | null;
+  readonly isVerified: boolean;
+  readonly issuer: string;
+  readonly subject: string;
+  readonly startedAtMs: number;
+  readonly expiresAtMs: number;
+  readonly lastSeenAtMs: number;
+  readonly idpCheckedAtMs: number;
+  readonly idpTriedAtMs: number;
+  /** Since when the browser has been expected to ask the provider; null: it is not. */
+  readonly recheckAskedAtMs: number | null;
+  readonly hasRefreshToken: boolean;
+  readonly userAgent: string | null;
+  readonly endedReason: EndReason | null;
+}
+
+export type EndReason = "signed-out" | "idp-ended";
+
+/** One way to the identity provider and back; good for one callback of one browser. */
+export interface PendingSignIn {
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+  readonly returnPath: string | null;
+  /** Set: no sign-in, but the question whether this session's one at the provider still lives. */
+  readonly sessionId: Buffer | null;
+  readonly expiresAtMs: number;
+}
+
+/** Accounts, identities and sessions. Every verb is one transaction; time is the caller's. */
+export interface IdentityStore {
+  /** Keeps one pending sign-in of a browser; an older one of the same browser is replaced. */
+  startSignIn(browserHash: Buffer, pending: PendingSignIn): Promise<void>;
+  /** The pending sign-in of this browser with this state, and it is gone; expired ones never. */
+  takeSignIn(
+    of: { readonly browserHash: Buffer; readonly state: string },
+    nowMs: number,
+  ): Promise<PendingSignIn | undefined>;
+  /**
+   * Finds or makes the account of a person, mints the trial key if it is due, and starts the
+   * session: all of it or nothing, and one trial key however many ask at once.
+   */
+  resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn>;
+  findSession(sessionId: Buffer): Promise<StoredSession | undefined>;
+  /** Notes that a session is in use, and that its browser is expected to ask the provider. */
+  touchSession(
+    sessionId: Buffer,
+    use: { readonly nowMs: number; readonly isRecheckDue: boolean },
+  ): Promise<void>;
+  /** Ends one session that lives; false: there is none. The first reason stays. */
+  endSession(sessionId: Buffer, reason: EndReason, nowMs: number): Promise<boolean>;
+  /**
+   * Takes the turn to ask the identity provider with the refresh token: one caller gets it, and
+   * nobody again before `notSinceMs` has passed.
+   */
+  claimRefresh(
+    sessionId: Buffer,
+    when: { readonly nowMs: number; readonly notSinceMs: number },
+  ): Promise<Buffer | undefined>;
+  /** The identity provider said yes; a token that replaces the old one comes along. */
+  noteChecked(
+    sessionId: Buffer,
+    checked: { readonly nowMs: number; readonly sealedRefresh?: Buffer; readonly idpSid?: string },
+  ): Promise<void>;
+  /** The identity provider was asked and gave no answer. */
+  noteTried(sessionId: Buffer, nowMs: number): Promise<void>;
+  /**
+   * Ends the sessions that a logout token names, by `sid`, else all of the subject. False: a token
+   * of this id was there before, nothing happens.
+   */
+  endByLogoutToken(logout: LogoutOrder): Promise<boolean>;
+  findReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined>;
+  /** The reveal of a session, and it is gone: of any number of callers one gets it. */
+  takeReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined>;
+  listIdentities(
+    accountId: string,
+  ): Promise<readonly { readonly issuer: string; readonly linkedAtMs: number }[]>;
+  /** Sessions of the account that live, but for this one. */
+  countOtherSessions(accountId: string, sessionId: Buffer, nowMs: number): Promise<number>;
+  /** Forgets what ended long ago, a bounded part of it; returns how many rows went. */
+  sweep(nowMs: number): Promise<number>;
+  readonly local: LocalIssuerStore;
+}
+
+export interface LogoutOrder {
+  readonly issuer: string;
+  readonly tokenId: string;
+  readonly subject: string | undefined;
+  readonly sid: string | undefined;
+  readonly nowMs: number;
+  /** Until then the token's id is remembered. */
+  readonly rememberUntilMs: number;
+}
+
+/** What the bundled issuer keeps, so that any number of processes are one issuer. */
+export interface LocalIssuerStore {
+  /** `email` null: who opens the link says it. */
+  addClaim(claim: {
+    readonly tokenHash: Buffer;
+    readonly email: string | null;
+    readonly expiresAtMs: number;
+  }): Promise<void>;
+  findClaim(
+    tokenHash: Buffer,
+    nowMs: number,
+  ): Promise<{ readonly email: string | null } | undefined>;
+  /** Uses a link up and makes the browser its owner's; false: it is used, expired or unknown. */
+  takeClaim(
+    tokenHash: Buffer,
+    browser: {
+      readonly tokenHash: Buffer;
+      readonly email: string;
+      readonly nowMs: number;
+      readonly expiresAtMs: number;
+    },
+  ): Promise<boolean>;
+  findBrowser(tokenHash: Buffer, nowMs: number): Promise<string | undefined>;
+  upsertRecord(record: LocalRecord): Promise<void>;
+  findRecord(kind: string, idHash: Buffer): Promise<LocalRecord | undefined>;
+  findRecordByUid(kind: string, uid: string): Promise<LocalRecord | undefined>;
+  consumeRecord(kind: string, idHash: Buffer, nowMs: number): Promise<void>;
+  dropRecord(kind: string, idHash: Buffer): Promise<void>;
+  dropRecordsOfGrant(grantId: string): Promise<void>;
+}
+
+export interface LocalRecord {
+  readonly kind: string;
+  readonly idHash: Buffer;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly uid: string | null;
+  readonly grantId: string | null;
+  readonly consumedAtMs: number | null;
+  readonly expiresAtMs: number;
+}

@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import type { OrgId } from "../core/ids.ts";
+
+/** A browser that is signed in: one row of the session table, read for every request. */
+export interface SignedIn {
+  /** SHA-256 of the cookie's token in hexadecimal: names the session, opens nothing. */
+  readonly sessionId: string;
+  readonly accountId: string;
+  readonly orgId: OrgId;
+  readonly email: string;
+  readonly name: string | null;
+  /** False: the identity provider has not verified the e-mail; only the verify page is open. */
+  readonly isVerified: boolean;
+  readonly startedAtMs: number;
+  readonly expiresAtMs: number;
+  readonly userAgent: string | null;
+  /** From then on the browser is sent to `/auth/recheck`; absent: something else tells. */
+  readonly recheckDueAtMs?: number;
+}
+
+/** Where a browser goes next, and the cookies that it takes along. */
+export interface Redirect {
+  readonly location: string;
+  /** Whole `set-cookie` values. */
+  readonly cookies: readonly string[];
+}
+
+/** The trial key, read once. */
+export interface RevealedKey {
+  readonly key: string;
+  readonly label: string;
+  readonly name: string;
+}
+
+export interface AccountProfile {
+  readonly identities: readonly { readonly issuer: string; readonly linkedAtMs: number }[];
+  /** Sessions of the account in other browsers that have not ended. */
+  readonly otherSessions: number;
+}
+
+/**
+ * Signing in and staying so: the OIDC relying party, sessions, accounts. Everything that reads a
+ * cookie takes the whole `cookie` header; nothing here knows the HTTP framework.
+ */
+export interface Identity {
+  /** What the sign-in button says; null: nobody can sign in, no issuer is configured. */
+  readonly signInName: string | null;
+  readonly isLocal: boolean;
+  /** `GET /auth/start`: to the identity provider. `returnPath` other than a path of ours is dropped. */
+  startSignIn(asked: { readonly returnPath: string | undefined }): Promise<Redirect>;
+  /** `GET /auth/callback`: to `returnPath`, `/welcome`, `/verify`, or `/sign-in?reason=…`. */
+  finishSignIn(asked: {
+    /** The callback's path and query as they came. */
+    readonly url: string;
+    readonly cookieHeader: string | undefined;
+    readonly userAgent: string | undefined;
+    readonly requestId: string;
+  }): Promise<Redirect>;
+  /** Undefined: signed out, expired, or ended by the identity provider. */
+  readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined>;
+  /** Why there is no session, for the sign-in page's `reason`; undefined: there never was one. */
+  whyEnded(
+    cookieHeader: string | undefined,
+  ): Promise<"expired" | "signed-out" | "idp-ended" | undefined>;
+  /** Ends this browser's session on the server, and no other. */
+  signOut(cookieHeader: string | undefined): Promise<Redirect>;
+  /**
+   * A top-level round trip to the identity provider is due: the next page load of this browser goes
+   * to `/auth/recheck`. Only where nothing else tells when its session ended.
+   */
+  isRecheckDue(session: SignedIn): boolean;
+  /** `GET /auth/recheck`: to the identity provider without a prompt. */
+  startRecheck(asked: {
+    readonly cookieHeader: string | undefined;
+    readonly returnPath: string | undefined;
+  }): Promise<Redirect>;
+  /** `POST /auth/backchannel-logout`: false where the token proves nothing; the answer is then 400. */
+  backChannelLogout(logoutToken: string): Promise<boolean>;
+  /** Is there a key to be shown once to this browser? */
+  hasReveal(cookieHeader: string | undefined): Promise<boolean>;
+  /** The key, and it is gone; undefined: there is none any more. */
+  reveal(cookieHeader: string | undefined): Promise<RevealedKey | undefined>;
+  profile(session: SignedIn): Promise<AccountProfile>;
+  /** The bundled issuer's own pages, under `/local-idp`; absent where a real one is configured. */
+  readonly localIssuer?: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Forgets what ended long ago; runs by itself until `close`. */
+  close(): Promise<void>;
+}

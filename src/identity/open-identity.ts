@@ -1,0 +1,226 @@
+import type { Config } from "../config/settings.ts";
+import type { Clock } from "../core/time.ts";
+import type { LedgerLog } from "../ledger/ledger-log.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
+import {
+  assertSafeConsole,
+  IdentitySettingFault,
+  parseIssuer,
+  signInKindOf,
+} from "./console-address.ts";
+import type { AccountProfile, Identity, Redirect, SignedIn } from "./identity.ts";
+import type { IdentityStore } from "./identity-store.ts";
+import { inProcessFetch } from "./local-issuer/in-process-fetch.ts";
+import { LOCAL_CLIENT_ID, LOCAL_ISSUER_PATH } from "./local-issuer/local-provider.ts";
+import { localIssuer } from "./local-issuer/local-issuer.ts";
+import { openRefreshTokens, type RefreshTokens } from "./refresh-tokens.ts";
+import { RelyingParty } from "./relying-party.ts";
+import { Sessions } from "./sessions.ts";
+import { SignIns } from "./sign-ins.ts";
+import { keepSwept } from "./sweeper.ts";
+
+/** The settings that identity reads. */
+export type IdentityConfig = Pick<
+  Config,
+  | "consoleUrl"
+  | "host"
+  | "oidcIssuer"
+  | "oidcClientId"
+  | "oidcClientSecret"
+  | "oidcProviderName"
+  | "oidcIsEmailTrusted"
+  | "oidcVerifiedAsText"
+  | "oidcRefresh"
+  | "localIssuer"
+  | "allowInsecureConsole"
+  | "encryptionKey"
+>;
+
+export interface OpenIdentityOptions {
+  readonly config: IdentityConfig;
+  /** The console's origin, without a slash at the end; asked once requests come in. */
+  readonly consoleUrl: () => string;
+  readonly store: IdentityStore;
+  readonly clock: Clock;
+  readonly log: LedgerLog;
+}
+
+/**
+ * Opens signing in. The identity provider is not asked before somebody signs in: one that is down
+ * does not keep the program from starting. Throws an `InsecureConsoleFault` or an
+ * `IdentitySettingFault` for settings that cannot work.
+ */
+export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
+  // A wrong setting rejects, as everything else that can go wrong here.
+  return Promise.resolve().then(() => new OpenedIdentity(options));
+}
+
+class OpenedIdentity implements Identity {
+  readonly signInName: string | null;
+  readonly isLocal: boolean;
+  readonly localIssuer?: NonNullable<Identity["localIssuer"]>;
+  readonly #store: IdentityStore;
+  readonly #clock: Clock;
+  readonly #sessions: Sessions;
+  readonly #signIns: SignIns | undefined;
+  readonly #relyingParty: RelyingParty | undefined;
+  readonly #stopSweeping: () => Promise<void>;
+
+  constructor(options: OpenIdentityOptions) {
+    const { config, store, clock, log } = options;
+    assertSafeConsole(config);
+    const kind = signInKindOf(config);
+    const consoleUrl = (): string => options.consoleUrl().replace(/\/+$/, "");
+    const common = { consoleUrl, store, clock, log };
+    this.isLocal = kind === "local";
+    this.#store = store;
+    this.#clock = clock;
+    let refreshTokens: RefreshTokens | undefined;
+    if (kind === "local") {
+      this.signInName = "local sign-in";
+      this.localIssuer = localIssuer({ ...common, store: store.local });
+      this.#relyingParty = localParty(this.localIssuer, common);
+    } else if (kind === "oidc") {
+      const issuer = parseIssuer(config.oidcIssuer);
+      this.signInName = config.oidcProviderName === "" ? issuer.host : config.oidcProviderName;
+      if (config.oidcRefresh) refreshTokens = openRefreshTokens(config.encryptionKey);
+      this.#relyingParty = oidcParty(issuer, options, consoleUrl);
+    } else {
+      this.signInName = null;
+    }
+    const relyingParty = this.#relyingParty;
+    const { isLocal } = this;
+    this.#sessions = new Sessions({ ...common, relyingParty, refreshTokens, isLocal });
+    if (relyingParty !== undefined) {
+      this.#signIns = new SignIns({
+        ...common,
+        sessions: this.#sessions,
+        relyingParty,
+        refreshTokens,
+        emailRules: {
+          isTrusted: isLocal || config.oidcIsEmailTrusted,
+          verifiedAsText: config.oidcVerifiedAsText,
+        },
+        parameters: parametersOf(isLocal, config.oidcRefresh),
+      });
+    }
+    this.#stopSweeping = keepSwept({ store, clock, log });
+  }
+
+  async startSignIn(asked: { readonly returnPath: string | undefined }): Promise<Redirect> {
+    return (await this.#signIns?.start(asked.returnPath)) ?? nobodySignsIn;
+  }
+
+  async finishSignIn(asked: Parameters<Identity["finishSignIn"]>[0]): Promise<Redirect> {
+    return (await this.#signIns?.finish(asked)) ?? nobodySignsIn;
+  }
+
+  readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
+    return this.#sessions.read(cookieHeader);
+  }
+
+  whyEnded(cookieHeader: string | undefined): ReturnType<Identity["whyEnded"]> {
+    return this.#sessions.whyEnded(cookieHeader);
+  }
+
+  signOut(cookieHeader: string | undefined): Promise<Redirect> {
+    return this.#sessions.signOut(cookieHeader);
+  }
+
+  isRecheckDue(session: SignedIn): boolean {
+    const { recheckDueAtMs } = session;
+    return recheckDueAtMs !== undefined && this.#clock.nowMs() >= recheckDueAtMs;
+  }
+
+  async startRecheck(asked: Parameters<Identity["startRecheck"]>[0]): Promise<Redirect> {
+    const { cookieHeader, returnPath } = asked;
+    return (await this.#signIns?.startRecheck(cookieHeader, returnPath)) ?? nobodySignsIn;
+  }
+
+  async backChannelLogout(logoutToken: string): Promise<boolean> {
+    if (this.isLocal) return false;
+    const logout = await this.#relyingParty?.verifyLogoutToken(logoutToken);
+    if (logout === undefined) return false;
+    const nowMs = this.#clock.nowMs();
+    return await this.#store.endByLogoutToken({
+      ...logout,
+      nowMs,
+      rememberUntilMs: nowMs + LOGOUT_TOKEN_KEPT_MS,
+    });
+  }
+
+  hasReveal(cookieHeader: string | undefined): Promise<boolean> {
+    return this.#sessions.hasReveal(cookieHeader);
+  }
+
+  reveal(cookieHeader: string | undefined): ReturnType<Identity["reveal"]> {
+    return this.#sessions.reveal(cookieHeader);
+  }
+
+  async profile({ accountId, sessionId }: SignedIn): Promise<AccountProfile> {
+    const id = Buffer.from(sessionId, "hex");
+    const [identities, otherSessions] = await Promise.all([
+      this.#store.listIdentities(accountId),
+      this.#store.countOtherSessions(accountId, id, this.#clock.nowMs()),
+    ]);
+    return { identities, otherSessions };
+  }
+
+  close(): Promise<void> {
+    return this.#stopSweeping();
+  }
+}
+
+/** Longer than a token is taken: within that time it works once. */
+const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;
+
+const nobodySignsIn: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
+
+/** The bundled issuer asks its browser every time: a link that was claimed since counts at once. */
+function parametersOf(isLocal: boolean, wantsRefresh: boolean): Readonly<Record<string, string>> {
+  if (isLocal) return { prompt: "login" };
+  // Several providers give a refresh token only after consent was asked for.
+  return wantsRefresh ? { prompt: "consent" } : {};
+}
+
+interface PartyParts {
+  readonly consoleUrl: () => string;
+  readonly clock: Clock;
+}
+
+function localParty(
+  issuer: NonNullable<Identity["localIssuer"]>,
+  { consoleUrl, clock }: PartyParts,
+): RelyingParty {
+  return new RelyingParty({
+    issuer: () => new URL(consoleUrl() + LOCAL_ISSUER_PATH),
+    clientId: LOCAL_CLIENT_ID,
+    clientSecret: "",
+    redirectUri: () => `${consoleUrl()}/auth/callback`,
+    scope: "openid email",
+    fetch: inProcessFetch(issuer),
+    clock,
+  });
+}
+
+function oidcParty(
+  issuer: URL,
+  { config, clock }: OpenIdentityOptions,
+  consoleUrl: () => string,
+): RelyingParty {
+  if (config.oidcClientId === "") {
+    throw new IdentitySettingFault(
+      "oidc.issuer is set and oidc.client_id (OIDC_CLIENT_ID) is not; register the console at the " +
+        "identity provider and set the id that it gives",
+    );
+  }
+  return new RelyingParty({
+    issuer: () => issuer,
+    clientId: config.oidcClientId,
+    clientSecret: config.oidcClientSecret,
+    redirectUri: () => `${consoleUrl()}/auth/callback`,
+    scope: `openid email profile${config.oidcRefresh ? " offline_access" : ""}`,
+    fetch: boundedFetch,
+    clock,
+  });
+}

@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+
+import { plainText } from "./plain-text.ts";
+
+test("text of others is kept without control characters and cut to its bound", () => {
+  expect(plainText(" Ada\u0000 \u001b[31mLovelace\n", 300)).toBe("Ada [31mLovelace");
+  expect(plainText("a".repeat(400), 300)).toHaveLength(300);
+});
+
+test("no character is cut in half", () => {
+  expect(plainText("😀😀", 3)).toBe("😀");
+});
+
+test("nothing is nothing", () => {
+  for (const text of [undefined, "", " ", "\u0000\n"]) expect(plainText(text, 10)).toBeNull();
+});

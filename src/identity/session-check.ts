@@ -1,0 +1,54 @@
+import type { StoredSession } from "./identity-store.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** A session ends that long after it began, whatever happens. */
+export const sessionMs: number = 7 * 24 * HOUR_MS;
+/** The use of a session is noted that often. */
+export const touchEveryMs: number = MINUTE_MS;
+/** So often, while a session is used, its refresh token is tried. */
+export const refreshEveryMs: number = 15 * MINUTE_MS;
+/** So often, where there is no refresh token, the browser is sent to the provider and back. */
+const recheckEveryMs: number = 12 * HOUR_MS;
+/** A browser that did not come back from the provider is sent again after that long. */
+const recheckPauseMs: number = HOUR_MS;
+/** So long a session is used on although its browser brings no answer of the provider. */
+const recheckPatienceMs: number = 12 * HOUR_MS;
+/** So long a refresh token may stay without an answer. */
+const refreshPatienceMs: number = 24 * HOUR_MS;
+
+type Checked = Pick<
+  StoredSession,
+  "idpCheckedAtMs" | "idpTriedAtMs" | "recheckAskedAtMs" | "hasRefreshToken"
+>;
+
+/** Is it time to try the refresh token? */
+export function isRefreshDue(session: Checked, nowMs: number): boolean {
+  const askedMs = Math.max(session.idpCheckedAtMs, session.idpTriedAtMs);
+  return session.hasRefreshToken && nowMs - askedMs >= refreshEveryMs;
+}
+
+/** Has the provider kept silent for longer than a session may go without its answer? */
+export function isRefreshOverdue(session: Checked, nowMs: number): boolean {
+  return nowMs - session.idpCheckedAtMs >= refreshPatienceMs;
+}
+
+/** When the browser has to be sent to the provider; undefined: its refresh token tells. */
+export function recheckDueAtMs(session: Checked): number | undefined {
+  if (session.hasRefreshToken) return undefined;
+  const { idpCheckedAtMs, idpTriedAtMs } = session;
+  const isTried = idpTriedAtMs > idpCheckedAtMs;
+  const dueMs = idpCheckedAtMs + recheckEveryMs;
+  return isTried ? Math.max(dueMs, idpTriedAtMs + recheckPauseMs) : dueMs;
+}
+
+/**
+ * Has a browser been in use for too long since it was expected to bring an answer? Time in which
+ * nobody used it does not count: who comes back after a day is sent to the provider first.
+ */
+export function isRecheckOverdue(session: Checked, nowMs: number): boolean {
+  const { recheckAskedAtMs, hasRefreshToken } = session;
+  if (hasRefreshToken || recheckAskedAtMs === null) return false;
+  return nowMs - recheckAskedAtMs >= recheckPatienceMs;
+}

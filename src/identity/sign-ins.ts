@@ -1,0 +1,298 @@
+import { AuthorizationResponseError } from "openid-client";
+
+import type { Clock } from "../core/time.ts";
+import type { LedgerLog } from "../ledger/ledger-log.ts";
+import { hashOf, newBrowserToken, type BrowserToken } from "./browser-token.ts";
+import { cookieJar, isToken, type CookieJar } from "./cookies.ts";
+import { lacksEmailClaim, readEmailClaim, type EmailRules } from "./email-claim.ts";
+import { faultWords } from "./fault-words.ts";
+import type { Redirect } from "./identity.ts";
+import type {
+  IdentityStore,
+  PendingSignIn,
+  ResolvedSignIn,
+  SignInClaim,
+  SignInToResolve,
+} from "./identity-store.ts";
+import { plainText } from "./plain-text.ts";
+import type { RefreshTokens } from "./refresh-tokens.ts";
+import type { ProviderAnswer, RelyingParty } from "./relying-party.ts";
+import { safeReturnPath } from "./return-path.ts";
+import { moveReveal, newTrialKey } from "./reveals.ts";
+import { sessionMs } from "./session-check.ts";
+import type { Sessions } from "./sessions.ts";
+
+/** A way to the identity provider and back is good for that long. */
+const PENDING_SECONDS = 600;
+const CALLBACK_CHARS_MAX = 8_192;
+const TEXT_CHARS_MAX = 300;
+const ID_CHARS_MAX = 512;
+
+export interface SignInsOptions {
+  readonly consoleUrl: () => string;
+  readonly store: IdentityStore;
+  readonly clock: Clock;
+  readonly log: LedgerLog;
+  readonly sessions: Sessions;
+  readonly relyingParty: RelyingParty;
+  readonly refreshTokens: RefreshTokens | undefined;
+  readonly emailRules: EmailRules;
+  /** Parameters of every sign-in, besides those of the protocol. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+export interface Callback {
+  readonly url: string;
+  readonly cookieHeader: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly requestId: string;
+}
+
+/** To the identity provider and back. */
+export class SignIns {
+  readonly #options: SignInsOptions;
+
+  constructor(options: SignInsOptions) {
+    this.#options = options;
+  }
+
+  async start(returnPath: string | undefined): Promise<Redirect> {
+    try {
+      return await this.#leave(returnPath, this.#options.parameters, null);
+    } catch (fault) {
+      this.#options.log.warn(faultWords(fault), "a sign-in could not be started");
+      return { location: "/sign-in?reason=failed", cookies: [] };
+    }
+  }
+
+  /** Asks without a prompt whether the session at the provider still lives. */
+  async startRecheck(
+    cookieHeader: string | undefined,
+    returnPath: string | undefined,
+  ): Promise<Redirect> {
+    const { sessions, store, clock, log } = this.#options;
+    const back = safeReturnPath(returnPath) ?? "/";
+    const session = await sessions.read(cookieHeader);
+    if (session === undefined) return { location: "/sign-in?reason=expired", cookies: [] };
+    const sessionId = Buffer.from(session.sessionId, "hex");
+    // Noted before the browser leaves: one that does not come back is not sent at every page.
+    await store.noteTried(sessionId, clock.nowMs());
+    try {
+      // A person with several accounts at the provider is not asked which one is meant.
+      const silent = { prompt: "none", login_hint: session.email };
+      return await this.#leave(back, silent, sessionId);
+    } catch (fault) {
+      log.warn(faultWords(fault), "the identity provider could not be asked about a session");
+      return { location: back, cookies: [] };
+    }
+  }
+
+  async finish(callback: Callback): Promise<Redirect> {
+    const { store, clock, consoleUrl } = this.#options;
+    const jar = cookieJar(consoleUrl());
+    const query = queryOf(callback.url);
+    const browser = jar.read("tx", callback.cookieHeader);
+    const state = new URLSearchParams(query).get("state") ?? "";
+    const pending =
+      browser === undefined || !isToken(state)
+        ? undefined
+        : await store.takeSignIn({ browserHash: hashOf(browser), state }, clock.nowMs());
+    if (pending === undefined) return await this.#unexpected(callback);
+    const { sessionId } = pending;
+    const next =
+      sessionId === null
+        ? await this.#finishSignIn(callback, pending, query)
+        : await this.#finishRecheck(callback, { ...pending, sessionId }, query);
+    return { ...next, cookies: [jar.clear("tx"), ...next.cookies] };
+  }
+
+  async #leave(
+    returnPath: string | undefined,
+    parameters: Readonly<Record<string, string>>,
+    sessionId: Buffer | null,
+  ): Promise<Redirect> {
+    const { relyingParty, store, clock, consoleUrl } = this.#options;
+    const { url, secrets } = await relyingParty.authorize(parameters);
+    const browser = newBrowserToken();
+    await store.startSignIn(browser.hash, {
+      ...secrets,
+      returnPath: safeReturnPath(returnPath) ?? null,
+      sessionId,
+      expiresAtMs: clock.nowMs() + PENDING_SECONDS * 1_000,
+    });
+    const cookie = cookieJar(consoleUrl()).write("tx", browser.token, PENDING_SECONDS);
+    return { location: url, cookies: [cookie] };
+  }
+
+  /** A callback that nobody waits for: an old one, a repeated one, or somebody else's. */
+  async #unexpected({ cookieHeader, requestId }: Callback): Promise<Redirect> {
+    const session = await this.#options.sessions.read(cookieHeader);
+    if (session !== undefined) return { location: "/", cookies: [] };
+    this.#options.log.warn({ requestId }, "a callback came that no sign-in waits for");
+    return failed("failed", requestId);
+  }
+
+  async #finishSignIn(
+    callback: Callback,
+    pending: PendingSignIn,
+    query: string,
+  ): Promise<Redirect> {
+    const { relyingParty, log, consoleUrl } = this.#options;
+    const { requestId } = callback;
+    try {
+      const answer = await relyingParty.redeem(query, pending);
+      const claim = await this.#claimOf(answer);
+      if (claim === undefined) {
+        log.warn({ requestId }, "the identity provider names no usable e-mail address or subject");
+        return failed("failed", requestId);
+      }
+      const token = newBrowserToken();
+      const resolved = await this.#resolve(callback, { answer, claim, token });
+      const jar = cookieJar(consoleUrl());
+      return {
+        location: landing(resolved, pending.returnPath),
+        cookies: [sessionCookie(jar, token)],
+      };
+    } catch (fault) {
+      const isDenied = isSaid(fault, ["access_denied"]);
+      log.warn({ requestId, ...faultWords(fault) }, "a sign-in failed");
+      return failed(isDenied ? "denied" : "failed", requestId);
+    }
+  }
+
+  async #claimOf(answer: ProviderAnswer): Promise<SignInClaim | undefined> {
+    const { emailRules } = this.#options;
+    const { issuer, subject, claims } = answer;
+    if (subject === "" || subject.length > ID_CHARS_MAX || issuer.length > ID_CHARS_MAX) {
+      return undefined;
+    }
+    const isShort = lacksEmailClaim(claims, emailRules);
+    const more = isShort ? await answer.moreClaims() : {};
+    // Address and state come from one place: what is said of one address is not true of another.
+    const email = readEmailClaim(typeof more["email"] === "string" ? more : claims, emailRules);
+    if (email === undefined) return undefined;
+    return { issuer, subject, ...email, name: nameOf(claims["name"] ?? more["name"]) };
+  }
+
+  async #resolve(
+    { cookieHeader, userAgent, requestId }: Callback,
+    found: {
+      readonly answer: ProviderAnswer;
+      readonly claim: SignInClaim;
+      readonly token: BrowserToken;
+    },
+  ): Promise<ResolvedSignIn> {
+    const { store, clock, refreshTokens, log } = this.#options;
+    const { answer, claim, token } = found;
+    const nowMs = clock.nowMs();
+    const previous = await this.#previous(cookieHeader, token);
+    const { refreshToken } = answer;
+    const resolved = await store.resolveSignIn({
+      claim,
+      nowMs,
+      session: {
+        sessionId: token.hash,
+        expiresAtMs: nowMs + sessionMs,
+        idpSid: answer.sid !== undefined && answer.sid.length <= ID_CHARS_MAX ? answer.sid : null,
+        sealedRefresh:
+          refreshToken === undefined
+            ? null
+            : (refreshTokens?.seal(refreshToken, token.hash) ?? null),
+        userAgent: plainText(userAgent, TEXT_CHARS_MAX),
+      },
+      trialKey: newTrialKey(token, nowMs),
+      ...(previous === undefined ? {} : { previous }),
+    });
+    const { accountId, kind, isEmailTaken } = resolved;
+    log.info({ requestId, accountId, kind }, "somebody signed in");
+    if (isEmailTaken) {
+      log.warn({ requestId, accountId }, "an account keeps its e-mail: another has the new one");
+    }
+    return resolved;
+  }
+
+  /** The session that this browser comes with: the new one takes its place. */
+  async #previous(
+    cookieHeader: string | undefined,
+    to: BrowserToken,
+  ): Promise<SignInToResolve["previous"]> {
+    const { sessions, store, clock } = this.#options;
+    const from = sessions.tokenOf(cookieHeader);
+    if (from === undefined) return undefined;
+    const reveal = await store.findReveal(from.hash, clock.nowMs());
+    return {
+      sessionId: from.hash,
+      reveal: reveal === undefined ? undefined : moveReveal(reveal, { from, to }),
+    };
+  }
+
+  async #finishRecheck(
+    callback: Callback,
+    pending: PendingSignIn & { readonly sessionId: Buffer },
+    query: string,
+  ): Promise<Redirect> {
+    const { relyingParty, store, clock, log, sessions } = this.#options;
+    const { sessionId } = pending;
+    const back = pending.returnPath ?? "/";
+    // The question was about this browser's session: one that was replaced meanwhile needs none.
+    const own = sessions.tokenOf(callback.cookieHeader);
+    const session = await store.findSession(sessionId);
+    if (session === undefined || own?.hash.equals(sessionId) !== true) {
+      return { location: back, cookies: [] };
+    }
+    try {
+      const answer = await relyingParty.redeem(query, pending);
+      const isSame = answer.issuer === session.issuer && answer.subject === session.subject;
+      if (!isSame) return await this.#ended(sessionId);
+      const { sid } = answer;
+      await store.noteChecked(sessionId, {
+        nowMs: clock.nowMs(),
+        ...(sid !== undefined && sid.length <= ID_CHARS_MAX ? { idpSid: sid } : {}),
+      });
+      return { location: back, cookies: [] };
+    } catch (fault) {
+      if (isSaid(fault, ["login_required", "account_selection_required"])) {
+        return await this.#ended(sessionId);
+      }
+      log.warn(
+        faultWords(fault),
+        "the identity provider did not say whether a session still lives",
+      );
+      return { location: back, cookies: [] };
+    }
+  }
+
+  async #ended(sessionId: Buffer): Promise<Redirect> {
+    const { store, clock } = this.#options;
+    await store.endSession(sessionId, "idp-ended", clock.nowMs());
+    return { location: "/sign-in?reason=idp-ended", cookies: [] };
+  }
+}
+
+function queryOf(url: string): string {
+  const at = url.indexOf("?");
+  return at === -1 || url.length > CALLBACK_CHARS_MAX ? "" : url.slice(at);
+}
+
+function landing({ isVerified, hasReveal }: ResolvedSignIn, returnPath: string | null): string {
+  if (!isVerified) return "/verify";
+  return hasReveal ? "/welcome" : (returnPath ?? "/");
+}
+
+function sessionCookie(jar: CookieJar, session: BrowserToken): string {
+  return jar.write("session", session.token, sessionMs / 1_000);
+}
+
+function failed(reason: "failed" | "denied", requestId: string): Redirect {
+  const query = new URLSearchParams({ reason, request_id: requestId });
+  return { location: `/sign-in?${query.toString()}`, cookies: [] };
+}
+
+/** Did the provider itself say one of these? */
+function isSaid(fault: unknown, errors: readonly string[]): boolean {
+  return fault instanceof AuthorizationResponseError && errors.includes(fault.error);
+}
+
+function nameOf(claim: unknown): string | null {
+  return typeof claim === "string" ? plainText(claim, TEXT_CHARS_MAX) : null;
+}

@@ -1,0 +1,29 @@
+import type { Clock } from "../core/time.ts";
+import type { LedgerLog } from "../ledger/ledger-log.ts";
+import type { IdentityStore } from "./identity-store.ts";
+
+const SWEEP_EVERY_MS = 60_000;
+
+/** Forgets what ended long ago, every minute; the function returned stops it and waits for it. */
+export function keepSwept(options: {
+  readonly store: IdentityStore;
+  readonly clock: Clock;
+  readonly log: LedgerLog;
+}): () => Promise<void> {
+  const { store, clock, log } = options;
+  let running: Promise<unknown> | undefined;
+  const sweep = (): void => {
+    running ??= store
+      .sweep(clock.nowMs())
+      .catch((fault: unknown) => log.warn({ err: fault }, "old sign-ins could not be swept"))
+      .finally(() => {
+        running = undefined;
+      });
+  };
+  const timer = setInterval(sweep, SWEEP_EVERY_MS);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}

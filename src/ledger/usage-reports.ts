@@ -1,0 +1,170 @@
+import type { KeyId, OrgId, RequestId } from "../core/ids.ts";
+import type { MicroUsd, PicoUsd } from "../core/money.ts";
+import type { Usage } from "../core/usage.ts";
+import type { AttemptRecord } from "./record-store.ts";
+
+export type RequestOutcome = AttemptRecord["outcome"] | "refused";
+
+/** Whose requests, and which: every report carries the organization. */
+export interface ReportFilter {
+  readonly orgId: OrgId;
+  /** By the instant in the request's id: inclusive, and exclusive. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly modelId?: string;
+  readonly providerId?: string;
+  /** One key, or all managed keys of an origin. */
+  readonly keyId?: string;
+  readonly managed?: "playground" | "optimize";
+  /** Of the whole request: `ok` completed, `failed` everything else that was dispatched. */
+  readonly status?: "ok" | "failed" | "refused" | "in_flight";
+}
+
+export type ReportGroupBy = "model" | "key" | "provider" | "day" | "status";
+
+/** A request with several attempts is one request; its cost and tokens are their sum. */
+export interface ReportFigures {
+  readonly requests: number;
+  /** Refused ones are not among them. */
+  readonly failed: number;
+  readonly debitMicroUsd: MicroUsd;
+  readonly usage: Usage;
+  readonly firstByteP50Ms: number | null;
+  readonly firstByteP95Ms: number | null;
+}
+
+export interface ReportBucket {
+  readonly atMs: number;
+  readonly parts: ReadonlyMap<
+    string,
+    {
+      readonly requests: number;
+      readonly failed: number;
+      readonly tokens: number;
+      readonly debitMicroUsd: MicroUsd;
+    }
+  >;
+  readonly firstByteP50Ms: number | null;
+}
+
+export interface UsageReport {
+  readonly totals: ReportFigures;
+  readonly bucket: "hour" | "day";
+  /** Oldest first, empty ones too. Groups beyond the largest seven are `other`. */
+  readonly series: readonly ReportBucket[];
+  /** Most spend first, 200 at most; managed keys are `playground` and `optimize`. */
+  readonly groups: readonly { readonly group: string; readonly figures: ReportFigures }[];
+}
+
+export interface ReportedRequest {
+  readonly requestId: RequestId;
+  readonly createdAtMs: number;
+  readonly modelId: string | null;
+  readonly keyId: KeyId;
+  readonly keyName: string;
+  readonly keyOrigin: "trial" | "console" | "identity" | "playground" | "optimize";
+  /** Of the last attempt; null: there was none. */
+  readonly providerId: string | null;
+  readonly route: string;
+  readonly stream: boolean;
+  readonly attempts: number;
+  readonly outcome: RequestOutcome;
+  readonly errorClass: string | null;
+  readonly usage: Usage | null;
+  readonly firstByteMs: number | null;
+  readonly durationMs: number | null;
+  readonly debitMicroUsd: MicroUsd;
+}
+
+export interface PinnedPrices {
+  readonly prompt: PicoUsd;
+  readonly cachedPrompt: PicoUsd;
+  readonly cacheWrite: PicoUsd;
+  readonly completion: PicoUsd;
+  readonly internalReasoning: PicoUsd;
+}
+
+export interface KeyActivity {
+  readonly keyId: KeyId;
+  /** Of its newest request, cut to the minute; null: none in the journal. */
+  readonly lastUsedAtMs: number | null;
+  /** This UTC month, by admission. */
+  readonly spentMonthMicroUsd: MicroUsd;
+  readonly inFlightMicroUsd: MicroUsd;
+}
+
+export interface ProviderActivity {
+  readonly providerId: string;
+  readonly attempts: number;
+  readonly succeeded: number;
+  readonly firstByteP50Ms: number | null;
+}
+
+/** One line of a wallet; the requests of a UTC day are one line. */
+export interface WalletLine {
+  readonly atMs: number;
+  readonly kind:
+    | "purchase"
+    | "grant"
+    | "refund"
+    | "refund_reversal"
+    | "dispute"
+    | "dispute_reversal"
+    | "usage"
+    | "correction"
+    | "other";
+  readonly ref: string;
+  /** Above zero: into the wallet. */
+  readonly amountMicroUsd: MicroUsd;
+}
+
+/**
+ * What the console reads of the journal: long looks, on connections of their own with a statement
+ * time limit, so that they never slow the gateway. A look that takes too long rejects with
+ * `ReportTimeout`.
+ */
+export interface UsageReports {
+  report(filter: ReportFilter, by: ReportGroupBy): Promise<UsageReport>;
+  /** Newest first, refused requests among them. */
+  requests(
+    filter: ReportFilter,
+    page: { readonly limit: number; readonly cursor?: string },
+  ): Promise<{ readonly rows: readonly ReportedRequest[]; readonly nextCursor: string | null }>;
+  /** All of them, newest first, a page in memory at a time. */
+  everyRequest(filter: ReportFilter): AsyncIterable<readonly ReportedRequest[]>;
+  /** Undefined: no such request of this organization. */
+  request(
+    orgId: OrgId,
+    requestId: RequestId,
+  ): Promise<
+    | {
+        readonly request: ReportedRequest;
+        readonly attempts: readonly (AttemptRecord & { readonly prices: PinnedPrices | null })[];
+      }
+    | undefined
+  >;
+  keyActivity(orgId: OrgId): Promise<readonly KeyActivity[]>;
+  /** One key's last `days` UTC days, oldest first, empty ones too. */
+  keyDays(
+    orgId: OrgId,
+    keyId: KeyId,
+    days: number,
+  ): Promise<
+    readonly { readonly day: string; readonly requests: number; readonly debitMicroUsd: MicroUsd }[]
+  >;
+  /** The oldest request of the organization since an instant. */
+  firstRequest(orgId: OrgId): Promise<RequestId | undefined>;
+  /** Of all customers together, in the last 24 hours: attempts, never whose. */
+  providerActivity(): Promise<readonly ProviderActivity[]>;
+  /** Newest first. */
+  walletLines(
+    orgId: OrgId,
+    page: { readonly limit: number; readonly cursor?: string },
+  ): Promise<{ readonly lines: readonly WalletLine[]; readonly nextCursor: string | null }>;
+  close(): Promise<void>;
+}
+
+/** The look took longer than it may. */
+export class ReportTimeout extends Error {
+  override readonly name = "ReportTimeout";
+}

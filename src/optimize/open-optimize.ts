@@ -1,0 +1,174 @@
+import { newVirtualKey } from "../auth/virtual-key.ts";
+import { managedKeyRequestsPerMinute } from "../core/constants.ts";
+import { newRecordId, type KeyId, type OrgId } from "../core/ids.ts";
+import type { Clock } from "../core/time.ts";
+import type { LedgerLog } from "../ledger/ledger-log.ts";
+import { GatewayCaller } from "./gateway-caller.ts";
+import { endsMonthSoon } from "./month-end.ts";
+import type {
+  OptimizeRefusal,
+  OptimizeSearch,
+  OptimizeSearches,
+  WantedSearch,
+} from "./optimize.ts";
+import type { NewSearch, OptimizeStore } from "./optimize-store.ts";
+import { searchLeaseMs, SearchRun } from "./search-run.ts";
+
+const RUNNING_PER_ORG_MAX = 2;
+const RUNNING_MAX = 20;
+const MAX_TOKENS_DEFAULT = 512;
+const SWEEP_EVERY_MS = 10_000;
+/** One call a second and a little: 60 a minute is what the key may. */
+const CALL_GAP_MS = 1_050;
+
+export interface OptimizeOptions {
+  readonly store: OptimizeStore;
+  readonly clock: Clock;
+  readonly log: LedgerLog;
+  /** Where the gateway listens: searches call it as any client does. */
+  readonly gatewayUrl: () => string;
+  /** Is this a listed chat model? */
+  readonly isChatModel: (modelId: string) => boolean;
+  /** Milliseconds between the starts of two calls of a search; default 1,050. */
+  readonly callGapMs?: number;
+}
+
+/** Opens the searches, and ends as `interrupted` those whose process is gone, now and later. */
+export function openOptimize(options: OptimizeOptions): OptimizeSearches {
+  return new Optimize(options);
+}
+
+class Optimize implements OptimizeSearches {
+  readonly #options: OptimizeOptions;
+  readonly #caller: GatewayCaller;
+  readonly #runs = new Map<string, SearchRun>();
+  readonly #sweeping: NodeJS.Timeout;
+  #isClosed = false;
+
+  constructor(options: OptimizeOptions) {
+    this.#options = options;
+    this.#caller = new GatewayCaller(options.gatewayUrl, options.clock);
+    void this.#sweep();
+    this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_EVERY_MS).unref();
+  }
+
+  list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
+    return this.#options.store.list(orgId);
+  }
+
+  find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
+    return this.#options.store.find(orgId, searchId);
+  }
+
+  async start(
+    orgId: OrgId,
+    wanted: WantedSearch,
+  ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal> {
+    const refusal = this.#whyNot(wanted);
+    if (refusal !== undefined) return refusal;
+    const { raw, digest, label } = newVirtualKey();
+    const { prompts, modelIds, judgeModelId } = wanted;
+    const begun: NewSearch = {
+      searchId: newRecordId("search"),
+      orgId,
+      name: wanted.name,
+      objective: wanted.objective,
+      judgeModelId,
+      modelIds,
+      prompts: prompts.length,
+      callsPlanned: prompts.length * (modelIds.length + (judgeModelId === null ? 0 : 1)),
+      budgetMicroUsd: wanted.budgetMicroUsd,
+      key: {
+        keyId: newRecordId("key") as KeyId,
+        digest,
+        label,
+        requestsPerMinute: managedKeyRequestsPerMinute,
+      },
+      leaseMs: searchLeaseMs,
+    };
+    const search = await this.#options.store.begin(begun, RUNNING_PER_ORG_MAX);
+    if (search === "too_many") {
+      const message = `${RUNNING_PER_ORG_MAX} searches are running; wait for one to end, or stop it`;
+      return { kind: "refused", code: "conflict", message };
+    }
+    this.#run(search, { key: raw, prompts, maxTokens: wanted.maxTokens ?? MAX_TOKENS_DEFAULT });
+    return { kind: "started", search };
+  }
+
+  async stop(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
+    // Another's search is found nowhere, before anything of it is touched.
+    const search = await this.#options.store.find(orgId, searchId);
+    const run = search === undefined ? undefined : this.#runs.get(searchId);
+    run?.stop("stopped", null);
+    await run?.done;
+    return await this.#options.store.stop(orgId, searchId);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#sweeping);
+    const runs = [...this.#runs.values()];
+    for (const run of runs) run.stop("interrupted", "the program was shut down");
+    await Promise.all(runs.map((run) => run.done));
+    await this.#caller.close();
+  }
+
+  #whyNot(wanted: WantedSearch): OptimizeRefusal | undefined {
+    const { objective, judgeModelId, modelIds, budgetMicroUsd } = wanted;
+    const { isChatModel, clock } = this.#options;
+    if (budgetMicroUsd <= 0n) {
+      return invalid("budget_usd", "budget_usd must be above 0; a search spends no more than that");
+    }
+    const unknown = modelIds.find((modelId) => !isChatModel(modelId));
+    if (unknown !== undefined) {
+      return invalid("models", `models: ${unknown} is no listed chat model; choose another`);
+    }
+    if (judgeModelId !== null && !isChatModel(judgeModelId)) {
+      const message = `judge_model: ${judgeModelId} is no listed chat model; choose another`;
+      return invalid("judge_model", message);
+    }
+    if (objective === "best_judged" && judgeModelId === null) {
+      return invalid("judge_model", "judge_model is missing; name the model that judges");
+    }
+    if (this.#isClosed || this.#runs.size >= RUNNING_MAX) {
+      const message = "too many searches run on this installation; try again in some minutes";
+      return { kind: "refused", code: "unavailable", message };
+    }
+    if (endsMonthSoon(clock.nowMs())) {
+      const message = "the UTC month ends in these minutes; start the search in the next one";
+      return { kind: "refused", code: "unavailable", message };
+    }
+    return undefined;
+  }
+
+  #run(
+    search: OptimizeSearch,
+    asked: {
+      readonly key: string;
+      readonly prompts: readonly string[];
+      readonly maxTokens: number;
+    },
+  ): void {
+    const { store, clock, log, callGapMs = CALL_GAP_MS } = this.#options;
+    const caller = this.#caller;
+    const run = new SearchRun({ store, caller, clock, log, callGapMs, search, ...asked });
+    this.#runs.set(search.searchId, run);
+    void run.done.finally(() => this.#runs.delete(search.searchId));
+    // Closed while the search began: it ends with the others.
+    if (this.#isClosed) run.stop("interrupted", "the program was shut down");
+  }
+
+  async #sweep(): Promise<void> {
+    const { store, log } = this.#options;
+    try {
+      const ended = await store.interruptDead("the process that ran this search ended");
+      if (ended > 0) log.warn({ ended }, "optimize searches without a process were ended");
+    } catch (fault) {
+      log.warn({ err: fault }, "optimize searches without a process could not be looked for");
+    }
+  }
+}
+
+function invalid(field: NonNullable<OptimizeRefusal["field"]>, message: string): OptimizeRefusal {
+  return { kind: "refused", code: "invalid_request", field, message };
+}

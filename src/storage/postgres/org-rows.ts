@@ -1,0 +1,7 @@
+/** A new organization with its empty wallet: id, name, e-mail, whether the e-mail is verified. */
+export const createOrgSql = `
+  with made as (
+    insert into org (org_id, name, email, email_verified) values ($1, $2, $3, $4) returning org_id
+  )
+  insert into account (account_id, org_id, must_cover)
+  select 'wallet:' || org_id, org_id, true from made`;

@@ -1,0 +1,73 @@
+import type { AuditQuery } from "./audit-queries.ts";
+
+/** What a wallet says it owes is what its receivable says, and then nothing in it is free. */
+const brokenDebts = `
+  select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
+    format('owes %s, has %s free', coalesce(w.owed, 0), coalesce(w.free, 0)) as found,
+    format('owes %s%s', coalesce(r.owed, 0),
+      case when r.owed > 0 then ', has 0 free' else '' end) as expected
+  from (
+    select account_id, org_id, owed, credits - debits - reserved as free from account
+    where org_id is not null
+  ) w full join (
+    select substr(account_id, length('receivable:') + 1) as org_id, debits - credits as owed
+    from account where account_id like 'receivable:%'
+  ) r using (org_id)
+  where coalesce(w.owed, 0) <> coalesce(r.owed, 0) or (r.owed > 0 and w.free is distinct from 0)`;
+
+const cashOf = "case when p.is_test_money then 'cash:test' else 'cash:stripe' end";
+
+/** What each purchase and each of its claims must have moved, and what was moved for such. */
+const brokenMoves = `
+  with expected as (
+    select 'purchase:' || p.purchase_id as ref, ${cashOf} as debit_account,
+      'wallet:' || p.org_id as credit_account, p.micro_usd as amount
+    from purchase p where p.granted_at is not null
+    union all
+    select c.kind || ':' || c.claim_id, 'receivable:' || p.org_id, ${cashOf}, c.taken
+    from purchase_claim c join purchase p using (purchase_id) where c.taken > 0
+    union all
+    select case c.kind when 'refund' then 'refund-reversal:' else 'dispute-won:' end || c.claim_id,
+      ${cashOf}, 'wallet:' || p.org_id, c.given_back
+    from purchase_claim c join purchase p using (purchase_id) where c.given_back > 0
+  )
+  select concat('transfer ', ref),
+    case when t.amount is null then 'none'
+      else format('%s from %s to %s', t.amount, t.debit_account, t.credit_account) end,
+    case when e.amount is null then 'none'
+      else format('%s from %s to %s', e.amount, e.debit_account, e.credit_account) end
+  from expected e full join (
+    select ref, debit_account, credit_account, amount from transfer
+    where attempt_id is null and kind in
+      ('purchase', 'purchase_refund', 'refund_reversal', 'dispute', 'dispute_won')
+  ) t using (ref)
+  where (t.debit_account, t.credit_account, t.amount)
+    is distinct from (e.debit_account, e.credit_account, e.amount)`;
+
+/** Claims take what they claim together, at most what their purchase gave; before it, nothing. */
+const brokenClaims = `
+  select concat('purchase ', p.purchase_id), concat('taken back ', c.taken),
+    concat('taken back ', c.due)
+  from purchase p join lateral (
+    select coalesce(sum(taken), 0) - coalesce(sum(given_back), 0) as taken,
+      case when p.granted_at is null then 0 else least(p.micro_usd,
+        coalesce(sum(micro_usd) filter (where not is_reversed), 0)) end as due
+    from purchase_claim where purchase_id = p.purchase_id
+  ) c on true
+  where c.taken <> c.due`;
+
+/** A wallet pays what it owes to its own receivable. */
+const brokenPayments = `
+  select concat('transfer ', ref), format('%s from %s to %s', amount, debit_account, credit_account),
+    'from a wallet to its own receivable'
+  from transfer where attempt_id is null and (kind = 'collect' or credit_account like 'receivable:%')
+    and (kind <> 'collect' or debit_account <> 'wallet:' || substr(credit_account, 12))`;
+
+/** What the audit asks about purchases, refunds and disputes. */
+export const purchaseAuditQuery: AuditQuery = {
+  id: "I14",
+  title: "every purchase gave and lost what its claims say, and nobody who owes has anything free",
+  sql: [brokenDebts, brokenMoves, brokenClaims, brokenPayments]
+    .map((sql) => `(${sql})`)
+    .join(" union all "),
+};

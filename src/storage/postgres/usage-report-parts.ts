@@ -1,0 +1,40 @@
+/** Of the last attempt of a group of attempts. */
+export function lastOf(column: string): string {
+  return `(array_agg(${column} order by ordinal desc, attempt_id desc))[1]`;
+}
+
+/** Of a group of attempts that are one request. */
+export const statusSql = `case when bool_or(state = 'open') then 'in_flight'
+      when ${lastOf("outcome")} = 'completed' then 'ok' else 'failed' end`;
+
+/** Keys that the marketplace keeps for its own parts; customers see their name, never the key. */
+export const managedSql = "origin in ('playground', 'optimize')";
+
+const DAY_MS = 86_400_000;
+const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0, 1);
+const ID_BITS_BELOW_MS = 22n;
+
+/** The first attempt id of a UTC day and the first of the day after; the day is `YYYY-MM-DD`. */
+export function idsOfDay(day: string): { readonly first: bigint; readonly end: bigint } {
+  const startMs = Date.parse(`${day}T00:00:00Z`);
+  return { first: firstIdAt(startMs), end: firstIdAt(startMs + DAY_MS) };
+}
+
+function firstIdAt(ms: number): bigint {
+  return BigInt(ms - ATTEMPT_EPOCH_MS) << ID_BITS_BELOW_MS;
+}
+
+/**
+ * The attempts of all days but these, oldest first: as ranges of ids, written out, so that the
+ * planner leaves out the tables of the days.
+ */
+export function attemptsOutsideSql(days: readonly string[]): string {
+  const ranges: string[] = [];
+  let first = 0n;
+  for (const day of days) {
+    const ids = idsOfDay(day);
+    if (ids.first > first) ranges.push(`(attempt_id >= ${first} and attempt_id < ${ids.first})`);
+    first = ids.end;
+  }
+  return `(${[...ranges, `attempt_id >= ${first}`].join(" or ")})`;
+}

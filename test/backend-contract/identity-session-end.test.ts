@@ -1,0 +1,187 @@
+import { randomBytes } from "node:crypto";
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { assert } from "../../src/core/assert.ts";
+import type { SignedIn } from "../../src/identity/identity.ts";
+import type { IdentityConfig } from "../../src/identity/open-identity.ts";
+import { CookieBrowser } from "../support/oidc-browser.ts";
+import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
+import { startOidcProvider, type ScriptedProvider } from "../support/oidc-provider.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+let backend: FreshBackend;
+beforeAll(async () => {
+  backend = await freshBackend();
+});
+afterAll(() => backend.close());
+
+let site: OidcConsole;
+let provider: ScriptedProvider;
+let browser: CookieBrowser;
+
+async function open(config: Partial<IdentityConfig>): Promise<void> {
+  site = await startOidcConsole({
+    store: backend.identityStore,
+    config: async (url) => {
+      provider = await startOidcProvider({ redirectUris: [`${url}/auth/callback`] });
+      return {
+        oidcIssuer: provider.issuer,
+        oidcClientId: provider.clientId,
+        oidcClientSecret: provider.clientSecret,
+        ...config,
+      };
+    },
+  });
+  provider.signInAs({ subject: "ada", email: "ada@example.com", emailVerified: true });
+  browser = new CookieBrowser();
+  await browser.open(`${site.url}/auth/start`);
+}
+
+const header = (): string => browser.header(new URL(site.url));
+const read = (): Promise<SignedIn | undefined> => site.identity.readSession(header());
+const why = () => site.identity.whyEnded(header());
+
+afterEach(async () => {
+  await site.close();
+  await provider.close();
+});
+
+describe("a session whose provider gives no refresh token", () => {
+  beforeEach(() => open({}));
+
+  async function isDue(): Promise<boolean> {
+    const session = await read();
+    assert(session !== undefined, "signed in");
+    return site.identity.isRecheckDue(session);
+  }
+  const recheck = () => browser.open(`${site.url}/auth/recheck?return=/keys`);
+
+  test("lasts seven days and not a second longer, however much it is used", async () => {
+    await read();
+    for (let day = 1; day <= 6; day += 1) {
+      site.clock.forward(DAY_MS);
+      expect((await recheck()).path).toBe("/keys");
+    }
+    site.clock.forward(DAY_MS - MINUTE_MS);
+    expect(await read()).toBeDefined();
+    site.clock.forward(MINUTE_MS + 1_000);
+    expect(await read()).toBeUndefined();
+    expect(await why()).toBe("expired");
+    expect((await recheck()).path).toBe("/sign-in?reason=expired");
+  });
+
+  test("asks the provider every 12 hours, and goes on where it was", async () => {
+    expect(await isDue()).toBe(false);
+    site.clock.forward(12 * HOUR_MS);
+    expect(await isDue()).toBe(true);
+    const landing = await recheck();
+    expect(landing.path).toBe("/keys");
+    expect(landing.way[1]).toContain("prompt=none");
+    expect(await isDue()).toBe(false);
+    site.clock.forward(20 * HOUR_MS);
+    expect(await read()).toBeDefined();
+  });
+
+  test("ends when the provider says that nobody is signed in there", async () => {
+    provider.endSessions();
+    expect((await recheck()).path).toBe("/sign-in?reason=idp-ended");
+    expect(await read()).toBeUndefined();
+    expect(await why()).toBe("idp-ended");
+  });
+
+  test("ends when somebody else is signed in there", async () => {
+    provider.signInAs({ subject: "bob", email: "bob@example.com", emailVerified: true });
+    const other = new CookieBrowser();
+    await other.open(`${site.url}/auth/start`);
+    // Bob used Ada's browser for something else.
+    const idp = new URL(provider.issuer);
+    browser.adopt(other, idp, "idp_session");
+    expect((await recheck()).path).toBe("/sign-in?reason=idp-ended");
+    expect(await read()).toBeUndefined();
+  });
+
+  test("is used on for 12 hours when the provider does not answer, and ends then", async () => {
+    site.clock.forward(12 * HOUR_MS);
+    expect(await isDue()).toBe(true);
+    const stopAt = (url: URL): boolean => url.origin === provider.issuer;
+    await browser.open(`${site.url}/auth/recheck`, { stopAt });
+    // The browser never came back; the next page is not one more round.
+    expect(await isDue()).toBe(false);
+    site.clock.forward(HOUR_MS);
+    expect(await isDue()).toBe(true);
+    site.clock.forward(10 * HOUR_MS);
+    expect(await read()).toBeDefined();
+    site.clock.forward(HOUR_MS);
+    expect(await read()).toBeUndefined();
+    expect(await why()).toBe("idp-ended");
+  });
+
+  test("that nobody used for two days is checked first, and goes on", async () => {
+    site.clock.forward(2 * DAY_MS);
+    expect(await isDue()).toBe(true);
+    expect((await recheck()).path).toBe("/keys");
+    expect(await isDue()).toBe(false);
+  });
+});
+
+describe("a session with a refresh token", () => {
+  beforeEach(() => open({ oidcRefresh: true, encryptionKey: randomBytes(32).toString("base64") }));
+
+  test("is looked after every 15 minutes without a redirect", async () => {
+    const before = provider.countOf("/token");
+    expect(await read()).not.toHaveProperty("recheckDueAtMs");
+    expect(provider.countOf("/token")).toBe(before);
+    for (let round = 1; round <= 3; round += 1) {
+      site.clock.forward(15 * MINUTE_MS);
+      expect(await read()).toBeDefined();
+      expect(await read()).toBeDefined();
+      expect(provider.countOf("/token")).toBe(before + round);
+    }
+  });
+
+  test("asks once when many requests come at once", async () => {
+    const before = provider.countOf("/token");
+    site.clock.forward(15 * MINUTE_MS);
+    const all = await Promise.all(Array.from({ length: 8 }, read));
+    expect(all.every((session) => session !== undefined)).toBe(true);
+    expect(provider.countOf("/token")).toBe(before + 1);
+  });
+
+  test("ends when the provider takes the token back", async () => {
+    provider.endSessions();
+    expect(await read()).toBeDefined();
+    site.clock.forward(15 * MINUTE_MS);
+    expect(await read()).toBeUndefined();
+    expect(await why()).toBe("idp-ended");
+  });
+
+  test("survives a provider that is away for less than a day, and no longer", async () => {
+    provider.setDown(true);
+    for (let hour = 1; hour < 24; hour += 1) {
+      site.clock.forward(HOUR_MS);
+      expect(await read()).toBeDefined();
+    }
+    site.clock.forward(HOUR_MS);
+    expect(await read()).toBeUndefined();
+    expect(await why()).toBe("idp-ended");
+  });
+
+  test("keeps its token sealed, and none after it has ended", async () => {
+    const rows = await backend.query(
+      "select sealed_refresh from console_session where ended_at is null order by started_at desc",
+    );
+    const sealed = rows[0]?.["sealed_refresh"];
+    assert(Buffer.isBuffer(sealed), "a token is kept");
+    expect(sealed.length).toBeGreaterThan(29);
+    await site.identity.signOut(header());
+    const left = await backend.query(
+      "select from console_session where ended_at is not null and sealed_refresh is not null",
+    );
+    expect(left).toEqual([]);
+  });
+});

@@ -1,0 +1,438 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { generateKeyPair } from "jose";
+
+import { assert } from "../../src/core/assert.ts";
+import type { IdentityConfig } from "../../src/identity/open-identity.ts";
+import { CookieBrowser, type Landing } from "../support/oidc-browser.ts";
+import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
+import { startOidcProvider, type ScriptedProvider } from "../support/oidc-provider.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+
+let backend: FreshBackend;
+let console_: OidcConsole;
+let provider: ScriptedProvider;
+const logged: string[] = [];
+const note = (detail: object, message: string): void => {
+  logged.push(JSON.stringify({ ...detail, message }));
+};
+
+beforeAll(async () => {
+  backend = await freshBackend();
+  console_ = await startOidcConsole({
+    store: backend.identityStore,
+    log: { info: note, warn: note, error: note },
+    config: async (url) => {
+      provider = await startOidcProvider({ redirectUris: [`${url}/auth/callback`] });
+      return {
+        oidcIssuer: provider.issuer,
+        oidcClientId: provider.clientId,
+        oidcClientSecret: provider.clientSecret,
+      };
+    },
+  });
+});
+afterAll(async () => {
+  await console_.close();
+  await provider.close();
+  await backend.close();
+});
+beforeEach(() => provider.setDown(false));
+
+interface FreshConsole extends OidcConsole {
+  readonly provider: ScriptedProvider;
+}
+
+/** A console with a provider and a clock of its own, on the same database. */
+async function freshConsole(
+  options: {
+    readonly claimsIn?: "userinfo";
+    readonly config?: Partial<IdentityConfig>;
+  } = {},
+): Promise<FreshConsole> {
+  const { claimsIn, config } = options;
+  const started: ScriptedProvider[] = [];
+  const opened = await startOidcConsole({
+    store: backend.identityStore,
+    config: async (url) => {
+      const redirectUris = [`${url}/auth/callback`];
+      const own = await startOidcProvider({
+        redirectUris,
+        ...(claimsIn === undefined ? {} : { claimsIn }),
+      });
+      started.push(own);
+      return {
+        oidcIssuer: own.issuer,
+        oidcClientId: own.clientId,
+        oidcClientSecret: own.clientSecret,
+        ...config,
+      };
+    },
+  });
+  const [own] = started;
+  assert(own !== undefined, "the provider has started");
+  return {
+    ...opened,
+    provider: own,
+    close: async () => {
+      await opened.close();
+      await own.close();
+    },
+  };
+}
+
+let people = 0;
+function person(change: object = {}): { subject: string; email: string; emailVerified: boolean } {
+  people += 1;
+  return { subject: `s${people}`, email: `p${people}@example.com`, emailVerified: true, ...change };
+}
+
+async function signIn(browser = new CookieBrowser(), query = ""): Promise<Landing> {
+  return await browser.open(`${console_.url}/auth/start${query}`);
+}
+
+async function signedIn(change: object = {}): Promise<CookieBrowser> {
+  provider.signInAs(person(change));
+  const browser = new CookieBrowser();
+  await signIn(browser);
+  return browser;
+}
+
+const headerOf = (browser: CookieBrowser): string => browser.header(new URL(console_.url));
+const sessionOf = (browser: CookieBrowser) => console_.identity.readSession(headerOf(browser));
+
+describe("signing in", () => {
+  test("a new person with a verified address comes to the welcome page with a key to see once", async () => {
+    provider.signInAs(person({ email: "Ada@Example.com", name: "Ada Lovelace" }));
+    const browser = new CookieBrowser("Ada's Browser");
+    const landing = await signIn(browser);
+    expect(landing.path).toBe("/welcome");
+    const session = await sessionOf(browser);
+    expect(session).toMatchObject({
+      email: "Ada@Example.com",
+      name: "Ada Lovelace",
+      isVerified: true,
+      userAgent: "Ada's Browser",
+    });
+    const header = headerOf(browser);
+    expect(await console_.identity.hasReveal(header)).toBe(true);
+    const revealed = await console_.identity.reveal(header);
+    expect(revealed).toMatchObject({ key: expect.stringMatching(/^tm_vk_[0-9a-f]{48}$/) });
+    expect(await console_.identity.reveal(header)).toBeUndefined();
+    expect(await console_.identity.hasReveal(header)).toBe(false);
+  });
+
+  test("the second time leads to the page that was asked for, with the same organization", async () => {
+    const browser = await signedIn();
+    const first = await sessionOf(browser);
+    const again = new CookieBrowser();
+    const landing = await signIn(again, "?return=/usage%3Frange%3D7d");
+    expect(landing.path).toBe("/usage?range=7d");
+    expect(await sessionOf(again)).toMatchObject({ orgId: first?.orgId });
+    expect(await console_.identity.hasReveal(headerOf(again))).toBe(false);
+  });
+
+  test("an address that is not verified opens the verify page only, and no key is made", async () => {
+    const browser = await signedIn({ emailVerified: false });
+    expect(await sessionOf(browser)).toMatchObject({ isVerified: false });
+    provider.signInAs(person({ emailVerified: "true" }));
+    expect((await signIn()).path).toBe("/verify");
+  });
+
+  test("a person who is sent away by the provider is told so, and is not signed in", async () => {
+    provider.signInAs(null);
+    const browser = new CookieBrowser();
+    expect((await signIn(browser)).path).toMatch(
+      /^\/sign-in\?reason=denied&request_id=[0-9a-f-]+$/,
+    );
+    expect(await sessionOf(browser)).toBeUndefined();
+  });
+
+  test("another subject with the same address has the same organization", async () => {
+    const ada = person();
+    provider.signInAs(ada);
+    const browser = new CookieBrowser();
+    await signIn(browser);
+    provider.signInAs({ ...ada, subject: `${ada.subject}-other` });
+    const other = new CookieBrowser();
+    expect((await signIn(other)).path).toBe("/");
+    expect((await sessionOf(other))?.orgId).toBe((await sessionOf(browser))?.orgId);
+  });
+
+  test("an address that changed at the provider changes here", async () => {
+    const ada = person();
+    provider.signInAs(ada);
+    await signIn();
+    provider.signInAs({ ...ada, email: "ada-new@example.com" });
+    const browser = new CookieBrowser();
+    await signIn(browser);
+    expect(await sessionOf(browser)).toMatchObject({ email: "ada-new@example.com" });
+  });
+
+  test("the way there has PKCE, state and nonce, and no secret", async () => {
+    provider.signInAs(person());
+    const { way } = await signIn();
+    const authorize = new URL(way[1] ?? "");
+    expect(Object.fromEntries(authorize.searchParams)).toMatchObject({
+      client_id: "console",
+      response_type: "code",
+      code_challenge_method: "S256",
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+      scope: "openid email profile",
+    });
+    expect(way.join(" ")).not.toContain(provider.clientSecret);
+  });
+});
+
+describe("a way back that leaves the console is dropped", () => {
+  for (const evil of [
+    "//evil.example",
+    "/\\evil.example",
+    "https://evil.example/",
+    "/auth/start",
+  ]) {
+    test(`such as ${evil}`, async () => {
+      const browser = await signedIn();
+      const landing = await signIn(browser, `?return=${encodeURIComponent(evil)}`);
+      expect(landing.url.origin).toBe(console_.url);
+      // The key of the first sign-in was not looked at: it is still there to be shown.
+      expect(landing.path).toBe("/welcome");
+    });
+  }
+});
+
+describe("a callback", () => {
+  const stopAtCallback = { stopAt: (url: URL) => url.pathname === "/auth/callback" };
+
+  async function arrived(browser: CookieBrowser): Promise<URL> {
+    provider.signInAs(person());
+    return (await browser.open(`${console_.url}/auth/start`, stopAtCallback)).url;
+  }
+
+  test("that comes twice signs nobody in the second time", async () => {
+    const browser = new CookieBrowser();
+    const callback = await arrived(browser);
+    const before = browser.header(callback);
+    expect((await browser.open(callback.href)).path).toBe("/welcome");
+    const again = await console_.identity.finishSignIn({
+      url: callback.pathname + callback.search,
+      cookieHeader: before,
+      userAgent: undefined,
+      requestId: "r",
+    });
+    expect(again).toEqual({ location: "/sign-in?reason=failed&request_id=r", cookies: [] });
+    // Going back in the browser that is signed in is no fault.
+    expect((await browser.open(callback.href)).path).toBe("/");
+  });
+
+  test("in another browser signs nobody in", async () => {
+    const callback = await arrived(new CookieBrowser());
+    const other = new CookieBrowser();
+    expect((await other.open(callback.href)).path).toMatch(/reason=failed/);
+    expect(await sessionOf(other)).toBeUndefined();
+  });
+
+  test("with another state is refused and leaves the true one as it was", async () => {
+    const browser = new CookieBrowser();
+    const callback = await arrived(browser);
+    const forged = new URL(callback);
+    forged.searchParams.set("state", "A".repeat(43));
+    expect((await browser.open(forged.href)).path).toMatch(/reason=failed/);
+    expect((await browser.open(callback.href)).path).toBe("/welcome");
+  });
+
+  test("with a code that was used before is refused", async () => {
+    const browser = new CookieBrowser();
+    const first = await arrived(browser);
+    await browser.open(first.href);
+    const second = await arrived(new CookieBrowser());
+    const thief = new CookieBrowser();
+    const own = await arrived(thief);
+    for (const code of [first, second]) {
+      own.searchParams.set("code", code.searchParams.get("code") ?? "");
+      expect((await thief.open(own.href)).path).toMatch(/reason=failed/);
+    }
+    expect(await sessionOf(thief)).toBeUndefined();
+  });
+
+  test("that names another issuer is refused", async () => {
+    const browser = new CookieBrowser();
+    const callback = await arrived(browser);
+    expect(callback.searchParams.get("iss")).toBe(provider.issuer);
+    callback.searchParams.set("iss", "https://evil.example");
+    expect((await browser.open(callback.href)).path).toMatch(/reason=failed/);
+    expect(await sessionOf(browser)).toBeUndefined();
+  });
+
+  test("that comes after ten minutes is refused", async () => {
+    const late = await freshConsole();
+    late.provider.signInAs(person());
+    const browser = new CookieBrowser();
+    const { url } = await browser.open(`${late.url}/auth/start`, stopAtCallback);
+    late.clock.forward(600_001);
+    expect((await browser.open(url.href)).path).toMatch(/reason=failed/);
+    await late.close();
+  });
+});
+
+describe("a session", () => {
+  test("that is signed out here goes on in another browser", async () => {
+    const ada = person();
+    provider.signInAs(ada);
+    const here = new CookieBrowser();
+    const there = new CookieBrowser();
+    await signIn(here);
+    await signIn(there);
+    const session = await sessionOf(here);
+    assert(session !== undefined, "signed in");
+    expect(await console_.identity.profile(session)).toMatchObject({
+      identities: [{ issuer: provider.issuer }],
+      otherSessions: 1,
+    });
+    const header = headerOf(here);
+    expect(await console_.identity.signOut(header)).toEqual({
+      location: "/sign-in?reason=signed-out",
+      cookies: [expect.stringMatching(/^tm_session=; Max-Age=0;/)],
+    });
+    // The cookie alone is worth nothing any more.
+    expect(await console_.identity.readSession(header)).toBeUndefined();
+    expect(await console_.identity.whyEnded(header)).toBe("signed-out");
+    expect(await sessionOf(there)).toMatchObject({ accountId: session.accountId });
+  });
+
+  test("changes its cookie at every sign-in, and the one before ends", async () => {
+    const browser = await signedIn();
+    const before = headerOf(browser);
+    await signIn(browser);
+    expect(headerOf(browser)).not.toBe(before);
+    expect(await console_.identity.readSession(before)).toBeUndefined();
+    expect(await sessionOf(browser)).toBeDefined();
+  });
+
+  test("takes a key that was not looked at along to the next sign-in", async () => {
+    const browser = await signedIn();
+    const landing = await signIn(browser);
+    expect(landing.path).toBe("/welcome");
+    const key = await console_.identity.reveal(headerOf(browser));
+    expect(key?.key).toMatch(/^tm_vk_/);
+  });
+
+  test("that never was has no end to explain", async () => {
+    expect(await console_.identity.readSession(undefined)).toBeUndefined();
+    expect(await console_.identity.whyEnded(`tm_session=${"A".repeat(43)}`)).toBeUndefined();
+    expect(await console_.identity.reveal(`tm_session=${"A".repeat(43)}`)).toBeUndefined();
+  });
+});
+
+describe("back-channel logout", () => {
+  test("ends the provider's session here, by its id, and the others go on", async () => {
+    const ada = person();
+    provider.signInAs(ada);
+    const one = new CookieBrowser();
+    const two = new CookieBrowser();
+    await signIn(one);
+    const sid = provider.lastSid();
+    assert(sid !== undefined, "the provider names its session");
+    await signIn(two);
+    const token = await provider.logoutToken({ sid, sub: ada.subject });
+    expect(await console_.identity.backChannelLogout(token)).toBe(true);
+    expect(await sessionOf(one)).toBeUndefined();
+    expect(await console_.identity.whyEnded(headerOf(one))).toBe("idp-ended");
+    expect(await sessionOf(two)).toBeDefined();
+  });
+
+  test("ends all sessions of a person when it names the person only", async () => {
+    const ada = person();
+    provider.signInAs(ada);
+    const browsers = [new CookieBrowser(), new CookieBrowser()];
+    for (const browser of browsers) await signIn(browser);
+    const stranger = await signedIn();
+    const token = await provider.logoutToken({ sub: ada.subject });
+    expect(await console_.identity.backChannelLogout(token)).toBe(true);
+    for (const browser of browsers) expect(await sessionOf(browser)).toBeUndefined();
+    expect(await sessionOf(stranger)).toBeDefined();
+  });
+
+  test("works once per token", async () => {
+    const ada = person();
+    provider.signInAs(ada);
+    const token = await provider.logoutToken({ sub: ada.subject });
+    expect(await console_.identity.backChannelLogout(token)).toBe(true);
+    const browser = new CookieBrowser();
+    await signIn(browser);
+    expect(await console_.identity.backChannelLogout(token)).toBe(false);
+    expect(await sessionOf(browser)).toBeDefined();
+  });
+
+  test("is refused with a wrong signature, audience, issuer, age, a nonce, or no event", async () => {
+    const ada = person();
+    provider.signInAs(ada);
+    const browser = new CookieBrowser();
+    await signIn(browser);
+    const { privateKey } = await generateKeyPair("RS256");
+    const sub = ada.subject;
+    const nowSeconds = Math.floor(console_.clock.nowMs() / 1_000);
+    const wrong = [
+      await provider.logoutToken({ sub }, privateKey),
+      await provider.logoutToken({ sub, aud: "another-client" }),
+      await provider.logoutToken({ sub, iss: "https://evil.example" }),
+      await provider.logoutToken({ sub, iat: nowSeconds - 300, exp: nowSeconds + 300 }),
+      await provider.logoutToken({ sub, nonce: "n" }),
+      await provider.logoutToken({ sub, events: {} }),
+      "no token at all",
+      "",
+    ];
+    for (const token of wrong) expect(await console_.identity.backChannelLogout(token)).toBe(false);
+    expect(await sessionOf(browser)).toBeDefined();
+  });
+});
+
+test("a provider that is down lets nobody in, throws nobody out, and is found when it is back", async () => {
+  const away = await freshConsole();
+  away.provider.setDown(true);
+  const browser = new CookieBrowser();
+  expect((await browser.open(`${away.url}/auth/start`)).path).toBe("/sign-in?reason=failed");
+  away.provider.setDown(false);
+  away.clock.forward(2_001);
+  away.provider.signInAs(person());
+  await browser.open(`${away.url}/auth/start`);
+  away.provider.setDown(true);
+  expect(await away.identity.readSession(browser.header(new URL(away.url)))).toBeDefined();
+  await away.close();
+});
+
+test("an address that only the user info names is read there, with its state", async () => {
+  const other = await freshConsole({ claimsIn: "userinfo" });
+  for (const emailVerified of [true, false]) {
+    other.provider.signInAs(person({ emailVerified }));
+    const browser = new CookieBrowser();
+    const landing = await browser.open(`${other.url}/auth/start`);
+    expect(landing.path).toBe(emailVerified ? "/welcome" : "/verify");
+  }
+  other.provider.signInAs({ subject: "nobody" });
+  const landing = await new CookieBrowser().open(`${other.url}/auth/start`);
+  expect(landing.path).toMatch(/reason=failed/);
+  await other.close();
+});
+
+test("no cookie, code, token, secret or key stands in the log or in the database", async () => {
+  provider.signInAs(person());
+  const browser = new CookieBrowser();
+  const { way } = await signIn(browser);
+  const code = new URL(way.at(-2) ?? "").searchParams.get("code");
+  const token = browser.cookie("tm_session");
+  const key = await console_.identity.reveal(headerOf(browser));
+  assert(code !== null && token !== undefined && key !== undefined, "signed in");
+  const secrets = [code, token, key.key, provider.clientSecret];
+  const tables = ["console_session", "console_sign_in", "console_reveal", "api_key"];
+  const dump = [];
+  for (const table of tables) dump.push(await backend.query(`select t::text from ${table} t`));
+  const text = JSON.stringify(dump) + logged.join("\n");
+  expect(logged.length).toBeGreaterThan(0);
+  for (const secret of secrets) {
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain(Buffer.from(secret).toString("hex"));
+  }
+});

@@ -1,0 +1,398 @@
+import { randomBytes } from "node:crypto";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import type {
+  IdentityStore,
+  ResolvedSignIn,
+  SignInClaim,
+  SignInToResolve,
+} from "../../src/identity/identity-store.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+
+const NOW_MS = 1_800_000_000_000;
+const DAY_MS = 24 * 3_600_000;
+
+let backend: FreshBackend;
+let store: IdentityStore;
+beforeAll(async () => {
+  backend = await freshBackend();
+  store = backend.identityStore;
+});
+afterAll(() => backend.close());
+
+let made = 0;
+/** Somebody whom nobody has seen before. */
+function claimOf(change: Partial<SignInClaim> = {}): SignInClaim {
+  made += 1;
+  const email = change.email ?? `p${made}@example.com`;
+  return {
+    issuer: "https://id.example.com",
+    subject: `subject-${made}`,
+    email,
+    emailNorm: email.toLowerCase(),
+    isVerified: true,
+    name: null,
+    ...change,
+  };
+}
+
+function signInOf(claim: SignInClaim, change: Partial<SignInToResolve> = {}): SignInToResolve {
+  return {
+    claim,
+    nowMs: NOW_MS,
+    session: {
+      sessionId: randomBytes(32),
+      expiresAtMs: NOW_MS + 7 * DAY_MS,
+      idpSid: null,
+      sealedRefresh: null,
+      userAgent: null,
+    },
+    trialKey: {
+      digest: randomBytes(32),
+      label: "tm_vk_000000",
+      name: "Trial key",
+      ceiling: 20,
+      sealedKey: randomBytes(64),
+      expiresAtMs: NOW_MS + 900_000,
+    },
+    ...change,
+  };
+}
+
+function resolve(claim: SignInClaim): Promise<ResolvedSignIn> {
+  return store.resolveSignIn(signInOf(claim));
+}
+
+async function keysOf(orgId: OrgId): Promise<readonly string[]> {
+  return (await backend.accountStore.listKeys(orgId)).map((key) => key.origin);
+}
+
+async function isVerifiedOrg(orgId: OrgId): Promise<unknown> {
+  const rows = await backend.query("select email_verified from org where org_id = $1", [orgId]);
+  return rows[0]?.["email_verified"];
+}
+
+describe("a person whom nobody has seen", () => {
+  test("with a verified address gets an account, an organization with a wallet, and a trial key", async () => {
+    const claim = claimOf({ name: "Ada Lovelace" });
+    const signIn = signInOf(claim);
+    const resolved = await store.resolveSignIn(signIn);
+    expect(resolved).toMatchObject({ kind: "created", isVerified: true, hasReveal: true });
+    const org = await backend.accountStore.findOrg(resolved.orgId);
+    expect(org).toMatchObject({ name: "Ada Lovelace", email: claim.email, balanceMicroUsd: 0n });
+    const record = await backend.keyStore.findByDigest(signIn.trialKey.digest);
+    expect(record).toMatchObject({
+      orgId: resolved.orgId,
+      origin: "trial",
+      requestsPerMinuteCeiling: 20,
+      emailVerified: true,
+      funded: false,
+    });
+  });
+
+  test("with the verified address of an account joins it: same organization, no second trial", async () => {
+    const ada = claimOf();
+    const first = await resolve(ada);
+    const again = await resolve(claimOf({ email: ada.email, issuer: "https://other.example" }));
+    expect(again).toMatchObject({
+      kind: "linked",
+      accountId: first.accountId,
+      orgId: first.orgId,
+      hasReveal: false,
+    });
+    expect(await keysOf(first.orgId)).toEqual(["trial"]);
+    expect(await store.listIdentities(first.accountId)).toHaveLength(2);
+  });
+
+  test("whose address is not verified gets an empty organization without a key", async () => {
+    const resolved = await resolve(claimOf({ isVerified: false }));
+    expect(resolved).toMatchObject({ kind: "created", isVerified: false, hasReveal: false });
+    expect(await keysOf(resolved.orgId)).toEqual([]);
+    expect(await isVerifiedOrg(resolved.orgId)).toBe(false);
+  });
+
+  test("whose address is not verified never joins the account that has it", async () => {
+    const ada = claimOf();
+    const first = await resolve(ada);
+    const thief = await resolve(claimOf({ email: ada.email, isVerified: false }));
+    expect(thief.accountId).not.toBe(first.accountId);
+    expect(thief.orgId).not.toBe(first.orgId);
+    expect(thief.isVerified).toBe(false);
+  });
+});
+
+test("who registers another's address unverified first gets nothing of the other's", async () => {
+  const attacker = claimOf({ email: "victim@example.com", isVerified: false });
+  const before = await resolve(attacker);
+  const victim = await resolve(claimOf({ email: "victim@example.com" }));
+  expect(victim).toMatchObject({ kind: "created", isVerified: true, hasReveal: true });
+  expect(victim.accountId).not.toBe(before.accountId);
+  const after = await resolve(attacker);
+  expect(after).toMatchObject({ accountId: before.accountId, isVerified: false, kind: "known" });
+  expect(await keysOf(after.orgId)).toEqual([]);
+});
+
+describe("a person who comes back", () => {
+  test("has the same account, and no second trial key", async () => {
+    const ada = claimOf();
+    const first = await resolve(ada);
+    expect(await resolve(ada)).toMatchObject({
+      kind: "known",
+      accountId: first.accountId,
+      orgId: first.orgId,
+      hasReveal: false,
+    });
+    expect(await keysOf(first.orgId)).toEqual(["trial"]);
+  });
+
+  test("with another verified address is known by it from then on", async () => {
+    const ada = claimOf();
+    const first = await resolve(ada);
+    const moved = { ...ada, email: "ada@new.example", emailNorm: "ada@new.example" };
+    expect(await resolve(moved)).toMatchObject({ kind: "known", isEmailTaken: false });
+    const org = await backend.accountStore.findOrg(first.orgId);
+    expect(org).toMatchObject({ email: "ada@new.example" });
+    // Somebody with the new address is the same person; the old one is free.
+    expect(await resolve(claimOf({ email: "ada@new.example" }))).toMatchObject({
+      kind: "linked",
+      accountId: first.accountId,
+    });
+    expect(await resolve(claimOf({ email: ada.email }))).toMatchObject({ kind: "created" });
+  });
+
+  test("with an address that another account has keeps the old one", async () => {
+    const bob = claimOf();
+    const ada = claimOf();
+    const bobs = await resolve(bob);
+    const adas = await resolve(ada);
+    const moved = { ...ada, email: bob.email, emailNorm: bob.emailNorm };
+    const again = await resolve(moved);
+    expect(again).toMatchObject({ accountId: adas.accountId, isEmailTaken: true });
+    expect(await backend.accountStore.findOrg(adas.orgId)).toMatchObject({ email: ada.email });
+    expect(await resolve(bob)).toMatchObject({ accountId: bobs.accountId });
+  });
+
+  test("with an address that is not verified keeps the verified one", async () => {
+    const ada = claimOf();
+    const first = await resolve(ada);
+    const other = { ...ada, email: "x@evil.example", emailNorm: "x@evil.example" };
+    const again = await resolve({ ...other, isVerified: false });
+    expect(again).toMatchObject({ accountId: first.accountId, isVerified: true });
+    expect(await backend.accountStore.findOrg(first.orgId)).toMatchObject({ email: ada.email });
+  });
+});
+
+describe("an address that is verified later", () => {
+  test("opens the account that was there, with its first trial key", async () => {
+    const ada = claimOf({ isVerified: false });
+    const before = await resolve(ada);
+    const after = await resolve({ ...ada, isVerified: true });
+    expect(after).toMatchObject({
+      kind: "verified",
+      accountId: before.accountId,
+      orgId: before.orgId,
+      isVerified: true,
+      hasReveal: true,
+    });
+    expect(await keysOf(before.orgId)).toEqual(["trial"]);
+    expect(await isVerifiedOrg(before.orgId)).toBe(true);
+  });
+
+  test("and that an older account has joins it; the empty organization is gone", async () => {
+    const ada = claimOf();
+    const older = await resolve(ada);
+    const second = claimOf({ email: ada.email, isVerified: false });
+    const signIn = signInOf(second);
+    const empty = await store.resolveSignIn(signIn);
+    const joined = await resolve({ ...second, isVerified: true });
+    expect(joined).toMatchObject({
+      kind: "linked",
+      accountId: older.accountId,
+      orgId: older.orgId,
+      hasReveal: false,
+    });
+    expect(await backend.accountStore.findOrg(empty.orgId)).toBeUndefined();
+    // The browser that was signed in before goes on in the account that it belongs to.
+    expect(await store.findSession(signIn.session.sessionId)).toMatchObject({
+      accountId: older.accountId,
+      isVerified: true,
+    });
+    expect(await keysOf(older.orgId)).toEqual(["trial"]);
+  });
+
+  test("keeps an organization that somebody gave credit to, in the books", async () => {
+    const ada = claimOf();
+    await resolve(ada);
+    const second = claimOf({ email: ada.email, isVerified: false });
+    const empty = await resolve(second);
+    const amountMicroUsd = microUsd(5_000_000n);
+    await backend.creditStore.grant({ orgId: empty.orgId, amountMicroUsd, ref: "by mistake" });
+    await resolve({ ...second, isVerified: true });
+    expect(await backend.accountStore.findOrg(empty.orgId)).toMatchObject({
+      balanceMicroUsd: amountMicroUsd,
+    });
+    for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+  });
+});
+
+describe("an organization that an operator made for an address", () => {
+  async function operatorOrg(email: string): Promise<OrgId> {
+    const { orgId } = await backend.accountStore.createOrg({ name: "Acme", email });
+    await backend.accountStore.createKey({
+      orgId,
+      name: "ci",
+      origin: "console",
+      digest: randomBytes(32),
+      label: "tm_vk_111111",
+      requestsPerMinuteCeiling: 300,
+      capMicroUsd: null,
+    });
+    return orgId;
+  }
+
+  test("belongs to the first who signs in with it, with its keys and balance, without a trial", async () => {
+    const oldest = await operatorOrg("Boss@Acme.example");
+    await operatorOrg("boss@acme.example");
+    const amountMicroUsd = microUsd(7_000_000n);
+    await backend.creditStore.grant({ orgId: oldest, amountMicroUsd, ref: "start" });
+    const boss = await resolve(claimOf({ email: "boss@acme.example" }));
+    expect(boss).toMatchObject({ kind: "adopted", orgId: oldest, hasReveal: false });
+    expect(await keysOf(oldest)).toEqual(["console"]);
+    const org = await backend.accountStore.findOrg(oldest);
+    expect(org).toMatchObject({ name: "Acme", balanceMicroUsd: amountMicroUsd });
+    // The second organization of the address stays the operator's.
+    const again = await resolve(claimOf({ email: "boss@acme.example" }));
+    expect(again).toMatchObject({ kind: "linked", orgId: oldest });
+  });
+
+  test("is not given to somebody who only says that the address is theirs", async () => {
+    const orgId = await operatorOrg("cfo@acme.example");
+    const liar = claimOf({ email: "cfo@acme.example", isVerified: false });
+    const unverified = await resolve(liar);
+    expect(unverified.orgId).not.toBe(orgId);
+    const verified = await resolve({ ...liar, isVerified: true });
+    expect(verified).toMatchObject({ kind: "adopted", orgId, hasReveal: false });
+    expect(await backend.accountStore.findOrg(unverified.orgId)).toBeUndefined();
+  });
+});
+
+describe("at the same time", () => {
+  test("eight tabs of one person make one account and one trial key", async () => {
+    const ada = claimOf();
+    const all = await Promise.all(Array.from({ length: 8 }, () => resolve(ada)));
+    expect(new Set(all.map((each) => each.accountId)).size).toBe(1);
+    expect(all.filter((each) => each.hasReveal)).toHaveLength(1);
+    expect(await keysOf(all[0]?.orgId as OrgId)).toEqual(["trial"]);
+  });
+
+  test("eight identities of one verified address make one account and one trial key", async () => {
+    const email = "many@example.com";
+    const all = await Promise.all(Array.from({ length: 8 }, () => resolve(claimOf({ email }))));
+    expect(new Set(all.map((each) => each.orgId)).size).toBe(1);
+    expect(all.filter((each) => each.hasReveal)).toHaveLength(1);
+  });
+
+  test("people who change to one free address do not share it", async () => {
+    const people = [claimOf(), claimOf(), claimOf()];
+    for (const each of people) await resolve(each);
+    const wanted = { email: "free@example.com", emailNorm: "free@example.com" };
+    const all = await Promise.all(people.map((each) => resolve({ ...each, ...wanted })));
+    expect(all.filter((each) => !each.isEmailTaken)).toHaveLength(1);
+    expect(new Set(all.map((each) => each.accountId)).size).toBe(3);
+  });
+
+  test("a second trial key of an organization is impossible, whoever tries", async () => {
+    const { orgId } = await resolve(claimOf());
+    const second = backend.accountStore.createKey({
+      orgId,
+      name: "again",
+      origin: "trial",
+      digest: randomBytes(32),
+      label: "tm_vk_222222",
+      requestsPerMinuteCeiling: 20,
+      capMicroUsd: null,
+    });
+    await expect(second).rejects.toThrow(/one_trial_key_per_org/);
+  });
+});
+
+describe("a key to be shown once", () => {
+  async function withReveal(): Promise<SignInToResolve> {
+    const signIn = signInOf(claimOf());
+    await store.resolveSignIn(signIn);
+    return signIn;
+  }
+
+  test("is taken by one of many who ask at once", async () => {
+    const { session, trialKey } = await withReveal();
+    const { sessionId } = session;
+    expect(await store.findReveal(sessionId, NOW_MS)).toMatchObject({ name: "Trial key" });
+    const all = await Promise.all(
+      Array.from({ length: 8 }, () => store.takeReveal(sessionId, NOW_MS)),
+    );
+    const taken = all.filter((each) => each !== undefined);
+    expect(taken).toHaveLength(1);
+    expect(taken[0]?.sealedKey.equals(trialKey.sealedKey)).toBe(true);
+    expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
+  });
+
+  test("is gone after 15 minutes, and for another session it never was", async () => {
+    const { session } = await withReveal();
+    expect(await store.findReveal(session.sessionId, NOW_MS + 900_000)).toBeUndefined();
+    expect(await store.takeReveal(session.sessionId, NOW_MS + 900_000)).toBeUndefined();
+    expect(await store.takeReveal(randomBytes(32), NOW_MS)).toBeUndefined();
+  });
+
+  test("moves on with its browser, but not into another account", async () => {
+    const first = await withReveal();
+    const { sessionId } = first.session;
+    const reveal = await store.findReveal(sessionId, NOW_MS);
+    const stranger = signInOf(claimOf({ isVerified: false }), { previous: { sessionId, reveal } });
+    expect(await store.resolveSignIn(stranger)).toMatchObject({ hasReveal: false });
+    expect(await store.findReveal(stranger.session.sessionId, NOW_MS)).toBeUndefined();
+    const same = signInOf(first.claim, { previous: { sessionId, reveal } });
+    expect(await store.resolveSignIn(same)).toMatchObject({ hasReveal: true });
+    expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
+    expect(await store.findReveal(same.session.sessionId, NOW_MS)).toBeDefined();
+  });
+});
+
+describe("a way to the provider and back", () => {
+  const pending = {
+    state: "state",
+    nonce: "nonce",
+    codeVerifier: "verifier",
+    returnPath: "/keys",
+    sessionId: null,
+    expiresAtMs: NOW_MS + 600_000,
+  };
+
+  test("is good once, for its browser and state, for ten minutes", async () => {
+    const browserHash = randomBytes(32);
+    await store.startSignIn(browserHash, pending);
+    const take = (state: string, hash = browserHash, nowMs = NOW_MS) =>
+      store.takeSignIn({ browserHash: hash, state }, nowMs);
+    expect(await take("other")).toBeUndefined();
+    expect(await take("state", randomBytes(32))).toBeUndefined();
+    const all = await Promise.all(Array.from({ length: 8 }, () => take("state")));
+    expect(all.filter((each) => each !== undefined)).toEqual([pending]);
+    await store.startSignIn(browserHash, pending);
+    expect(await take("state", browserHash, NOW_MS + 600_000)).toBeUndefined();
+  });
+});
+
+test("what ended long ago is swept, what somebody may come back to is not", async () => {
+  const old = signInOf(claimOf());
+  await store.resolveSignIn(old);
+  const { sessionId } = old.session;
+  const afterEndMs = NOW_MS + 8 * DAY_MS;
+  await store.sweep(afterEndMs);
+  // Its browser is still told why it is signed out.
+  expect(await store.findSession(sessionId)).toBeDefined();
+  expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
+  await store.sweep(NOW_MS + 38 * DAY_MS);
+  expect(await store.findSession(sessionId)).toBeUndefined();
+});

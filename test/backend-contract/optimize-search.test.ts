@@ -1,0 +1,266 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+
+import { isVirtualKey } from "../../src/auth/virtual-key.ts";
+import type { OrgId } from "../../src/core/ids.ts";
+import { parseUsd, type MicroUsd } from "../../src/core/money.ts";
+import { systemClock } from "../../src/core/time.ts";
+import { openOptimize } from "../../src/optimize/open-optimize.ts";
+import type {
+  OptimizeSearch,
+  OptimizeSearches,
+  WantedSearch,
+} from "../../src/optimize/optimize.ts";
+import { openAccount, startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+const SECRET_PROMPT = "zanzibar-prompt-4711";
+const END_WAIT_MS = 30_000;
+
+let gateway: TestGateway;
+let searches: OptimizeSearches;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  searches = opened();
+});
+afterAll(async () => {
+  await searches.close();
+  await gateway.close();
+});
+
+function opened(gatewayUrl: () => string = () => gateway.url): OptimizeSearches {
+  return openOptimize({
+    store: gateway.backend.optimizeStore,
+    clock: systemClock,
+    log: silentLog,
+    gatewayUrl,
+    isChatModel: (modelId) => modelId.startsWith("test/"),
+    callGapMs: 0,
+  });
+}
+
+function usd(text: string): MicroUsd {
+  const amount = parseUsd(text);
+  if (amount === undefined) throw new Error(`not an amount: ${text}`);
+  return amount;
+}
+
+function wanted(change: Partial<WantedSearch> = {}): WantedSearch {
+  return {
+    name: "which is cheaper",
+    objective: "lowest_cost",
+    judgeModelId: null,
+    modelIds: ["test/a", "test/b"],
+    prompts: ["first [words:5]", `second ${SECRET_PROMPT}`, "third [words:9]"],
+    maxTokens: 64,
+    budgetMicroUsd: usd("1.00"),
+    ...change,
+  };
+}
+
+async function started(orgId: OrgId, change: Partial<WantedSearch> = {}): Promise<OptimizeSearch> {
+  const outcome = await searches.start(orgId, wanted(change));
+  if (outcome.kind === "refused") throw new Error(outcome.message);
+  return outcome.search;
+}
+
+async function ended(orgId: OrgId, { searchId }: OptimizeSearch): Promise<OptimizeSearch> {
+  return await vi.waitFor(
+    async () => {
+      const search = await searches.find(orgId, searchId);
+      if (search === undefined || search.state === "running") throw new Error("still running");
+      return search;
+    },
+    { timeout: END_WAIT_MS, interval: 50 },
+  );
+}
+
+async function keyIsDisabled(orgId: OrgId, search: OptimizeSearch): Promise<boolean> {
+  const keys = await gateway.backend.accountStore.listKeys(orgId);
+  return keys.find((key) => key.keyId === search.keyId)?.disabledAtMs !== null;
+}
+
+async function newOrg(dollars = "5.00"): Promise<OrgId> {
+  return (await openAccount(gateway.backend, dollars)).orgId;
+}
+
+describe("a search", () => {
+  test("asks every model every prompt, and its costs are those of the books", async () => {
+    const orgId = await newOrg();
+    const search = await ended(orgId, await started(orgId));
+    expect(search).toMatchObject({ state: "finished", callsDone: 6, callsPlanned: 6 });
+    expect(search.results.map((each) => [each.modelId, each.calls, each.failed])).toEqual([
+      ["test/a", 3, 0],
+      ["test/b", 3, 0],
+    ]);
+    const total = search.results.reduce((sum, each) => sum + each.costMicroUsd, 0n);
+    expect(total).toBeGreaterThan(0n);
+    expect(search.spentMicroUsd).toBe(total);
+    const balance = await gateway.backend.recordStore.balance(orgId);
+    expect(balance).toEqual({ settledMicroUsd: usd("5.00") - total, heldMicroUsd: 0n });
+    expect(new Set(search.results.map((each) => each.rank))).toEqual(new Set([1, 2]));
+    expect(search.results.every((each) => each.firstByteP50Ms !== null)).toBe(true);
+    expect(await keyIsDisabled(orgId, search)).toBe(true);
+  });
+
+  test("leaves no prompt, no answer and no key in the database", async () => {
+    const orgId = await newOrg();
+    const search = await ended(orgId, await started(orgId));
+    const call = JSON.stringify(await calls());
+    expect(call).toContain(SECRET_PROMPT);
+    const tables = await allRows();
+    expect(tables).toContain(search.searchId);
+    expect(tables).not.toContain(SECRET_PROMPT);
+    expect(tables).not.toContain("You said");
+    expect(tables.split(/[^a-z0-9_]+/).filter(isVirtualKey)).toEqual([]);
+  });
+
+  test("lets a judge decide: its replies count, and what it says unclearly counts for nobody", async () => {
+    const orgId = await newOrg();
+    const change = { objective: "best_judged", judgeModelId: "test/both" } as const;
+    // The simulated judge repeats the question: that names no letter.
+    const search = await ended(orgId, await started(orgId, change));
+    expect(search).toMatchObject({ state: "finished", callsDone: 9, callsPlanned: 9 });
+    expect(search.results.map((each) => each.winRate)).toEqual([null, null]);
+    const candidates = search.results.reduce((sum, each) => sum + each.costMicroUsd, 0n);
+    expect(search.spentMicroUsd).toBeGreaterThan(candidates);
+  });
+
+  test("counts calls that fail, and ranks no model that never answers", async () => {
+    const orgId = await newOrg();
+    const fault = { model: "test/a", fault: "status:400", times: 2 };
+    await fetch(`${gateway.simulator.url}/faults`, { method: "POST", body: JSON.stringify(fault) });
+    const cut = { prompts: ["x [[fault:no_terminal]]", "y", "z"] };
+    const search = await ended(orgId, await started(orgId, cut));
+    const [a, b] = search.results;
+    expect(a?.failed).toBeGreaterThanOrEqual(2);
+    expect(b?.failed).toBe(1);
+    expect(search.state).toBe("finished");
+    await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
+  });
+
+  test("ends when the budget does not cover the next call, and never spends more than it", async () => {
+    const orgId = await newOrg();
+    // One call costs up to 64 tokens of output: $0.00064 and its prompt.
+    const search = await ended(orgId, await started(orgId, { budgetMicroUsd: usd("0.0009") }));
+    expect(search.state).toBe("over_budget");
+    expect(search.callsDone).toBeGreaterThan(0);
+    expect(search.spentMicroUsd).toBeGreaterThan(0n);
+    expect(search.spentMicroUsd).toBeLessThanOrEqual(usd("0.0009"));
+    expect(await keyIsDisabled(orgId, search)).toBe(true);
+  });
+
+  test("fails with the next step when the balance does not cover a call", async () => {
+    const orgId = await newOrg("0.0001");
+    const search = await ended(orgId, await started(orgId));
+    expect(search).toMatchObject({ state: "failed", callsDone: 0, spentMicroUsd: 0n });
+    expect(search.message).toMatch(/add credit/);
+  });
+
+  test("can be stopped by its organization and by nobody else; what it found stays", async () => {
+    const [orgId, otherId] = [await newOrg(), await newOrg()];
+    const search = await started(orgId, { prompts: slowPrompts });
+    expect(await searches.stop(otherId, search.searchId)).toBeUndefined();
+    expect(await searches.find(otherId, search.searchId)).toBeUndefined();
+    const stopped = await searches.stop(orgId, search.searchId);
+    expect(stopped).toMatchObject({ state: "stopped", callsPlanned: 6 });
+    expect(await keyIsDisabled(orgId, search)).toBe(true);
+    expect(await searches.stop(orgId, search.searchId)).toEqual(stopped);
+  });
+
+  test("waits where a limit says so, and goes on", async () => {
+    const orgId = await newOrg();
+    const target = { source: "contract", scope: "org" } as const;
+    await gateway.backend.rulesStore.changeLimit(orgId, target, { concurrent: 1 });
+    const prompts = ["one", "two", "three"].map((each) => `${each} [[fault:slow:20]]`);
+    const search = await ended(orgId, await started(orgId, { prompts }));
+    expect(search).toMatchObject({ state: "finished", callsDone: 6 });
+    expect(search.results.map((each) => each.failed)).toEqual([0, 0]);
+  });
+});
+
+const slowPrompts = [
+  "one [[fault:slow:500]]",
+  "two [[fault:slow:500]]",
+  "three [[fault:slow:500]]",
+];
+
+describe("what is refused", () => {
+  test("an unknown model, a missing judge, no budget and a third search at once", async () => {
+    const orgId = await newOrg();
+    expect(await searches.start(orgId, wanted({ modelIds: ["test/a", "no/model"] }))).toMatchObject(
+      {
+        kind: "refused",
+        code: "invalid_request",
+        field: "models",
+      },
+    );
+    expect(await searches.start(orgId, wanted({ objective: "best_judged" }))).toMatchObject({
+      field: "judge_model",
+    });
+    expect(await searches.start(orgId, wanted({ budgetMicroUsd: usd("0") }))).toMatchObject({
+      field: "budget_usd",
+    });
+    const running = [
+      await started(orgId, { prompts: slowPrompts }),
+      await started(orgId, { prompts: slowPrompts }),
+    ];
+    expect(await searches.start(orgId, wanted())).toMatchObject({ code: "conflict" });
+    for (const { searchId } of running) await searches.stop(orgId, searchId);
+    expect((await searches.list(orgId)).map((each) => each.state)).toEqual(["stopped", "stopped"]);
+  });
+});
+
+describe("several processes", () => {
+  test("one stops what another runs", async () => {
+    const orgId = await newOrg();
+    const other = opened();
+    const search = await started(orgId, { prompts: slowPrompts });
+    expect(await other.stop(orgId, search.searchId)).toMatchObject({ state: "stopped" });
+    expect(await keyIsDisabled(orgId, search)).toBe(true);
+    await other.close();
+    expect((await searches.find(orgId, search.searchId))?.state).toBe("stopped");
+  });
+
+  test("one that shuts down leaves its searches interrupted and their keys disabled", async () => {
+    const orgId = await newOrg();
+    const other = opened();
+    const outcome = await other.start(orgId, wanted({ prompts: slowPrompts }));
+    if (outcome.kind === "refused") throw new Error(outcome.message);
+    await other.close();
+    const search = await searches.find(orgId, outcome.search.searchId);
+    expect(search?.state).toBe("interrupted");
+    expect(await keyIsDisabled(orgId, outcome.search)).toBe(true);
+  });
+
+  test("a gateway that does not answer fails the search", async () => {
+    const orgId = await newOrg();
+    const other = opened(() => "http://127.0.0.1:9");
+    const outcome = await other.start(orgId, wanted());
+    if (outcome.kind === "refused") throw new Error(outcome.message);
+    const search = await ended(orgId, outcome.search);
+    expect(search).toMatchObject({ state: "failed", message: "the gateway did not answer" });
+    await other.close();
+  });
+});
+
+async function calls(): Promise<unknown> {
+  return await (await fetch(`${gateway.simulator.url}/calls/last`)).json();
+}
+
+/** Everything the database holds, as text. */
+async function allRows(): Promise<string> {
+  const client = new Client({ connectionString: gateway.config.databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>(
+    "select tablename as name from pg_tables where schemaname = 'public'",
+  );
+  const texts: string[] = [];
+  for (const { name } of rows) {
+    const table = await client.query<{ text: string }>(`select t::text as text from "${name}" t`);
+    texts.push(...table.rows.map((row) => row.text));
+  }
+  await client.end();
+  return texts.join("\n");
+}

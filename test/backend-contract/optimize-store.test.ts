@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import { newRecordId, type KeyId, type OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import type { OptimizeResult, OptimizeSearch } from "../../src/optimize/optimize.ts";
+import type { NewSearch } from "../../src/optimize/optimize-store.ts";
+import { orgWithKey } from "../support/ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+
+const RUNNING_MAX = 2;
+
+let backend: FreshBackend;
+
+beforeAll(async () => {
+  backend = await freshBackend();
+});
+afterAll(() => backend.close());
+
+async function newOrg(creditMicroUsd = 0n): Promise<OrgId> {
+  return (await orgWithKey(backend, { creditMicroUsd })).orgId;
+}
+
+function newSearch(orgId: OrgId, change: Partial<NewSearch> = {}): NewSearch {
+  const { digest, label } = newVirtualKey();
+  return {
+    searchId: newRecordId("search"),
+    orgId,
+    name: "cheaper support answers",
+    objective: "lowest_cost",
+    judgeModelId: null,
+    modelIds: ["test/a", "test/b"],
+    prompts: 3,
+    callsPlanned: 6,
+    budgetMicroUsd: microUsd(500_000n),
+    key: { keyId: newRecordId("key") as KeyId, digest, label, requestsPerMinute: 60 },
+    leaseMs: 60_000,
+    ...change,
+  };
+}
+
+async function begun(orgId: OrgId, change: Partial<NewSearch> = {}): Promise<OptimizeSearch> {
+  const search = await backend.optimizeStore.begin(newSearch(orgId, change), RUNNING_MAX);
+  if (search === "too_many") throw new Error("not begun");
+  return search;
+}
+
+const result: OptimizeResult = {
+  modelId: "test/a",
+  calls: 3,
+  failed: 1,
+  costMicroUsd: microUsd(9_007_199_254_740_993n),
+  costPerCallMicroUsd: microUsd(4_503_599_627_370_496n),
+  firstByteP50Ms: 120,
+  winRate: 0.5,
+  rank: 1,
+};
+
+async function isDisabled(orgId: OrgId, keyId: KeyId): Promise<boolean> {
+  const keys = await backend.accountStore.listKeys(orgId);
+  return keys.find((key) => key.keyId === keyId)?.disabledAtMs !== null;
+}
+
+describe("a search that begins", () => {
+  test("has a managed key with its name, its budget as the cap and 60 requests a minute", async () => {
+    const orgId = await newOrg();
+    const search = await begun(orgId);
+    expect(search).toMatchObject({
+      state: "running",
+      spentMicroUsd: 0n,
+      results: [],
+      message: null,
+    });
+    const keys = await backend.accountStore.listKeys(orgId);
+    expect(keys.find((key) => key.keyId === search.keyId)).toMatchObject({
+      origin: "optimize",
+      name: "cheaper support answers",
+      capMicroUsd: 500_000n,
+      requestsPerMinuteCeiling: 60,
+      disabledAtMs: null,
+    });
+  });
+
+  test("is refused with nothing made when two run already, also when all begin at once", async () => {
+    const orgId = await newOrg();
+    const outcomes = await Promise.all(
+      Array.from({ length: 6 }, () => backend.optimizeStore.begin(newSearch(orgId), RUNNING_MAX)),
+    );
+    expect(outcomes.filter((each) => each === "too_many")).toHaveLength(4);
+    expect(await backend.optimizeStore.list(orgId)).toHaveLength(2);
+    const keys = await backend.accountStore.listKeys(orgId);
+    expect(keys.filter((key) => key.origin === "optimize")).toHaveLength(2);
+  });
+
+  test("finds room again when one has ended or its process is gone", async () => {
+    const orgId = await newOrg();
+    const first = await begun(orgId);
+    await begun(orgId, { leaseMs: 0 });
+    await begun(orgId);
+    await backend.optimizeStore.stop(orgId, first.searchId);
+    await begun(orgId);
+    expect(await backend.optimizeStore.begin(newSearch(orgId), RUNNING_MAX)).toBe("too_many");
+  });
+});
+
+describe("a search that runs", () => {
+  test("keeps its results to the last micro-dollar", async () => {
+    const orgId = await newOrg();
+    const { searchId } = await begun(orgId);
+    const progress = { callsDone: 4, results: [result] };
+    expect(await backend.optimizeStore.keep(searchId, progress, 60_000)).toBe(true);
+    expect(await backend.optimizeStore.find(orgId, searchId)).toMatchObject({
+      callsDone: 4,
+      results: [result],
+    });
+  });
+
+  test("shows as spent what its key was debited, whatever the month", async () => {
+    const orgId = await newOrg();
+    const { keyId, searchId } = await begun(orgId);
+    for (const [month, settled] of [
+      ["2026-10-01", 123n],
+      ["2026-11-01", 45n],
+    ] as const) {
+      await backend.query("insert into spend values ('key', $1, $2, $3, 0)", [
+        keyId,
+        month,
+        settled,
+      ]);
+    }
+    const found = await backend.optimizeStore.find(orgId, searchId);
+    expect(found?.spentMicroUsd).toBe(168n);
+  });
+
+  test("is nobody else's to see or to stop", async () => {
+    const [orgId, otherId] = [await newOrg(), await newOrg()];
+    const { searchId } = await begun(orgId);
+    expect(await backend.optimizeStore.find(otherId, searchId)).toBeUndefined();
+    expect(await backend.optimizeStore.stop(otherId, searchId)).toBeUndefined();
+    expect(await backend.optimizeStore.list(otherId)).toEqual([]);
+    expect((await backend.optimizeStore.find(orgId, searchId))?.state).toBe("running");
+  });
+});
+
+describe("a search that ends", () => {
+  test("has its key disabled with that, and ends once", async () => {
+    const orgId = await newOrg();
+    const { searchId, keyId } = await begun(orgId);
+    const end = {
+      state: "over_budget",
+      message: "used up",
+      callsDone: 5,
+      results: [result],
+    } as const;
+    expect(await backend.optimizeStore.end(searchId, end)).toBe(true);
+    expect(await isDisabled(orgId, keyId)).toBe(true);
+    const ended = await backend.optimizeStore.find(orgId, searchId);
+    expect(ended).toMatchObject({ state: "over_budget", message: "used up", callsDone: 5 });
+
+    const again = { ...end, state: "finished", message: null } as const;
+    expect(await backend.optimizeStore.end(searchId, again)).toBe(false);
+    expect(await backend.optimizeStore.keep(searchId, end, 60_000)).toBe(false);
+    expect(await backend.optimizeStore.stop(orgId, searchId)).toEqual(ended);
+  });
+
+  test("of a dead process is interrupted with its key disabled, and a living one goes on", async () => {
+    const orgId = await newOrg();
+    const dead = await begun(orgId, { leaseMs: 0 });
+    const living = await begun(orgId);
+    expect(await backend.optimizeStore.interruptDead("the process ended")).toBeGreaterThan(0);
+    expect(await backend.optimizeStore.find(orgId, dead.searchId)).toMatchObject({
+      state: "interrupted",
+      message: "the process ended",
+    });
+    expect(await isDisabled(orgId, dead.keyId)).toBe(true);
+    expect((await backend.optimizeStore.find(orgId, living.searchId))?.state).toBe("running");
+    expect(await isDisabled(orgId, living.keyId)).toBe(false);
+  });
+});

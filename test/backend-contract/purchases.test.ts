@@ -1,0 +1,320 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { PurchaseClaim, PurchaseStore } from "../../src/billing/purchase-store.ts";
+import { newRecordId, type AttemptId, type OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { systemClock } from "../../src/core/time.ts";
+import { DamagedBooks } from "../support/damaged-books.ts";
+import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+
+const USD = 1_000_000n;
+const MINUTE_MS = 60_000;
+
+let backend: FreshBackend;
+let store: PurchaseStore;
+
+beforeAll(async () => {
+  backend = await freshBackend();
+  store = backend.purchaseStore;
+  await pinPrices(backend);
+});
+afterAll(() => backend.close());
+
+async function newOrg(): Promise<OrgId> {
+  return (await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" })).orgId;
+}
+
+async function begin(orgId: OrgId, dollars: bigint, ageMs = 0): Promise<string> {
+  const purchaseId = newRecordId("pur");
+  const nowMs = systemClock.nowMs() - ageMs;
+  const created = await store.create({
+    purchaseId,
+    orgId,
+    amountMicroUsd: microUsd(dollars * USD),
+    isTestMoney: false,
+    nowMs,
+    expiresAtMs: nowMs + MINUTE_MS,
+    purchasesMax: 5,
+    countedFromMs: nowMs - MINUTE_MS,
+  });
+  expect(created).toBe("created");
+  return purchaseId;
+}
+
+function paid(purchaseId: string): Parameters<PurchaseStore["grant"]>[0] {
+  return { purchaseId, paymentId: `pi of ${purchaseId}`, receiptUrl: null };
+}
+
+function claimOf(purchaseId: string, change: Partial<PurchaseClaim> = {}): PurchaseClaim {
+  return {
+    claimId: newRecordId("re"),
+    purchaseId,
+    kind: "refund",
+    amountMicroUsd: microUsd(3n * USD),
+    isReversed: false,
+    isOver: false,
+    ...change,
+  };
+}
+
+async function balance(orgId: OrgId): Promise<bigint> {
+  return (await backend.recordStore.balance(orgId)).settledMicroUsd;
+}
+
+describe("a grant", () => {
+  test("of twenty at once is one", async () => {
+    const orgId = await newOrg();
+    const purchaseId = await begin(orgId, 10n);
+    const grants = Array.from({ length: 20 }, () => store.grant(paid(purchaseId)));
+    const first = (await Promise.all(grants)).filter(Boolean);
+    expect(first).toHaveLength(1);
+    expect(await balance(orgId)).toBe(10n * USD);
+    expect(await store.findByPayment(`pi of ${purchaseId}`)).toMatchObject({ state: "paid" });
+  });
+
+  test("of a purchase that nobody began is a fault", async () => {
+    await expect(store.grant(paid("pur_nothing"))).rejects.toThrow("no purchase pur_nothing");
+  });
+
+  test("comes also after the purchase expired, failed or was parked, and then stays", async () => {
+    for (const state of ["expired", "failed", "parked"] as const) {
+      const orgId = await newOrg();
+      const purchaseId = await begin(orgId, 10n);
+      expect(await store.decide(purchaseId, state)).toBe(true);
+      expect(await store.grant(paid(purchaseId))).toBe(true);
+      expect(await store.decide(purchaseId, state)).toBe(false);
+      expect(await store.find(purchaseId)).toMatchObject({ state: "paid" });
+    }
+  });
+
+  test("brings its receipt later", async () => {
+    const purchaseId = await begin(await newOrg(), 10n);
+    await store.grant(paid(purchaseId));
+    for (const receiptUrl of ["https://pay.example/1", "https://pay.example/2"]) {
+      expect(await store.grant({ ...paid(purchaseId), receiptUrl })).toBe(false);
+      expect(await store.find(purchaseId)).toMatchObject({ receiptUrl: "https://pay.example/1" });
+    }
+  });
+});
+
+describe("claims", () => {
+  test("that come before the grant wait for it", async () => {
+    const orgId = await newOrg();
+    const purchaseId = await begin(orgId, 10n);
+    const refund = claimOf(purchaseId);
+    expect(await store.claim(refund)).toBe(true);
+    const failed = claimOf(purchaseId, { isReversed: true, isOver: true });
+    expect(await store.claim(failed)).toBe(true);
+    expect(await balance(orgId)).toBe(0n);
+    expect(await store.find(purchaseId)).toMatchObject({ state: "created", refundedMicroUsd: 0n });
+    await store.grant(paid(purchaseId));
+    expect(await balance(orgId)).toBe(7n * USD);
+    expect(await store.find(purchaseId)).toMatchObject({
+      state: "partly_refunded",
+      refundedMicroUsd: 3n * USD,
+    });
+  });
+
+  test("that are told many times at once, with their end among them, end reversed", async () => {
+    const orgId = await newOrg();
+    const purchaseId = await begin(orgId, 10n);
+    const refund = claimOf(purchaseId);
+    const tellings = Array.from({ length: 12 }, (_, i) =>
+      i === 3 ? store.grant(paid(purchaseId)) : store.claim({ ...refund, isReversed: i % 5 === 1 }),
+    );
+    await Promise.all(tellings);
+    expect(await balance(orgId)).toBe(10n * USD);
+    await store.claim(refund);
+    expect(await balance(orgId)).toBe(10n * USD);
+  });
+
+  test("one that ends leaves its place to another that found none", async () => {
+    const orgId = await newOrg();
+    const purchaseId = await begin(orgId, 10n);
+    await store.grant(paid(purchaseId));
+    const all = { amountMicroUsd: microUsd(10n * USD) };
+    const refund = claimOf(purchaseId, all);
+    const dispute = claimOf(purchaseId, { ...all, kind: "dispute" });
+    await store.claim(refund);
+    await store.claim(dispute);
+    await store.claim({ ...refund, isReversed: true });
+    expect(await balance(orgId)).toBe(0n);
+    await store.claim({ ...dispute, isReversed: true });
+    expect(await balance(orgId)).toBe(10n * USD);
+  });
+
+  test("cannot move to another purchase", async () => {
+    const orgId = await newOrg();
+    const [one, two] = [await begin(orgId, 10n), await begin(orgId, 10n)];
+    await store.grant(paid(one));
+    await store.grant(paid(two));
+    const refund = claimOf(one);
+    await store.claim(refund);
+    await store.claim({ ...refund, purchaseId: two, isReversed: true });
+    expect(await balance(orgId)).toBe(17n * USD);
+  });
+});
+
+test("an organization's own purchases are all it sees, newest first", async () => {
+  const [mine, other] = [await newOrg(), await newOrg()];
+  const old = await begin(mine, 5n, 2 * MINUTE_MS);
+  const fresh = await begin(mine, 6n);
+  await begin(other, 7n);
+  expect((await store.list(mine)).map((each) => each.purchaseId)).toEqual([fresh, old]);
+  expect(await store.findOwn(other, fresh)).toBeUndefined();
+});
+
+test("an end is never taken back to pending", async () => {
+  const purchaseId = await begin(await newOrg(), 5n);
+  expect(await store.decide(purchaseId, "pending")).toBe(true);
+  expect(await store.decide(purchaseId, "pending")).toBe(false);
+  expect(await store.decide(purchaseId, "failed")).toBe(true);
+  expect(await store.decide(purchaseId, "pending")).toBe(false);
+  expect(await store.decide(purchaseId, "parked")).toBe(true);
+  expect(await store.decide(purchaseId, "expired")).toBe(false);
+  expect(await store.find(purchaseId)).toMatchObject({ state: "parked" });
+});
+
+test("unfinished purchases are taken by one at a time, and again later", async () => {
+  await backend.query("update purchase set looked_at = 'infinity'");
+  const orgId = await newOrg();
+  const nowMs = systemClock.nowMs();
+  const due = new Set([await begin(orgId, 5n, 20 * MINUTE_MS), await begin(orgId, 5n, MINUTE_MS)]);
+  const receiptless = await begin(orgId, 5n, 20 * MINUTE_MS);
+  await store.grant(paid(receiptless));
+  due.add(receiptless);
+  await begin(orgId, 5n);
+  const take = async (atMs: number): Promise<string[]> => {
+    const range = { beforeMs: atMs - 30_000, sinceMs: nowMs - 60 * MINUTE_MS, nowMs: atMs };
+    return (await store.takeUnfinished({ ...range, limit: 10 })).map((each) => each.purchaseId);
+  };
+  const takings = await Promise.all([take(nowMs), take(nowMs)]);
+  expect(takings.flat().sort()).toEqual([...due].sort());
+  expect(await take(nowMs + 1)).toEqual([]);
+  expect((await take(nowMs + MINUTE_MS)).length).toBe(4);
+});
+
+test("a turn is one process's at a time", async () => {
+  const nowMs = systemClock.nowMs();
+  const turns = Array.from({ length: 8 }, () => store.takeTurn("test", nowMs, MINUTE_MS));
+  expect((await Promise.all(turns)).filter(Boolean)).toHaveLength(1);
+  expect(await store.takeTurn("test", nowMs + MINUTE_MS - 1, MINUTE_MS)).toBe(false);
+  expect(await store.takeTurn("test", nowMs + MINUTE_MS, MINUTE_MS)).toBe(true);
+});
+
+test("events that were done are remembered for as long as they matter", async () => {
+  expect(await store.isEventDone("evt_1")).toBe(false);
+  await store.markEventDone({ eventId: "evt_1", kind: "refund.created" });
+  await store.markEventDone({ eventId: "evt_1", kind: "refund.created" });
+  expect(await store.isEventDone("evt_1")).toBe(true);
+  await store.forgetEvents(systemClock.nowMs() - MINUTE_MS);
+  expect(await store.isEventDone("evt_1")).toBe(true);
+  await store.forgetEvents(systemClock.nowMs() + MINUTE_MS);
+  expect(await store.isEventDone("evt_1")).toBe(false);
+});
+
+test("credit that was bought with test money is found", async () => {
+  expect(await store.testMoney()).toEqual({ purchases: 0, orgIds: [] });
+  const orgId = await newOrg();
+  const purchaseId = await begin(orgId, 5n);
+  await backend.query("update purchase set is_test_money = true where purchase_id = $1", [
+    purchaseId,
+  ]);
+  expect(await store.testMoney()).toEqual({ purchases: 0, orgIds: [] });
+  await store.grant(paid(purchaseId));
+  expect(await store.testMoney()).toEqual({ purchases: 1, orgIds: [orgId] });
+  const cash = "select debits from account where account_id = 'cash:test'";
+  expect(await backend.query(cash)).toEqual([{ debits: String(5n * USD) }]);
+});
+
+describe("the audit of purchases", () => {
+  let books: DamagedBooks;
+  let orgId: OrgId;
+  let purchaseId: string;
+
+  /** 10 bought, 6 used, 8 taken back: 4 are owed. */
+  beforeAll(async () => {
+    const made = await orgWithKey(backend, { creditMicroUsd: 0n });
+    orgId = made.orgId;
+    purchaseId = await begin(orgId, 10n);
+    await store.grant(paid(purchaseId));
+    const { ledgerBatchStore: ledger } = backend;
+    const member = await ledger.join("one", 3_600_000);
+    const row = reserveRow({ ...made, attemptId: 1n as AttemptId }, 7n * USD);
+    await ledger.reserveBatch(member, [{ row, close: null }]);
+    await ledger.closeBatch([closeRow(row.attemptId, 6n * USD)]);
+    await store.claim(claimOf(purchaseId, { claimId: "re_1", amountMicroUsd: microUsd(8n * USD) }));
+    books = new DamagedBooks(backend);
+    await books.remember();
+  });
+
+  async function found(): Promise<string[]> {
+    const checks = await backend.audit();
+    return checks
+      .filter(({ violations }) => violations > 0)
+      .map(({ id, examples: [first] = [] }) => `${id} ${first?.row}: ${first?.expected}`);
+  }
+
+  test("finds nothing where nothing is wrong", async () => {
+    expect(await store.owed(orgId)).toBe(4n * USD);
+    expect(await found()).toEqual([]);
+  });
+
+  test.each([
+    [
+      "a debt that was forgotten",
+      "update account set owed = 0 where owed > 0",
+      /^I14 account wallet:\w+: owes 4000000, has 0 free$/,
+    ],
+    [
+      "a claim that took too little",
+      "update purchase_claim set taken = taken - 1 where claim_id = 're_1'",
+      /^I14 (purchase \w+: taken back 8000000|transfer refund:re_1: 7999999 from receivable:.*)$/,
+    ],
+    [
+      "a claim that was given back without a word",
+      "update purchase_claim set is_reversed = true, is_over = true where claim_id = 're_1'",
+      /^I14 purchase \w+: taken back 0$/,
+    ],
+    [
+      "a purchase of another amount",
+      "update purchase set micro_usd = 9000000, cents = 900 where state = 'granted' and cents = 1000",
+      /^I14 transfer purchase:\w+: 9000000 from cash:stripe to wallet:/,
+    ],
+  ])("finds %s", async (_, sql, line) => {
+    try {
+      await books.damage(sql);
+      const broken = await found();
+      expect(broken).toHaveLength(1);
+      expect(broken[0]).toMatch(line);
+    } finally {
+      await books.repair();
+    }
+  });
+
+  test("finds a collection from another wallet", async () => {
+    try {
+      await books.damage(
+        "update transfer set debit_account = 'wallet:other' where kind = 'collect'",
+      );
+      expect((await found()).map((line) => line.split(" ")[0])).toContain("I14");
+    } finally {
+      await books.repair();
+    }
+  });
+});
+
+test("a wallet that owes cannot have anything free, whoever writes the row", async () => {
+  const orgId = await newOrg();
+  const sql = "update account set owed = 5 where account_id = $1";
+  await backend.query("begin");
+  const [{ owed } = {}] = await backend.query(`${sql} returning owed`, [`wallet:${orgId}`]);
+  expect(owed).toBe("5");
+  // Credit that comes is taken before anybody sees it.
+  const credited = await backend.query(
+    "update account set credits = credits + 3 where account_id = $1 returning debits, owed",
+    [`wallet:${orgId}`],
+  );
+  expect(credited).toEqual([{ debits: "3", owed: "2" }]);
+  await backend.query("rollback");
+});

@@ -1,0 +1,406 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PurchaseFault } from "../../../src/billing/billing.ts";
+import { openBilling } from "../../../src/billing/open-billing.ts";
+import type { AttemptId } from "../../../src/core/ids.ts";
+import { microUsd } from "../../../src/core/money.ts";
+import {
+  MICRO_PER_USD,
+  openBillingHouse,
+  paymentOf,
+  type BillingHouse,
+  type Bought,
+} from "../../support/billing-house.ts";
+import { closeRow, keyOf, pinPrices, reserveRow } from "../../support/ledger-rows.ts";
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** Every event arrives at once, once. */
+let house: BillingHouse;
+/** No event ever arrives. */
+let deaf: BillingHouse;
+
+beforeAll(async () => {
+  house = await openBillingHouse();
+  deaf = await openBillingHouse({ delivery: () => [] });
+});
+afterAll(() => Promise.all([house.close(), deaf.close()]));
+
+async function press(bought: Bought, button: "pay" | "fail" | "close"): Promise<string | null> {
+  const answer = await fetch(`${bought.checkoutUrl}/${button}`, {
+    method: "POST",
+    redirect: "manual",
+  });
+  expect(answer.status).toBe(303);
+  return answer.headers.get("location");
+}
+
+async function isFunded(of: BillingHouse, orgId: string): Promise<unknown> {
+  const sql = `select funded_at is not null and bought_at is not null as funded from org
+    where org_id = $1`;
+  return (await of.backend.query(sql, [orgId]))[0]?.["funded"];
+}
+
+describe("buying credit", () => {
+  test("what was paid is in the wallet when the browser is back, and lifts the trial's limit", async () => {
+    const orgId = await house.newOrg();
+    const bought = await house.buy(orgId, 25);
+    expect(await house.purchase(bought)).toMatchObject({ state: "created", grantedAtMs: null });
+    expect(await isFunded(house, orgId)).toBe(false);
+    const back = await press(bought, "pay");
+    expect(back).toMatch(new RegExp(`^http://127.0.0.1:\\d+/billing/return/${bought.purchaseId}$`));
+    await house.checkout.webhooks.settled();
+    expect(await house.balance(orgId)).toBe(25n * MICRO_PER_USD);
+    expect(await isFunded(house, orgId)).toBe(true);
+    const seen = await house.billings[1].lookAtPurchase(orgId, bought.purchaseId);
+    expect(seen).toMatchObject({
+      state: "paid",
+      amountMicroUsd: 25n * MICRO_PER_USD,
+      isTestMoney: true,
+      receiptUrl: expect.stringMatching(/\/receipt\/ch_/),
+    });
+    expect(await house.billings[0].listPurchases(orgId)).toMatchObject([{ state: "paid" }]);
+    expect(await house.broken()).toEqual([]);
+  });
+
+  test("a payment that fails later costs nothing and gives nothing", async () => {
+    const bought = await house.buy(await house.newOrg(), 10);
+    await press(bought, "fail");
+    await house.checkout.webhooks.settled();
+    expect((await house.purchase(bought)).state).toBe("failed");
+    expect(await house.balance(bought.orgId)).toBe(0n);
+  });
+
+  test("a payment on its way is pending, and credited when it arrives", async () => {
+    const bought = await house.buy(await house.newOrg(), 10);
+    house.checkout.book.pay(bought.session, {}, true);
+    await house.checkout.webhooks.settled();
+    expect((await house.purchase(bought)).state).toBe("pending");
+    house.checkout.book.finish(bought.session, true);
+    await house.checkout.webhooks.settled();
+    expect((await house.purchase(bought)).state).toBe("paid");
+    expect(await house.balance(bought.orgId)).toBe(10n * MICRO_PER_USD);
+  });
+
+  test("a checkout that was closed is open until it expires", async () => {
+    const bought = await house.buy(await house.newOrg(), 10);
+    expect(await press(bought, "close")).toMatch(/\/billing$/);
+    expect((await house.purchase(bought)).state).toBe("created");
+    house.checkout.book.expire(bought.session);
+    await house.checkout.webhooks.settled();
+    expect((await house.purchase(bought)).state).toBe("expired");
+  });
+
+  test.each([
+    ["below the least", 4_990_000n],
+    ["above the most", 5_000_010_000n],
+    ["no whole cents", 5_000_001n],
+    ["nothing", 0n],
+    ["less than nothing", -5_000_000n],
+  ])("an amount that is %s is refused before anything is begun", async (_, amount) => {
+    const orgId = await house.newOrg();
+    const wanted = { orgId, amountMicroUsd: microUsd(amount), email: "a@example.com" };
+    const begun = house.billings[0].startPurchase(wanted);
+    await expect(begun).rejects.toMatchObject({
+      kind: "bad_amount",
+      message: "amount_usd must be whole cents from 5.00 to 5000.00",
+    });
+    expect(await house.billings[0].listPurchases(orgId)).toEqual([]);
+  });
+
+  test("an organization cannot begin purchases without end", async () => {
+    const orgId = await deaf.newOrg();
+    for (let i = 0; i < 30; i++) await deaf.buy(orgId, 5);
+    await expect(deaf.buy(orgId, 5)).rejects.toMatchObject({ kind: "too_many" });
+    deaf.clock.moveOn(61 * MINUTE_MS);
+    await expect(deaf.buy(orgId, 5)).resolves.toBeDefined();
+  });
+
+  test("a payment provider that is away refuses in words, and nothing is pending", async () => {
+    const { backend, clock } = house;
+    const away = openBilling({
+      config: {
+        stripeSecretKey: "sk_live_nothing",
+        stripeWebhookSecret: "whsec_nothing",
+        stripeApiUrl: "http://127.0.0.1:1",
+        purchaseMinUsd: "5.00",
+        purchaseMaxUsd: "50.00",
+      },
+      store: backend.purchaseStore,
+      consoleUrl: () => "http://127.0.0.1:1",
+      clock,
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    });
+    const orgId = await house.newOrg();
+    const wanted = { orgId, amountMicroUsd: microUsd(5n * MICRO_PER_USD), email: "a@b.test" };
+    await expect(away.startPurchase(wanted)).rejects.toThrow(PurchaseFault);
+    const [purchase] = await away.listPurchases(orgId);
+    expect(purchase).toMatchObject({ state: "failed", isTestMoney: false });
+    await away.close();
+  });
+
+  test("another organization's purchase is no purchase", async () => {
+    const bought = await house.buy(await house.newOrg(), 5);
+    const other = await house.newOrg();
+    for (const billing of house.billings) {
+      expect(await billing.lookAtPurchase(other, bought.purchaseId)).toBeUndefined();
+      expect(await billing.lookAtPurchase(other, "pur_nothing")).toBeUndefined();
+    }
+  });
+});
+
+describe("a purchase of which no event tells", () => {
+  test("is credited by the browser that comes back", async () => {
+    const bought = await deaf.buy(await deaf.newOrg(), 20);
+    await press(bought, "pay");
+    const looks = Array.from({ length: 4 }, (_, i) =>
+      deaf.billings[i % 2 === 0 ? 0 : 1].lookAtPurchase(bought.orgId, bought.purchaseId),
+    );
+    await Promise.all(looks);
+    expect(await deaf.purchase(bought)).toMatchObject({ state: "paid" });
+    expect(await deaf.balance(bought.orgId)).toBe(20n * MICRO_PER_USD);
+    expect((await deaf.purchase(bought)).receiptUrl).toMatch(/receipt/);
+  });
+
+  test("is credited by the round after ten minutes, and an unpaid one expires", async () => {
+    const paid = await deaf.buy(await deaf.newOrg(), 20);
+    const unpaid = await deaf.buy(await deaf.newOrg(), 20);
+    deaf.checkout.book.pay(paid.session);
+    await deaf.billings[0].lookAfterAll();
+    expect((await deaf.purchase(paid)).state).toBe("created");
+    deaf.clock.moveOn(50 * MINUTE_MS);
+    await Promise.all(deaf.billings.map((billing) => billing.lookAfterAll()));
+    expect((await deaf.purchase(paid)).state).toBe("paid");
+    expect((await deaf.purchase(unpaid)).state).toBe("expired");
+  });
+
+  test("is refunded and disputed by the daily round, also months later", async () => {
+    const bought = await deaf.buy(await deaf.newOrg(), 20);
+    const payment = deaf.checkout.book.pay(bought.session);
+    const refund = deaf.checkout.book.refund(payment, 500);
+    const dispute = deaf.checkout.book.dispute(payment, 300);
+    deaf.clock.moveOn(20 * MINUTE_MS);
+    await deaf.billings[0].lookAfterAll();
+    expect(await deaf.balance(bought.orgId)).toBe(12n * MICRO_PER_USD);
+    expect(await deaf.purchase(bought)).toMatchObject({
+      state: "disputed",
+      refundedMicroUsd: 5n * MICRO_PER_USD,
+      disputedMicroUsd: 3n * MICRO_PER_USD,
+    });
+    deaf.clock.moveOn(60 * DAY_MS);
+    if (refund !== undefined) deaf.checkout.book.failRefund(refund);
+    deaf.checkout.book.closeDispute(dispute, "won");
+    await deaf.billings[1].lookAfterAll();
+    expect(await deaf.balance(bought.orgId)).toBe(20n * MICRO_PER_USD);
+    expect((await deaf.purchase(bought)).state).toBe("paid");
+    expect(await deaf.broken()).toEqual([]);
+  });
+
+  test("whose checkout the provider has forgotten expires, and says so", async () => {
+    const bought = await deaf.buy(await deaf.newOrg(), 20);
+    deaf.checkout.book.sessions.delete(bought.session.id);
+    deaf.clock.moveOn(20 * MINUTE_MS);
+    await deaf.billings[0].lookAfterAll();
+    expect((await deaf.purchase(bought)).state).toBe("expired");
+    expect(deaf.log.map(({ message }) => message)).toContain(
+      "the payment provider does not know this checkout",
+    );
+  });
+});
+
+describe("money that is not as it was asked for is parked, and credits nothing", () => {
+  test.each([
+    ["another amount", { cents: 1 }, "1 cents were paid, not 2000"],
+    ["another currency", { currency: "eur" }, "paid in eur, not in usd"],
+    [
+      "real money for test money",
+      { isLive: true },
+      "real money was paid for a purchase with test money",
+    ],
+  ])("%s", async (_, odd, reason) => {
+    const bought = await house.buy(await house.newOrg(), 20);
+    house.checkout.book.pay(bought.session, odd);
+    await house.checkout.webhooks.settled();
+    expect((await house.purchase(bought)).state).toBe("parked");
+    expect(await house.balance(bought.orgId)).toBe(0n);
+    const told = house.log.find(({ detail }) => {
+      return "purchaseId" in detail && detail.purchaseId === bought.purchaseId;
+    });
+    expect(told).toMatchObject({ level: "error", detail: { reason, orgId: bought.orgId } });
+  });
+
+  test("a checkout of another program with the same account is left alone", async () => {
+    const before = house.log.length;
+    const session = house.checkout.book.createSession({
+      cents: 100,
+      currency: "usd",
+      orgId: null,
+      email: null,
+      metadata: {},
+      paymentMetadata: {},
+      successUrl: "http://127.0.0.1/",
+      cancelUrl: "http://127.0.0.1/",
+      expiresAtSeconds: 9_999_999_999,
+    });
+    const payment = house.checkout.book.pay(session);
+    house.checkout.book.refund(payment);
+    await house.checkout.webhooks.settled();
+    expect(house.log.slice(before)).toEqual([]);
+  });
+});
+
+describe("refunds and disputes", () => {
+  async function paid(dollars: number): Promise<Bought> {
+    const bought = await house.buy(await house.newOrg(), dollars);
+    house.checkout.book.pay(bought.session);
+    await house.checkout.webhooks.settled();
+    return bought;
+  }
+
+  test("together never take more than the purchase gave", async () => {
+    const bought = await paid(10);
+    const payment = paymentOf(house, bought);
+    house.checkout.book.refund(payment, 700);
+    const dispute = house.checkout.book.dispute(payment, 1_000);
+    await house.checkout.webhooks.settled();
+    expect(await house.balance(bought.orgId)).toBe(0n);
+    expect(await house.purchase(bought)).toMatchObject({
+      state: "disputed",
+      refundedMicroUsd: 7n * MICRO_PER_USD,
+      disputedMicroUsd: 3n * MICRO_PER_USD,
+    });
+    house.checkout.book.closeDispute(dispute, "won");
+    await house.checkout.webhooks.settled();
+    expect(await house.balance(bought.orgId)).toBe(3n * MICRO_PER_USD);
+    expect((await house.purchase(bought)).state).toBe("partly_refunded");
+  });
+
+  test("a refund that fails is given back, a lost dispute is not", async () => {
+    const bought = await paid(10);
+    const payment = paymentOf(house, bought);
+    const refund = house.checkout.book.refund(payment);
+    await house.checkout.webhooks.settled();
+    expect((await house.purchase(bought)).state).toBe("refunded");
+    if (refund !== undefined) house.checkout.book.failRefund(refund);
+    const dispute = house.checkout.book.dispute(payment, 400);
+    await house.checkout.webhooks.settled();
+    house.checkout.book.closeDispute(dispute, "lost");
+    await house.checkout.webhooks.settled();
+    expect(await house.balance(bought.orgId)).toBe(6n * MICRO_PER_USD);
+    expect(house.log.map(({ message }) => message)).toContain(
+      "a purchase is disputed: review the organization",
+    );
+  });
+
+  test("what was spent already is owed: nothing is served until new credit has paid it", async () => {
+    const { creditStore, ledgerBatchStore: ledger } = house.backend;
+    const bought = await paid(10);
+    const { orgId } = bought;
+    const keyId = await keyOf(house.backend, orgId);
+    const member = await ledger.join("spender", 3_600_000);
+    const reserve = async (attempt: bigint, dollars: bigint): Promise<unknown> => {
+      const of = { orgId, keyId, attemptId: attempt as AttemptId };
+      const row = reserveRow(of, dollars * MICRO_PER_USD);
+      return (await ledger.reserveBatch(member, [{ row, close: null }]))[0];
+    };
+    await pinPrices(house.backend);
+    await reserve(1n, 6n);
+    await reserve(2n, 3n);
+    await ledger.closeBatch([closeRow(1n as AttemptId, 5n * MICRO_PER_USD)]);
+    house.checkout.book.dispute(paymentOf(house, bought), 1_000);
+    await house.checkout.webhooks.settled();
+    // 5 were used and 3 are held: 2 could be taken, 8 are owed.
+    expect(await house.billings[0].owed(orgId)).toBe(8n * MICRO_PER_USD);
+    expect(await house.balance(orgId)).toBe(-5n * MICRO_PER_USD);
+    expect(await reserve(3n, 0n)).toEqual({
+      kind: "low_balance",
+      availableMicroUsd: -8n * MICRO_PER_USD,
+      heldMicroUsd: 3n * MICRO_PER_USD,
+    });
+    // What a hold lets go is taken at once, in flight or not.
+    await ledger.closeBatch([closeRow(2n as AttemptId, MICRO_PER_USD)]);
+    expect(await house.billings[0].owed(orgId)).toBe(6n * MICRO_PER_USD);
+    const gift = { orgId, amountMicroUsd: microUsd(MICRO_PER_USD), ref: `gift ${orgId}` };
+    const balanceMicroUsd = -5n * MICRO_PER_USD;
+    expect(await creditStore.grant(gift)).toEqual({ created: true, balanceMicroUsd });
+    expect(await creditStore.grant(gift)).toEqual({ created: false, balanceMicroUsd });
+    const other = await house.buy(orgId, 7);
+    house.checkout.book.pay(other.session);
+    await house.checkout.webhooks.settled();
+    expect(await house.billings[0].owed(orgId)).toBe(0n);
+    expect(await house.balance(orgId)).toBe(2n * MICRO_PER_USD);
+    expect(await reserve(4n, 2n)).toEqual({ kind: "reserved" });
+    const lines = await creditStore.ledgerEntries(orgId);
+    const sum = lines.reduce<bigint>((total, { amountMicroUsd: each }) => total + each, 0n);
+    expect(sum).toBe(2n * MICRO_PER_USD);
+    expect(await house.broken()).toEqual([]);
+  });
+});
+
+describe("events", () => {
+  const signed = async (body: string): Promise<string> =>
+    await house.billings[0].webhook({ body: Buffer.from(body), signature: "t=1,v1=00" });
+
+  test("that nobody signed, or that are old, are no events", async () => {
+    expect(await signed("{}")).toBe("bad_signature");
+    expect(await signed("")).toBe("bad_signature");
+    const body = Buffer.from("{}");
+    const unsigned = await house.billings[0].webhook({ body, signature: undefined });
+    expect(unsigned).toBe("bad_signature");
+    house.checkout.book.expire((await house.buy(await house.newOrg(), 5)).session);
+    await house.checkout.webhooks.settled();
+  });
+
+  test("are believed under the old secret and the new one, for five minutes", async () => {
+    const { Stripe } = await import("stripe");
+    const { backend, clock } = house;
+    const rotating = openBilling({
+      config: {
+        stripeSecretKey: "sk_test_x",
+        stripeWebhookSecret: "whsec_new, whsec_old",
+        stripeApiUrl: house.checkout.url,
+        purchaseMinUsd: "5.00",
+        purchaseMaxUsd: "50.00",
+      },
+      store: backend.purchaseStore,
+      consoleUrl: () => "http://127.0.0.1:1",
+      clock,
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    });
+    const payload = JSON.stringify({ id: "evt_1", object: "event", type: "ping", data: {} });
+    const { webhooks } = new Stripe("sk_test_x");
+    const told = async (secret: string, ageSeconds: number): Promise<string> => {
+      const timestamp = Math.floor(clock.nowMs() / 1000) - ageSeconds;
+      const signature = webhooks.generateTestHeaderString({ payload, secret, timestamp });
+      return await rotating.webhook({ body: Buffer.from(payload), signature });
+    };
+    expect(await told("whsec_new", 0)).toBe("done");
+    expect(await told("whsec_old", 295)).toBe("done");
+    expect(await told("whsec_old", 305)).toBe("bad_signature");
+    expect(await told("whsec_other", 0)).toBe("bad_signature");
+    await rotating.close();
+  });
+});
+
+test("without a payment provider credit is granted, and nobody can buy", async () => {
+  const none = openBilling({
+    config: {
+      stripeSecretKey: "",
+      stripeWebhookSecret: "",
+      stripeApiUrl: "",
+      purchaseMinUsd: "5.00",
+      purchaseMaxUsd: "50.00",
+    },
+    store: house.backend.purchaseStore,
+    consoleUrl: () => "",
+    clock: house.clock,
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  });
+  const orgId = await house.newOrg();
+  expect(none.mode).toBe("none");
+  const wanted = { orgId, amountMicroUsd: microUsd(5n * MICRO_PER_USD), email: "a@b.test" };
+  await expect(none.startPurchase(wanted)).rejects.toMatchObject({ kind: "not_configured" });
+  const event = { body: Buffer.from("{}"), signature: "t=1,v1=00" };
+  expect(await none.webhook(event)).toBe("not_configured");
+  expect(await none.listPurchases(orgId)).toEqual([]);
+});

@@ -1,0 +1,148 @@
+import { Stripe } from "stripe";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openBillingHouse, type BillingHouse, type Bought } from "../../support/billing-house.ts";
+
+let house: BillingHouse;
+let bought: Bought;
+
+beforeAll(async () => {
+  house = await openBillingHouse({ delivery: () => [] });
+  bought = await house.buy(await house.newOrg(), 12);
+});
+afterAll(() => house.close());
+
+function client(secretKey: string): Stripe {
+  const { hostname, port } = new URL(house.checkout.url);
+  const options = { host: hostname, port, protocol: "http", maxNetworkRetries: 0 } as const;
+  return new Stripe(secretKey, options);
+}
+
+describe("the page where test money is paid", () => {
+  test("says that it is test money, how much, and runs nothing of anybody's", async () => {
+    const answer = await fetch(bought.checkoutUrl);
+    const html = await answer.text();
+    expect(answer.status).toBe(200);
+    expect(html).toContain("<strong>Test money:</strong>");
+    expect(html).toContain("$12.00 USD");
+    expect(html).toContain("Pay with test money");
+    expect(html).not.toContain("<script");
+    expect(html).toContain("color-scheme: light dark");
+    const policy = answer.headers.get("content-security-policy");
+    const home = new URL(bought.session.success_url).origin;
+    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self' /);
+    expect(policy).toContain(home);
+    expect(policy).not.toContain("unsafe");
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("writes what others wrote as text", async () => {
+    const session = house.checkout.book.createSession({
+      cents: 500,
+      currency: "usd",
+      orgId: null,
+      email: '"><script>alert(1)</script>',
+      metadata: {},
+      paymentMetadata: {},
+      successUrl: "http://127.0.0.1/",
+      cancelUrl: "http://127.0.0.1/?a=%22%3E",
+      expiresAtSeconds: 9_999_999_999,
+    });
+    const html = await (await fetch(`${house.checkout.url}/pay/${session.id}`)).text();
+    expect(html).not.toContain("<script>");
+    expect(html).toContain("&#60;script&#62;");
+  });
+
+  test("takes a payment once, and leads back ever after", async () => {
+    const { checkoutUrl, session } = await house.buy(bought.orgId, 5);
+    const press = async (): Promise<string | null> => {
+      const answer = await fetch(`${checkoutUrl}/pay`, { method: "POST", redirect: "manual" });
+      return answer.headers.get("location");
+    };
+    expect([await press(), await press()]).toEqual([session.success_url, session.success_url]);
+    const paid = house.checkout.webhooks.events.filter(({ data }) => data.object.id === session.id);
+    expect(paid).toHaveLength(1);
+    const html = await (await fetch(checkoutUrl)).text();
+    expect(html).toContain("This checkout is finished.");
+    const payment = house.checkout.book.payments.get(session.payment_intent ?? "");
+    const receipt = house.checkout.book.charges.get(payment?.latest_charge ?? "")?.receipt_url;
+    expect(await (await fetch(receipt ?? "")).text()).toContain("$5.00 USD");
+  });
+
+  test("knows no checkout that was never begun, nor one of another start", async () => {
+    const answer = await fetch(`${house.checkout.url}/pay/cs_test_nothing`);
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toContain("begin another in the console");
+  });
+});
+
+describe("its API", () => {
+  test("is asked with its own secret key and no other", async () => {
+    const stranger = client("sk_test_somebody");
+    await expect(stranger.checkout.sessions.retrieve(bought.session.id)).rejects.toMatchObject({
+      statusCode: 401,
+    });
+  });
+
+  test("answers the same key with the same checkout, and other parameters with a refusal", async () => {
+    const stripe = client(house.checkout.secretKey);
+    const create = (amount: number): Promise<Stripe.Checkout.Session> =>
+      stripe.checkout.sessions.create(
+        {
+          mode: "payment",
+          line_items: [
+            {
+              quantity: 1,
+              price_data: {
+                currency: "usd",
+                unit_amount: amount,
+                product_data: { name: "credit" },
+              },
+            },
+          ],
+          success_url: "http://127.0.0.1/",
+          cancel_url: "http://127.0.0.1/",
+        },
+        { idempotencyKey: "one" },
+      );
+    const first = await create(500);
+    expect((await create(500)).id).toBe(first.id);
+    await expect(create(600)).rejects.toMatchObject({ rawType: "idempotency_error" });
+  });
+
+  test("refunds by call, never more than was paid, and lists page by page", async () => {
+    const stripe = client(house.checkout.secretKey);
+    const { session } = await house.buy(bought.orgId, 200);
+    const payment = house.checkout.book.pay(session);
+    for (let i = 0; i < 130; i++) {
+      await stripe.refunds.create({ payment_intent: payment.id, amount: 100 });
+    }
+    const tooMuch = stripe.refunds.create({ payment_intent: payment.id, amount: 7_001 });
+    await expect(tooMuch).rejects.toMatchObject({ statusCode: 400, param: "amount" });
+    let listed = 0;
+    for await (const refund of stripe.refunds.list({ limit: 100 })) {
+      expect(refund.payment_intent).toBe(payment.id);
+      listed += 1;
+    }
+    expect(listed).toBe(130);
+  });
+});
+
+test("an event that is not taken is sent again until it is", async () => {
+  const statuses: number[] = [];
+  const again = await openBillingHouse({ delivery: () => [0, 0] });
+  const { webhook } = again.billings[0];
+  for (const billing of again.billings) {
+    billing.webhook = async (asked) => {
+      statuses.push(statuses.length);
+      if (statuses.length <= 2) throw new Error("away");
+      return await webhook.call(again.billings[0], asked);
+    };
+  }
+  const one = await again.buy(await again.newOrg(), 5);
+  again.checkout.book.pay(one.session);
+  await again.checkout.webhooks.settled();
+  expect((await again.purchase(one)).state).toBe("paid");
+  expect(await again.balance(one.orgId)).toBe(5_000_000n);
+  expect(statuses).toHaveLength(4);
+  await again.close();
+});

@@ -1,0 +1,46 @@
+import { Ajv, type ValidateFunction } from "ajv";
+
+import { ROUTES } from "../../../src/console-api/contract.ts";
+import { ConsoleError, type RouteContract } from "../../../src/console-api/contract/shared.ts";
+
+const ajv = new Ajv({ strict: false, allErrors: true }).addFormat("date-time", (text) =>
+  /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/.test(text),
+);
+
+interface KnownRoute {
+  readonly pattern: RegExp;
+  readonly answer: ValidateFunction | undefined;
+}
+
+const known = Object.entries(ROUTES).map(
+  ([name, contract]: [string, RouteContract]): KnownRoute => {
+    const pattern = new RegExp(`^${name.replaceAll(/:\w+/g, "[^/]+").replaceAll(".", "\\.")}$`);
+    const { answer } = contract;
+    return { pattern, answer: answer && ajv.compile(closed(answer) as object) };
+  },
+);
+const refusal = ajv.compile(closed(ConsoleError) as object);
+
+/**
+ * What of an answer is not as the contract says: every field is there, each has its form, and there
+ * is none that nobody promised. Empty: nothing.
+ */
+export function brokenPromises(route: string, status: number, body: unknown): readonly string[] {
+  const [name = ""] = route.split("?", 1);
+  const promised = known.find(({ pattern }) => pattern.test(name));
+  const check = status >= 400 ? refusal : promised?.answer;
+  if (promised === undefined || check === undefined || check(body)) return [];
+  return (check.errors ?? []).map(({ instancePath, message, params }) =>
+    [name, instancePath, message, JSON.stringify(params)].join(" "),
+  );
+}
+
+/** The schema with nothing else allowed in any object of it. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const inner = Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [name, closed(value)]),
+  );
+  return "properties" in schema ? { ...inner, additionalProperties: false } : inner;
+}

@@ -1,0 +1,23 @@
+import { Client } from "pg";
+
+/** Everything that a database holds, as text: what somebody reads who took a copy of it. */
+export async function everyStoredText(connectionString: string): Promise<string> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    const tables = await client.query<{ name: string }>(
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables
+       where schemaname not in ('pg_catalog', 'information_schema')`,
+    );
+    const texts: string[] = [];
+    for (const { name } of tables.rows) {
+      const { rows } = await client.query<{ line: string }>(
+        `select t::text as line from ${name} t`,
+      );
+      texts.push(...rows.map(({ line }) => line));
+    }
+    return texts.join("\n");
+  } finally {
+    await client.end();
+  }
+}

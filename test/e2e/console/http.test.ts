@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "../../support/gateway.ts";
+import { at, httpCall, listAt, textAt, type HttpCall } from "../../support/http-call.ts";
+import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+
+let world: ConsoleWorld;
+let ann: Person;
+
+const PROVIDER = {
+  id: "hidden",
+  name: "Hidden",
+  privacy_policy_url: "https://example.com/privacy",
+  prompt_logging: "none",
+};
+const HIDDEN = simulatorManifest({
+  provider: "hidden",
+  dialect: "wire_a",
+  models: [textModel("secret/private")],
+});
+const STAGED = simulatorManifest({
+  provider: "staging",
+  dialect: "wire_a",
+  models: [textModel("secret/staged", { is_ready: false })],
+});
+const DATED = simulatorManifest({
+  provider: "prov-dated",
+  dialect: "wire_b",
+  models: [
+    textModel("dated/old", { released: "2025-01-01" }),
+    textModel("dated/new", { released: "2026-05-01", display_name: "Zulu" }),
+    textModel("dated/same", { released: "2026-05-01", display_name: "Alpha" }),
+  ],
+});
+
+beforeAll(async () => {
+  world = await openConsoleWorld({
+    manifests: [
+      ...STANDARD_MANIFESTS,
+      { ...HIDDEN, provider: { ...PROVIDER, listing: "private" } },
+      STAGED,
+      DATED,
+    ],
+  });
+  ann = await world.signIn(newcomer("ann"));
+});
+afterAll(() => world.close());
+
+function call(path: string, more: HttpCall = {}): ReturnType<typeof httpCall> {
+  return httpCall(world.url + path, more);
+}
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+describe("paths that the console does not own", () => {
+  const paths = [
+    "/login",
+    "/login/",
+    "/v1/signup",
+    "/v1/responses",
+    "/v1/chat/completions",
+    "/api/nothing",
+    "/api/console/nothing",
+    "/images/generations",
+    "/auth/nothing",
+    "/playground/v1",
+    "/webhooks/nothing",
+    "/local-idp/claim",
+  ];
+  test.each(paths)("%s is a typed 404 for every method, for a browser too", async (path) => {
+    for (const method of METHODS) {
+      const answer = await call(path, { method, headers: { accept: "text/html" } });
+      expect({ method, status: answer.status }).toEqual({ method, status: 404 });
+      expect(answer.headers["content-type"]).toContain("application/json");
+      if (method === "HEAD") expect(answer.text).toBe("");
+      else expect(at(answer.json, "error.code")).toBe("not_found");
+    }
+  });
+
+  test("a session opens none of them", async () => {
+    for (const path of ["/login", "/v1/signup", "/api/console/nothing"]) {
+      expect((await ann.ask(`POST ${path}`)).status).toBe(404);
+    }
+  });
+});
+
+describe("every answer", () => {
+  const calls: readonly (readonly [string, number, HttpCall?])[] = [
+    ["/api/models.json", 200],
+    ["/api/console/session", 200],
+    ["/api/console/keys", 401],
+    ["/api/console/keys", 403, { method: "POST" }],
+    ["/nothing", 404],
+    ["/login", 404, { method: "POST" }],
+    ["/auth/start", 303],
+    ["/assets/nothing.js", 404],
+    ["/models/%zz", 400],
+    ["/webhooks/stripe", 404, { body: "{}" }],
+  ];
+  test.each(calls)(
+    "%s (%i) has its id and what keeps other sites out",
+    async (path, status, how) => {
+      const answer = await call(path, how);
+      expect(answer.status, answer.text).toBe(status);
+      expect(answer.headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
+      expect(answer.headers["x-content-type-options"]).toBe("nosniff");
+      expect(answer.headers["referrer-policy"]).toBe("no-referrer");
+      expect(answer.headers["cross-origin-opener-policy"]).toBe("same-origin");
+      expect(answer.headers["permissions-policy"]).toContain("clipboard-write=(self)");
+      expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
+      expect(answer.headers["content-security-policy"]).toContain("frame-ancestors 'none'");
+      expect(answer.headers["strict-transport-security"]).toBeUndefined();
+      const open = Object.keys(answer.headers).filter((name) => name.includes("access-control"));
+      expect(open).toEqual([]);
+    },
+  );
+
+  test("has an id made here, whatever the browser sends", async () => {
+    const answer = await call("/api/models.json", { headers: { "x-request-id": "mine" } });
+    expect(answer.headers["x-request-id"]).not.toBe("mine");
+  });
+
+  test("about a person is kept by nobody", async () => {
+    for (const route of ["session", "keys", "billing", "limits", "requests.csv", "export.json"]) {
+      const answer = await ann.ask(`GET /api/console/${route}`);
+      expect(answer.headers["cache-control"]).toBe("no-store");
+    }
+  });
+});
+
+describe("a body", () => {
+  test.each<[string, string, number]>([
+    ["that is no JSON", "{", 400],
+    ["that is a list", "[]", 400],
+    ["that is null", "null", 400],
+    ["that is empty", "", 400],
+    ["with bytes that are no UTF-8", "\xff", 400],
+    ["nested a hundred thousand deep", `{"name":${"[".repeat(1e5)}${"]".repeat(1e5)}}`, 400],
+    ["with a member __proto__", '{"name":"a","__proto__":{"rpm":1}}', 400],
+    ["of more than a megabyte", `{"name":"${"n".repeat(1_100_000)}"}`, 413],
+  ])("%s is refused in the console's words", async (_, text, status) => {
+    const body = Buffer.from(text, "latin1");
+    const answer = await ann.ask("POST /api/console/keys", { body });
+    expect(answer.status, answer.text.slice(0, 300)).toBe(status);
+    expect(textAt(answer.json, "error.message")).not.toBe("");
+    expect(textAt(answer.json, "request_id")).toBe(answer.headers["x-request-id"]);
+  });
+
+  test("over its bound without a length is cut off as well", async () => {
+    const answer = await call("/webhooks/stripe", {
+      method: "POST",
+      body: Buffer.alloc(1_100_000, 97),
+      chunked: true,
+    });
+    expect(answer.status).toBe(413);
+  });
+});
+
+describe("what is for sale", () => {
+  const PUBLIC = ["/api/models.json", "/api/catalog.json", "/api/providers.json"];
+
+  test("says nothing of private and staged listings, nor of who has them", async () => {
+    for (const path of PUBLIC) {
+      const { status, text } = await call(path);
+      expect(status).toBe(200);
+      expect(text).toContain("prov-a".slice(0, path.includes("models") ? 0 : 6));
+      for (const word of ["secret/", "hidden", "staging"]) expect(text).not.toContain(word);
+    }
+  });
+
+  test("is ordered newest first, then by name, undated models last", async () => {
+    const ids = [
+      "dated/same",
+      "dated/new",
+      "dated/old",
+      "test/a",
+      "test/b",
+      "test/ba",
+      "test/both",
+    ];
+    expect((await call("/api/models.json")).json).toEqual({ models: ids });
+    const catalog = await call("/api/catalog.json");
+    expect(listAt(catalog.json, "models").map((model) => at(model, "id"))).toEqual(ids);
+  });
+
+  test("tells prices exactly, and which of them stand in for one that is missing", async () => {
+    const catalog = await call("/api/catalog.json");
+    const model = listAt(catalog.json, "models").find((each) => at(each, "id") === "test/both");
+    expect(listAt(model, "providers").map((each) => at(each, "provider"))).toEqual([
+      "prov-a",
+      "prov-b2",
+    ]);
+    expect(at(model, "providers.0")).toMatchObject({
+      prices: {
+        prompt: "1",
+        cached_prompt: "1",
+        cache_write: "1",
+        completion: "10",
+        internal_reasoning: "10",
+      },
+      defaulted: ["cached_prompt", "cache_write", "internal_reasoning"],
+      prompt_logging: "none",
+    });
+  });
+
+  test.each(PUBLIC)("%s may be kept for a while, and is not sent twice", async (path) => {
+    const answer = await call(path);
+    expect(answer.headers["cache-control"]).toMatch(/^public, max-age=\d+$/);
+    const etag = String(answer.headers.etag);
+    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const again = await call(path, { headers: { "if-none-match": tag } });
+      expect({ tag, status: again.status, text: again.text }).toEqual({
+        tag,
+        status: 304,
+        text: "",
+      });
+    }
+    expect((await call(path, { method: "HEAD" })).text).toBe("");
+  });
+
+  test("is described for programs", async () => {
+    const answer = await call("/api/openapi.json");
+    expect(at(answer.json, "openapi")).toBe("3.1.0");
+    expect(at(answer.json, "servers.0.url")).toBe(world.url);
+  });
+});

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
+import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+import { everyStoredText } from "./every-stored-text.ts";
+
+let world: ConsoleWorld;
+let ann: Person;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+  ann = await world.signIn(newcomer("ann"));
+});
+afterAll(() => world.close());
+
+async function newKey(body: object = {}): Promise<{ id: string; secret: string }> {
+  const made = await ann.ask("POST /api/console/keys", { body: { name: "a key", ...body } });
+  expect(made.status, made.text).toBe(200);
+  return { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
+}
+
+async function readKey(id: string): Promise<unknown> {
+  return at((await ann.ask(`GET /api/console/keys/${id}`)).json, "key");
+}
+
+describe("a key made in the console", () => {
+  test("is shown whole in the answer that makes it, works, and is never shown again", async () => {
+    const made = await ann.ask("POST /api/console/keys", { body: { name: " my ci " } });
+    const secret = textAt(made.json, "secret");
+    expect(secret).toMatch(/^tm_vk_[0-9a-f]{48}$/);
+    expect(made.headers["cache-control"]).toBe("no-store");
+    expect(at(made.json, "key")).toMatchObject({
+      name: "my ci",
+      label: secret.slice(0, 12),
+      origin: "console",
+      rpm_ceiling: 300,
+      rpm: null,
+      // Until there is credit.
+      rpm_effective: 20,
+      cap_usd: null,
+      disabled_at: null,
+    });
+    const id = textAt(made.json, "key.key_id");
+    const models = await httpCall(`${world.gateway.url}/v1/models`, { headers: bearer(secret) });
+    expect(models.status).toBe(200);
+    const later = [
+      await ann.ask("GET /api/console/keys"),
+      await ann.ask(`GET /api/console/keys/${id}`),
+      await ann.ask(`PATCH /api/console/keys/${id}`, { body: { name: "other" } }),
+      await ann.ask("GET /api/console/export.json"),
+    ];
+    for (const { text } of later) expect(text).not.toContain(secret.slice(0, 13));
+  });
+
+  test("of the identity API is one of that origin", async () => {
+    const made = await ann.ask("POST /api/identity/keys", { body: { name: "by program" } });
+    expect(at(made.json, "key.origin")).toBe("identity");
+  });
+
+  test("stands first in the list, with the trial key of the first sign-in at the end", async () => {
+    const { id } = await newKey({ name: "newest" });
+    const list = await ann.ask("GET /api/console/keys");
+    expect(at(list.json, "data.0.key_id")).toBe(id);
+    expect(at(listAt(list.json, "data").at(-1), "origin")).toBe("trial");
+    expect(at(list.json, "rpm_max")).toBe(300);
+    expect(textAt(list.json, "cap_reset_at")).toMatch(/^\d{4}-\d{2}-01T00:00:00\.000Z$/);
+  });
+
+  test.each<[string, object, string, string]>([
+    ["without a name", {}, "name", "is missing"],
+    ["with a blank name", { name: "  " }, "name", "blank"],
+    ["with a name of two lines", { name: "a\nb" }, "name", "one line"],
+    ["with a name of 65 characters", { name: "n".repeat(65) }, "name", "64"],
+    ["with 0 requests a minute", { name: "a", rpm: 0 }, "rpm", ">= 1"],
+    ["with 301 requests a minute", { name: "a", rpm: 301 }, "rpm", "ceiling of 300"],
+    ["with a cap below zero", { name: "a", cap_usd: "-1" }, "cap_usd", "not negative"],
+    ["with a field that does not exist", { name: "a", limit: 1 }, "limit", "no field"],
+  ])("%s is not made", async (_, body, field, words) => {
+    const before = listAt((await ann.ask("GET /api/console/keys")).json, "data").length;
+    const refused = await ann.ask("POST /api/console/keys", { body });
+    expect(refused.status).toBe(400);
+    expect(at(refused.json, "error")).toMatchObject({ code: "invalid_request", field });
+    expect(textAt(refused.json, "error.message")).toContain(words);
+    expect(listAt((await ann.ask("GET /api/console/keys")).json, "data")).toHaveLength(before);
+  });
+
+  test("with fewer requests a minute has them as its own limit under the ceiling", async () => {
+    const { id } = await newKey({ rpm: 50 });
+    expect(await readKey(id)).toMatchObject({ rpm: 50, rpm_ceiling: 300 });
+    const { id: plain } = await newKey({ rpm: 300 });
+    expect(await readKey(plain)).toMatchObject({ rpm: null, rpm_ceiling: 300 });
+  });
+});
+
+describe("the cap of a key", () => {
+  test.each<[string, object, string | null]>([
+    ["left out", {}, "5.000000"],
+    ["null", { cap_usd: null }, "5.000000"],
+    ["blank", { cap_usd: "" }, "5.000000"],
+    ["0", { cap_usd: "0" }, null],
+    ["0.00", { cap_usd: "0.00" }, null],
+    ["another amount", { cap_usd: "12.000001" }, "12.000001"],
+  ])("that is changed to %s is %s", async (_, body, cap) => {
+    const { id } = await newKey({ cap_usd: "5" });
+    const changed = await ann.ask(`PATCH /api/console/keys/${id}`, { body });
+    expect(changed.status).toBe(200);
+    expect(at(changed.json, "cap_usd")).toBe(cap);
+    expect(at(await readKey(id), "cap_usd")).toBe(cap);
+  });
+
+  test.each([["-1"], ["1.0000001"], ["1e3"], ["free"], [" 1"], [5], [true]])(
+    "of %j is refused and changes nothing",
+    async (cap) => {
+      const { id } = await newKey({ cap_usd: "5" });
+      const body = { cap_usd: cap, name: "not this" };
+      const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body });
+      expect(refused.status).toBe(400);
+      expect(at(refused.json, "error.field")).toBe("cap_usd");
+      expect(await readKey(id)).toMatchObject({ cap_usd: "5.000000", name: "a key" });
+    },
+  );
+
+  test.each([
+    ["", null],
+    ["0", null],
+    ["3", "3.000000"],
+  ])("of a new key that is %j is %s", async (cap_usd, expected) => {
+    const { id } = await newKey({ cap_usd });
+    expect(at(await readKey(id), "cap_usd")).toBe(expected);
+  });
+});
+
+describe("requests a minute of a key", () => {
+  test("can be lowered, left as they are, and given back; never raised above the ceiling", async () => {
+    const { id } = await newKey();
+    const change = async (rpm: unknown): Promise<unknown> =>
+      at((await ann.ask(`PATCH /api/console/keys/${id}`, { body: { rpm } })).json, "rpm");
+    expect(await change(40)).toBe(40);
+    expect(await change(null)).toBe(40);
+    expect(await change("")).toBe(40);
+    expect(await change(60)).toBe(60);
+    expect(await change(0)).toBeNull();
+    const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body: { rpm: 301 } });
+    expect(refused.status).toBe(400);
+    expect(at(refused.json, "error")).toMatchObject({ field: "rpm" });
+    expect(textAt(refused.json, "error.message")).toContain("ceiling of 300");
+  });
+
+  test("of the trial key stop at its own ceiling of 20", async () => {
+    const list = await ann.ask("GET /api/console/keys");
+    const trial = listAt(list.json, "data").find((key) => at(key, "origin") === "trial");
+    const route = `PATCH /api/console/keys/${textAt(trial, "key_id")}`;
+    const refused = await ann.ask(route, { body: { rpm: 21 } });
+    expect(refused.status).toBe(400);
+    expect(textAt(refused.json, "error.message")).toContain("ceiling of 20");
+  });
+});
+
+describe("disabling a key", () => {
+  test("asks for its name, holds for ever, and has no way back", async () => {
+    const { id, secret } = await newKey({ name: "old one" });
+    const route = `POST /api/console/keys/${id}/disable`;
+    for (const confirm_name of ["", "old", "Old one", "old one "]) {
+      const refused = await ann.ask(route, { body: { confirm_name } });
+      expect(refused.status).toBe(400);
+      expect(at(refused.json, "error.field")).toBe("confirm_name");
+    }
+    expect(at(await readKey(id), "disabled_at")).toBeNull();
+    const disabled = await ann.ask(route, { body: { confirm_name: "old one" } });
+    expect(disabled.status).toBe(200);
+    const since = textAt(disabled.json, "disabled_at");
+    expect(Date.parse(since)).toBeGreaterThan(0);
+    const again = await ann.ask(route, { body: { confirm_name: "old one" } });
+    expect(at(again.json, "disabled_at")).toBe(since);
+    // Never used before, so no copy of it is kept anywhere.
+    const models = await httpCall(`${world.gateway.url}/v1/models`, { headers: bearer(secret) });
+    expect(models.status).toBe(401);
+    for (const path of ["enable", "undisable", "restore"]) {
+      expect((await ann.ask(`POST /api/console/keys/${id}/${path}`)).status).toBe(404);
+    }
+    const changed = await ann.ask(`PATCH /api/console/keys/${id}`, { body: { cap_usd: "1" } });
+    expect(changed.status).toBe(409);
+    expect(listAt((await ann.ask("GET /api/console/keys")).json, "data")).toContainEqual(
+      expect.objectContaining({ key_id: id, disabled_at: since }),
+    );
+  });
+});
+
+test("the key's page has thirty days, the days without requests too", async () => {
+  const { id } = await newKey();
+  const page = await ann.ask(`GET /api/console/keys/${id}`);
+  const days = listAt(page.json, "days");
+  expect(days).toHaveLength(30);
+  for (const day of days) expect(day).toMatchObject({ requests: 0, spent_usd: "0.000000" });
+  const names = days.map((day) => textAt(day, "day"));
+  expect(names).toEqual([...new Set(names)].sort());
+});
+
+describe("a raw key", () => {
+  test("is in the one answer that made it, and neither in the database nor in the log", async () => {
+    const reveal = await ann.ask("POST /api/console/reveal");
+    const { secret } = await newKey({ name: "whole" });
+    const trial = textAt(reveal.json, "key");
+    expect(trial).toMatch(/^tm_vk_[0-9a-f]{48}$/);
+    const stored = await everyStoredText(world.gateway.config.databaseUrl);
+    expect(stored).toContain(secret.slice(0, 12));
+    const log = world.gateway.log();
+    expect(log).toContain("console request");
+    for (const key of [secret, trial]) {
+      expect(stored).not.toContain(key.slice(0, 13));
+      expect(log).not.toContain(key.slice(0, 13));
+      expect(world.answers.filter((text) => text.includes(key.slice(0, 13)))).toHaveLength(1);
+    }
+    const cookie = ann.browser.header(new URL(world.url)).split("=").at(-1) ?? "";
+    expect(cookie.length).toBeGreaterThan(40);
+    for (const place of [stored, log, ...world.answers]) expect(place).not.toContain(cookie);
+  });
+
+  test("of a first sign-in is shown once", async () => {
+    const bob = await world.signIn(newcomer("bob"));
+    expect((await bob.ask("POST /api/console/reveal")).status).toBe(200);
+    const again = await bob.ask("POST /api/console/reveal");
+    expect(again.status).toBe(410);
+    expect(at(again.json, "error.code")).toBe("gone");
+  });
+});

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { ROUTES } from "../../../src/console-api/contract.ts";
+import type { RouteContract } from "../../../src/console-api/contract/shared.ts";
+import { at, httpCall, textAt } from "../../support/http-call.ts";
+import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+
+let world: ConsoleWorld;
+let ann: Person;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+  ann = await world.signIn(newcomer("ann"));
+});
+afterAll(() => world.close());
+
+const routes = Object.entries(ROUTES).map(([name, contract]: [string, RouteContract]) => ({
+  name,
+  route: name.replaceAll(/:\w+/g, "some-id"),
+  access: contract.access,
+}));
+const closed = [
+  ...routes.filter(({ access }) => access !== "public").map(({ route }) => route),
+  "GET /playground/v1/models",
+  "POST /playground/v1/chat/completions",
+];
+const unsafe = closed.filter((route) => !route.startsWith("GET "));
+
+describe("without a session", () => {
+  test.each(closed)("%s is refused as signed out", async (route) => {
+    const answer = await world.stranger().ask(route);
+    expect(answer.status).toBe(401);
+    expect(at(answer.json, "error.code")).toBe("signed_out");
+    expect(answer.headers["cache-control"]).toBe("no-store");
+  });
+
+  test("a cookie that nobody was given opens nothing", async () => {
+    const cookies = [`tm_session=${"A".repeat(43)}`, "tm_session=", "tm_session=x; tm_session=y"];
+    for (const cookie of cookies) {
+      const answer = await world.stranger().ask("GET /api/console/keys", { headers: { cookie } });
+      expect(answer.status).toBe(401);
+    }
+  });
+
+  test("the session says so, and what the installation offers", async () => {
+    const { json } = await world.stranger().ask("GET /api/console/session");
+    expect(json).toMatchObject({
+      state: "signed_out",
+      user: null,
+      org: null,
+      balance: null,
+      installation: {
+        gateway_url: world.gateway.url,
+        console_url: world.url,
+        sign_in_name: "Scripted",
+        is_local_sign_in: false,
+        has_connections: false,
+      },
+    });
+  });
+});
+
+describe("with an e-mail that is not verified", () => {
+  test("every route is refused as such, and the session tells the e-mail alone", async () => {
+    const email = "eve@example.com";
+    const eve = await world.signIn({ subject: "eve", email, emailVerified: false });
+    for (const route of closed) {
+      const answer = await eve.ask(route);
+      expect({ route, status: answer.status }).toEqual({ route, status: 403 });
+      expect(at(answer.json, "error.code")).toBe("email_not_verified");
+    }
+    const { json } = await eve.ask("GET /api/console/session");
+    expect(json).toMatchObject({ state: "unverified", user: { email }, org: null, balance: null });
+  });
+});
+
+describe("a request that another site makes with the session's cookie", () => {
+  const foreign: readonly (readonly [string, Readonly<Record<string, string>>, number])[] = [
+    ["of another origin", { origin: "https://evil.example" }, 403],
+    ["told by the browser as cross-site", { "sec-fetch-site": "cross-site" }, 403],
+    ["told by the browser as same-site", { "sec-fetch-site": "same-site" }, 403],
+    ["as a form", { "content-type": "application/x-www-form-urlencoded" }, 415],
+    ["as plain text", { "content-type": "text/plain" }, 415],
+  ];
+  test.each(unsafe)("%s changes nothing", async (route) => {
+    for (const [what, headers, status] of foreign) {
+      const answer = await ann.ask(route, { headers });
+      expect({ what, status: answer.status }).toEqual({ what, status });
+    }
+  });
+
+  test("does not sign anybody out", async () => {
+    for (const [, headers, status] of foreign) {
+      expect((await ann.ask("POST /auth/sign-out", { headers })).status).toBe(status);
+    }
+    expect((await ann.ask("GET /api/console/settings")).status).toBe(200);
+  });
+
+  test("that says nothing of where it comes from is no page's", async () => {
+    const answer = await httpCall(`${world.url}/api/console/keys`, {
+      body: { name: "x" },
+      headers: { cookie: ann.browser.header(new URL(world.url)) },
+    });
+    expect(answer.status).toBe(403);
+    expect(at(answer.json, "error.code")).toBe("forbidden");
+  });
+
+  test("no route changes anything by GET", () => {
+    const reading = routes.filter(({ name }) => name.startsWith("GET "));
+    const verbs = /disable|stop|test$|reveal|org-cap|admission/;
+    expect(reading.filter(({ name }) => verbs.test(name))).toEqual([]);
+  });
+});
+
+describe("signing out", () => {
+  test("ends this browser's session on the server, and no other", async () => {
+    const here = await world.signIn(newcomer("zoe"));
+    const there = await world.signIn(newcomer("zoe"));
+    expect(here.orgId).toBe(there.orgId);
+    const settings = await here.ask("GET /api/console/settings");
+    expect(at(settings.json, "sessions.others")).toBe(1);
+    const cookie = here.browser.header(new URL(world.url));
+    const out = await here.ask("POST /auth/sign-out");
+    expect(out.status).toBe(303);
+    expect(out.headers.location).toBe("/sign-in?reason=signed-out");
+    expect(String(out.headers["set-cookie"])).toMatch(/^tm_session=;.*Max-Age=0/);
+    const replayed = await world.stranger().ask("GET /api/console/keys", { headers: { cookie } });
+    expect(replayed.status).toBe(401);
+    expect((await there.ask("GET /api/console/keys")).status).toBe(200);
+    const page = await httpCall(`${world.url}/keys`, { headers: { cookie, accept: "text/html" } });
+    expect(page.status).toBe(303);
+    expect(page.headers.location).toBe("/sign-in?reason=signed-out&return=%2Fkeys");
+  });
+
+  test("is nothing that a link can do", async () => {
+    expect((await ann.ask("GET /auth/sign-out")).status).toBe(404);
+  });
+});
+
+describe("the identity provider", () => {
+  test("ends a session with a logout token that it has signed, and nobody else does", async () => {
+    const kim = await world.signIn(newcomer("kim"));
+    const post = (token: string): Promise<{ status: number }> =>
+      httpCall(`${world.url}/auth/backchannel-logout`, {
+        method: "POST",
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        body: new URLSearchParams({ logout_token: token }).toString(),
+      });
+    expect((await post("")).status).toBe(400);
+    expect((await post("a.b.c")).status).toBe(400);
+    expect((await post("x".repeat(70_000))).status).toBe(413);
+    expect((await kim.ask("GET /api/console/keys")).status).toBe(200);
+    const token = await world.provider.logoutToken({ sub: "kim" });
+    expect((await post(token)).status).toBe(200);
+    expect((await kim.ask("GET /api/console/keys")).status).toBe(401);
+    expect((await post(token)).status).toBe(400);
+  });
+
+  test("that is down sends a browser back with a reason, and never into an error", async () => {
+    world.provider.setDown(true);
+    const answer = await httpCall(`${world.url}/auth/callback?code=x&state=y`);
+    world.provider.setDown(false);
+    expect(answer.status).toBe(303);
+    expect(String(answer.headers.location)).toMatch(/^\/sign-in\?reason=/);
+  });
+
+  test("HEAD of the way in begins nothing", async () => {
+    const before = world.provider.countOf("/auth");
+    const answer = await httpCall(`${world.url}/auth/start`, { method: "HEAD" });
+    expect(answer.status).toBe(404);
+    expect(answer.headers["set-cookie"]).toBeUndefined();
+    expect(world.provider.countOf("/auth")).toBe(before);
+  });
+});
+
+describe("settings", () => {
+  test("change the organization, and what is left out stays as it is", async () => {
+    const body = { name: "  Ann & Co  ", keys_may_set_org_limits: true };
+    const changed = await ann.ask("PATCH /api/console/settings", { body });
+    expect(at(changed.json, "org")).toMatchObject({
+      name: "Ann & Co",
+      keys_may_set_org_limits: true,
+    });
+    const again = await ann.ask("PATCH /api/console/settings", { body: {} });
+    expect(at(again.json, "org")).toEqual(at(changed.json, "org"));
+    const blank = await ann.ask("PATCH /api/console/settings", { body: { name: " " } });
+    expect(blank.status).toBe(400);
+    expect(textAt(blank.json, "error.field")).toBe("name");
+  });
+});

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { ROUTES } from "../../../src/console-api/contract.ts";
+import {
+  startTestCheckout,
+  type TestCheckout,
+} from "../../../src/billing/test-checkout/start-test-checkout.ts";
+import { systemClock } from "../../../src/core/time.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+
+let world: ConsoleWorld;
+let checkout: TestCheckout;
+let ann: Person;
+let bob: Person;
+/** Bob's: by the placeholder that the contract gives them. */
+const bobs: Record<string, string> = {};
+/** Bob's keys that are never displayed. */
+let managed: readonly string[] = [];
+
+const UNKNOWN: Readonly<Record<string, string>> = {
+  key_id: "key_000000000000000000000000",
+  purchase_id: "pur_000000000000000000000000",
+  connection_id: "conn_000000000000000000000000",
+  search_id: "search_000000000000000000000000",
+  request_id: "01900000-0000-7000-8000-000000000000",
+};
+
+/** Bodies that would be taken if the id were one's own. */
+const BODIES: Readonly<Record<string, object>> = {
+  "PATCH /api/console/keys/:key_id": { name: "mine now", cap_usd: "1", rpm: 5 },
+  "POST /api/console/keys/:key_id/disable": { confirm_name: "bobs" },
+};
+
+beforeAll(async () => {
+  checkout = await startTestCheckout({
+    host: "127.0.0.1",
+    port: 0,
+    clock: systemClock,
+    webhookUrl: () => `${world.url}/webhooks/stripe`,
+  });
+  world = await openConsoleWorld({
+    settings: {
+      encryptionKey: Buffer.alloc(32, 7).toString("base64"),
+      stripeSecretKey: checkout.secretKey,
+      stripeWebhookSecret: checkout.webhookSecret,
+      stripeApiUrl: checkout.url,
+    },
+  });
+  ann = await world.signIn(newcomer("ann"));
+  bob = await world.signIn(newcomer("bob"));
+  await world.grant(bob, "10");
+  await fillBobsOrganization();
+});
+afterAll(async () => {
+  await world.close();
+  await checkout.close();
+});
+
+async function fillBobsOrganization(): Promise<void> {
+  const key = await bob.ask("POST /api/console/keys", { body: { name: "bobs" } });
+  bobs["key_id"] = textAt(key.json, "key.key_id");
+  const call = await httpCall(`${world.gateway.url}/v1/chat/completions`, {
+    headers: bearer(textAt(key.json, "secret")),
+    body: chatBody("test/a"),
+  });
+  expect(call.status).toBe(200);
+  bobs["request_id"] = String(call.headers["x-request-id"]);
+  const connection = await bob.ask("POST /api/console/connections", {
+    body: { provider: "prov-a", name: "own", provider_key: "sk-own-0123456789" },
+  });
+  expect(connection.status, connection.text).toBe(200);
+  bobs["connection_id"] = textAt(connection.json, "connection_id");
+  const purchase = await bob.ask("POST /api/console/purchases", { body: { amount_usd: "10" } });
+  expect(purchase.status, purchase.text).toBe(200);
+  bobs["purchase_id"] = textAt(purchase.json, "purchase.purchase_id");
+  const search = await bob.ask("POST /api/console/optimize", {
+    body: {
+      name: "which",
+      objective: "lowest_cost",
+      models: ["test/a", "test/b"],
+      prompts: ["one", "two", "three"],
+      max_tokens: 8,
+      budget_usd: "1",
+    },
+  });
+  expect(search.status, search.text).toBe(200);
+  bobs["search_id"] = textAt(search.json, "search_id");
+  const played = await bob.ask("POST /playground/v1/chat/completions", {
+    body: chatBody("test/a"),
+  });
+  expect(played.status, played.text).toBe(200);
+  const all = await world.gateway.backend.accountStore.listKeys(bob.orgId);
+  managed = all
+    .filter(({ origin }) => ["playground", "optimize"].includes(origin))
+    .map((each) => each.keyId);
+  expect(managed).toHaveLength(2);
+}
+
+const routesWithIds = Object.keys(ROUTES).filter((name) => name.includes(":"));
+
+function filled(route: string, ids: Readonly<Record<string, string>>): string {
+  return route.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? `no ${name}`);
+}
+
+function askById(
+  person: Person,
+  route: string,
+  ids: Readonly<Record<string, string>>,
+): Promise<HttpAnswer> {
+  return person.ask(filled(route, ids), { body: BODIES[route] ?? {} });
+}
+
+/** An answer but for what has to differ: its request's id. */
+function withoutRequestId({ status, text, headers }: HttpAnswer): object {
+  const { date: _date, "x-request-id": id = "", ...rest } = headers;
+  return { status, text: text.replaceAll(String(id), "ID"), headers: rest };
+}
+
+describe("an id of another organization", () => {
+  test("is looked for on every route of the contract that takes one", () => {
+    expect(routesWithIds.length).toBeGreaterThan(9);
+    const names = new Set(routesWithIds.flatMap((name) => name.match(/(?<=:)\w+/g) ?? []));
+    expect([...names].sort()).toEqual(Object.keys(UNKNOWN).sort());
+  });
+
+  test.each(routesWithIds)("%s answers as for an id that never was", async (route) => {
+    const foreign = await askById(ann, route, bobs);
+    const unknown = await askById(ann, route, UNKNOWN);
+    expect(unknown.status).toBe(404);
+    expect(withoutRequestId(foreign)).toEqual(withoutRequestId(unknown));
+  });
+
+  test("has changed nothing, and opens for its own organization", async () => {
+    const key = await bob.ask(`GET /api/console/keys/${bobs["key_id"]}`);
+    expect(at(key.json, "key")).toMatchObject({ name: "bobs", cap_usd: null, disabled_at: null });
+    for (const route of routesWithIds.filter((name) => name.startsWith("GET "))) {
+      const { status, text } = await askById(bob, route, bobs);
+      // The request was served, so there is no refusal of it to explain.
+      expect(status, text).toBe(route.includes("refusals") ? 404 : 200);
+    }
+  });
+
+  test("in a body is a key that does not exist", async () => {
+    const asks: readonly (readonly [string, (key_id: string) => object])[] = [
+      ["POST /api/admission-limits", (key_id) => ({ scope: "key", key_id, rpm: 5 })],
+      [
+        "POST /api/console/connections",
+        (key_id) => ({ provider: "prov-b", name: "n", provider_key: "sk-0123456789", key_id }),
+      ],
+    ];
+    for (const [route, body] of asks) {
+      const unknown = await ann.ask(route, { body: body(UNKNOWN["key_id"] ?? "") });
+      const foreign = await ann.ask(route, { body: body(bobs["key_id"] ?? "") });
+      expect(unknown.status).toBe(404);
+      expect(withoutRequestId(foreign)).toEqual(withoutRequestId(unknown));
+    }
+  });
+
+  test("as a filter finds nothing, in figures, lists and files", async () => {
+    for (const name of ["requests", "usage", "requests.csv"]) {
+      const ask = (key: string): Promise<HttpAnswer> =>
+        ann.ask(`GET /api/console/${name}?key=${key}&from=${FROM}&to=${TO}`);
+      const unknown = await ask(UNKNOWN["key_id"] ?? "");
+      expect(unknown.status).toBe(200);
+      expect((await ask(bobs["key_id"] ?? "")).text).toBe(unknown.text);
+    }
+  });
+});
+
+const FROM = "2026-01-01T00:00:00.000Z";
+const TO = "2027-01-01T00:00:00.000Z";
+
+describe("the marketplace's own keys of an organization", () => {
+  test("open by no id, and are changed by nobody", async () => {
+    for (const key_id of managed) {
+      for (const route of routesWithIds.filter((name) => name.includes(":key_id"))) {
+        const hidden = await askById(bob, route, { key_id });
+        const unknown = await askById(bob, route, UNKNOWN);
+        expect(withoutRequestId(hidden)).toEqual(withoutRequestId(unknown));
+      }
+      const body = { scope: "key", key_id, rpm: 5 };
+      expect((await bob.ask("POST /api/admission-limits", { body })).status).toBe(404);
+    }
+  });
+
+  test("are in no answer, though what they spent is, under their names", async () => {
+    const range = `from=${FROM}&to=${TO}`;
+    const answers = [
+      await bob.ask("GET /api/console/keys"),
+      await bob.ask("GET /api/console/limits"),
+      await bob.ask("GET /api/console/export.json"),
+      await bob.ask(`GET /api/console/requests?${range}`),
+      await bob.ask(`GET /api/console/requests.csv?${range}`),
+      await bob.ask(`GET /api/console/usage?group_by=key&${range}`),
+      await bob.ask("GET /api/console/overview"),
+      await bob.ask("GET /api/console/optimize"),
+    ];
+    for (const { status, text } of answers) {
+      expect(status).toBe(200);
+      for (const key of managed) expect(text).not.toContain(key);
+    }
+    const rows = listAt(answers[3]?.json, "data");
+    expect(rows).toContainEqual(expect.objectContaining({ source: "Playground", key_id: null }));
+    const groups = listAt(answers[5]?.json, "groups").map((group) => at(group, "group"));
+    expect(groups).toContain("playground");
+  });
+});
+
+test("a list shows one organization's own: nothing of Bob's is in anything that Ann can read", async () => {
+  const lists = Object.keys(ROUTES).filter(
+    (name) => name.startsWith("GET ") && !name.includes(":"),
+  );
+  expect(lists.length).toBeGreaterThan(12);
+  for (const route of lists) {
+    const { status, text } = await ann.ask(route);
+    expect(status, `${route} ${text}`).toBe(200);
+    for (const id of [...Object.values(bobs), ...managed, bob.orgId, "bob@example.com"]) {
+      expect(text).not.toContain(id);
+    }
+  }
+});

@@ -1,0 +1,114 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { newRequestId } from "../../src/core/ids.ts";
+import { systemClock, type Clock } from "../../src/core/time.ts";
+import type { Identity, Redirect } from "../../src/identity/identity.ts";
+import type { IdentityStore } from "../../src/identity/identity-store.ts";
+import { openIdentity, type IdentityConfig } from "../../src/identity/open-identity.ts";
+import type { LedgerLog } from "../../src/ledger/ledger-log.ts";
+import { silentLog } from "./silent-log.ts";
+
+/** A wall clock that a test can put forward; durations stay real. */
+export class ShiftedClock implements Clock {
+  #shiftMs = 0;
+
+  nowMs(): number {
+    return systemClock.nowMs() + this.#shiftMs;
+  }
+
+  monotonicMs(): number {
+    return systemClock.monotonicMs() + this.#shiftMs;
+  }
+
+  forward(ms: number): void {
+    this.#shiftMs += ms;
+  }
+}
+
+export interface OidcConsole {
+  readonly url: string;
+  readonly identity: Identity;
+  readonly clock: ShiftedClock;
+  close(): Promise<void>;
+}
+
+const PLAIN: IdentityConfig = {
+  consoleUrl: "",
+  host: "127.0.0.1",
+  oidcIssuer: "",
+  oidcClientId: "",
+  oidcClientSecret: "",
+  oidcProviderName: "",
+  oidcIsEmailTrusted: false,
+  oidcVerifiedAsText: false,
+  oidcRefresh: false,
+  localIssuer: false,
+  allowInsecureConsole: false,
+  encryptionKey: "",
+};
+
+/** A console with nothing but signing in, on a port of its own. */
+export async function startOidcConsole(options: {
+  readonly store: IdentityStore;
+  /** Known once the console's address is. */
+  readonly config?: (consoleUrl: string) => Promise<Partial<IdentityConfig>>;
+  readonly clock?: ShiftedClock;
+  readonly log?: LedgerLog;
+  /** The address it believes to have: that of another process on the same port. */
+  readonly answersAs?: string;
+}): Promise<OidcConsole> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const clock = options.clock ?? new ShiftedClock();
+  const identity = await openIdentity({
+    config: { ...PLAIN, ...(await options.config?.(url)) },
+    consoleUrl: () => options.answersAs ?? url,
+    store: options.store,
+    clock,
+    log: options.log ?? silentLog,
+  });
+  server.on("request", (request, response) => {
+    const target = new URL(request.url ?? "/", url);
+    const cookieHeader = request.headers.cookie;
+    const returnPath = target.searchParams.get("return") ?? undefined;
+    const steps: Readonly<Record<string, () => Promise<Redirect>>> = {
+      "/auth/start": () => identity.startSignIn({ returnPath }),
+      "/auth/recheck": () => identity.startRecheck({ cookieHeader, returnPath }),
+      "/auth/sign-out": () => identity.signOut(cookieHeader),
+      "/auth/callback": () =>
+        identity.finishSignIn({
+          url: request.url ?? "/",
+          cookieHeader,
+          userAgent: request.headers["user-agent"],
+          requestId: newRequestId(clock.nowMs()),
+        }),
+    };
+    if (target.pathname.startsWith("/local-idp") && identity.localIssuer !== undefined) {
+      identity.localIssuer(request, response);
+      return;
+    }
+    const step = steps[target.pathname];
+    if (step === undefined) {
+      response.end(`page ${target.pathname}`);
+      return;
+    }
+    step().then(
+      ({ location, cookies }) => {
+        response.writeHead(303, { location, "set-cookie": [...cookies] }).end();
+      },
+      () => response.writeHead(500).end(),
+    );
+  });
+  return {
+    url,
+    identity,
+    clock,
+    close: async () => {
+      await identity.close();
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}

@@ -1,0 +1,255 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } from "jose";
+import type { Adapter, AdapterPayload, Configuration, Provider } from "oidc-provider";
+
+import { systemClock } from "../../src/core/time.ts";
+import { loadOidcProvider } from "../../src/identity/local-issuer/load-oidc-provider.ts";
+
+/** A person at the identity provider; may be changed while the provider runs. */
+export interface ScriptedAccount {
+  subject: string;
+  email?: string;
+  /** Absent: the provider does not say. */
+  emailVerified?: boolean | "true" | "false";
+  name?: string;
+}
+
+export interface ScriptedProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Whoever is sent here from now on is this person, without being asked. Null: they say no. */
+  signInAs(account: ScriptedAccount | null): void;
+  /** The provider's sessions end, and its refresh tokens: `login_required`, `invalid_grant`. */
+  endSessions(): void;
+  /** While true, nobody gets an answer. */
+  setDown(isDown: boolean): void;
+  /** Requests by path since the start. */
+  countOf(path: string): number;
+  /** A signed logout token; `change` replaces claims, undefined removes one. */
+  logoutToken(change: JWTPayload, signWith?: CryptoKey): Promise<string>;
+  /** Answers of the token endpoint by sid: the last id token's claims. */
+  lastSid(): string | undefined;
+  close(): Promise<void>;
+}
+
+const CLIENT_ID = "console";
+const CLIENT_SECRET = "a-secret-of-the-console-0123456789";
+const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
+
+/** A real OpenID provider on a port of loopback, with people who do as they are told. */
+export async function startOidcProvider(options: {
+  readonly redirectUris: readonly string[];
+  /** Where the e-mail stands; default in the id token. */
+  readonly claimsIn?: "id_token" | "userinfo";
+}): Promise<ScriptedProvider> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const script = new Script();
+  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
+  const jwk = { ...(await exportJWK(privateKey)), alg: "RS256", use: "sig", kid: "scripted" };
+  const ProviderClass = await loadOidcProvider();
+  const provider = new ProviderClass(issuer, {
+    ...configurationOf(script, options.redirectUris),
+    jwks: { keys: [jwk] },
+    conformIdTokenClaims: options.claimsIn === "userinfo",
+  });
+  server.on("request", (request, response) => {
+    script.serve(provider, request, response).catch(() => response.destroy());
+  });
+  return {
+    issuer,
+    clientId: CLIENT_ID,
+    clientSecret: CLIENT_SECRET,
+    signInAs: (account) => {
+      script.signInAs(account);
+    },
+    endSessions: () => script.forget(["Session", "RefreshToken", "Grant"]),
+    setDown: (isDown) => {
+      script.isDown = isDown;
+      if (isDown) server.closeAllConnections();
+    },
+    countOf: (path) => script.counts.get(path) ?? 0,
+    lastSid: () => script.lastSid(),
+    logoutToken: (change, signWith = privateKey) => {
+      const claims = { iss: issuer, aud: CLIENT_ID, jti: crypto.randomUUID(), ...NOW() };
+      return new SignJWT({ ...claims, events: { [LOGOUT_EVENT]: {} }, ...change })
+        .setProtectedHeader({ alg: "RS256", kid: "scripted", typ: "logout+jwt" })
+        .sign(signWith);
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+const NOW = (): { readonly iat: number; readonly exp: number } => {
+  const iat = Math.floor(systemClock.nowMs() / 1_000);
+  return { iat, exp: iat + 120 };
+};
+
+/** Who is signed in next, and everything that the provider keeps. */
+class Script {
+  readonly counts = new Map<string, number>();
+  readonly records = new Map<string, AdapterPayload>();
+  isDown = false;
+  #current: ScriptedAccount | null = null;
+  readonly #accounts = new Map<string, ScriptedAccount>();
+
+  signInAs(account: ScriptedAccount | null): void {
+    this.#current = account;
+    if (account !== null) this.#accounts.set(account.subject, account);
+  }
+
+  account(subject: string): ScriptedAccount | undefined {
+    return this.#accounts.get(subject);
+  }
+
+  forget(kinds: readonly string[]): void {
+    for (const key of this.records.keys()) {
+      if (kinds.some((kind) => key.startsWith(`${kind}:`))) this.records.delete(key);
+    }
+  }
+
+  lastSid(): string | undefined {
+    const sessions = [...this.records].filter(([key]) => key.startsWith("Session:"));
+    return sessions.at(-1)?.[1].authorizations?.[CLIENT_ID]?.sid;
+  }
+
+  async serve(
+    provider: Provider,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    if (this.isDown) {
+      request.socket.destroy();
+      return;
+    }
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
+    this.counts.set(pathname, (this.counts.get(pathname) ?? 0) + 1);
+    // Whoever is asked is asked anew: a browser may come back as another person.
+    if (pathname === "/auth" && searchParams.get("prompt") !== "none") {
+      delete request.headers.cookie;
+    }
+    if (!pathname.startsWith("/interaction/")) {
+      await provider.callback()(request, response);
+      return;
+    }
+    const { prompt } = await provider.interactionDetails(request, response);
+    await provider.interactionFinished(request, response, this.#answer(prompt.name));
+  }
+
+  #answer(prompt: string): Parameters<Provider["interactionFinished"]>[2] {
+    if (this.#current === null) return { error: "access_denied" };
+    if (prompt === "consent") return { consent: {} };
+    return { login: { accountId: this.#current.subject, remember: true } };
+  }
+}
+
+function configurationOf(script: Script, redirectUris: readonly string[]): Configuration {
+  return {
+    adapter: (kind: string) => new MapAdapter(kind, script.records),
+    clients: [
+      {
+        client_id: CLIENT_ID,
+        client_secret: CLIENT_SECRET,
+        redirect_uris: [...redirectUris],
+        grant_types: ["authorization_code", "refresh_token"],
+        // Only a client that takes logout tokens is told the session's id. Nothing is sent here.
+        backchannel_logout_uri: "http://127.0.0.1:9/unused",
+        backchannel_logout_session_required: true,
+      },
+    ],
+    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
+    features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
+    cookies: { names: { session: "idp_session", interaction: "idp_int", resume: "idp_resume" } },
+    interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+    ttl: {
+      AccessToken: 600,
+      AuthorizationCode: 60,
+      Grant: 86_400,
+      IdToken: 600,
+      Interaction: 600,
+      RefreshToken: 86_400,
+      Session: 86_400,
+    },
+    findAccount: (_context, subject) => {
+      const account = script.account(subject);
+      if (account === undefined) return undefined;
+      const { email, emailVerified, name } = account;
+      return {
+        accountId: subject,
+        claims: () => ({
+          sub: subject,
+          ...(email === undefined ? {} : { email }),
+          ...(emailVerified === undefined ? {} : { email_verified: emailVerified }),
+          ...(name === undefined ? {} : { name }),
+        }),
+      };
+    },
+    loadExistingGrant: async (context) => {
+      const { client, session, provider } = context.oidc;
+      if (client === undefined || session?.accountId === undefined) return undefined;
+      const of = { clientId: client.clientId, accountId: session.accountId };
+      const grant = new provider.Grant(of);
+      grant.addOIDCScope("openid email profile offline_access");
+      await grant.save();
+      return grant;
+    },
+  };
+}
+
+class MapAdapter implements Adapter {
+  readonly #kind: string;
+  readonly #records: Map<string, AdapterPayload>;
+
+  constructor(kind: string, records: Map<string, AdapterPayload>) {
+    this.#kind = kind;
+    this.#records = records;
+  }
+
+  upsert(id: string, payload: AdapterPayload): Promise<void> {
+    this.#records.delete(this.#key(id));
+    this.#records.set(this.#key(id), structuredClone(payload));
+    return Promise.resolve();
+  }
+
+  find(id: string): Promise<AdapterPayload | undefined> {
+    return Promise.resolve(structuredClone(this.#records.get(this.#key(id))));
+  }
+
+  findByUid(uid: string): Promise<AdapterPayload | undefined> {
+    const all = [...this.#records].filter(([key]) => key.startsWith(`${this.#kind}:`));
+    return Promise.resolve(structuredClone(all.find(([, record]) => record.uid === uid)?.[1]));
+  }
+
+  findByUserCode(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  consume(id: string): Promise<void> {
+    const record = this.#records.get(this.#key(id));
+    if (record !== undefined) record.consumed = Math.floor(systemClock.nowMs() / 1_000);
+    return Promise.resolve();
+  }
+
+  destroy(id: string): Promise<void> {
+    this.#records.delete(this.#key(id));
+    return Promise.resolve();
+  }
+
+  revokeByGrantId(grantId: string): Promise<void> {
+    for (const [key, record] of this.#records) {
+      if (record.grantId === grantId) this.#records.delete(key);
+    }
+    return Promise.resolve();
+  }
+
+  #key(id: string): string {
+    return `${this.#kind}:${id}`;
+  }
+}

@@ -1,0 +1,76 @@
+import type { LedgerModel } from "../../src/ledger/ledger-model.ts";
+
+interface ModelPurchase {
+  readonly org: string;
+  readonly amount: bigint;
+  readonly claims: Map<string, { readonly amount: bigint; isReversed: boolean }>;
+  isPaid: boolean;
+  /** What its claims took so far, and did not give back. */
+  taken: bigint;
+}
+
+/** Purchases in plain memory, over the ledger in plain memory: what the SQL must agree with. */
+export class PurchaseModel {
+  readonly #ledger: LedgerModel;
+  readonly #purchases = new Map<string, ModelPurchase>();
+
+  constructor(ledger: LedgerModel) {
+    this.#ledger = ledger;
+  }
+
+  get ids(): readonly string[] {
+    return [...this.#purchases.keys()];
+  }
+
+  orgOf(id: string): string {
+    return this.#known(id).org;
+  }
+
+  buy(id: string, org: string, amount: bigint): void {
+    this.#purchases.set(id, { org, amount, claims: new Map(), isPaid: false, taken: 0n });
+  }
+
+  /** True: it was not paid before. */
+  pay(id: string): boolean {
+    const purchase = this.#known(id);
+    if (purchase.isPaid) return false;
+    purchase.isPaid = true;
+    this.#ledger.credit("cash:stripe", purchase.org, purchase.amount);
+    this.#settle(purchase);
+    return true;
+  }
+
+  /** True: nobody told of this claim before; its first amount counts. */
+  claim(news: {
+    readonly purchaseId: string;
+    readonly claimId: string;
+    readonly amount: bigint;
+    readonly isReversed: boolean;
+  }): boolean {
+    const purchase = this.#known(news.purchaseId);
+    const known = purchase.claims.get(news.claimId);
+    const { amount, isReversed } = news;
+    if (known === undefined) purchase.claims.set(news.claimId, { amount, isReversed });
+    else known.isReversed ||= isReversed;
+    this.#settle(purchase);
+    return known === undefined;
+  }
+
+  /** What all its claims may take together: at most what it gave, and before that nothing. */
+  #settle(purchase: ModelPurchase): void {
+    if (!purchase.isPaid) return;
+    const claims = [...purchase.claims.values()].filter(({ isReversed }) => !isReversed);
+    const sum = claims.reduce((total, { amount }) => total + amount, 0n);
+    const due = sum < purchase.amount ? sum : purchase.amount;
+    const change = due - purchase.taken;
+    purchase.taken = due;
+    if (change > 0n) this.#ledger.chargeBack(purchase.org, "cash:stripe", change);
+    else if (change < 0n) this.#ledger.credit("cash:stripe", purchase.org, -change);
+  }
+
+  #known(id: string): ModelPurchase {
+    const known = this.#purchases.get(id);
+    if (known === undefined) throw new Error(`no purchase ${id}`);
+    return known;
+  }
+}
