@@ -14,8 +14,20 @@ const STAMP = join(ROOT, "dist/console/.built-from");
 const sources = sourcesDigest();
 if (!existsSync(STAMP) || readFileSync(STAMP, "utf8") !== sources) {
   process.stderr.write("Token Market: building the console's pages…\n");
-  await build({ configFile: join(ROOT, "console/vite.config.ts"), logLevel: "warn" });
+  await buildForEverybody();
   writeFileSync(STAMP, sources);
+}
+
+/** The same pages whoever builds them: a test run's NODE_ENV would bring React's development half. */
+async function buildForEverybody(): Promise<void> {
+  const before = process.env["NODE_ENV"];
+  process.env["NODE_ENV"] = "production";
+  try {
+    await build({ configFile: join(ROOT, "console/vite.config.ts"), logLevel: "warn" });
+  } finally {
+    if (before === undefined) delete process.env["NODE_ENV"];
+    else process.env["NODE_ENV"] = before;
+  }
 }
 
 function sourcesDigest(): string {
@@ -24,6 +36,7 @@ function sourcesDigest(): string {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
+  files.push(import.meta.filename);
   for (const file of files) hash.update(file.slice(ROOT.length)).update(readFileSync(file));
   return hash.digest("hex");
 }

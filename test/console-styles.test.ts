@@ -58,7 +58,9 @@ function imported(): ReadonlySet<string> {
 
 function importedIn(file: string): ReadonlySet<string> {
   const text = readFileSync(join(SOURCES, "app", file), "utf8");
-  return new Set([...text.matchAll(/core\/styles\/(\w+)\.layer\.css/g)].map(([, name = ""]) => name));
+  return new Set(
+    [...text.matchAll(/core\/styles\/(\w+)\.layer\.css/g)].map(([, name = ""]) => name),
+  );
 }
 
 function componentsIn(files: readonly string[]): ReadonlySet<string> {

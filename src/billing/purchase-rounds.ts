@@ -33,8 +33,8 @@ export interface RoundsDeps {
 }
 
 /**
- * Looks after purchases of which nobody told the end, and after refunds and disputes. One process at
- * a time has the turn; one that dies in it leaves the rest to the next.
+ * Looks after purchases of which nobody told the end, and after refunds and disputes. One process
+ * at a time has the turn; one that dies in it leaves the rest to the next.
  */
 export class PurchaseRounds {
   readonly #deps: RoundsDeps;

@@ -2,10 +2,9 @@ import { Option, type Command } from "commander";
 import type { Logger } from "pino";
 
 import { openBackend } from "../compose/open-backend.ts";
-import { openGateway, type RunningGateway } from "../compose/open-gateway.ts";
+import type { RunningGateway } from "../compose/open-gateway.ts";
 import type { Config } from "../config/settings.ts";
 import { signInKindOf } from "../identity/console-address.ts";
-import { prepareDevelopment } from "./dev-setup.ts";
 import {
   followSupervisor,
   superviseWorkers,
@@ -98,11 +97,17 @@ interface Serving {
   close(): Promise<void>;
 }
 
+/** Loaded by who serves: a command of a second need not read the console and all it stands on. */
+function loadServer(): Promise<typeof import("../compose/open-gateway.ts")> {
+  return import("../compose/open-gateway.ts");
+}
+
 async function startServing(config: Config): Promise<Serving> {
   const logging = openCommandLogging(config);
   const { log } = logging;
   const backend = await openBackend({ config, log, isDatabaseKeptUp: true });
   try {
+    const { openGateway } = await loadServer();
     const gateway = await openGateway({ config, env: process.env, clock, log, backend });
     if (backend.dataDir !== undefined) {
       log.info({ data: backend.dataDir }, "embedded PostgreSQL");
@@ -131,6 +136,8 @@ async function startDevelopment(config: Config): Promise<Serving> {
   process.stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
   const backend = await openBackend({ config, log, isDatabaseKeptUp: true });
   try {
+    const { openGateway } = await loadServer();
+    const { prepareDevelopment } = await import("./dev-setup.ts");
     const development = await prepareDevelopment(config, backend);
     const gateway = await openGateway({
       config,

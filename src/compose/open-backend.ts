@@ -31,7 +31,8 @@ export interface BackendOptions {
 export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { config, log } = options;
   if (config.databaseUrl !== "") {
-    const opened = await openMigrated({ connectionString: config.databaseUrl, log });
+    const { databaseUrl: connectionString, reportTimeoutMs } = config;
+    const opened = await openMigrated({ connectionString, log, reportTimeoutMs });
     return { ...opened, dataDir: undefined };
   }
   const server = await startEmbeddedPostgres({
@@ -40,7 +41,9 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
     isKeptUp: options.isDatabaseKeptUp === true,
   });
   try {
-    const opened = await openMigrated({ connectionString: server.connectionString, log });
+    const { connectionString } = server;
+    const { reportTimeoutMs } = config;
+    const opened = await openMigrated({ connectionString, log, reportTimeoutMs });
     return {
       ...opened,
       dataDir: server.dataDir,

@@ -14,6 +14,7 @@ import type { ServeDeps } from "../gateway/serve-deps.ts";
 import type { Identity } from "../identity/identity.ts";
 import { makeClaimLink } from "../identity/local-issuer/claim-link.ts";
 import { openIdentity } from "../identity/open-identity.ts";
+import { startUsageRollup } from "../ledger/usage-rollup.ts";
 import { openOptimize } from "../optimize/open-optimize.ts";
 import { checkConnection } from "./check-connection.ts";
 import type { Backend } from "./open-backend.ts";
@@ -126,9 +127,13 @@ export async function openConsole(
     consoleUrl,
     gatewayUrl,
   });
+  let rollup: ReturnType<typeof startUsageRollup> | undefined;
   return {
     server: console.server,
-    start: () => billing.start(),
+    start: () => {
+      billing.start();
+      rollup = startUsageRollup({ rollup: backend.usageRollup, log });
+    },
     makeClaimLink: async (email) => {
       if (!identity.isLocal) return undefined;
       const asked = { store: backend.identityStore.local, clock, consoleUrl: consoleUrl() };
@@ -137,6 +142,7 @@ export async function openConsole(
     },
     close: async () => {
       await console.close();
+      await rollup?.close();
       await optimize.close();
       await parts.close();
     },

@@ -49,7 +49,7 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
   const check = partChecks(contract, name);
   const sessions = new WeakMap<FastifyRequest, SignedIn>();
   app.route({
-    method: method as "GET" | "POST" | "PATCH",
+    method,
     url,
     // Before the body is read: nobody sends one here without a session.
     onRequest: async (request, reply) => {

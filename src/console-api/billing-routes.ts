@@ -22,22 +22,24 @@ export function billingHandlers(
   return {
     "GET /api/console/billing": ({ session }) => readBilling(deps, session.orgId),
 
-    "POST /api/console/purchases": async ({ session, body }) => {
-      const amountMicroUsd = readAmount(body.amount_usd);
-      try {
-        const { orgId, email } = session;
-        const started = await billing.startPurchase({ orgId, amountMicroUsd, email });
-        return { purchase: shownPurchase(started.purchase), checkout_url: started.checkoutUrl };
-      } catch (fault) {
-        if (fault instanceof PurchaseFault) return refusedPurchase(deps, fault);
-        throw fault;
-      }
-    },
+    "POST /api/console/purchases": ({ session, body }) =>
+      turns.payments.run(session.orgId, async () => {
+        const amountMicroUsd = readAmount(body.amount_usd);
+        try {
+          const { orgId, email } = session;
+          const started = await billing.startPurchase({ orgId, amountMicroUsd, email });
+          return { purchase: shownPurchase(started.purchase), checkout_url: started.checkoutUrl };
+        } catch (fault) {
+          if (fault instanceof PurchaseFault) return refusedPurchase(deps, fault);
+          throw fault;
+        }
+      }),
 
-    "GET /api/console/purchases/:purchase_id": async ({ session, params }) => {
-      const purchase = await billing.lookAtPurchase(session.orgId, params.purchase_id);
-      return purchase === undefined ? notFound("purchase") : shownPurchase(purchase);
-    },
+    "GET /api/console/purchases/:purchase_id": ({ session, params }) =>
+      turns.payments.run(session.orgId, async () => {
+        const purchase = await billing.lookAtPurchase(session.orgId, params.purchase_id);
+        return purchase === undefined ? notFound("purchase") : shownPurchase(purchase);
+      }),
 
     "GET /api/console/credit-ledger": ({ session, query }) =>
       turns.looks.run(session.orgId, async () => {

@@ -1,3 +1,4 @@
+import type { Catalog } from "../catalog/catalog.ts";
 import type { ProviderActivity } from "../ledger/usage-reports.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { catalogRoutes } from "./contract/catalog.ts";
@@ -10,12 +11,12 @@ import { shownProvider } from "./show-provider.ts";
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
   const { catalog } = deps;
   const activity = new ActivityCache(deps);
+  const ids = keptDocument(({ models }) => ({ models: models.map(({ id }) => id) }));
+  const listings = keptDocument(({ models }) => ({ models: models.map(shownModel) }));
   return {
-    "GET /api/models.json": async () =>
-      new PublicDocument({ models: catalog.current.models.map(({ id }) => id) }, LIST_KEPT_SECONDS),
+    "GET /api/models.json": async () => ids(catalog.current),
 
-    "GET /api/catalog.json": async () =>
-      new PublicDocument({ models: catalog.current.models.map(shownModel) }, LIST_KEPT_SECONDS),
+    "GET /api/catalog.json": async () => listings(catalog.current),
 
     "GET /api/providers.json": async () => {
       const known = await activity.read();
@@ -33,6 +34,18 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
 
 const LIST_KEPT_SECONDS = 60;
 const HEALTH_KEPT_SECONDS = 10;
+
+/** Makes a document once for each catalog: anybody may ask for it, as often as they like. */
+function keptDocument(contentOf: (catalog: Catalog) => object): (of: Catalog) => PublicDocument {
+  const kept = new WeakMap<Catalog, PublicDocument>();
+  return (catalog) => {
+    const known = kept.get(catalog);
+    if (known !== undefined) return known;
+    const made = new PublicDocument(contentOf(catalog), LIST_KEPT_SECONDS);
+    kept.set(catalog, made);
+    return made;
+  };
+}
 
 type Activity = ReadonlyMap<string, ProviderActivity>;
 

@@ -12,8 +12,9 @@ export interface SchemaProblem {
 export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
 
 /**
- * Checks for one part of a request. Nothing is added, stripped or, in bodies, converted: what is not
- * as the contract says is refused. Values of a query and a path come as text and are read as numbers.
+ * Checks for one part of a request. Nothing is added, stripped or, in bodies, converted: what is
+ * not as the contract says is refused. Values of a query and a path come as text and are read as
+ * numbers.
  */
 export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaCheck {
   const validate = (part === "body" ? BODIES : TEXTS).compile(schema);

@@ -8,7 +8,7 @@ export class FileAnswer {
   readonly contentType: string;
   readonly fileName: string;
   readonly pieces: AsyncIterable<string>;
-  /** Called once the last byte is out, or the client is gone. */
+  /** Called when the client is gone, or has the whole file. */
   readonly onClosed: () => void;
 
   constructor(of: {
@@ -46,7 +46,8 @@ export async function openFile(
     const first = await iterator.next();
     const { contentType, fileName } = wanted;
     const endMs = clock.monotonicMs() + usageFileTimeoutMs;
-    const pieces = restOf({ first, iterator, isLate: () => clock.monotonicMs() > endMs });
+    const isLate = (): boolean => clock.monotonicMs() > endMs;
+    const pieces = restOf({ first, iterator, isLate, end });
     return new FileAnswer({ contentType, fileName, pieces, onClosed: end });
   } catch (fault) {
     end();
@@ -58,9 +59,15 @@ async function* restOf(of: {
   readonly first: IteratorResult<string>;
   readonly iterator: AsyncIterator<string>;
   readonly isLate: () => boolean;
+  readonly end: () => void;
 }): AsyncIterable<string> {
-  for (let step = of.first; step.done !== true; step = await of.iterator.next()) {
-    if (of.isLate()) throw new Error("a file took too long to send and was cut");
-    yield step.value;
+  try {
+    for (let step = of.first; step.done !== true; step = await of.iterator.next()) {
+      if (of.isLate()) throw new Error("a file took too long to send and was cut");
+      yield step.value;
+    }
+  } finally {
+    // Before the last byte: whoever has read the whole file may ask for the next.
+    of.end();
   }
 }

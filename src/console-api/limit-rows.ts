@@ -16,8 +16,8 @@ export interface NamedRow {
 }
 
 /**
- * Every scope that can refuse a request of the organization: itself, each active key, and each model
- * that a limit is stored for. Limits of keys that are not given are left out.
+ * Every scope that can refuse a request of the organization: itself, each active key, and each
+ * model that a limit is stored for. Limits of keys that are not given are left out.
  */
 export function rowsOfOrganization(
   org: CustomerOrg,

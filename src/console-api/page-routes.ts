@@ -40,8 +40,8 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
 }
 
 /**
- * What no route took: a page for a browser that asks for one, else a refusal. Paths of the API and of
- * the gateway are never pages, so that an installation with one address for both keeps its 404s.
+ * What no route took: a page for a browser that asks for one, else a refusal. Paths of the API and
+ * of the gateway are never pages, so that an installation with one address for both keeps its 404s.
  */
 export async function refuseUnknownPath(
   deps: ConsoleDeps,
@@ -88,9 +88,9 @@ async function sendPage(
 }
 
 /**
- * Where a browser has to go before it may see the page: to the identity provider, when it is time to
- * ask whether its session still lives; to signing in, with the reason, when its session has ended.
- * Pages load though nobody can say who asks for them: what they then ask for is refused.
+ * Where a browser has to go before it may see the page: to the identity provider, when it is time
+ * to ask whether its session still lives; to signing in, with the reason, when its session has
+ * ended. Pages load though nobody can say who asks for them: what they then ask for is refused.
  */
 async function findDetour(
   { identity, log }: ConsoleDeps,

@@ -1,6 +1,6 @@
 import { Turns } from "./turns.ts";
 
-/** How much one organization may ask of the journal at a time. */
+/** How much one organization may ask at a time of what is slow: the journal, and other people. */
 export interface ReportTurns {
   /** Answers that are read whole. */
   readonly looks: Turns;
@@ -8,6 +8,8 @@ export interface ReportTurns {
   readonly files: Turns;
   /** Questions to providers whether they take a key. */
   readonly checks: Turns;
+  /** Purchases that are begun, and looks at the payment provider. */
+  readonly payments: Turns;
 }
 
 export function openReportTurns(): ReportTurns {
@@ -15,5 +17,6 @@ export function openReportTurns(): ReportTurns {
     looks: new Turns({ running: 2, waiting: 8 }),
     files: new Turns({ running: 2, waiting: 0 }),
     checks: new Turns({ running: 1, waiting: 2 }),
+    payments: new Turns({ running: 2, waiting: 8 }),
   };
 }

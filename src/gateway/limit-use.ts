@@ -80,7 +80,10 @@ function partsOf(
   return claimParts(own, principal, { modelId, endpoint, ownKeysOnly: false });
 }
 
-async function peek(deps: LimitUseDeps, { slot, scopes }: ClaimPart): Promise<readonly UsedScope[]> {
+async function peek(
+  deps: LimitUseDeps,
+  { slot, scopes }: ClaimPart,
+): Promise<readonly UsedScope[]> {
   const nowMs = deps.clock.monotonicMs();
   const usages = await deps.limits.peek({ slot, scopes, nowMs });
   return scopes.map((claim, at) => ({ claim, usage: usages?.[at] }));

@@ -26,8 +26,8 @@ export type JournalEntry =
       readonly settled: bigint;
     }
   /**
-   * A transfer of no attempt in the journal: a grant, a purchase or what became of it, or money of a
-   * retired attempt.
+   * A transfer of no attempt in the journal: a grant, a purchase or what became of it, or money of
+   * a retired attempt.
    */
   | {
       readonly kind: "transfer";

@@ -32,7 +32,7 @@ export interface OptimizeSearch {
   readonly objective: OptimizeObjective;
   readonly judgeModelId: string | null;
   readonly modelIds: readonly string[];
-  /** How many; their texts are kept in the memory of the process that runs the search, and there only. */
+  /** How many; their texts are only in the memory of the process that runs the search. */
   readonly prompts: number;
   readonly budgetMicroUsd: MicroUsd;
   /** Settled spend of its key, the judge's calls included. */
@@ -74,9 +74,9 @@ export interface OptimizeRefusal {
 }
 
 /**
- * Searches for the best model of an organization's own prompts. Every search has a managed key whose
- * cap is the budget and which is disabled when the search ends. Every verb carries the organization:
- * another's search is a search that does not exist.
+ * Searches for the best model of an organization's own prompts. Every search has a managed key
+ * whose cap is the budget and which is disabled when the search ends. Every verb carries the
+ * organization: another's search is a search that does not exist.
  */
 export interface OptimizeSearches {
   /** Newest first, 200 at most. */

@@ -40,7 +40,7 @@ type End = Pick<SearchEnd, "state" | "message">;
 
 /** One running search: asks, counts, writes down how far it is, and ends once. */
 export class SearchRun {
-  /** Resolves when nothing of it runs any more and its end is written, as far as that was possible. */
+  /** Resolves when nothing of it runs any more and its end is written, where that was possible. */
   readonly done: Promise<void>;
   readonly #options: RunOptions;
   readonly #tasks: SearchTasks;

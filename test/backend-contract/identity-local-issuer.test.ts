@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { makeConsoleLink } from "../../src/compose/console-link.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import type { Config } from "../../src/config/settings.ts";
 import { makeClaimLink } from "../../src/identity/local-issuer/claim-link.ts";
 import { CookieBrowser, type Landing } from "../support/oidc-browser.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
@@ -133,6 +136,43 @@ describe("a browser of the owner", () => {
     site.clock.forward(24 * 3_600_000);
     const session = await read(browser);
     expect(session && site.identity.isRecheckDue(session)).toBe(false);
+  });
+});
+
+describe("a link made beside the server", () => {
+  function configOf(env: Readonly<Record<string, string>>): Config {
+    const outcome = loadConfig({ flags: {}, env });
+    if (outcome.kind === "invalid") throw new Error(outcome.problems.join());
+    return outcome.config;
+  }
+  const make = (env: Readonly<Record<string, string>>, email?: string): Promise<{ url: string }> =>
+    makeConsoleLink({
+      config: configOf(env),
+      backend,
+      clock: site.clock,
+      ...(email === undefined ? {} : { email }),
+    });
+
+  test("signs in at the server", async () => {
+    const { url } = await make({ TM_CONSOLE_URL: `${site.url}/` }, "shell@home.example");
+    const browser = new CookieBrowser();
+    expect((await claim(browser, url)).path).toBe("/welcome");
+    expect(await read(browser)).toMatchObject({ email: "shell@home.example" });
+    expect((await make({ TM_CONSOLE_PORT: "9" })).url).toMatch(/^http:\/\/127\.0\.0\.1:9\/local/);
+  });
+
+  test("is refused where it could not work, and says why", async () => {
+    const refused: [Readonly<Record<string, string>>, RegExp][] = [
+      [
+        { OIDC_ISSUER: "https://id.example.com" },
+        /people sign in through https:\/\/id.example.com/,
+      ],
+      [{ TM_CONSOLE_URL: "https://console.example.com" }, /local_issuer/],
+      [{ TM_HOST: "0.0.0.0" }, /oidc\.issuer/],
+      [{ TM_CONSOLE_PORT: "0" }, /console_url/],
+    ];
+    for (const [env, why] of refused) await expect(make(env)).rejects.toThrow(why);
+    await expect(make({}, "no address")).rejects.toThrow(/--email/);
   });
 });
 

@@ -1,3 +1,8 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text as textOf } from "node:stream/consumers";
+
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
@@ -185,6 +190,40 @@ const slowPrompts = [
   "two [[fault:slow:500]]",
   "three [[fault:slow:500]]",
 ];
+
+test("the model whose answers the judge names wins, wherever they stand in its question", async () => {
+  const orgId = await newOrg();
+  // A gateway whose judge always likes the answer of test/b best.
+  const server = createServer((request, response) => {
+    void textOf(request).then((sent) => {
+      const { model, messages } = JSON.parse(sent) as AskedChat;
+      const letter = /answer ([A-H])\]\]\nby test\/b/.exec(messages[0]?.content ?? "")?.[1];
+      const content = letter === undefined ? `by ${model}` : `**${letter}**`;
+      const chunk = { choices: [{ index: 0, delta: { content } }], usage: { cost: 0.000001 } };
+      response.end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+    });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const other = opened(() => `http://127.0.0.1:${port}`);
+  const outcome = await other.start(
+    orgId,
+    wanted({ objective: "best_judged", judgeModelId: "test/both" }),
+  );
+  if (outcome.kind === "refused") throw new Error(outcome.message);
+  const search = await ended(orgId, outcome.search);
+  expect(search.results.map((each) => [each.modelId, each.winRate, each.rank])).toEqual([
+    ["test/a", 0, 2],
+    ["test/b", 1, 1],
+  ]);
+  await other.close();
+  server.close();
+});
+
+interface AskedChat {
+  readonly model: string;
+  readonly messages: readonly { readonly content: string }[];
+}
 
 describe("what is refused", () => {
   test("an unknown model, a missing judge, no budget and a third search at once", async () => {

@@ -48,6 +48,10 @@ export interface BillingHouse {
   /** Two, as in two processes. */
   readonly billings: readonly [OpenBilling, OpenBilling];
   readonly log: readonly LogLine[];
+  /** What was answered to events, oldest first. */
+  readonly statuses: readonly number[];
+  /** The next so many events find nobody at home. */
+  refuseEvents(count: number): void;
   newOrg(): Promise<OrgId>;
   /** Begins a purchase of whole dollars. */
   buy(orgId: OrgId, dollars: number): Promise<Bought>;
@@ -94,7 +98,8 @@ export async function openBillingHouse(
       log: noting(log),
     });
   const billings = [open(), open()] as const;
-  door = createServer((request, response) => void takeEvent(billings, request, response));
+  const events: EventDoor = { billings, statuses: [], refusals: 0 };
+  door = createServer((request, response) => void takeEvent(events, request, response));
   door.listen(0, "127.0.0.1");
   await once(door, "listening");
   const closing = door;
@@ -104,6 +109,10 @@ export async function openBillingHouse(
     clock,
     billings,
     log,
+    statuses: events.statuses,
+    refuseEvents: (count) => {
+      events.refusals = count;
+    },
     newOrg: async () => {
       const made = await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" });
       return made.orgId;
@@ -158,25 +167,34 @@ async function buy(
   return { orgId, purchaseId: purchase.purchaseId, checkoutUrl, session };
 }
 
-let turns = 0;
+interface EventDoor {
+  readonly billings: readonly OpenBilling[];
+  readonly statuses: number[];
+  refusals: number;
+}
 
 /** What the console's route does; the processes take turns. */
 async function takeEvent(
-  billings: readonly OpenBilling[],
+  events: EventDoor,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  const { billings, statuses } = events;
   const signature = request.headers["stripe-signature"];
-  const billing = billings[turns++ % billings.length];
-  try {
+  const billing = billings[statuses.length % billings.length];
+  let status = 500;
+  if (events.refusals > 0) {
+    events.refusals -= 1;
+  } else {
     const body = Buffer.concat(chunks);
-    const answer = await billing?.webhook({ body, signature: String(signature) });
-    response.writeHead(answer === "done" ? 200 : 400).end();
-  } catch {
-    response.writeHead(500).end();
+    const asked = { body, signature: typeof signature === "string" ? signature : undefined };
+    const answer = await billing?.webhook(asked).catch(() => "failed");
+    if (answer !== "failed") status = answer === "done" ? 200 : 400;
   }
+  statuses.push(status);
+  response.writeHead(status).end();
 }
 
 function addressOf(server: Server | undefined): string {

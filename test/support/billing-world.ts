@@ -119,7 +119,7 @@ export class BillingWorld {
     switch (news.do) {
       case "deliver": {
         const event = picked(checkout.webhooks.events.slice(this.#eventsBefore), news.pick);
-        if (event !== undefined) expect(await checkout.webhooks.send(event.id)).toBe(200);
+        if (event !== undefined) agree(await checkout.webhooks.send(event.id), 200);
         return;
       }
       case "look": {
@@ -164,7 +164,7 @@ export class BillingWorld {
     const [outcome] = await store.reserveBatch(this.#member, [{ row, close: null }]);
     assert(outcome !== undefined, "a reserve is answered");
     if (outcome.kind === "reserved") this.#open.push(row.attemptId);
-    else expect(outcome.kind).toBe("low_balance");
+    else agree(outcome.kind, "low_balance");
     if (outcome.kind === "low_balance" && outcome.availableMicroUsd < 0n) this.seen.add("owes");
     this.seen.add(outcome.kind);
   }
@@ -203,7 +203,7 @@ export class BillingWorld {
         .map((event, i) => ({ event, at: (order[i % order.length] ?? 0) + i / 1_000 }))
         .sort((a, b) => a.at - b.at);
       for (const { event } of shuffled) {
-        expect(await checkout.webhooks.send(event.id)).toBe(200);
+        agree(await checkout.webhooks.send(event.id), 200);
       }
     }
     clock.moveOn(11 * MINUTE_MS);
@@ -214,18 +214,18 @@ export class BillingWorld {
   async check(): Promise<void> {
     const { backend, billings } = this.#house;
     const { settledMicroUsd, heldMicroUsd } = await backend.recordStore.balance(this.orgId);
-    expect(settledMicroUsd).toBe(this.#expected());
+    agree(settledMicroUsd, this.#expected());
     const short = heldMicroUsd - settledMicroUsd;
     const owed = await billings[0].owed(this.orgId);
-    expect(owed).toBe(short > 0n ? short : 0n);
+    agree(owed, short > 0n ? short : 0n);
     if (owed > 0n) this.seen.add("owed at the end");
     const purchases = await billings[1].listPurchases(this.orgId);
     for (const { session, purchaseId } of this.#bought) {
       const { state } = purchases.find((each) => each.purchaseId === purchaseId) ?? {};
-      expect([purchaseId, state]).toEqual([purchaseId, this.#stateOf(session)]);
+      agree([purchaseId, state], [purchaseId, this.#stateOf(session)]);
       this.seen.add(String(state));
     }
-    expect(await this.#house.broken()).toEqual([]);
+    agree(await this.#house.broken(), []);
   }
 
   #expected(): bigint {
@@ -273,4 +273,8 @@ export class BillingWorld {
 
 function picked<T>(items: readonly T[], pick: number): T | undefined {
   return items.length === 0 ? undefined : items[pick % items.length];
+}
+
+function agree(found: unknown, expected: unknown): void {
+  expect(found).toEqual(expected);
 }

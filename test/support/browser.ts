@@ -91,20 +91,34 @@ export async function newVisitor(
 export async function expectAccessible(page: Page, what: string): Promise<void> {
   // Evaluated by the debugger, which the page's content security policy does not bind.
   await page.evaluate(AXE);
+  await page.evaluate(UNCHANGING);
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { readonly axe: AxeLike };
     const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
     const { violations } = await axe.run({ runOnly: { type: "tag", values: tags } });
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
+    return violations.map(({ id, nodes }) => {
+      const places = nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`);
+      return `${id}: ${places.join(" | ")}`;
+    });
   });
   expect(found, what).toEqual([]);
 }
+
+/** A colour on its way from one theme to the other is none that anybody reads. */
+const UNCHANGING = `(async () => {
+  const isChanging = () => document.getAnimations().some((each) => each instanceof CSSTransition);
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  for (let frames = 0; frames < 300; frames += 1) {
+    await frame();
+    if (!isChanging()) return;
+  }
+})()`;
 
 interface AxeLike {
   run(options: object): Promise<{
     readonly violations: readonly {
       readonly id: string;
-      readonly nodes: readonly { readonly html: string }[];
+      readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
     }[];
   }>;
 }

@@ -18,6 +18,8 @@ export interface Landing {
 /** A browser without pictures: cookies and redirects, as a person's browser does them. */
 export class CookieBrowser {
   readonly userAgent: string;
+  /** Every answer so far: where it came from, and all of it as text. */
+  readonly seen: { readonly place: string; readonly text: string }[] = [];
   #cookies: readonly Cookie[] = [];
 
   constructor(userAgent = "Test Browser 1.0") {
@@ -50,6 +52,8 @@ export class CookieBrowser {
       this.#store(url, answer.headers.getSetCookie());
       const location = answer.headers.get("location");
       const html = await answer.text();
+      const heads = [...answer.headers].map(([name, value]) => `${name}: ${value}`);
+      this.seen.push({ place: url.origin + url.pathname, text: [...heads, html].join("\n") });
       if (location === null) {
         return { url, path: url.pathname + url.search, status: answer.status, html, way };
       }

@@ -15,14 +15,20 @@ export class ErrorBoundary extends Component<
   }
 
   override render(): ReactNode {
-    return this.state.hasFailed ? <PageFailed /> : this.props.children;
+    return this.state.hasFailed ? (
+      <main>
+        <PageFailed />
+      </main>
+    ) : (
+      this.props.children
+    );
   }
 }
 
 /** A part of the console that failed; a new version of the console on the server does that too. */
 export function PageFailed(): ReactElement {
   return (
-    <Stack component="main" gap="md" align="flex-start" className={shell.notice}>
+    <Stack gap="md" align="flex-start" className={shell.notice}>
       <Title order={1} size="h2">
         This page failed
       </Title>

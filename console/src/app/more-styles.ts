@@ -7,7 +7,6 @@ import "@mantine/core/styles/ModalBase.layer.css";
 import "@mantine/core/styles/FloatingIndicator.layer.css";
 import "@mantine/core/styles/Accordion.layer.css";
 import "@mantine/core/styles/Combobox.layer.css";
-import "@mantine/core/styles/InlineInput.layer.css";
 import "@mantine/core/styles/CheckboxIndicator.layer.css";
 import "@mantine/core/styles/Checkbox.layer.css";
 import "@mantine/core/styles/Card.layer.css";

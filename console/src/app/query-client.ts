@@ -1,4 +1,4 @@
-import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { focusManager, MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 
 import { ApiFault } from "../api/client.ts";
 import { refreshAnswers } from "../api/use-answer.ts";
@@ -12,6 +12,7 @@ const RETRIES_MAX = 2;
  * leads to the sign-in page.
  */
 export function makeQueryClient(): QueryClient {
+  focusManager.setEventListener(listenForReturn);
   const onError = (error: unknown): void => {
     if (error instanceof ApiFault && SESSION_CODES.has(error.code)) {
       void refreshAnswers(client, []);
@@ -30,6 +31,17 @@ export function makeQueryClient(): QueryClient {
     },
   });
   return client;
+}
+
+/** Back from another tab, and back from another window beside this one. */
+function listenForReturn(onReturn: (isFocused?: boolean) => void): () => void {
+  const listener = (): void => onReturn();
+  globalThis.addEventListener("visibilitychange", listener);
+  globalThis.addEventListener("focus", listener);
+  return () => {
+    globalThis.removeEventListener("visibilitychange", listener);
+    globalThis.removeEventListener("focus", listener);
+  };
 }
 
 const SESSION_CODES: ReadonlySet<string> = new Set(["signed_out", "email_not_verified"]);

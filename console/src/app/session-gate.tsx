@@ -6,6 +6,7 @@ import type { RouteName, Session } from "../../../src/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { useMaybeSession, useSession } from "../api/use-session.ts";
 import { Fault } from "../ui/fault.tsx";
+import kit from "../ui/kit.module.css";
 import { Loading } from "../ui/loading.tsx";
 import { BareFrame } from "./bare-frame.tsx";
 import { Redirect } from "./redirect.tsx";
@@ -25,6 +26,7 @@ export function SessionGate(): ReactElement {
   if (answer.data === undefined) {
     return (
       <BareFrame>
+        <h1 className={kit.hidden}>Token Market</h1>
         {answer.isError ? (
           <Fault error={answer.error} retry={() => void answer.refetch()} />
         ) : (

@@ -14,7 +14,7 @@ import { Loading } from "../ui/loading.tsx";
 import { Money } from "../ui/money.tsx";
 import { parseUsd } from "../ui/money-math.ts";
 import { Page } from "../ui/page.tsx";
-import { SecretField } from "../ui/secret-once.tsx";
+import { SecretField } from "../ui/secret-field.tsx";
 import { Step } from "./welcome/step.tsx";
 import { welcomeSamples } from "./welcome/welcome-samples.ts";
 

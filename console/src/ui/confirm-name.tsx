@@ -74,7 +74,7 @@ function ConfirmForm(props: ConfirmNameProps): ReactElement {
           <Button variant="default" onClick={props.onClose}>
             Cancel
           </Button>
-          <Button type="submit" color="red" loading={isBusy} disabled={!isSame}>
+          <Button type="submit" color="red.9" loading={isBusy} disabled={!isSame}>
             {props.confirmLabel}
           </Button>
         </Group>

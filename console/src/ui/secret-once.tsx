@@ -1,8 +1,7 @@
-import { Button, CopyButton, Group, Modal, Stack, Text } from "@mantine/core";
-import { Check, Copy } from "lucide-react";
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useState, type ReactElement, type ReactNode } from "react";
 
-import kit from "./kit.module.css";
+import { SecretField } from "./secret-field.tsx";
 
 export interface SecretOnceProps {
   readonly opened: boolean;
@@ -42,33 +41,5 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
         </Group>
       </Stack>
     </Modal>
-  );
-}
-
-/** The secret itself with a large copy button. */
-export function SecretField(props: {
-  readonly secret: string;
-  readonly onCopied?: () => void;
-}): ReactElement {
-  return (
-    <div className={kit.secret}>
-      <code className={kit.secretText} data-secret>
-        {props.secret}
-      </code>
-      <CopyButton value={props.secret} timeout={2000}>
-        {({ copied, copy }) => (
-          <Button
-            variant="default"
-            leftSection={copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
-            onClick={() => {
-              copy();
-              props.onCopied?.();
-            }}
-          >
-            {copied ? "Copied" : "Copy"}
-          </Button>
-        )}
-      </CopyButton>
-    </div>
   );
 }

@@ -1,7 +1,6 @@
 import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
 
 import { assert } from "../../core/assert.ts";
-import { storeAnswerTimeoutMs } from "../../core/constants.ts";
 import { newRecordId, type OrgId } from "../../core/ids.ts";
 import type {
   ResolvedSignIn,
@@ -12,6 +11,8 @@ import { orgNameOf } from "../../identity/normalise-email.ts";
 import { createOrgSql } from "./org-rows.ts";
 
 const TRIES_MAX = 6;
+/** Of one statement, the wait for other sign-ins with the address too. */
+const STEP_TIMEOUT_MS = 5_000;
 /** Another transaction was first: serialization failure, deadlock, unique violation. */
 const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
 
@@ -57,7 +58,7 @@ function runnerOf(client: PoolClient): Run {
     const query: { text: string; values: unknown[]; query_timeout: number } = {
       text,
       values,
-      query_timeout: storeAnswerTimeoutMs * 2,
+      query_timeout: STEP_TIMEOUT_MS,
     };
     return (await client.query<R>(query)).rows;
   };

@@ -45,11 +45,12 @@ export class PostgresUsageReports implements UsageReports {
     page: { readonly limit: number; readonly cursor?: string },
   ): Promise<{ readonly rows: readonly ReportedRequest[]; readonly nextCursor: string | null }> {
     const cursor = parseRequestId(page.cursor ?? "");
-    const { text, values } = requests.requestsQuery(filter, {
+    const query = requests.requestsQuery(filter, {
       rows: page.limit + 1,
       ...(cursor === undefined ? {} : { cursor }),
     });
-    const found = await this.#rows<requests.RequestsRow>(text, values);
+    if (query === undefined) return { rows: [], nextCursor: null };
+    const found = await this.#rows<requests.RequestsRow>(query.text, query.values);
     const rows = found.slice(0, page.limit).map(requests.reportedRequest);
     const hasMore = found.length > page.limit;
     return { rows, nextCursor: hasMore ? (rows.at(-1)?.requestId ?? null) : null };

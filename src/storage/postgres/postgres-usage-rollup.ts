@@ -101,8 +101,8 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
 }
 
 /**
- * All on one snapshot: a change that it does not see is committed later, and its note, which it does
- * not see either, stays.
+ * All on one snapshot: a change that it does not see is committed later, and its note, which it
+ * does not see either, stays.
  */
 async function rollOrgs(client: PoolClient, day: string, orgIds: string[]): Promise<void> {
   const ids = idsOfDay(day);

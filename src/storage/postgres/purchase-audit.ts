@@ -58,9 +58,11 @@ const brokenClaims = `
 
 /** A wallet pays what it owes to its own receivable. */
 const brokenPayments = `
-  select concat('transfer ', ref), format('%s from %s to %s', amount, debit_account, credit_account),
+  select concat('transfer ', ref),
+    format('%s from %s to %s', amount, debit_account, credit_account),
     'from a wallet to its own receivable'
-  from transfer where attempt_id is null and (kind = 'collect' or credit_account like 'receivable:%')
+  from transfer where attempt_id is null
+    and (kind = 'collect' or credit_account like 'receivable:%')
     and (kind <> 'collect' or debit_account <> 'wallet:' || substr(credit_account, 12))`;
 
 /** What the audit asks about purchases, refunds and disputes. */

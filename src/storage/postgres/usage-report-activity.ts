@@ -74,7 +74,8 @@ export interface ProviderActivityRow {
  * refused for what it says, is neither success nor failure.
  */
 export const providerActivitySql = `
-  select provider_id, count(*) as attempts, count(*) filter (where outcome = 'completed') as succeeded,
+  select provider_id, count(*) as attempts,
+    count(*) filter (where outcome = 'completed') as succeeded,
     percentile_disc(0.5) within group (order by first_byte_ms)
       filter (where outcome = 'completed') as p50
   from (

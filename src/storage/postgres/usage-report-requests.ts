@@ -50,39 +50,26 @@ export function reportedRequest(row: RequestsRow): ReportedRequest {
   };
 }
 
-/** Newest first, `rows` at most, before `cursor` where there is one. */
+/** Newest first, `rows` at most, before `cursor` where there is one. Undefined: none can match. */
 export function requestsQuery(
   filter: ReportFilter,
   page: { readonly rows: number; readonly cursor?: string },
-): ReportQuery {
-  const end = requestIdFrom(filter.toMs);
+): ReportQuery | undefined {
+  const { orgId, fromMs, toMs, status, providerId } = filter;
+  const end = requestIdFrom(toMs);
   const { cursor = end } = page;
-  const values: unknown[] = [
-    filter.orgId,
-    requestIdFrom(filter.fromMs),
-    cursor < end ? cursor : end,
-  ];
+  const values: unknown[] = [orgId, requestIdFrom(fromMs), cursor < end ? cursor : end, page.rows];
   const $ = (value: unknown): string => `$${values.push(value)}`;
-  const limit = $(page.rows);
-  const { status, providerId } = filter;
-  const ownFilter = ownFilterSql(filter, $);
-  const having = [
-    "true",
-    // Compared only where attempts are read at all: a parameter must be meant somewhere.
-    ...(status === undefined || status === "refused" ? [] : [`${statusSql} = ${$(status)}`]),
-    ...(providerId === undefined ? [] : [`${lastOf("provider_id")} = ${$(providerId)}`]),
-  ].join(" and ");
-  const isRefusedIn = providerId === undefined && (status ?? "refused") === "refused";
+  const own = ownFilterSql(filter, $);
   const parts = [
-    ...(status === "refused" ? [] : [attemptedSql(ownFilter, having, status)]),
-    ...(isRefusedIn ? [refusedSql(ownFilter)] : []),
-  ].map((part) => `(${part} order by request_id desc limit ${limit})`);
-  // An empty answer that knows its columns, where no request can be meant at all.
-  const union = parts.length === 0 ? `(${refusedSql("false")} limit ${limit})` : parts.join(UNION);
+    ...(status === "refused" ? [] : [attemptedSql(filter, own, $)]),
+    ...(providerId === undefined && (status ?? "refused") === "refused" ? [refusedSql(own)] : []),
+  ].map((part) => `(${part} order by request_id desc limit $4)`);
+  if (parts.length === 0) return undefined;
   const text = `
-  select r.*, k.name as key_name, k.origin as key_origin from (${union}) r
+  select r.*, k.name as key_name, k.origin as key_origin from (${parts.join(UNION)}) r
   left join api_key k on k.key_id = r.key_id and k.org_id = $1
-  order by request_id desc limit ${limit}`;
+  order by request_id desc limit $4`;
   return { text, values };
 }
 
@@ -105,13 +92,22 @@ function ownFilterSql(
   ].join(" and ");
 }
 
-function attemptedSql(filter: string, having: string, status: ReportFilter["status"]): string {
+function attemptedSql(
+  { status, providerId }: ReportFilter,
+  own: string,
+  $: (value: unknown) => string,
+): string {
   // Few attempts are open, and they have an index of their own.
   const isOpen = `request_id in (
       select request_id from attempt where state = 'open' and ${rangeSql})`;
+  const having = [
+    "true",
+    ...(status === undefined ? [] : [`${statusSql} = ${$(status)}`]),
+    ...(providerId === undefined ? [] : [`${lastOf("provider_id")} = ${$(providerId)}`]),
+  ].join(" and ");
   return `
     select ${requestColumns}
-    from attempt where ${rangeSql} and ${filter} ${status === "in_flight" ? `and ${isOpen}` : ""}
+    from attempt where ${rangeSql} and ${own} ${status === "in_flight" ? `and ${isOpen}` : ""}
     group by request_id having ${having}`;
 }
 
@@ -129,18 +125,20 @@ const requestColumns = `request_id, min(key_id) as key_id, min(model_id) as mode
 
 /*
  * One that has attempts after all (the answer about its hold was lost) is told with them. They are
- * of about the same time by any clock that is halfway right, so that two days are looked into.
+ * of about the same time by any clock that is halfway right, so that a few days are looked into.
  */
 function refusedSql(filter: string): string {
   return `
-    select request_id, key_id, model_id, null, route, stream, 0::bigint, 'refused', error_class,
-      null::bigint, null::bigint, null::bigint, null::bigint, null::bigint, null::integer,
-      null::integer, 0::bigint
+    select request_id, key_id, model_id, null as provider_id, route, stream, 0::bigint as attempts,
+      'refused' as outcome, error_class, null::bigint as prompt, null::bigint as cached_prompt,
+      null::bigint as cache_write, null::bigint as completion,
+      null::bigint as internal_reasoning, null::integer as first_byte_ms,
+      null::integer as duration_ms, 0::bigint as debit
     from refused_request r where ${rangeSql} and ${filter} and not (
       select exists (select from attempt a where a.org_id = r.org_id
         and a.request_id = r.request_id
-        and a.attempt_id >= attempt_id_at(r.created_at - interval '1 day')
-        and a.attempt_id < attempt_id_at(r.created_at + interval '1 day')))`;
+        and a.attempt_id >= attempt_id_at(r.created_at - interval '2 days')
+        and a.attempt_id < attempt_id_at(r.created_at + interval '2 days')))`;
 }
 
 export interface PricedAttemptRow extends AttemptRow {

@@ -22,8 +22,8 @@ export const rememberDaySql = "insert into usage_day (day) values ($1) on confli
 export const finishDaySql = "update usage_day set is_done = true where day = $1";
 
 /**
- * $1 the day, $2 its first id, $3 the id behind its last, $4 rows: organizations that are not summed
- * up yet. It leaps through the index, from one organization to the next.
+ * $1 the day, $2 its first id, $3 the id behind its last, $4 rows: organizations that are not
+ * summed up yet. It leaps through the index, from one organization to the next.
  */
 export const unrolledOrgsSql = `
   with recursive org as (
@@ -59,8 +59,8 @@ export const forgetSql: readonly string[] = [
 
 /**
  * $1 organizations, $2 the day, $3 its first id, $4 the id behind its last. A request is left apart
- * when another day has attempts of it, or when it was refused as well (the answer about its hold was
- * lost); that others know it to be apart is enough.
+ * when another day has attempts of it, or when it was refused as well (the answer about its hold
+ * was lost); that others know it to be apart is enough.
  */
 export const rollSql = `
   with request as materialized (
@@ -78,8 +78,7 @@ export const rollSql = `
     where first_ordinal > 1
       or (not is_final and exists (select from attempt b where b.org_id = r.org_id
         and b.request_id = r.request_id and (b.attempt_id < $3 or b.attempt_id >= $4)))
-      or (status <> 'ok' and exists (
-        select from refused_request f where f.request_id = r.request_id))
+      or exists (select from refused_request f where f.request_id = r.request_id)
       or exists (select from usage_apart u where u.org_id = r.org_id
         and u.request_id = r.request_id and u.day <> $2)
     returning org_id, request_id

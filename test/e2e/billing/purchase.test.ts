@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { PurchaseFault } from "../../../src/billing/billing.ts";
+import type { BillingLog } from "../../../src/billing/billing-log.ts";
 import { openBilling } from "../../../src/billing/open-billing.ts";
 import type { AttemptId } from "../../../src/core/ids.ts";
 import { microUsd } from "../../../src/core/money.ts";
@@ -14,6 +15,19 @@ import { closeRow, keyOf, pinPrices, reserveRow } from "../../support/ledger-row
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
+
+const CONFIG = {
+  stripeSecretKey: "",
+  stripeWebhookSecret: "",
+  stripeApiUrl: "",
+  purchaseMinUsd: "5.00",
+  purchaseMaxUsd: "50.00",
+};
+const silent: BillingLog = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
 /** Every event arrives at once, once. */
 let house: BillingHouse;
@@ -129,7 +143,7 @@ describe("buying credit", () => {
       store: backend.purchaseStore,
       consoleUrl: () => "http://127.0.0.1:1",
       clock,
-      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+      log: silent,
     });
     const orgId = await house.newOrg();
     const wanted = { orgId, amountMicroUsd: microUsd(5n * MICRO_PER_USD), email: "a@b.test" };
@@ -206,6 +220,67 @@ describe("a purchase of which no event tells", () => {
       "the payment provider does not know this checkout",
     );
   });
+});
+
+test("a running console looks after purchases by itself, until it is closed", async () => {
+  const bought = await deaf.buy(await deaf.newOrg(), 20);
+  deaf.checkout.book.pay(bought.session);
+  deaf.clock.moveOn(20 * MINUTE_MS);
+  const running = openBilling({
+    config: CONFIG,
+    testCheckout: deaf.checkout,
+    store: deaf.backend.purchaseStore,
+    consoleUrl: () => "",
+    clock: deaf.clock,
+    log: silent,
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  running.start();
+  vi.advanceTimersByTime(MINUTE_MS);
+  vi.useRealTimers();
+  await expect
+    .poll(async () => (await deaf.purchase(bought)).state, { timeout: 10_000 })
+    .toBe("paid");
+  await running.close();
+});
+
+test("a start with a live key tells of credit that was bought with test money", async () => {
+  const bought = await house.buy(await house.newOrg(), 5);
+  house.checkout.book.pay(bought.session);
+  await house.checkout.webhooks.settled();
+  const errors: object[] = [];
+  const live = openBilling({
+    config: { ...CONFIG, stripeSecretKey: "rk_live_x", stripeWebhookSecret: "whsec_x" },
+    store: house.backend.purchaseStore,
+    consoleUrl: () => "",
+    clock: house.clock,
+    log: { ...silent, error: (detail) => void errors.push(detail) },
+  });
+  expect(live.mode).toBe("stripe");
+  live.start();
+  await expect.poll(() => errors.length).toBe(1);
+  expect(errors[0]).toMatchObject({ orgIds: expect.arrayContaining([bought.orgId]) });
+  await live.close();
+});
+
+test.each([
+  [
+    "purchaseMinUsd",
+    "5,00",
+    "billing.purchase_min_usd must be dollars from 0.50 to 999999.99, not 5,00",
+  ],
+  [
+    "purchaseMaxUsd",
+    "1000000",
+    "billing.purchase_max_usd must be dollars from 0.50 to 999999.99, not 1000000",
+  ],
+  ["purchaseMaxUsd", "4.00", "billing.purchase_min_usd is above billing.purchase_max_usd"],
+  ["stripeApiUrl", "stripe", "stripe.api_url is no address: it begins with http:// or https://"],
+])("a wrong setting stops the start and is named: %s %s", (name, value, message) => {
+  const config = { ...CONFIG, stripeSecretKey: "sk_test_x", [name]: value };
+  const { purchaseStore: store } = house.backend;
+  const options = { config, store, consoleUrl: () => "", clock: house.clock, log: silent };
+  expect(() => openBilling(options)).toThrow(message);
 });
 
 describe("money that is not as it was asked for is parked, and credits nothing", () => {
@@ -365,7 +440,7 @@ describe("events", () => {
       store: backend.purchaseStore,
       consoleUrl: () => "http://127.0.0.1:1",
       clock,
-      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+      log: silent,
     });
     const payload = JSON.stringify({ id: "evt_1", object: "event", type: "ping", data: {} });
     const { webhooks } = new Stripe("sk_test_x");
@@ -384,17 +459,11 @@ describe("events", () => {
 
 test("without a payment provider credit is granted, and nobody can buy", async () => {
   const none = openBilling({
-    config: {
-      stripeSecretKey: "",
-      stripeWebhookSecret: "",
-      stripeApiUrl: "",
-      purchaseMinUsd: "5.00",
-      purchaseMaxUsd: "50.00",
-    },
+    config: CONFIG,
     store: house.backend.purchaseStore,
     consoleUrl: () => "",
     clock: house.clock,
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    log: silent,
   });
   const orgId = await house.newOrg();
   expect(none.mode).toBe("none");

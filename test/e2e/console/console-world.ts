@@ -38,6 +38,8 @@ export interface Person {
   readonly orgId: OrgId;
   /** Fails when the answer is not, field by field, what the contract promises of the route. */
   ask(route: string, call?: Ask): Promise<HttpAnswer>;
+  /** The same for what has to succeed. */
+  do(route: string, call?: Ask): Promise<HttpAnswer>;
 }
 
 export interface Ask {
@@ -62,10 +64,8 @@ export async function openConsoleWorld(options: TestGatewayOptions = {}): Promis
     },
   });
   const answers: string[] = [];
-  const personAt = (browser: CookieBrowser, orgId: OrgId): Person => ({
-    browser,
-    orgId,
-    ask: async (route, call = {}) => {
+  const personAt = (browser: CookieBrowser, orgId: OrgId): Person => {
+    const ask: Person["ask"] = async (route, call = {}) => {
       const [method = "GET", path = "/"] = route.split(" ");
       const isSafe = method === "GET" || method === "HEAD";
       const answer = await httpCall(url + path, {
@@ -81,8 +81,14 @@ export async function openConsoleWorld(options: TestGatewayOptions = {}): Promis
       const broken = brokenPromises(route, answer.status, answer.json);
       if (broken.length > 0) throw new Error(`not what the contract says: ${broken.join("\n")}`);
       return answer;
-    },
-  });
+    };
+    const doIt: Person["do"] = async (route, call) => {
+      const answer = await ask(route, call);
+      if (answer.status === 200) return answer;
+      throw new Error(`${route} was answered with ${answer.status}: ${answer.text}`);
+    };
+    return { browser, orgId, ask, do: doIt };
+  };
   return {
     url,
     gateway,

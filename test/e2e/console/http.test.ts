@@ -72,8 +72,8 @@ describe("paths that the console does not own", () => {
       const answer = await call(path, { method, headers: { accept: "text/html" } });
       expect({ method, status: answer.status }).toEqual({ method, status: 404 });
       expect(answer.headers["content-type"]).toContain("application/json");
-      if (method === "HEAD") expect(answer.text).toBe("");
-      else expect(at(answer.json, "error.code")).toBe("not_found");
+      const code = method === "HEAD" ? undefined : "not_found";
+      expect(at(answer.json, "error.code")).toBe(code);
     }
   });
 
@@ -85,35 +85,31 @@ describe("paths that the console does not own", () => {
 });
 
 describe("every answer", () => {
-  const calls: readonly (readonly [string, number, HttpCall?])[] = [
-    ["/api/models.json", 200],
-    ["/api/console/session", 200],
-    ["/api/console/keys", 401],
-    ["/api/console/keys", 403, { method: "POST" }],
-    ["/nothing", 404],
-    ["/login", 404, { method: "POST" }],
-    ["/auth/start", 303],
-    ["/assets/nothing.js", 404],
-    ["/models/%zz", 400],
-    ["/webhooks/stripe", 404, { body: "{}" }],
+  const calls: readonly { path: string; status: number; how?: HttpCall }[] = [
+    { path: "/api/models.json", status: 200 },
+    { path: "/api/console/session", status: 200 },
+    { path: "/api/console/keys", status: 401 },
+    { path: "/api/console/keys", status: 403, how: { method: "POST" } },
+    { path: "/nothing", status: 404 },
+    { path: "/login", status: 404, how: { method: "POST" } },
+    { path: "/auth/start", status: 303 },
+    { path: "/assets/nothing.js", status: 404 },
+    { path: "/models/%zz", status: 400 },
+    { path: "/webhooks/stripe", status: 404, how: { body: "{}" } },
   ];
-  test.each(calls)(
-    "%s (%i) has its id and what keeps other sites out",
-    async (path, status, how) => {
-      const answer = await call(path, how);
-      expect(answer.status, answer.text).toBe(status);
-      expect(answer.headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
-      expect(answer.headers["x-content-type-options"]).toBe("nosniff");
-      expect(answer.headers["referrer-policy"]).toBe("no-referrer");
-      expect(answer.headers["cross-origin-opener-policy"]).toBe("same-origin");
-      expect(answer.headers["permissions-policy"]).toContain("clipboard-write=(self)");
-      expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
-      expect(answer.headers["content-security-policy"]).toContain("frame-ancestors 'none'");
-      expect(answer.headers["strict-transport-security"]).toBeUndefined();
-      const open = Object.keys(answer.headers).filter((name) => name.includes("access-control"));
-      expect(open).toEqual([]);
-    },
-  );
+  test.each(calls)("$path ($status) has its id and what keeps other sites out", async (asked) => {
+    const { status, headers } = await call(asked.path, asked.how);
+    expect(status).toBe(asked.status);
+    expect(headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(headers["x-content-type-options"]).toBe("nosniff");
+    expect(headers["referrer-policy"]).toBe("no-referrer");
+    expect(headers["cross-origin-opener-policy"]).toBe("same-origin");
+    expect(headers["permissions-policy"]).toContain("clipboard-write=(self)");
+    expect(headers["content-security-policy"]).toContain("default-src 'none'");
+    expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
+    expect(headers["strict-transport-security"]).toBeUndefined();
+    expect(Object.keys(headers).filter((name) => name.includes("access-control"))).toEqual([]);
+  });
 
   test("has an id made here, whatever the browser sends", async () => {
     const answer = await call("/api/models.json", { headers: { "x-request-id": "mine" } });
@@ -141,7 +137,7 @@ describe("a body", () => {
   ])("%s is refused in the console's words", async (_, text, status) => {
     const body = Buffer.from(text, "latin1");
     const answer = await ann.ask("POST /api/console/keys", { body });
-    expect(answer.status, answer.text.slice(0, 300)).toBe(status);
+    expect(answer.status).toBe(status);
     expect(textAt(answer.json, "error.message")).not.toBe("");
     expect(textAt(answer.json, "request_id")).toBe(answer.headers["x-request-id"]);
   });
@@ -163,7 +159,6 @@ describe("what is for sale", () => {
     for (const path of PUBLIC) {
       const { status, text } = await call(path);
       expect(status).toBe(200);
-      expect(text).toContain("prov-a".slice(0, path.includes("models") ? 0 : 6));
       for (const word of ["secret/", "hidden", "staging"]) expect(text).not.toContain(word);
     }
   });

@@ -59,23 +59,20 @@ afterAll(async () => {
 });
 
 async function fillBobsOrganization(): Promise<void> {
-  const key = await bob.ask("POST /api/console/keys", { body: { name: "bobs" } });
+  const key = await bob.do("POST /api/console/keys", { body: { name: "bobs" } });
   bobs["key_id"] = textAt(key.json, "key.key_id");
   const call = await httpCall(`${world.gateway.url}/v1/chat/completions`, {
     headers: bearer(textAt(key.json, "secret")),
     body: chatBody("test/a"),
   });
-  expect(call.status).toBe(200);
   bobs["request_id"] = String(call.headers["x-request-id"]);
-  const connection = await bob.ask("POST /api/console/connections", {
+  const connection = await bob.do("POST /api/console/connections", {
     body: { provider: "prov-a", name: "own", provider_key: "sk-own-0123456789" },
   });
-  expect(connection.status, connection.text).toBe(200);
   bobs["connection_id"] = textAt(connection.json, "connection_id");
-  const purchase = await bob.ask("POST /api/console/purchases", { body: { amount_usd: "10" } });
-  expect(purchase.status, purchase.text).toBe(200);
+  const purchase = await bob.do("POST /api/console/purchases", { body: { amount_usd: "10" } });
   bobs["purchase_id"] = textAt(purchase.json, "purchase.purchase_id");
-  const search = await bob.ask("POST /api/console/optimize", {
+  const search = await bob.do("POST /api/console/optimize", {
     body: {
       name: "which",
       objective: "lowest_cost",
@@ -85,17 +82,14 @@ async function fillBobsOrganization(): Promise<void> {
       budget_usd: "1",
     },
   });
-  expect(search.status, search.text).toBe(200);
   bobs["search_id"] = textAt(search.json, "search_id");
-  const played = await bob.ask("POST /playground/v1/chat/completions", {
+  await bob.do("POST /playground/v1/chat/completions", {
     body: chatBody("test/a"),
   });
-  expect(played.status, played.text).toBe(200);
   const all = await world.gateway.backend.accountStore.listKeys(bob.orgId);
   managed = all
     .filter(({ origin }) => ["playground", "optimize"].includes(origin))
     .map((each) => each.keyId);
-  expect(managed).toHaveLength(2);
 }
 
 const routesWithIds = Object.keys(ROUTES).filter((name) => name.includes(":"));
@@ -136,9 +130,10 @@ describe("an id of another organization", () => {
     const key = await bob.ask(`GET /api/console/keys/${bobs["key_id"]}`);
     expect(at(key.json, "key")).toMatchObject({ name: "bobs", cap_usd: null, disabled_at: null });
     for (const route of routesWithIds.filter((name) => name.startsWith("GET "))) {
-      const { status, text } = await askById(bob, route, bobs);
+      const { status } = await askById(bob, route, bobs);
       // The request was served, so there is no refusal of it to explain.
-      expect(status, text).toBe(route.includes("refusals") ? 404 : 200);
+      const expected = route.includes("refusals") ? 404 : 200;
+      expect({ route, status }).toEqual({ route, status: expected });
     }
   });
 
@@ -174,6 +169,7 @@ const TO = "2027-01-01T00:00:00.000Z";
 
 describe("the marketplace's own keys of an organization", () => {
   test("open by no id, and are changed by nobody", async () => {
+    expect(managed).toHaveLength(2);
     for (const key_id of managed) {
       for (const route of routesWithIds.filter((name) => name.includes(":key_id"))) {
         const hidden = await askById(bob, route, { key_id });
@@ -214,8 +210,7 @@ test("a list shows one organization's own: nothing of Bob's is in anything that 
   );
   expect(lists.length).toBeGreaterThan(12);
   for (const route of lists) {
-    const { status, text } = await ann.ask(route);
-    expect(status, `${route} ${text}`).toBe(200);
+    const { text } = await ann.do(route);
     for (const id of [...Object.values(bobs), ...managed, bob.orgId, "bob@example.com"]) {
       expect(text).not.toContain(id);
     }

@@ -90,7 +90,7 @@ async function openStream(): Promise<{
   readonly requestId: string;
   readonly wasReset: () => boolean;
 }> {
-  const request = asked({ stream: true, text: "[words:50] [[fault:slow:100]]" });
+  const request = asked({ stream: true, text: "[words:50] [[fault:slow:1000]]" });
   let requestId = "";
   let reset = false;
   const sent = openAsk(gatewayUrl(), request);

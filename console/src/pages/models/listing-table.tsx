@@ -9,8 +9,8 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { PolicyLinks } from "../providers/policy-links.tsx";
 import { ProviderStatus } from "../providers/provider-status.tsx";
-import { capacityWords, countryName, loggingWords } from "./model-words.ts";
-import { defaultWords, showPrice, skuName, SKUS, tokenPrice, type Sku } from "./price-words.ts";
+import { capacityWords, countryNames, loggingWords } from "./model-words.ts";
+import { defaultWords, showPrice, skuName, tokenPrice, type Sku } from "./price-words.ts";
 import styles from "./models.module.css";
 
 type Row = ModelProvider & { readonly place: number; readonly known: Provider | undefined };
@@ -38,13 +38,28 @@ export function ListingTable(props: { readonly listings: readonly ModelProvider[
   );
 }
 
+/** What most people compare stands first. */
+const ORDER: readonly Sku[] = [
+  "prompt",
+  "completion",
+  "cached_prompt",
+  "cache_write",
+  "internal_reasoning",
+];
+
 const COLUMNS: readonly Column<Row>[] = [
   { id: "place", label: "Order", render: ({ place }) => place },
   {
     id: "provider",
     label: "Provider",
     render: ({ provider, name }) => (
-      <AppLink to="/providers/$providerId" params={{ providerId: provider }} size="sm" fw={500}>
+      <AppLink
+        to="/providers/$providerId"
+        params={{ providerId: provider }}
+        size="sm"
+        fw={500}
+        className={styles.nowrap}
+      >
         {name}
       </AppLink>
     ),
@@ -54,10 +69,6 @@ const COLUMNS: readonly Column<Row>[] = [
     label: "Status",
     render: ({ known }) => (known === undefined ? "–" : <ProviderStatus status={known.status} />),
   },
-  ...SKUS.map(priceColumn),
-  tokensColumn("context", "Context", ({ context_length }) => context_length),
-  tokensColumn("output", "Output at most", ({ max_output_tokens }) => max_output_tokens),
-  { id: "quantization", label: "Quantization", render: ({ quantization }) => quantization ?? "–" },
   {
     id: "logging",
     label: "Prompt logging",
@@ -69,9 +80,15 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "datacenters",
     label: "Data centres",
-    render: ({ datacenters }) =>
-      datacenters.length === 0 ? "undeclared" : datacenters.map(countryName).join(", "),
+    render: ({ datacenters }) => countryNames(datacenters),
   },
+  ...ORDER.map(priceColumn),
+  tokensColumn("context", "Context", ({ context_length }) => context_length),
+  tokensColumn("output", "Output at most", ({ billing, max_output_tokens }) =>
+    // Elsewhere it bounds the cost of a picture or a second, which is no count of tokens.
+    billing === "token" ? max_output_tokens : null,
+  ),
+  { id: "quantization", label: "Quantization", render: ({ quantization }) => quantization ?? "–" },
   {
     id: "capacity",
     label: "Capacity",

@@ -23,7 +23,7 @@ export function ModelCard({ model, search }: ModelCardProps): ReactElement {
     <Paper component="article" withBorder className={styles.card}>
       <div>
         <Title order={2} size="h5" className={styles.cardTitle}>
-          <AppLink to="/models/$" params={{ _splat: model.id }} inherit>
+          <AppLink to="/models/$" params={{ _splat: model.id }} inherit underline="hover">
             {model.name}
           </AppLink>
         </Title>
@@ -32,8 +32,10 @@ export function ModelCard({ model, search }: ModelCardProps): ReactElement {
       <Group gap={6}>
         <ModelBadges model={model} />
       </Group>
+      <Text size="sm" className={styles.price}>
+        {priceLine(listings)}
+      </Text>
       <dl className={styles.cardFacts}>
-        <Fact label="Price">{priceLine(listings)}</Fact>
         <Fact label="Context">{shortTokens(model.context_length)}</Fact>
         <Fact label="Providers">{String(model.providers.length)}</Fact>
         <Fact label="Released">{model.released === null ? "–" : dayWords(model.released)}</Fact>

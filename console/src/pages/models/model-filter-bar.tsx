@@ -41,7 +41,7 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           choices={choices.inputs.map((each) => ({ value: each, label: capital(each) }))}
         />
         <TypedField
-          label="Context at least"
+          label="Least context"
           placeholder="128k"
           value={search.context}
           isValid={(text) => readContext(text) !== undefined}
@@ -49,7 +49,7 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           onChange={(context) => change({ context })}
         />
         <TypedField
-          label="Input price at most"
+          label="Input at most"
           placeholder="$ per million"
           value={search.price}
           isValid={(text) => readPrice(text) !== undefined}
@@ -74,14 +74,6 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           onChange={(country) => change({ country })}
           choices={choices.countries.map((each) => ({ value: each, label: countryName(each) }))}
         />
-        <Select
-          label="Order"
-          size="sm"
-          allowDeselect={false}
-          value={search.sort ?? "newest"}
-          onChange={(sort) => change({ sort: sort === "newest" ? undefined : (sort ?? undefined) })}
-          data={ORDERS}
-        />
       </div>
       <div className={styles.filterLine}>
         <Checkbox
@@ -100,13 +92,6 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
     </div>
   );
 }
-
-const ORDERS = [
-  { value: "newest", label: "Newest first" },
-  { value: "price", label: "Cheapest input first" },
-  { value: "context", label: "Longest context first" },
-  { value: "name", label: "By name" },
-];
 
 /** Every filter, off; how the list is shown stays as it is. */
 export const CLEARED = {

@@ -22,8 +22,6 @@ export type ModelSearch = Readonly<
   >
 >;
 
-export type ModelOrder = "newest" | "price" | "context" | "name";
-
 /**
  * The models that fit, in the order asked for; newest first is the order they came in. What a
  * provider decides (price, country, logging, parameters) must hold for one and the same provider:

@@ -109,7 +109,9 @@ function ModelFacts({ model }: { readonly model: Model }): ReactElement {
       facts={[
         { label: "Price, lowest", value: priceLine(model.providers) },
         { label: "Context", value: tokens(model.context_length) },
-        { label: "Output at most", value: tokens(model.max_output_tokens) },
+        ...(model.modality === "text"
+          ? [{ label: "Output at most", value: tokens(model.max_output_tokens) }]
+          : []),
         { label: "Released", value: model.released === null ? "–" : dayWords(model.released) },
         { label: "Route", value: <code>{model.route}</code> },
         ...(wire === null ? [] : [{ label: "Question grammar", value: <code>{wire}</code> }]),

@@ -11,6 +11,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { ModelBadges } from "./model-badges.tsx";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { dayWords } from "./model-words.ts";
+import styles from "./models.module.css";
 import { lowestPrice, priceLine, showPrice, type Sku } from "./price-words.ts";
 
 export interface ModelTableProps {
@@ -39,7 +40,7 @@ function columnsFor(search: ModelSearch): readonly Column<Model>[] {
       label: "Model",
       sortValue: ({ name }) => name,
       render: (model) => (
-        <div>
+        <div className={styles.name}>
           <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={500}>
             {model.name}
           </AppLink>

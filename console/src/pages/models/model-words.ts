@@ -45,6 +45,11 @@ export function countryName(code: string): string {
 }
 const COUNTRIES = new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
 
+/** `"France, Germany"`; who declares none may run anywhere. */
+export function countryNames(codes: readonly string[]): string {
+  return codes.length === 0 ? "undeclared" : codes.map(countryName).join(", ");
+}
+
 /** `"600 requests a minute"`; what is not declared is said to be so, never 0. */
 export function capacityWords(capacity: ModelProvider["capacity"]): string {
   if (capacity.length === 0) return "undeclared";

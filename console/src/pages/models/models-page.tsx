@@ -1,4 +1,13 @@
-import { Anchor, Button, SegmentedControl, SimpleGrid, Skeleton, Stack, Text } from "@mantine/core";
+import {
+  Anchor,
+  Button,
+  SegmentedControl,
+  Select,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+} from "@mantine/core";
 import { useMemo, useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/console-api/contract.ts";
@@ -58,16 +67,28 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
             ? countWords(models.length)
             : `${formatCount(found.length)} of ${countWords(models.length)}`}
         </Text>
-        <SegmentedControl
-          size="xs"
-          aria-label="Show models as"
-          value={isTable ? "table" : "cards"}
-          data={[
-            { value: "cards", label: "Cards" },
-            { value: "table", label: "Table" },
-          ]}
-          onChange={(view) => change({ view: view === "cards" ? undefined : view })}
-        />
+        <div className={styles.order}>
+          <Select
+            aria-label="Order"
+            size="xs"
+            allowDeselect={false}
+            value={ORDERS.find(({ value }) => value === search.sort)?.value ?? "newest"}
+            onChange={(sort) =>
+              change({ sort: sort === "newest" || sort === null ? undefined : sort })
+            }
+            data={ORDERS}
+          />
+          <SegmentedControl
+            size="xs"
+            aria-label="Show models as"
+            value={isTable ? "table" : "cards"}
+            data={[
+              { value: "cards", label: "Cards" },
+              { value: "table", label: "Table" },
+            ]}
+            onChange={(view) => change({ view: view === "cards" ? undefined : view })}
+          />
+        </div>
       </div>
       {found.length === 0 ? (
         <Panel>
@@ -90,6 +111,13 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
     </Stack>
   );
 }
+
+const ORDERS = [
+  { value: "newest", label: "Newest first" },
+  { value: "price", label: "Cheapest input first" },
+  { value: "context", label: "Longest context first" },
+  { value: "name", label: "By name" },
+];
 
 function countWords(count: number): string {
   return count === 1 ? "1 model" : `${formatCount(count)} models`;

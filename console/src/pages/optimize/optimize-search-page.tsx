@@ -20,6 +20,7 @@ import { notifyDone } from "../../ui/notice.ts";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
+import classes from "./optimize.module.css";
 import { objectiveLabel, STATES } from "./optimize-words.ts";
 
 const POLL_MS = 2_000;
@@ -74,7 +75,11 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
         <FigureCard
           label="Best so far"
-          value={best?.model ?? "–"}
+          value={
+            <Text inherit className={classes.best}>
+              {best?.model ?? "–"}
+            </Text>
+          }
           hint={
             best === undefined ? (
               "no answer yet"

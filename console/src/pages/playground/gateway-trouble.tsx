@@ -59,8 +59,14 @@ function NextStep({ errorType }: { readonly errorType: string }): ReactElement |
   if (errorType === "insufficient_quota") {
     return (
       <Text size="sm">
-        <AppLink to="/billing">Add credit</AppLink> or look at your{" "}
-        <AppLink to="/limits">limits and caps</AppLink>.
+        <AppLink to="/billing" c="inherit" underline="always">
+          Add credit
+        </AppLink>{" "}
+        or look at your{" "}
+        <AppLink to="/limits" c="inherit" underline="always">
+          limits and caps
+        </AppLink>
+        .
       </Text>
     );
   }

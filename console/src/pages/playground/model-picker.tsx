@@ -27,7 +27,7 @@ export function ModelPicker({ label, models, value, onChange }: ModelPickerProps
       allowDeselect={false}
       nothingFoundMessage="No model has this name"
       maxDropdownHeight={360}
-      comboboxProps={{ shadow: "md" }}
+      comboboxProps={{ shadow: "md", withinPortal: false }}
       filter={({ options, search }) => {
         const wanted = search.trim().toLowerCase();
         return options.filter(

@@ -16,8 +16,9 @@ import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { FactList } from "../models/fact-list.tsx";
-import { capacityWords, countryName, loggingWords } from "../models/model-words.ts";
+import { capacityWords, countryNames, loggingWords } from "../models/model-words.ts";
 import { priceLine } from "../models/price-words.ts";
+import styles from "../models/models.module.css";
 import { PolicyLinks } from "./policy-links.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
 import { PROVIDER_STATUS } from "./provider-words.ts";
@@ -81,8 +82,7 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
               { label: "First byte, median", value: formatMs(ttft_p50_ms) },
               {
                 label: "Data centres",
-                value:
-                  datacenters.length === 0 ? "undeclared" : datacenters.map(countryName).join(", "),
+                value: countryNames(datacenters),
               },
             ]}
           />
@@ -120,7 +120,7 @@ const COLUMNS: readonly Column<ServedModel>[] = [
     label: "Model",
     sortValue: ({ model }) => model.name,
     render: ({ model }) => (
-      <div>
+      <div className={styles.name}>
         <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={500}>
           {model.name}
         </AppLink>
@@ -158,5 +158,9 @@ const COLUMNS: readonly Column<ServedModel>[] = [
     label: "Quantization",
     render: ({ listing }) => listing.quantization ?? "–",
   },
-  { id: "capacity", label: "Capacity", render: ({ listing }) => capacityWords(listing.capacity) },
+  {
+    id: "capacity",
+    label: "Capacity",
+    render: ({ listing }) => <div className={styles.wide}>{capacityWords(listing.capacity)}</div>,
+  },
 ];

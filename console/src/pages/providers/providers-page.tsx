@@ -15,7 +15,8 @@ import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
-import { countryName, loggingWords } from "../models/model-words.ts";
+import { countryNames, loggingWords } from "../models/model-words.ts";
+import styles from "../models/models.module.css";
 import { PolicyLinks } from "./policy-links.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
 
@@ -95,7 +96,13 @@ const COLUMNS: readonly Column<Provider>[] = [
     label: "Provider",
     sortValue: ({ name }) => name,
     render: ({ id, name }) => (
-      <AppLink to="/providers/$providerId" params={{ providerId: id }} size="sm" fw={500}>
+      <AppLink
+        to="/providers/$providerId"
+        params={{ providerId: id }}
+        size="sm"
+        fw={500}
+        className={styles.nowrap}
+      >
         {name}
       </AppLink>
     ),
@@ -141,8 +148,7 @@ const COLUMNS: readonly Column<Provider>[] = [
   {
     id: "datacenters",
     label: "Data centres",
-    render: ({ datacenters }) =>
-      datacenters.length === 0 ? "undeclared" : datacenters.map(countryName).join(", "),
+    render: ({ datacenters }) => countryNames(datacenters),
   },
   {
     id: "policies",

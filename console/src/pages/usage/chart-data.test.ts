@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Usage } from "../../../../src/console-api/contract.ts";
-import { chartData, spanOfBucket } from "./chart-data.ts";
+import { chartData, groupName, spanOfBucket } from "./chart-data.ts";
 
 const none = { prompt: 0, cached_prompt: 0, cache_write: 0, completion: 0, internal_reasoning: 0 };
 const figures = {
@@ -69,6 +69,13 @@ describe("the bars of the usage page", () => {
       tick: "00:00",
     });
   });
+});
+
+test("requests without a model or a provider have a name too, and states are words", () => {
+  expect(groupName("model", { group: "none", name: "none" })).toBe("No known model");
+  expect(groupName("provider", { group: "none", name: "none" })).toBe("No provider asked");
+  expect(groupName("status", { group: "in_flight", name: "in_flight" })).toBe("In flight");
+  expect(groupName("key", { group: "key_1", name: "Production" })).toBe("Production");
 });
 
 test("looking into a bar takes exactly its time", () => {

@@ -3,7 +3,7 @@ import type { Amount, Unit } from "../../ui/charts/measure.ts";
 import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
 import { addUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
-import { DAY_MS, type GroupBy, type Metric } from "./usage-search.ts";
+import { DAY_MS, STATUSES, type GroupBy, type Metric } from "./usage-search.ts";
 
 export interface UsageChartData {
   readonly unit: Unit;
@@ -16,7 +16,7 @@ type Figures = Usage["series"][number]["parts"][string];
 /** The bars of one metric. The largest groups are parts of their own, all others are one. */
 export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChartData {
   const isWhole = metric === "ttft" || by === "day";
-  const parts = isWhole ? [{ id: WHOLE, name: WHOLE_NAMES[metric] }] : partsOf(usage);
+  const parts = isWhole ? [{ id: WHOLE, name: WHOLE_NAMES[metric] }] : partsOf(usage, by);
   const buckets = usage.series.map((step) => ({
     id: step.at,
     label: showUtc(step.at, usage.bucket === "hour" ? "minute" : "day"),
@@ -28,8 +28,23 @@ export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChart
           ? { [WHOLE]: sumOf(Object.values(step.parts), metric) }
           : valuesOf(step.parts, metric),
   }));
-  return { unit: UNITS[metric], parts, buckets };
+  return { unit: unitOf(metric), parts, buckets };
 }
+
+/** What people call a group; requests that have no such thing are a group too. */
+export function groupName(
+  by: GroupBy,
+  { group, name }: Pick<Usage["groups"][number], "group" | "name">,
+): string {
+  if (group === NONE) return NONE_NAMES[by] ?? name;
+  if (by !== "status") return name;
+  return STATUSES.find(({ value }) => value === group)?.label ?? name;
+}
+export const NONE = "none";
+const NONE_NAMES: Readonly<Partial<Record<GroupBy, string>>> = {
+  model: "No known model",
+  provider: "No provider asked",
+};
 
 const WHOLE = "all";
 const WHOLE_NAMES: Readonly<Record<Metric, string>> = {
@@ -39,6 +54,10 @@ const WHOLE_NAMES: Readonly<Record<Metric, string>> = {
   errors: "Failed requests",
   ttft: "Median time to first byte",
 };
+/** What a metric is counted in. */
+export function unitOf(metric: Metric): Unit {
+  return UNITS[metric];
+}
 const UNITS: Readonly<Record<Metric, Unit>> = {
   spend: "usd",
   requests: "count",
@@ -49,15 +68,15 @@ const UNITS: Readonly<Record<Metric, Unit>> = {
 const OTHER = "other";
 
 /** In the order of the groups, most spend at the bottom; what is left of them on top. */
-function partsOf(usage: Usage): readonly ChartPart[] {
+function partsOf(usage: Usage, by: GroupBy): readonly ChartPart[] {
   const seen = new Set(usage.series.flatMap(({ parts }) => Object.keys(parts)));
   const named = usage.groups
     .filter(({ group }) => seen.delete(group))
-    .map(({ group, name }) => ({ id: group, name }));
+    .map((each) => ({ id: each.group, name: groupName(by, each) }));
   const hasOther = seen.delete(OTHER);
   return [
     ...named,
-    ...[...seen].map((id) => ({ id, name: id })),
+    ...[...seen].map((id) => ({ id, name: groupName(by, { group: id, name: id }) })),
     ...(hasOther ? [{ id: OTHER, name: "All others" }] : []),
   ];
 }

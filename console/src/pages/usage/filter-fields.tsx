@@ -36,32 +36,34 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
     [catalog, keys],
   );
   return (
-    <div className={styles.fields}>
-      <FilterField
-        label="Model"
-        value={search.model}
-        choices={choices.models}
-        onChange={(model) => change({ model })}
-      />
-      <FilterField
-        label="Key"
-        value={search.key}
-        choices={choices.keys}
-        onChange={(key) => change({ key })}
-      />
-      <FilterField
-        label="Provider"
-        value={search.provider}
-        choices={choices.providers}
-        onChange={(provider) => change({ provider })}
-      />
+    <>
+      <div className={styles.fields}>
+        <FilterField
+          label="Model"
+          value={search.model}
+          choices={choices.models}
+          onChange={(model) => change({ model })}
+        />
+        <FilterField
+          label="Key"
+          value={search.key}
+          choices={choices.keys}
+          onChange={(key) => change({ key })}
+        />
+        <FilterField
+          label="Provider"
+          value={search.provider}
+          choices={choices.providers}
+          onChange={(provider) => change({ provider })}
+        />
+      </div>
       <FilterChips<Status | "">
         label="Status"
         options={[{ value: "", label: "Any status" }, ...STATUSES]}
         value={STATUSES.find(({ value }) => value === search.status)?.value ?? ""}
         onChange={(status) => change({ status: status === "" ? undefined : status })}
       />
-    </div>
+    </>
   );
 }
 

@@ -6,6 +6,7 @@ import { formatCount, formatMs } from "../../ui/count.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import { Money } from "../../ui/money.tsx";
+import { groupName, NONE } from "./chart-data.ts";
 import { inAndOut } from "./outcome-words.ts";
 import { STATUSES, type ChangeSearch, type GroupBy, type UsageSearch } from "./usage-search.ts";
 import styles from "./usage.module.css";
@@ -35,12 +36,16 @@ export function GroupsTable({ usage, by, change }: GroupsTableProps): ReactEleme
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {groups.map(({ group, name, figures }) => (
-            <Table.Tr key={group}>
+          {groups.map((each) => (
+            <Table.Tr key={each.group}>
               <Table.Td>
-                <GroupName name={name} wanted={filterBy(by, group)} change={change} />
+                <GroupName
+                  name={groupName(by, each)}
+                  wanted={filterBy(by, each.group)}
+                  change={change}
+                />
               </Table.Td>
-              <FigureCells figures={figures} />
+              <FigureCells figures={each.figures} />
             </Table.Tr>
           ))}
         </Table.Tbody>
@@ -89,7 +94,13 @@ function GroupName(props: {
   const { name, wanted } = props;
   if (wanted === undefined) return <>{name}</>;
   return (
-    <Anchor component="button" type="button" size="sm" onClick={() => props.change(wanted)}>
+    <Anchor
+      component="button"
+      type="button"
+      size="sm"
+      className={styles.groupName}
+      onClick={() => props.change(wanted)}
+    >
       {name}
     </Anchor>
   );
@@ -97,7 +108,7 @@ function GroupName(props: {
 
 /** What choosing a group filters by; undefined: it is no filter. */
 function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined {
-  if (group === "other" || group === "") return undefined;
+  if (group === "other" || group === NONE) return undefined;
   if (by === "model") return { model: group };
   if (by === "key") return { key: group };
   if (by === "provider") return { provider: group };

@@ -1,5 +1,5 @@
-import { Text, TextInput } from "@mantine/core";
-import type { ReactElement } from "react";
+import { Button, Text, TextInput } from "@mantine/core";
+import type { FormEvent, ReactElement } from "react";
 
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import {
@@ -7,7 +7,6 @@ import {
   customFault,
   DAY_MS,
   RANGES,
-  readMinute,
   writeMinute,
   type ChangeSearch,
   type Range,
@@ -24,7 +23,6 @@ export interface RangeFieldsProps {
 /** Which time is looked at. */
 export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactElement {
   const range = chosen(RANGES, search.range);
-  const fault = range === "custom" ? customFault(search) : undefined;
 
   function onRange(wanted: Range): void {
     if (wanted !== "custom") return change({ range: wanted, from: undefined, to: undefined });
@@ -39,43 +37,62 @@ export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactE
     <div className={styles.rangeLine}>
       <FilterChips label="Time range" options={RANGES} value={range} onChange={onRange} />
       {range === "custom" ? (
-        <>
-          <MinuteField
-            label="From (UTC)"
-            value={search.from}
-            onChange={(from) => change({ from })}
-          />
-          <MinuteField label="To (UTC)" value={search.to} onChange={(to) => change({ to })} />
-        </>
+        <CustomRange key={`${search.from}-${search.to}`} search={search} change={change} />
       ) : null}
+    </div>
+  );
+}
+
+/** A range of one's own: it counts when it is sent, not at every digit that is typed. */
+function CustomRange(props: {
+  readonly search: UsageSearch;
+  readonly change: ChangeSearch;
+}): ReactElement {
+  const { search, change } = props;
+  const fault = customFault(search);
+
+  function onSubmit(event: FormEvent<HTMLFormElement>): void {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget);
+    change({ from: minuteOf(fields.get("from")), to: minuteOf(fields.get("to")) });
+  }
+  return (
+    <>
+      <form className={styles.rangeLine} onSubmit={onSubmit}>
+        <MinuteField label="From (UTC)" name="from" value={search.from} />
+        <MinuteField label="To (UTC)" name="to" value={search.to} />
+        <Button type="submit" size="xs" variant="default">
+          Show
+        </Button>
+      </form>
       {fault === undefined ? null : (
         <Text size="sm" c="var(--tm-bad)" role="alert">
           {fault} Until then the last 24 hours are shown.
         </Text>
       )}
-    </div>
+    </>
   );
 }
 
 function MinuteField(props: {
   readonly label: string;
+  readonly name: string;
   readonly value: string | undefined;
-  readonly onChange: (value: string) => void;
 }): ReactElement {
   return (
     <TextInput
       type="datetime-local"
       label={props.label}
+      name={props.name}
       size="xs"
-      defaultValue={props.value}
-      key={props.value}
+      defaultValue={props.value ?? ""}
       max={FIELD_MAX}
-      onBlur={(event) => {
-        const typed = event.currentTarget.value;
-        if (readMinute(typed) !== undefined && typed !== props.value) props.onChange(typed);
-      }}
     />
   );
 }
 /** Keeps the year of the field at four digits. */
 const FIELD_MAX = "9999-12-31T23:59";
+
+function minuteOf(value: FormDataEntryValue | null): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -7,7 +7,7 @@ import { formatCount, formatMs } from "../../ui/count.tsx";
 import type { Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { Money } from "../../ui/money.tsx";
-import { Time } from "../../ui/time.tsx";
+import { showUtc } from "../../ui/time.tsx";
 import { inAndOut, OUTCOMES } from "./outcome-words.ts";
 import styles from "./usage.module.css";
 
@@ -15,15 +15,23 @@ import styles from "./usage.module.css";
 export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   {
     id: "time",
-    label: "Time",
+    label: "Time (UTC)",
     render: ({ request_id, created_at }) => (
       <AppLink to="/requests/$requestId" params={{ requestId: request_id }} size="sm">
-        <Time at={created_at} precision="second" />
+        <ShortTime at={created_at} />
       </AppLink>
     ),
   },
   { id: "outcome", label: "Outcome", render: (row) => <Outcome row={row} /> },
-  { id: "model", label: "Model", render: ({ model }) => model ?? "–" },
+  {
+    id: "model",
+    label: "Model",
+    render: ({ model }) => (
+      <span className={styles.modelId} title={model ?? undefined}>
+        {model ?? "–"}
+      </span>
+    ),
+  },
   {
     id: "source",
     label: "Key",
@@ -36,19 +44,23 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
         </AppLink>
       ),
   },
-  { id: "provider", label: "Provider", render: ({ provider }) => provider ?? "–" },
-  figures("in", "Tokens in", ({ tokens }) => tokens && formatCount(inAndOut(tokens).in)),
-  figures("cached", "Cached", ({ tokens }) => tokens && formatCount(tokens.cached_prompt)),
-  figures("out", "Tokens out", ({ tokens }) => tokens && formatCount(inAndOut(tokens).out)),
-  figures("attempts", "Attempts", ({ attempts }) => formatCount(attempts)),
-  figures("first", "First byte", ({ first_byte_ms }) => formatMs(first_byte_ms)),
-  figures("duration", "Duration", ({ duration_ms }) => formatMs(duration_ms)),
+  {
+    id: "provider",
+    label: "Provider",
+    render: ({ provider }) => <span className={kit.figures}>{provider ?? "–"}</span>,
+  },
   {
     id: "cost",
     label: "Cost",
     align: "right",
     render: ({ cost_usd }) => <Money usd={cost_usd} />,
   },
+  figures("in", "Tokens in", ({ tokens }) => tokens && formatCount(inAndOut(tokens).in)),
+  figures("cached", "Cached", ({ tokens }) => tokens && formatCount(tokens.cached_prompt)),
+  figures("out", "Tokens out", ({ tokens }) => tokens && formatCount(inAndOut(tokens).out)),
+  figures("attempts", "Attempts", ({ attempts }) => formatCount(attempts)),
+  figures("first", "First byte", ({ first_byte_ms }) => formatMs(first_byte_ms)),
+  figures("duration", "Duration", ({ duration_ms }) => formatMs(duration_ms)),
 ];
 
 function figures(
@@ -62,6 +74,18 @@ function figures(
     align: "right",
     render: (row) => <span className={kit.figures}>{show(row) ?? "–"}</span>,
   };
+}
+
+/** Without year and zone, which the heading says: a log is read down its first column. */
+function ShortTime({ at }: { readonly at: string }): ReactElement {
+  const text = showUtc(at, "second")
+    .replace(/ \d{4},/, ",")
+    .replace(/ UTC$/, "");
+  return (
+    <time dateTime={at} title={showUtc(at, "second")} className={kit.figures}>
+      {text}
+    </time>
+  );
 }
 
 /** How it ended, and the class of what went wrong. */

@@ -123,14 +123,17 @@ function Cards({
       <FigureCard
         label="Throughput"
         value={speed === undefined ? "–" : `${formatCount(speed)} / s`}
-        hint="Output tokens after the first byte"
+        hint={request.stream ? "Output tokens after the first byte" : "Streams only"}
       />
     </div>
   );
 }
 
-function tokensPerSecond({ tokens, first_byte_ms, duration_ms }: RequestRow): number | undefined {
-  if (tokens === null || first_byte_ms === null || duration_ms === null) return undefined;
+/** Of a stream: a whole answer's tokens do not arrive one after the other. */
+function tokensPerSecond(request: RequestRow): number | undefined {
+  const { tokens, first_byte_ms, duration_ms } = request;
+  if (!request.stream || tokens === null || first_byte_ms === null || duration_ms === null)
+    return undefined;
   const ms = duration_ms - first_byte_ms;
   return ms < 1 ? undefined : (inAndOut(tokens).out * 1000) / ms;
 }

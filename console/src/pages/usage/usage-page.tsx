@@ -11,6 +11,7 @@ import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { FilterFields } from "./filter-fields.tsx";
+import { GroupRank } from "./group-rank.tsx";
 import { GroupsTable } from "./groups-table.tsx";
 import { RangeFields } from "./range-fields.tsx";
 import { RequestLog } from "./request-log.tsx";
@@ -19,6 +20,7 @@ import {
   chosen,
   filtersOf,
   GROUPS,
+  METRICS,
   type ChangeSearch,
   type Filters,
   type UsageSearch,
@@ -36,7 +38,7 @@ export function UsagePage(): ReactElement {
   return (
     <Page
       title="Usage"
-      lead="Days and months are UTC. Prompts and answers are not stored: only counts, times and costs are."
+      lead="Days and months are UTC. Prompts and answers are not stored, only counts, times and costs."
       actions={<RefreshButton onRefresh={() => setNow(Date.now())} />}
     >
       <Panel>
@@ -89,7 +91,7 @@ function Figures({ filters, search, change }: FiguresProps): ReactElement {
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
       {(data: Usage) => (
         <>
-          <UsageTotals totals={data.totals} />
+          <UsageTotals usage={data} />
           <Panel
             title="Over time"
             actions={
@@ -107,6 +109,7 @@ function Figures({ filters, search, change }: FiguresProps): ReactElement {
             <UsageChart usage={data} by={by} search={search} change={change} />
           </Panel>
           <Panel title={`By ${by}`}>
+            <GroupRank usage={data} by={by} metric={chosen(METRICS, search.metric)} />
             <GroupsTable usage={data} by={by} change={change} />
           </Panel>
         </>
@@ -115,13 +118,15 @@ function Figures({ filters, search, change }: FiguresProps): ReactElement {
   );
 }
 
+const TOTALS_PX = 148;
+
 /** Of the size of what comes, so that the log below it stays where it is. */
 function FiguresSkeleton(): ReactElement {
   return (
     <Stack gap="lg" role="status" aria-label="Loading the figures">
       <div className={styles.totals}>
         {[0, 1, 2, 3, 4].map((at) => (
-          <Skeleton key={at} height={106} />
+          <Skeleton key={at} height={TOTALS_PX} />
         ))}
       </div>
       <Skeleton height={412} />

@@ -33,6 +33,7 @@ describe("a range", () => {
     const search = { range: "custom", from: "2026-11-20T10:00", to: "2026-11-20T10:00" };
     expect(customFault(search)).toContain("after the start");
     expect(filtersOf(search, NOW)).toEqual({});
+    expect(customFault({ from: "2024-01-01T00:00", to: "2026-01-01T00:00" })).toContain("366");
     expect(customFault({ from: "2026-13-45T10:00", to: "2026-11-20T10:00" })).toContain("start");
   });
 });

@@ -1,35 +1,82 @@
-import type { ReactElement } from "react";
+import { useMemo, type ReactElement, type ReactNode } from "react";
 
-import type { UsageFigures } from "../../../../src/console-api/contract.ts";
+import type { Usage } from "../../../../src/console-api/contract.ts";
+import { Sparkline } from "../../ui/charts/sparkline.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
+import { showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
+import { shortTokens } from "../models/model-words.ts";
+import { chartData, unitOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-words.ts";
+import { METRICS, type Metric } from "./usage-search.ts";
 import styles from "./usage.module.css";
 
-/** The range in five figures; the spend is exact. */
-export function UsageTotals({ totals }: { readonly totals: UsageFigures }): ReactElement {
+/** The range in five figures, and how each of them went. */
+export function UsageTotals({ usage }: { readonly usage: Usage }): ReactElement {
+  const { totals } = usage;
   const { requests, failed, tokens } = totals;
   const { in: tokensIn, out: tokensOut } = inAndOut(tokens);
   return (
     <div className={styles.totals}>
-      <FigureCard label="Spend" value={<Money usd={totals.spent_usd} />} hint="As debited" />
-      <FigureCard label="Requests" value={formatCount(requests)} />
-      <FigureCard
-        label="Errors"
+      <MetricCard
+        metric="spend"
+        usage={usage}
+        value={<Money usd={totals.spent_usd} headline />}
+        hint={`Exactly ${showUsd(totals.spent_usd)}`}
+      />
+      <MetricCard
+        metric="requests"
+        usage={usage}
+        value={formatCount(requests)}
+        hint={requests === 0 ? "None in this time" : "Refused ones too"}
+      />
+      <MetricCard
+        metric="errors"
+        usage={usage}
         value={formatCount(failed)}
-        hint={requests === 0 ? undefined : `${formatShare(failed / requests)} of all requests`}
+        hint={requests === 0 ? "Without refused ones" : `${formatShare(failed / requests)} of all`}
       />
-      <FigureCard
-        label="Tokens"
+      <MetricCard
+        metric="tokens"
+        usage={usage}
         value={formatCount(tokensIn + tokensOut)}
-        hint={`${formatCount(tokensIn)} in (${formatCount(tokens.cached_prompt)} cached), ${formatCount(tokensOut)} out`}
+        hint={`${shortTokens(tokensIn)} in, ${shortTokens(tokensOut)} out`}
       />
-      <FigureCard
-        label="Time to first byte"
+      <MetricCard
+        metric="ttft"
+        usage={usage}
         value={formatMs(totals.ttft_p50_ms)}
         hint={`Median; 95% within ${formatMs(totals.ttft_p95_ms)}`}
       />
     </div>
+  );
+}
+
+function MetricCard(props: {
+  readonly metric: Metric;
+  readonly usage: Usage;
+  readonly value: ReactNode;
+  readonly hint: string;
+}): ReactElement {
+  const { metric, usage } = props;
+  const label = METRICS.find(({ value }) => value === metric)?.label ?? "";
+  const values = useMemo(
+    () => chartData(usage, metric, "day").buckets.map((each) => each.values["all"] ?? null),
+    [usage, metric],
+  );
+  return (
+    <FigureCard
+      label={label}
+      value={props.value}
+      hint={
+        <>
+          {props.hint}
+          <div className={styles.spark}>
+            <Sparkline label={`${label} over time`} unit={unitOf(metric)} values={values} />
+          </div>
+        </>
+      }
+    />
   );
 }

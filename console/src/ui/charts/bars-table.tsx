@@ -40,7 +40,6 @@ function columnsOf(
       label: options.bucketLabel,
       render: ({ bucket }) => <span className={kit.figures}>{bucket.label}</span>,
     },
-    ...(parts.length < 2 ? [] : parts.map((part) => partColumn(unit, part))),
     {
       id: "total",
       label: parts.length === 1 ? (parts[0]?.name ?? "Total") : "Total",
@@ -50,6 +49,7 @@ function columnsOf(
         <span className={kit.figures}>{isMeasured ? showWhole(unit, total) : "–"}</span>
       ),
     },
+    ...(parts.length < 2 ? [] : parts.map((part) => partColumn(unit, part))),
   ];
 }
 

@@ -36,6 +36,7 @@ export function StackedBars(props: StackedBarsProps): ReactElement {
         <Switch
           size="xs"
           label="Show as table"
+          className={styles.asTable}
           checked={isTable}
           onChange={(event) => setTable(event.currentTarget.checked)}
         />

@@ -15,10 +15,10 @@ $$;
 
 /**
  * Answers only the rows that were not reserved: 1 low balance (available, held), 2 org cap and
- * 3 key cap (cap, settled, in flight), 4 no such key of this organization, 9 fenced. What a wallet
- * `w` has beside its holds is `settled`, which a later migration says in another way.
+ * 3 key cap (cap, settled, in flight), 4 no such key of this organization, 9 fenced. A later
+ * migration makes it again with another balance than credits minus debits.
  */
-export const reserveBatch = (settled: string): string => `
+export const reserveBatch: string = `
 create or replace function reserve_batch(
   p_instance text, p_epoch bigint, p_attempt bigint[], p_request uuid[], p_ordinal smallint[],
   p_org text[], p_key text[], p_model text[], p_provider text[], p_upstream text[], p_pin text[],
@@ -69,7 +69,7 @@ begin
   join account w on w.account_id = 'wallet:' || l.org
   left join spend s on o.cap_micro_usd is not null
     and s.scope = 'org' and s.id = l.org and s.month = v_month
-  where not (l.fits and l.amount <= ${settled} - w.reserved
+  where not (l.fits and l.amount <= w.credits - w.debits - w.reserved
     and (o.cap_micro_usd is null
       or coalesce(s.settled, 0) + w.reserved + l.amount <= o.cap_micro_usd));
 
@@ -81,7 +81,7 @@ begin
     for v in
       select t.n, t.amount, dense_rank() over (order by t.org) as org_at,
         dense_rank() over (order by t.key) as key_at, k.key_id is not null as known,
-        ${settled} as settled, w.reserved as held,
+        w.credits - w.debits as settled, w.reserved as held,
         o.cap_micro_usd as org_cap, coalesce(so.settled, 0) as org_spent,
         k.cap_micro_usd as key_cap, sk.settled as key_spent, sk.reserved as key_held
       from unnest(p_org, p_key, p_reserve) with ordinality as t(org, key, amount, n)
@@ -336,7 +336,7 @@ end $$;
 export const ledgerFunctionsSql: string = [
   lockWallets,
   settlementGate,
-  reserveBatch("w.credits - w.debits"),
+  reserveBatch,
   correctBatch,
   closeBatch,
   rollBatch,

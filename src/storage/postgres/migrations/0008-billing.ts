@@ -68,8 +68,8 @@ create index transfer_charged_without_attempt on transfer (debit_account, transf
 
 /**
  * What is taken back is owed by the organization (`receivable:<org>`), and a wallet that owes gives
- * whatever is free in it, at once and whoever freed it: a new credit, or a hold that was let go. So a
- * wallet that still owes has nothing free, which the row itself checks.
+ * whatever is free in it, at once and whoever freed it: a new credit, or a hold that was let go. So
+ * a wallet that still owes has nothing free, which the row itself checks.
  */
 const receivables = `
 alter table account add column owed bigint not null default 0;
@@ -256,6 +256,6 @@ export const billingSql: string = [
   tables,
   receivables,
   purchaseFunctions,
-  reserveBatch("w.credits - w.debits - w.owed"),
+  reserveBatch.replaceAll("w.credits - w.debits", "w.credits - w.debits - w.owed"),
   grantCredit,
 ].join("\n");

@@ -1,7 +1,7 @@
 /**
  * What the console reads of the journal. Days that are over are summed up once per organization, so
- * that a month is read from a few thousand rows. Sums are only ever beside the journal: any of these
- * tables may be emptied at any time, and every report stays the same.
+ * that a month is read from a few thousand rows. Sums only stand beside the journal: without them
+ * every report is the same.
  */
 const rollupTables = `
 -- Days of the journal whose table tells of every change to it.

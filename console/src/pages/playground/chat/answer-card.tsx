@@ -17,7 +17,7 @@ export const AnswerCard = memo(function AnswerCard(props: {
 }): ReactElement {
   const { answer, name } = props;
   return (
-    <section className={classes.answer} aria-label={`Answer of ${name}`}>
+    <div className={classes.answer} role="group" aria-label={`Answer of ${name}`}>
       <Group gap="xs" justify="space-between" wrap="nowrap">
         <Text size="sm" fw={600} truncate>
           {name}
@@ -36,7 +36,7 @@ export const AnswerCard = memo(function AnswerCard(props: {
       <ModelText text={answer.text} />
       <EndOfAnswer answer={answer} />
       <Figures answer={answer} />
-    </section>
+    </div>
   );
 });
 
@@ -94,9 +94,14 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
           cost <Money usd={costUsd} />
         </span>
       )}
-      {answer.requestId === undefined || answer.state === "ended_early" ? null : (
+      {answer.requestId === undefined || hasOwnId(answer) ? null : (
         <Copyable value={answer.requestId} label="request id" short />
       )}
     </Text>
   );
+}
+
+/** Where something went wrong, the id stands beside what is said about it. */
+function hasOwnId({ state }: ChatAnswer): boolean {
+  return state === "ended_early" || state === "refused";
 }

@@ -65,6 +65,7 @@ export function Composer(props: ComposerProps): ReactElement {
       />
       <Textarea
         aria-label="Message"
+        className={classes.message}
         placeholder="Write a message"
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import type { Model } from "../../../../../src/console-api/contract.ts";
 import { BrowserShelf } from "../browser-store.ts";
+import { useFreshBalance } from "../use-fresh-balance.ts";
 import { chatBody } from "./chat-request.ts";
 import type { Attachment, ChatAnswer, ChatSettings, Conversation, Turn } from "./chat-types.ts";
 import { streamChat } from "./stream-chat.ts";
@@ -35,6 +36,7 @@ export function useChat(options: {
   const [conversation, setConversation] = useState(() => emptyConversation(orgId, modelIds));
   const [running, setRunning] = useState(0);
   const [isKept, setKept] = useState(true);
+  const freshBalance = useFreshBalance();
   const abort = useRef<AbortController>(undefined);
   // Leaving the page ends what is running: nobody would see it, and it costs.
   useEffect(() => () => abort.current?.abort(), []);
@@ -58,23 +60,29 @@ export function useChat(options: {
         setRunning((count) => count + 1);
         void streamChat(chatBody(model, settings, turns), controller.signal, (change) =>
           setConversation((before) => withAnswer(before, turn.id, modelId, change)),
-        ).finally(() => setRunning((count) => count - 1));
+        ).finally(() => {
+          setRunning((count) => count - 1);
+          freshBalance();
+        });
       }
     },
-    [models],
+    [models, freshBalance],
   );
 
   return useMemo(() => {
     const say = (before: readonly Turn[], said: string, files: readonly Attachment[]): void => {
       const turn = newTurn(said, files, conversation.settings.modelIds);
       const turns = [...before, turn];
-      setConversation({
-        ...conversation,
-        title: titleOf(turns),
-        updatedAtMs: Date.now(),
-        turns,
-      });
+      const next = { ...conversation, title: titleOf(turns), updatedAtMs: Date.now(), turns };
+      setConversation(next);
+      // What was said is kept at once: a page that is left before the answer loses the answer only.
+      void conversations.keep(next).then(setKept);
       ask(turns, conversation.settings);
+    };
+    /** What is still coming in ends here; what has come is kept. */
+    const leave = (): void => {
+      abort.current?.abort();
+      if (isBusy) void conversations.keep(conversation);
     };
     return {
       conversation,
@@ -93,11 +101,11 @@ export function useChat(options: {
       },
       stop: () => abort.current?.abort(),
       open: (kept) => {
-        abort.current?.abort();
-        setConversation(kept);
+        leave();
+        setConversation(withEnds(kept));
       },
       startNew: () => {
-        abort.current?.abort();
+        leave();
         setConversation({
           ...emptyConversation(orgId, []),
           settings: conversation.settings,
@@ -136,6 +144,21 @@ function titleOf(turns: readonly Turn[]): string {
   const first = turns[0];
   const said = first?.text.trim().split("\n")[0] ?? "";
   return said.slice(0, TITLE_CHARS) || first?.attachments[0]?.name || "New conversation";
+}
+
+/** An answer that was still coming when its page was left comes no more. */
+function withEnds(kept: Conversation): Conversation {
+  return {
+    ...kept,
+    turns: kept.turns.map((turn) => ({
+      ...turn,
+      answers: turn.answers.map((answer) =>
+        answer.state === "waiting" || answer.state === "streaming"
+          ? { ...answer, state: "ended_early", message: "The page was left before the end." }
+          : answer,
+      ),
+    })),
+  };
 }
 
 function withAnswer(

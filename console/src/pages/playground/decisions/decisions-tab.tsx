@@ -13,6 +13,7 @@ import { sendJson, type JsonAnswer } from "../gateway.ts";
 import { ModelBadges, ModelPicker } from "../model-picker.tsx";
 import { pickModel } from "../pick-model.ts";
 import classes from "../playground.module.css";
+import { useFreshBalance } from "../use-fresh-balance.ts";
 import {
   decisionBody,
   QUESTION_TYPES,
@@ -32,7 +33,12 @@ export default function DecisionsTab(props: {
 }): ReactElement {
   const { models } = props;
   const { gateway_url: gatewayUrl } = useSession().installation;
-  const model = pickModel(models, props.modelIds);
+  const [modelIds, setModelIds] = useState(props.modelIds);
+  const model = pickModel(models, modelIds);
+  function choose(id: string): void {
+    setModelIds([id]);
+    props.onModels([id]);
+  }
   const wire: DecisionWire = model.decisions_wire ?? "systemone";
   const [drafts, setDrafts] = useState<Readonly<Record<DecisionWire, DecisionDraft>>>(EXAMPLES);
   const draft = drafts[wire];
@@ -41,6 +47,7 @@ export default function DecisionsTab(props: {
   const [fault, setFault] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const [code, setCode] = useState<string>();
+  const freshBalance = useFreshBalance();
 
   function change(changed: Partial<DecisionDraft>): void {
     setDrafts((before) => ({ ...before, [wire]: { ...before[wire], ...changed } }));
@@ -72,6 +79,7 @@ export default function DecisionsTab(props: {
       setFault(error);
     } finally {
       setBusy(false);
+      freshBalance();
     }
   }
 
@@ -81,12 +89,7 @@ export default function DecisionsTab(props: {
         <Panel title="State">
           <Stack gap="md">
             <div>
-              <ModelPicker
-                label="Model"
-                models={models}
-                value={model.id}
-                onChange={(id) => props.onModels([id])}
-              />
+              <ModelPicker label="Model" models={models} value={model.id} onChange={choose} />
               <ModelBadges model={model} />
             </div>
             <FilterChips

@@ -11,6 +11,7 @@ import { FaultTrouble } from "../gateway-trouble.tsx";
 import { sendJson } from "../gateway.ts";
 import { pickModel } from "../pick-model.ts";
 import classes from "../playground.module.css";
+import { useFreshBalance } from "../use-fresh-balance.ts";
 import { picturesOf, type Picture } from "./image-answer.ts";
 
 /** Pictures are large: so many calls are shown, the newest first. */
@@ -35,12 +36,18 @@ export default function ImagesTab(props: {
   readonly onModels: (modelIds: readonly string[]) => void;
 }): ReactElement {
   const { models } = props;
-  const model = pickModel(models, props.modelIds);
+  const [modelIds, setModelIds] = useState(props.modelIds);
+  const model = pickModel(models, modelIds);
+  function choose(id: string): void {
+    setModelIds([id]);
+    props.onModels([id]);
+  }
   const [values, setValues] = useState<FieldValues>({});
   const [prompt, setPrompt] = useState("");
   const [calls, setCalls] = useState<readonly ImageCall[]>([]);
   const [running, setRunning] = useState<number>();
   const [fault, setFault] = useState<unknown>();
+  const freshBalance = useFreshBalance();
   const abort = useRef<AbortController>(undefined);
   useEffect(() => () => abort.current?.abort(), []);
 
@@ -68,6 +75,7 @@ export default function ImagesTab(props: {
       if (!controller.signal.aborted) setFault(error);
     } finally {
       setRunning(undefined);
+      freshBalance();
     }
   }
 
@@ -128,7 +136,7 @@ export default function ImagesTab(props: {
         <CallPanel
           models={models}
           model={model}
-          onModel={(id) => props.onModels([id])}
+          onModel={choose}
           values={values}
           onValues={setValues}
           hidden={HIDDEN}

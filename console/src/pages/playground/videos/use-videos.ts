@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 
 import { BrowserShelf } from "../browser-store.ts";
 import { GatewayFault, sendJson } from "../gateway.ts";
+import { useFreshBalance } from "../use-fresh-balance.ts";
 import { isRunning, readJob, waitMsOf, type VideoJob } from "./video-job.ts";
 
 const KEPT_MAX = 100;
@@ -31,10 +32,16 @@ export function useVideos(orgId: string): Videos {
       );
   }, [orgId]);
 
-  const told = useCallback((job: VideoJob) => {
-    void shelf.keep(job);
-    setJobs((before) => before.map((each) => (each.id === job.id ? job : each)));
-  }, []);
+  const freshBalance = useFreshBalance();
+  const told = useCallback(
+    (job: VideoJob) => {
+      void shelf.keep(job);
+      setJobs((before) => before.map((each) => (each.id === job.id ? job : each)));
+      // What the job held is settled, or given back.
+      if (!isRunning(job)) freshBalance();
+    },
+    [freshBalance],
+  );
   const forget = useCallback((id: string) => {
     void shelf.forget(id);
     setJobs((before) => before.filter((each) => each.id !== id));
@@ -49,8 +56,9 @@ export function useVideos(orgId: string): Videos {
       const job = { ...read, orgId, prompt: body.prompt, modelName, updatedAtMs: Date.now() };
       void shelf.keep(job);
       setJobs((before) => [job, ...before]);
+      freshBalance();
     },
-    [orgId],
+    [orgId, freshBalance],
   );
   return { jobs, make, forget };
 }

@@ -26,7 +26,12 @@ export default function VideosTab(props: {
   const { models } = props;
   const { org } = useSession();
   const { jobs, make, forget } = useVideos(org?.org_id ?? "");
-  const model = pickModel(models, props.modelIds);
+  const [modelIds, setModelIds] = useState(props.modelIds);
+  const model = pickModel(models, modelIds);
+  function choose(id: string): void {
+    setModelIds([id]);
+    props.onModels([id]);
+  }
   const [values, setValues] = useState<FieldValues>({});
   const [prompt, setPrompt] = useState("");
   const [isBusy, setBusy] = useState(false);
@@ -89,7 +94,7 @@ export default function VideosTab(props: {
         <CallPanel
           models={models}
           model={model}
-          onModel={(id) => props.onModels([id])}
+          onModel={choose}
           values={values}
           onValues={setValues}
         />

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+
+import type { Deployment, ListedProvider } from "../catalog/catalog.ts";
+import type { ProviderId } from "../core/ids.ts";
+import { shownProvider } from "./show-provider.ts";
+
+const PROVIDER: ListedProvider = {
+  id: "acme" as ProviderId,
+  name: "Acme",
+  privacyPolicyUrl: "https://acme.example/privacy",
+  promptLogging: "none",
+  deployments: [deployment("one", ["DE", "FI"]), deployment("two", ["DE"])],
+};
+
+/** As much of a deployment as a provider's page shows. */
+function deployment(modelId: string, datacenters: readonly string[]): Deployment {
+  return { id: `acme/${modelId}`, modelId, datacenters } as unknown as Deployment;
+}
+
+function shown(one: "yes" | "probe" | "no", two: "yes" | "probe" | "no", attempts = 0) {
+  return shownProvider(PROVIDER, {
+    activity: { providerId: "acme", attempts, succeeded: attempts / 2, firstByteP50Ms: 120 },
+    mayTry: (id) => (id === "acme/one" ? one : two),
+  });
+}
+
+describe("a provider", () => {
+  test.each([
+    ["yes", "yes", "healthy"],
+    ["yes", "probe", "cooling"],
+    ["no", "yes", "cooling"],
+    ["no", "probe", "cooling"],
+    ["no", "no", "open"],
+  ] as const)("whose listings may be tried %s and %s is %s", (one, two, status) => {
+    expect(shown(one, two).status).toBe(status);
+  });
+
+  test("is told by figures only when there was enough traffic", () => {
+    expect(shown("yes", "yes", 19)).toMatchObject({ success_24h: null, ttft_p50_ms: null });
+    expect(shown("yes", "yes", 20)).toMatchObject({ success_24h: 0.5, ttft_p50_ms: 120 });
+  });
+
+  test("names each of its countries once, and null for pages that it does not have", () => {
+    expect(shown("yes", "yes")).toMatchObject({
+      datacenters: ["DE", "FI"],
+      models: ["one", "two"],
+      terms_of_service_url: null,
+      status_page_url: null,
+    });
+  });
+});

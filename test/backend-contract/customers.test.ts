@@ -1,0 +1,141 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { NewKey } from "../../src/auth/key-store.ts";
+import { keysPerOrgMax } from "../../src/core/constants.ts";
+import type { OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { keyOf, orgWithKey } from "../support/ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+
+let backend: FreshBackend;
+
+beforeAll(async () => {
+  backend = await freshBackend();
+});
+afterAll(() => backend.close());
+
+function newKey(orgId: OrgId, change: Partial<NewKey> = {}): NewKey {
+  return {
+    orgId,
+    name: "batch job",
+    origin: "console",
+    digest: randomBytes(32),
+    label: "tm_vk_012345",
+    requestsPerMinuteCeiling: 300,
+    capMicroUsd: null,
+    ...change,
+  };
+}
+
+describe("an organization", () => {
+  test("is told with its cap and whether it was ever funded", async () => {
+    const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+    expect(await backend.customerStore.findOrg(orgId)).toMatchObject({
+      orgId,
+      name: "Acme",
+      email: "a@example.com",
+      capMicroUsd: null,
+      isFunded: false,
+      keysMaySetOrgLimits: false,
+    });
+    await backend.creditStore.grant({ orgId, amountMicroUsd: microUsd(5n), ref: `fund ${orgId}` });
+    expect(await backend.customerStore.setOrgCap(orgId, microUsd(7n))).toBe(true);
+    expect(await backend.customerStore.renameOrg(orgId, "Acme Labs")).toBe(true);
+    expect(await backend.customerStore.findOrg(orgId)).toMatchObject({
+      name: "Acme Labs",
+      capMicroUsd: 7n,
+      isFunded: true,
+    });
+    await backend.customerStore.setOrgCap(orgId, null);
+    expect((await backend.customerStore.findOrg(orgId))?.capMicroUsd).toBeNull();
+  });
+
+  test("that is not there is not found, and nothing of it changes", async () => {
+    const nobody = "org_nobody" as OrgId;
+    expect(await backend.customerStore.findOrg(nobody)).toBeUndefined();
+    expect(await backend.customerStore.renameOrg(nobody, "x")).toBe(false);
+    expect(await backend.customerStore.setOrgCap(nobody, null)).toBe(false);
+    expect(await backend.customerStore.listKeys(nobody)).toEqual([]);
+  });
+});
+
+describe("a key", () => {
+  test("is made, renamed, capped and disabled for ever", async () => {
+    const { orgId, keyId: older } = await orgWithKey(backend, { creditMicroUsd: 0n });
+    const made = await backend.customerStore.createKey(newKey(orgId));
+    if (made === "too_many") throw new Error("there was room for it");
+    const { keyId } = made;
+    expect(await backend.customerStore.findKey(orgId, keyId)).toEqual(made);
+    const keys = await backend.customerStore.listKeys(orgId);
+    expect(keys.map((key) => key.keyId)).toEqual([keyId, older]);
+    const { customerStore } = backend;
+    expect(await customerStore.renameKey(orgId, keyId, "nightly")).toMatchObject({
+      name: "nightly",
+    });
+    expect(await customerStore.setKeyCap(orgId, keyId, microUsd(9n))).toMatchObject({
+      capMicroUsd: 9n,
+    });
+    expect(await customerStore.setKeyCap(orgId, keyId, null)).toMatchObject({ capMicroUsd: null });
+    const disabled = await customerStore.disableKey(orgId, keyId);
+    expect(disabled?.disabledAtMs).not.toBeNull();
+    expect(await customerStore.disableKey(orgId, keyId)).toEqual(disabled);
+    expect(await customerStore.findKey(orgId, keyId)).toEqual(disabled);
+  });
+
+  test("of another organization, or of the marketplace, is one that does not exist", async () => {
+    const mine = await orgWithKey(backend, { creditMicroUsd: 0n });
+    const { orgId: theirs, keyId: foreign } = await orgWithKey(backend, { creditMicroUsd: 0n });
+    const managed = await keyOf(backend, mine.orgId);
+    await backend.query("update api_key set origin = 'optimize' where key_id = $1", [managed]);
+    const playground = await backend.customerStore.playgroundKey(mine.orgId);
+    const before = await backend.query("select * from api_key order by key_id");
+    const { customerStore } = backend;
+    for (const keyId of [foreign, managed, playground, "key_nobody"]) {
+      expect(await customerStore.findKey(mine.orgId, keyId)).toBeUndefined();
+      expect(await customerStore.renameKey(mine.orgId, keyId, "x")).toBeUndefined();
+      expect(await customerStore.setKeyCap(mine.orgId, keyId, microUsd(1n))).toBeUndefined();
+      expect(await customerStore.disableKey(mine.orgId, keyId)).toBeUndefined();
+    }
+    expect(await backend.query("select * from api_key order by key_id")).toEqual(before);
+    const ids = async (orgId: OrgId) =>
+      (await customerStore.listKeys(orgId)).map((key) => key.keyId);
+    expect(await ids(mine.orgId)).toEqual([mine.keyId]);
+    expect(await ids(theirs)).toEqual([foreign]);
+  });
+
+  test("is refused beyond the most an organization may have, however many ask at once", async () => {
+    const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+    await backend.query(
+      `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
+      select 'key_many_' || n, $1, sha256(('many ' || n)::bytea), 'tm', 'many', 'console', 300
+      from generate_series(1, $2::integer) as t(n)`,
+      [orgId, keysPerOrgMax - 3],
+    );
+    const asked = await Promise.all(
+      Array.from({ length: 6 }, () => backend.customerStore.createKey(newKey(orgId))),
+    );
+    expect(asked.filter((made) => made === "too_many")).toHaveLength(4);
+    expect(await backend.customerStore.listKeys(orgId)).toHaveLength(keysPerOrgMax);
+  });
+});
+
+test("an organization has one Playground key, whoever asks first, which nobody can present", async () => {
+  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const asked = await Promise.all(
+    Array.from({ length: 5 }, () => backend.customerStore.playgroundKey(orgId)),
+  );
+  expect(new Set(asked).size).toBe(1);
+  const rows = await backend.query(
+    "select key_id, rpm_ceiling, label from api_key where org_id = $1 and origin = 'playground'",
+    [orgId],
+  );
+  expect(rows).toEqual([{ key_id: asked[0], rpm_ceiling: 60, label: "playground" }]);
+  const [keyId] = asked;
+  expect(keyId && (await backend.rulesStore.findKey(keyId))).toMatchObject({
+    orgId,
+    origin: "playground",
+    requestsPerMinuteCeiling: 60,
+  });
+  const { orgId: other } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  expect(await backend.customerStore.playgroundKey(other)).not.toBe(keyId);
+});

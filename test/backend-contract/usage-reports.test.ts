@@ -1,0 +1,243 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { KeyId } from "../../src/core/ids.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import type { ReportFilter, ReportGroupBy, UsageReport } from "../../src/ledger/usage-reports.ts";
+import { pinPrices } from "../support/ledger-rows.ts";
+import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import {
+  DAY_MS,
+  DAYS,
+  KEYS,
+  MODELS,
+  PROVIDERS,
+  requestSpec,
+  rollAll,
+  UsageJournal,
+  type JournalOrg,
+} from "../support/usage-journal.ts";
+import {
+  exactOf,
+  figuresOf,
+  groupOf,
+  matches,
+  offBy,
+  readRequests,
+  type ModelRequest,
+} from "../support/usage-model.ts";
+
+const GROUPINGS: readonly ReportGroupBy[] = ["model", "key", "provider", "day", "status"];
+const STATUSES = ["ok", "failed", "refused", "in_flight"] as const;
+const HOUR_MS = 3_600_000;
+const RUNS = Number(process.env["PROPERTY_RUNS"] ?? 6);
+/** The middle of a span is at most so far from any of its numbers. */
+const PERCENTILE_OFF_MAX = 0.032;
+
+let backend: FreshBackend;
+let member: Membership;
+
+beforeAll(async () => {
+  backend = await freshBackend();
+  await pinPrices(backend);
+  member = await backend.ledgerBatchStore.join("reports", 3_600_000);
+});
+afterAll(() => backend.close());
+
+interface FilterSpec {
+  readonly from: number;
+  readonly hours: number;
+  readonly model: number;
+  readonly provider: number;
+  readonly key: number;
+  readonly managed: number;
+  readonly status: number;
+}
+
+/* Past the end of each list: not filtered by it. */
+const filterSpec: fc.Arbitrary<FilterSpec> = fc.record({
+  from: fc.integer({ min: -DAY_MS / 2, max: DAYS * DAY_MS }),
+  hours: fc.constantFrom(1, 30, 48, 49, 72, 100, 24 * DAYS, 24 * (DAYS + 2)),
+  model: fc.nat(5),
+  provider: fc.nat(5),
+  key: fc.nat(KEYS * 2),
+  managed: fc.nat(7),
+  status: fc.nat(9),
+});
+
+function filterOf(journal: UsageJournal, org: JournalOrg, spec: FilterSpec): ReportFilter {
+  const fromMs = journal.startOf(0) + spec.from;
+  const managed = (["playground", "optimize"] as const)[spec.managed];
+  const [modelId, providerId] = [MODELS[spec.model], PROVIDERS[spec.provider]];
+  const [keyId, status] = [org.keys[spec.key], STATUSES[spec.status]];
+  return {
+    orgId: org.orgId,
+    fromMs,
+    toMs: fromMs + spec.hours * HOUR_MS,
+    ...(modelId === undefined ? {} : { modelId }),
+    ...(providerId === undefined ? {} : { providerId }),
+    ...(keyId === undefined ? {} : { keyId }),
+    ...(managed === undefined ? {} : { managed }),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+function expectGroups(
+  report: UsageReport,
+  requests: readonly ModelRequest[],
+  by: ReportGroupBy,
+): void {
+  const groups = groupedBy(requests, by);
+  expect(report.groups.map(({ group }) => group).toSorted()).toEqual([...groups.keys()].toSorted());
+  for (const { group, figures } of report.groups) {
+    const of = groups.get(group) ?? [];
+    expect(exactOf(figures)).toEqual(figuresOf(of));
+    expect(offBy(figures.firstByteP50Ms, of, 0.5)).toBeLessThan(PERCENTILE_OFF_MAX);
+    expect(offBy(figures.firstByteP95Ms, of, 0.95)).toBeLessThan(PERCENTILE_OFF_MAX);
+  }
+  const spends = report.groups.map(({ figures }) => figures.debitMicroUsd);
+  expect(spends).toEqual(spends.toSorted((a, b) => (a > b ? -1 : a < b ? 1 : 0)));
+}
+
+function groupedBy(requests: readonly ModelRequest[], by: ReportGroupBy) {
+  const groups = new Map<string, ModelRequest[]>();
+  for (const request of requests) {
+    const group = groupOf(request, by);
+    groups.set(group, [...(groups.get(group) ?? []), request]);
+  }
+  return groups;
+}
+
+function expectSeries(
+  report: UsageReport,
+  requests: readonly ModelRequest[],
+  { filter, by }: { readonly filter: ReportFilter; readonly by: ReportGroupBy },
+): void {
+  const bucketMs = filter.toMs - filter.fromMs <= 48 * HOUR_MS ? HOUR_MS : DAY_MS;
+  expect(report.bucket).toBe(bucketMs === HOUR_MS ? "hour" : "day");
+  const first = Math.floor(filter.fromMs / bucketMs) * bucketMs;
+  const buckets = Math.ceil((filter.toMs - first) / bucketMs);
+  expect(report.series.map(({ atMs }) => atMs)).toEqual(
+    Array.from({ length: buckets }, (_, at) => first + at * bucketMs),
+  );
+  for (const { atMs, parts, firstByteP50Ms } of report.series) {
+    const of = requests.filter(({ ms }) => ms >= atMs && ms < atMs + bucketMs);
+    const modelled = [...groupedBy(of, by)].map(([group, inGroup]) => {
+      const { requests: count, failed, usage, debitMicroUsd } = figuresOf(inGroup);
+      const tokens = Object.values(usage).reduce((sum, n) => sum + n, 0);
+      return [group, { requests: count, failed, tokens, debitMicroUsd }] as const;
+    });
+    expect(parts).toEqual(new Map(modelled));
+    expect(offBy(firstByteP50Ms, of, 0.5)).toBeLessThan(PERCENTILE_OFF_MAX);
+  }
+}
+
+async function expectRequests(filter: ReportFilter, requests: readonly ModelRequest[]) {
+  const walked = [];
+  for await (const page of backend.usageReports.everyRequest(filter)) walked.push(...page);
+  const told = walked.map((row) => ({
+    id: row.requestId,
+    key: row.keyId,
+    origin: row.keyOrigin,
+    model: row.modelId ?? "none",
+    provider: row.providerId ?? "none",
+    attempts: row.attempts,
+    debit: row.debitMicroUsd,
+    tokens: row.usage === null ? [0, 0, 0, 0, 0] : Object.values(row.usage),
+    firstByteMs: row.firstByteMs,
+  }));
+  expect(told).toEqual(
+    requests.map(({ ms: _ms, status: _status, origin, ...request }) => ({ ...request, origin })),
+  );
+  return walked;
+}
+
+async function expectPages(filter: ReportFilter, walked: readonly unknown[]): Promise<void> {
+  const paged = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = { limit: 4, ...(cursor === undefined ? {} : { cursor }) };
+    const { rows, nextCursor } = await backend.usageReports.requests(filter, page);
+    paged.push(...rows);
+    cursor = nextCursor;
+  }
+  expect(paged).toEqual(walked);
+}
+
+async function expectAll(journal: UsageJournal, filters: readonly FilterSpec[]): Promise<void> {
+  for (const org of journal.orgs) {
+    const all = await readRequests(backend, org.orgId);
+    for (const [at, spec] of filters.entries()) {
+      const filter = filterOf(journal, org, spec);
+      const requests = all.filter((request) => matches(request, filter));
+      const by = GROUPINGS[at % GROUPINGS.length] ?? "model";
+      const report = await backend.usageReports.report(filter, by);
+      expect(exactOf(report.totals)).toEqual(figuresOf(requests));
+      expectGroups(report, requests, by);
+      expectSeries(report, requests, { filter, by });
+      const walked = await expectRequests(filter, requests);
+      if (at === 0) await expectPages(filter, walked);
+    }
+  }
+}
+
+test("whatever is asked, and whatever was summed up before, figures are those of the rows", async () => {
+  let walked = 0;
+  let apart = 0;
+  let rolled = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(requestSpec, { minLength: 1, maxLength: 25 }),
+      fc.array(requestSpec, { maxLength: 6 }),
+      fc.array(filterSpec, { minLength: 5, maxLength: 5 }),
+      async (early, late, filters) => {
+        const journal = await UsageJournal.make(backend, member);
+        await journal.write(early);
+        await expectAll(journal, filters.slice(0, 2));
+        await rollAll(backend);
+        await expectAll(journal, filters);
+        // Corrections, late ends and late attempts in days that are summed up.
+        await journal.endLate();
+        await journal.write(late);
+        await expectAll(journal, filters);
+        await rollAll(backend);
+        await expectAll(journal, filters);
+        walked += early.length;
+        const counts = await backend.query(
+          "select (select count(*) from usage_apart) as apart, (select count(*) from usage_sum) as n",
+        );
+        apart = Number(counts[0]?.["apart"]);
+        rolled = Number(counts[0]?.["n"]);
+      },
+    ),
+    { numRuns: RUNS },
+  );
+  expect(walked).toBeGreaterThan(RUNS);
+  expect(apart).toBeGreaterThan(0);
+  expect(rolled).toBeGreaterThan(0);
+}, 240_000);
+
+test("a key of the marketplace is never found by its id", async () => {
+  const journal = await UsageJournal.make(backend, member);
+  const [org] = journal.orgs;
+  const keyId = org?.keys[2] as KeyId;
+  const settled = {
+    end: "settled",
+    late: false,
+    provider: 0,
+    firstByteMs: 9,
+    nextDay: false,
+  } as const;
+  const request = { org: 0, key: 2, model: 0, day: 1, atMs: 5, refused: false };
+  await journal.write([{ ...request, attempts: [{ ...settled, cost: 7 }] }]);
+  const range = {
+    orgId: org?.orgId as never,
+    fromMs: journal.startOf(0),
+    toMs: journal.startOf(5),
+  };
+  const byId = await backend.usageReports.report({ ...range, keyId }, "key");
+  expect(byId.totals.requests).toBe(0);
+  expect((await backend.usageReports.requests({ ...range, keyId }, { limit: 5 })).rows).toEqual([]);
+  const all = await backend.usageReports.report(range, "key");
+  expect(all.groups.map(({ group }) => group)).toEqual(["playground"]);
+  const activity = await backend.usageReports.keyActivity(range.orgId);
+  expect(activity.map((key) => key.keyId)).not.toContain(keyId);
+});

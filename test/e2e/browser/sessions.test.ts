@@ -1,0 +1,139 @@
+import { createHash } from "node:crypto";
+
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  expectAccessible,
+  hasChromium,
+  launchBrowser,
+  newVisitor,
+  takePicture,
+  type Visitor,
+} from "../../support/browser.ts";
+import { pageShown } from "../../support/console-steps.ts";
+import { runSql } from "../../support/sql.ts";
+import { newcomer, openConsoleWorld, type ConsoleWorld } from "../console/console-world.ts";
+
+let world: ConsoleWorld;
+let browser: Browser;
+
+describe.skipIf(!hasChromium).each(["light", "dark"] as const)("a session, %s", (theme) => {
+  beforeAll(async () => {
+    world = await openConsoleWorld();
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await world.close();
+  });
+
+  /** A browser whose owner is signed in and looks at the page of this address. */
+  async function signedIn(name: string, path: string): Promise<Visitor> {
+    const visitor = await newVisitor(browser, { theme });
+    world.provider.signInAs(newcomer(name));
+    await visitor.page.goto(`${world.url}/auth/start`);
+    await visitor.page.waitForURL((url) => url.origin === world.url);
+    await visitor.page.goto(world.url + path);
+    await pageShown(visitor.page);
+    return visitor;
+  }
+
+  test("that is ended in one browser goes on in another", async () => {
+    const here = await signedIn("ann", "/settings");
+    const there = await signedIn("ann", "/keys");
+    await here.page.getByRole("button", { name: "Your account" }).click();
+    await here.page.getByRole("button", { name: "Sign out" }).click();
+    await here.page.waitForURL(`${world.url}/sign-in?reason=signed-out`);
+    await here.page.getByText("You are signed out in this browser.").waitFor();
+    await expectAccessible(here.page, `signed out ${theme}`);
+    await takePicture(here.page, `sessions-signed-out-${theme}`);
+    expect(await statusOfKeys(here.page)).toBe(401);
+    await here.page.goBack();
+    await here.page.waitForURL((url) => url.pathname === "/sign-in");
+    expect(await statusOfKeys(there.page)).toBe(200);
+    await there.page.reload();
+    await there.page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();
+    expect([...here.complaints, ...there.complaints]).toEqual([]);
+  });
+
+  test("of seven days and a second is over, and signing in leads back to the page", async () => {
+    const { page, complaints } = await signedIn("bob", "/usage?range=7d");
+    await age(page, "7 days 1 second");
+    expect(await statusOfKeys(page)).toBe(401);
+    await page.reload();
+    await page.waitForURL((url) => url.pathname === "/sign-in");
+    expect(new URL(page.url()).searchParams.get("reason")).toBe("expired");
+    await page.getByText("Your session has ended.").waitFor();
+    await expectAccessible(page, `expired ${theme}`);
+    await takePicture(page, `sessions-expired-${theme}`);
+    await page.getByRole("link", { name: "Continue with Scripted" }).click();
+    await page.waitForURL(`${world.url}/usage?range=7d`);
+    await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("that is a second younger is not", async () => {
+    const { page } = await signedIn("bob", "/keys");
+    await age(page, "6 days 23 hours 59 minutes");
+    await page.reload();
+    await page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();
+    expect(await statusOfKeys(page)).toBe(200);
+  });
+
+  test("that ends while a page is open is told there, with the way back", async () => {
+    const { page, complaints } = await signedIn("cat", "/usage");
+    await age(page, "7 days 1 second");
+    await page.getByRole("link", { name: "Keys", exact: true }).click();
+    await page.waitForURL((url) => url.pathname === "/sign-in");
+    await page.getByText("Your session has ended.").waitFor();
+    await page.getByRole("link", { name: "Continue with Scripted" }).click();
+    await page.getByRole("heading", { name: /^(Keys|Usage)$/, level: 1 }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("that the identity provider ends is over in the browser, and says who ended it", async () => {
+    const { page, complaints } = await signedIn(`kim-${theme}`, "/keys");
+    const logoutToken = await world.provider.logoutToken({ sub: `kim-${theme}` });
+    const told = await fetch(`${world.url}/auth/backchannel-logout`, {
+      method: "POST",
+      body: new URLSearchParams({ logout_token: logoutToken }),
+    });
+    expect(told.status).toBe(200);
+    // The open page notices by itself.
+    await page.waitForURL((url) => url.pathname === "/sign-in");
+    await page.getByText("Your identity provider ended your session.").waitFor();
+    await expectAccessible(page, `ended by the provider ${theme}`);
+    await takePicture(page, `sessions-idp-ended-${theme}`);
+    expect(complaints).toEqual([]);
+  });
+
+  test("is what another tab has too: signing out there closes the pages here", async () => {
+    const { page, context, complaints } = await signedIn("dan", "/billing");
+    const tab = await context.newPage();
+    await tab.goto(`${world.url}/settings`);
+    await tab.getByRole("button", { name: "Your account" }).click();
+    await tab.getByRole("button", { name: "Sign out" }).click();
+    await tab.waitForURL((url) => url.pathname === "/sign-in");
+    await page.bringToFront();
+    await page.waitForURL((url) => url.pathname === "/sign-in");
+    expect(complaints).toEqual([]);
+  });
+});
+
+async function statusOfKeys(page: Page): Promise<number> {
+  return (await page.request.get(`${world.url}/api/console/keys`)).status();
+}
+
+/** Puts the beginning and the end of this browser's session that far into the past. */
+async function age(page: Page, by: string): Promise<void> {
+  const cookies = await page.context().cookies(world.url);
+  const token = cookies.find(({ name }) => name === "tm_session")?.value ?? "";
+  await runSql(
+    world.gateway,
+    `update console_session set started_at = now() - $2::interval,
+       expires_at = now() - $2::interval + interval '7 days'
+     where session_id = $1`,
+    [createHash("sha256").update(token).digest(), by],
+  );
+}

@@ -1,0 +1,162 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  expectAccessible,
+  hasChromium,
+  launchBrowser,
+  newVisitor,
+  takePicture,
+  type Visitor,
+} from "../../support/browser.ts";
+import { pageShown, signIn } from "../../support/console-steps.ts";
+import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { at, httpCall } from "../../support/http-call.ts";
+
+let world: ConsoleWorld;
+let browser: Browser;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+});
+afterAll(() => world.close());
+
+describe("an address where other products sign people in or up", () => {
+  const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+  test.each(["/login", "/v1/signup"])("%s is nowhere, whatever is asked", async (path) => {
+    const { gatewayUrl, consoleUrl, internalUrl } = world.gateway.running;
+    for (const root of [gatewayUrl, consoleUrl, internalUrl]) {
+      for (const method of methods) {
+        const answer = await httpCall(root + path, { method, headers: { accept: "text/html" } });
+        expect({ root, method, status: answer.status }).toEqual({ root, method, status: 404 });
+        expect(answer.text).not.toContain("<html");
+        if (root !== internalUrl && method !== "HEAD") {
+          expect(at(answer.json, "error"), `${method} ${root}`).toBeDefined();
+        }
+      }
+    }
+  });
+});
+
+describe.skipIf(!hasChromium).each(["light", "dark"] as const)("every page, %s", (theme) => {
+  let visitor: Visitor;
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+    visitor = await newVisitor(browser, { theme });
+    await signIn(world, visitor, `shell-${theme}@example.com`);
+  });
+  afterAll(async () => {
+    expect(visitor.complaints).toEqual([]);
+    await browser.close();
+  });
+
+  async function open(path: string): Promise<void> {
+    await visitor.page.goto(world.consoleUrl + path);
+    await pageShown(visitor.page);
+  }
+
+  test("opens a palette that goes to pages, models and keys by their names", async () => {
+    const { page } = visitor;
+    await open("/");
+    await page.keyboard.press("Control+k");
+    const field = page.getByRole("combobox", { name: "Search pages, keys and models" });
+    await field.waitFor();
+    await page.getByRole("option", { name: "test/both" }).waitFor();
+    await expectAccessible(page, `palette ${theme}`);
+    await takePicture(page, `shell-palette-${theme}`);
+    await field.fill("usag");
+    await page.getByRole("option", { name: "Usage", selected: true }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`${world.consoleUrl}/usage`);
+    await field.waitFor({ state: "detached" });
+    await page.keyboard.press("Control+k");
+    await field.fill("test/b");
+    await page.getByRole("option", { name: "test/b", exact: false }).first().waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`${world.consoleUrl}/models/test/b*`);
+    await page.keyboard.press("Control+k");
+    await field.fill("trial");
+    await page.getByRole("option", { name: "Trial key" }).click();
+    await page.waitForURL(`${world.consoleUrl}/keys/*`);
+    await page.keyboard.press("Control+k");
+    await field.fill("no such thing anywhere");
+    await page.getByText("Nothing has this name").waitFor();
+    await page.keyboard.press("Escape");
+    await field.waitFor({ state: "detached" });
+  });
+
+  test("tells its keys on ?, and they can be switched off", async () => {
+    const { page } = visitor;
+    await open("/keys");
+    await page.keyboard.press("?");
+    const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+    await dialog.waitFor();
+    await expectAccessible(page, `help ${theme}`);
+    await takePicture(page, `shell-help-${theme}`);
+    const single = dialog.getByRole("switch", { name: "Single-key shortcuts" });
+    await single.press("Space");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.keyboard.press("g");
+    await page.keyboard.press("b");
+    await page.keyboard.press("?");
+    // The palette comes with a modifier, so it answers, and nothing else did before it.
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search pages, keys and models" }).waitFor();
+    expect(await dialog.count()).toBe(0);
+    expect(new URL(page.url()).pathname).toBe("/keys");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Keyboard shortcuts" }).first().click();
+    await single.press("Space");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  });
+
+  test("jumps on g and a letter, and focuses its search on /", async () => {
+    const { page } = visitor;
+    await open("/");
+    const jumps = { k: "/keys", b: "/billing", u: "/usage", m: "/models", o: "/" };
+    for (const [letter, path] of Object.entries(jumps)) {
+      await page.keyboard.press("g");
+      await page.keyboard.press(letter);
+      await page.waitForURL((url) => url.pathname === path);
+    }
+    await open("/models");
+    await page.keyboard.press("/");
+    const focused = page.locator("input:focus");
+    await focused.waitFor();
+    // Typing is typing: letters go nowhere else.
+    await page.keyboard.type("gk?");
+    expect(await focused.inputValue()).toBe("gk?");
+    expect(new URL(page.url()).pathname).toBe("/models");
+  });
+
+  test("lets the keyboard skip its navigation", async () => {
+    const { page } = visitor;
+    await open("/keys");
+    await page.keyboard.press("Tab");
+    const skip = page.getByRole("link", { name: "Skip to the content" });
+    await page.locator("a:focus", { hasText: "Skip to the content" }).waitFor();
+    expect(await skip.isVisible()).toBe(true);
+    await takePicture(page, `shell-skip-${theme}`);
+    await page.keyboard.press("Enter");
+    await page.locator("main:focus").waitFor();
+    await page.keyboard.press("Tab");
+    await page.locator("main :focus").waitFor();
+  });
+
+  test("says of an unknown address that there is nothing, and leads on", async () => {
+    const { page } = visitor;
+    const answer = await page.goto(`${world.consoleUrl}/no/such/page`);
+    expect(answer?.status()).toBe(404);
+    await page.getByRole("heading", { name: "Page not found", level: 1 }).waitFor();
+    await expectAccessible(page, `not found ${theme}`);
+    await takePicture(page, `shell-not-found-${theme}`);
+    await page.getByRole("link", { name: "Go to the overview" }).click();
+    await page.waitForURL(`${world.consoleUrl}/`);
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+  });
+});

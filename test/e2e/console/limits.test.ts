@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { chatBody } from "../../support/chat-bodies.ts";
+import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
+import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+
+let world: ConsoleWorld;
+let ann: Person;
+let key: { readonly id: string; readonly secret: string };
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+  ann = await world.signIn(newcomer("ann"));
+  const made = await ann.ask("POST /api/console/keys", { body: { name: "ci" } });
+  key = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
+});
+afterAll(() => world.close());
+
+async function rowOf(scope: string, more: object = {}): Promise<unknown> {
+  const { json } = await ann.ask("GET /api/console/limits");
+  return listAt(json, "rows").find(
+    (row) =>
+      at(row, "scope") === scope &&
+      Object.entries(more).every(([name, value]) => at(row, name) === value),
+  );
+}
+
+describe("without credit", () => {
+  test("20 requests a minute hold for everybody, until there is credit", async () => {
+    expect(await rowOf("org")).toMatchObject({
+      rpm: { ceiling: 300, own: null, effective: 20, source: "unfunded", used: 0 },
+      tpm: { ceiling: 1_000_000, effective: 1_000_000, source: "default" },
+      concurrency: { ceiling: 8, effective: 8, used: 0 },
+    });
+    const before = await ann.ask("GET /api/console/session");
+    expect(before.json).toMatchObject({ is_funded: false, unfunded_rpm: 20 });
+    await world.grant(ann, "10");
+    const after = await ann.ask("GET /api/console/session");
+    expect(after.json).toMatchObject({
+      is_funded: true,
+      balance: { available_usd: "10.000000", settled_usd: "10.000000", held_usd: "0.000000" },
+    });
+    expect(await rowOf("org")).toMatchObject({ rpm: { effective: 300, source: "default" } });
+    expect(await rowOf("key", { key_id: key.id })).toMatchObject({ rpm: { effective: 300 } });
+  });
+
+  test("what was used in the last minute is told", async () => {
+    const call = { headers: bearer(key.secret), body: chatBody("test/a") };
+    const answer = await httpCall(`${world.gateway.url}/v1/chat/completions`, call);
+    expect(answer.status).toBe(200);
+    expect(await rowOf("key", { key_id: key.id })).toMatchObject({ rpm: { used: 1 } });
+    expect(await rowOf("org")).toMatchObject({ rpm: { used: 1 }, concurrency: { used: 0 } });
+  });
+});
+
+describe("POST /api/admission-limits with a session", () => {
+  const change = (body: unknown): ReturnType<Person["ask"]> =>
+    ann.ask("POST /api/admission-limits", { body });
+
+  test("lowers the organization, a key and a model, and gives each back", async () => {
+    const org = await change({ scope: "org", rpm: 100 });
+    expect(org.json).toMatchObject({
+      scope: "org",
+      stored: { rpm: 100, tpm: null, concurrency: null },
+      effective: { rpm: { limit: 100, bound_by: `org:${ann.orgId}` } },
+    });
+    expect(await rowOf("org")).toMatchObject({ rpm: { own: 100, effective: 100, source: "self" } });
+
+    const ofKey = await change({ scope: "key", key_id: key.id, concurrency: 2 });
+    expect(at(ofKey.json, "effective.concurrency")).toMatchObject({
+      limit: 2,
+      bound_by: `key:${key.id}`,
+    });
+    await change({ scope: "model", model: "test/a", tpm: 5_000 });
+    expect(await rowOf("model", { model: "test/a", key_id: null })).toMatchObject({
+      name: "test/a",
+      tpm: { own: 5_000, effective: 5_000, source: "self" },
+      rpm: { own: null, effective: null, source: null },
+    });
+    await change({ scope: "model", model: "test/a", key_id: key.id, rpm: 3 });
+    expect(await rowOf("model", { model: "test/a", key_id: key.id })).toMatchObject({
+      name: "ci",
+      rpm: { own: 3 },
+    });
+
+    await change({ scope: "org", rpm: null });
+    await change({ scope: "key", key_id: key.id, concurrency: null });
+    await change({ scope: "model", model: "test/a", tpm: null });
+    await change({ scope: "model", model: "test/a", key_id: key.id, rpm: null });
+    expect(await rowOf("org")).toMatchObject({ rpm: { own: null, source: "default" } });
+    expect(await rowOf("model")).toBeUndefined();
+  });
+
+  const refused: readonly (readonly [string, object, string])[] = [
+    ["above the ceiling", { scope: "key", rpm: 301 }, "ceiling of 300"],
+    ["0", { scope: "key", rpm: 0 }, "at least 1"],
+    ["below zero", { scope: "key", rpm: -5 }, "at least 1"],
+    ["a text", { scope: "key", rpm: "5" }, "whole number"],
+    ["nothing", { scope: "key" }, "all missing"],
+    ["of another scope", { scope: "team", rpm: 5 }, "scope must be"],
+    ["of a model without its name", { scope: "model", rpm: 5 }, "model is missing"],
+    ["of an unknown model", { scope: "model", model: "test/none", rpm: 5 }, "test/none"],
+    ["with a field that does not exist", { scope: "key", rpm: 5, cap: 1 }, "cap is no field"],
+  ];
+  test.each(refused)(
+    "refuses %s in the words of the gateway's own door",
+    async (_, body, words) => {
+      const named = "scope" in body && body.scope === "key" ? { ...body, key_id: key.id } : body;
+      const here = await change(named);
+      const there = await httpCall(`${world.gateway.url}/api/admission-limits`, {
+        headers: bearer(key.secret),
+        body: named,
+      });
+      expect(here.status).toBe(there.status);
+      expect(textAt(here.json, "error.message")).toBe(textAt(there.json, "error.message"));
+      expect(textAt(here.json, "error.message")).toContain(words);
+    },
+  );
+
+  test("sees what stands twice in a body", async () => {
+    const answer = await change('{"scope":"org","scope":"org","rpm":5}');
+    expect(answer.status).toBe(400);
+    expect(textAt(answer.json, "error.message")).toContain("scope is there twice");
+  });
+
+  test("needs a key where one is meant, which the gateway's door has already", async () => {
+    const answer = await change({ scope: "key", rpm: 5 });
+    expect(answer.status).toBe(400);
+    expect(textAt(answer.json, "error.message")).toContain("key_id is missing");
+  });
+});
+
+describe("the cap of the organization", () => {
+  const orgCap = (json: unknown): unknown => at(json, "caps.0.cap_usd");
+
+  test.each<[string, object, string | null]>([
+    ["left out", {}, "5.000000"],
+    ["null", { cap_usd: null }, "5.000000"],
+    ["blank", { cap_usd: "" }, "5.000000"],
+    ["0", { cap_usd: "0" }, null],
+    ["another amount", { cap_usd: "0.000001" }, "0.000001"],
+  ])("that is changed to %s is %s", async (_, body, cap) => {
+    await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: "5" } });
+    const changed = await ann.ask("PATCH /api/console/org-cap", { body });
+    expect(changed.status).toBe(200);
+    expect(orgCap(changed.json)).toBe(cap);
+    expect(orgCap((await ann.ask("GET /api/console/limits")).json)).toBe(cap);
+  });
+
+  test.each([["-1"], ["1.0000001"], ["1,5"], [5]])("of %j is refused", async (cap_usd) => {
+    await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: "5" } });
+    const refused = await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd } });
+    expect(refused.status).toBe(400);
+    expect(at(refused.json, "error.field")).toBe("cap_usd");
+    expect(orgCap((await ann.ask("GET /api/console/limits")).json)).toBe("5.000000");
+  });
+
+  test("comes first, then that of each active key, with the start of the next month", async () => {
+    await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: "0" } });
+    const { json } = await ann.ask("GET /api/console/limits");
+    expect(at(json, "caps.0")).toMatchObject({ scope: "org", key_id: null, cap_usd: null });
+    const scopes = listAt(json, "caps").map((cap) => at(cap, "scope"));
+    expect(scopes).toEqual(["org", "key", "key"]);
+    expect(textAt(json, "cap_reset_at")).toMatch(/-01T00:00:00\.000Z$/);
+  });
+});

@@ -1,0 +1,189 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { ConsoleDeps } from "../../../src/console-api/console-deps.ts";
+import {
+  createConsoleServer,
+  type ConsoleServer,
+} from "../../../src/console-api/console-server.ts";
+import { systemClock } from "../../../src/core/time.ts";
+import { openIdentity } from "../../../src/identity/open-identity.ts";
+import { loadConfig } from "../../../src/config/load-config.ts";
+import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
+import { silentLog } from "../../support/silent-log.ts";
+
+const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+const HTML = `<!doctype html><html><head><meta name="csp-nonce" content="__CSP_NONCE__" /></head></html>`;
+
+let backend: FreshBackend;
+let built: Served;
+let unbuilt: Served;
+
+interface Served {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+beforeAll(async () => {
+  backend = await freshBackend();
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pages-"));
+  mkdirSync(join(folder, "assets"));
+  writeFileSync(join(folder, "index.html"), HTML);
+  writeFileSync(join(folder, "assets", "app-1a2b3c.js"), "export {};\n");
+  writeFileSync(join(folder, "favicon.svg"), "<svg xmlns='http://www.w3.org/2000/svg'/>");
+  writeFileSync(join(folder, ".built-from"), "a digest");
+  built = await serve(folder, "https://console.example", () => rmSync(folder, { recursive: true }));
+  unbuilt = await serve(join(folder, "nothing"), "http://127.0.0.1:8081", () => undefined);
+});
+afterAll(async () => {
+  await built.close();
+  await unbuilt.close();
+  await backend.close();
+});
+
+/** A console of which nothing but pages and signing in is asked for. */
+async function serve(staticDir: string, address: string, after: () => void): Promise<Served> {
+  const outcome = loadConfig({ flags: {}, env: {} });
+  if (outcome.kind === "invalid") throw new Error(outcome.problems.join("\n"));
+  const consoleUrl = (): string => address;
+  const common = { config: outcome.config, consoleUrl, clock: systemClock };
+  const log = { ...silentLog, debug: () => undefined };
+  const identity = await openIdentity({ ...common, log, store: backend.identityStore });
+  const deps = { ...common, log, identity, staticDir, gatewayUrl: () => "http://127.0.0.1:8080" };
+  const console: ConsoleServer = await createConsoleServer(deps as unknown as ConsoleDeps);
+  const url = await listen(console.server);
+  return {
+    url,
+    close: async () => {
+      await console.close();
+      await identity.close();
+      after();
+    },
+  };
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function get(
+  path: string,
+  headers: Readonly<Record<string, string>> = BROWSER,
+): Promise<HttpAnswer> {
+  return httpCall(built.url + path, { headers });
+}
+
+describe("a page", () => {
+  test.each(["/", "/sign-in", "/keys/key_1", "/models/acme/rich-1", "/billing/return/p_1"])(
+    "%s is the program's own, with scripts and styles of ours alone",
+    async (path) => {
+      const { status, headers, text } = await get(path);
+      expect(status).toBe(200);
+      expect(headers["content-type"]).toBe("text/html; charset=utf-8");
+      expect(headers["cache-control"]).toBe("no-store");
+      const policy = String(headers["content-security-policy"]);
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self' 'nonce-");
+      expect(policy).not.toContain("unsafe");
+      const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? "";
+      expect(nonce).toMatch(/^[A-Za-z0-9+/]{22}==$/);
+      expect(text).toContain(`content="${nonce}"`);
+      expect(text).not.toContain("__CSP_NONCE__");
+    },
+  );
+
+  test("has another nonce each time, and over https tells browsers to stay there", async () => {
+    const [one, other] = [await get("/"), await get("/")];
+    expect(one.text).not.toBe(other.text);
+    expect(one.headers["strict-transport-security"]).toMatch(/^max-age=\d{8,}/);
+  });
+
+  test("is sent to whoever takes anything, and to nobody who asks for something else", async () => {
+    expect((await get("/keys", { accept: "*/*" })).status).toBe(200);
+    expect((await get("/keys", {})).status).toBe(200);
+    expect((await get("/keys", { accept: "application/json" })).status).toBe(404);
+    expect((await get("/keys", { accept: "image/png" })).status).toBe(404);
+  });
+
+  test("that does not exist is one that says so, with its status", async () => {
+    const page = await get("/no/such/page");
+    expect(page.status).toBe(404);
+    expect(page.headers["content-type"]).toContain("text/html");
+    expect((await get("/no/such/page.js", { accept: "*/*" })).json).toBeDefined();
+  });
+
+  test("is read and never written", async () => {
+    for (const method of ["POST", "PUT", "DELETE"]) {
+      const answer = await httpCall(`${built.url}/keys`, { method, headers: BROWSER });
+      expect(answer.status).toBe(404);
+      expect(textAt(answer.json, "error.code")).toBe("not_found");
+    }
+    const head = await httpCall(`${built.url}/keys`, { method: "HEAD", headers: BROWSER });
+    expect(head).toMatchObject({ status: 200, text: "" });
+  });
+});
+
+describe("a file of the pages", () => {
+  test("with a hash in its name may be kept for ever", async () => {
+    const { status, headers, text } = await get("/assets/app-1a2b3c.js", { accept: "*/*" });
+    expect(status).toBe(200);
+    expect(headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+    expect(headers["content-type"]).toContain("javascript");
+    expect(text).toBe("export {};\n");
+  });
+
+  test("without one is asked for again after a while", async () => {
+    const { status, headers } = await get("/favicon.svg", { accept: "image/*" });
+    expect(status).toBe(200);
+    expect(headers["cache-control"]).toBe("public, max-age=3600");
+  });
+
+  test.each([
+    "/.built-from",
+    "/assets/../index.html",
+    "/assets/%2e%2e/.built-from",
+    "/assets/..%2f.built-from",
+    "/assets/",
+    "/assets/nothing-1.js",
+    "/index.html",
+  ])("%s is none that is served", async (path) => {
+    const { status, text } = await get(path, { accept: "application/json" });
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(text).not.toContain("a digest");
+    expect(text).not.toContain("doctype");
+  });
+});
+
+describe("where the pages are not built", () => {
+  test("a page says how to build them, and the rest works", async () => {
+    const page = await httpCall(`${unbuilt.url}/keys`, { headers: BROWSER });
+    expect(page.status).toBe(503);
+    expect(textAt(page.json, "error.message")).toContain("npm run build");
+    const refused = await httpCall(`${unbuilt.url}/api/console/keys`);
+    expect(refused.status).toBe(401);
+    expect(refused.headers["strict-transport-security"]).toBeUndefined();
+  });
+});
+
+describe("on one machine, without an identity provider", () => {
+  test("the bundled issuer answers under its own path, under this console's headers", async () => {
+    const answer = await httpCall(`${unbuilt.url}/local-idp/.well-known/openid-configuration`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers["x-request-id"]).toBeDefined();
+    expect(answer.headers["x-content-type-options"]).toBe("nosniff");
+    const claim = await httpCall(`${unbuilt.url}/local-idp/claim?t=${"A".repeat(43)}`);
+    expect(claim.status).toBeGreaterThanOrEqual(400);
+    expect(claim.headers["content-security-policy"]).toContain("default-src 'none'");
+  });
+});
+
+test("a console that is closed has let go of its port", async () => {
+  const closed = await serve("/nowhere", "http://127.0.0.1:8081", () => undefined);
+  await closed.close();
+  await expect(httpCall(`${closed.url}/`)).rejects.toThrow("ECONNREFUSED");
+});

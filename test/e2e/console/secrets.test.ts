@@ -1,0 +1,292 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  startTestCheckout,
+  type TestCheckout,
+} from "../../../src/billing/test-checkout/start-test-checkout.ts";
+import { systemClock } from "../../../src/core/time.ts";
+import { until } from "../../support/books.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { openConsoleWorld as openLocalWorld } from "../../support/console-world.ts";
+import { PROVIDER_KEY } from "../../support/gateway.ts";
+import { bearer, httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { CookieBrowser } from "../../support/oidc-browser.ts";
+import {
+  newcomer,
+  openConsoleWorld,
+  type Ask,
+  type ConsoleWorld,
+  type Person,
+} from "./console-world.ts";
+import { everyStoredText } from "./every-stored-text.ts";
+import { SecretBook } from "./secret-book.ts";
+
+const ENCRYPTION_KEY = Buffer.from("an encryption key of 32 bytes ..").toString("base64");
+const OWN_PROVIDER_KEY = "sk-own-provider-key-of-ann-0123456789";
+const UNKNOWN_KEY = `tm_vk_${"0f1e2d3c".repeat(6)}`;
+
+describe("a whole life of an organization, with a log that says everything", () => {
+  const book = new SecretBook();
+  let world: ConsoleWorld;
+  let checkout: TestCheckout;
+  let ann: Person;
+
+  beforeAll(async () => {
+    checkout = await startTestCheckout({
+      host: "127.0.0.1",
+      port: 0,
+      clock: systemClock,
+      webhookUrl: () => `${world.url}/webhooks/stripe`,
+    });
+    world = await openConsoleWorld({
+      settings: {
+        logLevel: "trace",
+        encryptionKey: ENCRYPTION_KEY,
+        stripeSecretKey: checkout.secretKey,
+        stripeWebhookSecret: checkout.webhookSecret,
+        stripeApiUrl: checkout.url,
+        oidcRefresh: true,
+      },
+    });
+  });
+  afterAll(async () => {
+    await world.close();
+    await checkout.close();
+  });
+
+  async function ask(route: string, call: Ask = {}): Promise<HttpAnswer> {
+    const answer = await ann.ask(route, call);
+    book.noteAnswer(route, answer);
+    return answer;
+  }
+
+  async function callGateway(path: string, key: string, body?: unknown): Promise<HttpAnswer> {
+    const answer = await httpCall(world.gateway.url + path, { headers: bearer(key), body });
+    book.noteAnswer(`gateway ${path}`, answer);
+    return answer;
+  }
+
+  function noteBrowser({ seen }: CookieBrowser): void {
+    for (const { place, text } of seen) {
+      if (place.startsWith(world.url)) book.note(place.replace(world.url, ""), text);
+    }
+  }
+
+  async function noteDatabase(place: string): Promise<void> {
+    const stored = await everyStoredText(world.gateway.config.databaseUrl);
+    expect(stored).toContain("ann@example.com");
+    book.note(place, stored);
+  }
+
+  test("leaves each secret in the one answer that shows it, and nowhere else", async () => {
+    keepInstallation();
+    await signIn();
+    await breakSignIns();
+    const key = await makeKeys();
+    await buy();
+    await ownKey(key);
+    await spend(key);
+    await fail(key);
+    await readEverything();
+    noteBrowser(ann.browser);
+    await noteDatabase("database at the end");
+    const log = world.gateway.log();
+    expect(log).toContain('"level":20');
+    expect(log.split("\n").length).toBeGreaterThan(30);
+    book.note("log", log);
+    expect(book.found()).toEqual({
+      "provider key": [],
+      "encryption key": [],
+      "Stripe key": [],
+      "webhook secret": [],
+      "client secret": [],
+      "client credentials": [],
+      "session token": ["/auth/callback"],
+      "transaction token": ["/auth/start"],
+      "callback code": [],
+      "trial key": ["POST /api/console/reveal"],
+      "created key": ["POST /api/console/keys"],
+      "own provider key": [],
+      "unknown key": [],
+    });
+  });
+
+  function keepInstallation(): void {
+    const { clientId, clientSecret } = world.provider;
+    book.keep("provider key", PROVIDER_KEY);
+    book.keep("encryption key", ENCRYPTION_KEY);
+    book.keep("Stripe key", checkout.secretKey);
+    book.keep("webhook secret", checkout.webhookSecret);
+    book.keep("client secret", clientSecret);
+    const credentials = Buffer.from(`${clientId}:${clientSecret}`).toString("base64");
+    book.keep("client credentials", credentials);
+  }
+
+  async function signIn(): Promise<void> {
+    ann = await world.signIn(newcomer("ann"));
+    book.keep("session token", ann.browser.cookie("tm_session") ?? "");
+    // With the trial key in it, which nobody has read.
+    await noteDatabase("database after the sign-in");
+  }
+
+  /** One way that nobody comes back from, and one that fails at the provider's end. */
+  async function breakSignIns(): Promise<void> {
+    const browser = new CookieBrowser();
+    const stopAt = ({ pathname }: URL): boolean => pathname === "/auth/callback";
+    const landing = await browser.open(`${world.url}/auth/start`, { stopAt });
+    book.keep("transaction token", browser.cookie("tm_tx") ?? "");
+    book.keep("callback code", landing.url.searchParams.get("code") ?? "");
+    await noteDatabase("database amid a sign-in");
+    world.provider.setDown(true);
+    const failed = await browser.open(landing.url.href);
+    world.provider.setDown(false);
+    expect(failed.path).toMatch(/^\/sign-in\?reason=failed/);
+    noteBrowser(browser);
+  }
+
+  async function makeKeys(): Promise<string> {
+    const reveal = await ask("POST /api/console/reveal");
+    book.keep("trial key", textAt(reveal.json, "key"));
+    expect((await ask("POST /api/console/reveal")).status).toBe(410);
+    const made = await ask("POST /api/console/keys", { body: { name: "ci" } });
+    const secret = textAt(made.json, "secret");
+    book.keep("created key", secret);
+    await ask(`GET /api/console/keys/${textAt(made.json, "key.key_id")}`);
+    return secret;
+  }
+
+  async function buy(): Promise<void> {
+    const bought = await ask("POST /api/console/purchases", { body: { amount_usd: "10" } });
+    const pay = await fetch(`${textAt(bought.json, "checkout_url")}/pay`, {
+      method: "POST",
+      redirect: "manual",
+    });
+    expect(pay.status).toBe(303);
+    const id = textAt(bought.json, "purchase.purchase_id");
+    await until("the purchase is paid", async () => {
+      const { json } = await ask(`GET /api/console/purchases/${id}`);
+      return textAt(json, "status") === "paid";
+    });
+    const forged = await httpCall(`${world.url}/webhooks/stripe`, {
+      headers: { "stripe-signature": "t=1,v1=00" },
+      body: { id: "evt_1" },
+    });
+    expect(forged.status).toBe(400);
+    book.noteAnswer("POST /webhooks/stripe", forged);
+  }
+
+  async function ownKey(key: string): Promise<void> {
+    book.keep("own provider key", OWN_PROVIDER_KEY);
+    const body = { provider: "prov-b", name: "own", provider_key: OWN_PROVIDER_KEY };
+    const unknown = await ask("POST /api/console/connections", {
+      body: { ...body, provider: "nobody" },
+    });
+    expect(unknown.status).toBeGreaterThanOrEqual(400);
+    const misspelt = await ask("POST /api/console/connections", {
+      body: { ...body, provider_key: [OWN_PROVIDER_KEY] },
+    });
+    expect(misspelt.status).toBe(400);
+    const made = await ask("POST /api/console/connections", { body });
+    expect(made.status, made.text).toBe(200);
+    const id = textAt(made.json, "connection_id");
+    await ask(`POST /api/console/connections/${id}/test`);
+    await callGateway("/v1/chat/completions", key, chatBody("test/b"));
+    await noteDatabase("database with a connection");
+    expect((await ask(`POST /api/console/connections/${id}/disable`)).status).toBe(200);
+  }
+
+  async function spend(key: string): Promise<void> {
+    const called = await callGateway("/v1/chat/completions", key, chatBody("test/a"));
+    expect(called.status, called.text).toBe(200);
+    const played = await ask("POST /playground/v1/chat/completions", { body: chatBody("test/a") });
+    expect(played.status, played.text).toBe(200);
+    const search = await ask("POST /api/console/optimize", {
+      body: {
+        name: "which",
+        objective: "lowest_cost",
+        models: ["test/a", "test/b"],
+        prompts: ["one", "two", "three"],
+        max_tokens: 8,
+        budget_usd: "1",
+      },
+    });
+    expect(search.status, search.text).toBe(200);
+    const id = textAt(search.json, "search_id");
+    await until("the search has ended", async () => {
+      const { json } = await ask(`GET /api/console/optimize/${id}`);
+      return textAt(json, "state") !== "running";
+    });
+  }
+
+  async function fail(key: string): Promise<void> {
+    book.keep("unknown key", UNKNOWN_KEY);
+    expect((await callGateway("/v1/models", UNKNOWN_KEY)).status).toBe(401);
+    expect((await callGateway(`/v1/models?key=${key}`, "")).status).toBe(401);
+    for (const status of [401, 429, 500]) {
+      const messages = [{ role: "user", content: `[[fault:status:${status}]] Hello` }];
+      const answer = await callGateway(
+        "/v1/chat/completions",
+        key,
+        chatBody("test/a", { messages }),
+      );
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+    }
+    await callGateway("/v1/chat/completions", key, `{"model": "${key}", `);
+    await ask(`GET /api/console/keys/${UNKNOWN_KEY}`);
+    await ask("GET /api/console/nothing", { headers: { cookie: `tm_session=${UNKNOWN_KEY}` } });
+  }
+
+  async function readEverything(): Promise<void> {
+    const routes = [
+      "GET /api/console/session",
+      "GET /api/console/settings",
+      "GET /api/console/export.json",
+      "GET /api/console/keys",
+      "GET /api/console/billing",
+      "GET /api/console/connections",
+      "GET /api/console/requests.csv",
+      "GET /api/console/limits",
+      "GET /api/catalog.json",
+    ];
+    for (const route of routes) expect((await ask(route)).status, route).toBe(200);
+  }
+});
+
+test("a link that signs in on this machine is kept by nobody who is given it", async () => {
+  const world = await openLocalWorld({ settings: { logLevel: "trace" } });
+  const book = new SecretBook();
+  const noteStored = async (place: string): Promise<void> => {
+    book.note(place, await everyStoredText(world.gateway.config.databaseUrl));
+  };
+  try {
+    const link = await world.claimLink("owner@example.com");
+    const unused = await world.claimLink("other@example.com");
+    const token = new URL(link).searchParams.get("t") ?? "";
+    book.keep("claim token", token);
+    book.keep("unused claim token", new URL(unused).searchParams.get("t") ?? "");
+    await noteStored("database before");
+    const browser = new CookieBrowser();
+    await browser.open(link);
+    const form = { t: token, email: "owner@example.com" };
+    const landing = await browser.open(`${world.consoleUrl}/local-idp/claim`, { form });
+    expect(landing.path).toBe("/welcome");
+    book.keep("session token", browser.cookie("tm_session") ?? "");
+    book.keep("browser token", browser.cookie("tm_local") ?? "");
+    const replayed = await new CookieBrowser().open(link);
+    expect(replayed.status).toBe(410);
+    for (const { place, text } of browser.seen) {
+      book.note(place.replace(world.consoleUrl, ""), text);
+    }
+    await noteStored("database after");
+    book.note("log", world.gateway.log());
+    expect(book.found()).toEqual({
+      // The page with its form, opened by the link itself.
+      "claim token": ["/local-idp/claim"],
+      "unused claim token": [],
+      "session token": ["/auth/callback"],
+      "browser token": ["/local-idp/claim"],
+    });
+  } finally {
+    await world.close();
+  }
+});

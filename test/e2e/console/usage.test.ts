@@ -1,0 +1,225 @@
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+
+import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+
+let world: ConsoleWorld;
+let ann: Person;
+let key: { readonly id: string; readonly secret: string };
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+  ann = await world.signIn(newcomer("ann"));
+  await world.grant(ann, "10");
+  const made = await ann.ask("POST /api/console/keys", { body: { name: "=1+1" } });
+  key = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
+  for (const model of ["test/a", "test/b", "test/a"]) await chat(model);
+  const capped = await ann.ask("POST /api/console/keys", {
+    body: { name: "capped", cap_usd: "0.000001" },
+  });
+  await chat("test/a", textAt(capped.json, "secret"));
+  await ann.do("POST /playground/v1/chat/completions", { body: chatBody("test/a") });
+  // A refusal is written down a moment after it was answered.
+  await vi.waitFor(async () => {
+    const refused = await ann.do("GET /api/console/requests?status=refused");
+    if (listAt(refused.json, "data").length !== 1) throw new Error("not written down yet");
+  }, 10_000);
+});
+afterAll(() => world.close());
+
+function chat(model: string, secret = key.secret): Promise<HttpAnswer> {
+  const call = { headers: bearer(secret), body: chatBody(model) };
+  return httpCall(`${world.gateway.url}/v1/chat/completions`, call);
+}
+
+/** Rows of a file in which no cell needs quotes. */
+function csvRows(text: string): readonly (readonly string[])[] {
+  expect(text).not.toContain('"');
+  const lines = text.split("\r\n");
+  expect(lines.pop()).toBe("");
+  return lines.map((line) => line.split(","));
+}
+
+function sumOf(amounts: readonly string[]): string {
+  return formatUsd(
+    amounts.reduce((sum, text) => microUsd(sum + (parseUsd(text) ?? 0n)), microUsd(0n)),
+  );
+}
+
+describe("figures of a range", () => {
+  test("are what the wallet was debited, to the micro-dollar, by every grouping", async () => {
+    const session = await ann.ask("GET /api/console/session");
+    const settled = parseUsd(textAt(session.json, "balance.settled_usd")) ?? 0n;
+    const spent = formatUsd(microUsd((parseUsd("10") ?? 0n) - settled));
+    expect(spent).not.toBe("0.000000");
+    for (const by of ["model", "key", "provider", "day", "status"]) {
+      const { json } = await ann.ask(`GET /api/console/usage?group_by=${by}`);
+      expect(at(json, "totals.spent_usd")).toBe(spent);
+      const groups = listAt(json, "groups").map((each) => textAt(each, "figures.spent_usd"));
+      expect(sumOf(groups)).toBe(spent);
+      const parts = listAt(json, "series").flatMap((each) =>
+        Object.values(at(each, "parts") as object).map((part) => textAt(part, "spent_usd")),
+      );
+      expect(sumOf(parts)).toBe(spent);
+    }
+    const ledger = await ann.ask("GET /api/console/credit-ledger");
+    const lines = listAt(ledger.json, "data").map((each) => textAt(each, "amount_usd"));
+    expect(sumOf(lines)).toBe(formatUsd(microUsd(settled)));
+    const file = await ann.ask("GET /api/console/credit-ledger.csv");
+    const [, ...rows] = csvRows(file.text);
+    expect(sumOf(rows.map((row) => row.at(-1) ?? ""))).toBe(formatUsd(microUsd(settled)));
+  });
+
+  test("name keys and models as people do", async () => {
+    const byKey = await ann.ask("GET /api/console/usage?group_by=key");
+    const names = listAt(byKey.json, "groups").map((each) => at(each, "name"));
+    expect(names).toEqual(expect.arrayContaining(["=1+1", "Playground"]));
+  });
+
+  test.each([
+    ["from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z", "from"],
+    ["from=2020-01-01T00:00:00Z&to=2026-01-01T00:00:00Z", "from"],
+    ["from=today", "from"],
+    ["group_by=week", "group_by"],
+    ["modle=a", "modle"],
+    ["status=ok&status=failed", "status"],
+  ])("with %s are refused by the name of the filter", async (query, field) => {
+    const answer = await ann.ask(`GET /api/console/usage?${query}`);
+    expect(answer.status).toBe(400);
+    expect(at(answer.json, "error.field")).toBe(field);
+  });
+});
+
+describe("the log of requests", () => {
+  test("and its file are the same rows under the same filters", async () => {
+    for (const filter of [
+      "",
+      "model=test/a",
+      `key=${key.id}`,
+      "key=playground",
+      "status=refused",
+    ]) {
+      const list = await ann.ask(`GET /api/console/requests?limit=200&${filter}`);
+      const file = await ann.ask(`GET /api/console/requests.csv?${filter}`);
+      expect(file.headers["content-disposition"]).toBe('attachment; filename="requests.csv"');
+      const [head, ...rows] = csvRows(file.text);
+      expect(file.status).toBe(200);
+      const data = listAt(list.json, "data");
+      expect(data.length).toBeGreaterThan(0);
+      const column = (name: string): readonly string[] =>
+        rows.map((row) => row[head?.indexOf(name) ?? -1] ?? "");
+      expect(column("request_id")).toEqual(data.map((row) => at(row, "request_id")));
+      expect(column("cost_usd")).toEqual(data.map((row) => at(row, "cost_usd")));
+      expect(column("outcome")).toEqual(data.map((row) => at(row, "outcome")));
+    }
+  });
+
+  test("as a file never lets a name run as a formula", async () => {
+    const file = await ann.ask(`GET /api/console/requests.csv?key=${key.id}`);
+    const [head, first] = csvRows(file.text);
+    expect(first?.[head?.indexOf("source") ?? -1]).toBe("'=1+1");
+  });
+
+  test("comes in pages that meet without a gap", async () => {
+    const whole = await ann.ask("GET /api/console/requests?limit=200");
+    const ids: unknown[] = [];
+    let cursor = "";
+    do {
+      const page = await ann.ask(`GET /api/console/requests?limit=2${cursor}`);
+      ids.push(...listAt(page.json, "data").map((row) => at(row, "request_id")));
+      const next = at(page.json, "next_cursor");
+      cursor = typeof next === "string" ? `&cursor=${encodeURIComponent(next)}` : "";
+    } while (cursor !== "");
+    expect(ids).toEqual(listAt(whole.json, "data").map((row) => at(row, "request_id")));
+  });
+
+  test("opens each request with its attempts and the prices they were pinned to", async () => {
+    const list = await ann.ask("GET /api/console/requests?model=test/b");
+    const id = textAt(list.json, "data.0.request_id");
+    const { json } = await ann.ask(`GET /api/console/requests/${id}`);
+    expect(at(json, "request")).toEqual(at(list.json, "data.0"));
+    expect(at(json, "attempts.0")).toMatchObject({
+      n: 1,
+      provider: "prov-b",
+      outcome: "completed",
+      settlement: "reported",
+      prices: { prompt: "1", completion: "10", cached_prompt: "1" },
+    });
+  });
+
+  test("explains a refusal in words, and only a refusal", async () => {
+    const refused = await ann.ask("GET /api/console/requests?status=refused");
+    const id = textAt(refused.json, "data.0.request_id");
+    const why = await ann.ask(`GET /api/console/refusals/${id}`);
+    expect(why.json).toMatchObject({ request_id: id, error_class: "insufficient_quota" });
+    expect(textAt(why.json, "explanation")).toContain("Buy credit");
+    const served = await ann.ask("GET /api/console/requests?status=ok");
+    const okId = textAt(served.json, "data.0.request_id");
+    expect((await ann.ask(`GET /api/console/refusals/${okId}`)).status).toBe(404);
+  });
+
+  test("that nobody waits for gives its turn back", async () => {
+    const headers = { cookie: ann.browser.header(new URL(world.url)) };
+    for (let tries = 0; tries < 12; tries += 1) {
+      const sent = request(`${world.url}/api/console/requests.csv`, { agent: false, headers });
+      sent.on("error", () => undefined);
+      await new Promise<void>((done) => {
+        sent.once("close", done);
+        sent.once("socket", (socket) => socket.once("connect", () => sent.flushHeaders()));
+        sent.end(() => sent.destroy());
+      });
+    }
+    await vi.waitFor(
+      async () => expect((await ann.ask("GET /api/console/requests.csv")).status).toBe(200),
+      { timeout: 10_000 },
+    );
+  });
+});
+
+test("the first page tells the month, the day, and what is left to do", async () => {
+  const { json } = await ann.ask("GET /api/console/overview");
+  expect(at(json, "done")).toEqual({ has_key: true, has_credit: true, has_request: true });
+  expect(listAt(json, "days")).toHaveLength(30);
+  expect(at(json, "last_24h.requests")).toBe(5);
+  expect(at(json, "top_models.0.model")).toBe("test/a");
+  const first = await ann.ask("GET /api/console/first-request");
+  expect(textAt(first.json, "request_id")).not.toBe("");
+});
+
+describe("the playground", () => {
+  test("is the gateway's own routes, with the session for a key and none in the browser", async () => {
+    const answer = await ann.ask("POST /playground/v1/chat/completions", {
+      body: chatBody("test/a"),
+    });
+    expect(answer.headers["x-tm-provider"]).toBe("prov-a");
+    expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
+    expect(answer.text).not.toContain("tm_vk_");
+    const id = String(answer.headers["x-request-id"]);
+    const record = await ann.ask(`GET /playground/v1/generation?id=${id}`);
+    expect(at(record.json, "data.id")).toBe(id);
+    const log = await ann.ask(`GET /api/console/requests/${id}`);
+    expect(at(log.json, "request")).toMatchObject({ source: "Playground", key_id: null });
+  });
+
+  test("streams, and takes the bodies that the gateway takes", async () => {
+    const body = chatBody("test/a", { stream: true });
+    const stream = await ann.ask("POST /playground/v1/chat/completions", { body });
+    expect(stream.headers["content-type"]).toContain("text/event-stream");
+    expect(stream.text).toContain("data: [DONE]");
+    const large = { model: "test/a", max_tokens: 1, messages: "x".repeat(1_500_000) };
+    const refused = await ann.ask("POST /playground/v1/chat/completions", { body: large });
+    expect(refused.status).toBe(400);
+  });
+
+  test("has one key of the organization, which is made once however many ask at once", async () => {
+    const bea = await world.signIn(newcomer("bea"));
+    const asked = await Promise.all([1, 2, 3, 4].map(() => bea.ask("GET /playground/v1/limits")));
+    expect(asked.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const keys = await world.gateway.backend.accountStore.listKeys(bea.orgId);
+    expect(keys.filter(({ origin }) => origin === "playground")).toHaveLength(1);
+    expect(keys.find(({ origin }) => origin === "playground")?.requestsPerMinuteCeiling).toBe(60);
+  });
+});

@@ -1,0 +1,199 @@
+import * as fc from "fast-check";
+import type {
+  AttemptId,
+  KeyId,
+  ModelId,
+  OrgId,
+  ProviderId,
+  RequestId,
+} from "../../src/core/ids.ts";
+import { newRequestId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import type { CloseRow } from "../../src/ledger/ledger-store.ts";
+import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "./ledger-rows.ts";
+import { unknownRow } from "./old-days.ts";
+import type { FreshBackend } from "./postgres.ts";
+
+export const DAY_MS = 86_400_000;
+/** Days of the generated journals: all but the last two are long over. */
+export const DAYS = 6;
+export const MODELS = ["acme/small", "acme/large"];
+export const PROVIDERS = ["acme-ai", "other-ai"];
+export const KEYS = 4;
+
+export interface AttemptSpec {
+  readonly end: "settled" | "void" | "crashed" | "corrected" | "open";
+  /** When it ends: before the first sums are made, between them, or never. */
+  readonly late: boolean;
+  readonly provider: number;
+  readonly cost: number;
+  readonly firstByteMs: number;
+  /** Is it held on the day after the request's own? */
+  readonly nextDay: boolean;
+}
+
+export interface RequestSpec {
+  readonly org: number;
+  readonly key: number;
+  readonly model: number;
+  readonly day: number;
+  readonly atMs: number;
+  /** Also kept as refused: the answer about its hold was lost. */
+  readonly refused: boolean;
+  readonly attempts: readonly AttemptSpec[];
+}
+
+const attempt: fc.Arbitrary<AttemptSpec> = fc.record({
+  end: fc.constantFrom("settled", "settled", "settled", "void", "crashed", "corrected", "open"),
+  late: fc.boolean(),
+  provider: fc.nat(PROVIDERS.length - 1),
+  cost: fc.nat(900),
+  firstByteMs: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 90_000 })),
+  nextDay: fc.boolean(),
+});
+
+export const requestSpec: fc.Arbitrary<RequestSpec> = fc.record({
+  org: fc.nat(1),
+  key: fc.nat(KEYS - 1),
+  model: fc.nat(MODELS.length - 1),
+  day: fc.nat(DAYS - 1),
+  // The edges of a day more often than chance would have them.
+  atMs: fc.oneof(fc.constantFrom(0, DAY_MS - 1), fc.nat(DAY_MS - 1)),
+  refused: fc.boolean(),
+  attempts: fc.array(attempt, { minLength: 0, maxLength: 3 }),
+});
+
+export interface JournalOrg {
+  readonly orgId: OrgId;
+  /** Two of its own, one of the Playground, one of a search. */
+  readonly keys: readonly KeyId[];
+}
+
+/** Writes generated requests through the ledger, on days that are long over and on today. */
+export class UsageJournal {
+  readonly orgs: JournalOrg[] = [];
+  readonly todayMs: number = Math.floor(systemClock.nowMs() / DAY_MS) * DAY_MS;
+  readonly #backend: FreshBackend;
+  readonly #member: Membership;
+  readonly #late: CloseRow[] = [];
+  readonly #crashed: CloseRow[] = [];
+
+  constructor(backend: FreshBackend, member: Membership) {
+    this.#backend = backend;
+    this.#member = member;
+  }
+
+  static async make(backend: FreshBackend, member: Membership): Promise<UsageJournal> {
+    const journal = new UsageJournal(backend, member);
+    for (let day = -1; day <= DAYS; day++) {
+      await backend.query("select ensure_attempt_partition($1)", [journal.dayOf(day)]);
+    }
+    for (let i = 0; i < 2; i++) {
+      const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000_000n });
+      const keys = [keyId, await keyOf(backend, orgId)];
+      for (const origin of ["playground", "optimize"]) {
+        const managed = await keyOf(backend, orgId);
+        await backend.query("update api_key set origin = $2 where key_id = $1", [managed, origin]);
+        keys.push(managed);
+      }
+      journal.orgs.push({ orgId, keys });
+    }
+    return journal;
+  }
+
+  /** Midnight; the last of them is today's. */
+  startOf(day: number): number {
+    return this.todayMs + (day - DAYS + 1) * DAY_MS;
+  }
+
+  dayOf(day: number): string {
+    return new Date(this.startOf(day)).toISOString().slice(0, 10);
+  }
+
+  async write(specs: readonly RequestSpec[]): Promise<void> {
+    const holds: Parameters<FreshBackend["ledgerBatchStore"]["reserveBatch"]>[1][number][] = [];
+    const closes: CloseRow[] = [];
+    for (const spec of specs) {
+      const requestId = newRequestId(this.startOf(spec.day) + spec.atMs);
+      const { orgId, keyId } = this.#of(spec);
+      spec.attempts.forEach((each, at) => {
+        const day = spec.day + (each.nextDay && spec.day < DAYS - 1 ? 1 : 0);
+        const attemptId = this.#attemptId(day);
+        const row = reserveRow({ orgId, keyId, attemptId }, 1_000n, {
+          requestId,
+          ordinal: at + 1,
+          modelId: MODELS[spec.model] as ModelId,
+          providerId: PROVIDERS[each.provider] as ProviderId,
+        });
+        holds.push({ row, close: null });
+        this.#end(attemptId, { each, closes, final: at === spec.attempts.length - 1 });
+      });
+      if (spec.attempts.length === 0 || spec.refused) await this.#refuse(spec, requestId);
+    }
+    const outcomes = await this.#backend.ledgerBatchStore.reserveBatch(this.#member, holds);
+    const refused = outcomes.find((outcome) => outcome.kind !== "reserved");
+    if (refused !== undefined) throw new Error(`not reserved: ${JSON.stringify(refused)}`);
+    await this.#close(closes);
+  }
+
+  /** What was left open ends now; what was charged after a crash is corrected. */
+  async endLate(): Promise<void> {
+    await this.#close(this.#late.splice(0));
+    await this.#close(this.#crashed.splice(0));
+  }
+
+  #of({ org, key }: RequestSpec): { readonly orgId: OrgId; readonly keyId: KeyId } {
+    const of = this.orgs[org] as JournalOrg;
+    return { orgId: of.orgId, keyId: of.keys[key] as KeyId };
+  }
+
+  #attemptId(day: number): AttemptId {
+    attemptsMade += 1;
+    const ms = this.startOf(day) - Date.UTC(2025, 0, 1);
+    return ((BigInt(ms) << 22n) + BigInt(attemptsMade)) as AttemptId;
+  }
+
+  #end(
+    attemptId: AttemptId,
+    { each, closes, final }: { each: AttemptSpec; closes: CloseRow[]; final: boolean },
+  ): void {
+    const observed = closeRow(attemptId, BigInt(each.cost), {
+      firstByteMs: each.firstByteMs,
+      final,
+    });
+    const into = each.late ? this.#late : closes;
+    if (each.end === "settled") into.push(observed);
+    if (each.end === "void") into.push(voidRow(attemptId, { final }));
+    if (each.end === "crashed") into.push(unknownRow(attemptId));
+    if (each.end === "corrected") {
+      closes.push(unknownRow(attemptId));
+      this.#crashed.push(observed);
+    }
+  }
+
+  async #refuse(spec: RequestSpec, requestId: RequestId): Promise<void> {
+    await this.#backend.ledgerBatchStore.recordRefusedBatch([
+      {
+        requestId,
+        ...this.#of(spec),
+        modelId: MODELS[spec.model] ?? null,
+        route: "/v1/chat/completions",
+        stream: false,
+        errorClass: "rate_limit",
+        createdAtMs: this.startOf(spec.day) + spec.atMs,
+      },
+    ]);
+  }
+
+  async #close(rows: readonly CloseRow[]): Promise<void> {
+    if (rows.length > 0) await this.#backend.ledgerBatchStore.closeBatch(rows);
+  }
+}
+
+let attemptsMade = 0;
+
+/** Makes every sum that is due. */
+export async function rollAll(backend: FreshBackend): Promise<void> {
+  while (await backend.usageRollup.rollSome());
+}

@@ -1,0 +1,130 @@
+import type { ReportFigures, ReportFilter, ReportGroupBy } from "../../src/ledger/usage-reports.ts";
+import type { FreshBackend } from "./postgres.ts";
+
+/** A request as the plainest reading of its rows has it. */
+export interface ModelRequest {
+  readonly id: string;
+  readonly ms: number;
+  readonly key: string;
+  readonly origin: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly status: "ok" | "failed" | "refused" | "in_flight";
+  readonly attempts: number;
+  readonly debit: bigint;
+  readonly tokens: readonly number[];
+  readonly firstByteMs: number | null;
+}
+
+interface Row {
+  readonly [column: string]: unknown;
+}
+
+const TOKENS = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"];
+
+/** Every request of an organization, newest first, read row by row. */
+export async function readRequests(backend: FreshBackend, orgId: string): Promise<ModelRequest[]> {
+  const attempts = await backend.query(
+    "select *, debit::text as d from attempt where org_id = $1 order by ordinal, attempt_id",
+    [orgId],
+  );
+  const refused = await backend.query("select * from refused_request where org_id = $1", [orgId]);
+  const keys = await backend.query("select key_id, origin from api_key");
+  const originOf = new Map(keys.map((row) => [row["key_id"], String(row["origin"])]));
+  const byRequest = new Map<string, Row[]>();
+  for (const row of attempts) {
+    const id = String(row["request_id"]);
+    byRequest.set(id, [...(byRequest.get(id) ?? []), row]);
+  }
+  const common = (row: Row) => ({
+    id: String(row["request_id"]),
+    ms: Number.parseInt(String(row["request_id"]).replaceAll("-", "").slice(0, 12), 16),
+    key: String(row["key_id"]),
+    origin: originOf.get(row["key_id"]) ?? "",
+    model: (row["model_id"] as string | null) ?? "none",
+  });
+  const requests: ModelRequest[] = [...byRequest.values()].map((rows) => {
+    const last = rows.at(-1) as Row;
+    const isOpen = rows.some((row) => row["state"] === "open");
+    const ended = last["outcome"] === "completed" ? "ok" : "failed";
+    return {
+      ...common(last),
+      provider: String(last["provider_id"]),
+      status: isOpen ? "in_flight" : ended,
+      attempts: rows.length,
+      debit: rows.reduce((sum, row) => sum + BigInt(String(row["d"])), 0n),
+      tokens: TOKENS.map((name) => rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0)),
+      firstByteMs: last["first_byte_ms"] as number | null,
+    };
+  });
+  for (const row of refused) {
+    if (byRequest.has(String(row["request_id"]))) continue;
+    requests.push({
+      ...common(row),
+      provider: "none",
+      status: "refused",
+      attempts: 0,
+      debit: 0n,
+      tokens: TOKENS.map(() => 0),
+      firstByteMs: null,
+    });
+  }
+  return requests.toSorted((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+const MANAGED = new Set(["playground", "optimize"]);
+
+export function matches(request: ModelRequest, filter: ReportFilter): boolean {
+  const { modelId, providerId, keyId, managed, status, fromMs, toMs } = filter;
+  const isManaged = MANAGED.has(request.origin);
+  return (
+    request.ms >= fromMs &&
+    request.ms < toMs &&
+    (modelId === undefined || request.model === modelId) &&
+    (providerId === undefined || request.provider === providerId) &&
+    (keyId === undefined || (request.key === keyId && !isManaged)) &&
+    (managed === undefined || request.origin === managed) &&
+    (status === undefined || request.status === status)
+  );
+}
+
+export function groupOf(request: ModelRequest, by: ReportGroupBy): string {
+  if (by === "day") return new Date(request.ms).toISOString().slice(0, 10);
+  if (by === "key") return MANAGED.has(request.origin) ? request.origin : request.key;
+  return request[by];
+}
+
+/** Everything of the figures but the first bytes, of which a report only knows about where. */
+export function figuresOf(requests: readonly ModelRequest[]) {
+  const token = (at: number): number =>
+    requests.reduce((sum, request) => sum + (request.tokens[at] ?? 0), 0);
+  return {
+    requests: requests.length,
+    failed: requests.filter((request) => request.status === "failed").length,
+    debitMicroUsd: requests.reduce((sum, request) => sum + request.debit, 0n),
+    usage: {
+      prompt: token(0),
+      cachedPrompt: token(1),
+      cacheWrite: token(2),
+      completion: token(3),
+      internalReasoning: token(4),
+    },
+  };
+}
+
+export function exactOf({ firstByteP50Ms: _p50, firstByteP95Ms: _p95, ...exact }: ReportFigures) {
+  return exact;
+}
+
+/** How far a report's percentile is off the exact one, relative; 0 where both are none. */
+export function offBy(
+  reported: number | null,
+  requests: readonly ModelRequest[],
+  share: number,
+): number {
+  const values = requests.flatMap(({ firstByteMs }) => firstByteMs ?? []).toSorted((a, b) => a - b);
+  const exact = values[Math.ceil(share * values.length) - 1];
+  if (exact === undefined || reported === null) return (reported ?? undefined) === exact ? 0 : 1;
+  // Below 32 ms every number is its own span.
+  return exact < 32 ? Math.abs(reported - exact) : Math.abs(reported - exact) / exact;
+}
