@@ -151,7 +151,7 @@ function fillSql(): readonly string[] {
      first_byte_ms, duration_ms, final, created_at, closed_at)
    select ((ms - 1735689600000) << 22) + n % 4194304, request_id, case when again then 2 else 1 end,
      'org_' || org, format('key_%s_%s', org, 1 + floor(chance * chance * ${KEYS_PER_ORG})::integer),
-     'vendor/model-' || floor(chance * ${MODELS})::integer, 'provider-' || floor(random() * 3),
+     'vendor/model-' || floor(chance * 977 % 1 * ${MODELS})::integer, 'provider-' || floor(random() * 3),
      'upstream', 'pin', '/v1/chat/completions', true, 'bench', 1, 1000, 2500,
      date_trunc('month', at at time zone 'utc'), case when void then 'void' else 'settled' end,
      case when void then 'failed' else 'completed' end,

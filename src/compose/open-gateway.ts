@@ -53,7 +53,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
       consoleUrl: addresses.consoleUrl,
       internalUrl,
       catalog: holder,
-      makeClaimLink: opened.makeClaimLink,
+      makeClaimLink: (email) => opened.makeClaimLink(email),
       reload,
       close: async () => {
         stopWatching();

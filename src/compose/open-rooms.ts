@@ -1,8 +1,6 @@
 import type { Server } from "node:http";
 import { hostname } from "node:os";
 
-import type { Logger } from "pino";
-
 import { openAuthenticator } from "../auth/authenticate.ts";
 import type { CatalogHolder } from "../catalog/catalog-holder.ts";
 import type { Clock } from "../core/time.ts";
@@ -90,7 +88,7 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
       videos.poller.start();
       console.start();
     },
-    makeClaimLink: console.makeClaimLink,
+    makeClaimLink: (email) => console.makeClaimLink(email),
     close: async () => {
       accepting = false;
       // First: nobody waits for a look at a job any more, and looks under way are given back.

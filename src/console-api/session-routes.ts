@@ -62,7 +62,10 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
   const session = await deps.identity.readSession(cookieHeader);
   const rest = { unfunded_rpm: deps.limitUse.limitDefaults.unfundedRequestsPerMinute };
   const installation = installationOf(deps);
-  if (session === undefined) return { ...NOBODY, ...rest, installation };
+  if (session === undefined) {
+    const ended_reason = (await deps.identity.whyEnded(cookieHeader)) ?? null;
+    return { ...NOBODY, ...rest, ended_reason, installation };
+  }
   const user = { email: session.email, name: session.name };
   const expires_at = instant(session.expiresAtMs);
   if (!session.isVerified) {

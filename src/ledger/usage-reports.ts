@@ -12,6 +12,7 @@ export interface ReportFilter {
   readonly fromMs: number;
   readonly toMs: number;
   readonly modelId?: string;
+  /** Of the last attempt, which is the request's provider everywhere in a report. */
   readonly providerId?: string;
   /** One key, or all managed keys of an origin. */
   readonly keyId?: string;
@@ -24,11 +25,13 @@ export type ReportGroupBy = "model" | "key" | "provider" | "day" | "status";
 
 /** A request with several attempts is one request; its cost and tokens are their sum. */
 export interface ReportFigures {
+  /** Refused ones too. */
   readonly requests: number;
   /** Refused ones are not among them. */
   readonly failed: number;
   readonly debitMicroUsd: MicroUsd;
   readonly usage: Usage;
+  /** Of last attempts, and at most 3.2 percent off: first bytes are counted by spans. */
   readonly firstByteP50Ms: number | null;
   readonly firstByteP95Ms: number | null;
 }
@@ -52,7 +55,10 @@ export interface UsageReport {
   readonly bucket: "hour" | "day";
   /** Oldest first, empty ones too. Groups beyond the largest seven are `other`. */
   readonly series: readonly ReportBucket[];
-  /** Most spend first, 200 at most; managed keys are `playground` and `optimize`. */
+  /**
+   * Most spend first, 200 at most, of which the last is then `other`; managed keys are `playground`
+   * and `optimize`. Requests that have none (a refused one has no provider) are `none`.
+   */
   readonly groups: readonly { readonly group: string; readonly figures: ReportFigures }[];
 }
 
@@ -71,7 +77,9 @@ export interface ReportedRequest {
   readonly outcome: RequestOutcome;
   readonly errorClass: string | null;
   readonly usage: Usage | null;
+  /** Of the last attempt. */
   readonly firstByteMs: number | null;
+  /** Of all attempts together. */
   readonly durationMs: number | null;
   readonly debitMicroUsd: MicroUsd;
 }
@@ -93,6 +101,7 @@ export interface KeyActivity {
   readonly inFlightMicroUsd: MicroUsd;
 }
 
+/** What customers ended themselves, and what the provider refused, is not counted. */
 export interface ProviderActivity {
   readonly providerId: string;
   readonly attempts: number;
@@ -100,7 +109,10 @@ export interface ProviderActivity {
   readonly firstByteP50Ms: number | null;
 }
 
-/** One line of a wallet; the requests of a UTC day are one line. */
+/**
+ * One line of a wallet; the requests of a UTC day are one line at its first instant, with what was
+ * corrected of them later. The sum of all lines is the settled balance.
+ */
 export interface WalletLine {
   readonly atMs: number;
   readonly kind:
@@ -121,7 +133,7 @@ export interface WalletLine {
 /**
  * What the console reads of the journal: long looks, on connections of their own with a statement
  * time limit, so that they never slow the gateway. A look that takes too long rejects with
- * `ReportTimeout`.
+ * `ReportTimeout`. Requests are told as far back as the journal goes, a wallet from its beginning.
  */
 export interface UsageReports {
   report(filter: ReportFilter, by: ReportGroupBy): Promise<UsageReport>;
@@ -152,9 +164,9 @@ export interface UsageReports {
   ): Promise<
     readonly { readonly day: string; readonly requests: number; readonly debitMicroUsd: MicroUsd }[]
   >;
-  /** The oldest request of the organization since an instant. */
+  /** The oldest request of the organization. */
   firstRequest(orgId: OrgId): Promise<RequestId | undefined>;
-  /** Of all customers together, in the last 24 hours: attempts, never whose. */
+  /** Of all customers together, in the last 24 hours, the newest 200,000 at most. */
   providerActivity(): Promise<readonly ProviderActivity[]>;
   /** Newest first. */
   walletLines(

@@ -1,13 +1,13 @@
-import type { Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 
 import type { Session } from "../../src/console-api/contract.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { parseUsd } from "../../src/core/money.ts";
 import { until } from "./books.ts";
-import type { Visitor } from "./browser.ts";
+import { newVisitor, type Theme, type Visitor } from "./browser.ts";
 import { chatBody } from "./chat-bodies.ts";
 import type { ConsoleWorld } from "./console-world.ts";
-import { bearer, httpCall, type HttpAnswer } from "./http-call.ts";
+import { bearer, httpCall, textAt, type HttpAnswer } from "./http-call.ts";
 
 /** Signs a browser in with a link, as this person; it stands on the first page of the console. */
 export async function signIn(world: ConsoleWorld, visitor: Visitor, email: string): Promise<void> {
@@ -73,4 +73,40 @@ export async function callGateway(
 ): Promise<HttpAnswer> {
   const url = `${world.gateway.url}/v1/chat/completions`;
   return await httpCall(url, { headers: bearer(key), body });
+}
+
+/** Somebody who has just signed in for the first time, in a browser of their own. */
+export interface Newcomer extends Visitor {
+  readonly orgId: OrgId;
+}
+
+/** Signs in as `name`@example.com, with credit where `usd` says so. */
+export async function newcomer(
+  world: ConsoleWorld,
+  browser: Browser,
+  who: { readonly name: string; readonly theme: Theme; readonly usd?: string },
+): Promise<Newcomer> {
+  const visitor = await newVisitor(browser, { theme: who.theme });
+  await signIn(world, visitor, `${who.name}-${who.theme}@example.com`);
+  if (who.usd !== undefined) await giveCredit(world, visitor.page, who.usd);
+  const { org } = await sessionOf(world, visitor.page);
+  if (org === null) throw new Error(`${who.name} could not sign in`);
+  return { ...visitor, orgId: org.org_id as OrgId };
+}
+
+/** Makes a key by the console's API. */
+export async function makeKey(
+  world: ConsoleWorld,
+  page: Page,
+  body: object,
+): Promise<{ readonly keyId: string; readonly secret: string }> {
+  const { json } = await ask(world, page, "POST /api/console/keys", body);
+  return { keyId: textAt(json, "key.key_id"), secret: textAt(json, "secret") };
+}
+
+/** Everything that this browser keeps: cookies, storages, and the address that it shows. */
+export async function everythingKept({ context, page }: Visitor): Promise<string> {
+  const stored = await context.storageState({ indexedDB: true });
+  const session = await page.evaluate("JSON.stringify(sessionStorage)");
+  return [JSON.stringify(stored), session, page.url()].join("\n");
 }

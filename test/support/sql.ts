@@ -3,10 +3,20 @@ import type { TestGateway } from "./gateway.ts";
 
 /** Changes what no store offers to change: one statement on the gateway's own database. */
 export async function runSql(gateway: TestGateway, sql: string, values: unknown[]): Promise<void> {
+  await readSql(gateway, sql, values);
+}
+
+/** Reads what no store shows: the rows of one statement on the gateway's own database. */
+export async function readSql(
+  gateway: TestGateway,
+  sql: string,
+  values: unknown[],
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const client = new Client({ connectionString: gateway.config.databaseUrl });
   await client.connect();
   try {
-    await client.query(sql, values);
+    const { rows } = await client.query<Record<string, unknown>>(sql, values);
+    return rows;
   } finally {
     await client.end();
   }

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Paper, Stack, Text, Title } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useRouter } from "@tanstack/react-router";
 import { useEffect, type ReactElement } from "react";
 
@@ -8,12 +8,13 @@ import { pathOfOurs, startAddress, type SignInReason } from "../app/sign-in-addr
 import { Support } from "../app/support.tsx";
 import { useFilters } from "../app/use-filters.ts";
 import { AppLink } from "../ui/app-link.tsx";
+import { Copyable } from "../ui/copyable.tsx";
 import shell from "../app/shell.module.css";
 
 /** One link to the identity provider; there is no password here. */
 export function SignInPage(): ReactElement {
   const { state, installation } = useSession();
-  const [{ return: back, reason }] = useFilters<{ return?: string; reason?: string }>();
+  const [{ return: back, reason, request_id }] = useFilters<SignInSearch>();
   useEffect(() => {
     document.title = "Sign in · Token Market";
   }, []);
@@ -25,7 +26,7 @@ export function SignInPage(): ReactElement {
           <Title order={1} size="h2">
             Sign in
           </Title>
-          <Reason reason={reason} />
+          <Reason reason={reason} requestId={request_id} />
           {installation.sign_in_name === null ? (
             <Text>
               Nobody can sign in here yet: this installation has no identity provider. The operator
@@ -55,6 +56,8 @@ export function SignInPage(): ReactElement {
   );
 }
 
+type SignInSearch = Partial<Record<"return" | "reason" | "request_id", string>>;
+
 /** Signed in already, in another tab: the way back is a whole address with its query. */
 function ToReturn({ back }: { readonly back: string }): null {
   const { history } = useRouter();
@@ -62,13 +65,23 @@ function ToReturn({ back }: { readonly back: string }): null {
   return null;
 }
 
-function Reason({ reason }: { readonly reason: string | undefined }): ReactElement | null {
+function Reason(props: {
+  readonly reason: string | undefined;
+  readonly requestId: string | undefined;
+}): ReactElement | null {
+  const { reason, requestId = "" } = props;
   const words = reason === undefined ? undefined : REASONS.get(reason as SignInReason);
   if (words === undefined) return null;
   const isBad = reason === "failed" || reason === "denied";
   return (
     <Alert color={isBad ? "red" : "market"} variant="light" role={isBad ? "alert" : "status"}>
       {words}
+      {isBad && REQUEST_ID.test(requestId) ? (
+        <Group gap={6} mt="xs">
+          <Text size="xs">Request id</Text>
+          <Copyable value={requestId} label="request id" />
+        </Group>
+      ) : null}
     </Alert>
   );
 }
@@ -81,6 +94,8 @@ const REASONS: ReadonlyMap<SignInReason, string> = new Map([
   ["failed", "Signing in did not work. Try again; if it keeps failing, tell support."],
   ["denied", "The identity provider did not let you in. Try again or use another account."],
 ]);
+
+const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function Policies(props: {
   readonly privacy: string | null;

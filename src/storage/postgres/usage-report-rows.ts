@@ -2,7 +2,7 @@ import { reportDaysMax } from "../../core/constants.ts";
 import { microUsd } from "../../core/money.ts";
 import { outputTokensTotal, promptTokensTotal, type Usage } from "../../core/usage.ts";
 import type { ReportBucket, ReportFigures, UsageReport } from "../../ledger/usage-reports.ts";
-import { DAY_MS, HOUR_MS, type ReportPlan } from "./usage-report-sql.ts";
+import { DAY_MS, HOUR_MS, isoDay, type ReportPlan } from "./usage-report-sql.ts";
 
 export interface ReportRow {
   readonly kind: "total" | "group" | "part" | "bucket";
@@ -33,8 +33,13 @@ export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): Usage
     groups: rows
       .filter((row) => row.kind === "group")
       .toSorted(bySpend)
-      .map((row) => ({ group: row.name, figures: figuresOf(row) })),
+      .map((row) => ({ group: groupOf(plan, row), figures: figuresOf(row) })),
   };
+}
+
+/** Days come as their numbers since 1970. */
+function groupOf({ by }: ReportPlan, { name }: ReportRow): string {
+  return by === "day" && name !== "other" ? isoDay(Number(name) * DAY_MS) : name;
 }
 
 function bySpend(a: ReportRow, b: ReportRow): number {
@@ -89,7 +94,7 @@ function seriesOf(plan: ReportPlan, rows: readonly ReportRow[]): readonly Report
     if (row.kind === "bucket") at(row).firstByteP50Ms = middleOf(row.p50);
     if (row.kind !== "part") continue;
     const usage = usageSumOf(row);
-    at(row).parts.set(row.name, {
+    at(row).parts.set(groupOf(plan, row), {
       requests: Number(row.requests),
       failed: Number(row.failed),
       tokens: promptTokensTotal(usage) + outputTokensTotal(usage),

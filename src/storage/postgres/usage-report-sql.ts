@@ -179,7 +179,8 @@ function groupSql({ by, bucketMs }: ReportPlan): string {
     case "key":
       return "coalesce(k.key_group, one.key_id)";
     case "day":
-      return `to_char(date '1970-01-01' + (bucket / ${DAY_MS / bucketMs})::integer, 'YYYY-MM-DD')`;
+      // The day's number: it is written as a date once, at the end.
+      return `(bucket / ${DAY_MS / bucketMs})::text`;
     default:
       return unreachable(by);
   }

@@ -23,6 +23,13 @@ import { textAt } from "../../support/http-call.ts";
 const ROUTER = resolve(import.meta.dirname, "../../../console/src/app/router.tsx");
 const THEMES: readonly Theme[] = ["light", "dark"];
 const WIDTHS = [1280, 360] as const;
+/** What differs most from each other. */
+const EXTREMES: readonly Look[] = [
+  { width: 1280, theme: "light" },
+  { width: 360, theme: "dark" },
+];
+/** A look at a page takes a second, and several on a busy machine. */
+const TOUR_TIMEOUT_MS = 240_000;
 
 /** Every page of the router, with what it is called; ids come from the account. */
 const PAGES: Readonly<Record<string, string>> = {
@@ -50,6 +57,27 @@ const PAGES: Readonly<Record<string, string>> = {
 const BARE = ["/sign-in", "/verify"];
 
 type Ids = Readonly<Record<string, string>>;
+
+interface Look {
+  readonly width: number;
+  readonly theme: Theme;
+}
+
+interface Tour {
+  readonly name: string;
+  readonly ids: Ids;
+  readonly paths: readonly string[];
+  readonly looks: readonly Look[];
+}
+
+const UNKNOWN_IDS: Ids = {
+  $: "nothing",
+  $providerId: "nothing",
+  $keyId: "nothing",
+  $purchaseId: "nothing",
+  $requestId: "01900000-0000-7000-8000-000000000000",
+  $searchId: "nothing",
+};
 const CATALOG_IDS: Ids = { $: "test/a", $providerId: "prov-a" };
 
 let world: ConsoleWorld;
@@ -65,7 +93,7 @@ test("every page of the router is looked at", () => {
   expect(paths.sort()).toEqual([...Object.keys(PAGES), ...BARE].sort());
 });
 
-describe.skipIf(!hasChromium)("every page", () => {
+describe.skipIf(!hasChromium)("readable, in its window, without complaints is every page", () => {
   beforeAll(async () => {
     const encryptionKey = Buffer.alloc(32, 7).toString("base64");
     world = await openConsoleWorld({ settings: { encryptionKey } });
@@ -76,38 +104,53 @@ describe.skipIf(!hasChromium)("every page", () => {
     await world.close();
   });
 
-  test("of an account that has used everything: readable, in the window, without complaints", async () => {
-    const ann = await newVisitor(browser);
-    await signIn(world, ann, "ann@example.com");
-    const ids = { ...CATALOG_IDS, ...(await useEverything(ann)) };
-    await lookAtAll(ann, { name: "full", ids, paths: Object.keys(PAGES) });
-  });
+  test.each(WIDTHS)(
+    "of an account that has used everything, at %i px, in both themes",
+    async (width) => {
+      const ann = await newVisitor(browser, { width });
+      await signIn(world, ann, `ann-${width}@example.com`);
+      const ids = { ...CATALOG_IDS, ...(await useEverything(ann)) };
+      const looks = THEMES.map((theme) => ({ width, theme }));
+      const tour = { name: "full", ids, paths: Object.keys(PAGES), looks };
+      expect(await faultsOn(ann, tour)).toEqual([]);
+    },
+    TOUR_TIMEOUT_MS,
+  );
 
-  test("of an account that has nothing yet: the same", async () => {
-    const bob = await newVisitor(browser);
-    await signIn(world, bob, "bob@example.com");
-    const paths = Object.keys(PAGES).filter((path) => !/\$[a-z]/.test(path));
-    await lookAtAll(bob, { name: "empty", ids: CATALOG_IDS, paths });
-  });
+  test(
+    "of an account that has nothing yet",
+    async () => {
+      const bob = await newVisitor(browser);
+      await signIn(world, bob, "bob@example.com");
+      const paths = Object.keys(PAGES).filter((path) => !/\$[a-z]/.test(path));
+      const tour = { name: "empty", ids: CATALOG_IDS, paths, looks: EXTREMES };
+      expect(await faultsOn(bob, tour)).toEqual([]);
+    },
+    TOUR_TIMEOUT_MS,
+  );
 
-  test("that is open to strangers, and one that does not exist: the same", async () => {
-    const eve = await newVisitor(browser);
-    const paths = ["/sign-in", "/docs", "/models", "/models/$", "/providers", "/no/such/page"];
-    await lookAtAll(eve, { name: "stranger", ids: CATALOG_IDS, paths });
-  });
+  test(
+    "that is open to strangers, and one that does not exist",
+    async () => {
+      const eve = await newVisitor(browser);
+      const paths = ["/sign-in", "/docs", "/models", "/models/$", "/providers", "/no/such/page"];
+      const tour = { name: "stranger", ids: CATALOG_IDS, paths, looks: EXTREMES };
+      expect(await faultsOn(eve, tour)).toEqual([]);
+    },
+    TOUR_TIMEOUT_MS,
+  );
 
-  test("of an id that nothing has: the same, and it says so", async () => {
-    const cat = await newVisitor(browser);
-    await signIn(world, cat, "cat@example.com");
-    const ids = Object.fromEntries(
-      ["$", "$providerId", "$keyId", "$purchaseId", "$requestId", "$searchId"].map((name) => [
-        name,
-        name === "$requestId" ? "01900000-0000-7000-8000-000000000000" : "nothing",
-      ]),
-    );
-    const paths = Object.keys(PAGES).filter((path) => path.includes("$"));
-    await lookAtAll(cat, { name: "unknown", ids, paths });
-  });
+  test(
+    "of an id that nothing has",
+    async () => {
+      const cat = await newVisitor(browser);
+      await signIn(world, cat, "cat@example.com");
+      const paths = Object.keys(PAGES).filter((path) => path.includes("$"));
+      const tour = { name: "unknown", ids: UNKNOWN_IDS, paths, looks: EXTREMES };
+      expect(await faultsOn(cat, tour)).toEqual([]);
+    },
+    TOUR_TIMEOUT_MS,
+  );
 
   test.each(THEMES)("of the bundled issuer, %s: readable without a script", async (theme) => {
     const { page, complaints } = await newVisitor(browser, { theme, width: 360 });
@@ -189,46 +232,43 @@ function failing(fault: string): object {
 }
 
 /** All faults of all pages are told at once: one run shows what there is to do. */
-async function lookAtAll(
-  visitor: Visitor,
-  tour: { readonly name: string; readonly ids: Ids; readonly paths: readonly string[] },
-): Promise<void> {
+async function faultsOn(visitor: Visitor, tour: Tour): Promise<readonly string[]> {
   const { page, complaints } = visitor;
   const faults: string[] = [];
   for (const path of tour.paths) {
     const address = path.replaceAll(/\$\w*/g, (name) => tour.ids[name] ?? name);
-    for (const width of WIDTHS) {
-      const where = `${tour.name} ${address} at ${width} px`;
-      await page.setViewportSize({ width, height: 900 });
-      await page.goto(world.consoleUrl + address);
-      await pageShown(page);
-      faults.push(...(await faultsOf(page, where)));
-      const title = await titleOf(page);
-      if (tour.name === "full" && title !== PAGES[path]) faults.push(`${where} is "${title}"`);
-      const picture = `every-page-${tour.name}${path.replaceAll(/[^a-zA-Z]+/g, "-")}-${width}`;
-      for (const theme of THEMES) {
-        await showIn(page, theme);
-        await expectAccessible(page, `${where}, ${theme}`).catch((fault: unknown) =>
-          faults.push(`${where}, ${theme}: ${JSON.stringify((fault as { actual?: unknown }).actual)}`),
-        );
-        await takePicture(page, `${picture}-${theme}`);
+    let shownAt = 0;
+    for (const { width, theme } of tour.looks) {
+      const where = `${tour.name} ${address} at ${width} px, ${theme}`;
+      if (shownAt !== width) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.goto(world.consoleUrl + address);
+        await pageShown(page);
+        shownAt = width;
       }
-      await expectFits(page).catch(() => faults.push(`${where}: wider than the window`));
-      faults.push(...complaints.map((complaint) => `${where}: ${complaint}`));
-      (complaints as string[]).length = 0;
+      await showIn(page, theme);
+      const title = await titleOf(page);
+      if (tour.name === "full" && title !== PAGES[path]) faults.push(`${where}: is "${title}"`);
+      faults.push(...(await faultsOf(page, where)));
+      const picture = `${tour.name}${path.replaceAll(/[^a-zA-Z]+/g, "-")}-${width}-${theme}`;
+      await takePicture(page, `every-page-${picture}`);
     }
   }
-  expect(faults).toEqual([]);
+  return [...faults, ...complaints];
 }
 
 async function titleOf(page: Page): Promise<string> {
   return (await page.locator("h1").first().innerText()).trim();
 }
 
-/** What a page says when it could not be drawn, or not filled. */
+/** What a page says when it could not be drawn or filled, and what nobody can read of it. */
 async function faultsOf(page: Page, where: string): Promise<readonly string[]> {
-  const words = await page.getByText(/^(This page failed|That did not work)$/).allInnerTexts();
-  return words.map((word) => `${where}: ${word}`);
+  const faults = await page.getByText(/^(This page failed|That did not work)$/).allInnerTexts();
+  await expectAccessible(page, where).catch((fault: unknown) => {
+    faults.push(JSON.stringify((fault as { actual?: unknown }).actual ?? String(fault)));
+  });
+  await expectFits(page).catch(() => faults.push("wider than the window"));
+  return faults.map((fault) => `${where}: ${fault}`);
 }
 
 /** The page follows the system while nobody has chosen otherwise. */

@@ -11,7 +11,7 @@ import {
 } from "../../support/browser.ts";
 import { pageShown, signIn } from "../../support/console-steps.ts";
 import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
-import { at, httpCall } from "../../support/http-call.ts";
+import { httpCall } from "../../support/http-call.ts";
 
 let world: ConsoleWorld;
 let browser: Browser;
@@ -30,9 +30,6 @@ describe("an address where other products sign people in or up", () => {
         const answer = await httpCall(root + path, { method, headers: { accept: "text/html" } });
         expect({ root, method, status: answer.status }).toEqual({ root, method, status: 404 });
         expect(answer.text).not.toContain("<html");
-        if (root !== internalUrl && method !== "HEAD") {
-          expect(at(answer.json, "error"), `${method} ${root}`).toBeDefined();
-        }
       }
     }
   });
@@ -47,7 +44,6 @@ describe.skipIf(!hasChromium).each(["light", "dark"] as const)("every page, %s",
     await signIn(world, visitor, `shell-${theme}@example.com`);
   });
   afterAll(async () => {
-    expect(visitor.complaints).toEqual([]);
     await browser.close();
   });
 
@@ -158,5 +154,9 @@ describe.skipIf(!hasChromium).each(["light", "dark"] as const)("every page, %s",
     await page.getByRole("link", { name: "Go to the overview" }).click();
     await page.waitForURL(`${world.consoleUrl}/`);
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+  });
+
+  test("complained of nothing in all of this", () => {
+    expect(visitor.complaints).toEqual([]);
   });
 });

@@ -29,7 +29,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
     </Text>
   );
   return (
-    <Group gap={4} wrap="nowrap">
+    <Group gap={10} wrap="nowrap">
       {isLink ? (
         <AppLink to="/keys/$keyId" params={{ keyId: named.key_id }} inherit>
           {text}
@@ -42,7 +42,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
         autoFocus={renaming === "done"}
         variant="subtle"
         color="gray"
-        size="sm"
+        size={24}
         aria-label={`Rename ${named.name}`}
         onClick={() => setRenaming("now")}
       >

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 
 import type { CreatedKey, KeyList } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -25,12 +25,18 @@ export function KeysPage(): ReactNode {
   // The raw key is in this page's memory alone, and only until it was saved.
   const [created, setCreated] = useState<CreatedKey>();
   const create = (): void => setIsCreating(true);
+  const createButton = useRef<HTMLButtonElement>(null);
+  const forget = (): void => {
+    setCreated(undefined);
+    // The form that opened the dialog is gone: the keyboard goes on where it began.
+    createButton.current?.focus();
+  };
   return (
     <Page
       title="Keys"
       lead="Every key spends the organization's shared balance; a key has no balance of its own."
       actions={
-        <Button leftSection={<Plus size={16} aria-hidden />} onClick={create}>
+        <Button ref={createButton} leftSection={<Plus size={16} aria-hidden />} onClick={create}>
           Create key
         </Button>
       }
@@ -56,7 +62,7 @@ export function KeysPage(): ReactNode {
         title={`Your new key “${created?.key.name ?? ""}”`}
         secret={created?.secret ?? ""}
         note="Copy it now: it is shown this once and cannot be recovered."
-        onSaved={() => setCreated(undefined)}
+        onSaved={forget}
       />
     </Page>
   );

@@ -84,7 +84,8 @@ export function contentAddress(videoId: string): string {
   return `${ROOT}/videos/${encodeURIComponent(videoId)}/content`;
 }
 
-const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 10_000];
+/** An answer that was stopped is read on for a while before it is settled. */
+const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
 /** What a request was debited, once it is settled; undefined when that does not happen soon. */
 export async function settledCost(requestId: string): Promise<string | undefined> {

@@ -89,7 +89,9 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
       )}
       {firstByteMs === undefined ? null : <span>first word {formatMs(firstByteMs)}</span>}
       {durationMs === undefined ? null : <span>{formatMs(durationMs)} in all</span>}
-      {costUsd === undefined ? null : (
+      {costUsd === undefined ? (
+        isUnsettled(answer) && <span>its cost is in Usage once the provider has ended</span>
+      ) : (
         <span>
           cost <Money usd={costUsd} />
         </span>
@@ -99,6 +101,11 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
       )}
     </Text>
   );
+}
+
+/** The provider may go on after a stop, and is paid for what it makes until then. */
+function isUnsettled({ state, requestId }: ChatAnswer): boolean {
+  return requestId !== undefined && (state === "stopped" || state === "ended_early");
 }
 
 /** Where something went wrong, the id stands beside what is said about it. */

@@ -101,7 +101,9 @@ export function Composer(props: ComposerProps): ReactElement {
           </Text>
         </Group>
         {isBusy ? (
+          // Keys: a press that began on one of the two never ends as a click on the other.
           <Button
+            key="stop"
             variant="default"
             leftSection={<Square size={14} aria-hidden />}
             onClick={props.onStop}
@@ -109,7 +111,12 @@ export function Composer(props: ComposerProps): ReactElement {
             Stop
           </Button>
         ) : (
-          <Button type="submit" leftSection={<Send size={14} aria-hidden />} disabled={!isSendable}>
+          <Button
+            key="send"
+            type="submit"
+            leftSection={<Send size={14} aria-hidden />}
+            disabled={!isSendable}
+          >
             Send
           </Button>
         )}

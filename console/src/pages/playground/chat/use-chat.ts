@@ -58,12 +58,13 @@ export function useChat(options: {
         const model = models.find(({ id }) => id === modelId);
         if (model === undefined) continue;
         setRunning((count) => count + 1);
-        void streamChat(chatBody(model, settings, turns), controller.signal, (change) =>
-          setConversation((before) => withAnswer(before, turn.id, modelId, change)),
-        ).finally(() => {
+        let isRunning = true;
+        void streamChat(chatBody(model, settings, turns), controller.signal, (change) => {
+          setConversation((before) => withAnswer(before, turn.id, modelId, change));
+          if (!isRunning || !isEnd(change.state)) return;
+          isRunning = false;
           setRunning((count) => count - 1);
-          freshBalance();
-        });
+        }).then(freshBalance);
       }
     },
     [models, freshBalance],
@@ -144,6 +145,11 @@ function titleOf(turns: readonly Turn[]): string {
   const first = turns[0];
   const said = first?.text.trim().split("\n")[0] ?? "";
   return said.slice(0, TITLE_CHARS) || first?.attachments[0]?.name || "New conversation";
+}
+
+/** Its words have ended; what it cost may come later. */
+function isEnd(state: ChatAnswer["state"] | undefined): boolean {
+  return state !== undefined && state !== "waiting" && state !== "streaming";
 }
 
 /** An answer that was still coming when its page was left comes no more. */

@@ -1,0 +1,64 @@
+import type { Page } from "playwright-core";
+
+import { microUsd, parseUsd, type MicroUsd } from "../../src/core/money.ts";
+
+/** A table of a page, as people read it. */
+export interface ShownTable {
+  /** The cells of a column, top to bottom, without the line of the totals. */
+  column(label: string): readonly string[];
+  /** The cell of the totals in a column; undefined: there is no such line. */
+  total(label: string): string | undefined;
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Reads the table of this name once it stands there. */
+export async function readTable(page: Page, name: string): Promise<ShownTable> {
+  const table = page.getByRole("table", { name, exact: true });
+  await table.waitFor();
+  const cells = async (part: string): Promise<readonly (readonly string[])[]> => {
+    const lines = await table.locator(`${part} tr`).allInnerTexts();
+    return lines.map((line) => line.split("\t").map((cell) => cell.trim()));
+  };
+  const [head = []] = await cells("thead");
+  const rows = await cells("tbody");
+  const [foot] = await cells("tfoot");
+  const placeOf = (label: string): number => {
+    const place = head.indexOf(label);
+    if (place < 0) throw new Error(`no column ${label} among ${head.join(", ")}`);
+    return place;
+  };
+  return {
+    rows,
+    column: (label) => rows.map((row) => row[placeOf(label)] ?? ""),
+    total: (label) => foot?.[placeOf(label)],
+  };
+}
+
+/** Micro-dollars of an amount as a page writes it: `"−$1,234.500000"`, `"+$3.000000"`. */
+export function readMoney(shown: string): MicroUsd {
+  const digits = shown.replaceAll(",", "").replace("−", "-").replace("+", "").replace("$", "");
+  const isNegative = digits.startsWith("-");
+  const amount = parseUsd(digits.replace("-", ""));
+  if (amount === undefined) throw new Error(`not an amount of money: ${shown}`);
+  return microUsd(isNegative ? -amount : amount);
+}
+
+export function sumOfMoney(shown: readonly string[]): bigint {
+  return shown.reduce((sum, each) => sum + readMoney(each), 0n);
+}
+
+/** Whole counts as a page writes them: `"1,234"`. */
+export function sumOfCounts(shown: readonly string[]): number {
+  return shown.reduce((sum, each) => sum + Number(each.replaceAll(",", "")), 0);
+}
+
+/** Rows of a file in which no cell needs quotes, by the names of its columns. */
+export function readCsv(text: string): readonly Readonly<Record<string, string>>[] {
+  const [head = "", ...lines] = text.split("\r\n");
+  if (lines.pop() !== "") throw new Error("the file does not end with its last line");
+  const names = head.split(",");
+  return lines.map((line) => {
+    const cells = line.split(",");
+    return Object.fromEntries(names.map((name, at) => [name, cells[at] ?? ""]));
+  });
+}

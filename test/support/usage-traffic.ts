@@ -1,0 +1,92 @@
+import type { Page } from "playwright-core";
+
+import { until } from "./books.ts";
+import { chatBody } from "./chat-bodies.ts";
+import { ask, callGateway, makeKey } from "./console-steps.ts";
+import type { ConsoleWorld } from "./console-world.ts";
+import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "./gateway.ts";
+import { at, listAt, textAt } from "./http-call.ts";
+
+/** `test/three` is served by three providers, one after the other. */
+export const TRAFFIC_MANIFESTS: readonly object[] = [
+  ...STANDARD_MANIFESTS,
+  ...["first", "second", "third"].map((provider, priority) =>
+    simulatorManifest({
+      provider,
+      dialect: "wire_a",
+      priority,
+      baseUrl: `{simulator}/${provider}/v1`,
+      models: [textModel("test/three")],
+    }),
+  ),
+];
+
+export interface Traffic {
+  readonly keys: Readonly<
+    Record<"alpha" | "beta" | "capped", { readonly keyId: string; readonly secret: string }>
+  >;
+  /** Of the request that was served by its third provider. */
+  readonly threeAttemptsId: string;
+  /** Of the request that every provider failed. */
+  readonly failedId: string;
+  /** Of the request that the key's cap did not cover. */
+  readonly refusedId: string;
+  /** All of them, refused and failed ones too. */
+  readonly requests: number;
+}
+
+/**
+ * A little of everything with the keys of a fresh organization: models, streams, the playground, a
+ * failover with three attempts, a failure and a refusal. All of it is written down when it returns.
+ */
+export async function makeTraffic(world: ConsoleWorld, page: Page): Promise<Traffic> {
+  const alpha = await makeKey(world, page, { name: "alpha" });
+  const beta = await makeKey(world, page, { name: "beta" });
+  const capped = await makeKey(world, page, { name: "capped", cap_usd: "0.000001" });
+  const ids: string[] = [];
+  const call = async (key: string, body: object): Promise<string> => {
+    const { headers } = await callGateway(world, key, body);
+    const id = String(headers["x-request-id"]);
+    ids.push(id);
+    return id;
+  };
+  await call(alpha.secret, chatBody("test/a"));
+  await call(alpha.secret, chatBody("test/b", { stream: true }));
+  await call(beta.secret, said("test/a", "[cached:40] [words:30] ".padEnd(400, "lorem ")));
+  await call(beta.secret, said("test/both", "[reasoning:7] think"));
+  const threeAttemptsId = await callByTheThird(world, () =>
+    call(beta.secret, chatBody("test/three")),
+  );
+  const failedId = await call(alpha.secret, said("test/a", "[[fault:status:500]]"));
+  const refusedId = await call(capped.secret, chatBody("test/a"));
+  await ask(world, page, "POST /playground/v1/chat/completions", chatBody("test/b"));
+  const requests = ids.length + 1;
+  // What was refused is written down a moment after it was answered, and what is held is let go.
+  await until("every request is written down and settled", async () => {
+    const { json } = await ask(world, page, "GET /api/console/requests?limit=200");
+    const session = await ask(world, page, "GET /api/console/session");
+    const rows = listAt(json, "data");
+    const isOpen = rows.some((row) => at(row, "outcome") === "in_flight");
+    return (
+      rows.length === requests &&
+      !isOpen &&
+      textAt(session.json, "balance.held_usd") === "0.000000"
+    );
+  });
+  return { keys: { alpha, beta, capped }, threeAttemptsId, failedId, refusedId, requests };
+}
+
+function said(model: string, content: string): object {
+  return chatBody(model, { messages: [{ role: "user", content }] });
+}
+
+/** The first provider is at its limit and the second fails, once each. */
+async function callByTheThird(
+  { gateway }: ConsoleWorld,
+  call: () => Promise<string>,
+): Promise<string> {
+  const path = (provider: string): string => `/${provider}/v1/chat/completions`;
+  gateway.simulator.script({ path: path("first"), fault: "status:503", times: 1 });
+  gateway.simulator.script({ path: path("second"), fault: "refuse", times: 1 });
+  return await call();
+}
