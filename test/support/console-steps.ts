@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import type { Browser, Page } from "playwright-core";
 
 import type { Session } from "../../src/console-api/contract.ts";
@@ -109,4 +111,27 @@ export async function everythingKept({ context, page }: Visitor): Promise<string
   const stored = await context.storageState({ indexedDB: true });
   const session = await page.evaluate("JSON.stringify(sessionStorage)");
   return [JSON.stringify(stored), session, page.url()].join("\n");
+}
+
+/** What the gateway was told of a key it remembers for five seconds; one more for a busy machine. */
+export const FOLLOWS_MS = 6_000;
+/** Far below any limit of requests a minute. */
+const CALL_EVERY_MS = 100;
+
+/** Calls again until the answer is as wanted, which has to be soon after a change in the console. */
+export async function callUntil(
+  what: string,
+  call: () => Promise<HttpAnswer>,
+  isWanted: (answer: HttpAnswer) => boolean,
+): Promise<HttpAnswer> {
+  return await until(
+    what,
+    async () => {
+      const answer = await call();
+      if (isWanted(answer)) return answer;
+      await sleep(CALL_EVERY_MS);
+      return false;
+    },
+    FOLLOWS_MS,
+  );
 }

@@ -68,9 +68,7 @@ export async function makeTraffic(world: ConsoleWorld, page: Page): Promise<Traf
     const rows = listAt(json, "data");
     const isOpen = rows.some((row) => at(row, "outcome") === "in_flight");
     return (
-      rows.length === requests &&
-      !isOpen &&
-      textAt(session.json, "balance.held_usd") === "0.000000"
+      rows.length === requests && !isOpen && textAt(session.json, "balance.held_usd") === "0.000000"
     );
   });
   return { keys: { alpha, beta, capped }, threeAttemptsId, failedId, refusedId, requests };

@@ -8,7 +8,7 @@ export interface SecretOnceProps {
   readonly title: string;
   readonly secret: string;
   readonly note?: ReactNode;
-  /** The reader has it; the caller forgets the secret now. */
+  /** The reader has it: the caller forgets the secret, and says where the keyboard goes on. */
   readonly onSaved: () => void;
 }
 
@@ -28,6 +28,8 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
       withCloseButton={false}
       closeOnEscape={isCopied}
       closeOnClickOutside={isCopied}
+      // What had the focus before was the form that made the secret, and it is on its way out.
+      returnFocus={false}
     >
       <Stack gap="md">
         <SecretField secret={props.secret} onCopied={() => setCopied(true)} />

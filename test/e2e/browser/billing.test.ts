@@ -10,12 +10,17 @@ import {
   takePicture,
   type Theme,
 } from "../../support/browser.ts";
-import { ask, makeKey, newcomer, pageShown, sessionOf } from "../../support/console-steps.ts";
+import {
+  FOLLOWS_MS,
+  ask,
+  makeKey,
+  newcomer,
+  pageShown,
+  sessionOf,
+} from "../../support/console-steps.ts";
 import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
 
-/** "Within seconds": what a key was told lately is remembered for five; one more for a busy machine. */
-const FOLLOWS_MS = 6_000;
 const BANNER_MS = 5_000;
 const THEMES: readonly Theme[] = ["light", "dark"];
 const UNFUNDED = "20 requests a minute until you add credit.";

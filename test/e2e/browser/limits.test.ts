@@ -10,12 +10,17 @@ import {
   type Theme,
 } from "../../support/browser.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
-import { ask, callGateway, makeKey, newcomer, pageShown } from "../../support/console-steps.ts";
+import {
+  ask,
+  callGateway,
+  callUntil,
+  makeKey,
+  newcomer,
+  pageShown,
+} from "../../support/console-steps.ts";
 import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
 import { at, textAt, type HttpAnswer } from "../../support/http-call.ts";
 
-/** What a key was told lately is remembered for five seconds; one more for a busy machine. */
-const FOLLOWS_MS = 6_000;
 const THEMES: readonly Theme[] = ["light", "dark"];
 
 let world: ConsoleWorld;
@@ -159,27 +164,34 @@ describe.skipIf(!hasChromium)("the limits page", () => {
       const who = { name: "why", theme, usd: "5" } as const;
       const { page, complaints, context } = await newcomer(world, browser, who);
       const { secret } = await makeKey(world, page, { name: "app" });
+      const { secret: capped } = await makeKey(world, page, { name: "tiny", cap_usd: "0.0001" });
       const messages = [{ role: "user", content: "[[fault:status:500]] Hello" }];
       const failed = await callGateway(world, secret, chatBody("test/a", { messages }));
-      expect(failed.status).not.toBe(200);
-      const requestId = String(failed.headers["x-request-id"]);
+      const refused = await callGateway(world, capped);
+      const explained = [
+        [failed, "upstream_error", "Every provider of the model failed or took too long."],
+        [refused, "insufficient_quota", "what is left of a monthly cap"],
+      ] as const;
       await open(page, "/limits");
-      await page.getByLabel("Request id").fill(` ${requestId} `);
-      await page.getByRole("button", { name: "Explain" }).click();
-      await page.getByText("Every provider of the model failed or took too long.").waitFor();
-      await page.getByText("upstream_error", { exact: true }).waitFor();
+      for (const [answer, errorClass, words] of explained) {
+        const requestId = await recorded(page, answer);
+        await page.getByLabel("Request id").fill(` ${requestId} `);
+        await page.getByRole("button", { name: "Explain" }).click();
+        await page.getByText(words).waitFor();
+        await page.getByText(errorClass, { exact: true }).waitFor();
+      }
       await expectAccessible(page, "an explained refusal");
       await takePicture(page, `limits-why-${theme}`);
       // The address is to be shared.
       await page.reload();
-      await page.getByText("Every provider of the model failed or took too long.").waitFor();
+      await page.getByText("what is left of a monthly cap").waitFor();
       await page.getByRole("link", { name: "Show the request" }).click();
-      await page.waitForURL(`${world.consoleUrl}/requests/${requestId}`);
+      await page.waitForURL(`${world.consoleUrl}/requests/${idOf(refused)}`);
       await pageShown(page);
 
       const served = await callGateway(world, secret);
       for (const [id, words] of [
-        [String(served.headers["x-request-id"]), "this request was not refused"],
+        [await recorded(page, served), "this request was not refused"],
         ["01900000-0000-7000-8000-000000000000", "there is no such request"],
         ["nonsense", "there is no such request"],
       ] as const) {
@@ -206,20 +218,27 @@ async function save(dialog: Locator): Promise<void> {
   await dialog.getByRole("button", { name: "Save" }).click();
 }
 
-/** Calls until one is refused, which has to be soon. */
+function idOf({ headers }: HttpAnswer): string {
+  return String(headers["x-request-id"]);
+}
+
+/** The id of an answered request once its record can be read: it is written just after. */
+async function recorded(page: Page, answer: HttpAnswer): Promise<string> {
+  const requestId = idOf(answer);
+  await until("the request is recorded", async () => {
+    const { json } = await ask(world, page, `GET /api/console/requests/${requestId}`);
+    const outcome = textAt(json, "request.outcome");
+    return outcome !== "" && outcome !== "in_flight";
+  });
+  return requestId;
+}
+
 async function refusedInTheEnd(call: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
-  const refused = await until(
-    "a call is refused",
-    async () => {
-      const answer = await call();
-      return answer.status !== 200 && answer;
-    },
-    FOLLOWS_MS,
-  );
+  const refused = await callUntil("a call is refused", call, ({ status }) => status !== 200);
   expect(refused.status).toBe(429);
   return refused;
 }
 
 async function servedInTheEnd(call: () => Promise<HttpAnswer>): Promise<void> {
-  await until("a call is served again", async () => (await call()).status === 200, FOLLOWS_MS);
+  await callUntil("a call is served again", call, ({ status }) => status === 200);
 }

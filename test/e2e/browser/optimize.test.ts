@@ -86,13 +86,14 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
       await table.getByRole("row", { name: /^1 test\/cheap 3 of 3 / }).waitFor();
       await table.getByRole("row", { name: /^2 test\/dear 3 of 3 / }).waitFor();
       expect(await rows.count()).toBe(3);
+      await page.getByRole("link", { name: "Balance: $9.97 available" }).waitFor();
       await expectAccessible(page, "the results");
       await expectFits(page);
       await takePicture(page, `optimize-results-${theme}`);
 
       // What it spent is the organization's, under the search's own name, and its key is nowhere.
-      const usage = await ask(world, page, "GET /api/console/usage?group_by=key");
-      expect(JSON.stringify(usage.json)).toContain(`Optimize search ${name}`);
+      const requests = await ask(world, page, "GET /api/console/requests");
+      expect(JSON.stringify(requests.json)).toContain(`Optimize search ${name}`);
       const keys = await ask(world, page, "GET /api/console/keys");
       expect(JSON.stringify(keys.json)).not.toContain(name);
       expect(await everyStoredText(world.gateway.config.databaseUrl)).not.toContain(secret);

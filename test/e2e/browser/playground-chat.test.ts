@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
 
     test("a stopped answer keeps what came and costs what was used", async () => {
       const { page, complaints, context, orgId } = await newcomer("stop");
-      await say(page, "Go on and on [words:60] [[fault:slow:150]]");
+      await say(page, "Go on and on [words:24] [[fault:slow:150]]");
       const answer = answerOf(page, "Plain");
       const text = answer.getByText(/^word1\b/);
       await text.waitFor();
@@ -127,7 +127,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
       // The next message can be sent at once; the provider is read on for a while, then it is paid.
       await page.getByRole("button", { name: "Send", exact: true }).waitFor();
       await answer.getByText(/^cost \$/).waitFor({ timeout: 40_000 });
-      expect(await text.innerText()).not.toContain("word60");
+      expect(await text.innerText()).not.toContain("word24");
       const costMicroUsd = await recordedCost(orgId, answer);
       expect(costMicroUsd).toBeGreaterThan(0n);
       expect(await shownCost(answer)).toBe(costMicroUsd);

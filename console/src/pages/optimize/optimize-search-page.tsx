@@ -1,10 +1,11 @@
 import { Button, Progress, SimpleGrid, Stack, Text } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { Square } from "lucide-react";
-import { useState, type ReactElement } from "react";
+import { useEffect, useRef, useState, type ReactElement } from "react";
 
 import type { OptimizeResult, OptimizeSearch } from "../../../../src/console-api/contract.ts";
-import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { refreshAnswers, useAnswer, useChange } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -37,6 +38,7 @@ export function OptimizeSearchPage(): ReactElement {
     enabled: isRunning,
     ...(isRunning ? { refetchMs: POLL_MS } : {}),
   });
+  useBalanceAtEnd(isRunning);
   return (
     <Page
       title={search.data?.name ?? "Optimize search"}
@@ -49,6 +51,16 @@ export function OptimizeSearchPage(): ReactElement {
       </Answer>
     </Page>
   );
+}
+
+/** A search that has ended while it was watched has cost something: the header shows it at once. */
+function useBalanceAtEnd(isRunning: boolean): void {
+  const client = useQueryClient();
+  const wasRunning = useRef(false);
+  useEffect(() => {
+    if (wasRunning.current && !isRunning) void refreshAnswers(client, []);
+    wasRunning.current = isRunning;
+  }, [client, isRunning]);
 }
 
 function Lead({ search }: { readonly search: OptimizeSearch }): ReactElement {
@@ -74,7 +86,7 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
     <Stack gap="lg">
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
         <FigureCard
-          label="Best so far"
+          label={search.state === "finished" ? "Best" : "Best so far"}
           value={
             <Text inherit className={classes.best}>
               {best?.model ?? "–"}

@@ -92,22 +92,26 @@ function answerRows(json: unknown): readonly AnswerRow[] {
   const answers = member(json, "answers");
   if (typeof answers !== "object" || answers === null) return [];
   return Object.entries(answers).map(([name, answer]: [string, unknown]) => {
-    const probabilities = member(answer, "probabilities");
     return {
       name,
       type: text(member(answer, "type")) ?? "",
       value: member(answer, "value"),
-      confidence: shareIn(member(answer, "confidence") ?? member(answer, "noul")),
-      probabilities:
-        typeof probabilities === "object" && probabilities !== null
-          ? Object.entries(probabilities)
-              .flatMap(([label, share]: [string, unknown]) => {
-                const known = shareIn(share);
-                return known === undefined ? [] : [[label, known] as const];
-              })
-              .toSorted((a, b) => b[1] - a[1])
-          : [],
+      confidence: shareIn(member(answer, "confidence")),
+      probabilities: probabilitiesIn(answer).toSorted((a, b) => b[1] - a[1]),
     };
+  });
+}
+
+function probabilitiesIn(answer: unknown): AnswerRow["probabilities"] {
+  // The chance of a yes, whatever the answer is.
+  const yes = shareIn(member(answer, "noul"));
+  const told = member(answer, "probabilities");
+  if (typeof told !== "object" || told === null) {
+    return yes === undefined ? [] : [["yes", yes] as const, ["no", 1 - yes] as const];
+  }
+  return Object.entries(told).flatMap(([label, share]: [string, unknown]) => {
+    const known = shareIn(share);
+    return known === undefined ? [] : [[label, known] as const];
   });
 }
 
