@@ -5,6 +5,7 @@ import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { whyForeign } from "./guard-request.ts";
+import { otherName } from "./other-name.ts";
 
 const LOGOUT_TOKEN_BYTES_MAX = 64 * 1024;
 const RETURN_CHARS_MAX = 2_000;
@@ -14,6 +15,9 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const { identity } = deps;
   app.get("/auth/start", ONCE, async (request, reply) => {
     if (identity.signInName === null) return follow(reply, SIGN_IN_PAGE);
+    const { host } = request.headers;
+    const there = otherName({ host, url: request.url, consoleUrl: deps.consoleUrl() });
+    if (there !== undefined) return follow(reply, { location: there, cookies: [] });
     const returnPath = returnPathOf(request);
     return await redirecting(deps, reply, () => identity.startSignIn({ returnPath }));
   });

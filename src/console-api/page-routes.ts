@@ -9,6 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
+import { otherName } from "./other-name.ts";
 import { isPagePath, isPrivatePage, isReservedPath } from "./page-paths.ts";
 import { pagePolicy } from "./security-headers.ts";
 
@@ -54,7 +55,9 @@ export async function refuseUnknownPath(
   const isPage = isPagePath(path);
   const isWanted = accepts.includes("text/html") || (isPage && accepts.includes("*/*"));
   if (!isRead || isReservedPath(path) || !isWanted) return sendRefusal(reply, NO_SUCH_PATH);
-  const elsewhere = isPage ? await findDetour(deps, request, path) : undefined;
+  const { url, headers } = request;
+  const there = otherName({ host: headers.host, url, consoleUrl: deps.consoleUrl() });
+  const elsewhere = there ?? (isPage ? await findDetour(deps, request, path) : undefined);
   if (elsewhere !== undefined) return reply.redirect(elsewhere, 303);
   return await sendPage(deps, reply, isPage ? 200 : 404);
 }

@@ -5,9 +5,9 @@ import { microUsd, parseUsd, type MicroUsd } from "../../src/core/money.ts";
 /** A table of a page, as people read it. */
 export interface ShownTable {
   /** The cells of a column, top to bottom, without the line of the totals. */
-  column(label: string): readonly string[];
+  readonly column: (label: string) => readonly string[];
   /** The cell of the totals in a column; undefined: there is no such line. */
-  total(label: string): string | undefined;
+  readonly total: (label: string) => string | undefined;
   readonly rows: readonly (readonly string[])[];
 }
 
@@ -40,7 +40,7 @@ export function readMoney(shown: string): MicroUsd {
   const isNegative = digits.startsWith("-");
   const amount = parseUsd(digits.replace("-", ""));
   if (amount === undefined) throw new Error(`not an amount of money: ${shown}`);
-  return microUsd(isNegative ? -amount : amount);
+  return microUsd(isNegative ? 0n - amount : amount);
 }
 
 export function sumOfMoney(shown: readonly string[]): bigint {

@@ -85,7 +85,8 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
       expect(await cardIds(page)).toEqual(NEWEST_FIRST);
       await expectAccessible(page, "the models page");
       await takePicture(page, `models-cards-${theme}`);
-      await page.getByRole("radio", { name: "Table" }).check({ force: true });
+      await page.getByText("Table", { exact: true }).click();
+      await page.waitForURL((url) => url.searchParams.get("view") === "table");
       const table = await readTable(page, "Models");
       const ids = table.column("Model").map((cell) => /m\/[a-z-]+$/m.exec(cell)?.[0]);
       expect(ids).toEqual(NEWEST_FIRST);
@@ -99,6 +100,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
       await open(page, "/models");
       await page.getByRole("searchbox", { name: "Search models and providers" }).fill("tie");
       await page.waitForURL((url) => url.searchParams.get("q") === "tie");
+      await until("the cards follow", async () => (await cardIds(page)).length === 2);
       expect(await cardIds(page)).toEqual(["m/tie-a", "m/tie-b"]);
       await page.reload();
       await pageShown(page);

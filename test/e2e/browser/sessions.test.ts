@@ -13,14 +13,14 @@ import {
 } from "../../support/browser.ts";
 import { pageShown } from "../../support/console-steps.ts";
 import { runSql } from "../../support/sql.ts";
-import { newcomer, openConsoleWorld, type ConsoleWorld } from "../console/console-world.ts";
+import { newcomer, openProviderWorld, type ProviderWorld } from "../console/provider-world.ts";
 
-let world: ConsoleWorld;
+let world: ProviderWorld;
 let browser: Browser;
 
 describe.skipIf(!hasChromium).each(["light", "dark"] as const)("a session, %s", (theme) => {
   beforeAll(async () => {
-    world = await openConsoleWorld();
+    world = await openProviderWorld();
     browser = await launchBrowser();
   });
   afterAll(async () => {

@@ -18,14 +18,14 @@ import {
 import { chatBody } from "../../support/chat-bodies.ts";
 import { pageShown } from "../../support/console-steps.ts";
 import { at, bearer, httpCall, listAt } from "../../support/http-call.ts";
-import { newcomer, openConsoleWorld, type ConsoleWorld } from "../console/console-world.ts";
+import { newcomer, openProviderWorld, type ProviderWorld } from "../console/provider-world.ts";
 
-let world: ConsoleWorld;
+let world: ProviderWorld;
 let browser: Browser;
 
 describe.skipIf(!hasChromium)("signing in", () => {
   beforeAll(async () => {
-    world = await openConsoleWorld({ settings: { support: "help@example.com" } });
+    world = await openProviderWorld({ settings: { support: "help@example.com" } });
     browser = await launchBrowser();
   });
   afterAll(async () => {

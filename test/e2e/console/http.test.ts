@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "../../support/gateway.ts";
 import { at, httpCall, listAt, textAt, type HttpCall } from "../../support/http-call.ts";
-import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
 
-let world: ConsoleWorld;
+let world: ProviderWorld;
 let ann: Person;
 
 const PROVIDER = {
@@ -34,7 +34,7 @@ const DATED = simulatorManifest({
 });
 
 beforeAll(async () => {
-  world = await openConsoleWorld({
+  world = await openProviderWorld({
     manifests: [
       ...STANDARD_MANIFESTS,
       { ...HIDDEN, provider: { ...PROVIDER, listing: "private" } },

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
-import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 
-let world: ConsoleWorld;
+let world: ProviderWorld;
 let ann: Person;
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
+  world = await openProviderWorld();
   ann = await world.signIn(newcomer("ann"));
 });
 afterAll(() => world.close());

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
-import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
 
-let world: ConsoleWorld;
+let world: ProviderWorld;
 let ann: Person;
 let key: { readonly id: string; readonly secret: string };
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
+  world = await openProviderWorld();
   ann = await world.signIn(newcomer("ann"));
   const made = await ann.ask("POST /api/console/keys", { body: { name: "ci" } });
   key = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };

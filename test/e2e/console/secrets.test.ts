@@ -7,17 +7,17 @@ import {
 import { systemClock } from "../../../src/core/time.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
-import { openConsoleWorld as openLocalWorld } from "../../support/console-world.ts";
+import { openProviderWorld as openLocalWorld } from "../../support/console-world.ts";
 import { PROVIDER_KEY } from "../../support/gateway.ts";
 import { bearer, httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
 import {
   newcomer,
-  openConsoleWorld,
+  openProviderWorld,
   type Ask,
-  type ConsoleWorld,
+  type ProviderWorld,
   type Person,
-} from "./console-world.ts";
+} from "./provider-world.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 import { SecretBook } from "./secret-book.ts";
 
@@ -27,7 +27,7 @@ const UNKNOWN_KEY = `tm_vk_${"0f1e2d3c".repeat(6)}`;
 
 describe("a whole life of an organization, with a log that says everything", () => {
   const book = new SecretBook();
-  let world: ConsoleWorld;
+  let world: ProviderWorld;
   let checkout: TestCheckout;
   let ann: Person;
 
@@ -38,7 +38,7 @@ describe("a whole life of an organization, with a log that says everything", () 
       clock: systemClock,
       webhookUrl: () => `${world.url}/webhooks/stripe`,
     });
-    world = await openConsoleWorld({
+    world = await openProviderWorld({
       settings: {
         logLevel: "trace",
         encryptionKey: ENCRYPTION_KEY,

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROUTES } from "../../../src/console-api/contract.ts";
 import type { RouteContract } from "../../../src/console-api/contract/shared.ts";
 import { at, httpCall, textAt } from "../../support/http-call.ts";
-import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
 
-let world: ConsoleWorld;
+let world: ProviderWorld;
 let ann: Person;
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
+  world = await openProviderWorld();
   ann = await world.signIn(newcomer("ann"));
 });
 afterAll(() => world.close());

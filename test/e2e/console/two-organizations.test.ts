@@ -8,9 +8,9 @@ import {
 import { systemClock } from "../../../src/core/time.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
 
-let world: ConsoleWorld;
+let world: ProviderWorld;
 let checkout: TestCheckout;
 let ann: Person;
 let bob: Person;
@@ -40,7 +40,7 @@ beforeAll(async () => {
     clock: systemClock,
     webhookUrl: () => `${world.url}/webhooks/stripe`,
   });
-  world = await openConsoleWorld({
+  world = await openProviderWorld({
     settings: {
       encryptionKey: Buffer.alloc(32, 7).toString("base64"),
       stripeSecretKey: checkout.secretKey,

@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { newcomer, openConsoleWorld, type ConsoleWorld, type Person } from "./console-world.ts";
+import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
 
-let world: ConsoleWorld;
+let world: ProviderWorld;
 let ann: Person;
 let key: { readonly id: string; readonly secret: string };
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
+  world = await openProviderWorld();
   ann = await world.signIn(newcomer("ann"));
   await world.grant(ann, "10");
   const made = await ann.ask("POST /api/console/keys", { body: { name: "=1+1" } });

@@ -17,7 +17,7 @@ import {
 import { brokenPromises } from "./closed-schema.ts";
 
 /** A whole program with a real identity provider in front of its console. */
-export interface ConsoleWorld {
+export interface ProviderWorld {
   readonly url: string;
   readonly gateway: TestGateway;
   readonly provider: ScriptedProvider;
@@ -48,7 +48,7 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export async function openConsoleWorld(options: TestGatewayOptions = {}): Promise<ConsoleWorld> {
+export async function openProviderWorld(options: TestGatewayOptions = {}): Promise<ProviderWorld> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const provider = await startOidcProvider({ redirectUris: [`${url}/auth/callback`] });
