@@ -7,7 +7,7 @@ import {
 import { systemClock } from "../../../src/core/time.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
-import { openProviderWorld as openLocalWorld } from "../../support/console-world.ts";
+import { openConsoleWorld } from "../../support/console-world.ts";
 import { PROVIDER_KEY } from "../../support/gateway.ts";
 import { bearer, httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
@@ -253,7 +253,7 @@ describe("a whole life of an organization, with a log that says everything", () 
 });
 
 test("a link that signs in on this machine is kept by nobody who is given it", async () => {
-  const world = await openLocalWorld({ settings: { logLevel: "trace" } });
+  const world = await openConsoleWorld({ settings: { logLevel: "trace" } });
   const book = new SecretBook();
   const noteStored = async (place: string): Promise<void> => {
     book.note(place, await everyStoredText(world.gateway.config.databaseUrl));
