@@ -2,8 +2,8 @@ import { isLoopback } from "../identity/console-address.ts";
 
 /**
  * Where a browser goes that came by another name of this machine, `localhost` for `127.0.0.1`:
- * cookies are of one host, so it would never find its session. Undefined: it is at the right one, or
- * behind a proxy, whose business that is.
+ * cookies are of one host, so it would never find its session. Undefined: it is at the right
+ * one, or behind a proxy, whose business that is.
  */
 export function otherName(asked: {
   readonly host: string | undefined;
