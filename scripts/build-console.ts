@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { build } from "vite";
@@ -9,21 +9,28 @@ import { build } from "vite";
  * sources. `npm start` and the tests call it each time.
  */
 const ROOT = resolve(import.meta.dirname, "..");
-const STAMP = join(ROOT, "dist/console/.built-from");
+const PAGES = join(ROOT, "dist/console");
+const STAMP_NAME = ".built-from";
 
 const sources = sourcesDigest();
-if (!existsSync(STAMP) || readFileSync(STAMP, "utf8") !== sources) {
+const stamp = join(PAGES, STAMP_NAME);
+if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== sources) {
   process.stderr.write("Token Market: building the console's pages…\n");
-  await buildForEverybody();
-  writeFileSync(STAMP, sources);
+  // Beside the old ones, which somebody may be reading, and in their place when they are whole.
+  const fresh = `${PAGES}.${process.pid}`;
+  await buildForEverybody(fresh);
+  writeFileSync(join(fresh, STAMP_NAME), sources);
+  rmSync(PAGES, { recursive: true, force: true });
+  renameSync(fresh, PAGES);
 }
 
 /** The same pages whoever builds them: a test run's NODE_ENV would bring React's development half. */
-async function buildForEverybody(): Promise<void> {
+async function buildForEverybody(outDir: string): Promise<void> {
   const before = process.env["NODE_ENV"];
   process.env["NODE_ENV"] = "production";
   try {
-    await build({ configFile: join(ROOT, "console/vite.config.ts"), logLevel: "warn" });
+    const configFile = join(ROOT, "console/vite.config.ts");
+    await build({ configFile, logLevel: "warn", build: { outDir, emptyOutDir: true } });
   } finally {
     if (before === undefined) delete process.env["NODE_ENV"];
     else process.env["NODE_ENV"] = before;

@@ -1,4 +1,3 @@
-import { Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import type { RequestRow } from "../../../../src/console-api/contract.ts";
@@ -6,7 +5,6 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
@@ -14,6 +12,8 @@ import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
+import { inAndOut } from "../usage/outcome-words.ts";
+import { Outcome } from "../usage/request-columns.tsx";
 import { curlSample } from "./key-samples.ts";
 import { useSampleModel } from "./use-sample-model.ts";
 
@@ -100,28 +100,6 @@ const COLUMNS: readonly Column<RequestRow>[] = [
 
 function tokensInAndOut(tokens: RequestRow["tokens"]): string {
   if (tokens === null) return "–";
-  const sent = tokens.prompt + tokens.cached_prompt + tokens.cache_write;
-  const answered = tokens.completion + tokens.internal_reasoning;
-  return `${formatCount(sent)} / ${formatCount(answered)}`;
-}
-
-function Outcome({ row }: { readonly row: RequestRow }): ReactNode {
-  const tone =
-    row.outcome === "completed"
-      ? "ok"
-      : row.outcome === "in_flight" || row.outcome === "client_disconnected"
-        ? "quiet"
-        : row.outcome === "refused"
-          ? "warn"
-          : "bad";
-  return (
-    <>
-      <StatusBadge tone={tone}>{row.outcome.replaceAll("_", " ")}</StatusBadge>
-      {row.error_class === null ? null : (
-        <Text size="xs" c="dimmed">
-          {row.error_class}
-        </Text>
-      )}
-    </>
-  );
+  const sums = inAndOut(tokens);
+  return `${formatCount(sums.in)} / ${formatCount(sums.out)}`;
 }
