@@ -81,7 +81,12 @@ test("the SQL functions and a ledger in plain memory agree on every command", as
     seen.commands += list.length;
     for (const answer of world.answers) seen.answers.add(answer);
   });
-  for (let round = 0; seen.commands < COMMANDS; round++) {
+  // The rarest answer comes about six times in so many commands: a search without luck goes on.
+  const isAtIt = (): boolean => {
+    const hasSeenAll = EVERY_ANSWER.every((answer) => seen.answers.has(answer));
+    return seen.commands < (hasSeenAll ? COMMANDS : 4 * COMMANDS);
+  };
+  for (let round = 0; isAtIt(); round++) {
     await fc.assert(agreement, { numRuns: WORLDS_PER_ROUND, seed: SEED + round });
   }
   expect(seen.commands).toBeGreaterThanOrEqual(COMMANDS);
