@@ -93,7 +93,8 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
       accepting = false;
       // First: nobody waits for a look at a job any more, and looks under way are given back.
       const pollerClosed = videos.poller.close();
-      await finishRequests(gateway, serve, config.shutdownGraceMs);
+      // The playground lets calls in as well.
+      await finishRequests([gateway, console.server], serve, config.shutdownGraceMs);
       for (const server of [gateway, console.server, internal]) closeNow(server);
       await Promise.all([pollerClosed, console.close()]);
       serving.close();
@@ -163,19 +164,27 @@ const LAST_ANSWERS_MS = 5_000;
  * Lets running requests and drains end. What outlives the grace time is ended with the wire's
  * terminal error event and settled at what was reported.
  */
-async function finishRequests(server: Server, serve: ServeDeps, graceMs: number): Promise<void> {
-  server.close();
-  await emptied(server, serve, graceMs);
+async function finishRequests(
+  servers: readonly Server[],
+  serve: ServeDeps,
+  graceMs: number,
+): Promise<void> {
+  for (const server of servers) server.close();
+  await emptied(servers, serve, graceMs);
   serve.deadlines.cutAll();
-  await emptied(server, serve, LAST_ANSWERS_MS);
+  await emptied(servers, serve, LAST_ANSWERS_MS);
 }
 
-async function emptied(server: Server, serve: ServeDeps, withinMs: number): Promise<void> {
+async function emptied(
+  servers: readonly Server[],
+  serve: ServeDeps,
+  withinMs: number,
+): Promise<void> {
   const { clock, metrics, drains } = serve;
   const lastMs = clock.monotonicMs() + withinMs;
-  server.closeIdleConnections();
+  for (const server of servers) server.closeIdleConnections();
   while (metrics.inFlight + drains.active > 0 && clock.monotonicMs() < lastMs) {
     await new Promise((resolve) => setTimeout(resolve, SHUTDOWN_POLL_MS));
-    server.closeIdleConnections();
+    for (const server of servers) server.closeIdleConnections();
   }
 }
