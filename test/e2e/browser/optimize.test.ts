@@ -1,18 +1,15 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { OrgId } from "../../../src/core/ids.ts";
 import { until } from "../../support/books.ts";
 import {
   expectAccessible,
   expectFits,
   hasChromium,
   launchBrowser,
-  newVisitor,
   takePicture,
-  type Visitor,
 } from "../../support/browser.ts";
-import { ask, giveCredit, sessionOf, signIn } from "../../support/console-steps.ts";
+import { ask, newcomer, type Newcomer } from "../../support/console-steps.ts";
 import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { at } from "../../support/http-call.ts";
@@ -54,17 +51,16 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
   });
 
   describe.each(["light", "dark"] as const)("in %s", (theme) => {
-    async function newcomer(name: string, usd?: string): Promise<Visitor & { orgId: OrgId }> {
-      const visitor = await newVisitor(browser, { theme });
-      await signIn(world, visitor, `${name}-${theme}@example.com`);
-      const { org } = await sessionOf(world, visitor.page);
-      if (usd !== undefined) await giveCredit(world, visitor.page, usd);
+    /** Somebody new on the page of searches; without `usd` there is no credit. */
+    async function searcher(name: string, usd?: string): Promise<Newcomer> {
+      const credit = usd === undefined ? {} : { usd };
+      const visitor = await newcomer(world, browser, { name, theme, ...credit });
       await visitor.page.goto(`${world.consoleUrl}/optimize`);
-      return { ...visitor, orgId: (org?.org_id ?? "") as OrgId };
+      return visitor;
     }
 
     test("from the form to a table that ranks the models, paid by the budget's own key", async () => {
-      const { page, complaints, context } = await newcomer("search", "10");
+      const { page, complaints, context } = await searcher("search", "10");
       await page.getByRole("button", { name: "Start search" }).waitFor();
       await expectAccessible(page, "the form of a search");
       await page.getByRole("button", { name: "Start search" }).click();
@@ -106,7 +102,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     });
 
     test("a stopped search keeps what it found and calls no more", async () => {
-      const { page, complaints, context, orgId } = await newcomer("stop", "10");
+      const { page, complaints, context, orgId } = await searcher("stop", "10");
       const name = `Long ${theme}`;
       const prompts = Array.from({ length: 30 }, (_none, n) => `prompt ${n}`);
       await fillIn(page, { name, prompts, budget: "9.00" });
@@ -141,7 +137,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     });
 
     test("a search ends when the budget does not cover another call, and spends no more", async () => {
-      const { page, complaints, context } = await newcomer("budget", "10");
+      const { page, complaints, context } = await searcher("budget", "10");
       const prompts = Array.from({ length: 10 }, (_none, n) => `prompt ${n}`);
       await fillIn(page, { name: `Small ${theme}`, prompts, budget: "0.10" });
       await page.getByRole("button", { name: "Start search" }).click();
@@ -157,7 +153,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     });
 
     test("without credit a search ends at once and says why", async () => {
-      const { page, complaints, context } = await newcomer("poor");
+      const { page, complaints, context } = await searcher("poor");
       const prompts = ["one", "two", "three"];
       await fillIn(page, { name: `Poor ${theme}`, prompts, budget: "1.00" });
       await page.getByRole("button", { name: "Start search" }).click();

@@ -8,11 +8,10 @@ import {
   expectFits,
   hasChromium,
   launchBrowser,
-  newVisitor,
   takePicture,
   type Visitor,
 } from "../../support/browser.ts";
-import { giveCredit, sessionOf, signIn } from "../../support/console-steps.ts";
+import { newcomer, type Newcomer } from "../../support/console-steps.ts";
 import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
@@ -81,18 +80,16 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
 
   describe.each(["light", "dark"] as const)("in %s", (theme) => {
     /** Somebody new in the playground with ten dollars, or with none. */
-    async function newcomer(name: string, usd?: string): Promise<Visitor & { orgId: OrgId }> {
-      const visitor = await newVisitor(browser, { theme });
-      await signIn(world, visitor, `${name}-${theme}@example.com`);
-      const { org } = await sessionOf(world, visitor.page);
-      if (usd !== "0") await giveCredit(world, visitor.page, usd ?? "10");
+    async function chatter(name: string, usd: string | null = "10"): Promise<Newcomer> {
+      const credit = usd === null ? {} : { usd };
+      const visitor = await newcomer(world, browser, { name, theme, ...credit });
       await visitor.page.goto(`${world.consoleUrl}/playground`);
       await visitor.page.getByRole("textbox", { name: "Message" }).waitFor();
-      return { ...visitor, orgId: (org?.org_id ?? "") as OrgId };
+      return visitor;
     }
 
     test("an answer streams, and its price leaves the balance in the header", async () => {
-      const { page, complaints, context, orgId } = await newcomer("stream");
+      const { page, complaints, context, orgId } = await chatter("stream");
       await page.getByRole("link", { name: "Balance: $10.00 available" }).waitFor();
       await expectAccessible(page, "an empty playground");
       await say(page, "Words, please [words:40] [[fault:slow:150]]");
@@ -117,7 +114,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     });
 
     test("a stopped answer keeps what came and costs what was used", async () => {
-      const { page, complaints, context, orgId } = await newcomer("stop");
+      const { page, complaints, context, orgId } = await chatter("stop");
       await say(page, "Go on and on [words:24] [[fault:slow:150]]");
       const answer = answerOf(page, "Plain");
       const text = answer.getByText(/^word1\b/);
@@ -137,7 +134,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     });
 
     test("an answer that breaks off is kept, with the class, the id and the price", async () => {
-      const { page, complaints, context, orgId } = await newcomer("broken");
+      const { page, complaints, context, orgId } = await chatter("broken");
       await say(page, "Break off [words:20] [[fault:error_at_event:6]]");
       const answer = answerOf(page, "Plain");
       await answer.getByText("Ended early").waitFor();
@@ -153,7 +150,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     });
 
     test("one prompt goes to two models, each with the parameters that it declares", async () => {
-      const { page, complaints, context } = await newcomer("compare");
+      const { page, complaints, context } = await chatter("compare");
       const parameters = page.getByRole("region", { name: "Parameters" });
       await parameters.getByLabel("Longest answer, tokens").fill("200");
       expect(await parameters.getByLabel("Temperature").count()).toBe(0);
@@ -184,7 +181,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     });
 
     test("a picture is attached where the model reads pictures, and code names it", async () => {
-      const { page, complaints, context } = await newcomer("attach");
+      const { page, complaints, context } = await chatter("attach");
       await chooseModel(page, "Rich");
       const chooser = page.waitForEvent("filechooser");
       await page.getByRole("button", { name: "Attach files" }).click();
@@ -222,7 +219,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     });
 
     test("a conversation outlives a reload in this browser and is nowhere else", async () => {
-      const { page, complaints, context } = await newcomer("history");
+      const { page, complaints, context } = await chatter("history");
       const sentTo = new Set<string>();
       const secret = `heliotrope-${theme}`;
       page.on("request", (request) => {
@@ -251,7 +248,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     });
 
     test("a message is edited and sent again; what came after it is gone", async () => {
-      const { page, complaints, context } = await newcomer("edit");
+      const { page, complaints, context } = await chatter("edit");
       await say(page, "First words");
       await answerOf(page, "Plain").getByText("You said: First words").waitFor();
       await page.getByRole("button", { name: "Send", exact: true }).waitFor();
@@ -265,7 +262,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     });
 
     test("without credit the words say what to do, and nothing is charged", async () => {
-      const { page, complaints, context } = await newcomer("poor", "0");
+      const { page, complaints, context } = await chatter("poor", null);
       await say(page, "Hello");
       const answer = answerOf(page, "Plain");
       await answer.getByText("Not answered").waitFor();
@@ -278,7 +275,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     });
 
     test("twenty requests a minute do not bind the playground's own key", async () => {
-      const { page, complaints, context, orgId } = await newcomer("many", "0");
+      const { page, complaints, context, orgId } = await chatter("many", null);
       const statuses = await page.evaluate(async () => {
         const seen: number[] = [];
         for (let at = 0; at < 25; at += 1) {

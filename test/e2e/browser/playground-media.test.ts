@@ -8,11 +8,9 @@ import {
   expectFits,
   hasChromium,
   launchBrowser,
-  newVisitor,
   takePicture,
-  type Visitor,
 } from "../../support/browser.ts";
-import { giveCredit, signIn } from "../../support/console-steps.ts";
+import { newcomer, type Newcomer } from "../../support/console-steps.ts";
 import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
 import { decisionManifest, decisionModel } from "../../support/decisions.ts";
 import { imageManifest, imageModel } from "../../support/image-models.ts";
@@ -59,16 +57,14 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
   });
 
   describe.each(["light", "dark"] as const)("in %s", (theme) => {
-    async function newcomer(name: string, tab: string): Promise<Visitor & { orgId: OrgId }> {
-      const visitor = await newVisitor(browser, { theme });
-      await signIn(world, visitor, `${name}-${theme}@example.com`);
-      const orgId = await giveCredit(world, visitor.page, "20");
+    async function maker(name: string, tab: string): Promise<Newcomer> {
+      const visitor = await newcomer(world, browser, { name, theme, usd: "20" });
       await visitor.page.goto(`${world.consoleUrl}/playground?tab=${tab}`);
-      return { ...visitor, orgId };
+      return visitor;
     }
 
     test("pictures: as many and as large as the model offers, in a gallery with files", async () => {
-      const { page, complaints, context, orgId } = await newcomer("images", "images");
+      const { page, complaints, context, orgId } = await maker("images", "images");
       await page.getByRole("textbox", { name: "Prompt" }).waitFor();
       await expectAccessible(page, "an empty gallery");
       expect(await optionsOf(page, "Size")).toEqual(["1024x1024", "1536x1024"]);
@@ -104,7 +100,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     });
 
     test("a picture that was refused costs nothing and says why", async () => {
-      const { page, complaints, context } = await newcomer("refused", "images");
+      const { page, complaints, context } = await maker("refused", "images");
       const prompt = "something forbidden [[fault:content_filter]]";
       await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
       await page.getByRole("button", { name: "Make" }).click();
@@ -118,7 +114,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     });
 
     test("a video is a job that is watched to its end, played and charged", async () => {
-      const { page, complaints, context } = await newcomer("video", "videos");
+      const { page, complaints, context } = await maker("video", "videos");
       await page.getByRole("textbox", { name: "Prompt" }).waitFor();
       await page.getByLabel("Seconds").fill("3");
       const prompt = `a ship at sea in ${theme} ${VIDEO_FAULT}`;
@@ -149,7 +145,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     });
 
     test("a video that fails costs nothing and says what to do", async () => {
-      const { page, complaints, context } = await newcomer("no-video", "videos");
+      const { page, complaints, context } = await maker("no-video", "videos");
       const fault = `[[fault:job:{"states":["queued"],"final":"failed","moderated":true,"ms":1}]]`;
       await page.getByRole("textbox", { name: "Prompt" }).fill(`a forbidden ship ${fault}`);
       await page.getByRole("button", { name: "Make" }).click();
@@ -163,7 +159,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     });
 
     test("a decision is asked in fields and answered with types", async () => {
-      const { page, complaints, context, orgId } = await newcomer("decisions", "decisions");
+      const { page, complaints, context, orgId } = await maker("decisions", "decisions");
       const state = page.getByLabel("What the questions are about");
       await state.waitFor();
       await expectAccessible(page, "the questions");
