@@ -1,17 +1,90 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
+/** `deep`: every property with many fresh seeds, and the files that only a deep run has. */
+const isDeep = process.env["TM_TEST_DEPTH"] === "deep";
+const CONSOLE = "test/support/global-console.ts";
+const HEAVY = ["test/**/*.heavy.test.ts", "test/torture/*.test.ts"];
+const DEEP_ONLY = ["**/*.deep.test.ts"];
+const exclude = isDeep ? [] : DEEP_ONLY;
+
+/**
+ * The projects run one after the other, in this order; the files of one side by side. No file gets a
+ * worker of its own (`isolate: false`): what a file leaves behind, the next one of its worker meets.
+ */
 const config: ViteUserConfig = defineConfig({
   test: {
-    include: [
-      "src/**/*.test.ts",
-      "console/src/**/*.test.ts",
-      "test/**/*.test.ts",
-      "bench/*.test.ts",
+    globalSetup: ["test/support/global-run.ts"],
+    reporters: ["default", "./test/support/run-summary.ts"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: [
+            "src/**/*.test.ts",
+            "console/src/**/*.test.ts",
+            "bench/*.test.ts",
+            "test/*.test.ts",
+            "test/tidy/*.test.ts",
+            "test/support/*.test.ts",
+          ],
+          exclude: [...exclude, "src/storage/**"],
+          pool: "threads",
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "stores",
+          include: ["src/storage/**/*.test.ts", "test/backend-contract/**/*.test.ts"],
+          exclude: [...exclude, ...HEAVY],
+          pool: "forks",
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts", "test/simulation/**/*.test.ts"],
+          exclude: [...exclude, ...HEAVY, "test/e2e/browser/**"],
+          globalSetup: [CONSOLE],
+          pool: "forks",
+          maxWorkers: 3,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "browser",
+          include: ["test/e2e/browser/**/*.test.ts"],
+          exclude,
+          globalSetup: [CONSOLE],
+          pool: "forks",
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "heavy",
+          include: HEAVY,
+          exclude,
+          globalSetup: [CONSOLE],
+          pool: "forks",
+          maxWorkers: 1,
+          sequence: { groupOrder: 4 },
+        },
+      },
     ],
-    globalSetup: ["test/support/global-postgres.ts", "test/support/global-console.ts"],
-    pool: "forks",
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    isolate: false,
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
   },
 });
 export default config;

@@ -16,16 +16,16 @@ const sources = sourcesDigest();
 const stamp = join(PAGES, STAMP_NAME);
 if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== sources) {
   process.stderr.write("Token Market: building the console's pages…\n");
-  // Beside the old ones, which somebody may be reading, and in their place when they are whole.
+  // Beside the old ones, which may be being read, and in their place when they are whole.
   const fresh = `${PAGES}.${process.pid}`;
-  await buildForEverybody(fresh);
+  await buildForProduction(fresh);
   writeFileSync(join(fresh, STAMP_NAME), sources);
   rmSync(PAGES, { recursive: true, force: true });
   renameSync(fresh, PAGES);
 }
 
 /** The same pages whoever builds them: a test run's NODE_ENV would bring React's development half. */
-async function buildForEverybody(outDir: string): Promise<void> {
+async function buildForProduction(outDir: string): Promise<void> {
   const before = process.env["NODE_ENV"];
   process.env["NODE_ENV"] = "production";
   try {

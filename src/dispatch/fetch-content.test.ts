@@ -184,12 +184,12 @@ describe("a file", () => {
     let paused = 0;
     let resume: () => void = () => undefined;
     const got = await fetched({
-      idleMs: 60,
+      idleMs: 1_000,
       sink: {
         begin: () => undefined,
         write: () => {
           paused += 1;
-          setTimeout(() => resume(), 300);
+          setTimeout(() => resume(), 1_300);
           return false;
         },
       },

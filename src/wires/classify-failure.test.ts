@@ -241,6 +241,14 @@ test("only a context overflow carries provider words, whatever the provider send
   );
 });
 
+test.each(["__proto__", "constructor", "toString"])(
+  "an error code named %s is an unknown code, not a member of our tables",
+  (code) => {
+    const { refusal } = failed(200, JSON.stringify({ error: { message: "no", code } }));
+    expect(refusal).toMatchObject({ class: "upstream_error", status: 502 });
+  },
+);
+
 test("new-api 4577: reasoning demanded back on a tool turn is the provider's 400, not a crash", () => {
   const words = "reasoning_content is missing in assistant tool call message at index 2";
   const failure = failed(400, openai("invalid_request_error", words));

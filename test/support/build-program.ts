@@ -1,32 +1,42 @@
-import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
-const ROOT = resolve(import.meta.dirname, "../..");
+import { inject } from "vitest";
 
-export interface BuiltProgram {
-  /** What `node` runs: `tokenmarket` compiled from the sources of this moment. */
-  readonly mainFile: string;
-  remove(): void;
+import { compileProgram, programIn, type CompiledProgram } from "./compile-program.ts";
+
+const POLL_MS = 100;
+const COMPILED_WITHIN_MS = 180_000;
+
+/**
+ * The program compiled once for the whole test run: the first test of any worker that needs it
+ * compiles, the others wait. The run's global set-up removes the folder.
+ */
+export async function builtProgram(): Promise<CompiledProgram> {
+  const folder = inject("programFolder");
+  const done = join(folder, "compiled");
+  if (existsSync(done)) return programIn(folder);
+  if (!isFirst(folder)) return await waitFor(done, folder);
+  const program = compileProgram(folder);
+  writeFileSync(done, "");
+  return program;
 }
 
-/** The program compiled as it is shipped: it starts in half the time of its sources. */
-export function buildProgram(): BuiltProgram {
-  // Below node_modules, so that the compiled modules find their dependencies.
-  const cache = join(ROOT, "node_modules", ".cache");
-  mkdirSync(cache, { recursive: true });
-  const folder = mkdtempSync(join(cache, "tokenmarket-"));
-  copyFileSync(join(ROOT, "package.json"), join(folder, "package.json"));
-  const outDir = join(folder, "dist");
-  const compiler = join(ROOT, "node_modules", ".bin", "tsc");
-  const result = spawnSync(compiler, ["-p", "tsconfig.build.json", "--outDir", outDir], {
-    cwd: ROOT,
-    encoding: "utf8",
-  });
-  const mainFile = join(outDir, "cli", "main.js");
-  // Wrong types are the business of another check; here only what runs counts.
-  if (!existsSync(mainFile)) throw new Error(`not built: ${result.stdout} ${result.stderr}`);
-  // Built once for the whole run.
-  cpSync(join(ROOT, "dist", "console"), join(outDir, "console"), { recursive: true });
-  return { mainFile, remove: () => rmSync(folder, { recursive: true, force: true }) };
+/** Making a folder is atomic: one process of the run succeeds. */
+function isFirst(folder: string): boolean {
+  try {
+    mkdirSync(join(folder, "compiling"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function waitFor(done: string, folder: string): Promise<CompiledProgram> {
+  for (let waitedMs = 0; waitedMs < COMPILED_WITHIN_MS; waitedMs += POLL_MS) {
+    if (existsSync(done)) return programIn(folder);
+    await sleep(POLL_MS);
+  }
+  throw new Error(`another worker did not compile the program within ${COMPILED_WITHIN_MS} ms`);
 }

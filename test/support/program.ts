@@ -2,9 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 
-import { afterAll } from "vitest";
-
-import { buildProgram, type BuiltProgram } from "./build-program.ts";
+import { builtProgram } from "./build-program.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const READY_WAIT_MS = 60_000;
@@ -25,7 +23,7 @@ export async function startProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunningProgram> {
-  const child = spawnProgram(args, env);
+  const child = await spawnProgram(args, env);
   let stderr = "";
   let stdout = "";
   child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
@@ -65,7 +63,7 @@ export async function runCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
-  const child = spawnProgram(args, env);
+  const child = await spawnProgram(args, env);
   let stdout = "";
   let stderr = "";
   child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
@@ -80,7 +78,7 @@ export async function killCommand(
   env: Readonly<Record<string, string>>,
   word: string,
 ): Promise<CommandResult> {
-  const child = spawnProgram(args, env);
+  const child = await spawnProgram(args, env);
   let stdout = "";
   let stderr = "";
   child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
@@ -92,21 +90,14 @@ export async function killCommand(
   return { code, stdout, stderr };
 }
 
-function spawnProgram(
+async function spawnProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): ChildProcess {
-  return spawn(process.execPath, [builtProgram(), ...args], {
+): Promise<ChildProcess> {
+  const { mainFile } = await builtProgram();
+  return spawn(process.execPath, [mainFile, ...args], {
     cwd: ROOT,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-}
-
-let built: BuiltProgram | undefined;
-afterAll(() => built?.remove());
-
-function builtProgram(): string {
-  built ??= buildProgram();
-  return built.mainFile;
 }

@@ -1,4 +1,8 @@
-import { buildProgram } from "../support/build-program.ts";
+import {
+  compileProgram,
+  newProgramFolder,
+  removeProgramFolder,
+} from "../support/compile-program.ts";
 import { parseOptions, USAGE, type TortureRun } from "./options.ts";
 import { describeOutcome, saveReport } from "./report.ts";
 import { runTorture } from "./torture.ts";
@@ -12,21 +16,22 @@ else process.exitCode = await torture(chosen);
 async function torture(run: TortureRun): Promise<number> {
   const { seed } = run.options;
   say(`seed ${seed}: the same dice again with --seed ${seed}`);
-  const program = buildProgram();
+  const folder = newProgramFolder();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {
       // The run's own guard ends what it started.
-      program.remove();
+      removeProgramFolder(folder);
       process.exit(1);
     });
   }
   try {
-    const outcome = await runTorture({ ...run.options, mainFile: program.mainFile, say });
+    const { mainFile } = compileProgram(folder);
+    const outcome = await runTorture({ ...run.options, mainFile, say });
     process.stdout.write(describeOutcome(run, outcome));
     if (run.save) say(`wrote ${await saveReport(run, outcome)}`);
     return outcome.findings.violations().length === 0 ? 0 : 1;
   } finally {
-    program.remove();
+    removeProgramFolder(folder);
   }
 }
 

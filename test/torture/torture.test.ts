@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
-import { buildProgram, type BuiltProgram } from "../support/build-program.ts";
+import { builtProgram } from "../support/build-program.ts";
 import { parseOptions } from "./options.ts";
 import { planBlows } from "./plan.ts";
 import { Dice } from "./seeded.ts";
@@ -10,14 +10,13 @@ const SEED = 20_260;
 const RUN_WITHIN_MS = 300_000;
 
 describe("three gateways on one database under load, killed and frozen and without a database", () => {
-  let program: BuiltProgram;
   let outcome: TortureOutcome;
   const said: string[] = [];
 
   beforeAll(async () => {
-    program = buildProgram();
+    const { mainFile } = await builtProgram();
     outcome = await runTorture({
-      mainFile: program.mainFile,
+      mainFile,
       seed: SEED,
       instances: 3,
       concurrency: 32,
@@ -28,8 +27,6 @@ describe("three gateways on one database under load, killed and frozen and witho
       say: (line) => said.push(line),
     });
   }, RUN_WITHIN_MS);
-
-  afterAll(() => program.remove());
 
   test("nothing that has to hold is broken", () => {
     const { findings } = outcome;

@@ -64,29 +64,31 @@ function withoutPrefix(message: string): string {
 }
 
 /** Codes that an envelope's errors carry, by what they mean as a status. */
-const STATUS_OF_ENVELOPE_CODE: Readonly<Record<string, number>> = {
-  "3003": 400,
-  "5004": 400,
-  "5006": 400,
-  "5007": 400,
-  "6003": 400,
-  "7000": 400,
-  "10000": 401,
-  "3023": 403,
-  "3041": 403,
-  "5016": 403,
-  "5018": 403,
-  "3042": 404,
-  "3007": 408,
-  "3008": 408,
-  "3006": 413,
-  "5021": 413,
-  "3036": 429,
-  "3040": 429,
-  "4006": 429,
-};
+const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    "3003": 400,
+    "5004": 400,
+    "5006": 400,
+    "5007": 400,
+    "6003": 400,
+    "7000": 400,
+    "10000": 401,
+    "3023": 403,
+    "3041": 403,
+    "5016": 403,
+    "5018": 403,
+    "3042": 404,
+    "3007": 408,
+    "3008": 408,
+    "3006": 413,
+    "5021": 413,
+    "3036": 429,
+    "3040": 429,
+    "4006": 429,
+  }),
+);
 
 /** The status that the first known code stands for; undefined where none says anything. */
 export function statusOfEnvelopeCodes(words: FailureWords): number | undefined {
-  return words.codes.map((code) => STATUS_OF_ENVELOPE_CODE[code]).find(Boolean);
+  return words.codes.map((code) => STATUS_OF_ENVELOPE_CODE.get(code)).find(Boolean);
 }

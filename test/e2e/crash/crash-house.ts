@@ -11,8 +11,8 @@ import {
   STANDARD_MANIFESTS,
   type TestAccount,
 } from "../../support/gateway.ts";
+import { builtProgram } from "../../support/build-program.ts";
 import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
-import { buildCrashing } from "./build-crashing.ts";
 import {
   loadProcess,
   startShipped,
@@ -64,7 +64,7 @@ export interface HeldLock {
 export async function openCrashHouse(more: readonly object[] = []): Promise<CrashHouse> {
   const backend = await freshBackend();
   const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  const build = buildCrashing();
+  const build = await builtProgram();
   const manifests = mkdtempSync(join(tmpdir(), "tokenmarket-crash-"));
   for (const [at, manifest] of [...STANDARD_MANIFESTS, ...more].entries()) {
     const text = JSON.stringify(manifest).replaceAll("{simulator}", simulator.url);
@@ -81,7 +81,7 @@ export async function openCrashHouse(more: readonly object[] = []): Promise<Cras
   let spare = load();
   let current: CrashProcess | undefined;
   const begin = ({ firstOrder, shipped, env }: StartOptions): StartingProcess => {
-    if (shipped === true) return startShipped({ file: build.shippedFile, ...input(env) });
+    if (shipped === true) return startShipped({ file: build.mainFile, ...input(env) });
     if (env !== undefined) return load(env).begin(firstOrder);
     const loaded = spare;
     spare = load();
@@ -119,7 +119,6 @@ export async function openCrashHouse(more: readonly object[] = []): Promise<Cras
       await backend.close();
       await simulator.close();
       rmSync(manifests, { recursive: true });
-      build.remove();
     },
   };
 }

@@ -4,26 +4,32 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { startEmbeddedPostgres } from "../../src/storage/postgres/embedded-server.ts";
+import { newProgramFolder, removeProgramFolder } from "./compile-program.ts";
 import { silentLog } from "./silent-log.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** Data folder of the one PostgreSQL of this run; the first test that needs it starts it. */
     readonly postgresDataDir: string;
+    /** Folder of the one compiled program of this run; the first test that needs it compiles. */
+    readonly programFolder: string;
   }
 }
 
-/** One PostgreSQL for the whole run, started by whoever needs it first and stopped at the end. */
+/** What all workers of a run share: one PostgreSQL and one compiled program, each made on demand. */
 export default function setUp(project: TestProject): () => Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), "tokenmarket-test-"));
   // As root the database runs as another user, who has to get in.
   chmodSync(dataDir, 0o755);
   project.provide("postgresDataDir", dataDir);
+  const programFolder = newProgramFolder();
+  project.provide("programFolder", programFolder);
   const watcher = stopAfterKill(dataDir);
   return async () => {
+    removeProgramFolder(programFolder);
     if (existsSync(join(dataDir, "postgres"))) await stopServer(dataDir);
     rmSync(dataDir, { recursive: true, force: true });
-    // Last: a run that is killed while it cleans up has somebody to finish the work.
+    // Last: should the run be killed while it cleans up, the watcher finishes the work.
     watcher.kill();
   };
 }
