@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { PLAIN_RULES, type AccountRules } from "../../src/auth/account-rules.ts";
 import type { LimitTarget } from "../../src/auth/rules-store.ts";
 import { newVirtualKey } from "../../src/auth/virtual-key.ts";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 
 interface TestKey {
   readonly orgId: OrgId;
@@ -16,17 +16,13 @@ const NO_ORG = "org_none" as OrgId;
 const ORG: LimitTarget = { source: "contract", scope: "org" };
 const OWN_ORG: LimitTarget = { source: "self", scope: "org" };
 
-let backend: FreshBackend;
 /** A key of an organization with bought credit; `second` is another key of it. */
 let key: TestKey;
 let second: TestKey;
 /** A key of another such organization. */
 let foreign: TestKey;
 
-beforeAll(async () => {
-  backend = await freshBackend();
-});
-afterAll(() => backend.close());
+const backend = withBackend();
 beforeEach(async () => {
   [key, foreign] = await Promise.all([boughtOrg(), boughtOrg()]);
   second = await addKey(key.orgId);

@@ -1,19 +1,14 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { PLAIN_RULES } from "../../src/auth/account-rules.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import { CreditFault } from "../../src/ledger/credit-store.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 
-let backend: FreshBackend;
-
-beforeAll(async () => {
-  backend = await freshBackend();
-});
-afterAll(() => backend.close());
+const backend = withBackend();
 
 test("an organization made by an operator has an empty wallet and a verified address", async () => {
   const { accountStore } = backend;

@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { AttemptId } from "../../src/core/ids.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
-import { orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { withLedger } from "../support/postgres.ts";
 import { runCommand, type CommandResult } from "../support/program.ts";
 
-let backend: FreshBackend;
 let lost: ReserveRow;
 let filming: ReserveRow;
 
+const backend = withLedger();
+
 beforeAll(async () => {
-  backend = await freshBackend();
-  await pinPrices(backend);
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const { ledgerBatchStore: store } = backend;
   const dead = await store.join("dead", 0);
@@ -22,7 +21,6 @@ beforeAll(async () => {
   await store.reserveBatch(dead, rows);
   await store.attachJob(filming.attemptId, "job");
 });
-afterAll(() => backend.close());
 
 function ledger(...words: string[]): Promise<CommandResult> {
   return runCommand(["ledger", ...words], { DATABASE_URL: backend.connectionString });

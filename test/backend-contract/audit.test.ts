@@ -1,17 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import type { AuditCheck } from "../../src/ledger/ledger-audit.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
-import {
-  closeRow,
-  keyOf,
-  orgWithKey,
-  pinPrices,
-  reserveRow,
-  voidRow,
-} from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { withLedger } from "../support/postgres.ts";
 
 const LEASE_MS = 3_600_000;
 const SETTLED = 1;
@@ -23,21 +16,19 @@ const CORRECTED = 6;
 const UNKNOWN = 7;
 const OPEN = 8;
 
-let backend: FreshBackend;
 let books: DamagedBooks;
 let org: OrgId;
 /** The first has a cap of 500. */
 let keys: readonly [KeyId, KeyId];
 
+const backend = withLedger();
+
 beforeAll(async () => {
-  backend = await freshBackend();
-  await pinPrices(backend);
   await keepBooks();
   books = new DamagedBooks(backend);
   await books.remember();
 });
 afterEach(() => books.repair());
-afterAll(() => backend.close());
 
 /** One attempt of every fate, ids 1 to 8. */
 async function keepBooks(): Promise<void> {

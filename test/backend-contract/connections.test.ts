@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import {
   sealConnection,
@@ -11,21 +11,20 @@ import { assert } from "../../src/core/assert.ts";
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
 import { picoUsd } from "../../src/core/money.ts";
 import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 
 const PROVIDER_KEY = "sk-customer-key-0123456789";
 const acme = "acme-ai" as ProviderId;
 
-let backend: FreshBackend;
 let vault: KeyVault;
 
+const backend = withBackend();
+
 beforeAll(async () => {
-  backend = await freshBackend();
   const opened = openKeyVault(Buffer.alloc(32, 7).toString("base64"));
   assert(opened !== undefined, "the key is one");
   vault = opened;
 });
-afterAll(() => backend.close());
 
 type Wanted = Parameters<typeof sealConnection>[1];
 

@@ -1,18 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { NewKey } from "../../src/auth/key-store.ts";
 import { keysPerOrgMax } from "../../src/core/constants.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { keyOf, orgWithKey } from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 
-let backend: FreshBackend;
-
-beforeAll(async () => {
-  backend = await freshBackend();
-});
-afterAll(() => backend.close());
+const backend = withBackend();
 
 function newKey(orgId: OrgId, change: Partial<NewKey> = {}): NewKey {
   return {

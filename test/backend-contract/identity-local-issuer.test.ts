@@ -6,17 +6,16 @@ import type { Config } from "../../src/config/settings.ts";
 import { makeClaimLink } from "../../src/identity/local-issuer/claim-link.ts";
 import { CookieBrowser, type Landing } from "../support/oidc-browser.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 
-let backend: FreshBackend;
 let site: OidcConsole;
+const backend = withBackend();
+
 beforeAll(async () => {
-  backend = await freshBackend();
   site = await startOidcConsole({ store: backend.identityStore });
 });
 afterAll(async () => {
   await site.close();
-  await backend.close();
 });
 
 async function linkOf(email?: string): Promise<string> {

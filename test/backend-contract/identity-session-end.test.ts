@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { assert } from "../../src/core/assert.ts";
 import type { SignedIn } from "../../src/identity/identity.ts";
@@ -8,17 +8,13 @@ import type { IdentityConfig } from "../../src/identity/open-identity.ts";
 import { CookieBrowser } from "../support/oidc-browser.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
 import { startOidcProvider, type ScriptedProvider } from "../support/oidc-provider.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-let backend: FreshBackend;
-beforeAll(async () => {
-  backend = await freshBackend();
-});
-afterAll(() => backend.close());
+const backend = withBackend();
 
 let site: OidcConsole;
 let provider: ScriptedProvider;

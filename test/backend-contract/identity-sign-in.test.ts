@@ -7,9 +7,8 @@ import type { IdentityConfig } from "../../src/identity/open-identity.ts";
 import { CookieBrowser, type Landing } from "../support/oidc-browser.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
 import { startOidcProvider, type ScriptedProvider } from "../support/oidc-provider.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 
-let backend: FreshBackend;
 let console_: OidcConsole;
 let provider: ScriptedProvider;
 const logged: string[] = [];
@@ -17,8 +16,9 @@ const note = (detail: object, message: string): void => {
   logged.push(JSON.stringify({ ...detail, message }));
 };
 
+const backend = withBackend();
+
 beforeAll(async () => {
-  backend = await freshBackend();
   console_ = await startOidcConsole({
     store: backend.identityStore,
     log: { info: note, warn: note, error: note },
@@ -35,7 +35,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await console_.close();
   await provider.close();
-  await backend.close();
 });
 beforeEach(() => provider.setDown(false));
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
@@ -10,18 +10,17 @@ import type {
   SignInClaim,
   SignInToResolve,
 } from "../../src/identity/identity-store.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 
 const NOW_MS = 1_800_000_000_000;
 const DAY_MS = 24 * 3_600_000;
 
-let backend: FreshBackend;
 let store: IdentityStore;
+const backend = withBackend();
+
 beforeAll(async () => {
-  backend = await freshBackend();
   store = backend.identityStore;
 });
-afterAll(() => backend.close());
 
 let made = 0;
 /** Somebody whom nobody has seen before. */

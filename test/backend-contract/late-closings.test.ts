@@ -3,16 +3,15 @@ import type { AttemptId, OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { closeRow, orgWithKey, pinPrices, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { withLedger } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
-let backend: FreshBackend;
 let ledger: Ledger;
 
+const backend = withLedger();
+
 beforeAll(async () => {
-  backend = await freshBackend();
-  await pinPrices(backend);
   ledger = await openLedger({
     store: backend.ledgerBatchStore,
     clock: systemClock,
@@ -22,7 +21,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await ledger.shutDown();
-  await backend.close();
 });
 
 async function expectCleanBooks(): Promise<void> {

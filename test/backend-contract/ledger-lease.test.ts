@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { leaseMs } from "../../src/core/constants.ts";
 import type { AttemptId } from "../../src/core/ids.ts";
 import { systemClock, type Clock } from "../../src/core/time.ts";
@@ -6,19 +6,13 @@ import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
 import { identityOf } from "../../src/storage/postgres/process-identity.ts";
-import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
-import { freshBackend, freshDatabase, type FreshBackend } from "../support/postgres.ts";
+import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { freshDatabase, withLedger } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const PATIENCE = { timeout: 15_000, interval: 50 };
 
-let backend: FreshBackend;
-
-beforeAll(async () => {
-  backend = await freshBackend();
-  await pinPrices(backend);
-});
-afterAll(() => backend.close());
+const backend = withLedger();
 
 /** A ledger whose monotonic clock can be moved ahead. */
 async function openAt(instanceName: string) {

@@ -10,29 +10,20 @@ import {
   openPostgresBackend,
   type PostgresBackend,
 } from "../../src/storage/postgres/open-postgres-backend.ts";
-import {
-  closeRow,
-  keyOf,
-  orgWithKey,
-  pinPrices,
-  reserveRow,
-  voidRow,
-} from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { withLedger } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
-let backend: FreshBackend;
 let ledger: Ledger;
 
+const backend = withLedger();
+
 beforeAll(async () => {
-  backend = await freshBackend();
-  await pinPrices(backend);
   ledger = await open("main");
 });
 afterEach(expectCleanBooks);
 afterAll(async () => {
   await ledger.shutDown();
-  await backend.close();
 });
 
 function open(instanceName: string, through: PostgresBackend = backend): Promise<Ledger> {

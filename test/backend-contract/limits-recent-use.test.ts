@@ -6,25 +6,17 @@ import type { Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { orgSlot } from "../../src/limits/limit-store.ts";
 import type { PoolMember, RecentCharge } from "../../src/limits/recent-use.ts";
-import {
-  closeRow,
-  keyOf,
-  orgWithKey,
-  pinPrices,
-  reserveRow,
-  voidRow,
-} from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { withLedger } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
-let backend: FreshBackend;
 let ledger: Ledger;
 let orgId: OrgId;
 let keyId: KeyId;
 
+const backend = withLedger();
+
 beforeAll(async () => {
-  backend = await freshBackend();
-  await pinPrices(backend);
   ledger = await openLedger({
     store: backend.ledgerBatchStore,
     clock: systemClock,
@@ -34,7 +26,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await ledger.shutDown();
-  await backend.close();
 });
 
 /** A fresh organization for each test. */

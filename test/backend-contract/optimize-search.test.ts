@@ -16,22 +16,21 @@ import type {
   OptimizeSearches,
   WantedSearch,
 } from "../../src/optimize/optimize.ts";
-import { openAccount, startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { openAccount, withGateway } from "../support/gateway.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const SECRET_PROMPT = "zanzibar-prompt-4711";
 const END_WAIT_MS = 30_000;
 
-let gateway: TestGateway;
 let searches: OptimizeSearches;
 
+const gateway = withGateway();
+
 beforeAll(async () => {
-  gateway = await startTestGateway();
   searches = opened();
 });
 afterAll(async () => {
   await searches.close();
-  await gateway.close();
 });
 
 function opened(gatewayUrl: () => string = () => gateway.url): OptimizeSearches {

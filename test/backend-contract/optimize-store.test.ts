@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { newVirtualKey } from "../../src/auth/virtual-key.ts";
 import { newRecordId, type KeyId, type OrgId } from "../../src/core/ids.ts";
@@ -6,16 +6,11 @@ import { microUsd } from "../../src/core/money.ts";
 import type { OptimizeResult, OptimizeSearch } from "../../src/optimize/optimize.ts";
 import type { NewSearch } from "../../src/optimize/optimize-store.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 
 const RUNNING_MAX = 2;
 
-let backend: FreshBackend;
-
-beforeAll(async () => {
-  backend = await freshBackend();
-});
-afterAll(() => backend.close());
+const backend = withBackend();
 
 async function newOrg(creditMicroUsd = 0n): Promise<OrgId> {
   return (await orgWithKey(backend, { creditMicroUsd })).orgId;

@@ -1,24 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { PurchaseClaim, PurchaseStore } from "../../src/billing/purchase-store.ts";
 import { newRecordId, type AttemptId, type OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 
 const USD = 1_000_000n;
 const MINUTE_MS = 60_000;
 
-let backend: FreshBackend;
 let store: PurchaseStore;
 
+const backend = withBackend();
+
 beforeAll(async () => {
-  backend = await freshBackend();
   store = backend.purchaseStore;
   await pinPrices(backend);
 });
-afterAll(() => backend.close());
 
 async function newOrg(): Promise<OrgId> {
   return (await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" })).orgId;

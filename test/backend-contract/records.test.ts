@@ -1,25 +1,23 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { AttemptId, ModelId, RequestId } from "../../src/core/ids.ts";
 import { newRequestId } from "../../src/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
-import { closeRow, orgWithKey, pinPrices, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { withLedger } from "../support/postgres.ts";
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.UTC(2026, 3, 10, 12);
 const usage = { prompt: 11, cachedPrompt: 3, cacheWrite: 2, completion: 7, internalReasoning: 5 };
 
-let backend: FreshBackend;
 let member: Membership;
 let lastAttempt = 0n;
 
+const backend = withLedger();
+
 beforeAll(async () => {
-  backend = await freshBackend();
-  await pinPrices(backend);
   member = await backend.ledgerBatchStore.join("records", 60_000);
 });
-afterAll(() => backend.close());
 
 type Of = Awaited<ReturnType<typeof orgWithKey>>;
 

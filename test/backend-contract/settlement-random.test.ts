@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { AttemptId } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { HALF_DAY_MS, SETTLEMENT_INTERVALS } from "../../src/ledger/settlement-interval.ts";
@@ -9,7 +9,7 @@ import {
   ZERO_SETTLEMENT_SUMS,
   type SettlementSums,
 } from "../../src/ledger/settlement-sums.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 import { closeUntil, entriesOf, type ClosingTerms } from "../support/settlement-books.ts";
 import {
   brokenSettlement,
@@ -22,15 +22,14 @@ const RUNS = Number(process.env["PROPERTY_RUNS"] ?? 4);
 const START_MS = Date.parse("2026-01-01T00:00Z");
 const LAST_HALF_DAY = 90;
 
-let backend: FreshBackend;
 let journal: SettlementJournal;
 let provider = 0;
 
+const backend = withBackend();
+
 beforeAll(async () => {
-  backend = await freshBackend();
   journal = await SettlementJournal.open(backend);
 });
-afterAll(() => backend.close());
 
 const someCost = fc.oneof(fc.bigInt(0n, 3n), fc.bigInt(0n, 9_000_000n), fc.bigInt(0n, 10n ** 21n));
 const seenCost = fc.oneof(someCost, fc.constant("void" as const));

@@ -2,21 +2,20 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { microUsd } from "../../src/core/money.ts";
 import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend, type FreshBackend } from "../support/postgres.ts";
 import { balanceOf, closeUntil, entriesOf, spansOf } from "../support/settlement-books.ts";
 import { brokenSettlement, SettlementJournal } from "../support/settlement-journal.ts";
 import { silentLog } from "../support/silent-log.ts";
 
-let backend: FreshBackend;
 let journal: SettlementJournal;
 
+const backend = withBackend();
+
 beforeAll(async () => {
-  backend = await freshBackend();
   journal = await SettlementJournal.open(backend);
 });
 afterAll(async () => {
   await expectCleanBooks();
-  await backend.close();
 });
 
 async function expectCleanBooks(): Promise<void> {

@@ -8,23 +8,22 @@ import {
   openPostgresBackend,
   type PostgresBackend,
 } from "../../src/storage/postgres/open-postgres-backend.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const LIMITED_MS = 600_000;
 const REPEAT_MS = 24 * 3_600_000;
 
-let backend: FreshBackend;
 /** The same database, as another process has it open. */
 let other: PostgresBackend;
 
+const backend = withBackend();
+
 beforeAll(async () => {
-  backend = await freshBackend();
   other = openPostgresBackend({ connectionString: backend.connectionString, log: silentLog });
 });
 afterAll(async () => {
   await other.close();
-  await backend.close();
 });
 
 async function trialOrg(): Promise<OrgId> {

@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { AttemptId, OrgId } from "../../src/core/ids.ts";
 import { newRequestId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
@@ -7,29 +7,20 @@ import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { ReportTimeout } from "../../src/ledger/usage-reports.ts";
 import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
-import {
-  closeRow,
-  keyOf,
-  orgWithKey,
-  pinPrices,
-  reserveRow,
-  voidRow,
-} from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { withLedger, type FreshBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { rollAll, UsageJournal, type RequestSpec } from "../support/usage-journal.ts";
 
 const DAY_MS = 86_400_000;
 
-let backend: FreshBackend;
 let member: Membership;
 
+const backend = withLedger();
+
 beforeAll(async () => {
-  backend = await freshBackend();
-  await pinPrices(backend);
   member = await backend.ledgerBatchStore.join("looks", 3_600_000);
 });
-afterAll(() => backend.close());
 
 const settled = {
   end: "settled",

@@ -1,10 +1,9 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { KeyId } from "../../src/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReportFilter, ReportGroupBy, UsageReport } from "../../src/ledger/usage-reports.ts";
-import { pinPrices } from "../support/ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withLedger } from "../support/postgres.ts";
 import {
   DAY_MS,
   DAYS,
@@ -33,15 +32,13 @@ const RUNS = Number(process.env["PROPERTY_RUNS"] ?? 6);
 /** The middle of a span is at most so far from any of its numbers. */
 const PERCENTILE_OFF_MAX = 0.032;
 
-let backend: FreshBackend;
 let member: Membership;
 
+const backend = withLedger();
+
 beforeAll(async () => {
-  backend = await freshBackend();
-  await pinPrices(backend);
   member = await backend.ledgerBatchStore.join("reports", 3_600_000);
 });
-afterAll(() => backend.close());
 
 interface FilterSpec {
   readonly from: number;

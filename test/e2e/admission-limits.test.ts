@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { planLimitChange, makeLimitChange } from "../../src/gateway/change-limit.ts";
 import { bodyBytesMax, modelLimitsPerOrgMax } from "../../src/core/constants.ts";
 import type { KeyId } from "../../src/core/ids.ts";
@@ -7,7 +7,7 @@ import { SPECIFIED_LIMITS } from "../../src/limits/effective-limits.ts";
 import type { StoredLimit } from "../../src/limits/stored-limit.ts";
 import { addKey } from "../support/add-key.ts";
 import { bodyOfSize, chatBody } from "../support/chat-bodies.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectCleanRefusal, expectRefusal } from "../support/refusals.ts";
 import { runSql } from "../support/sql.ts";
@@ -16,12 +16,7 @@ import { runSql } from "../support/sql.ts";
 const HOLDS_WITHIN_MS = 15_000;
 const PATH = "/api/admission-limits";
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-afterAll(() => gateway.close());
+const gateway = withGateway();
 
 async function setLimit(account: TestAccount, body: unknown): Promise<HttpAnswer> {
   return await httpCall(gateway.url + PATH, { body, headers: bearer(account.key) });

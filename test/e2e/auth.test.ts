@@ -1,29 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { bodyBytesMax, keyCacheMs } from "../../src/core/constants.ts";
 import { chatBody } from "../support/chat-bodies.ts";
-import {
-  PROVIDER_KEY,
-  startTestGateway,
-  type TestAccount,
-  type TestGateway,
-} from "../support/gateway.ts";
+import { PROVIDER_KEY, withAccount, withGateway, type TestAccount } from "../support/gateway.ts";
 import { bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
 import { REQUEST_ID } from "../support/refusals.ts";
 import { runSql } from "../support/sql.ts";
 
 const UNKNOWN_KEY = `tm_vk_${"0".repeat(48)}`;
 
-let gateway: TestGateway;
-let account: TestAccount;
-let disabled: TestAccount;
+const gateway = withGateway();
+const account = withAccount(gateway, "25.00");
+const disabled = withAccount(gateway, "25.00");
 
 beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account("25.00");
-  disabled = await gateway.account("25.00");
   await gateway.backend.accountStore.disableKey(disabled.keyId);
 });
-afterAll(() => gateway.close());
 
 const chat: HttpCall = { body: chatBody("test/a") };
 const routes: readonly (readonly [string, HttpCall])[] = [

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { bodyBytesMax } from "../../src/core/constants.ts";
 import { bodyOfSize, brokenBodies, chatBody, withMember } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
   STANDARD_MANIFESTS,
-  startTestGateway,
   textModel,
-  type TestAccount,
-  type TestGateway,
+  withAccount,
+  withGateway,
 } from "../support/gateway.ts";
 import { at, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
 import {
@@ -35,14 +34,8 @@ const IMAGE_MANIFEST = simulatorManifest({
   ],
 });
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({ manifests: [...STANDARD_MANIFESTS, IMAGE_MANIFEST] });
-  account = await gateway.account("25.00");
-});
-afterAll(() => gateway.close());
+const gateway = withGateway({ manifests: [...STANDARD_MANIFESTS, IMAGE_MANIFEST] });
+const account = withAccount(gateway, "25.00");
 
 const good = chatBody("test/a");
 const invalid = (message: string | RegExp): ExpectedRefusal => ({

@@ -1,36 +1,32 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ANTHROPIC_CLIENTS, say } from "../support/anthropic-clients.ts";
 import { brokenBodies } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
   STANDARD_MANIFESTS,
-  startTestGateway,
   textModel,
-  type TestAccount,
-  type TestGateway,
+  withAccount,
+  withGateway,
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { expectCleanRefusal, expectRefusal, standing } from "../support/refusals.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
 const PATH = "/v1/messages/count_tokens";
 const COUNTING = "/b/v1/messages/count_tokens";
 
-beforeAll(async () => {
+const gateway = withGateway(() => {
   // The simulator serves no model whose id begins with "unknown": it answers 404.
   const uncounted = simulatorManifest({
     provider: "prov-uncounted",
     dialect: "wire_b",
     models: [textModel("test/uncounted", { upstream_id: "unknown-1" })],
   });
-  gateway = await startTestGateway({
+  return {
     settings: { streamHeadersTimeoutMs: 1_000 },
     manifests: [...STANDARD_MANIFESTS, uncounted],
-  });
-  account = await gateway.account("25.00");
+  };
 });
-afterAll(() => gateway.close());
+const account = withAccount(gateway, "25.00");
 
 function question(model: string, more: object = {}): object {
   return { model, messages: [{ role: "user", content: "Hello there" }], ...more };

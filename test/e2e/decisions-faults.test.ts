@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { sealConnection } from "../../src/auth/connection-store.ts";
 import { openKeyVault } from "../../src/auth/key-vault.ts";
@@ -12,12 +12,7 @@ import {
   decisionModel,
   glinerBody,
 } from "../support/decisions.ts";
-import {
-  PROVIDER_KEY,
-  startTestGateway,
-  type TestAccount,
-  type TestGateway,
-} from "../support/gateway.ts";
+import { PROVIDER_KEY, withAccount, withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, textAt, type HttpAnswer } from "../support/http-call.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
@@ -61,46 +56,40 @@ const NAMES = [
 ] as const;
 const SECOND = NAMES.filter((name) => name.endsWith("-over") || name === "own");
 
-let gateway: TestGateway;
-let account: TestAccount;
-
 const listings = (names: readonly string[]): object[] => names.map((name) => decisionModel(name));
 
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    settings: {
-      encryptionKey: ENCRYPTION_KEY,
-      decisionsTimeoutMs: DECISIONS_TIMEOUT_MS,
-      orgRequestsPerMinute: 10_000,
-      keyRequestsPerMinute: 10_000,
-      concurrentRequests: 100,
-    },
-    manifests: [
-      decisionManifest({
-        provider: "wrapped",
-        host: "wai",
-        envelope: true,
-        models: listings(NAMES),
-      }),
-      decisionManifest({
-        provider: "second",
-        host: "sys-second",
-        priority: 1,
-        models: listings(SECOND),
-      }),
-      decisionManifest({
-        provider: "gli",
-        host: "gli",
-        models: [
-          decisionModel("tag/auth", { decisions_wire: "gliner" }),
-          decisionModel("tag/credit", { decisions_wire: "gliner" }),
-        ],
-      }),
-    ],
-  });
-  account = await gateway.account("100");
+const gateway = withGateway({
+  settings: {
+    encryptionKey: ENCRYPTION_KEY,
+    decisionsTimeoutMs: DECISIONS_TIMEOUT_MS,
+    orgRequestsPerMinute: 10_000,
+    keyRequestsPerMinute: 10_000,
+    concurrentRequests: 100,
+  },
+  manifests: [
+    decisionManifest({
+      provider: "wrapped",
+      host: "wai",
+      envelope: true,
+      models: listings(NAMES),
+    }),
+    decisionManifest({
+      provider: "second",
+      host: "sys-second",
+      priority: 1,
+      models: listings(SECOND),
+    }),
+    decisionManifest({
+      provider: "gli",
+      host: "gli",
+      models: [
+        decisionModel("tag/auth", { decisions_wire: "gliner" }),
+        decisionModel("tag/credit", { decisions_wire: "gliner" }),
+      ],
+    }),
+  ],
 });
-afterAll(() => gateway.close());
+const account = withAccount(gateway, "100");
 
 /** Asks once, with this fault in the state. */
 async function asking(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
 import {
@@ -9,11 +9,8 @@ import {
   glinerBody,
   URGENT,
 } from "../support/decisions.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
-
-let gateway: TestGateway;
-let account: TestAccount;
 
 const gliner = { decisions_wire: "gliner" };
 const cachedAtATenth = {
@@ -24,64 +21,61 @@ const cachedAtATenth = {
   ],
 };
 
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    settings: {
-      decisionsPublicForm: "public-sys,public-gli",
-      orgRequestsPerMinute: 10_000,
-      keyRequestsPerMinute: 10_000,
-      concurrentRequests: 100,
-    },
-    manifests: [
-      decisionManifest({
-        provider: "sys",
-        host: "sys",
-        models: [
-          decisionModel("judge/plain"),
-          decisionModel("judge/cached", cachedAtATenth),
-          decisionModel("judge/renamed", { upstream_id: "house-judge-7" }),
-          decisionModel("judge/own-path", { decisions_path: "/systemone", upstream_id: "j-8" }),
-        ],
-      }),
-      decisionManifest({
-        provider: "public-sys",
-        host: "sys-public",
-        path: "/systemone",
-        models: [decisionModel("judge/public")],
-      }),
-      decisionManifest({
-        provider: "wrapped",
-        host: "wai",
-        path: "/run",
-        envelope: true,
-        models: [decisionModel("judge/wrapped")],
-      }),
-      decisionManifest({
-        provider: "per-question",
-        host: "pplx",
-        models: [
-          decisionModel("judge/each", {
-            decisions_state_per_question: true,
-            decisions_image_parts: true,
-          }),
-        ],
-      }),
-      decisionManifest({
-        provider: "gli",
-        host: "gli",
-        models: [decisionModel("tag/plain", gliner)],
-      }),
-      decisionManifest({
-        provider: "public-gli",
-        host: "gli-public",
-        path: "/gliner-2",
-        models: [decisionModel("tag/public", gliner)],
-      }),
-    ],
-  });
-  account = await gateway.account("100");
+const gateway = withGateway({
+  settings: {
+    decisionsPublicForm: "public-sys,public-gli",
+    orgRequestsPerMinute: 10_000,
+    keyRequestsPerMinute: 10_000,
+    concurrentRequests: 100,
+  },
+  manifests: [
+    decisionManifest({
+      provider: "sys",
+      host: "sys",
+      models: [
+        decisionModel("judge/plain"),
+        decisionModel("judge/cached", cachedAtATenth),
+        decisionModel("judge/renamed", { upstream_id: "house-judge-7" }),
+        decisionModel("judge/own-path", { decisions_path: "/systemone", upstream_id: "j-8" }),
+      ],
+    }),
+    decisionManifest({
+      provider: "public-sys",
+      host: "sys-public",
+      path: "/systemone",
+      models: [decisionModel("judge/public")],
+    }),
+    decisionManifest({
+      provider: "wrapped",
+      host: "wai",
+      path: "/run",
+      envelope: true,
+      models: [decisionModel("judge/wrapped")],
+    }),
+    decisionManifest({
+      provider: "per-question",
+      host: "pplx",
+      models: [
+        decisionModel("judge/each", {
+          decisions_state_per_question: true,
+          decisions_image_parts: true,
+        }),
+      ],
+    }),
+    decisionManifest({
+      provider: "gli",
+      host: "gli",
+      models: [decisionModel("tag/plain", gliner)],
+    }),
+    decisionManifest({
+      provider: "public-gli",
+      host: "gli-public",
+      path: "/gliner-2",
+      models: [decisionModel("tag/public", gliner)],
+    }),
+  ],
 });
-afterAll(() => gateway.close());
+const account = withAccount(gateway, "100");
 
 async function answersOf(body: unknown): Promise<Record<string, Record<string, unknown>>> {
   const answer = await decide(gateway, account, body);

@@ -1,27 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { EndpointLimits } from "../../src/limits/stored-limit.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
   STANDARD_MANIFESTS,
-  startTestGateway,
   textModel,
+  withGateway,
   type TestAccount,
-  type TestGateway,
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
 
-let gateway: TestGateway;
-
 const PRIVATE_PROVIDERS = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
 
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    manifests: [...STANDARD_MANIFESTS, ...PRIVATE_PROVIDERS.map(privateManifest), staged()],
-  });
-});
-afterAll(() => gateway.close());
+const gateway = withGateway(() => ({
+  manifests: [...STANDARD_MANIFESTS, ...PRIVATE_PROVIDERS.map(privateManifest), staged()],
+}));
 
 function privateManifest(name: string): object {
   const manifest = simulatorManifest({

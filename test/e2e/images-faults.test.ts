@@ -1,12 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { brokenBooks, debitOf, ended, nothingHeld, until } from "../support/books.ts";
-import {
-  PROVIDER_KEY,
-  startTestGateway,
-  type TestAccount,
-  type TestGateway,
-} from "../support/gateway.ts";
+import { PROVIDER_KEY, withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel, meteredImageModel } from "../support/image-models.ts";
 import { expectRefusal } from "../support/refusals.ts";
@@ -151,14 +146,11 @@ const ROWS: readonly Row[] = [
 const HOSTS = { reference: "img", metered: "imgor", ticks: "imgx" } as const;
 const SECOND = { reference: "img-second", metered: "imgor-second", ticks: "imgx-second" } as const;
 
-let gateway: TestGateway;
-let account: TestAccount;
-
 /** Every row has listings of its own, so that no failure rests another's provider. */
 const modelOf = (row: Row, hasSecond: boolean): string =>
   `pic/${row.id}-${ROWS.indexOf(row)}${hasSecond ? "-second" : ""}`;
 
-beforeAll(async () => {
+const gateway = withGateway(() => {
   const metered = { billing: "reported_cost" };
   const parameters = {
     n: { type: "integer", min: 1, max: 4 },
@@ -174,7 +166,7 @@ beforeAll(async () => {
       });
     });
   const hosts = Object.keys(HOSTS) as (keyof typeof HOSTS)[];
-  gateway = await startTestGateway({
+  return {
     settings: {
       orgRequestsPerMinute: 10_000,
       keyRequestsPerMinute: 10_000,
@@ -198,10 +190,9 @@ beforeAll(async () => {
         }),
       ];
     }),
-  });
-  account = await gateway.account("100");
+  };
 });
-afterAll(() => gateway.close());
+const account = withAccount(gateway, "100");
 
 /** Two images; the fault is the first provider's, this once. */
 async function draw(row: Row, hasSecond: boolean, fault = row.fault): Promise<HttpAnswer> {

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { bodyBytesMax } from "../../src/core/constants.ts";
 import {
   simulatorManifest,
-  startTestGateway,
   textModel,
+  withAccount,
+  withGateway,
   type TestAccount,
   type TestGateway,
 } from "../support/gateway.ts";
@@ -15,32 +16,26 @@ import { expectCleanRefusal, expectRefusal, postWithKey } from "../support/refus
 const PATH = "/v1/images/generations";
 const CHAT = { messages: [{ role: "user", content: "hi" }], max_tokens: 5 };
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
-    manifests: [
-      imageManifest({
-        baseUrl: "{simulator}/img/v1",
-        models: [
-          imageModel("pic/one"),
-          imageModel("pic/pair", {
-            supported_parameters: {
-              n: { type: "integer", max: 2 },
-              size: { type: "enum", values: ["1024x1024"] },
-            },
-          }),
-          imageModel("pic/staged", { is_ready: false }),
-        ],
-      }),
-      simulatorManifest({ provider: "talker", dialect: "wire_a", models: [textModel("talk/a")] }),
-    ],
-  });
-  account = await gateway.account("10");
+const gateway = withGateway({
+  settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
+  manifests: [
+    imageManifest({
+      baseUrl: "{simulator}/img/v1",
+      models: [
+        imageModel("pic/one"),
+        imageModel("pic/pair", {
+          supported_parameters: {
+            n: { type: "integer", max: 2 },
+            size: { type: "enum", values: ["1024x1024"] },
+          },
+        }),
+        imageModel("pic/staged", { is_ready: false }),
+      ],
+    }),
+    simulatorManifest({ provider: "talker", dialect: "wire_a", models: [textModel("talk/a")] }),
+  ],
 });
-afterAll(() => gateway.close());
+const account = withAccount(gateway, "10");
 
 const route = (): { gateway: TestGateway; account: TestAccount; path: string } => ({
   gateway,

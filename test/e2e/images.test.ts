@@ -5,20 +5,14 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { sealConnection } from "../../src/auth/connection-store.ts";
 import { openKeyVault } from "../../src/auth/key-vault.ts";
 import { assert } from "../../src/core/assert.ts";
 import type { ProviderId } from "../../src/core/ids.ts";
 import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
-import {
-  simulatorManifest,
-  startTestGateway,
-  textModel,
-  type TestAccount,
-  type TestGateway,
-} from "../support/gateway.ts";
+import { simulatorManifest, textModel, withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel, meteredImageModel } from "../support/image-models.ts";
 import { REQUEST_ID } from "../support/refusals.ts";
@@ -31,52 +25,50 @@ const TICKS_PARAMETERS = {
   response_format: { type: "enum", values: ["url", "b64_json"] },
 };
 
-let gateway: TestGateway;
-let account: TestAccount;
 let client: OpenAI;
 
+const gateway = withGateway({
+  settings: {
+    encryptionKey: ENCRYPTION_KEY,
+    orgRequestsPerMinute: 10_000,
+    keyRequestsPerMinute: 10_000,
+  },
+  manifests: [
+    imageManifest({
+      provider: "painter",
+      baseUrl: "{simulator}/img/v1",
+      models: [imageModel("pic/one"), imageModel("pic/split")],
+    }),
+    imageManifest({
+      provider: "relay",
+      baseUrl: "{simulator}/imgor/v1",
+      priority: 1,
+      models: [
+        meteredImageModel("pic/relay", { upstream_id: "maker/imager-2:fast" }),
+        meteredImageModel("pic/split"),
+      ],
+      endpoint: METERED,
+    }),
+    imageManifest({
+      provider: "ticker",
+      baseUrl: "{simulator}/imgx/v1",
+      models: [meteredImageModel("pic/ticks", { supported_parameters: TICKS_PARAMETERS })],
+      endpoint: METERED,
+    }),
+    imageManifest({
+      provider: "other-wire",
+      baseUrl: "{simulator}/img-b/v1",
+      dialect: "wire_b",
+      models: [imageModel("pic/b")],
+    }),
+    simulatorManifest({ provider: "talker", dialect: "wire_a", models: [textModel("talk/a")] }),
+  ],
+});
+const account = withAccount(gateway, "100");
+
 beforeAll(async () => {
-  gateway = await startTestGateway({
-    settings: {
-      encryptionKey: ENCRYPTION_KEY,
-      orgRequestsPerMinute: 10_000,
-      keyRequestsPerMinute: 10_000,
-    },
-    manifests: [
-      imageManifest({
-        provider: "painter",
-        baseUrl: "{simulator}/img/v1",
-        models: [imageModel("pic/one"), imageModel("pic/split")],
-      }),
-      imageManifest({
-        provider: "relay",
-        baseUrl: "{simulator}/imgor/v1",
-        priority: 1,
-        models: [
-          meteredImageModel("pic/relay", { upstream_id: "maker/imager-2:fast" }),
-          meteredImageModel("pic/split"),
-        ],
-        endpoint: METERED,
-      }),
-      imageManifest({
-        provider: "ticker",
-        baseUrl: "{simulator}/imgx/v1",
-        models: [meteredImageModel("pic/ticks", { supported_parameters: TICKS_PARAMETERS })],
-        endpoint: METERED,
-      }),
-      imageManifest({
-        provider: "other-wire",
-        baseUrl: "{simulator}/img-b/v1",
-        dialect: "wire_b",
-        models: [imageModel("pic/b")],
-      }),
-      simulatorManifest({ provider: "talker", dialect: "wire_a", models: [textModel("talk/a")] }),
-    ],
-  });
-  account = await gateway.account("100");
   client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
 });
-afterAll(() => gateway.close());
 
 function draw(body: object, path = "/v1/images/generations"): Promise<HttpAnswer> {
   return httpCall(gateway.url + path, {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { KeyId } from "../../src/core/ids.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {
@@ -6,26 +6,23 @@ import {
   STANDARD_MANIFESTS,
   startTestGateway,
   textModel,
+  withGateway,
   type TestAccount,
-  type TestGateway,
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal, standing } from "../support/refusals.ts";
 import { settledRecord } from "../support/settled.ts";
 import { runSql } from "../support/sql.ts";
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
+const gateway = withGateway(() => {
   const house = simulatorManifest({
     provider: "house",
     dialect: "wire_a",
     models: [textModel("house/own")],
   }) as { provider: object };
   const isPrivate = { ...house, provider: { ...house.provider, listing: "private" } };
-  gateway = await startTestGateway({ manifests: [...STANDARD_MANIFESTS, isPrivate] });
+  return { manifests: [...STANDARD_MANIFESTS, isPrivate] };
 });
-afterAll(() => gateway.close());
 
 async function limitsOf(account: TestAccount, query = ""): Promise<HttpAnswer> {
   return await httpCall(`${gateway.url}/v1/limits${query}`, { headers: bearer(account.key) });

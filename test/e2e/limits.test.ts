@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { newVirtualKey } from "../../src/auth/virtual-key.ts";
 import {
   concurrentRequestsMax,
@@ -7,17 +7,12 @@ import {
 } from "../../src/core/constants.ts";
 import { parseUsd } from "../../src/core/money.ts";
 import { chatBody } from "../support/chat-bodies.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal, expectRefusedRecord, standing } from "../support/refusals.ts";
 import { runSql } from "../support/sql.ts";
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-afterAll(() => gateway.close());
+const gateway = withGateway();
 
 const hello = chatBody("test/a");
 

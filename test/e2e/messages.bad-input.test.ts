@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { bodyBytesMax } from "../../src/core/constants.ts";
 import { bodyOfSize, brokenBodies, chatBody, withMember } from "../support/chat-bodies.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { withAccount, withGateway } from "../support/gateway.ts";
 import { at, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
 import {
   expectCleanRefusal,
@@ -11,14 +11,8 @@ import {
   type ExpectedRefusal,
 } from "../support/refusals.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account("25.00");
-});
-afterAll(() => gateway.close());
+const gateway = withGateway();
+const account = withAccount(gateway, "25.00");
 
 const good = chatBody("test/b");
 const invalid = (message: string | RegExp): ExpectedRefusal => ({

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chatBody } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
   STANDARD_MANIFESTS,
-  startTestGateway,
-  type TestAccount,
-  type TestGateway,
+  withAccount,
+  withGateway,
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
-
-let gateway: TestGateway;
-let account: TestAccount;
 
 /** A listing that says everything a list entry can show. */
 const RICH_MODEL = {
@@ -37,13 +33,12 @@ const RICH_MODEL = {
   upstream_id: "rich-1-20260301",
 };
 
-beforeAll(async () => {
+const gateway = withGateway(() => {
   const models = [RICH_MODEL];
   const rich = simulatorManifest({ provider: "prov-rich", dialect: "wire_b", priority: 3, models });
-  gateway = await startTestGateway({ manifests: [...STANDARD_MANIFESTS, rich] });
-  account = await gateway.account("25.00");
+  return { manifests: [...STANDARD_MANIFESTS, rich] };
 });
-afterAll(() => gateway.close());
+const account = withAccount(gateway, "25.00");
 
 async function askWithKey(path: string, call: HttpCall = {}): Promise<HttpAnswer> {
   const headers = { ...bearer(account.key), ...call.headers };

@@ -1,48 +1,37 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chatBody } from "../support/chat-bodies.ts";
-import {
-  simulatorManifest,
-  startTestGateway,
-  textModel,
-  type TestAccount,
-  type TestGateway,
-} from "../support/gateway.ts";
+import { simulatorManifest, textModel, withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal, expectRefusedRecord, standing } from "../support/refusals.ts";
-
-let gateway: TestGateway;
 
 const perMinute = (value: number): object => ({
   capacity: [{ type: "request", per: "minute", value }],
 });
 
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    manifests: [
-      simulatorManifest({
-        provider: "small",
-        dialect: "wire_a",
-        models: [
-          textModel("pool/alone", perMinute(4)),
-          textModel("pool/shared", perMinute(4)),
-          textModel("pool/cooled", perMinute(100)),
-          textModel("pool/plain"),
-          textModel("pool/other", perMinute(4)),
-          textModel("pool/daily", {
-            capacity: [{ type: "completion", unit: "token", per: "day", value: 400 }],
-          }),
-        ],
-      }),
-      simulatorManifest({
-        provider: "large",
-        dialect: "wire_a",
-        priority: 1,
-        models: [textModel("pool/shared"), textModel("pool/cooled")],
-      }),
-    ],
-  });
+const gateway = withGateway({
+  manifests: [
+    simulatorManifest({
+      provider: "small",
+      dialect: "wire_a",
+      models: [
+        textModel("pool/alone", perMinute(4)),
+        textModel("pool/shared", perMinute(4)),
+        textModel("pool/cooled", perMinute(100)),
+        textModel("pool/plain"),
+        textModel("pool/other", perMinute(4)),
+        textModel("pool/daily", {
+          capacity: [{ type: "completion", unit: "token", per: "day", value: 400 }],
+        }),
+      ],
+    }),
+    simulatorManifest({
+      provider: "large",
+      dialect: "wire_a",
+      priority: 1,
+      models: [textModel("pool/shared"), textModel("pool/cooled")],
+    }),
+  ],
 });
-afterAll(() => gateway.close());
 
 async function chat(account: TestAccount, model: string, fault = ""): Promise<HttpAnswer> {
   const content = fault === "" ? "Hello" : `[[fault:${fault}]] Hello`;

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chatBody } from "../support/chat-bodies.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { withAccount, withGateway } from "../support/gateway.ts";
 import { rawHttp } from "../support/raw-http.ts";
 import { standing } from "../support/refusals.ts";
 
 /* What a parser in front of us could read in another way than we do must not be served. */
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account("25.00");
-});
-afterAll(() => gateway.close());
+const gateway = withGateway();
+const account = withAccount(gateway, "25.00");
 
 const BODY = JSON.stringify(chatBody("test/a"));
 const LENGTH = `Content-Length: ${BODY.length}`;

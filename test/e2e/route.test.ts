@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { brokenBodies, chatBody } from "../support/chat-bodies.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { expectCleanRefusal, expectRefusal, standing } from "../support/refusals.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account("25.00");
-});
-afterAll(() => gateway.close());
+const gateway = withGateway();
+const account = withAccount(gateway, "25.00");
 
 type Asked = "chat" | "messages";
 const REAL: Readonly<Record<Asked, string>> = {

@@ -1,31 +1,25 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { RoutingPolicy } from "../../src/auth/account-rules.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
-  startTestGateway,
   textModel,
+  withAccount,
+  withGateway,
   type TestAccount,
-  type TestGateway,
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    settings: { platformConcurrentRequests: 3 },
-    manifests: [
-      provider("first", 0),
-      { ...provider("second", 1) },
-      withLogging(provider("keeper", 2)),
-    ],
-  });
-  account = await gateway.account("5.00");
-});
-afterAll(() => gateway.close());
+const gateway = withGateway(() => ({
+  settings: { platformConcurrentRequests: 3 },
+  manifests: [
+    provider("first", 0),
+    { ...provider("second", 1) },
+    withLogging(provider("keeper", 2)),
+  ],
+}));
+const account = withAccount(gateway, "5.00");
 
 function provider(name: string, priority: number): object {
   return simulatorManifest({

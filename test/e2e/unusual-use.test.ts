@@ -1,12 +1,12 @@
 import { request as httpRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { microUsd, parseUsd } from "../../src/core/money.ts";
 import { ask, at, get, post, type Ask, type HttpAnswer, type Wire } from "../support/ask.ts";
 import { until } from "../support/books.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { jsonCommand, operatorFolder, serve } from "../support/operator.ts";
 import { runSql } from "../support/sql.ts";
 
@@ -16,20 +16,15 @@ const BOTH: readonly Wire[] = ["wire_a", "wire_b"];
 /** A hold, and its lifting, are known everywhere after five seconds; this machine may be busy. */
 const KNOWN_WITHIN_MS = 15_000;
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    settings: {
-      unusualUseRefusedRequests: REFUSED_LINE,
-      unusualUseLimitedSeconds: LIMITED_SECONDS,
-      unusualUseClientAddresses: 3,
-      unusualUseRequestsMin: 4,
-      unusualUseSpendUsd: "0.01",
-    },
-  });
+const gateway = withGateway({
+  settings: {
+    unusualUseRefusedRequests: REFUSED_LINE,
+    unusualUseLimitedSeconds: LIMITED_SECONDS,
+    unusualUseClientAddresses: 3,
+    unusualUseRequestsMin: 4,
+    unusualUseSpendUsd: "0.01",
+  },
 });
-afterAll(() => gateway.close());
 
 /** An organization that was given something to try the service with. */
 async function trialAccount(): Promise<TestAccount> {

@@ -1,25 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { chatBody } from "../support/chat-bodies.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
 import { settledRecord } from "../support/settled.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
 const served: HttpAnswer[] = [];
 
 const MODELS = ["test/a", "test/b", "test/a", "test/b", "test/a"] as const;
 
+const gateway = withGateway();
+const account = withAccount(gateway, "25.00");
+
 beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account("25.00");
   for (const model of MODELS) {
     const url = `${gateway.url}/v1/chat/completions`;
     served.push(await httpCall(url, { body: chatBody(model), headers: bearer(account.key) }));
   }
 });
-afterAll(() => gateway.close());
 
 async function read(path: string, key: string = account.key): Promise<HttpAnswer> {
   return await httpCall(gateway.url + path, { headers: bearer(key) });

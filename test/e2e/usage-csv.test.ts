@@ -1,9 +1,9 @@
 import { request, type ClientRequest, type IncomingMessage } from "node:http";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { withAccount, withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { rawHttp } from "../support/raw-http.ts";
 import { expectRefusal } from "../support/refusals.ts";
@@ -19,20 +19,18 @@ const HEAVY_MODEL = `heavy/${"x".repeat(12_000)}`;
 /** The copies' requests came one a second before this instant. */
 const NEWEST_COPY = "2026-04-20T12:00:00Z";
 
-let gateway: TestGateway;
-/** Three requests of its own. */
-let few: TestAccount;
 let many: TestAccount;
 let heavy: TestAccount;
 
+const gateway = withGateway();
+/** Three requests of its own. */
+const few = withAccount(gateway, "5.00");
+
 beforeAll(async () => {
-  gateway = await startTestGateway();
-  few = await gateway.account("5.00");
   for (const model of ["test/a", "test/b", "test/a"]) await chat(few, model);
   many = await accountWithCopies(ROWS_MANY, null);
   heavy = await accountWithCopies(ROWS_HEAVY, HEAVY_MODEL);
 });
-afterAll(() => gateway.close());
 
 async function chat(account: TestAccount, model: string): Promise<HttpAnswer> {
   const url = `${gateway.url}/v1/chat/completions`;

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import { brokenBooks, until } from "../support/books.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt } from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
 import { videoManifest, videoModel } from "../support/video-host.ts";
@@ -15,16 +15,15 @@ const HOSTS = [
 ] as const;
 const FILE_BYTES = 65_536;
 
-let gateway: TestGateway;
 let account: TestAccount;
 
-beforeAll(async () => {
+const gateway = withGateway(() => {
   const seconds = { type: "integer", min: 1, max: 12, default: 4 };
   const takes = (option: object): object =>
     Object.fromEntries(
       Object.entries(option).map(([name, value]) => [name, { type: "enum", values: [value] }]),
     );
-  gateway = await startTestGateway({
+  return {
     settings: { videoPollMinMs: 1, videoSweepMs: 3_600_000 },
     manifests: HOSTS.map(({ host, option }) =>
       videoManifest({
@@ -35,12 +34,11 @@ beforeAll(async () => {
         ],
       }),
     ),
-  });
+  };
 });
 beforeEach(async () => {
   account = await gateway.account("10.00");
 });
-afterAll(() => gateway.close());
 
 async function endedVideo(id: string): Promise<unknown> {
   return await until("the job has ended", async () => {

@@ -18,6 +18,7 @@ import { parseUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import { startSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { freshDatabase } from "./postgres.ts";
+import { withResource } from "./with-resource.ts";
 
 export interface TestAccount {
   readonly orgId: OrgId;
@@ -93,6 +94,36 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * A gateway for the tests of the calling file or `describe`. Options that depend on what an earlier
+ * hook opens are a function, which is called when the gateway starts.
+ */
+export function withGateway(
+  options: TestGatewayOptions | (() => TestGatewayOptions) = {},
+): TestGateway {
+  return withResource(
+    () => startTestGateway(typeof options === "function" ? options() : options),
+    (gateway) => gateway.close(),
+  );
+}
+
+/** An account of that gateway, for the same tests. */
+export function withAccount(
+  gateway: TestGateway,
+  usd: string,
+  limits?: AccountLimits,
+): TestAccount {
+  return withResource(() => gateway.account(usd, limits));
+}
+
+/** A simulated provider without a gateway, for the tests of the calling file or `describe`. */
+export function withSimulator(): Simulator {
+  return withResource(
+    () => startSimulator({ port: 0, host: "127.0.0.1" }),
+    (simulator) => simulator.close(),
+  );
 }
 
 /** The provider key of the standard manifests: it must never reach a client or a log. */

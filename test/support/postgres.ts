@@ -1,12 +1,14 @@
 import { Client } from "pg";
-import { inject } from "vitest";
+import { beforeAll, inject } from "vitest";
 import { newRecordId } from "../../src/core/ids.ts";
 import { startEmbeddedPostgres } from "../../src/storage/postgres/embedded-server.ts";
 import {
   openPostgresBackend,
   type PostgresBackend,
 } from "../../src/storage/postgres/open-postgres-backend.ts";
+import { pinPrices } from "./ledger-rows.ts";
 import { silentLog } from "./silent-log.ts";
+import { withResource } from "./with-resource.ts";
 
 export interface FreshDatabase {
   readonly connectionString: string;
@@ -57,6 +59,18 @@ export async function freshBackend(): Promise<FreshBackend> {
       await database.drop();
     },
   };
+}
+
+/** The stores of `freshBackend`, for the tests of the calling file or `describe`. */
+export function withBackend(): FreshBackend {
+  return withResource(freshBackend, (backend) => backend.close());
+}
+
+/** The same, with the prices that the ledger rows of the tests refer to. */
+export function withLedger(): FreshBackend {
+  const backend = withBackend();
+  beforeAll(() => pinPrices(backend));
+  return backend;
 }
 
 async function runOnce(connectionString: string, sql: string): Promise<void> {

@@ -12,8 +12,8 @@ import {
   type LanguageModelUsage,
   type ToolSet,
 } from "ai";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { withAccount, withGateway } from "../../support/gateway.ts";
 import { forbidGlobalFetch, notingFetch } from "../../support/noting-fetch.ts";
 import { REQUEST_ID } from "../../support/refusals.ts";
 import { expectSettledOnce, listedCost, settledRecord, walletOf } from "../../support/settled.ts";
@@ -82,16 +82,11 @@ interface Answered {
   readonly steps: number;
 }
 
-let gateway: TestGateway;
-let account: TestAccount;
 const noting = notingFetch();
 const elsewhere = forbidGlobalFetch();
 
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account("25.00", { requestsPerMinute: 3_000 });
-});
-afterAll(() => gateway.close());
+const gateway = withGateway();
+const account = withAccount(gateway, "25.00", { requestsPerMinute: 3_000 });
 
 describe.each(PROVIDERS)("$name", ({ open, tellsCost, tellsStreamError }) => {
   const modelWith = (apiKey: string, modelId: string): LanguageModel =>

@@ -1,19 +1,13 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { ANTHROPIC_CLIENTS, say, type AnthropicOptions } from "../../support/anthropic-clients.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { withAccount, withGateway } from "../../support/gateway.ts";
 import { at } from "../../support/http-call.ts";
 import { REQUEST_ID } from "../../support/refusals.ts";
 import { countingFetch } from "../../support/settled.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account("25.00");
-});
-afterAll(() => gateway.close());
+const gateway = withGateway();
+const account = withAccount(gateway, "25.00");
 
 const params: Anthropic.MessageCreateParamsNonStreaming = {
   model: "test/b",

@@ -1,7 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { ANTHROPIC_CLIENTS, say } from "../../support/anthropic-clients.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { withAccount, withGateway } from "../../support/gateway.ts";
 import { at } from "../../support/http-call.ts";
 import { REQUEST_ID } from "../../support/refusals.ts";
 import { expectSettledOnce, listedCost, settledRecord, walletOf } from "../../support/settled.ts";
@@ -13,14 +13,8 @@ interface Answered {
   readonly cost: unknown;
 }
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account("25.00");
-});
-afterAll(() => gateway.close());
+const gateway = withGateway();
+const account = withAccount(gateway, "25.00");
 
 function tool(name: string): Anthropic.Tool {
   const properties = { city: { type: "string" } };

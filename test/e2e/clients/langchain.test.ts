@@ -8,8 +8,8 @@ import {
 } from "@langchain/core/messages";
 import { tool, type StructuredToolInterface } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { withAccount, withGateway } from "../../support/gateway.ts";
 import { at } from "../../support/http-call.ts";
 import { forbidGlobalFetch, notingFetch } from "../../support/noting-fetch.ts";
 import { REQUEST_ID } from "../../support/refusals.ts";
@@ -78,8 +78,6 @@ const CLIENTS: readonly Client[] = [
   },
 ];
 
-let gateway: TestGateway;
-let account: TestAccount;
 const noting = notingFetch();
 const elsewhere = forbidGlobalFetch();
 for (const name of ["LANGCHAIN_TRACING", "LANGSMITH_TRACING"]) {
@@ -87,11 +85,8 @@ for (const name of ["LANGCHAIN_TRACING", "LANGSMITH_TRACING"]) {
   vi.stubEnv(`${name}_V2`, "false");
 }
 
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account("25.00", { requestsPerMinute: 3_000 });
-});
-afterAll(() => gateway.close());
+const gateway = withGateway();
+const account = withAccount(gateway, "25.00", { requestsPerMinute: 3_000 });
 
 describe.each(CLIENTS)("$name", ({ open, errorAt, classAt, readOfStream }) => {
   describe.each(["test/a", "test/b"])("in front of %s", (modelId) => {

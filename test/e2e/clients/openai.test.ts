@@ -6,8 +6,8 @@ import OpenAI, {
   NotFoundError,
   RateLimitError,
 } from "openai";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { withAccount, withGateway } from "../../support/gateway.ts";
 import { at } from "../../support/http-call.ts";
 import { REQUEST_ID } from "../../support/refusals.ts";
 import {
@@ -20,16 +20,14 @@ import {
 
 type Params = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "stream">;
 
-let gateway: TestGateway;
-let account: TestAccount;
 let client: OpenAI;
 
+const gateway = withGateway();
+const account = withAccount(gateway, "25.00");
+
 beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account("25.00");
   client = clientWith(account.key);
 });
-afterAll(() => gateway.close());
 
 function clientWith(apiKey: string, more: ConstructorParameters<typeof OpenAI>[0] = {}): OpenAI {
   return new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0, ...more });

@@ -1,20 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { ask, at, eventsOf, type Ask, type SseEvent, type Wire } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";
-import {
-  simulatorManifest,
-  startTestGateway,
-  textModel,
-  type TestAccount,
-  type TestGateway,
-} from "../../support/gateway.ts";
+import { simulatorManifest, textModel, withAccount, withGateway } from "../../support/gateway.ts";
 
 const KEEPALIVE_MS = 100;
 const IDLE_MS = 500;
-
-let gateway: TestGateway;
-let account: TestAccount;
 
 /* A fault a listing: strikes of one must not cool the next. */
 const FAULTS = [
@@ -27,9 +18,9 @@ const FAULTS = [
 
 const WIRES = ["wire_a", "wire_b"] as const;
 
-beforeAll(async () => {
+const gateway = withGateway(() => {
   const names = [...FAULTS.map((each) => each.name), "well"];
-  gateway = await startTestGateway({
+  return {
     settings: { keepaliveMs: KEEPALIVE_MS, streamIdleTimeoutMs: IDLE_MS, concurrentRequests: 50 },
     manifests: WIRES.map((dialect) =>
       simulatorManifest({
@@ -38,11 +29,9 @@ beforeAll(async () => {
         models: names.map((name) => textModel(`${name}/${dialect}`)),
       }),
     ),
-  });
-  account = await gateway.account("100");
+  };
 });
-
-afterAll(() => gateway.close());
+const account = withAccount(gateway, "100");
 
 function isKeepAlive(event: SseEvent): boolean {
   return event.comment !== undefined || event.event === "ping";

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { ask, at, post, type Ask } from "../../support/ask.ts";
 import { brokenBooks, nothingHeld, until } from "../../support/books.ts";
@@ -6,28 +6,21 @@ import {
   simulatorManifest,
   startTestGateway,
   textModel,
-  type TestAccount,
-  type TestGateway,
+  withAccount,
+  withGateway,
 } from "../../support/gateway.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    settings: { streamHeadersTimeoutMs: 100, shutdownGraceMs: 10_000, concurrentRequests: 100 },
-    manifests: [
-      simulatorManifest({
-        provider: "only",
-        dialect: "wire_a",
-        models: ["struck", "throttled", "slow", "rejecting"].map((id) => textModel(id)),
-      }),
-    ],
-  });
-  account = await gateway.account("10");
+const gateway = withGateway({
+  settings: { streamHeadersTimeoutMs: 100, shutdownGraceMs: 10_000, concurrentRequests: 100 },
+  manifests: [
+    simulatorManifest({
+      provider: "only",
+      dialect: "wire_a",
+      models: ["struck", "throttled", "slow", "rejecting"].map((id) => textModel(id)),
+    }),
+  ],
 });
-
-afterAll(() => gateway.close());
+const account = withAccount(gateway, "10");
 
 function asked(model: string, fault = ""): Ask {
   const text = fault === "" ? "well" : `ill [[fault:${fault}]]`;

@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { formatUsd, microUsd } from "../../../src/core/money.ts";
 import { ask, bodyOf, get, at, type Ask } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld } from "../../support/books.ts";
-import { simulatorManifest, startTestGateway, textModel } from "../../support/gateway.ts";
-import type { TestGateway } from "../../support/gateway.ts";
+import { simulatorManifest, textModel, withGateway } from "../../support/gateway.ts";
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
+const gateway = withGateway(() => {
   const dear = [
     { type: "prompt", unit: "token", cost_usd_per_million: "100" },
     { type: "completion", unit: "token", cost_usd_per_million: "1000" },
   ];
   const models = [textModel("m/cheap-then-dear")];
-  gateway = await startTestGateway({
+  return {
     manifests: [
       simulatorManifest({ provider: "cheap", dialect: "wire_a", models }),
       simulatorManifest({
@@ -24,10 +21,8 @@ beforeAll(async () => {
         models: [textModel("m/cheap-then-dear", { pricing: dear })],
       }),
     ],
-  });
+  };
 });
-
-afterAll(() => gateway.close());
 
 test("without money for the next provider the client hears what the last one said", async () => {
   const request: Ask = {

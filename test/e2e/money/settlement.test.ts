@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { AttemptRecord } from "../../../src/ledger/record-store.ts";
 import {
@@ -12,12 +12,7 @@ import {
   type Wire,
 } from "../../support/ask.ts";
 import { brokenBooks, debitOf, debitsOf, ended, nothingHeld } from "../../support/books.ts";
-import {
-  simulatorManifest,
-  startTestGateway,
-  type TestAccount,
-  type TestGateway,
-} from "../../support/gateway.ts";
+import { simulatorManifest, withAccount, withGateway } from "../../support/gateway.ts";
 
 /* Five prices that share no factor, in pico-dollars a token: a swapped bucket shows. */
 const PRICES = {
@@ -50,41 +45,34 @@ function listing(id: string): object {
   };
 }
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
-    manifests: [
-      simulatorManifest({
-        provider: "up-a",
-        dialect: "wire_a",
-        models: [listing("up/wire_a"), listing("up/a-then-b")],
-      }),
-      simulatorManifest({
-        provider: "up-b",
-        dialect: "wire_b",
-        models: [listing("up/wire_b"), listing("up/b-then-a")],
-      }),
-      simulatorManifest({
-        provider: "late-b",
-        dialect: "wire_b",
-        priority: 1,
-        models: [listing("up/a-then-b")],
-      }),
-      simulatorManifest({
-        provider: "late-a",
-        dialect: "wire_a",
-        priority: 1,
-        models: [listing("up/b-then-a")],
-      }),
-    ],
-  });
-  account = await gateway.account("100");
-});
-
-afterAll(() => gateway.close());
+const gateway = withGateway(() => ({
+  settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
+  manifests: [
+    simulatorManifest({
+      provider: "up-a",
+      dialect: "wire_a",
+      models: [listing("up/wire_a"), listing("up/a-then-b")],
+    }),
+    simulatorManifest({
+      provider: "up-b",
+      dialect: "wire_b",
+      models: [listing("up/wire_b"), listing("up/b-then-a")],
+    }),
+    simulatorManifest({
+      provider: "late-b",
+      dialect: "wire_b",
+      priority: 1,
+      models: [listing("up/a-then-b")],
+    }),
+    simulatorManifest({
+      provider: "late-a",
+      dialect: "wire_a",
+      priority: 1,
+      models: [listing("up/b-then-a")],
+    }),
+  ],
+}));
+const account = withAccount(gateway, "100");
 
 type Tokens = NonNullable<AttemptRecord["usage"]>;
 
