@@ -50,8 +50,8 @@ function locate(text: string, flaw: Flaw): JsonFlaw {
 }
 
 const blank = /[ \t\n\r]*/y;
-// oxlint-disable-next-line no-control-regex -- JSON does not allow them bare in a string
-const plainText = /[^"\\\u0000-\u001f]*/y;
+/** `unescaped` of RFC 8259: all but the quote, the backslash and what is below the space. */
+const plainText = /[\x20\x21\x23-\x5b\x5d-\uffff]*/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const word = /true|false|null/y;

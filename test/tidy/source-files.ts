@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+
+import { parseSync, type ParseResult } from "oxc-parser";
+
+/** A file of the repository, or a made-up one that a rule must notice. */
+export interface SourceFile {
+  /** From the root of the repository: `src/core/money.ts`. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** What is wrong in a list of files, one line each: `src/core/money.ts:12`. */
+export type Rule = (files: readonly SourceFile[]) => string[];
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+export function readSourceFile(file: string): SourceFile {
+  return { file, text: readFileSync(join(ROOT, file), "utf8") };
+}
+
+/** The program texts of these folders of the repository. */
+export function readSourceFiles(...folders: readonly string[]): SourceFile[] {
+  return folders
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+        .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
+    )
+    .map(readSourceFile);
+}
+
+/** The program without its tests: what the rules of `src/` are about. */
+export function isProduct({ file }: SourceFile): boolean {
+  return file.startsWith("src/") && !isTest({ file });
+}
+
+export function isTest({ file }: Pick<SourceFile, "file">): boolean {
+  return file.endsWith(".test.ts");
+}
+
+/** The folder below `src/` that a path is in: the row of the layer table. */
+export function roomOf(file: string): string {
+  return file.split("/")[1]?.replace(/\.ts$/, "") ?? "";
+}
+
+const parsed = new WeakMap<SourceFile, ParseResult>();
+export function parse(source: SourceFile): ParseResult {
+  const known = parsed.get(source);
+  if (known !== undefined) return known;
+  const result = parseSync(source.file, source.text);
+  // A rule that cannot read a file would otherwise find nothing wrong with it.
+  if (result.errors.length > 0) throw new Error(`${source.file}: ${result.errors[0]?.message}`);
+  parsed.set(source, result);
+  return result;
+}
+
+export interface SyntaxNode {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [member: string]: unknown;
+}
+
+/** Every node of a file, parents first. */
+export function nodesOf(source: SourceFile): SyntaxNode[] {
+  const found: SyntaxNode[] = [];
+  collect(parse(source).program, found);
+  return found;
+}
+
+function collect(value: unknown, found: SyntaxNode[]): void {
+  if (Array.isArray(value)) {
+    for (const each of value) collect(each, found);
+    return;
+  }
+  if (!isNode(value)) return;
+  found.push(value);
+  for (const inner of Object.values(value)) collect(inner, found);
+}
+
+export function isNode(value: unknown): value is SyntaxNode {
+  return typeof value === "object" && value !== null && "type" in value && "start" in value;
+}
+
+/**
+ * Where the nodes that match are. Only texts with the hint are read: building the tree of a file
+ * takes a hundred times as long as a search in its text.
+ */
+export function nodesWith(
+  source: SourceFile,
+  hint: RegExp,
+  matches: (node: SyntaxNode) => boolean,
+): string[] {
+  if (!hint.test(source.text)) return [];
+  return nodesOf(source)
+    .filter(matches)
+    .map((node) => placeOf(source, node.start));
+}
+
+export function placeOf(source: SourceFile, offset: number): string {
+  return `${source.file}:${source.text.slice(0, offset).split("\n").length}`;
+}
+
+export function textOf(source: SourceFile, node: SyntaxNode): string {
+  return source.text.slice(node.start, node.end);
+}
+
+/** The lines on which code matches; comments are no code. */
+export function codeLinesWith(source: SourceFile, pattern: RegExp): string[] {
+  if (!pattern.test(source.text)) return [];
+  return withoutComments(source)
+    .split("\n")
+    .flatMap((line, at) => (pattern.test(line) ? [`${source.file}:${at + 1}`] : []));
+}
+
+function withoutComments(source: SourceFile): string {
+  let text = source.text;
+  for (const { start, end } of parse(source).comments) {
+    const blank = text.slice(start, end).replace(/[^\n]/g, " ");
+    text = text.slice(0, start) + blank + text.slice(end);
+  }
+  return text;
+}

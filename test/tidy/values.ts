@@ -1,0 +1,71 @@
+import {
+  codeLinesWith,
+  isNode,
+  nodesWith,
+  roomOf,
+  textOf,
+  type Rule,
+  type SourceFile,
+} from "./source-files.ts";
+
+/** Files in which an amount of money may only be counted exactly. */
+const EXACT = /^src\/(core\/money\.ts|pricing\/|ledger\/|admission\/|gateway\/)/;
+
+/** Gauges of Prometheus are floats; nothing is decided by them. */
+const FLOATS_ALLOWED = "src/http/metrics-text.ts";
+
+/** The one file that reads clocks. */
+const CLOCK_FILE = "src/core/time.ts";
+
+const AMOUNT = /[mM]icroUsd|[pP]icoUsd|[cC]ost|[dD]ebit/;
+
+export const noAmountBecomesANumber: Rule = (files) =>
+  files
+    .filter(({ file }) => file !== FLOATS_ALLOWED)
+    .flatMap((source) =>
+      nodesWith(source, AMOUNT, (node) => {
+        if (node.type === "UnaryExpression") {
+          return node["operator"] === "+" && AMOUNT.test(textOf(source, node));
+        }
+        if (node.type !== "CallExpression" || !isNode(node["callee"])) return false;
+        if (!/^(Number(\.\w+)?|parseFloat|Math\.\w+)$/.test(textOf(source, node["callee"]))) {
+          return false;
+        }
+        return AMOUNT.test(source.text.slice(node["callee"].end, node.end));
+      }),
+    );
+
+export const noMoneyNameIsANumber: Rule = (files) =>
+  files.flatMap((source) => codeLinesWith(source, /\w*(MicroUsd|PicoUsd|Pico)\??: number\b/i));
+
+export const moneyIsWithoutFloats: Rule = (files) =>
+  exactFiles(files).flatMap((source) =>
+    nodesWith(source, /parseFloat|toFixed|\.\d|\de-/i, (node) => {
+      if (node.type === "Identifier") return /^(parseFloat|toFixed)$/.test(String(node["name"]));
+      return typeof node["value"] === "number" && /^\d*\.|^\d+e-/i.test(textOf(source, node));
+    }),
+  );
+
+export function exactFiles(files: readonly SourceFile[]): SourceFile[] {
+  return files.filter(({ file }) => EXACT.test(file));
+}
+
+export const clocksAreReadInOneFile: Rule = (files) =>
+  files
+    .filter(({ file }) => file !== CLOCK_FILE)
+    .flatMap((source) =>
+      codeLinesWith(
+        source,
+        /\bDate\.now\b|\bperformance\.now\b|\bnew Date(\(\)|;)|(?<!new )\bDate\(\)|\bhrtime\b/,
+      ),
+    );
+
+export const onlyWiresCompareWireIds: Rule = (files) =>
+  files
+    .filter(({ file }) => roomOf(file) !== "wires")
+    .flatMap((source) =>
+      codeLinesWith(
+        source,
+        /[!=]==? ["']wire_[ab]["']|["']wire_[ab]["'] [!=]==?|case ["']wire_[ab]/,
+      ),
+    );
