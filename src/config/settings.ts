@@ -1,3 +1,4 @@
+import { keyCacheMs } from "../core/constants.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { flag, integer, text, type Setting } from "./setting.ts";
 
@@ -17,6 +18,7 @@ export interface Config extends ConsoleConfig {
   readonly redisUrl: string;
   readonly logLevel: string;
   readonly allowPrivateUpstreams: boolean;
+  readonly keyCacheMs: number;
   readonly shutdownGraceMs: number;
   readonly streamHeadersTimeoutMs: number;
   readonly generationTimeoutMs: number;
@@ -100,6 +102,13 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   allowPrivateUpstreams: flag(
     "allow_private_upstreams",
     "Lets manifests point at loopback and private addresses.",
+  ),
+  keyCacheMs: integer(
+    "auth.key_cache_ms",
+    keyCacheMs,
+    0,
+    "How long a key and the rules of its account are remembered after they were read; a disabled " +
+      "key works that much longer. 0: every request reads them.",
   ),
   shutdownGraceMs: integer(
     "shutdown_grace_ms",

@@ -6,17 +6,25 @@ import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-b
 import type { TestAccount } from "./gateway.ts";
 
 const POLL_MS = 10;
+/**
+ * Far longer than anything takes on a busy machine, and shorter than a test may take: the failure
+ * then names what did not happen.
+ */
+const UNTIL_MS = 50_000;
 
 /** A gateway of this process, or only the stores that it shares with others. */
 interface HasBooks {
   readonly backend: PostgresBackend;
 }
 
-/** Waits until `read` gives something other than undefined or false. */
+/**
+ * Waits until `read` gives something other than undefined or false. A bound of its own is for a test
+ * that promises to be faster than `waitMs`.
+ */
 export async function until<T>(
   what: string,
   read: () => Promise<T | undefined | false> | T | undefined | false,
-  waitMs = 15_000,
+  waitMs = UNTIL_MS,
 ): Promise<T> {
   const lastMs = performance.now() + waitMs;
   for (;;) {

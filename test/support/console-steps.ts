@@ -113,25 +113,19 @@ export async function everythingKept({ context, page }: Visitor): Promise<string
   return [JSON.stringify(stored), session, page.url()].join("\n");
 }
 
-/** What the gateway was told of a key it remembers for five seconds; one more for a busy machine. */
-export const FOLLOWS_MS = 6_000;
 /** Far below any limit of requests a minute. */
 const CALL_EVERY_MS = 100;
 
-/** Calls again until the answer is as wanted, which has to be soon after a change in the console. */
+/** Calls again until the answer is as wanted, as it has to be after a change in the console. */
 export async function callUntil(
   what: string,
   call: () => Promise<HttpAnswer>,
   isWanted: (answer: HttpAnswer) => boolean,
 ): Promise<HttpAnswer> {
-  return await until(
-    what,
-    async () => {
-      const answer = await call();
-      if (isWanted(answer)) return answer;
-      await sleep(CALL_EVERY_MS);
-      return false;
-    },
-    FOLLOWS_MS,
-  );
+  return await until(what, async () => {
+    const answer = await call();
+    if (isWanted(answer)) return answer;
+    await sleep(CALL_EVERY_MS);
+    return false;
+  });
 }
