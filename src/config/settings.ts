@@ -31,6 +31,8 @@ export interface Config extends ConsoleConfig {
   readonly videoDeadlineMs: number;
   readonly videoPollMinMs: number;
   readonly videoSweepMs: number;
+  readonly videoAnswerTimeoutMs: number;
+  readonly videoClientWaitMs: number;
   readonly videoContentBytesMax: number;
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;
@@ -172,6 +174,19 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "Shortest time between two looks at a video job.",
   ),
   videoSweepMs: integer("videos.sweep_ms", 5_000, 1, "Time between two sweeps over video jobs."),
+  videoAnswerTimeoutMs: integer(
+    "videos.answer_timeout_ms",
+    10_000,
+    1,
+    "Longest wait for a provider to say how a video job is, or that it is cancelled.",
+  ),
+  videoClientWaitMs: integer(
+    "videos.client_wait_ms",
+    5_000,
+    1,
+    "How long a client that asks for a video job waits for its provider; then it gets the last " +
+      "known state.",
+  ),
   videoContentBytesMax: integer(
     "videos.content_bytes_max",
     2_147_483_648,

@@ -5,16 +5,15 @@ import { openKeyVault } from "../../src/auth/key-vault.ts";
 import { SETTINGS } from "../../src/config/settings.ts";
 import { assert } from "../../src/core/assert.ts";
 import type { ProviderId } from "../../src/core/ids.ts";
-import { systemClock, type Clock } from "../../src/core/time.ts";
 import { ask } from "../support/ask.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { StandingClock } from "../support/clocks.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
 const FIVE_SECONDS_MS = 5_000;
 
 test("by default a disabled key, or connection, works for five seconds more and no longer", async () => {
-  let nowMs = systemClock.monotonicMs();
-  const clock: Clock = { nowMs: () => systemClock.nowMs(), monotonicMs: () => nowMs };
+  const clock = new StandingClock();
   const keyCacheMs = SETTINGS.keyCacheMs.fallback;
   const gateway = await startTestGateway({
     clock,
@@ -33,9 +32,9 @@ test("by default a disabled key, or connection, works for five seconds more and 
 
   await gateway.backend.accountStore.disableKey(account.keyId);
   await gateway.backend.connectionStore.disable(connectionId, owner.orgId);
-  nowMs += FIVE_SECONDS_MS - 1;
+  clock.moveOn(FIVE_SECONDS_MS - 1);
   expect(await statuses()).toEqual([200, 200]);
-  nowMs += 1;
+  clock.moveOn(1);
   for (let again = 0; again < 10; again += 1) expect(await statuses()).toEqual([401, 404]);
 });
 

@@ -4,8 +4,11 @@ import { parseRequestId } from "../../src/core/ids.ts";
 import type { RequestRecord } from "../../src/ledger/record-store.ts";
 import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
 import type { TestAccount } from "./gateway.ts";
+import type { HttpAnswer } from "./http-call.ts";
 
 const POLL_MS = 10;
+/** Far below any limit of requests a minute. */
+const CALL_EVERY_MS = 100;
 /**
  * Far longer than anything takes on a busy machine, and shorter than a test may take: the failure
  * then names what did not happen.
@@ -33,6 +36,20 @@ export async function until<T>(
     if (performance.now() > lastMs) throw new Error(`waited ${waitMs} ms in vain until ${what}`);
     await sleep(POLL_MS);
   }
+}
+
+/** Calls again until the answer is as wanted, as it has to be after a change of a key's rules. */
+export async function callUntil(
+  what: string,
+  call: () => Promise<HttpAnswer>,
+  isWanted: (answer: HttpAnswer) => boolean,
+): Promise<HttpAnswer> {
+  return await until(what, async () => {
+    const answer = await call();
+    if (isWanted(answer)) return answer;
+    await sleep(CALL_EVERY_MS);
+    return false;
+  });
 }
 
 /** Waits until no hold is left on the account's wallet. */
