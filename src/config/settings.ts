@@ -43,6 +43,7 @@ export interface Config extends ConsoleConfig {
   readonly platformRequestsPerMinute: number;
   readonly platformConcurrentRequests: number;
   readonly poolsFile: string;
+  readonly optimizeCallGapMs: number;
   readonly encryptionKey: string;
   readonly unusualUseWindowSeconds: number;
   readonly unusualUseRefusedRequests: number;
@@ -247,6 +248,13 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "",
     "YAML file that says which listings share a provider's capacity (see `examples/pools`); empty: " +
       "each listing has a pool of its own.",
+  ),
+  optimizeCallGapMs: integer(
+    "optimize.call_gap_ms",
+    1_050,
+    0,
+    "Time between the starts of two calls of one search; the key of a search may make 60 requests " +
+      "a minute.",
   ),
   encryptionKey: {
     path: "encryption_key",

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ANTHROPIC_CLIENTS, say } from "../support/anthropic-clients.ts";
 import { brokenBodies } from "../support/chat-bodies.ts";
+import { PatientClock } from "../support/clocks.ts";
 import {
   simulatorManifest,
   STANDARD_MANIFESTS,
@@ -12,6 +13,8 @@ import {
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { expectCleanRefusal, expectRefusal, standing } from "../support/refusals.ts";
 
+/** Only silence reaches the short limit: the clock waits for a busy machine. */
+const clock = new PatientClock();
 let gateway: TestGateway;
 let account: TestAccount;
 const PATH = "/v1/messages/count_tokens";
@@ -25,12 +28,16 @@ beforeAll(async () => {
     models: [textModel("test/uncounted", { upstream_id: "unknown-1" })],
   });
   gateway = await startTestGateway({
-    settings: { streamHeadersTimeoutMs: 1_000 },
+    clock,
+    settings: { streamHeadersTimeoutMs: 300 },
     manifests: [...STANDARD_MANIFESTS, uncounted],
   });
   account = await gateway.account("25.00");
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  await gateway.close();
+  clock.stop();
+});
 
 function question(model: string, more: object = {}): object {
   return { model, messages: [{ role: "user", content: "Hello there" }], ...more };

@@ -98,8 +98,8 @@ describe("GET /v1/limits", () => {
 
   test("shows requests in flight and what they hold", async () => {
     const account = await gateway.account("5.00");
-    const slow = { messages: [{ role: "user", content: "[[fault:hold]] Hello" }] };
-    const running = [1, 2].map(() => chat(account, chatBody("test/a", slow)));
+    const held = { messages: [{ role: "user", content: "[[fault:hold]] Hello" }] };
+    const running = [1, 2].map(() => chat(account, chatBody("test/a", held)));
     await until("both are at the provider", () => gateway.simulator.counts().open === 2);
     const { json } = await limitsOf(account);
     expect(at(json, "effective.concurrency.in_use")).toBe(2);

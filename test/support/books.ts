@@ -39,11 +39,11 @@ export async function until<T>(
 }
 
 /** Calls again until the answer is as wanted, as it has to be after a change of a key's rules. */
-export async function callUntil(
+export async function callUntil<Answer extends HttpAnswer>(
   what: string,
-  call: () => Promise<HttpAnswer>,
-  isWanted: (answer: HttpAnswer) => boolean,
-): Promise<HttpAnswer> {
+  call: () => Promise<Answer>,
+  isWanted: (answer: Answer) => boolean,
+): Promise<Answer> {
   return await until(what, async () => {
     const answer = await call();
     if (isWanted(answer)) return answer;

@@ -51,11 +51,15 @@ export class PatientClock implements Clock {
   readonly #timer = setInterval(() => this.#tick(), TICK_MS).unref();
 
   nowMs(): number {
-    return this.#beganMs + this.#passedMs;
+    return Math.floor(this.#beganMs + this.#passedMs);
   }
 
   monotonicMs(): number {
     return this.#passedMs;
+  }
+
+  moveOn(ms: number): void {
+    this.#passedMs += ms;
   }
 
   stop(): void {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { ask, at, eventsOf, type Ask, type SseEvent, type Wire } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";
+import { PatientClock } from "../../support/clocks.ts";
 import {
   simulatorManifest,
   startTestGateway,
@@ -10,9 +11,11 @@ import {
   type TestGateway,
 } from "../../support/gateway.ts";
 
-const KEEPALIVE_MS = 100;
-const IDLE_MS = 500;
+const KEEPALIVE_MS = 20;
+const IDLE_MS = 300;
 
+/** Only silence reaches the short limits: the clock waits for a busy machine. */
+const clock = new PatientClock();
 let gateway: TestGateway;
 let account: TestAccount;
 
@@ -30,6 +33,7 @@ const WIRES = ["wire_a", "wire_b"] as const;
 beforeAll(async () => {
   const names = [...FAULTS.map((each) => each.name), "well"];
   gateway = await startTestGateway({
+    clock,
     settings: { keepaliveMs: KEEPALIVE_MS, streamIdleTimeoutMs: IDLE_MS, concurrentRequests: 50 },
     manifests: WIRES.map((dialect) =>
       simulatorManifest({
@@ -42,7 +46,10 @@ beforeAll(async () => {
   account = await gateway.account("100");
 });
 
-afterAll(() => gateway.close());
+afterAll(async () => {
+  await gateway.close();
+  clock.stop();
+});
 
 function isKeepAlive(event: SseEvent): boolean {
   return event.comment !== undefined || event.event === "ping";
@@ -120,7 +127,7 @@ describe("keep-alives", () => {
       text: "hush",
     };
     const brisk = keepAlivesOf((await ask(gateway.url, asked)).text);
-    const slow = await ask(gateway.url, { ...asked, text: "hush [[fault:slow:300]]" });
+    const slow = await ask(gateway.url, { ...asked, text: "hush [[fault:slow:120]]" });
     expect(slow.status).toBe(200);
     const kept = keepAlivesOf(slow.text);
     expect(kept.length).toBeGreaterThanOrEqual(brisk.length + 4);
