@@ -32,6 +32,7 @@ function watchWorld() {
     },
     limitedMs: LIMITED_MS,
     repeatMs: 86_400_000,
+    principalMs: KEY_CACHE_MS,
     store: {
       record: (finding) => {
         recorded.push(finding);

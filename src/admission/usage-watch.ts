@@ -4,7 +4,7 @@ import type { CallFamily, UsageHold } from "../auth/account-rules.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { UsageHoldStore } from "../auth/usage-hold-store.ts";
 import { assert } from "../core/assert.ts";
-import { keyCacheMs, retryAfterSecondsMax } from "../core/constants.ts";
+import { retryAfterSecondsMax } from "../core/constants.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import type { LedgerLog } from "../ledger/ledger-log.ts";
@@ -26,6 +26,8 @@ export interface UsageWatchOptions {
   readonly limitedMs: number;
   /** A finding so soon after the end of a limited hold restricts, in milliseconds. */
   readonly repeatMs: number;
+  /** How long a principal is remembered after it was read, in milliseconds. */
+  readonly principalMs: number;
   readonly store: Pick<UsageHoldStore, "record">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly log: Pick<LedgerLog, "warn">;
@@ -157,8 +159,9 @@ export class UsageWatch implements UsageGuard {
 
   /** The store has answered: after the life of a remembered principal all of them carry it. */
   #keep(key: string, hold: UsageHold | undefined, nowMs: number): void {
+    const goodUntilMs = nowMs + this.#options.principalMs;
     if (hold === undefined) this.#fresh.delete(key);
-    else this.#fresh.set(key, { hold, goodUntilMs: nowMs + keyCacheMs, untold: undefined }, nowMs);
+    else this.#fresh.set(key, { hold, goodUntilMs, untold: undefined }, nowMs);
   }
 }
 

@@ -98,6 +98,7 @@ export async function openConsole(
     clock,
     log,
     gatewayUrl: parts.listeningUrl,
+    callGapMs: config.optimizeCallGapMs,
     isChatModel: (id) => catalog.current.find(id)?.modality === "text",
   });
   const vault = openConfiguredVault(config);

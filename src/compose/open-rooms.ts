@@ -122,6 +122,7 @@ function gatewayServerOptions(
     authenticator: openAuthenticator({
       keyStore: backend.keyStore,
       clock,
+      cacheMs: config.keyCacheMs,
       onStoreFault: oncePerSecond(clock, (fault) =>
         log.warn({ err: fault }, "the key store does not answer"),
       ),

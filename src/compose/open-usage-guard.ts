@@ -44,6 +44,7 @@ export function openUsageGuard(options: {
     },
     limitedMs: config.unusualUseLimitedSeconds * 1000,
     repeatMs: config.unusualUseRepeatHours * 3_600_000,
+    principalMs: config.keyCacheMs,
     store: backend.usageHoldStore,
     clock,
     log,

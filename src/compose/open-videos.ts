@@ -27,6 +27,8 @@ export function openVideos(
       deadlineMs: config.videoDeadlineMs,
       pollMinMs: config.videoPollMinMs,
       sweepMs: config.videoSweepMs,
+      answerTimeoutMs: config.videoAnswerTimeoutMs,
+      clientWaitMs: config.videoClientWaitMs,
       contentBytesMax: config.videoContentBytesMax,
     },
     videoMetrics: new VideoMetrics(),

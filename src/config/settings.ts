@@ -1,3 +1,4 @@
+import { keyCacheMs } from "../core/constants.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { flag, integer, text, type Setting } from "./setting.ts";
 
@@ -17,6 +18,7 @@ export interface Config extends ConsoleConfig {
   readonly redisUrl: string;
   readonly logLevel: string;
   readonly allowPrivateUpstreams: boolean;
+  readonly keyCacheMs: number;
   readonly shutdownGraceMs: number;
   readonly streamHeadersTimeoutMs: number;
   readonly generationTimeoutMs: number;
@@ -29,6 +31,8 @@ export interface Config extends ConsoleConfig {
   readonly videoDeadlineMs: number;
   readonly videoPollMinMs: number;
   readonly videoSweepMs: number;
+  readonly videoAnswerTimeoutMs: number;
+  readonly videoClientWaitMs: number;
   readonly videoContentBytesMax: number;
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;
@@ -39,6 +43,7 @@ export interface Config extends ConsoleConfig {
   readonly platformRequestsPerMinute: number;
   readonly platformConcurrentRequests: number;
   readonly poolsFile: string;
+  readonly optimizeCallGapMs: number;
   readonly encryptionKey: string;
   readonly unusualUseWindowSeconds: number;
   readonly unusualUseRefusedRequests: number;
@@ -100,6 +105,13 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   allowPrivateUpstreams: flag(
     "allow_private_upstreams",
     "Lets manifests point at loopback and private addresses.",
+  ),
+  keyCacheMs: integer(
+    "auth.key_cache_ms",
+    keyCacheMs,
+    0,
+    "How long a key and the rules of its account are remembered after they were read; a disabled " +
+      "key works that much longer. 0: every request reads them.",
   ),
   shutdownGraceMs: integer(
     "shutdown_grace_ms",
@@ -163,6 +175,19 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "Shortest time between two looks at a video job.",
   ),
   videoSweepMs: integer("videos.sweep_ms", 5_000, 1, "Time between two sweeps over video jobs."),
+  videoAnswerTimeoutMs: integer(
+    "videos.answer_timeout_ms",
+    10_000,
+    1,
+    "Longest wait for a provider to say how a video job is, or that it is cancelled.",
+  ),
+  videoClientWaitMs: integer(
+    "videos.client_wait_ms",
+    5_000,
+    1,
+    "How long a client that asks for a video job waits for its provider; then it gets the last " +
+      "known state.",
+  ),
   videoContentBytesMax: integer(
     "videos.content_bytes_max",
     2_147_483_648,
@@ -223,6 +248,13 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "",
     "YAML file that says which listings share a provider's capacity (see `examples/pools`); empty: " +
       "each listing has a pool of its own.",
+  ),
+  optimizeCallGapMs: integer(
+    "optimize.call_gap_ms",
+    1_050,
+    0,
+    "Time between the starts of two calls of one search; the key of a search may make 60 requests " +
+      "a minute.",
   ),
   encryptionKey: {
     path: "encryption_key",

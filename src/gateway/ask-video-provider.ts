@@ -15,7 +15,7 @@ import type { VideoDeps } from "./video-deps.ts";
 
 type AskDeps = Pick<
   VideoDeps,
-  "catalog" | "connections" | "opensOwnKeys" | "upstream" | "clock" | "deadlines"
+  "catalog" | "connections" | "opensOwnKeys" | "upstream" | "clock" | "deadlines" | "videos"
 >;
 
 /** Where a job is asked after, and whose key goes along. */
@@ -74,16 +74,15 @@ export function lookOf(answer: FetchedAnswer | undefined, nowMs: number): JobLoo
   return job === undefined ? { kind: "failure" } : { kind: "told", job };
 }
 
-/** Longest wait for a provider to say how a job is, or that it is taken back. */
-const LOOK_MS = 10_000;
 /** A record is small. */
 const RECORD_BYTES_MAX = 1_048_576;
 
 function fetchRecord(
-  { clock, deadlines }: AskDeps,
+  { clock, deadlines, videos }: AskDeps,
   send: FetchInput["send"],
 ): RunningFetch<FetchedAnswer> {
-  return fetchAnswer({ clock, deadlines, totalMs: LOOK_MS, bytesMax: RECORD_BYTES_MAX, send });
+  const totalMs = videos.answerTimeoutMs;
+  return fetchAnswer({ clock, deadlines, totalMs, bytesMax: RECORD_BYTES_MAX, send });
 }
 
 function questionAbout(

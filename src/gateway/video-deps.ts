@@ -10,6 +10,10 @@ export interface VideoSettings {
   readonly pollMinMs: number;
   /** Between two sweeps over the jobs that are due. */
   readonly sweepMs: number;
+  /** Longest wait for a provider to say how a job is, or that it is cancelled. */
+  readonly answerTimeoutMs: number;
+  /** A client waits no longer than that for its provider. */
+  readonly clientWaitMs: number;
   /** A longer file is not passed on. */
   readonly contentBytesMax: number;
 }

@@ -15,8 +15,6 @@ const SWEEP_JOBS_MAX = 50;
 const LEASE_MS = 30_000;
 /** A provider that does not answer at all must not hold up the looks at all others. */
 const NO_ANSWER_REST_MS = 5_000;
-/** A client waits no longer for a look than this; the look goes on. */
-const CLIENT_WAIT_MS = 5_000;
 
 /**
  * Looks at the jobs of providers, and writes down what comes of it: for a client that asks, and by
@@ -60,7 +58,8 @@ export class VideoPoller {
     const waited = new AbortController();
     const looked = await Promise.race([
       this.#tracked(this.#lookSafely(taken)),
-      sleep(CLIENT_WAIT_MS, undefined, { ref: false, signal: waited.signal }).catch(
+      // The poll goes on without its client.
+      sleep(videos.clientWaitMs, undefined, { ref: false, signal: waited.signal }).catch(
         () => undefined,
       ),
     ]);

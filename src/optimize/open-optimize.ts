@@ -18,8 +18,6 @@ const RUNNING_PER_ORG_MAX = 2;
 const RUNNING_MAX = 20;
 const MAX_TOKENS_DEFAULT = 512;
 const SWEEP_EVERY_MS = 10_000;
-/** One call a second and a little: 60 a minute is what the key may. */
-const CALL_GAP_MS = 1_050;
 
 export interface OptimizeOptions {
   readonly store: OptimizeStore;
@@ -29,8 +27,8 @@ export interface OptimizeOptions {
   readonly gatewayUrl: () => string;
   /** Is this a listed chat model? */
   readonly isChatModel: (modelId: string) => boolean;
-  /** Milliseconds between the starts of two calls of a search; default 1,050. */
-  readonly callGapMs?: number;
+  /** Milliseconds between the starts of two calls of a search. */
+  readonly callGapMs: number;
 }
 
 /** Opens the searches, and ends as `interrupted` those whose process is gone, now and later. */
@@ -149,7 +147,7 @@ class Optimize implements OptimizeSearches {
       readonly maxTokens: number;
     },
   ): void {
-    const { store, clock, log, callGapMs = CALL_GAP_MS } = this.#options;
+    const { store, clock, log, callGapMs } = this.#options;
     const caller = this.#caller;
     const run = new SearchRun({ store, caller, clock, log, callGapMs, search, ...asked });
     this.#runs.set(search.searchId, run);

@@ -8,6 +8,7 @@ test.each([
   ["reset:headers", { reset: { at: "headers", count: 0 } }],
   ["reset:event:3", { reset: { at: "event", count: 3 } }],
   ["reset:body:0", { reset: { at: "body", count: 0 } }],
+  ["hold", { hold: true }],
   ["hang:body", { hang: { at: "body", count: 0 } }],
   ["hang:event:2", { hang: { at: "event", count: 2 } }],
   ["wrong_length:-5", { wrong_length: -5 }],

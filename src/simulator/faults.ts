@@ -49,6 +49,8 @@ export interface Faults {
   readonly refusal?: true;
   /** Milliseconds before each event, or before a JSON answer. */
   readonly slow?: number;
+  /** Nothing comes before the simulator is told to release what it holds. */
+  readonly hold?: true;
   /** Fields laid over the usage that is reported. */
   readonly usage?: JsonObject;
   /** The document ends in its middle. */
@@ -101,6 +103,7 @@ const READERS: Readonly<Record<keyof Faults, Reader>> = {
   content_filter: flag,
   refusal: flag,
   slow: whole,
+  hold: flag,
   usage: readObject,
   bad_json: flag,
   chunked: flag,

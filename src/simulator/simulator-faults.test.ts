@@ -313,6 +313,20 @@ describe("how a fault is chosen", () => {
     );
   });
 
+  test("what is held comes when it is released, and nothing of it before", async () => {
+    const seen: string[] = [];
+    const held = [CHAT, MESSAGES].map(async (path) => {
+      const answer = (await post(path, "hold")) as Answer;
+      seen.push("held");
+      return answer.status;
+    });
+    while (simulator.counts().open < held.length) await post(CHAT, "");
+    seen.push("released");
+    simulator.release();
+    expect(await Promise.all(held)).toEqual([200, 200]);
+    expect(seen).toEqual(["released", "held", "held"]);
+  });
+
   test("closing breaks hanging answers off", async () => {
     const other = await startSimulator({ port: 0, host: "127.0.0.1", fault: "hang:body" });
     const response = await fetch(other.url + CHAT, {

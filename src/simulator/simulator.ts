@@ -6,6 +6,7 @@ import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
 import { BrokenOff, type Delivery } from "./deliver.ts";
 import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
 import { readFaults } from "./faults.ts";
+import { HeldAnswers } from "./held-answers.ts";
 import { isObject, textOf, type JsonObject } from "./json.ts";
 import type { Route } from "./received-call.ts";
 import { routeOf } from "./routes.ts";
@@ -48,6 +49,8 @@ export interface Simulator {
   jobs(): readonly JobSummary[];
   /** Scripts a fault ahead; see the README for the language. Throws when it is not understood. */
   script(rule: FaultRule): void;
+  /** Lets every answer go that the fault `hold` keeps back now. */
+  release(): void;
   /** Breaks open answers off and frees the port. */
   close(): Promise<void>;
 }
@@ -73,6 +76,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       const complaint = desk.board.add(rule);
       if (complaint !== undefined) throw new Error(complaint);
     },
+    release: () => desk.held.release(),
     close: async () => {
       const closed = once(server, "close");
       server.close();
@@ -86,6 +90,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
 class Desk {
   readonly log = new CallLog();
   readonly board = new FaultBoard();
+  readonly held = new HeldAnswers();
   readonly jobs: VideoJobs;
   private readonly options: SimulatorOptions;
   private readonly clock: Clock;
@@ -141,6 +146,7 @@ class Desk {
         gone: gone.signal,
         headers: { [route.requestIdHeader]: `req_${serial}` },
       };
+      if (chosen.faults.hold === true) await this.held.wait(gone.signal);
       const createdS = Math.floor(this.clock.nowMs() / 1000);
       const bodyBytes = Buffer.byteLength(bodyText);
       const servesModel = (model: string) => this.servesModel(model);
@@ -185,6 +191,9 @@ class Desk {
         return { status: 200, json: { ...this.log.counts() } };
       case "GET /calls/last":
         return { status: 200, json: { calls: this.log.last() } };
+      case "POST /calls/release":
+        this.held.release();
+        return { status: 200, json: { ...this.log.counts() } };
       case "GET /jobs":
         return { status: 200, json: { jobs: this.jobs.summaries() } };
       case "POST /faults": {

@@ -1,12 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { sealConnection } from "../../src/auth/connection-store.ts";
 import { openKeyVault } from "../../src/auth/key-vault.ts";
 import { newVirtualKey } from "../../src/auth/virtual-key.ts";
 import { assert } from "../../src/core/assert.ts";
-import { keyCacheMs } from "../../src/core/constants.ts";
 import type { KeyId, ProviderId } from "../../src/core/ids.ts";
 import { ask, at, costOf, get, type Ask, type HttpAnswer } from "../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
@@ -25,9 +22,6 @@ const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
 const OWN_KEY = "customer-own-key-0123456789";
 const BAD_KEY = "customer-invalid-key-0123456789";
 const KEYS = { own: OWN_KEY.slice(0, 8), marketplace: PROVIDER_KEY.slice(0, 8) };
-
-/** Longer than a key's record is remembered. */
-const KEY_CACHE_MS = keyCacheMs + 200;
 
 let gateway: TestGateway;
 /** Everything that clients were told. */
@@ -342,15 +336,6 @@ test("a key that does not open is sent to nobody: the marketplace's is used, or 
   expect(keysSent()).toEqual([]);
   expect((await asking(account)).status).toBe(200);
   expect(keysSent()).toEqual(["marketplace"]);
-});
-
-test("a disabled connection is used no longer than five seconds", async () => {
-  const account = await gateway.account("0");
-  const id = await connect(account);
-  expect((await asking(account, connections("only"))).status).toBe(200);
-  await gateway.backend.connectionStore.disable(id, account.orgId);
-  await sleep(KEY_CACHE_MS);
-  expect((await asking(account, connections("only"))).status).toBe(404);
 });
 
 test("after all of it the books are right, and no key has reached a log or a client", async () => {

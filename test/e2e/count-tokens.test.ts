@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ANTHROPIC_CLIENTS, say } from "../support/anthropic-clients.ts";
 import { brokenBodies } from "../support/chat-bodies.ts";
+import { PatientClock } from "../support/clocks.ts";
 import {
   simulatorManifest,
   STANDARD_MANIFESTS,
@@ -11,6 +12,8 @@ import {
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { expectCleanRefusal, expectRefusal, standing } from "../support/refusals.ts";
 
+/** Only silence reaches the short limit: the clock waits for a busy machine. */
+const clock = new PatientClock();
 const PATH = "/v1/messages/count_tokens";
 const COUNTING = "/b/v1/messages/count_tokens";
 
@@ -22,7 +25,8 @@ const gateway = withGateway(() => {
     models: [textModel("test/uncounted", { upstream_id: "unknown-1" })],
   });
   return {
-    settings: { streamHeadersTimeoutMs: 1_000 },
+    clock,
+    settings: { streamHeadersTimeoutMs: 300 },
     manifests: [...STANDARD_MANIFESTS, uncounted],
   };
 });

@@ -4,7 +4,9 @@ import type { AddressInfo } from "node:net";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { systemClock, type Clock } from "../../src/core/time.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../support/books.ts";
+import { PatientClock } from "../support/clocks.ts";
 import {
   startTestGateway,
   type TestAccount,
@@ -29,9 +31,13 @@ beforeAll(async () => {
   gateway = await openGateway({ concurrentRequests: 1 });
 });
 
-function openGateway(settings: TestGatewayOptions["settings"]): Promise<TestGateway> {
+function openGateway(
+  settings: TestGatewayOptions["settings"],
+  clock: Clock = systemClock,
+): Promise<TestGateway> {
   const { port } = provider.address() as AddressInfo;
   return startTestGateway({
+    clock,
     settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000, ...settings },
     manifests: [
       imageManifest({
@@ -137,7 +143,8 @@ test("an answer that comes in any pieces is the same answer", async () => {
 
 test("a render that never ends is given up: a 504 that costs nothing, and no strike", async () => {
   renders.length = 0;
-  const impatient = await openGateway({ generationTimeoutMs: 300 });
+  const clock = new PatientClock();
+  const impatient = await openGateway({ generationTimeoutMs: 200 }, clock);
   try {
     const account = await impatient.account("10");
     for (let i = 1; i <= 4; i += 1) {
@@ -152,6 +159,7 @@ test("a render that never ends is given up: a 504 that costs nothing, and no str
     expect(await brokenBooks(impatient)).toEqual([]);
   } finally {
     await impatient.close();
+    clock.stop();
   }
 });
 

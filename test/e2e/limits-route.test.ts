@@ -1,5 +1,6 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { KeyId } from "../../src/core/ids.ts";
+import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
@@ -94,12 +95,13 @@ describe("GET /v1/limits", () => {
 
   test("shows requests in flight and what they hold", async () => {
     const account = await gateway.account("5.00");
-    const slow = { messages: [{ role: "user", content: "[[fault:slow:3000]] Hello" }] };
-    const running = [1, 2].map(() => chat(account, chatBody("test/a", slow)));
-    await vi.waitFor(() => expect(gateway.simulator.counts().open).toBe(2), { interval: 5 });
+    const held = { messages: [{ role: "user", content: "[[fault:hold]] Hello" }] };
+    const running = [1, 2].map(() => chat(account, chatBody("test/a", held)));
+    await until("both are at the provider", () => gateway.simulator.counts().open === 2);
     const { json } = await limitsOf(account);
     expect(at(json, "effective.concurrency.in_use")).toBe(2);
     expect(Number(at(json, "spend.org.in_flight_usd"))).toBeGreaterThan(0);
+    gateway.simulator.release();
     await Promise.all(running);
     const after = await limitsOf(account);
     expect(at(after.json, "effective.concurrency.in_use")).toBe(0);

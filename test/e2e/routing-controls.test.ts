@@ -1,5 +1,6 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { RoutingPolicy } from "../../src/auth/account-rules.ts";
+import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
@@ -157,12 +158,10 @@ describe("an organization's routing policy", () => {
 
 test("a platform at its capacity says 503: nothing sent, nothing charged, and serves again", async () => {
   const others = await Promise.all(Array.from({ length: 3 }, () => gateway.account("1.00")));
-  const messages = [{ role: "user", content: "[[fault:slow:1500]] Hello" }];
+  const messages = [{ role: "user", content: "[[fault:hold]] Hello" }];
   const before = gateway.simulator.counts().total;
   const running = others.map((who) => chat({ messages }, who));
-  await vi.waitFor(() => expect(gateway.simulator.counts().total).toBe(before + 3), {
-    interval: 5,
-  });
+  await until("all are at the provider", () => gateway.simulator.counts().total === before + 3);
   const refused = await chat();
   expectRefusal(refused, { status: 503, code: "gateway_error" });
   expect(refused.headers).toMatchObject({
@@ -173,6 +172,7 @@ test("a platform at its capacity says 503: nothing sent, nothing charged, and se
   });
   expect(refused.headers).not.toHaveProperty("x-tm-attempts");
   expect(gateway.simulator.counts().total).toBe(before + 3);
+  gateway.simulator.release();
   for (const answer of await Promise.all(running)) expect(answer.status).toBe(200);
   expect((await chat()).status).toBe(200);
 });

@@ -78,14 +78,15 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
   });
 
   test("so are requests in flight, and a place is free when its request has ended", async () => {
-    const slow = { text: "[[fault:slow:1500]] hi" };
-    const running = Array.from({ length: concurrentRequestsMax }, (_, n) => askOne(n, slow));
+    const held = { text: "[[fault:hold]] hi" };
+    const running = Array.from({ length: concurrentRequestsMax }, (_, n) => askOne(n, held));
     await until("all are at the provider", () => simulator.counts().open === concurrentRequestsMax);
     for (const n of [0, 1]) {
       const refused = await askOne(n);
       expect(refused.status).toBe(429);
       expect(refused.headers["x-tm-limit-kind"]).toBe("concurrency");
     }
+    simulator.release();
     expect((await Promise.all(running)).map(({ status }) => status)).toEqual(
       Array(concurrentRequestsMax).fill(200),
     );

@@ -357,7 +357,7 @@ describe("a file that is large or slow", () => {
     await until("the provider waits", async () => {
       if (provider.sent === before) return true;
       before = provider.sent;
-      await new Promise((done) => setTimeout(done, 500));
+      await new Promise((done) => setTimeout(done, 200));
       return false;
     });
     expect(provider.sent).toBeLessThan(BYTES / 2);

@@ -15,25 +15,8 @@ import {
 } from "../../src/billing/test-checkout/start-test-checkout.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
-import { systemClock, type Clock } from "../../src/core/time.ts";
+import { MovableClock } from "./clocks.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
-
-/** A clock that a test moves on. */
-export class MovableClock implements Clock {
-  #aheadMs = 0;
-
-  nowMs(): number {
-    return systemClock.nowMs() + this.#aheadMs;
-  }
-
-  monotonicMs(): number {
-    return systemClock.monotonicMs() + this.#aheadMs;
-  }
-
-  moveOn(ms: number): void {
-    this.#aheadMs += ms;
-  }
-}
 
 interface LogLine {
   readonly level: "info" | "warn" | "error";

@@ -4,19 +4,30 @@ import { parseRequestId } from "../../src/core/ids.ts";
 import type { RequestRecord } from "../../src/ledger/record-store.ts";
 import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
 import type { TestAccount } from "./gateway.ts";
+import type { HttpAnswer } from "./http-call.ts";
 
 const POLL_MS = 10;
+/** Far below any limit of requests a minute. */
+const CALL_EVERY_MS = 100;
+/**
+ * Far longer than anything takes on a busy machine, and shorter than a test may take: the failure
+ * then names what did not happen.
+ */
+const UNTIL_MS = 50_000;
 
 /** A gateway of this process, or only the stores that it shares with others. */
 interface HasBooks {
   readonly backend: PostgresBackend;
 }
 
-/** Waits until `read` gives something other than undefined or false. */
+/**
+ * Waits until `read` gives something other than undefined or false. A bound of its own is for a test
+ * that promises to be faster than `waitMs`.
+ */
 export async function until<T>(
   what: string,
   read: () => Promise<T | undefined | false> | T | undefined | false,
-  waitMs = 15_000,
+  waitMs = UNTIL_MS,
 ): Promise<T> {
   const lastMs = performance.now() + waitMs;
   for (;;) {
@@ -25,6 +36,20 @@ export async function until<T>(
     if (performance.now() > lastMs) throw new Error(`waited ${waitMs} ms in vain until ${what}`);
     await sleep(POLL_MS);
   }
+}
+
+/** Calls again until the answer is as wanted, as it has to be after a change of a key's rules. */
+export async function callUntil<Answer extends HttpAnswer>(
+  what: string,
+  call: () => Promise<Answer>,
+  isWanted: (answer: Answer) => boolean,
+): Promise<Answer> {
+  return await until(what, async () => {
+    const answer = await call();
+    if (isWanted(answer)) return answer;
+    await sleep(CALL_EVERY_MS);
+    return false;
+  });
 }
 
 /** Waits until no hold is left on the account's wallet. */

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { Browser, Page } from "playwright-core";
 
 import type { Session } from "../../src/console-api/contract.ts";
@@ -10,6 +8,8 @@ import { newVisitor, type Theme, type Visitor } from "./browser.ts";
 import { chatBody } from "./chat-bodies.ts";
 import type { ConsoleWorld } from "./console-world.ts";
 import { bearer, httpCall, textAt, type HttpAnswer } from "./http-call.ts";
+
+export { callUntil } from "./books.ts";
 
 /** Signs a browser in with a link, as this person; it stands on the first page of the console. */
 export async function signIn(world: ConsoleWorld, visitor: Visitor, email: string): Promise<void> {
@@ -111,27 +111,4 @@ export async function everythingKept({ context, page }: Visitor): Promise<string
   const stored = await context.storageState({ indexedDB: true });
   const session = await page.evaluate("JSON.stringify(sessionStorage)");
   return [JSON.stringify(stored), session, page.url()].join("\n");
-}
-
-/** What the gateway was told of a key it remembers for five seconds; one more for a busy machine. */
-export const FOLLOWS_MS = 6_000;
-/** Far below any limit of requests a minute. */
-const CALL_EVERY_MS = 100;
-
-/** Calls again until the answer is as wanted, which has to be soon after a change in the console. */
-export async function callUntil(
-  what: string,
-  call: () => Promise<HttpAnswer>,
-  isWanted: (answer: HttpAnswer) => boolean,
-): Promise<HttpAnswer> {
-  return await until(
-    what,
-    async () => {
-      const answer = await call();
-      if (isWanted(answer)) return answer;
-      await sleep(CALL_EVERY_MS);
-      return false;
-    },
-    FOLLOWS_MS,
-  );
 }

@@ -15,7 +15,7 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import type { Config, SettingName } from "../../src/config/settings.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { parseUsd } from "../../src/core/money.ts";
-import { systemClock } from "../../src/core/time.ts";
+import { systemClock, type Clock } from "../../src/core/time.ts";
 import { startSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { freshDatabase } from "./postgres.ts";
 import { withResource } from "./with-resource.ts";
@@ -46,10 +46,15 @@ export interface AccountLimits {
   readonly orgCapUsd?: string;
 }
 
+/** A test that changes a key or an account does not wait for the five seconds of the default. */
+export const TEST_KEY_CACHE_MS = 50;
+
 export interface TestGatewayOptions {
   /** Credit is bought with test money there. */
   readonly testCheckout?: GatewayOptions["testCheckout"];
   readonly settings?: Partial<Record<SettingName, string | number | boolean>>;
+  /** Default: the clock of the system. One that can be stopped is stopped with the gateway. */
+  readonly clock?: Clock & { stop?(): void };
   /** Manifests instead of the standard ones; `{simulator}` is replaced by the simulator's URL. */
   readonly manifests?: readonly object[];
 }
@@ -73,7 +78,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const running = await openGateway({
     config,
     env: { ...process.env, TEST_PROVIDER_KEY: PROVIDER_KEY },
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     log,
     backend,
     ...(options.testCheckout === undefined ? {} : { testCheckout: options.testCheckout }),
@@ -92,6 +97,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       await simulator.close();
       await database.drop();
       rmSync(folder, { recursive: true, force: true });
+      options.clock?.stop?.();
     },
   };
 }
@@ -214,6 +220,7 @@ function testConfig(
       databaseUrl,
       allowPrivateUpstreams: true,
       logLevel: "debug",
+      keyCacheMs: TEST_KEY_CACHE_MS,
       ...settings,
     },
     env: {},

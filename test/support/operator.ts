@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { PROVIDER_KEY, simulatorManifest, textModel } from "./gateway.ts";
+import { PROVIDER_KEY, simulatorManifest, TEST_KEY_CACHE_MS, textModel } from "./gateway.ts";
 import { runCommand, startProgram, type RunningProgram } from "./program.ts";
 
 /** What an operator has on disk: a data folder and a folder of manifests. */
@@ -50,6 +50,7 @@ export const OPERATOR_ENV: Readonly<Record<string, string>> = {
   TM_ALLOW_PRIVATE_UPSTREAMS: "1",
   TEST_PROVIDER_KEY: PROVIDER_KEY,
   LOG_LEVEL: "debug",
+  TM_AUTH_KEY_CACHE_MS: String(TEST_KEY_CACHE_MS),
 };
 
 export function serve(

@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 
-const WAIT_MS = 3_000;
+/** Every request asks for the end of its connection: only one that stays open takes so long. */
+const WAIT_MS = 30_000;
 
 export interface RawAnswer {
   /** Everything the server sent. */

@@ -1,12 +1,10 @@
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
+import { until } from "./books.ts";
 import type { TestAccount, TestGateway } from "./gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer, type HttpCall } from "./http-call.ts";
 
 export const REQUEST_ID: RegExp =
   /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
-/** A refused request is in the records this soon. */
-const RECORDED_WITHIN_MS = 1_000;
 
 export interface ExpectedRefusal {
   readonly status: number;
@@ -55,11 +53,12 @@ export async function expectRefusedRecord(
   answer: HttpAnswer,
 ): Promise<void> {
   const id = answer.headers["x-request-id"];
-  const record = async (): Promise<unknown> => {
-    const url = `${gateway.url}/v1/generation?id=${String(id)}`;
-    return (await httpCall(url, { headers: bearer(account.key) })).json;
-  };
-  const expected = {
+  const url = `${gateway.url}/v1/generation?id=${String(id)}`;
+  const record = await until(`refused request ${String(id)} is recorded`, async () => {
+    const found = await httpCall(url, { headers: bearer(account.key) });
+    return found.status === 200 ? found.json : undefined;
+  });
+  expect(record).toMatchObject({
     data: {
       id,
       request_id: id,
@@ -68,10 +67,6 @@ export async function expectRefusedRecord(
       total_cost: 0,
       cost_micro_usd: 0,
     },
-  };
-  await vi.waitFor(async () => expect(await record()).toMatchObject(expected), {
-    timeout: RECORDED_WITHIN_MS,
-    interval: 25,
   });
 }
 

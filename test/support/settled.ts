@@ -1,8 +1,7 @@
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
+import { until } from "./books.ts";
 import type { TestAccount, TestGateway } from "./gateway.ts";
 import { at, bearer, httpCall, listAt } from "./http-call.ts";
-
-const SETTLED_WITHIN_MS = 10_000;
 
 /** The record of a request once its last attempt has ended: the `data` of `/v1/generation`. */
 export async function settledRecord(
@@ -11,16 +10,11 @@ export async function settledRecord(
   requestId: string | null | undefined,
 ): Promise<unknown> {
   const url = `${gateway.url}/v1/generation?id=${String(requestId)}`;
-  return await vi.waitFor(
-    async () => {
-      const answer = await httpCall(url, { headers: bearer(account.key) });
-      const outcome = at(answer.json, "data.outcome");
-      expect(answer.status).toBe(200);
-      expect(outcome).not.toBe("in_flight");
-      return at(answer.json, "data");
-    },
-    { timeout: SETTLED_WITHIN_MS, interval: 25 },
-  );
+  return await until(`request ${String(requestId)} has ended`, async () => {
+    const answer = await httpCall(url, { headers: bearer(account.key) });
+    const hasEnded = answer.status === 200 && at(answer.json, "data.outcome") !== "in_flight";
+    return hasEnded ? at(answer.json, "data") : undefined;
+  });
 }
 
 /** Micro-dollars that the organization's wallet holds now: settled, and held by open requests. */

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 
 import type { SettingName } from "../../src/config/settings.ts";
+import { systemClock, type Clock } from "../../src/core/time.ts";
 import { ended } from "./books.ts";
 import {
   STANDARD_MANIFESTS,
@@ -25,14 +26,19 @@ export interface VideoHouse {
 /** Models of both providers: a circuit or a pool that one test has closed bothers no other. */
 const BOTH = Array.from({ length: 10 }, (_, n) => videoModel(`test/video-both-${n}`));
 
-/** Nobody sweeps unless the test says so, and every question of a client is a look. */
-const BY_HAND = { videoSweepMs: 3_600_000, videoPollMinMs: 1 };
+/**
+ * Nobody sweeps unless the test says so, and every question of a client is a look, for whose end it
+ * waits however busy the machine is.
+ */
+const BY_HAND = { videoSweepMs: 3_600_000, videoPollMinMs: 1, videoClientWaitMs: 60_000 };
 
 export async function openVideoHouse(
   settings: Partial<Record<SettingName, string | number | boolean>> = {},
+  clock: Clock = systemClock,
 ): Promise<VideoHouse> {
   const [host, other] = [await VideoHost.start(), await VideoHost.start()];
   const gateway = await startTestGateway({
+    clock,
     settings: { ...BY_HAND, ...settings },
     manifests: [
       ...STANDARD_MANIFESTS,

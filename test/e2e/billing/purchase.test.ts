@@ -11,6 +11,7 @@ import {
   type BillingHouse,
   type Bought,
 } from "../../support/billing-house.ts";
+import { until } from "../../support/books.ts";
 import { closeRow, keyOf, pinPrices, reserveRow } from "../../support/ledger-rows.ts";
 
 const DAY_MS = 86_400_000;
@@ -238,9 +239,7 @@ test("a running console looks after purchases by itself, until it is closed", as
   running.start();
   vi.advanceTimersByTime(MINUTE_MS);
   vi.useRealTimers();
-  await expect
-    .poll(async () => (await deaf.purchase(bought)).state, { timeout: 10_000 })
-    .toBe("paid");
+  await until("it is paid", async () => (await deaf.purchase(bought)).state === "paid");
   await running.close();
 });
 
@@ -258,7 +257,7 @@ test("a start with a live key tells of credit that was bought with test money", 
   });
   expect(live.mode).toBe("stripe");
   live.start();
-  await expect.poll(() => errors.length).toBe(1);
+  await until("the start has told of it", () => errors.length === 1);
   expect(errors[0]).toMatchObject({ orgIds: expect.arrayContaining([bought.orgId]) });
   await live.close();
 });

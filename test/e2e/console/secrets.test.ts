@@ -46,6 +46,7 @@ describe("a whole life of an organization, with a log that says everything", () 
         stripeWebhookSecret: checkout.webhookSecret,
         stripeApiUrl: checkout.url,
         oidcRefresh: true,
+        optimizeCallGapMs: 0,
       },
     });
   });

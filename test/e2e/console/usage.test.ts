@@ -1,7 +1,8 @@
 import { request } from "node:http";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
+import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
@@ -23,10 +24,10 @@ beforeAll(async () => {
   await chat("test/a", textAt(capped.json, "secret"));
   await ann.do("POST /playground/v1/chat/completions", { body: chatBody("test/a") });
   // A refusal is written down a moment after it was answered.
-  await vi.waitFor(async () => {
+  await until("the refusal is written down", async () => {
     const refused = await ann.do("GET /api/console/requests?status=refused");
-    if (listAt(refused.json, "data").length !== 1) throw new Error("not written down yet");
-  }, 10_000);
+    return listAt(refused.json, "data").length === 1;
+  });
 });
 afterAll(() => world.close());
 
@@ -172,10 +173,9 @@ describe("the log of requests", () => {
         sent.end(() => sent.destroy());
       });
     }
-    await vi.waitFor(
-      async () => expect((await ann.ask("GET /api/console/requests.csv")).status).toBe(200),
-      { timeout: 10_000 },
-    );
+    await until("files may be opened again", async () => {
+      return (await ann.ask("GET /api/console/requests.csv")).status === 200;
+    });
   });
 });
 

@@ -28,7 +28,8 @@ let unseenKey = "";
 beforeAll(async () => {
   simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
   folder = operatorFolder(simulator.url);
-  running = await serve(folder);
+  // A key that was read once is known however long the database is away.
+  running = await serve(folder, { TM_AUTH_KEY_CACHE_MS: "3600000" });
   const place = ["--data", folder.dataDir];
   [{ key }, { key: unseenKey }] = await Promise.all([
     openAccountByCommands(place, "5.00"),

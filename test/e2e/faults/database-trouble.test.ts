@@ -4,15 +4,17 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newRecordId } from "../../../src/core/ids.ts";
 import { ask, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
+import { PatientClock } from "../../support/clocks.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
-/** Three seconds are promised; the rest is for a machine that is busy with other tests. */
-const ANSWER_WITHIN_MS = 3_000 + 1_500;
+/** Of time that passes while this process runs: a busy machine is not the gateway's fault. */
+const ANSWER_WITHIN_MS = 3_000;
 const WIRES: readonly Wire[] = ["wire_a", "wire_b"];
 
+const clock = new PatientClock();
 let database: FreshDatabase;
 /** The database's owner, past the proxy. */
 let admin: Client;
@@ -37,7 +39,13 @@ beforeAll(async () => {
   url.username = role;
   url.password = "ordinary";
   gateway = await startTestGateway({
-    settings: { databaseUrl: url.href, orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
+    settings: {
+      databaseUrl: url.href,
+      orgRequestsPerMinute: 10_000,
+      keyRequestsPerMinute: 10_000,
+      // A key that was read once is known however long the database is away.
+      keyCacheMs: 3_600_000,
+    },
   });
   account = await gateway.account("10", { requestsPerMinute: 10_000 });
 });
@@ -50,6 +58,7 @@ afterAll(async () => {
   await admin.query(`drop role ${role}`);
   await admin.end();
   await database.drop();
+  clock.stop();
 });
 
 function asked(wire: Wire, key: string = account.key): Ask {
@@ -61,9 +70,9 @@ interface TimedAnswer extends HttpAnswer {
 }
 
 async function timedAsk(request: Ask): Promise<TimedAnswer> {
-  const startedMs = performance.now();
+  const startedMs = clock.monotonicMs();
   const answer = await ask(gateway.url, request);
-  return { ...answer, tookMs: performance.now() - startedMs };
+  return { ...answer, tookMs: clock.monotonicMs() - startedMs };
 }
 
 async function servesAgain(): Promise<void> {
@@ -214,10 +223,7 @@ test("a gateway whose database is silent can still be ended", async () => {
   const { databaseUrl } = gateway.config;
   const other = await startTestGateway({ settings: { databaseUrl } });
   proxy.set("silent");
-  let isEnded = false;
-  const ending = other.close().finally(() => (isEnded = true));
-  await expect.poll(() => isEnded, { timeout: 30_000 }).toBe(true);
-  await ending;
+  await other.close();
   proxy.set("up");
 });
 

@@ -2,11 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { ask, costOf, openAsk, type Ask } from "../../support/ask.ts";
 import { brokenBooks, debitOf, debitsOf, ended, nothingHeld, until } from "../../support/books.ts";
+import { PatientClock } from "../../support/clocks.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
+/** Time that passes while this process runs: a busy machine is not the gateway's fault. */
+const clock = new PatientClock();
 let database: FreshDatabase;
 let proxy: TcpProxy;
 let gateway: TestGateway;
@@ -18,7 +21,13 @@ beforeAll(async () => {
   proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
   url.port = String(proxy.port);
   gateway = await startTestGateway({
-    settings: { databaseUrl: url.href, orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
+    settings: {
+      databaseUrl: url.href,
+      orgRequestsPerMinute: 10_000,
+      keyRequestsPerMinute: 10_000,
+      // A key that was read once is known however long the database is away.
+      keyCacheMs: 3_600_000,
+    },
   });
   account = await gateway.account("10");
 });
@@ -28,6 +37,7 @@ afterAll(async () => {
   await gateway.close();
   await proxy.close();
   await database.drop();
+  clock.stop();
 });
 
 function asked(more: Partial<Ask> = {}): Ask {
@@ -67,13 +77,14 @@ test("F37: the database is lost between dispatch and settlement: whole answers, 
   await nothingHeld(gateway, account);
   const before = await debitsOf(gateway, account);
   const requests = [
-    asked({ wire: "wire_a", stream: true, text: "lost [[fault:slow:40]]" }),
-    asked({ wire: "wire_b", stream: true, text: "lost [[fault:slow:40]]" }),
-    asked({ wire: "wire_a", stream: false, text: "lost [[fault:slow:250]]" }),
+    asked({ wire: "wire_a", stream: true, text: "lost [[fault:hold]]" }),
+    asked({ wire: "wire_b", stream: true, text: "lost [[fault:hold]]" }),
+    asked({ wire: "wire_a", stream: false, text: "lost [[fault:hold]]" }),
   ];
   const answers = Promise.all(requests.map((request) => ask(gateway.url, request)));
   await until("all are at the provider", () => gateway.simulator.counts().open === 3);
   proxy.set("down");
+  gateway.simulator.release();
   for (const [n, whole] of (await answers).entries()) {
     expect(whole.status).toBe(200);
     expect(whole.headers).toMatchObject({ "x-tm-attempts": "1", "x-tm-provider": "prov-a" });
@@ -103,10 +114,10 @@ describe("F38: the database does not answer", () => {
     const before = gateway.simulator.counts().total;
     const debits = await debitsOf(gateway, account);
     proxy.set("silent");
-    const started = performance.now();
+    const startedMs = clock.monotonicMs();
     const wires = ["wire_a", "wire_b"] as const;
     const answers = await Promise.all(wires.map((wire) => ask(gateway.url, asked({ wire }))));
-    expect(performance.now() - started).toBeLessThan(3_000);
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(3_000);
     for (const answer of answers) expectUnavailable(answer);
     expect(gateway.simulator.counts().total).toBe(before);
     expect(await debitsAfterRecovery()).toBe(debits);

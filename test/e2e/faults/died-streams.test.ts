@@ -3,9 +3,13 @@ import { describe, expect, test } from "vitest";
 import { ask, at, eventsOf, type Ask, type SseEvent, type Wire } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";
 import { simulatorManifest, textModel, withAccount, withGateway } from "../../support/gateway.ts";
+import { PatientClock } from "../../support/clocks.ts";
 
-const KEEPALIVE_MS = 100;
-const IDLE_MS = 500;
+const KEEPALIVE_MS = 20;
+const IDLE_MS = 300;
+
+/** Only silence reaches the short limits: the clock waits for a busy machine. */
+const clock = new PatientClock();
 
 /* A fault a listing: strikes of one must not cool the next. */
 const FAULTS = [
@@ -21,6 +25,7 @@ const WIRES = ["wire_a", "wire_b"] as const;
 const gateway = withGateway(() => {
   const names = [...FAULTS.map((each) => each.name), "well"];
   return {
+    clock,
     settings: { keepaliveMs: KEEPALIVE_MS, streamIdleTimeoutMs: IDLE_MS, concurrentRequests: 50 },
     manifests: WIRES.map((dialect) =>
       simulatorManifest({
@@ -109,7 +114,7 @@ describe("keep-alives", () => {
       text: "hush",
     };
     const brisk = keepAlivesOf((await ask(gateway.url, asked)).text);
-    const slow = await ask(gateway.url, { ...asked, text: "hush [[fault:slow:300]]" });
+    const slow = await ask(gateway.url, { ...asked, text: "hush [[fault:slow:120]]" });
     expect(slow.status).toBe(200);
     const kept = keepAlivesOf(slow.text);
     expect(kept.length).toBeGreaterThanOrEqual(brisk.length + 4);

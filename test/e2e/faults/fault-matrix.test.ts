@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { ask, at, eventsOf, type Ask, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld, until } from "../../support/books.ts";
+import { PatientClock } from "../../support/clocks.ts";
 import {
   PROVIDER_KEY,
   simulatorManifest,
@@ -20,6 +21,8 @@ import { FAULT_ROWS, type FaultRow } from "./fault-rows.ts";
 
 const HEADERS_TIMEOUT_MS = 500;
 
+/** Only silence reaches the short limits: the clock waits for a busy machine. */
+const clock = new PatientClock();
 let gateway: TestGateway;
 let account: TestAccount;
 let badCertificate: Server;
@@ -34,6 +37,7 @@ beforeAll(async () => {
     response.end('{"error":{"message":"secret-provider-words","code":"zz_never_seen"}}');
   });
   gateway = await startTestGateway({
+    clock,
     settings: {
       orgRequestsPerMinute: 10_000,
       keyRequestsPerMinute: 10_000,
@@ -52,6 +56,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway.close();
+  clock.stop();
   badCertificate.close();
   oddError.close();
 });

@@ -1,0 +1,74 @@
+import { systemClock, type Clock } from "../../src/core/time.ts";
+
+/** The clock of the system, which a test moves on; a timer set before is not moved with it. */
+export class MovableClock implements Clock {
+  #aheadMs = 0;
+
+  nowMs(): number {
+    return systemClock.nowMs() + this.#aheadMs;
+  }
+
+  monotonicMs(): number {
+    return systemClock.monotonicMs() + this.#aheadMs;
+  }
+
+  moveOn(ms: number): void {
+    this.#aheadMs += ms;
+  }
+}
+
+/** A clock on which no time passes but what a test lets pass. */
+export class StandingClock implements Clock {
+  #nowMs = systemClock.nowMs();
+  #monotonicMs = systemClock.monotonicMs();
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  monotonicMs(): number {
+    return this.#monotonicMs;
+  }
+
+  moveOn(ms: number): void {
+    this.#nowMs += ms;
+    this.#monotonicMs += ms;
+  }
+}
+
+const TICK_MS = 10;
+/** At most so much passes at once. */
+const STEP_MS = 20;
+
+/**
+ * A clock on which no time passes while this process does not get the processor: with the provider
+ * in the same process a short time limit is reached by one that is silent, and by no other.
+ */
+export class PatientClock implements Clock {
+  #passedMs = 0;
+  #seenMs = systemClock.monotonicMs();
+  readonly #beganMs = systemClock.nowMs();
+  readonly #timer = setInterval(() => this.#tick(), TICK_MS).unref();
+
+  nowMs(): number {
+    return Math.floor(this.#beganMs + this.#passedMs);
+  }
+
+  monotonicMs(): number {
+    return this.#passedMs;
+  }
+
+  moveOn(ms: number): void {
+    this.#passedMs += ms;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #tick(): void {
+    const nowMs = systemClock.monotonicMs();
+    this.#passedMs += Math.min(nowMs - this.#seenMs, STEP_MS);
+    this.#seenMs = nowMs;
+  }
+}
