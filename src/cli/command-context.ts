@@ -7,9 +7,7 @@ import { openLogging, type Logging } from "../compose/logging.ts";
 import { loadConfig } from "../config/load-config.ts";
 import type { Config, SettingName } from "../config/settings.ts";
 import { systemClock } from "../core/time.ts";
-
-/** 0: done; 1: the answer is no; 2: a wrong call or a fault. */
-export type ExitCode = 0 | 1 | 2;
+import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 
 /** A wrong call: its message goes to standard error, the exit code is 2. */
 export class UsageFault extends Error {
@@ -37,6 +35,7 @@ export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
 /** Reads the configuration of a command, or says everything that is wrong with it. */
 export function readConfig(
+  { env }: Pick<CommandIo, "env">,
   flags: Flags,
   forced: Partial<Record<SettingName, string | number | boolean>> = {},
 ): Config {
@@ -47,7 +46,7 @@ export function readConfig(
   }
   const outcome = loadConfig({
     flags: { ...forced, ...settingsOf(flags) },
-    env: process.env,
+    env,
     ...(existsSync(file) ? { yamlText: readFileSync(file, "utf8") } : {}),
   });
   if (outcome.kind === "invalid") throw new UsageFault(outcome.problems.join("\n"));
@@ -55,21 +54,22 @@ export function readConfig(
 }
 
 /** Logging of a command, with every secret it knows blanked out. */
-export function openCommandLogging(config: Config, quiet = false): Logging {
-  const secrets = Object.entries(process.env)
+export function openCommandLogging(io: CommandIo, config: Config, quiet = false): Logging {
+  const secrets = Object.entries(io.env)
     .filter(([name]) => /(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) || name === "DATABASE_URL")
     .map(([, value]) => value ?? "");
   const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
-  return openLogging(level, secrets);
+  return openLogging({ level, secrets, output: io.stderr });
 }
 
 /** Runs `work` on the stores of a data folder or database, server up or down, and closes them. */
 export async function withBackend(
+  io: CommandIo,
   flags: Flags,
   work: (backend: Backend) => Promise<CommandAnswer>,
 ): Promise<CommandAnswer> {
-  const config = readConfig(flags);
-  const logging = openCommandLogging(config, true);
+  const config = readConfig(io, flags);
+  const logging = openCommandLogging(io, config, true);
   const backend = await openBackend({ config, log: logging.log });
   try {
     return await work(backend);
@@ -89,6 +89,7 @@ export function onStoredData(command: Command): Command {
 
 /** Wraps a command: prints its answer, turns faults into messages and exit codes. */
 export function answering<A extends unknown[]>(
+  context: CommandContext,
   run: (...input: A) => Promise<CommandAnswer> | CommandAnswer,
 ): (...input: A) => Promise<void> {
   return async (...input) => {
@@ -96,21 +97,21 @@ export function answering<A extends unknown[]>(
       const answer = await run(...input);
       const flags = input.find(isFlags) ?? {};
       const text = flags["json"] === true ? JSON.stringify(answer.json) : answer.text;
-      if (text !== "") process.stdout.write(`${text}\n`);
-      process.exitCode = answer.exitCode ?? 0;
+      if (text !== "") context.stdout.write(`${text}\n`);
+      context.setExitCode(answer.exitCode ?? 0);
     } catch (fault) {
-      reportFault(fault);
-      process.exitCode = 2;
+      reportFault(context, fault);
+      context.setExitCode(2);
     }
   };
 }
 
 /** Says what went wrong on standard error; a stack only for what nobody foresaw. */
-export function reportFault(fault: unknown): void {
+export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   const error = fault instanceof Error ? fault : new Error(String(fault));
   const foreseen = error.name.endsWith("Fault") && error.name !== "AssertionFault";
-  const detail = foreseen || process.env["LOG_LEVEL"] !== "debug" ? error.message : error.stack;
-  process.stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
+  const detail = foreseen || env["LOG_LEVEL"] !== "debug" ? error.message : error.stack;
+  stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
 }
 
 export const clock: typeof systemClock = systemClock;

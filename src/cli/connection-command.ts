@@ -24,10 +24,11 @@ import {
   type CommandAnswer,
   type Flags,
 } from "./command-context.ts";
+import type { CommandContext, StandardInput } from "./command-io.ts";
 import { noSuchOrg } from "./key-command.ts";
 
 /** `connection add`, `connection list`, `connection test`, `connection disable` */
-export function addConnectionCommand(program: Command): void {
+export function addConnectionCommand(program: Command, context: CommandContext): void {
   const connection = program
     .command("connection")
     .description("provider keys of customers' own, used instead of the marketplace's");
@@ -39,20 +40,24 @@ export function addConnectionCommand(program: Command): void {
     .option("--key <key_id>", "only requests of this virtual key use it (default: all of them)")
     .option("--key-env <name>", "read the provider key from this environment variable instead")
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
-    .action(answering(add));
+    .action(answering(context, (flags: Flags) => add(context, flags)));
   onStoredData(connection.command("list"))
     .description("list connections by the last characters of their keys")
     .requiredOption("--org <id>", "the organization")
-    .action(answering((flags: Flags) => withBackend(flags, (backend) => list(backend, flags))));
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => list(backend, flags)),
+      ),
+    );
   onStoredData(connection.command("test <connection_id>"))
     .description("ask the provider once with the stored key; exit 1 when it does not accept it")
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
-    .action(answering(test));
+    .action(answering(context, (id: string, flags: Flags) => test(context, id, flags)));
   onStoredData(connection.command("disable <connection_id>"))
     .description("disable a connection for ever and forget its key, within five seconds")
     .action(
-      answering((id: string, flags: Flags) =>
-        withBackend(flags, async ({ connectionStore }) => {
+      answering(context, (id: string, flags: Flags) =>
+        withBackend(context, flags, async ({ connectionStore }) => {
           const disabled = await connectionStore.disable(id, "operator");
           if (disabled === undefined) throw noSuchConnection(id);
           const at = instantOrNull(disabled.disabledAtMs);
@@ -65,12 +70,12 @@ export function addConnectionCommand(program: Command): void {
     );
 }
 
-async function add(flags: Flags): Promise<CommandAnswer> {
-  const config = readConfig(flags);
+async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(context, flags);
   const vault = openVault(config);
-  const providerId = knownProvider(readCatalog(config), config, String(flags["provider"]));
-  const providerKey = await readProviderKey(flags["keyEnv"]);
-  return withBackend(flags, async ({ accountStore, connectionStore }) => {
+  const providerId = knownProvider(readCatalog(context, config), config, String(flags["provider"]));
+  const providerKey = await readProviderKey(context, flags["keyEnv"]);
+  return withBackend(context, flags, async ({ accountStore, connectionStore }) => {
     const { org: orgFlag, key, name } = flags;
     const org = await accountStore.findOrg(String(orgFlag));
     if (org === undefined) throw noSuchOrg(String(orgFlag));
@@ -111,11 +116,11 @@ async function list({ accountStore, connectionStore }: Backend, flags: Flags) {
   };
 }
 
-async function test(id: string, flags: Flags): Promise<CommandAnswer> {
-  const config = readConfig(flags);
+async function test(context: CommandContext, id: string, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(context, flags);
   const vault = openVault(config);
-  const catalog = readCatalog(config);
-  const connection = await findActive(flags, id);
+  const catalog = readCatalog(context, config);
+  const connection = await findActive(context, flags, id);
   const check = await checkConnection(connection, { catalog, config, vault });
   const { connectionId, providerId } = connection;
   if (check === undefined) throw noSuchProvider(catalog, config, providerId);
@@ -144,9 +149,13 @@ function checkText(check: ConnectionCheck): string {
 }
 
 /** The connection with its sealed key; the database is let go before the provider is asked. */
-async function findActive(flags: Flags, id: string): Promise<StoredConnection> {
+async function findActive(
+  context: CommandContext,
+  flags: Flags,
+  id: string,
+): Promise<StoredConnection> {
   let found: StoredConnection | undefined;
-  await withBackend(flags, async ({ connectionStore }) => {
+  await withBackend(context, flags, async ({ connectionStore }) => {
     found = await connectionStore.find(id, "operator");
     return { json: null, text: "" };
   });
@@ -156,9 +165,9 @@ async function findActive(flags: Flags, id: string): Promise<StoredConnection> {
 }
 
 /* The key is never an argument: every user of the machine can read those. */
-async function readProviderKey(envName: Flags[string]): Promise<string> {
+async function readProviderKey(context: CommandContext, envName: Flags[string]): Promise<string> {
   const isNamed = typeof envName === "string";
-  const text = isNamed ? (process.env[envName] ?? "") : await readStandardInput();
+  const text = isNamed ? (context.env[envName] ?? "") : await readStandardInput(context.stdin());
   const key = text.replace(/\r?\n$/, "");
   const trouble = whyNoProviderKey(key);
   if (trouble === undefined) return key;
@@ -166,14 +175,14 @@ async function readProviderKey(envName: Flags[string]): Promise<string> {
   throw new UsageFault(`the provider key in ${place}: ${trouble}`);
 }
 
-async function readStandardInput(): Promise<string> {
-  if (process.stdin.isTTY) {
+async function readStandardInput(stdin: StandardInput): Promise<string> {
+  if (stdin.isTTY === true) {
     throw new UsageFault(
       "the provider key is read from standard input: pipe it in, or name its environment variable with --key-env",
     );
   }
   let text = "";
-  for await (const chunk of process.stdin) {
+  for await (const chunk of stdin) {
     text += String(chunk);
     if (text.length > STANDARD_INPUT_CHARS_MAX) break;
   }
@@ -191,8 +200,7 @@ function openVault(config: Config): KeyVault {
 }
 
 /** Private addresses included: whether one may be asked is decided where it is asked. */
-function readCatalog({ manifestsDir }: Config): Catalog {
-  const env = process.env;
+function readCatalog({ env }: CommandContext, { manifestsDir }: Config): Catalog {
   const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
   if (loaded.ok) return loaded.catalog;
   const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);

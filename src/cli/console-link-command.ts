@@ -9,18 +9,19 @@ import {
   withBackend,
   type Flags,
 } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 
 /** `console-link` */
-export function addConsoleLinkCommand(program: Command): void {
+export function addConsoleLinkCommand(program: Command, context: CommandContext): void {
   onStoredData(program.command("console-link"))
     .description("print a link that signs you in to the console of this machine, once")
     .option("--email <address>", "the link is good for this address only")
     .action(
-      answering((flags: Flags) =>
-        withBackend(flags, async (backend) => {
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, async (backend) => {
           const { email } = flags;
           const link = await makeConsoleLink({
-            config: readConfig(flags),
+            config: readConfig(context, flags),
             backend,
             clock,
             ...(typeof email === "string" ? { email } : {}),

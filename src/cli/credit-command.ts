@@ -10,10 +10,11 @@ import {
   type CommandAnswer,
   type Flags,
 } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 import { noSuchOrg } from "./key-command.ts";
 
 /** `credit grant`, `credit ledger` */
-export function addCreditCommand(program: Command): void {
+export function addCreditCommand(program: Command, context: CommandContext): void {
   const credit = program.command("credit").description("money in wallets");
   onStoredData(credit.command("grant"))
     .description("credit an organization once per reference")
@@ -24,13 +25,17 @@ export function addCreditCommand(program: Command): void {
       "--trial",
       "a gift to try the service: unusual use is looked for until credit is bought",
     )
-    .action(answering((flags: Flags) => withBackend(flags, (backend) => grant(backend, flags))));
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => grant(backend, flags)),
+      ),
+    );
   onStoredData(credit.command("ledger"))
     .description("balance, holds and the newest lines of an organization's wallet")
     .requiredOption("--org <id>", "the organization")
     .action(
-      answering((flags: Flags) =>
-        withBackend(flags, async ({ accountStore, creditStore }) => {
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, async ({ accountStore, creditStore }) => {
           const org = await accountStore.findOrg(String(flags["org"]));
           if (org === undefined) throw noSuchOrg(String(flags["org"]));
           const entries = (await creditStore.ledgerEntries(org.orgId)).map((entry) => ({

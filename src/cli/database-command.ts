@@ -10,6 +10,7 @@ import {
   type CommandAnswer,
   type Flags,
 } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 
 interface Check {
   readonly id: string;
@@ -18,12 +19,12 @@ interface Check {
 }
 
 /** `migrate`, `doctor` */
-export function addDatabaseCommands(program: Command): void {
+export function addDatabaseCommands(program: Command, context: CommandContext): void {
   onStoredData(program.command("migrate"))
     .description("bring the database schema up to date")
     .action(
-      answering((flags: Flags) =>
-        withBackend(flags, async (backend) => {
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, async (backend) => {
           // Opening the stores has migrated already; a second run proves there is nothing left.
           const left = await backend.migrate();
           return {
@@ -39,11 +40,15 @@ export function addDatabaseCommands(program: Command): void {
   onStoredData(program.command("doctor"))
     .description("check configuration, manifests, database and books; exit 1 when something is off")
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
-    .action(answering(examine));
+    .action(answering(context, (flags: Flags) => examine(context, flags)));
 }
 
-async function examine(flags: Flags): Promise<CommandAnswer> {
-  const checks: Check[] = [nodeCheck(), manifestCheck(flags), await databaseCheck(flags)];
+async function examine(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const checks: Check[] = [
+    nodeCheck(),
+    manifestCheck(context, flags),
+    await databaseCheck(context, flags),
+  ];
   const ok = checks.every((check) => check.ok);
   return {
     json: { ok, checks },
@@ -60,9 +65,9 @@ function nodeCheck(): Check {
   return { id: "node", ok, detail: `${process.version} (needs 20.19 or newer)` };
 }
 
-function manifestCheck(flags: Flags): Check {
-  const { manifestsDir, poolsFile } = readConfig(flags);
-  const env = process.env;
+function manifestCheck(context: CommandContext, flags: Flags): Check {
+  const { manifestsDir, poolsFile } = readConfig(context, flags);
+  const { env } = context;
   const loaded = loadCatalog({
     manifestsDir,
     poolsFile,
@@ -78,12 +83,12 @@ function manifestCheck(flags: Flags): Check {
   return { id: "manifests", ok: false, detail: detail.join("; ") };
 }
 
-async function databaseCheck(flags: Flags): Promise<Check> {
+async function databaseCheck(context: CommandContext, flags: Flags): Promise<Check> {
   const id = "database";
   try {
     let detail = "";
     let ok = true;
-    await withBackend(flags, async (backend) => {
+    await withBackend(context, flags, async (backend) => {
       const broken = (await backend.audit()).filter((check) => check.violations > 0);
       ok = broken.length === 0;
       detail = ok

@@ -17,12 +17,13 @@ import {
   type CommandAnswer,
   type Flags,
 } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 import { noSuchOrg } from "./key-command.ts";
 import { shownValues, valueWords } from "./limits-command.ts";
 import { LIMIT_RANGE, readRate, readWhole } from "./number-flags.ts";
 
 /** `endpoint add`, `endpoint list`, `endpoint remove` */
-export function addEndpointCommand(program: Command): void {
+export function addEndpointCommand(program: Command, context: CommandContext): void {
   const endpoint = program
     .command("endpoint")
     .description("private manifests as capacity of one organization");
@@ -37,16 +38,20 @@ export function addEndpointCommand(program: Command): void {
     .option("--tpm <n>", "tokens per minute")
     .option("--concurrency <n>", "requests in flight")
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
-    .action(answering(add));
+    .action(answering(context, (flags: Flags) => add(context, flags)));
   onStoredData(endpoint.command("list"))
     .description("list dedicated endpoints with their limits")
     .option("--org <id>", "only those of this organization")
-    .action(answering((flags: Flags) => withBackend(flags, (backend) => list(backend, flags))));
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => list(backend, flags)),
+      ),
+    );
   onStoredData(endpoint.command("remove <endpoint_id>"))
     .description("take a private manifest back, for new requests within five seconds")
     .action(
-      answering((endpointId: string, flags: Flags) =>
-        withBackend(flags, async ({ rulesStore }) => {
+      answering(context, (endpointId: string, flags: Flags) =>
+        withBackend(context, flags, async ({ rulesStore }) => {
           if (!(await rulesStore.removeEndpoint(endpointId))) {
             const next = "`tokenmarket endpoint list` has the ids";
             throw new UsageFault(`there is no endpoint ${endpointId}; ${next}`);
@@ -62,11 +67,11 @@ export function addEndpointCommand(program: Command): void {
 
 type EndpointLimits = DedicatedEndpoint["limits"];
 
-async function add(flags: Flags): Promise<CommandAnswer> {
-  const limits = readLimits(flags);
+async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const limits = readLimits(context, flags);
   const providerId = String(flags["provider"]);
-  const isChecked = requirePrivateManifest(flags, providerId);
-  return await withBackend(flags, async ({ accountStore, rulesStore }) => {
+  const isChecked = requirePrivateManifest(context, flags, providerId);
+  return await withBackend(context, flags, async ({ accountStore, rulesStore }) => {
     const org = await accountStore.findOrg(String(flags["org"]));
     if (org === undefined) throw noSuchOrg(String(flags["org"]));
     const made = await rulesStore.createEndpoint({ orgId: org.orgId, providerId, limits });
@@ -79,12 +84,12 @@ async function add(flags: Flags): Promise<CommandAnswer> {
   });
 }
 
-function readLimits(flags: Flags): EndpointLimits {
+function readLimits(context: CommandContext, flags: Flags): EndpointLimits {
   const requestsPerSecond = readWhole(flags, "rps", LIMIT_RANGE);
   const requestsPerMinute = readWhole(flags, "rpm", LIMIT_RANGE);
   const tokensPerMinute = readWhole(flags, "tpm", LIMIT_RANGE);
   const concurrent = readWhole(flags, "concurrency", LIMIT_RANGE);
-  const paced = readPace(flags);
+  const paced = readPace(context, flags);
   return {
     ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
     ...(paced === undefined ? {} : { paced }),
@@ -95,9 +100,9 @@ function readLimits(flags: Flags): EndpointLimits {
 }
 
 /** Nobody waits longer for a turn than a request may look for a provider. */
-function readPace(flags: Flags): EndpointLimits["paced"] {
+function readPace(context: CommandContext, flags: Flags): EndpointLimits["paced"] {
   const perSecond = readRate(flags, "pace", LIMIT_RANGE.max);
-  const { routingTimeoutMs } = readConfig(flags);
+  const { routingTimeoutMs } = readConfig(context, flags);
   const waitMsMax = readWhole(flags, "queue-ms", { min: 0, max: routingTimeoutMs });
   if (perSecond === undefined && waitMsMax === undefined) return undefined;
   if (perSecond === undefined || waitMsMax === undefined) {
@@ -110,8 +115,12 @@ function readPace(flags: Flags): EndpointLimits["paced"] {
  * Whether a manifest is private does not depend on keys or dates, so the files say it and not the
  * catalog. False: there is no folder to look into, the server may run elsewhere.
  */
-function requirePrivateManifest(flags: Flags, providerId: string): boolean {
-  const { manifestsDir } = readConfig(flags);
+function requirePrivateManifest(
+  context: CommandContext,
+  flags: Flags,
+  providerId: string,
+): boolean {
+  const { manifestsDir } = readConfig(context, flags);
   if (!existsSync(manifestsDir)) {
     if (flags["manifests"] === undefined) return false;
     throw new UsageFault(`${manifestsDir}: there is no such folder; check --manifests`);

@@ -7,16 +7,17 @@ import type { OrgId } from "../core/ids.ts";
 import { formatUsd } from "../core/money.ts";
 import { capAnswer, onStoredCap, parseCap, readCap } from "./cap-flags.ts";
 import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 
 /** `key create`, `key disable`, `key cap`, `key list` */
-export function addKeyCommand(program: Command): void {
+export function addKeyCommand(program: Command, context: CommandContext): void {
   const key = program.command("key").description("virtual keys");
-  addCreate(key);
+  addCreate(key, context);
   onStoredData(key.command("disable <key_id>"))
     .description("disable a key for ever; it stops working within five seconds")
     .action(
-      answering((keyId: string, flags: Flags) =>
-        withBackend(flags, async ({ accountStore }) => {
+      answering(context, (keyId: string, flags: Flags) =>
+        withBackend(context, flags, async ({ accountStore }) => {
           const disabled = await accountStore.disableKey(keyId);
           if (disabled === undefined) throw noSuchKey(keyId);
           const at = instantOrNull(disabled.disabledAtMs);
@@ -30,9 +31,9 @@ export function addKeyCommand(program: Command): void {
   onStoredCap(key.command("cap <key_id>"))
     .description("set or remove the monthly spend cap of a key")
     .action(
-      answering((keyId: string, flags: Flags) => {
+      answering(context, (keyId: string, flags: Flags) => {
         const cap = readCap(flags);
-        return withBackend(flags, async ({ accountStore }) => {
+        return withBackend(context, flags, async ({ accountStore }) => {
           const capped = await accountStore.setKeyCap(keyId, cap);
           if (capped === undefined) throw noSuchKey(keyId);
           return capAnswer({ key_id: capped.keyId, org_id: capped.orgId }, capped.capMicroUsd);
@@ -43,8 +44,8 @@ export function addKeyCommand(program: Command): void {
     .description("list keys by their first characters; a raw key is never shown again")
     .option("--org <id>", "only the keys of this organization")
     .action(
-      answering((flags: Flags) =>
-        withBackend(flags, async ({ accountStore }) => {
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, async ({ accountStore }) => {
           const org = flags["org"];
           const keys = await accountStore.listKeys(typeof org === "string" ? org : undefined);
           return {
@@ -61,7 +62,7 @@ export function addKeyCommand(program: Command): void {
     );
 }
 
-function addCreate(key: Command): void {
+function addCreate(key: Command, context: CommandContext): void {
   onStoredData(key.command("create"))
     .description("make a virtual key; it is shown once, here")
     .requiredOption("--org <id>", "the organization whose balance it spends")
@@ -69,8 +70,8 @@ function addCreate(key: Command): void {
     .option("--rpm <n>", "requests per minute it may never exceed")
     .option("--cap-usd <usd>", "monthly spend cap in dollars")
     .action(
-      answering((flags: Flags) =>
-        withBackend(flags, async ({ accountStore }) => {
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, async ({ accountStore }) => {
           const org = await accountStore.findOrg(String(flags["org"]));
           if (org === undefined) throw noSuchOrg(String(flags["org"]));
           const { capUsd } = flags;

@@ -2,19 +2,20 @@ import type { Command } from "commander";
 
 import type { AuditCheck, AuditProgress } from "../ledger/ledger-audit.ts";
 import { answering, onStoredData, withBackend, type Flags } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 import { addRetireCommands } from "./ledger-retire-command.ts";
 
 /** `ledger audit`, `ledger recover`, `ledger retire`, `ledger verify-export` */
-export function addLedgerCommand(program: Command): void {
+export function addLedgerCommand(program: Command, context: CommandContext): void {
   const ledger = program.command("ledger").description("the books");
   onStoredData(ledger.command("audit"))
     .description(
       "prove the books, online: every invariant, every account rebuilt from its transfers, the whole journal replayed; exit 1 when they do not agree",
     )
     .action(
-      answering((flags: Flags) =>
-        withBackend(flags, async (backend) => {
-          const checks = await backend.audit(reportProgress);
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, async (backend) => {
+          const checks = await backend.audit((progress) => reportProgress(context, progress));
           const ok = checks.every((check) => check.violations === 0);
           return {
             json: { ok, checks },
@@ -27,8 +28,8 @@ export function addLedgerCommand(program: Command): void {
   onStoredData(ledger.command("recover"))
     .description("close what dead instances left open, each attempt once, at its reserve")
     .action(
-      answering((flags: Flags) =>
-        withBackend(flags, async ({ ledgerBatchStore }) => {
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, async ({ ledgerBatchStore }) => {
           const instances = await ledgerBatchStore.takeOverDeadInstances();
           const recovered = await ledgerBatchStore.recoverOpenAttempts();
           return {
@@ -38,7 +39,7 @@ export function addLedgerCommand(program: Command): void {
         }),
       ),
     );
-  addRetireCommands(ledger);
+  addRetireCommands(ledger, context);
 }
 
 function linesOf(check: AuditCheck): readonly string[] {
@@ -50,6 +51,6 @@ function linesOf(check: AuditCheck): readonly string[] {
   ];
 }
 
-function reportProgress({ replayed, entries }: AuditProgress): void {
-  process.stderr.write(`replayed ${replayed} of ${entries} lines of the journal\n`);
+function reportProgress({ stderr }: CommandContext, { replayed, entries }: AuditProgress): void {
+  stderr.write(`replayed ${replayed} of ${entries} lines of the journal\n`);
 }

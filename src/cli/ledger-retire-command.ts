@@ -19,18 +19,19 @@ import {
   type CommandAnswer,
   type Flags,
 } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 
 const LOCK_TRIES_MAX = 10;
 const LOCK_PAUSE_MS = 500;
 
 /** `ledger retire`, `ledger verify-export` */
-export function addRetireCommands(ledger: Command): void {
+export function addRetireCommands(ledger: Command, context: CommandContext): void {
   onStoredData(ledger.command("retire"))
     .description("export days of the journal that are old enough, signed, and take them out of it")
     .option("--older-than-days <n>", "whole days, at least 1 (default retention.attempts_days)")
     .option("--out <folder>", "folder of the exports (default retired in the data folder)")
     .option("--drop", "delete what was exported from the database, earlier runs' days too")
-    .action(answering(retire));
+    .action(answering(context, (flags: Flags) => retire(context, flags)));
   ledger
     .command("verify-export")
     .description("prove an exported day: its signature, its key and every row; exit 1 when off")
@@ -39,22 +40,22 @@ export function addRetireCommands(ledger: Command): void {
     .option("--data <folder>", "folder of the installation's own key (default ./data)")
     .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
     .option("--json", "print one JSON document on standard output")
-    .action(answering(verify));
+    .action(answering(context, (file: string, flags: Flags) => verify(context, file, flags)));
 }
 
-async function retire(flags: Flags): Promise<CommandAnswer> {
-  const config = readConfig(flags);
+async function retire(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(context, flags);
   const olderThanDays = readDays(flags) ?? config.retentionAttemptsDays;
   if (olderThanDays === 0) {
     const text = "nothing is retired: retention.attempts_days is 0, which keeps all";
     return { json: { ok: true, retired: [], dropped: [], kept: [], stopped: null }, text };
   }
   const archive = openDayArchive(config, textFlag(flags, "out"));
-  return await withBackend(flags, async ({ retentionStore }) => {
+  return await withBackend(context, flags, async ({ retentionStore }) => {
     const key = openExportKey(config);
     const session = await openSession(retentionStore);
     try {
-      const progress = (line: string): void => void process.stderr.write(`${line}\n`);
+      const progress = (line: string): void => void context.stderr.write(`${line}\n`);
       const deps = { session, archive, key, progress };
       const outcome = await retireDays(deps, { olderThanDays, drop: flags["drop"] === true });
       const publicKey = publicKeyText(key.publicKey);
@@ -106,8 +107,8 @@ function answerOf(
   };
 }
 
-async function verify(file: string, flags: Flags): Promise<CommandAnswer> {
-  const config = readConfig(flags);
+async function verify(context: CommandContext, file: string, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(context, flags);
   const publicKeyFile = textFlag(flags, "publicKey");
   const trustedKey = readExportKey(config, publicKeyFile);
   if (publicKeyFile !== undefined && trustedKey === undefined) {

@@ -12,11 +12,12 @@ import {
   type CommandAnswer,
   type Flags,
 } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 import { noSuchOrg } from "./key-command.ts";
 import { LIMIT_RANGE, readWholeOrNone } from "./number-flags.ts";
 
 /** `limits contract`, `limits show` */
-export function addLimitsCommand(program: Command): void {
+export function addLimitsCommand(program: Command, context: CommandContext): void {
   const limits = program.command("limits").description("what limits an organization");
   onStoredData(limits.command("contract"))
     .description("replace defaults by contract, within five seconds; what you do not name stays")
@@ -31,16 +32,22 @@ export function addLimitsCommand(program: Command): void {
     .option("--tpm <n>", "tokens per minute, or none")
     .option("--concurrency <n>", "requests in flight, or none")
     .action(
-      answering((flags: Flags) => {
+      answering(context, (flags: Flags) => {
         const target = readTarget(flags);
         const change = readChange(flags);
-        return withBackend(flags, (backend) => setContract(backend, flags, { target, change }));
+        return withBackend(context, flags, (backend) =>
+          setContract(backend, flags, { target, change }),
+        );
       }),
     );
   onStoredData(limits.command("show"))
     .description("list the limits that a contract or the customer has set")
     .requiredOption("--org <id>", "the organization")
-    .action(answering((flags: Flags) => withBackend(flags, (backend) => show(backend, flags))));
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => show(backend, flags)),
+      ),
+    );
 }
 
 function readTarget(flags: Flags): LimitTarget {

@@ -5,16 +5,17 @@ import type { Command } from "commander";
 import { loadCatalog } from "../compose/load-catalog.ts";
 import { publishedSchema, validateManifest } from "../manifest/index.ts";
 import { answering, clock, readConfig, UsageFault, type Flags } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 
 /** `manifest check FILE…`, `manifest schema`, `catalog build --out FILE` */
-export function addManifestCommand(program: Command): void {
+export function addManifestCommand(program: Command, context: CommandContext): void {
   const manifest = program.command("manifest").description("provider listings");
   manifest
     .command("check <files...>")
     .description("report every problem of these manifests; exit 1 when there is one")
     .option("--json", "print one JSON document on standard output")
     .action(
-      answering((files: string[]) => {
+      answering(context, (files: string[]) => {
         const issues = files.flatMap(checkFile);
         const ok = issues.length === 0;
         return {
@@ -31,15 +32,15 @@ export function addManifestCommand(program: Command): void {
     .description("print the JSON Schema (2020-12) of a manifest")
     .option("--json", "the same: it is JSON already")
     .action(
-      answering(() => ({
+      answering(context, () => ({
         json: publishedSchema(),
         text: JSON.stringify(publishedSchema(), undefined, 2),
       })),
     );
-  addCatalogCommand(program);
+  addCatalogCommand(program, context);
 }
 
-function addCatalogCommand(program: Command): void {
+function addCatalogCommand(program: Command, context: CommandContext): void {
   program
     .command("catalog")
     .description("the compiled catalog")
@@ -49,9 +50,9 @@ function addCatalogCommand(program: Command): void {
     .option("--out <file>", "write the catalog there")
     .option("--json", "print one JSON document on standard output")
     .action(
-      answering((flags: Flags) => {
-        const { manifestsDir, poolsFile } = readConfig(flags);
-        const env = process.env;
+      answering(context, (flags: Flags) => {
+        const { manifestsDir, poolsFile } = readConfig(context, flags);
+        const { env } = context;
         const sources = { manifestsDir, poolsFile, env, clock, allowPrivateUpstreams: true };
         const loaded = loadCatalog(sources);
         if (!loaded.ok) {

@@ -14,18 +14,19 @@ import {
   type CommandAnswer,
   type Flags,
 } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 import { noSuchOrg } from "./key-command.ts";
 import { readWhole } from "./number-flags.ts";
 
 /** `org create`, `org list`, `org cap`, `org policy`, `org keys-may-set-limits` */
-export function addOrgCommand(program: Command): void {
+export function addOrgCommand(program: Command, context: CommandContext): void {
   const org = program.command("org").description("organizations");
   onStoredData(org.command("create <name>"))
     .description("make an organization with an empty wallet")
     .requiredOption("--email <address>", "where its people are reached")
     .action(
-      answering((name: string, flags: Flags) =>
-        withBackend(flags, async ({ accountStore }) => {
+      answering(context, (name: string, flags: Flags) =>
+        withBackend(context, flags, async ({ accountStore }) => {
           const email = String(flags["email"]);
           if (!/^[^@\s]+@[^@\s]+$/.test(email)) {
             throw new UsageFault(`--email: ${email} is not an e-mail address`);
@@ -41,8 +42,8 @@ export function addOrgCommand(program: Command): void {
   onStoredData(org.command("list"))
     .description("list organizations with balance and holds")
     .action(
-      answering((flags: Flags) =>
-        withBackend(flags, async ({ accountStore }) => {
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, async ({ accountStore }) => {
           const orgs = await accountStore.listOrgs();
           return {
             json: {
@@ -65,19 +66,19 @@ export function addOrgCommand(program: Command): void {
   onStoredCap(org.command("cap <org_id>"))
     .description("set or remove the monthly spend cap of an organization, over all its keys")
     .action(
-      answering((orgId: string, flags: Flags) => {
+      answering(context, (orgId: string, flags: Flags) => {
         const cap = readCap(flags);
-        return withBackend(flags, async ({ accountStore }) => {
+        return withBackend(context, flags, async ({ accountStore }) => {
           if (!(await accountStore.setOrgCap(orgId, cap))) throw noSuchOrg(orgId);
           return capAnswer({ org_id: orgId }, cap);
         });
       }),
     );
-  addPolicy(org);
-  addKeysMaySetLimits(org);
+  addPolicy(org, context);
+  addKeysMaySetLimits(org, context);
 }
 
-function addPolicy(org: Command): void {
+function addPolicy(org: Command, context: CommandContext): void {
   onStoredData(org.command("policy <org_id>"))
     .description("what every route of an organization obeys; what you say replaces all of it")
     .option("--timeout-ms <n>", "routing deadline, shorter than the installation's")
@@ -90,9 +91,9 @@ function addPolicy(org: Command): void {
     )
     .option("--clear", "remove the policy")
     .action(
-      answering((orgId: string, flags: Flags) => {
-        const policy = readPolicy(flags);
-        return withBackend(flags, async (backend) => {
+      answering(context, (orgId: string, flags: Flags) => {
+        const policy = readPolicy(context, flags);
+        return withBackend(context, flags, async (backend) => {
           const { orgId: known } = await findOrg(backend, orgId);
           if (policy !== undefined) await backend.rulesStore.setPolicy(known, policy);
           return policyAnswer(known, await backend.rulesStore.findPolicy(known));
@@ -101,13 +102,13 @@ function addPolicy(org: Command): void {
     );
 }
 
-function addKeysMaySetLimits(org: Command): void {
+function addKeysMaySetLimits(org: Command, context: CommandContext): void {
   onStoredData(org.command("keys-may-set-limits <org_id>"))
     .description("whether a virtual key may lower the limits of its whole organization")
     .addArgument(new Argument("<state>", "off until somebody turns it on").choices(["on", "off"]))
     .action(
-      answering((orgId: string, state: string, flags: Flags) =>
-        withBackend(flags, async (backend) => {
+      answering(context, (orgId: string, state: string, flags: Flags) =>
+        withBackend(context, flags, async (backend) => {
           const { orgId: known } = await findOrg(backend, orgId);
           const may = state === "on";
           await backend.rulesStore.setKeysMaySetOrgLimits(known, may);
@@ -127,8 +128,8 @@ async function findOrg({ accountStore }: Backend, orgId: string): Promise<OrgSum
 }
 
 /** The policy that the flags ask for; undefined when they ask for none, which shows it. */
-function readPolicy(flags: Flags): RoutingPolicy | undefined {
-  const { routingTimeoutMs } = readConfig(flags);
+function readPolicy(context: CommandContext, flags: Flags): RoutingPolicy | undefined {
+  const { routingTimeoutMs } = readConfig(context, flags);
   const timeoutMs = readWhole(flags, "timeout-ms", { min: 1, max: routingTimeoutMs });
   const only = readProviders(flags, "only");
   const ignore = readProviders(flags, "ignore");

@@ -2,9 +2,12 @@ import { Option, type Command } from "commander";
 import type { Logger } from "pino";
 
 import { openBackend } from "../compose/open-backend.ts";
+import type { Logging } from "../compose/logging.ts";
 import type { RunningGateway } from "../compose/open-gateway.ts";
 import type { Config } from "../config/settings.ts";
 import { signInKindOf } from "../identity/console-address.ts";
+import { endServer, type CommandContext } from "./command-io.ts";
+import { onSignals } from "./signals.ts";
 import {
   followSupervisor,
   superviseWorkers,
@@ -22,16 +25,17 @@ import {
 } from "./command-context.ts";
 
 /** `serve`, and `dev`: the same with the development parts on. */
-export function addServeCommands(program: Command): void {
+export function addServeCommands(program: Command, context: CommandContext): void {
   addServerOptions(program.command("serve"))
     .description("run the gateway")
-    .action((flags: Flags) => serveWithWorkers(flags));
+    .action((flags: Flags) => serveWithWorkers(context, flags));
   addServerOptions(program.command("dev"))
     .description("run the gateway with a simulated provider and a key with test credit")
     .action((flags: Flags) =>
-      runToEnd(() => {
+      runToEnd(context, () => {
         if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
-        return startDevelopment(readConfig(flags, { allowPrivateUpstreams: true }));
+        const config = readConfig(context, flags, { allowPrivateUpstreams: true });
+        return startDevelopment(context, config);
       }),
     );
 }
@@ -61,32 +65,40 @@ function readWorkers(flags: Flags): number {
 }
 
 /** One process, or several that share the ports: then this one only looks after them. */
-async function serveWithWorkers(flags: Flags): Promise<void> {
+async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<void> {
   const number = workerNumber();
-  if (number !== undefined) return await runToEnd(() => startServing(workerConfig(flags, number)));
+  if (number !== undefined) {
+    return await runToEnd(context, () =>
+      startServing(context, workerConfig(context, flags, number)),
+    );
+  }
   try {
-    const count = readWorkers(flags);
-    if (count === 1) return await runToEnd(() => startServing(readConfig(flags)));
-    const config = readConfig(flags);
-    if (config.redisUrl === "") {
-      throw new UsageFault(
-        "--workers: several processes share their limits in Redis; set REDIS_URL, or run one",
-      );
-    }
-    const logging = openCommandLogging(config);
-    const { log } = logging;
-    const onReady = (lines: readonly ReadyLine[]): void => announceAll(logging, lines);
-    process.exitCode = await superviseWorkers({ count, log, clock, onReady });
-    logging.flush();
+    if (readWorkers(flags) > 1) return await runWorkers(context, flags);
+    await runToEnd(context, () => startServing(context, readConfig(context, flags)));
   } catch (fault) {
-    reportFault(fault);
-    process.exitCode = 2;
+    reportFault(context, fault);
+    context.setExitCode(2);
   }
 }
 
+async function runWorkers(context: CommandContext, flags: Flags): Promise<void> {
+  const config = readConfig(context, flags);
+  if (config.redisUrl === "") {
+    throw new UsageFault(
+      "--workers: several processes share their limits in Redis; set REDIS_URL, or run one",
+    );
+  }
+  const logging = openCommandLogging(context, config);
+  const { log } = logging;
+  const count = readWorkers(flags);
+  const onReady = (lines: readonly ReadyLine[]): void => announceAll(context, logging, lines);
+  context.setExitCode(await superviseWorkers({ count, log, clock, onReady }));
+  logging.flush();
+}
+
 /** Every worker has an internal port of its own: the one that was asked for, and those behind it. */
-function workerConfig(flags: Flags, number: number): Config {
-  const config = readConfig(flags);
+function workerConfig(context: CommandContext, flags: Flags, number: number): Config {
+  const config = readConfig(context, flags);
   const { internalPort } = config;
   return { ...config, internalPort: internalPort === 0 ? 0 : internalPort + number };
 }
@@ -102,18 +114,19 @@ function loadServer(): Promise<typeof import("../compose/open-gateway.ts")> {
   return import("../compose/open-gateway.ts");
 }
 
-async function startServing(config: Config): Promise<Serving> {
-  const logging = openCommandLogging(config);
+async function startServing(context: CommandContext, config: Config): Promise<Serving> {
+  const { env } = context;
+  const logging = openCommandLogging(context, config);
   const { log } = logging;
   const backend = await openBackend({ config, log, isDatabaseKeptUp: true });
   try {
     const { openGateway } = await loadServer();
-    const gateway = await openGateway({ config, env: process.env, clock, log, backend });
+    const gateway = await openGateway({ config, env, clock, log, backend });
     if (backend.dataDir !== undefined) {
       log.info({ data: backend.dataDir }, "embedded PostgreSQL");
     }
-    tellWhatIsOff(log, config);
-    announce(logging, gateway);
+    tellWhatIsOff(log, config, env);
+    announce(context, logging, gateway);
     return {
       gateway,
       close: async () => {
@@ -130,10 +143,11 @@ async function startServing(config: Config): Promise<Serving> {
   }
 }
 
-async function startDevelopment(config: Config): Promise<Serving> {
-  const logging = openCommandLogging(config);
+async function startDevelopment(context: CommandContext, config: Config): Promise<Serving> {
+  const { env, stdout } = context;
+  const logging = openCommandLogging(context, config);
   const { log } = logging;
-  process.stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
+  stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
   const backend = await openBackend({ config, log, isDatabaseKeptUp: true });
   try {
     const { openGateway } = await loadServer();
@@ -141,15 +155,15 @@ async function startDevelopment(config: Config): Promise<Serving> {
     const development = await prepareDevelopment(config, backend);
     const gateway = await openGateway({
       config,
-      env: process.env,
+      env,
       clock,
       log,
       backend,
       rewriteManifests: development.rewrite,
       testCheckout: development.testCheckout,
     });
-    announce(logging, gateway);
-    process.stdout.write(await development.welcome(gateway));
+    announce(context, logging, gateway);
+    stdout.write(await development.welcome(gateway));
     return {
       gateway,
       close: async () => {
@@ -167,7 +181,7 @@ async function startDevelopment(config: Config): Promise<Serving> {
 }
 
 /** What is not configured is off: whoever looks for it reads why. */
-function tellWhatIsOff(log: Logger, config: Config): void {
+function tellWhatIsOff(log: Logger, config: Config, env: CommandContext["env"]): void {
   if (signInKindOf(config) === "none") {
     log.info({ setting: "OIDC_ISSUER" }, "off: nobody can sign in to the console");
   }
@@ -177,67 +191,66 @@ function tellWhatIsOff(log: Logger, config: Config): void {
   if (config.encryptionKey === "") {
     log.info({ setting: "TM_ENCRYPTION_KEY" }, "off: no own provider keys");
   }
-  if ((process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") !== "") {
+  if ((env["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") !== "") {
     const why = "not used: no traces are exported; metrics are on the internal port";
     log.warn({ setting: "OTEL_EXPORTER_OTLP_ENDPOINT" }, why);
   }
 }
 
 /** The one ready line that tools wait for, at any log level but `silent`. */
-function announce(logging: ReturnType<typeof openCommandLogging>, gateway: RunningGateway): void {
+function announce(context: CommandContext, logging: Logging, gateway: RunningGateway): void {
   const line: ReadyLine = {
     gateway_url: gateway.gatewayUrl,
     console_url: gateway.consoleUrl,
     internal_url: gateway.internalUrl,
     models: gateway.catalog.current.models.length,
   };
-  if (workerNumber() === undefined) announceAll(logging, [line]);
+  if (workerNumber() === undefined) announceAll(context, logging, [line]);
   else tellReady(line);
 }
 
 function announceAll(
-  logging: ReturnType<typeof openCommandLogging>,
+  { stderr }: CommandContext,
+  logging: Logging,
   lines: readonly ReadyLine[],
 ): void {
   logging.flush();
   const several = lines.length > 1 ? { internal_urls: lines.map((each) => each.internal_url) } : {};
   const time = new Date(clock.nowMs()).toISOString();
   const ready = { level: 30, time, msg: "ready", ...lines[0], ...several };
-  process.stderr.write(`${JSON.stringify(ready)}\n`);
+  stderr.write(`${JSON.stringify(ready)}\n`);
 }
 
 /** Runs until a signal says stop; a second one does not wait. SIGHUP rebuilds the catalog. */
-async function runToEnd(start: () => Promise<Serving>): Promise<void> {
-  let stopping = false;
+async function runToEnd(context: CommandContext, start: () => Promise<Serving>): Promise<void> {
   let serving: Serving | undefined;
+  let isStopping = false;
+  let leave = (): void => undefined;
+  const isToStop = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
   const stop = (): void => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    serving?.close().then(
-      () => process.exit(0),
-      (fault: unknown) => {
-        reportFault(fault);
-        process.exit(2);
-      },
-    );
+    if (isStopping) endServer(context, 1);
+    isStopping = true;
+    leave();
   };
   const reload = (): void => serving?.gateway.reload();
+  let forget = (): void => undefined;
   if (workerNumber() === undefined) {
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
-    process.on("SIGHUP", reload);
+    forget = onSignals({ SIGTERM: stop, SIGINT: stop, SIGHUP: reload });
   } else {
     followSupervisor({ stop, reload });
   }
   try {
     serving = await start();
-    // The signal may have come while everything was starting.
-    if (stopping) {
-      stopping = false;
-      stop();
-    }
+    // It may have been told to stop while everything was starting.
+    await isToStop;
+    await serving.close();
+    endServer(context, 0);
   } catch (fault) {
-    reportFault(fault);
-    process.exit(2);
+    reportFault(context, fault);
+    endServer(context, 2);
+  } finally {
+    forget();
   }
 }

@@ -27,6 +27,7 @@ import {
   type CommandAnswer,
   type Flags,
 } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 import {
   balanceJson,
   balanceText,
@@ -41,37 +42,61 @@ import {
 } from "./settlement-answers.ts";
 
 /** `settlement close | list | show | deposit | pay | reconcile` */
-export function addSettlementCommand(program: Command): void {
+export function addSettlementCommand(program: Command, context: CommandContext): void {
   const settlement = program.command("settlement").description("what providers are owed");
   onStoredData(settlement.command("close"))
     .description("close every period that is over; again, or twice at once, changes nothing")
     .option("--provider <id>", "this provider only")
     .option("--until <instant>", "as if it were this time, such as 2026-09-01T00:00Z")
     .option("--manifests <folder>", "manifests with the terms (default ./manifests)")
-    .action(answering((flags: Flags) => withBackend(flags, (backend) => close(backend, flags))));
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => close(context, backend, flags)),
+      ),
+    );
   onStoredData(settlement.command("list"))
     .description("closed periods, newest first, and what is between the house and each provider")
     .option("--provider <id>", "this provider only")
     .option("--csv", "print comma-separated values")
-    .action(answering((flags: Flags) => withBackend(flags, (backend) => list(backend, flags))));
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => list(backend, flags)),
+      ),
+    );
   onPeriod(settlement.command("show"))
     .description("the statement of a period, or every attempt of it as CSV")
     .option("--csv", "print one line per attempt")
-    .action(answering((flags: Flags) => withBackend(flags, (backend) => show(backend, flags))));
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => show(context, backend, flags)),
+      ),
+    );
   onPeriod(settlement.command("pay"))
     .description("record that a period was paid, whole and once")
     .requiredOption("--ref <reference>", "names this payment for ever; the same again does nothing")
-    .action(answering((flags: Flags) => withBackend(flags, (backend) => pay(backend, flags))));
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => pay(backend, flags)),
+      ),
+    );
   onStoredData(settlement.command("deposit"))
     .description("record money paid to a provider in advance, once per reference")
     .requiredOption("--provider <id>", "the provider")
     .requiredOption("--usd <amount>", "dollars above 0, at most six decimals")
     .requiredOption("--ref <reference>", "names this payment for ever; the same again does nothing")
-    .action(answering((flags: Flags) => withBackend(flags, (backend) => deposit(backend, flags))));
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => deposit(backend, flags)),
+      ),
+    );
   onPeriod(settlement.command("reconcile"))
     .description("compare a provider's own statement with ours; exit 1 when they differ")
     .requiredOption("--statement <file>", "JSON with total_usd and lines, or CSV with a header row")
-    .action(answering((flags: Flags) => withBackend(flags, (backend) => compare(backend, flags))));
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => compare(backend, flags)),
+      ),
+    );
 }
 
 function onPeriod(command: Command): Command {
@@ -80,11 +105,15 @@ function onPeriod(command: Command): Command {
     .requiredOption("--period <start>", "start of the period, such as 2026-09-01");
 }
 
-async function close({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+async function close(
+  context: CommandContext,
+  { settlementStore }: Backend,
+  flags: Flags,
+): Promise<CommandAnswer> {
   const provider = flags["provider"];
   const until = flags["until"];
   const outcome = await settlementStore.closeDuePeriods({
-    listed: listedTerms(flags),
+    listed: listedTerms(context, flags),
     ...(typeof provider === "string" ? { providerId: provider } : {}),
     ...(typeof until === "string" ? { untilMs: readInstant(until, "--until") } : {}),
   });
@@ -113,10 +142,10 @@ function closeText({ closed, throughMs, unlisted }: ClosingOutcome): string {
 }
 
 /** Terms from the manifests folder; none when there is no folder and none was named. */
-function listedTerms(flags: Flags): ReadonlyMap<string, SettlementTerms> {
-  const { manifestsDir } = readConfig(flags);
+function listedTerms(context: CommandContext, flags: Flags): ReadonlyMap<string, SettlementTerms> {
+  const { manifestsDir } = readConfig(context, flags);
   if (!existsSync(manifestsDir) && flags["manifests"] === undefined) return new Map();
-  const env = process.env;
+  const { env } = context;
   const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
   if (loaded.ok) return loaded.settlementTerms;
   // Terms that were guessed would close periods that cannot be opened again.
@@ -136,7 +165,11 @@ async function list({ settlementStore }: Backend, flags: Flags): Promise<Command
   };
 }
 
-async function show({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+async function show(
+  { stdout }: CommandContext,
+  { settlementStore }: Backend,
+  flags: Flags,
+): Promise<CommandAnswer> {
   if (flags["csv"] === true && flags["json"] === true) {
     throw new UsageFault("--csv and --json are two formats; choose one");
   }
@@ -144,19 +177,19 @@ async function show({ settlementStore }: Backend, flags: Flags): Promise<Command
   if (flags["csv"] !== true)
     return { json: statementJson(statement), text: statementText(statement) };
   // The write itself tells; without a listener the same news would end the process.
-  process.stdout.once("error", () => undefined);
-  await writeOut(`${ENTRY_COLUMNS}\n`);
+  stdout.once("error", () => undefined);
+  await writeOut(stdout, `${ENTRY_COLUMNS}\n`);
   const { period } = statement;
   for await (const block of wholePeriod(period, settlementStore.entries(period))) {
-    await writeOut(block.map((entry) => `${entryLine(entry)}\n`).join(""));
+    await writeOut(stdout, block.map((entry) => `${entryLine(entry)}\n`).join(""));
   }
   return { json: undefined, text: "" };
 }
 
 /** Waits for a reader that is slower than the database; rejects when the reader has left. */
-async function writeOut(text: string): Promise<void> {
+async function writeOut(stdout: NodeJS.WritableStream, text: string): Promise<void> {
   await new Promise<void>((written, failed) => {
-    process.stdout.write(text, (fault) => (fault instanceof Error ? failed(fault) : written()));
+    stdout.write(text, (fault) => (fault instanceof Error ? failed(fault) : written()));
   });
 }
 

@@ -2,9 +2,11 @@ import { Option, type Command } from "commander";
 
 import { startSimulator } from "../simulator/simulator.ts";
 import { reportFault, type Flags } from "./command-context.ts";
+import { endServer, type CommandContext } from "./command-io.ts";
+import { onSignals } from "./signals.ts";
 
 /** `simulate`: a provider of both chat wires that costs nothing and can misbehave on request. */
-export function addSimulateCommand(program: Command): void {
+export function addSimulateCommand(program: Command, context: CommandContext): void {
   program
     .command("simulate")
     .description("run the simulated provider")
@@ -12,22 +14,30 @@ export function addSimulateCommand(program: Command): void {
     .addOption(new Option("--wire <wire>", "speak this wire only").choices(["wire_a", "wire_b"]))
     .option("--fault <name>", "misbehave on every call; src/simulator/README.md has the language")
     .option("--json", "accepted everywhere; the ready line is JSON already")
-    .action(async (flags: Flags) => {
-      try {
-        const { wire, fault } = flags;
-        const simulator = await startSimulator({
-          port: Number(flags["port"]),
-          host: "127.0.0.1",
-          ...(typeof wire === "string" ? { wire } : {}),
-          ...(typeof fault === "string" ? { fault } : {}),
-        });
-        process.stderr.write(`${JSON.stringify({ msg: "ready", url: simulator.url })}\n`);
-        const stop = (): void => void simulator.close().then(() => process.exit(0));
-        process.on("SIGTERM", stop);
-        process.on("SIGINT", stop);
-      } catch (error) {
-        reportFault(error);
-        process.exit(2);
-      }
+    .action((flags: Flags) => simulate(context, flags));
+}
+
+async function simulate(context: CommandContext, flags: Flags): Promise<void> {
+  let forget = (): void => undefined;
+  try {
+    const { wire, fault } = flags;
+    const simulator = await startSimulator({
+      port: Number(flags["port"]),
+      host: "127.0.0.1",
+      ...(typeof wire === "string" ? { wire } : {}),
+      ...(typeof fault === "string" ? { fault } : {}),
     });
+    const isToStop = new Promise<void>((resolve) => {
+      forget = onSignals({ SIGTERM: resolve, SIGINT: resolve });
+    });
+    context.stderr.write(`${JSON.stringify({ msg: "ready", url: simulator.url })}\n`);
+    await isToStop;
+    await simulator.close();
+    endServer(context, 0);
+  } catch (error) {
+    reportFault(context, error);
+    endServer(context, 2);
+  } finally {
+    forget();
+  }
 }

@@ -5,12 +5,13 @@ import type { UsageHoldRecord } from "../auth/usage-hold-store.ts";
 import type { Backend } from "../compose/open-backend.ts";
 import type { OrgId } from "../core/ids.ts";
 import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
 import { noSuchOrg } from "./key-command.ts";
 
 const KINDS: readonly CallFamily[] = ["chat", "images", "videos", "decisions"];
 
 /** `unusual-use list [ORG_ID]`, `unusual-use lift ORG_ID [--kind KIND]` */
-export function addUnusualUseCommand(program: Command): void {
+export function addUnusualUseCommand(program: Command, context: CommandContext): void {
   const unusualUse = program
     .command("unusual-use")
     .description("what unusual use on trial credit has led to");
@@ -18,8 +19,8 @@ export function addUnusualUseCommand(program: Command): void {
     .description("list the kinds of requests that are limited or restricted, newest first")
     .option("--all", "also what has ended or was lifted")
     .action(
-      answering((org: string | undefined, flags: Flags) =>
-        withBackend(flags, async (backend) => {
+      answering(context, (org: string | undefined, flags: Flags) =>
+        withBackend(context, flags, async (backend) => {
           const orgId = org === undefined ? undefined : await findOrg(backend, org);
           const holds = await backend.usageHoldStore.list({
             ...(orgId === undefined ? {} : { orgId }),
@@ -36,9 +37,9 @@ export function addUnusualUseCommand(program: Command): void {
     .description("let an organization's requests through again, within five seconds")
     .option("--kind <kind>", `only one kind of request: ${KINDS.join(", ")}`)
     .action(
-      answering((org: string, flags: Flags) => {
+      answering(context, (org: string, flags: Flags) => {
         const kind = readKind(flags["kind"]);
-        return withBackend(flags, async (backend) => {
+        return withBackend(context, flags, async (backend) => {
           const orgId = await findOrg(backend, org);
           const lifted = await backend.usageHoldStore.lift(orgId, kind);
           return {

@@ -2,6 +2,8 @@ import cluster, { type Worker } from "node:cluster";
 
 import type { Logger } from "pino";
 
+import type { ExitCode } from "./command-io.ts";
+
 /** What a worker tells when it takes traffic, and what the operator's ready line is made of. */
 export interface ReadyLine {
   readonly gateway_url: string;
@@ -57,21 +59,21 @@ export interface SupervisorOptions {
  * ends them all on SIGTERM. Resolves with the exit code: 0 when all ended well, 2 when one could
  * not even start.
  */
-export function superviseWorkers(options: SupervisorOptions): Promise<0 | 1 | 2> {
+export function superviseWorkers(options: SupervisorOptions): Promise<ExitCode> {
   return new Promise((resolve) => new Supervisor(options, resolve).start());
 }
 
 class Supervisor {
   readonly #options: SupervisorOptions;
-  readonly #resolve: (code: 0 | 1 | 2) => void;
+  readonly #resolve: (code: ExitCode) => void;
   readonly #ready: Map<number, ReadyLine> = new Map();
   readonly #workers: Map<number, Worker> = new Map();
   #isAnnounced = false;
   #isStopping = false;
-  #code: 0 | 1 | 2 = 0;
+  #code: ExitCode = 0;
   #restartMs = RESTART_MS_MIN;
 
-  constructor(options: SupervisorOptions, resolve: (code: 0 | 1 | 2) => void) {
+  constructor(options: SupervisorOptions, resolve: (code: ExitCode) => void) {
     this.#options = options;
     this.#resolve = resolve;
   }

@@ -4,8 +4,13 @@ import { destination, pino, type Logger } from "pino";
 
 import { redactor } from "../core/redact.ts";
 
-const BUFFER_BYTES = 4_096;
+const BATCH_CHARS = 4_096;
 const FLUSH_MS = 200;
+
+/** Where text goes: standard error of a process, or what a caller collects instead of it. */
+export interface TextOutput {
+  write(text: string): unknown;
+}
 
 export interface Logging {
   readonly log: Logger;
@@ -13,21 +18,47 @@ export interface Logging {
   flush(): void;
 }
 
-/**
- * JSON lines on standard error, written in batches. No line leaves without its secrets blanked out.
- */
-export function openLogging(level: string, secrets: readonly string[]): Logging {
+export interface LoggingOptions {
+  readonly level: string;
+  /** Values that no line may contain. */
+  readonly secrets: readonly string[];
+  readonly output: TextOutput;
+}
+
+/** JSON lines, written in batches. No line leaves without its secrets blanked out. */
+export function openLogging({ level, secrets, output }: LoggingOptions): Logging {
   const redact = redactor(secrets);
-  const out = destination({ dest: 2, minLength: BUFFER_BYTES, sync: true });
-  const timer = setInterval(() => out.flushSync(), FLUSH_MS);
-  timer.unref();
+  const batches = inBatches(output);
   const redacting = new Writable({
     decodeStrings: false,
     write(line: string, _encoding, done) {
-      out.write(redact(line));
+      batches.write(redact(line));
       done();
     },
   });
   const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, redacting);
-  return { log, flush: () => out.flushSync() };
+  return { log, flush: () => batches.flush() };
+}
+
+/** Standard error of this process. A text is written when `write` returns: an exit loses none. */
+export function openStandardError(): TextOutput {
+  return destination({ dest: 2, sync: true });
+}
+
+function inBatches(output: TextOutput): TextOutput & { flush(): void } {
+  let pending = "";
+  let timer: NodeJS.Timeout | undefined;
+  const flush = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    const text = pending;
+    pending = "";
+    if (text !== "") output.write(text);
+  };
+  const write = (text: string): void => {
+    pending += text;
+    if (pending.length >= BATCH_CHARS) flush();
+    else timer ??= setTimeout(flush, FLUSH_MS).unref();
+  };
+  return { write, flush };
 }

@@ -1,0 +1,33 @@
+import type { TextOutput } from "../compose/logging.ts";
+
+/** 0: done; 1: the answer is no; 2: a wrong call or a fault. */
+export type ExitCode = 0 | 1 | 2;
+
+export type StandardInput = AsyncIterable<unknown> & { readonly isTTY?: boolean };
+
+/**
+ * What the command line gets from the process around it. Commands read no environment and write to
+ * no stream but these, so that a caller in the same process can run them like a function.
+ */
+export interface CommandIo {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Opened only by a command that reads it: an open standard input can keep a process alive. */
+  readonly stdin: () => StandardInput;
+  readonly stdout: NodeJS.WritableStream;
+  /** Messages and logs. */
+  readonly stderr: TextOutput;
+  /** Ends the process with whatever is still open in it. Servers call it, other commands return. */
+  readonly exit: (code: ExitCode) => void;
+}
+
+/** One run of the command line: its surroundings, and what it will answer. */
+export interface CommandContext extends CommandIo {
+  /** Sets the exit code of this run, which is 0 until then. */
+  readonly setExitCode: (code: ExitCode) => void;
+}
+
+/** Ends the run of a server: its sockets and timers must not keep the process. */
+export function endServer(context: CommandContext, code: ExitCode): void {
+  context.setExitCode(code);
+  context.exit(code);
+}

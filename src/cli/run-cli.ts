@@ -1,0 +1,74 @@
+import { readFileSync } from "node:fs";
+
+import { Command, CommanderError } from "commander";
+
+import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
+import { addConnectionCommand } from "./connection-command.ts";
+import { addConsoleLinkCommand } from "./console-link-command.ts";
+import { addCreditCommand } from "./credit-command.ts";
+import { addDatabaseCommands } from "./database-command.ts";
+import { addEndpointCommand } from "./endpoint-command.ts";
+import { addKeyCommand } from "./key-command.ts";
+import { addLedgerCommand } from "./ledger-command.ts";
+import { addLimitsCommand } from "./limits-command.ts";
+import { addManifestCommand } from "./manifest-command.ts";
+import { addOrgCommand } from "./org-command.ts";
+import { addServeCommands } from "./serve-command.ts";
+import { addSettlementCommand } from "./settlement-command.ts";
+import { addSimulateCommand } from "./simulate-command.ts";
+import { addUnusualUseCommand } from "./unusual-use-command.ts";
+
+/**
+ * Runs `tokenmarket <args>` to its end and resolves with its exit code; a server ends when a signal
+ * stops it. Runs do not share state, so several may be under way in one process.
+ */
+export async function runCli(args: readonly string[], io: CommandIo): Promise<ExitCode> {
+  let exitCode: ExitCode = 0;
+  const program = commandLine({
+    ...io,
+    setExitCode: (code) => {
+      exitCode = code;
+    },
+  });
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (fault) {
+    // Help and version end here too; whatever commander refuses is a wrong call.
+    if (!(fault instanceof CommanderError)) throw fault;
+    return fault.exitCode === 0 ? 0 : 2;
+  }
+}
+
+function commandLine(context: CommandContext): Command {
+  // Commands take these settings over when they are added, so they come first.
+  const program = new Command("tokenmarket")
+    .description("A prepaid gateway in front of many AI model providers.")
+    .version(readVersion())
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void context.stdout.write(text),
+      writeErr: (text) => void context.stderr.write(text),
+    });
+  addServeCommands(program, context);
+  addOrgCommand(program, context);
+  addCreditCommand(program, context);
+  addKeyCommand(program, context);
+  addLimitsCommand(program, context);
+  addEndpointCommand(program, context);
+  addConnectionCommand(program, context);
+  addUnusualUseCommand(program, context);
+  addConsoleLinkCommand(program, context);
+  addManifestCommand(program, context);
+  addLedgerCommand(program, context);
+  addSettlementCommand(program, context);
+  addSimulateCommand(program, context);
+  addDatabaseCommands(program, context);
+  return program;
+}
+
+function readVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const { version } = JSON.parse(text) as { version: string };
+  return version;
+}
