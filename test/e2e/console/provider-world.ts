@@ -8,6 +8,7 @@ import {
   type TestGatewayOptions,
 } from "../../support/gateway.ts";
 import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { liveHandle } from "../../support/live-handle.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
 import {
   startOidcProvider,
@@ -46,6 +47,11 @@ export interface Ask {
   readonly body?: unknown;
   /** Beside the cookie, and instead of what a page of the console sends. */
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The same for the tests of a file; it registers its own hooks. */
+export function withProviderConsole(options: TestGatewayOptions = {}): ProviderWorld {
+  return liveHandle(() => openProviderWorld(options));
 }
 
 export async function openProviderWorld(options: TestGatewayOptions = {}): Promise<ProviderWorld> {
