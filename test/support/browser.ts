@@ -9,7 +9,7 @@ import {
   type BrowserContextOptions,
   type Page,
 } from "playwright-core";
-import { afterAll, expect } from "vitest";
+import { afterAll, expect, vi } from "vitest";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 /** Pictures of the run, for people to look at; not in git. */
@@ -17,6 +17,8 @@ const SCREENSHOTS = join(ROOT, "artefacts", "screenshots");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /** Far above what any action takes: a busy machine is no failure, and waits end when they can. */
 const ACTION_TIMEOUT_MS = 60_000;
+/** Longer than any single wait, which reports what it waited for in vain. */
+const TEST_TIMEOUT_MS = 180_000;
 
 /** Chromium of this machine: `CHROME_PATH`, else what stands on PATH; undefined: there is none. */
 export function findChromium(): string | undefined {
@@ -91,8 +93,9 @@ export interface TestBrowser {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>;
 }
 
-/** Registers its own hook: call it where `beforeAll` may be called. */
+/** Registers its own hook and the time-outs of the file; call it before the first `describe`. */
 export function withBrowser(): TestBrowser {
+  vi.setConfig({ testTimeout: TEST_TIMEOUT_MS, hookTimeout: TEST_TIMEOUT_MS });
   const opened: BrowserContext[] = [];
   afterAll(async () => {
     await Promise.all(opened.splice(0).map((context) => context.close()));

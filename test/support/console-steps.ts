@@ -62,8 +62,11 @@ export async function giveCredit(world: ConsoleWorld, page: Page, usd: string): 
 /** Waits until a page is there with its content, and none of it is still loading. */
 export async function pageShown(page: Page): Promise<void> {
   await page.locator("h1", { hasNotText: /^Token Market$/ }).waitFor();
-  await until("nothing is loading", () => page.evaluate<boolean>(IS_LOADED));
+  await until("nothing is loading", () => page.evaluate<boolean>(IS_LOADED), LOADED_MS);
 }
+
+/** Far above what a busy machine needs. */
+const LOADED_MS = 60_000;
 
 /** What an answer changes is drawn in the next frame, so the page has to be loaded there too. */
 const IS_LOADED = `(async () => {

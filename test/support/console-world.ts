@@ -17,9 +17,14 @@ export interface ConsoleWorld {
   close(): Promise<void>;
 }
 
-/** An installation for the tests of a file; it registers its own hooks. */
-export function withConsole(options: TestGatewayOptions = {}): ConsoleWorld {
-  return liveHandle(() => openConsoleWorld(options));
+/**
+ * An installation for the tests of a file; it registers its own hooks. Options that depend on what
+ * an earlier hook opened are given as a function.
+ */
+export function withConsole(
+  options: TestGatewayOptions | (() => TestGatewayOptions) = {},
+): ConsoleWorld {
+  return liveHandle(() => openConsoleWorld(typeof options === "function" ? options() : options));
 }
 
 export async function openConsoleWorld(options: TestGatewayOptions = {}): Promise<ConsoleWorld> {

@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await page.getByRole("button", { name: "Start search" }).click();
     await page.waitForURL(/\/optimize\/search_/);
     await page.getByRole("heading", { name, level: 1 }).waitFor();
-    await page.getByText("Finished", { exact: true }).waitFor({ timeout: 40_000 });
+    await page.getByText("Finished", { exact: true }).waitFor();
     const table = page.getByRole("table", { name: "Results by model" });
     const rows = table.getByRole("row");
     await table.getByRole("row", { name: /^1 test\/cheap 3 of 3 / }).waitFor();
@@ -120,7 +120,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await fillIn(page, { name: "Small", prompts, budget: "0.10" });
     await page.getByRole("button", { name: "Start search" }).click();
     await page.waitForURL(/\/optimize\/search_/);
-    await page.getByText("Budget used up", { exact: true }).waitFor({ timeout: 30_000 });
+    await page.getByText("Budget used up", { exact: true }).waitFor();
     await page.getByText(/^Why it ended: what is left of the budget/).waitFor();
     await expectAccessible(page, "a search over its budget");
     const { json } = await ask(world, page, "GET /api/console/optimize");
@@ -135,7 +135,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await fillIn(page, { name: "Poor", prompts, budget: "1.00" });
     await page.getByRole("button", { name: "Start search" }).click();
     await page.waitForURL(/\/optimize\/search_/);
-    await page.getByText("Failed", { exact: true }).waitFor({ timeout: 30_000 });
+    await page.getByText("Failed", { exact: true }).waitFor();
     await page.getByText(/add credit or raise the cap/).waitFor();
     await expectAccessible(page, "a search without credit");
     await page.getByRole("link", { name: "Optimize" }).first().click();

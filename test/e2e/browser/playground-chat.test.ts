@@ -2,6 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../../src/core/ids.ts";
+import { startSimulator } from "../../../src/simulator/simulator.ts";
 import { debitOf, ended, until } from "../../support/books.ts";
 import {
   expectAccessible,
@@ -11,6 +12,12 @@ import {
   type Visitor,
 } from "../../support/browser.ts";
 import { newcomer, type Newcomer } from "../../support/console-steps.ts";
+import {
+  startGatedProvider,
+  type GatedCall,
+  type GatedProvider,
+} from "../../support/gated-provider.ts";
+import { liveHandle } from "../../support/live-handle.ts";
 import { withConsole } from "../../support/console-world.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
@@ -36,8 +43,17 @@ const FREE = {
   ],
 };
 
+/** Its answers come as far as a test lets them: nothing has to be watched in a hurry. */
+const gate = liveHandle(openGate);
+
 /** The newest is the one that a new conversation begins with. */
-const MANIFESTS = [
+const manifests = (): readonly object[] => [
+  simulatorManifest({
+    provider: "gate",
+    dialect: "wire_a",
+    baseUrl: `${gate.url}/a/v1`,
+    models: [textModel("test/gated", { ...DEAR, display_name: "Gated" })],
+  }),
   simulatorManifest({
     provider: "prov-a",
     dialect: "wire_a",
@@ -62,7 +78,7 @@ const MANIFESTS = [
   }),
 ];
 
-const world = withConsole({ manifests: MANIFESTS });
+const world = withConsole(() => ({ manifests: manifests() }));
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the playground's chat", () => {
@@ -79,13 +95,16 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     const { page, complaints, context, orgId } = await chatter("stream");
     await page.getByRole("link", { name: "Balance: $10.00 available" }).waitFor();
     await expectAccessible(page, "an empty playground");
-    await say(page, "Words, please [words:40] [[fault:slow:150]]");
-    const answer = answerOf(page, "Plain");
+    await chooseModel(page, "Gated");
+    await say(page, "Words, please [words:40]");
+    const answer = answerOf(page, "Gated");
     const text = answer.getByText(/^word1\b/);
+    const rest = await letThrough("Words, please", 5);
     const first = await text.innerText();
     await expectAccessible(page, "an answer that is coming");
+    rest.release();
     await answer.getByText(/^cost \$/).waitFor();
-    await answer.getByText("served by prov-a").waitFor();
+    await answer.getByText("served by gate").waitFor();
     // What stood there at first was a part of what stood there in the end.
     const whole = Array.from({ length: 40 }, (_none, at) => `word${at + 1}`).join(" ");
     expect(await text.innerText()).toBe(whole);
@@ -101,15 +120,18 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
 
   test("a stopped answer keeps what came and costs what was used", async () => {
     const { page, complaints, context, orgId } = await chatter("stop");
-    await say(page, "Go on and on [words:24] [[fault:slow:150]]");
-    const answer = answerOf(page, "Plain");
+    await chooseModel(page, "Gated");
+    await say(page, "Go on and on [words:24]");
+    const answer = answerOf(page, "Gated");
     const text = answer.getByText(/^word1\b/);
+    const rest = await letThrough("Go on and on", 5);
     await text.waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await answer.getByText("Stopped by you").waitFor();
     // The next message can be sent at once; the provider is read on for a while, then it is paid.
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();
-    await answer.getByText(/^cost \$/).waitFor({ timeout: 40_000 });
+    rest.release();
+    await answer.getByText(/^cost \$/).waitFor();
     expect(await text.innerText()).not.toContain("word24");
     const costMicroUsd = await recordedCost(orgId, answer);
     expect(costMicroUsd).toBeGreaterThan(0n);
@@ -278,6 +300,25 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await expectNoComplaints({ complaints, context });
   });
 });
+
+async function openGate(): Promise<GatedProvider> {
+  const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  const provider = await startGatedProvider(simulator.url);
+  const close = async (): Promise<void> => {
+    await provider.close();
+    await simulator.close();
+  };
+  return { ...provider, close };
+}
+
+/** Lets the first events of the answer to these words through; the call holds back the others. */
+async function letThrough(words: string, events: number): Promise<GatedCall> {
+  const call = await until("the provider is asked", () =>
+    gate.calls.find(({ bodyText }) => bodyText.includes(words)),
+  );
+  call.release(events);
+  return call;
+}
 
 async function say(page: Page, text: string): Promise<void> {
   await page.getByRole("textbox", { name: "Message" }).fill(text);

@@ -2,18 +2,25 @@ import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../../src/core/ids.ts";
+import { startSimulator } from "../../../src/simulator/simulator.ts";
 import { debitOf, ended } from "../../support/books.ts";
 import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
 import { newcomer, type Newcomer } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-world.ts";
 import { decisionManifest, decisionModel } from "../../support/decisions.ts";
+import { liveHandle } from "../../support/live-handle.ts";
+import { ShiftedClock } from "../../support/oidc-console.ts";
 import { imageManifest, imageModel } from "../../support/image-models.ts";
 import { videoManifest, videoModel } from "../../support/video-host.ts";
 
-/** A job shows each state for so long: the second look finds it done. */
-const VIDEO_FAULT = `[[fault:job:{"ms":1500}]]`;
+/** A job has each state for this time by the clock of its host, which only a test puts forward. */
+const STATE_MS = 60_000;
+const VIDEO_FAULT = `[[fault:job:{"ms":${STATE_MS}}]]`;
 
-const MANIFESTS = [
+const clock = new ShiftedClock();
+const films = liveHandle(() => startSimulator({ port: 0, host: "127.0.0.1", clock }));
+
+const manifests = (): readonly object[] => [
   imageManifest({
     baseUrl: "{simulator}/img/v1",
     models: [
@@ -25,7 +32,7 @@ const MANIFESTS = [
   }),
   videoManifest({
     provider: "films",
-    url: "{simulator}/vid",
+    url: `${films.url}/vid`,
     models: [videoModel("test/video", { display_name: "Filmer", ...videoParameters() })],
   }),
   decisionManifest({
@@ -35,7 +42,7 @@ const MANIFESTS = [
   }),
 ];
 
-const world = withConsole({ manifests: MANIFESTS, settings: { videoPollMinMs: 1 } });
+const world = withConsole(() => ({ manifests: manifests(), settings: { videoPollMinMs: 1 } }));
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions", () => {
@@ -104,9 +111,10 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     const job = page.getByRole("article", { name: prompt });
     await job.getByText("Queued").waitFor();
     await expectAccessible(page, "a job that runs");
+    clock.forward(3 * STATE_MS);
     // A job goes on when its page is gone, and the list comes back with it.
     await page.reload();
-    await job.getByText("Completed").waitFor({ timeout: 30_000 });
+    await job.getByText("Completed").waitFor();
     await job.getByText("cost $0.30").waitFor();
     await page.getByRole("link", { name: "Balance: $19.70 available" }).waitFor();
     const address = await job.locator("video").getAttribute("src");
