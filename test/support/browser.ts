@@ -9,7 +9,7 @@ import {
   type BrowserContextOptions,
   type Page,
 } from "playwright-core";
-import { afterAll, expect, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, vi } from "vitest";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 /** Pictures of the run, for people to look at; not in git. */
@@ -89,17 +89,27 @@ export interface Visitor {
 
 /** The browser of this worker, for the tests of one file. */
 export interface TestBrowser {
-  /** A person's browser: own cookies, own storage. It is closed when the tests of the file end. */
+  /**
+   * A person's browser: own cookies, own storage. It is closed when the test ends that opened it,
+   * or the last test of the file if a hook opened it.
+   */
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>;
 }
 
-/** Registers its own hook and the time-outs of the file; call it before the first `describe`. */
+/** Registers its own hooks and the time-outs of the file; call it before the first `describe`. */
 export function withBrowser(): TestBrowser {
   vi.setConfig({ testTimeout: TEST_TIMEOUT_MS, hookTimeout: TEST_TIMEOUT_MS });
   const opened: BrowserContext[] = [];
-  afterAll(async () => {
-    await Promise.all(opened.splice(0).map((context) => context.close()));
+  let openedByHooks = 0;
+  const closeFrom = async (first: number): Promise<void> => {
+    // A page that is left open goes on polling and drawing.
+    await Promise.all(opened.splice(first).map((context) => context.close()));
+  };
+  beforeEach(() => {
+    openedByHooks = opened.length;
   });
+  afterEach(() => closeFrom(openedByHooks));
+  afterAll(() => closeFrom(0));
   return {
     newContext: async (options) => {
       const context = await (await sharedBrowser()).newContext(options);

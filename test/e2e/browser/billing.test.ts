@@ -64,11 +64,10 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await receipt.close();
     await expectAccessible(page, "billing with a purchase");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("that fails or is left adds nothing, and nothing but the purchase says that it is paid", async () => {
-    const { page, complaints, context } = await newcomer(world, browser, { name: "poor" });
+    const { page, complaints } = await newcomer(world, browser, { name: "poor" });
     await open(page, "/billing");
     await page.getByRole("button", { name: "Pay $25.00" }).click();
     await page.getByRole("button", { name: "Let the payment fail" }).click();
@@ -91,11 +90,10 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByText(UNFUNDED).waitFor();
     await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("told twice, and looked at again, is one grant", async () => {
-    const { page, complaints, context } = await newcomer(world, browser, {
+    const { page, complaints } = await newcomer(world, browser, {
       name: "twice",
     });
     const { purchaseId, sessionId } = await buy(page, "25");
@@ -117,11 +115,10 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     const { json } = await ask(world, page, "GET /api/console/credit-ledger");
     expect(listAt(json, "data")).toMatchObject([{ kind: "purchase", amount_usd: "25.000000" }]);
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("and having it refunded or disputed takes it out of the balance, in sight", async () => {
-    const { page, complaints, context } = await newcomer(world, browser, { name: "back" });
+    const { page, complaints } = await newcomer(world, browser, { name: "back" });
     const { sessionId } = await buy(page, "25");
     const { book, webhooks } = world.checkout;
     const payment = book.payments.get(book.session(sessionId)?.payment_intent ?? "");
@@ -157,7 +154,6 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(await page.getByText(UNFUNDED).count()).toBe(0);
     expect((await sessionOf(world, page)).is_funded).toBe(true);
     expect(complaints).toEqual([]);
-    await context.close();
   });
 });
 

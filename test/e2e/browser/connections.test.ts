@@ -87,12 +87,11 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
       expect(text.includes(OWN_KEY.slice(0, -4)), place).toBe(false);
     }
     expect(ann.complaints).toEqual([]);
-    await ann.context.close();
   });
 
   test("that the provider refuses are told apart, and one provider has one", async () => {
     const who = { name: "refused", usd: "5" } as const;
-    const { page, complaints, context } = await newcomer(world, browser, who);
+    const { page, complaints } = await newcomer(world, browser, who);
     const stored = { provider: "prov-a", name: "old account", provider_key: BAD_KEY };
     expect((await ask(world, page, "POST /api/console/connections", stored)).status).toBe(200);
     await open(page, "/connections");
@@ -113,7 +112,6 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     expect(await field.inputValue()).toBe("");
     await expectAccessible(page, "a second connection");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 });
 

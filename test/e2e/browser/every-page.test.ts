@@ -114,7 +114,6 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
       const ids = { ...CATALOG_IDS, ...(await useEverything(ann)) };
       const tour = { name: "full", ids, paths: Object.keys(PAGES), views: ALL_VIEWS };
       expect(await faultsOn(ann, tour)).toEqual([]);
-      await ann.context.close();
     },
     TOUR_TIMEOUT_MS,
   );
@@ -126,7 +125,6 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
       const paths = Object.keys(PAGES).filter((path) => !/\$[a-z]/.test(path));
       const tour = { name: "empty", ids: CATALOG_IDS, paths, views: EXTREMES };
       expect(await faultsOn(bob, tour)).toEqual([]);
-      await bob.context.close();
     },
     TOUR_TIMEOUT_MS,
   );
@@ -138,7 +136,6 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
       const paths = ["/sign-in", "/docs", "/models", "/models/$", "/providers", "/no/such/page"];
       const tour = { name: "stranger", ids: CATALOG_IDS, paths, views: EXTREMES };
       expect(await faultsOn(eve, tour)).toEqual([]);
-      await eve.context.close();
     },
     TOUR_TIMEOUT_MS,
   );
@@ -150,13 +147,12 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
       const paths = Object.keys(PAGES).filter((path) => path.includes("$"));
       const tour = { name: "unknown", ids: UNKNOWN_IDS, paths, views: EXTREMES };
       expect(await faultsOn(cat, tour)).toEqual([]);
-      await cat.context.close();
     },
     TOUR_TIMEOUT_MS,
   );
 
   test("of the bundled issuer, in both themes: readable without a script", async () => {
-    const { page, complaints, context } = await newVisitor(browser, { width: 360 });
+    const { page, complaints } = await newVisitor(browser, { width: 360 });
     const link = await world.claimLink("dan@example.com");
     const anyone = await world.gateway.running.makeClaimLink();
     const pages: Readonly<Record<string, string>> = {
@@ -182,7 +178,6 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     await page.getByText("This is no e-mail address.").waitFor();
     await expectAccessible(page, "claim refused");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 });
 

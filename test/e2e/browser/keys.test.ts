@@ -61,11 +61,10 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     const told = (await answers.all()).filter(({ text }) => text.includes(part));
     expect(told).toEqual([made]);
     expect(ann.complaints).toEqual([]);
-    await ann.context.close();
   });
 
   test("makes a key with the keyboard alone", async () => {
-    const { page, complaints, context } = await newcomer(world, browser, {
+    const { page, complaints } = await newcomer(world, browser, {
       name: "hands",
     });
     await open(page, "/keys");
@@ -98,7 +97,6 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     const row = page.getByRole("row", { name: "by hand" });
     expect(await row.innerText()).toMatch(/50\/min[^]*\$3\.500000/);
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("leaves a cap as it is when the field is blank, removes it at 0, sets any other", async () => {
@@ -142,7 +140,6 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await row.getByText("$2.250000").waitFor();
     expect((await callGateway(world, secret)).status).toBe(200);
     expect(ann.complaints).toEqual([]);
-    await ann.context.close();
   });
 
   test("has the organization's cap beside the keys' caps, and the strictest wins", async () => {
@@ -173,7 +170,6 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await row.getByText("no cap").waitFor();
     await expectServed(secret);
     expect(ann.complaints).toEqual([]);
-    await ann.context.close();
   });
 
   test("disables a key for ever: by its name, within five seconds, with no way back", async () => {
@@ -218,7 +214,6 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     }
     expect((await callGateway(world, secret)).status).toBe(401);
     expect(ann.complaints).toEqual([]);
-    await ann.context.close();
   });
 
   test("knows nothing of the playground's own key: not in lists, by its id, nor in files", async () => {
@@ -260,7 +255,6 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     // The refusal of its page may name what was asked for.
     expect(told.filter(({ status }) => status !== 404)).toEqual([]);
     expect(ann.complaints).toEqual([]);
-    await ann.context.close();
   });
 });
 

@@ -21,7 +21,7 @@ const browser = withBrowser();
 describe.skipIf(!hasChromium)("the limits page", () => {
   test("lowers a key's limit, never raises it, and gives the ceiling back", async () => {
     const who = { name: "lower", usd: "5" } as const;
-    const { page, complaints, context } = await newcomer(world, browser, who);
+    const { page, complaints } = await newcomer(world, browser, who);
     const { secret, keyId } = await makeKey(world, page, { name: "batch" });
     await open(page, "/limits");
     const row = limitsTable(page).getByRole("row", { name: "batch" });
@@ -63,12 +63,11 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(api.status).toBe(400);
     expect(textAt(api.json, "error.message")).toContain("ceiling of 300");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("keeps the organization under its own ceilings", async () => {
     const who = { name: "whole", usd: "5" } as const;
-    const { page, complaints, context } = await newcomer(world, browser, who);
+    const { page, complaints } = await newcomer(world, browser, who);
     await open(page, "/limits");
     const { json } = await ask(world, page, "GET /api/console/limits");
     const ceiling = Number(at(json, "rows.0.tpm.ceiling"));
@@ -92,12 +91,11 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(above.status).toBe(400);
     expect(textAt(above.json, "error.message")).toContain(`ceiling of ${ceiling}`);
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("holds one model back for all keys together, and lets the others be", async () => {
     const who = { name: "model", usd: "5" } as const;
-    const { page, complaints, context } = await newcomer(world, browser, who);
+    const { page, complaints } = await newcomer(world, browser, who);
     const { secret } = await makeKey(world, page, { name: "app" });
     const callModel = (model: string): Promise<HttpAnswer> =>
       callGateway(world, secret, chatBody(model));
@@ -134,12 +132,11 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await row.waitFor({ state: "detached" });
     await servedInTheEnd(() => callModel("test/b"));
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("says why a request was refused, and that one it does not know is none", async () => {
     const who = { name: "why", usd: "5" } as const;
-    const { page, complaints, context } = await newcomer(world, browser, who);
+    const { page, complaints } = await newcomer(world, browser, who);
     const { secret } = await makeKey(world, page, { name: "app" });
     const { secret: capped } = await makeKey(world, page, { name: "tiny", cap_usd: "0.0001" });
     const messages = [{ role: "user", content: "[[fault:status:500]] Hello" }];
@@ -176,7 +173,6 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     }
     await expectAccessible(page, "a request that is none");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 });
 

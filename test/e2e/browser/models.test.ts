@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
   });
 
   test("models stand newest first, equal dates by name, and without a date last", async () => {
-    const { page, complaints, context } = await newVisitor(browser);
+    const { page, complaints } = await newVisitor(browser);
     await open(page, "/models");
     expect(await cardIds(page)).toEqual(NEWEST_FIRST);
     await expectAccessible(page, "the models page");
@@ -73,11 +73,10 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(ids).toEqual(NEWEST_FIRST);
     await expectAccessible(page, "the models as a table");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("a search and a filter stand in the address and survive a reload", async () => {
-    const { page, complaints, context } = await newVisitor(browser);
+    const { page, complaints } = await newVisitor(browser);
     await open(page, "/models");
     await page.getByRole("searchbox", { name: "Search models and providers" }).fill("tie");
     await page.waitForURL((url) => url.searchParams.get("q") === "tie");
@@ -92,11 +91,10 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await until("the cards follow", async () => (await cardIds(page)).length === 5);
     expect(await cardIds(page)).not.toContain("m/old");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("a private or staged model is not found by its address, nor its provider", async () => {
-    const { page, complaints, context } = await newVisitor(browser);
+    const { page, complaints } = await newVisitor(browser);
     for (const id of HIDDEN) {
       await open(page, `/models/${id}`);
       await page.getByText("No model of this id is listed.", { exact: false }).waitFor();
@@ -108,11 +106,10 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await open(page, "/models/m/newest");
     expect(await page.content()).not.toContain("private-house");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("a model's page says which prices are defaulted and what is undeclared", async () => {
-    const { page, complaints, context } = await newVisitor(browser);
+    const { page, complaints } = await newVisitor(browser);
     await open(page, "/models/m/newest");
     const table = await readTable(page, "Providers of this model, in routing order");
     expect(table.column("Provider")).toEqual(["open-house"]);
@@ -124,11 +121,10 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(table.column("Capacity")).toEqual(["undeclared"]);
     await expectAccessible(page, "a model's page");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("the providers page says who is well in a word and links to policies", async () => {
-    const { page, complaints, context } = await newVisitor(browser);
+    const { page, complaints } = await newVisitor(browser);
     await open(page, "/providers");
     const table = await readTable(page, "Providers");
     expect(table.column("Status now")).toEqual(["Healthy"]);
@@ -138,7 +134,6 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(await link.getAttribute("rel")).toContain("noopener");
     await expectAccessible(page, "the providers page");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 });
 

@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
   }
 
   test("from the form to a table that ranks the models, paid by the budget's own key", async () => {
-    const { page, complaints, context } = await searcher("search", "10");
+    const { page, complaints } = await searcher("search", "10");
     await page.getByRole("button", { name: "Start search" }).waitFor();
     await expectAccessible(page, "the form of a search");
     await page.getByRole("button", { name: "Start search" }).click();
@@ -78,11 +78,10 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await page.getByRole("combobox", { name: "Model" }).waitFor();
     expect(await page.getByRole("combobox", { name: "Model" }).inputValue()).toBe("Cheap");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("a stopped search keeps what it found and calls no more", async () => {
-    const { page, complaints, context, orgId } = await searcher("stop", "10");
+    const { page, complaints, orgId } = await searcher("stop", "10");
     const name = "Long";
     const prompts = Array.from({ length: 30 }, (_none, n) => `prompt ${n}`);
     await fillIn(page, { name, prompts, budget: "9.00" });
@@ -111,11 +110,10 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
       return heldMicroUsd === 0n;
     });
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("a search ends when the budget does not cover another call, and spends no more", async () => {
-    const { page, complaints, context } = await searcher("budget", "10");
+    const { page, complaints } = await searcher("budget", "10");
     const prompts = Array.from({ length: 10 }, (_none, n) => `prompt ${n}`);
     await fillIn(page, { name: "Small", prompts, budget: "0.10" });
     await page.getByRole("button", { name: "Start search" }).click();
@@ -126,11 +124,10 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     const { json } = await ask(world, page, "GET /api/console/optimize");
     expect(Number(at(json, "data.0.spent_usd"))).toBeLessThanOrEqual(0.1);
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("without credit a search ends at once and says why", async () => {
-    const { page, complaints, context } = await searcher("poor");
+    const { page, complaints } = await searcher("poor");
     const prompts = ["one", "two", "three"];
     await fillIn(page, { name: "Poor", prompts, budget: "1.00" });
     await page.getByRole("button", { name: "Start search" }).click();
@@ -142,7 +139,6 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await page.getByRole("row", { name: /^Poor Failed/ }).waitFor();
     await expectAccessible(page, "the list of searches");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 });
 

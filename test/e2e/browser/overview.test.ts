@@ -25,7 +25,6 @@ describe.skipIf(!hasChromium)("the first page", () => {
     await page.getByRole("heading", { name: "Top models" }).waitFor();
     expect(await page.getByText("of 3 done").count()).toBe(0);
     expect(visitor.complaints).toEqual([]);
-    await visitor.context.close();
   });
 
   test("its figures and the wallet's file are those of the books", async () => {
@@ -47,6 +46,5 @@ describe.skipIf(!hasChromium)("the first page", () => {
     expect(month.spentMicroUsd).toBeGreaterThan(0n);
     await expectAccessible(page, "the first page with traffic");
     expect(ann.complaints).toEqual([]);
-    await ann.context.close();
   });
 });

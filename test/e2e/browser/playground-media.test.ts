@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
   }
 
   test("pictures: as many and as large as the model offers, in a gallery with files", async () => {
-    const { page, complaints, context, orgId } = await maker("images", "images");
+    const { page, complaints, orgId } = await maker("images", "images");
     await page.getByRole("textbox", { name: "Prompt" }).waitFor();
     await expectAccessible(page, "an empty gallery");
     expect(await optionsOf(page, "Size")).toEqual(["1024x1024", "1536x1024"]);
@@ -84,11 +84,10 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     expect((await download).suggestedFilename()).toMatch(/\.png$/);
     expect(await shownCost(call)).toBe(await recordedCost(orgId, call));
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("a picture that was refused costs nothing and says why", async () => {
-    const { page, complaints, context } = await maker("refused", "images");
+    const { page, complaints } = await maker("refused", "images");
     const prompt = "something forbidden [[fault:content_filter]]";
     await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
     await page.getByRole("button", { name: "Make" }).click();
@@ -98,11 +97,10 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await expectAccessible(page, "a refused picture");
     await page.getByRole("link", { name: "Balance: $20.00 available" }).waitFor();
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("a video is a job that is watched to its end, played and charged", async () => {
-    const { page, complaints, context } = await maker("video", "videos");
+    const { page, complaints } = await maker("video", "videos");
     await page.getByRole("textbox", { name: "Prompt" }).waitFor();
     await page.getByLabel("Seconds").fill("3");
     const prompt = `a ship at sea ${VIDEO_FAULT}`;
@@ -128,11 +126,10 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     expect((await download).suggestedFilename()).toMatch(/^vid.*\.mp4$/);
     await expectAccessible(page, "a finished job");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("a video that fails costs nothing and says what to do", async () => {
-    const { page, complaints, context } = await maker("no-video", "videos");
+    const { page, complaints } = await maker("no-video", "videos");
     const fault = `[[fault:job:{"states":["queued"],"final":"failed","moderated":true,"ms":1}]]`;
     await page.getByRole("textbox", { name: "Prompt" }).fill(`a forbidden ship ${fault}`);
     await page.getByRole("button", { name: "Make" }).click();
@@ -141,11 +138,10 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await expectAccessible(page, "a failed job");
     await page.getByRole("link", { name: "Balance: $20.00 available" }).waitFor();
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test("a decision is asked in fields and answered with types", async () => {
-    const { page, complaints, context, orgId } = await maker("decisions", "decisions");
+    const { page, complaints, orgId } = await maker("decisions", "decisions");
     const state = page.getByLabel("What the questions are about");
     await state.waitFor();
     await expectAccessible(page, "the questions");
@@ -166,7 +162,6 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await page.getByText(`${world.gateway.url}/v1/decisions`).waitFor();
     await expectAccessible(page, "the code of a decision");
     expect(complaints).toEqual([]);
-    await context.close();
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import { ask, newcomer, pageShown, type Newcomer } from "../../support/console-steps.ts";
@@ -17,7 +17,6 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     ann = await newcomer(world, browser, { name: "request", usd: "5" });
     traffic = await makeTraffic(world, ann.page);
   });
-  afterAll(() => ann.context.close());
 
   test("shows three attempts, and after each why the gateway moved on", async () => {
     const { page } = ann;
@@ -67,7 +66,6 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     await other.page.getByRole("alert").waitFor();
     expect(await other.page.content()).not.toContain("test/three");
     expect(other.complaints).toEqual([]);
-    await other.context.close();
   });
 
   test("none of these pages complained of anything", () => {

@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd } from "../../../src/core/money.ts";
 import { until } from "../../support/books.ts";
@@ -32,7 +32,6 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     traffic = await makeTraffic(world, ann.page);
     spent = await spentInSql(ann);
   });
-  afterAll(() => ann.context.close());
 
   test("totals are the ledger's, to the micro-dollar, by every grouping", async () => {
     const { page } = ann;
