@@ -16,6 +16,7 @@ import {
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { MovableClock } from "./clocks.ts";
+import { liveHandle } from "./live-handle.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
 
 interface LogLine {
@@ -55,10 +56,18 @@ export interface Bought {
 
 export const MICRO_PER_USD = 1_000_000n;
 
+/** The same for the tests of a file; it registers its own hooks. */
+export function withBillingHouse(options: BillingHouseOptions = {}): BillingHouse {
+  return liveHandle(() => openBillingHouse(options));
+}
+
+interface BillingHouseOptions {
+  /** How often, and after what time, an event is delivered. Default: at once, once. */
+  readonly delivery?: (event: CheckoutEvent) => readonly number[];
+}
+
 /** Purchases end to end: real SDK, a checkout over HTTP, real PostgreSQL. */
-export async function openBillingHouse(
-  options: { readonly delivery?: (event: CheckoutEvent) => readonly number[] } = {},
-): Promise<BillingHouse> {
+export async function openBillingHouse(options: BillingHouseOptions = {}): Promise<BillingHouse> {
   const backend = await freshBackend();
   const clock = new MovableClock();
   const log: LogLine[] = [];

@@ -2,14 +2,23 @@ import { accessSync, constants, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join, resolve } from "node:path";
 
-import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
-import { expect } from "vitest";
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from "playwright-core";
+import { afterAll, afterEach, beforeEach, expect, vi } from "vitest";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 /** Pictures of the run, for people to look at; not in git. */
 const SCREENSHOTS = join(ROOT, "artefacts", "screenshots");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const ACTION_TIMEOUT_MS = 15_000;
+/** Far above what any action takes: a busy machine is no failure, and waits end when they can. */
+const ACTION_TIMEOUT_MS = 60_000;
+/** Longer than any single wait, which reports what it waited for in vain. */
+const TEST_TIMEOUT_MS = 180_000;
 
 /** Chromium of this machine: `CHROME_PATH`, else what stands on PATH; undefined: there is none. */
 export function findChromium(): string | undefined {
@@ -37,11 +46,24 @@ if (!hasChromium) {
   );
 }
 
-export async function launchBrowser(): Promise<Browser> {
+/** The browser of this worker: the first file that needs it starts it, the next ones share it. */
+let shared: Promise<Browser> | undefined;
+
+async function sharedBrowser(): Promise<Browser> {
+  const running = await shared;
+  if (running?.isConnected() !== true) shared = launchBrowser();
+  return await (shared ?? launchBrowser());
+}
+
+async function launchBrowser(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error("there is no chromium on this machine");
+  // The runner ends its workers with SIGTERM. An exit in order is what kills the browser and
+  // removes its folders; playwright's own handler would only delay the end of the process.
+  process.once("SIGTERM", () => process.exit());
   return await chromium.launch({
     executablePath,
+    handleSIGTERM: false,
     args: [
       // The sandbox of a container's root user is the container.
       ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
@@ -65,8 +87,41 @@ export interface Visitor {
   readonly complaints: readonly string[];
 }
 
+/** The browser of this worker, for the tests of one file. */
+export interface TestBrowser {
+  /**
+   * A person's browser: own cookies, own storage. It is closed when the test ends that opened it,
+   * or the last test of the file if a hook opened it.
+   */
+  newContext(options?: BrowserContextOptions): Promise<BrowserContext>;
+}
+
+/** Registers its own hooks and the time-outs of the file; call it before the first `describe`. */
+export function withBrowser(): TestBrowser {
+  vi.setConfig({ testTimeout: TEST_TIMEOUT_MS, hookTimeout: TEST_TIMEOUT_MS });
+  const opened: BrowserContext[] = [];
+  let openedByHooks = 0;
+  const closeFrom = async (first: number): Promise<void> => {
+    // A page that is left open goes on polling and drawing.
+    await Promise.all(opened.splice(first).map((context) => context.close()));
+  };
+  beforeEach(() => {
+    openedByHooks = opened.length;
+  });
+  afterEach(() => closeFrom(openedByHooks));
+  afterAll(() => closeFrom(0));
+  return {
+    newContext: async (options) => {
+      const context = await (await sharedBrowser()).newContext(options);
+      context.setDefaultTimeout(ACTION_TIMEOUT_MS);
+      opened.push(context);
+      return context;
+    },
+  };
+}
+
 export async function newVisitor(
-  browser: Browser,
+  browser: TestBrowser,
   options: { readonly theme?: Theme; readonly width?: number } = {},
 ): Promise<Visitor> {
   const context = await browser.newContext({
@@ -75,7 +130,6 @@ export async function newVisitor(
     permissions: ["clipboard-read", "clipboard-write"],
     reducedMotion: "reduce",
   });
-  context.setDefaultTimeout(ACTION_TIMEOUT_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
@@ -87,24 +141,66 @@ export async function newVisitor(
   return { context, page, complaints };
 }
 
-/** No violation of WCAG 2.0 to 2.2, A and AA, in what the page shows now. */
+/**
+ * No violation of WCAG 2.0 to 2.2, A and AA, in what the page shows now, in either theme. The
+ * themes differ in colours and in nothing else, so every rule is checked in the page's own theme
+ * and the rules that read colours are checked in the other one too.
+ */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
+  const own: Theme = await page.evaluate<Theme>(
+    "matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'",
+  );
+  const found = await violationsOf(page, ALL_RULES);
+  await showIn(page, own === "dark" ? "light" : "dark");
+  found.push(...(await violationsOf(page, COLOUR_RULES)).map((each) => `other theme: ${each}`));
+  await showIn(page, own);
+  expect(found, what).toEqual([]);
+}
+
+export interface AxeRules {
+  readonly type: "tag" | "rule";
+  readonly values: readonly string[];
+}
+
+export const ALL_RULES: AxeRules = {
+  type: "tag",
+  values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+};
+/** The rules of those tags whose result depends on the colours of a page. */
+export const COLOUR_RULES: AxeRules = {
+  type: "rule",
+  values: ["color-contrast", "link-in-text-block"],
+};
+
+/** What the page violates now, by rule. */
+export async function violationsOf(page: Page, runOnly: AxeRules): Promise<string[]> {
   // Evaluated by the debugger, which the page's content security policy does not bind.
-  await page.evaluate(AXE);
+  const hasAxe = await page.evaluate<boolean>("globalThis.axe !== undefined");
+  if (!hasAxe) await page.evaluate(AXE);
   await page.evaluate(UNCHANGING);
-  const found = await page.evaluate(async () => {
+  return await page.evaluate(async (only) => {
     const { axe } = globalThis as unknown as { readonly axe: AxeLike };
-    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
-    const { violations } = await axe.run({ runOnly: { type: "tag", values: tags } });
+    // Nothing is read of what passed, and gathering it takes a third of the time.
+    const options = { runOnly: only, resultTypes: ["violations"], selectors: false };
+    const { violations } = await axe.run(options);
     return violations.map(({ id, nodes }) => {
       const places = nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`);
       return `${id}: ${places.join(" | ")}`;
     });
-  });
-  expect(found, what).toEqual([]);
+  }, runOnly);
 }
 
-/** A colour on its way from one theme to the other is none that anybody reads. */
+/** The page follows the system while nobody has chosen otherwise. */
+export async function showIn(page: Page, theme: Theme): Promise<void> {
+  await page.emulateMedia({ colorScheme: theme });
+  // A page without a script has no such attribute: its styles follow the system by themselves.
+  const names = `html:not([${SCHEME}]), html[${SCHEME}="${theme}"]`;
+  await page.locator(names).waitFor({ state: "attached" });
+}
+
+const SCHEME = "data-mantine-color-scheme";
+
+/** A colour in transition from one theme to the other is never read by a person. */
 const UNCHANGING = `(async () => {
   const isChanging = () => document.getAnimations().some((each) => each instanceof CSSTransition);
   const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -123,11 +219,15 @@ interface AxeLike {
   }>;
 }
 
-/** Nothing of the page reaches over the edge of the window. */
+/** Nothing of the page reaches over the edge of the window, once its layout has settled. */
 export async function expectFits(page: Page): Promise<void> {
-  const over = await page.evaluate<number>(
-    "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-  );
+  const over = await page.evaluate<number>(`(async () => {
+    const over = ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth;
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    const { documentElement } = document;
+    for (let frames = 0; frames < 60 && over(documentElement) > 0; frames += 1) await frame();
+    return over(documentElement);
+  })()`);
   expect(over).toBeLessThanOrEqual(0);
 }
 

@@ -1,13 +1,14 @@
-import type { Browser, Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 
 import type { Session } from "../../src/console-api/contract.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { parseUsd } from "../../src/core/money.ts";
 import { until } from "./books.ts";
-import { newVisitor, type Theme, type Visitor } from "./browser.ts";
+import { newVisitor, type TestBrowser, type Theme, type Visitor } from "./browser.ts";
 import { chatBody } from "./chat-bodies.ts";
 import type { ConsoleWorld } from "./console-world.ts";
 import { bearer, httpCall, textAt, type HttpAnswer } from "./http-call.ts";
+import { CookieBrowser } from "./oidc-browser.ts";
 
 export { callUntil } from "./books.ts";
 
@@ -17,6 +18,27 @@ export async function signIn(world: ConsoleWorld, visitor: Visitor, email: strin
   await page.goto(await world.claimLink(email));
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL((url) => !/^\/(?:auth|local-idp)\//.test(url.pathname));
+}
+
+/**
+ * Puts a session of this person into a browser that has no page yet: the form of the link is sent
+ * without its page, for tests of what comes after signing in.
+ */
+async function addSession(
+  world: ConsoleWorld,
+  context: BrowserContext,
+  email: string,
+): Promise<void> {
+  const link = new URL(await world.claimLink(email));
+  const browser = new CookieBrowser();
+  await browser.open(link.origin + link.pathname, {
+    form: { t: link.searchParams.get("t") ?? "", email },
+    stopAt: ({ pathname }) => !/^\/(?:auth|local-idp)\//.test(pathname),
+  });
+  const value = browser.cookie("tm_session");
+  if (value === undefined) throw new Error(`${email} could not sign in`);
+  const url = world.consoleUrl;
+  await context.addCookies([{ name: "tm_session", value, url, httpOnly: true, sameSite: "Lax" }]);
 }
 
 /** The session of this browser, as the console's API tells it. */
@@ -37,18 +59,24 @@ export async function giveCredit(world: ConsoleWorld, page: Page, usd: string): 
   return orgId;
 }
 
-/** Waits until a page stands there with what it shows, and nothing of it is still loading. */
+/** Waits until a page is there with its content, and none of it is still loading. */
 export async function pageShown(page: Page): Promise<void> {
   await page.locator("h1", { hasNotText: /^Token Market$/ }).waitFor();
-  const isLoading = async (): Promise<boolean> =>
-    (await page.locator(".mantine-Skeleton-root").count()) > 0;
-  await until("nothing is loading", async () => {
-    if (await isLoading()) return false;
-    // What an answer changes is drawn in the next frame.
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
-    return !(await isLoading());
-  });
+  await until("nothing is loading", () => page.evaluate<boolean>(IS_LOADED), LOADED_MS);
 }
+
+/** Far above what a busy machine needs. */
+const LOADED_MS = 60_000;
+
+/** What an answer changes is drawn in the next frame, so the page has to be loaded there too. */
+const IS_LOADED = `(async () => {
+  const isLoading = () => document.querySelector(".mantine-Skeleton-root") !== null;
+  const nextFrame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  for (let frames = 0; frames < 60 && isLoading(); frames += 1) await nextFrame();
+  if (isLoading()) return false;
+  await nextFrame();
+  return !isLoading();
+})()`;
 
 /** Asks the console's API as this browser's pages do. */
 export async function ask(
@@ -77,19 +105,22 @@ export async function callGateway(
   return await httpCall(url, { headers: bearer(key), body });
 }
 
-/** Somebody who has just signed in for the first time, in a browser of their own. */
+/** A person with a new organization, in a browser of their own. */
 export interface Newcomer extends Visitor {
   readonly orgId: OrgId;
 }
 
-/** Signs in as `name`@example.com, with credit where `usd` says so. */
+let newcomers = 0;
+
+/** A person of their own for one test, with credit where `usd` says so; no page is open yet. */
 export async function newcomer(
   world: ConsoleWorld,
-  browser: Browser,
-  who: { readonly name: string; readonly theme: Theme; readonly usd?: string },
+  browser: TestBrowser,
+  who: { readonly name: string; readonly theme?: Theme; readonly usd?: string },
 ): Promise<Newcomer> {
-  const visitor = await newVisitor(browser, { theme: who.theme });
-  await signIn(world, visitor, `${who.name}-${who.theme}@example.com`);
+  const visitor = await newVisitor(browser, who);
+  newcomers += 1;
+  await addSession(world, visitor.context, `${who.name}-${newcomers}@example.com`);
   if (who.usd !== undefined) await giveCredit(world, visitor.page, who.usd);
   const { org } = await sessionOf(world, visitor.page);
   if (org === null) throw new Error(`${who.name} could not sign in`);

@@ -5,6 +5,7 @@ import {
   type TestCheckout,
 } from "../../src/billing/test-checkout/start-test-checkout.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "./gateway.ts";
+import { liveHandle } from "./live-handle.ts";
 
 /** A whole installation as `dev` has it: gateway, console, bundled issuer, checkout with test money. */
 export interface ConsoleWorld {
@@ -14,6 +15,16 @@ export interface ConsoleWorld {
   /** An address that signs its browser in as this person, once. */
   claimLink(email: string): Promise<string>;
   close(): Promise<void>;
+}
+
+/**
+ * An installation for the tests of a file; it registers its own hooks. Options that depend on what
+ * an earlier hook opened are given as a function.
+ */
+export function withConsole(
+  options: TestGatewayOptions | (() => TestGatewayOptions) = {},
+): ConsoleWorld {
+  return liveHandle(() => openConsoleWorld(typeof options === "function" ? options() : options));
 }
 
 export async function openConsoleWorld(options: TestGatewayOptions = {}): Promise<ConsoleWorld> {

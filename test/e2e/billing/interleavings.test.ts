@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { Membership } from "../../../src/ledger/ledger-batch-store.ts";
-import { openBillingHouse, type BillingHouse } from "../../support/billing-house.ts";
+import { withBillingHouse } from "../../support/billing-house.ts";
 import { BillingWorld, type BillingCommand, type News } from "../../support/billing-world.ts";
 import { pinPrices } from "../../support/ledger-rows.ts";
 
@@ -12,16 +12,14 @@ const LEASE_MS = 3_600_000;
 /** Among them are the stories below: a search that never sees one of these has lost its way. */
 const EVERY_SIGHT = ["disputed", "low_balance", "owed at the end", "paid", "reserved"];
 
-let house: BillingHouse;
+// Events are sent when the search says so.
+const house = withBillingHouse({ delivery: () => [] });
 let member: Membership;
 
 beforeAll(async () => {
-  // Events are sent when the search says so.
-  house = await openBillingHouse({ delivery: () => [] });
   await pinPrices(house.backend);
   member = await house.backend.ledgerBatchStore.join("one", LEASE_MS);
 });
-afterAll(() => house.close());
 
 test("whoever tells what, in whatever order and how often: the balance is what was paid, taken back and used", async () => {
   const seen = new Set<string>();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { PurchaseFault } from "../../../src/billing/billing.ts";
 import type { BillingLog } from "../../../src/billing/billing-log.ts";
 import { openBilling } from "../../../src/billing/open-billing.ts";
@@ -6,7 +6,7 @@ import type { AttemptId } from "../../../src/core/ids.ts";
 import { microUsd } from "../../../src/core/money.ts";
 import {
   MICRO_PER_USD,
-  openBillingHouse,
+  withBillingHouse,
   paymentOf,
   type BillingHouse,
   type Bought,
@@ -31,15 +31,9 @@ const silent: BillingLog = {
 };
 
 /** Every event arrives at once, once. */
-let house: BillingHouse;
+const house = withBillingHouse();
 /** No event ever arrives. */
-let deaf: BillingHouse;
-
-beforeAll(async () => {
-  house = await openBillingHouse();
-  deaf = await openBillingHouse({ delivery: () => [] });
-});
-afterAll(() => Promise.all([house.close(), deaf.close()]));
+const deaf = withBillingHouse({ delivery: () => [] });
 
 async function press(bought: Bought, button: "pay" | "fail" | "close"): Promise<string | null> {
   const answer = await fetch(`${bought.checkoutUrl}/${button}`, {

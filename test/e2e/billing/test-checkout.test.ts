@@ -1,15 +1,13 @@
 import { Stripe } from "stripe";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openBillingHouse, type BillingHouse, type Bought } from "../../support/billing-house.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { openBillingHouse, withBillingHouse, type Bought } from "../../support/billing-house.ts";
 
-let house: BillingHouse;
+const house = withBillingHouse({ delivery: () => [] });
 let bought: Bought;
 
 beforeAll(async () => {
-  house = await openBillingHouse({ delivery: () => [] });
   bought = await house.buy(await house.newOrg(), 12);
 });
-afterAll(() => house.close());
 
 function client(secretKey: string): Stripe {
   const { hostname, port } = new URL(house.checkout.url);

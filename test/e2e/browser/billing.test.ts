@@ -1,183 +1,150 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
 import { assert } from "../../../src/core/assert.ts";
 import { until } from "../../support/books.ts";
-import {
-  expectAccessible,
-  hasChromium,
-  launchBrowser,
-  takePicture,
-  type Theme,
-} from "../../support/browser.ts";
+import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import { ask, makeKey, newcomer, pageShown, sessionOf } from "../../support/console-steps.ts";
-import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-world.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
 
 const BANNER_MS = 5_000;
-const THEMES: readonly Theme[] = ["light", "dark"];
 const UNFUNDED = "20 requests a minute until you add credit.";
 
-let world: ConsoleWorld;
-let browser: Browser;
+const world = withConsole();
+const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("buying credit", () => {
-  beforeAll(async () => {
-    world = await openConsoleWorld();
-    browser = await launchBrowser();
+  test("with test money fills the balance, and the low limit goes within seconds", async () => {
+    const { page, complaints, context } = await newcomer(world, browser, {
+      name: "buyer",
+    });
+    const { secret } = await makeKey(world, page, { name: "prod" });
+    expect(await requestsPerMinuteOf(secret)).toBe(20);
+    await open(page, "/billing");
+    await page.getByText(UNFUNDED).waitFor();
+    await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
+    await page.getByText("Other amount").click();
+    await page.getByLabel("Amount in dollars").fill("1");
+    await page.getByText("the least that can be bought is").waitFor();
+    await expectAccessible(page, "an amount that is too small");
+    await page.getByLabel("Amount in dollars").fill("12.5");
+    await page.getByText("One charge of exactly $12.50").waitFor();
+    await page.getByRole("button", { name: "Pay $12.50" }).click();
+
+    await page.waitForURL(`${world.checkout.url}/pay/*`);
+    await page.getByText("$12.50 USD").waitFor();
+    await expectAccessible(page, "the payment page");
+    await page.getByRole("button", { name: "Pay with test money" }).click();
+    await page.waitForURL(`${world.consoleUrl}/billing/return/*`);
+    await page.getByText("The payment is confirmed and the credit is in your balance.").waitFor();
+    await page.getByText(UNFUNDED).waitFor({ state: "detached", timeout: BANNER_MS });
+    await page.getByRole("link", { name: "Balance: $12.50 available" }).waitFor();
+    const isRaised = async (): Promise<boolean> => (await requestsPerMinuteOf(secret)) === 300;
+    await until("the key has its own limit", isRaised);
+    await expectAccessible(page, "a paid purchase");
+
+    await page.getByRole("link", { name: "Back to billing" }).click();
+    const row = page.getByRole("table", { name: "All purchases" }).getByRole("row").nth(1);
+    await row.getByText("paid", { exact: true }).waitFor();
+    const [receipt] = await Promise.all([
+      context.waitForEvent("page"),
+      row.getByRole("link", { name: "Receipt" }).click(),
+    ]);
+    await receipt.getByText("Received with thanks").waitFor();
+    await receipt.close();
+    await expectAccessible(page, "billing with a purchase");
+    expect(complaints).toEqual([]);
   });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
+
+  test("that fails or is left adds nothing, and nothing but the purchase says that it is paid", async () => {
+    const { page, complaints } = await newcomer(world, browser, { name: "poor" });
+    await open(page, "/billing");
+    await page.getByRole("button", { name: "Pay $25.00" }).click();
+    await page.getByRole("button", { name: "Let the payment fail" }).click();
+    await page.getByText("The payment failed. Nothing was charged").waitFor();
+    await expectAccessible(page, "a failed purchase");
+    await page.getByRole("link", { name: "Back to billing" }).click();
+    await page.getByText("$10", { exact: true }).click();
+    await page.getByRole("button", { name: "Pay $10.00" }).click();
+    await page.getByRole("button", { name: "Close without paying" }).click();
+    await page.waitForURL(`${world.consoleUrl}/billing*`);
+    await pageShown(page);
+    const left = page.getByRole("row", { name: "$10.000000" });
+    await left.getByText("not paid").waitFor();
+    // The address that a payer comes back to, without a payment.
+    await left.getByRole("link", { name: "Look again" }).click();
+    await page.getByText("has not told us of a payment yet").waitFor();
+    await page.getByText("This page looks again by itself").waitFor();
+    await expectAccessible(page, "a purchase that waits");
+    expect(await page.getByText("The payment is confirmed and").count()).toBe(0);
+    await page.getByText(UNFUNDED).waitFor();
+    await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
+    expect(complaints).toEqual([]);
   });
 
-  describe.each(THEMES)("%s", (theme) => {
-    test("with test money fills the balance, and the low limit goes within seconds", async () => {
-      const { page, complaints, context } = await newcomer(world, browser, {
-        name: "buyer",
-        theme,
-      });
-      const { secret } = await makeKey(world, page, { name: "prod" });
-      expect(await requestsPerMinuteOf(secret)).toBe(20);
-      await open(page, "/billing");
-      await page.getByText(UNFUNDED).waitFor();
-      await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
-      await page.getByText("Other amount").click();
-      await page.getByLabel("Amount in dollars").fill("1");
-      await page.getByText("the least that can be bought is").waitFor();
-      await expectAccessible(page, "an amount that is too small");
-      await page.getByLabel("Amount in dollars").fill("12.5");
-      await page.getByText("One charge of exactly $12.50").waitFor();
-      await takePicture(page, `billing-amount-${theme}`);
-      await page.getByRole("button", { name: "Pay $12.50" }).click();
-
-      await page.waitForURL(`${world.checkout.url}/pay/*`);
-      await page.getByText("$12.50 USD").waitFor();
-      await expectAccessible(page, "the payment page");
-      await takePicture(page, `billing-pay-${theme}`);
-      await page.getByRole("button", { name: "Pay with test money" }).click();
-      await page.waitForURL(`${world.consoleUrl}/billing/return/*`);
-      await page.getByText("The payment is confirmed and the credit is in your balance.").waitFor();
-      await page.getByText(UNFUNDED).waitFor({ state: "detached", timeout: BANNER_MS });
-      await page.getByRole("link", { name: "Balance: $12.50 available" }).waitFor();
-      const isRaised = async (): Promise<boolean> => (await requestsPerMinuteOf(secret)) === 300;
-      await until("the key has its own limit", isRaised);
-      await expectAccessible(page, "a paid purchase");
-      await takePicture(page, `billing-paid-${theme}`);
-
-      await page.getByRole("link", { name: "Back to billing" }).click();
-      const row = page.getByRole("table", { name: "All purchases" }).getByRole("row").nth(1);
-      await row.getByText("paid", { exact: true }).waitFor();
-      const [receipt] = await Promise.all([
-        context.waitForEvent("page"),
-        row.getByRole("link", { name: "Receipt" }).click(),
-      ]);
-      await receipt.getByText("Received with thanks").waitFor();
-      await receipt.close();
-      await expectAccessible(page, "billing with a purchase");
-      await takePicture(page, `billing-bought-${theme}`);
-      expect(complaints).toEqual([]);
-      await context.close();
+  test("told twice, and looked at again, is one grant", async () => {
+    const { page, complaints } = await newcomer(world, browser, {
+      name: "twice",
     });
+    const { purchaseId, sessionId } = await buy(page, "25");
+    const told = world.checkout.webhooks.events.filter(({ data }) => data.object.id === sessionId);
+    expect(told).toHaveLength(1);
+    const [event] = told;
+    assert(event !== undefined, "the payment was told");
+    const again = [event, event].map(({ id }) => world.checkout.webhooks.send(id));
+    expect(await Promise.all(again)).toEqual([200, 200]);
+    await open(page, `/billing/return/${purchaseId}`);
+    await page.getByText("The payment is confirmed").waitFor();
+    await page.reload();
+    await page.getByText("The payment is confirmed").waitFor();
+    await open(page, "/billing");
+    await page.getByRole("link", { name: "Balance: $25.00 available" }).waitFor();
+    const ledger = page.getByRole("table", { name: "Lines of the credit ledger" });
+    expect(await ledger.getByRole("row", { name: "Purchase" }).count()).toBe(1);
+    expect(await ledger.getByRole("row").count()).toBe(2);
+    const { json } = await ask(world, page, "GET /api/console/credit-ledger");
+    expect(listAt(json, "data")).toMatchObject([{ kind: "purchase", amount_usd: "25.000000" }]);
+    expect(complaints).toEqual([]);
+  });
 
-    test("that fails or is left adds nothing, and nothing but the purchase says that it is paid", async () => {
-      const { page, complaints, context } = await newcomer(world, browser, { name: "poor", theme });
-      await open(page, "/billing");
-      await page.getByRole("button", { name: "Pay $25.00" }).click();
-      await page.getByRole("button", { name: "Let the payment fail" }).click();
-      await page.getByText("The payment failed. Nothing was charged").waitFor();
-      await expectAccessible(page, "a failed purchase");
-      await takePicture(page, `billing-failed-${theme}`);
-      await page.getByRole("link", { name: "Back to billing" }).click();
-      await page.getByText("$10", { exact: true }).click();
-      await page.getByRole("button", { name: "Pay $10.00" }).click();
-      await page.getByRole("button", { name: "Close without paying" }).click();
-      await page.waitForURL(`${world.consoleUrl}/billing*`);
-      await pageShown(page);
-      const left = page.getByRole("row", { name: "$10.000000" });
-      await left.getByText("not paid").waitFor();
-      // The address that a payer comes back to, without a payment.
-      await left.getByRole("link", { name: "Look again" }).click();
-      await page.getByText("has not told us of a payment yet").waitFor();
-      await page.getByText("This page looks again by itself").waitFor();
-      await expectAccessible(page, "a purchase that waits");
-      expect(await page.getByText("The payment is confirmed and").count()).toBe(0);
-      await page.getByText(UNFUNDED).waitFor();
-      await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
+  test("and having it refunded or disputed takes it out of the balance, in sight", async () => {
+    const { page, complaints } = await newcomer(world, browser, { name: "back" });
+    const { sessionId } = await buy(page, "25");
+    const { book, webhooks } = world.checkout;
+    const payment = book.payments.get(book.session(sessionId)?.payment_intent ?? "");
+    assert(payment !== undefined, "the session was paid");
+    await open(page, "/billing");
+    await page.getByRole("link", { name: "Balance: $25.00 available" }).waitFor();
 
-    test("told twice, and looked at again, is one grant", async () => {
-      const { page, complaints, context } = await newcomer(world, browser, {
-        name: "twice",
-        theme,
-      });
-      const { purchaseId, sessionId } = await buy(page, "25");
-      const told = world.checkout.webhooks.events.filter(
-        ({ data }) => data.object.id === sessionId,
-      );
-      expect(told).toHaveLength(1);
-      const [event] = told;
-      assert(event !== undefined, "the payment was told");
-      const again = [event, event].map(({ id }) => world.checkout.webhooks.send(id));
-      expect(await Promise.all(again)).toEqual([200, 200]);
-      await open(page, `/billing/return/${purchaseId}`);
-      await page.getByText("The payment is confirmed").waitFor();
-      await page.reload();
-      await page.getByText("The payment is confirmed").waitFor();
-      await open(page, "/billing");
-      await page.getByRole("link", { name: "Balance: $25.00 available" }).waitFor();
-      const ledger = page.getByRole("table", { name: "Lines of the credit ledger" });
-      expect(await ledger.getByRole("row", { name: "Purchase" }).count()).toBe(1);
-      expect(await ledger.getByRole("row").count()).toBe(2);
-      const { json } = await ask(world, page, "GET /api/console/credit-ledger");
-      expect(listAt(json, "data")).toMatchObject([{ kind: "purchase", amount_usd: "25.000000" }]);
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
+    book.refund(payment, 1_000);
+    await webhooks.settled();
+    await open(page, "/billing");
+    await page.getByRole("link", { name: "Balance: $15.00 available" }).waitFor();
+    const row = page.getByRole("table", { name: "All purchases" }).getByRole("row").nth(1);
+    await row.getByText("partly refunded").waitFor();
+    await row.getByText("refunded $10.000000").waitFor();
+    await page.getByRole("row", { name: "Refund" }).getByText("−$10.000000").waitFor();
+    await expectAccessible(page, "a refunded purchase");
 
-    test("and having it refunded or disputed takes it out of the balance, in sight", async () => {
-      const { page, complaints, context } = await newcomer(world, browser, { name: "back", theme });
-      const { sessionId } = await buy(page, "25");
-      const { book, webhooks } = world.checkout;
-      const payment = book.payments.get(book.session(sessionId)?.payment_intent ?? "");
-      assert(payment !== undefined, "the session was paid");
-      await open(page, "/billing");
-      await page.getByRole("link", { name: "Balance: $25.00 available" }).waitFor();
+    const dispute = book.dispute(payment, 1_500);
+    await webhooks.settled();
+    await open(page, "/billing");
+    await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
+    await row.getByText("disputed", { exact: true }).waitFor();
+    await row.getByText("disputed $15.000000").waitFor();
+    await page.getByRole("row", { name: "Dispute" }).getByText("−$15.000000").waitFor();
+    await expectAccessible(page, "a disputed purchase");
 
-      book.refund(payment, 1_000);
-      await webhooks.settled();
-      await open(page, "/billing");
-      await page.getByRole("link", { name: "Balance: $15.00 available" }).waitFor();
-      const row = page.getByRole("table", { name: "All purchases" }).getByRole("row").nth(1);
-      await row.getByText("partly refunded").waitFor();
-      await row.getByText("refunded $10.000000").waitFor();
-      await page.getByRole("row", { name: "Refund" }).getByText("−$10.000000").waitFor();
-      await expectAccessible(page, "a refunded purchase");
-      await takePicture(page, `billing-refunded-${theme}`);
-
-      const dispute = book.dispute(payment, 1_500);
-      await webhooks.settled();
-      await open(page, "/billing");
-      await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
-      await row.getByText("disputed", { exact: true }).waitFor();
-      await row.getByText("disputed $15.000000").waitFor();
-      await page.getByRole("row", { name: "Dispute" }).getByText("−$15.000000").waitFor();
-      await expectAccessible(page, "a disputed purchase");
-      await takePicture(page, `billing-disputed-${theme}`);
-
-      book.closeDispute(dispute, "won");
-      await webhooks.settled();
-      await open(page, "/billing");
-      await page.getByRole("link", { name: "Balance: $15.00 available" }).waitFor();
-      await page.getByRole("row", { name: "Dispute won" }).getByText("+$15.000000").waitFor();
-      // Credit was held once: the low limit of those who never had any does not come back.
-      expect(await page.getByText(UNFUNDED).count()).toBe(0);
-      expect((await sessionOf(world, page)).is_funded).toBe(true);
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
+    book.closeDispute(dispute, "won");
+    await webhooks.settled();
+    await open(page, "/billing");
+    await page.getByRole("link", { name: "Balance: $15.00 available" }).waitFor();
+    await page.getByRole("row", { name: "Dispute won" }).getByText("+$15.000000").waitFor();
+    // Credit was held once: the low limit of those who never had any does not come back.
+    expect(await page.getByText(UNFUNDED).count()).toBe(0);
+    expect((await sessionOf(world, page)).is_funded).toBe(true);
+    expect(complaints).toEqual([]);
   });
 });
 

@@ -1,13 +1,7 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
-import {
-  expectAccessible,
-  hasChromium,
-  launchBrowser,
-  takePicture,
-  type Theme,
-} from "../../support/browser.ts";
+import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import {
   ask,
   callGateway,
@@ -17,127 +11,107 @@ import {
   newcomer,
   pageShown,
 } from "../../support/console-steps.ts";
-import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-world.ts";
 import { PROVIDER_KEY } from "../../support/gateway.ts";
 import { listAt, textAt } from "../../support/http-call.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
 
-const THEMES: readonly Theme[] = ["light", "dark"];
 /** The simulator shows the first characters of a key that it was sent. */
 const SHOWN_CHARS = 8;
 /** A key that the simulated provider takes, and one that it does not. */
 const OWN_KEY = "customer-own-key-0123456789-wxyz";
 const BAD_KEY = "customer-invalid-key-0123456789-abcd";
 
-let world: ConsoleWorld;
-let browser: Browser;
+const encryptionKey = Buffer.alloc(32, 9).toString("base64");
+const world = withConsole({ settings: { encryptionKey } });
+const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("own keys at providers", () => {
-  beforeAll(async () => {
-    const encryptionKey = Buffer.alloc(32, 9).toString("base64");
-    world = await openConsoleWorld({ settings: { encryptionKey } });
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
-  });
-
-  describe.each(THEMES)("%s", (theme) => {
-    test("are stored, tested, used and disabled for ever, and shown nowhere", async () => {
-      const ann = await newcomer(world, browser, { name: "owner", theme, usd: "5" });
-      const { page } = ann;
-      const told: Promise<string>[] = [];
-      page.on("response", (response) => {
-        if (response.url().includes("/api/")) told.push(response.text().catch(() => ""));
-      });
-      const { secret } = await makeKey(world, page, { name: "app" });
-      await usesKey(secret, PROVIDER_KEY);
-      await open(page, "/connections");
-      await page.getByText("No own key is stored").waitFor();
-      await page.getByRole("button", { name: "Add connection" }).first().click();
-      const dialog = page.getByRole("dialog", { name: "Add a connection" });
-      await dialog.getByLabel("Provider", { exact: true }).selectOption("prov-a");
-      await dialog.getByLabel("Name").fill("team account");
-      const field = dialog.getByRole("textbox", { name: "Your key at the provider" });
-      await field.fill("short");
-      await dialog.getByRole("button", { name: "Store connection" }).click();
-      await dialog.getByText("a provider's key has at least 8 characters").waitFor();
-      await field.fill(OWN_KEY);
-      expect(await field.getAttribute("type")).toBe("password");
-      await expectAccessible(page, "the form of a connection");
-      await takePicture(page, `connections-add-${theme}`);
-      await dialog.getByRole("button", { name: "Store connection" }).click();
-      await dialog.waitFor({ state: "detached" });
-
-      const row = page.getByRole("row", { name: "team account" });
-      await row.getByText("…wxyz").waitFor();
-      await row.getByRole("button", { name: "Test team account" }).click();
-      await page.getByRole("status").getByText("the provider takes it").waitFor();
-      await expectAccessible(page, "a tested connection");
-      await takePicture(page, `connections-tested-${theme}`);
-      await usesKey(secret, OWN_KEY);
-
-      await page.keyboard.press("Escape");
-      await row.getByRole("button", { name: "Disable team account" }).click();
-      const confirm = page.getByRole("dialog", { name: "Disable a connection" });
-      await confirm.getByText("the stored provider key is forgotten").waitFor();
-      await confirm.getByLabel("Type team account to confirm").fill("team account");
-      await expectAccessible(page, "disabling a connection");
-      await takePicture(page, `connections-disable-${theme}`);
-      await confirm.getByRole("button", { name: "Disable for ever" }).click();
-      await confirm.waitFor({ state: "detached" });
-      await row.getByText("disabled").waitFor();
-      expect(await row.getByRole("button").count()).toBe(0);
-      await expectAccessible(page, "a disabled connection");
-      await takePicture(page, `connections-disabled-${theme}`);
-      await usesKey(secret, PROVIDER_KEY);
-      await expectNoWayBack(page);
-
-      const answers = (await Promise.all(told)).join("\n");
-      expect(answers).toContain("team account");
-      const places = {
-        answers,
-        page: await page.content(),
-        browser: await everythingKept(ann),
-        database: await everyStoredText(world.gateway.config.databaseUrl),
-        log: world.gateway.log(),
-      };
-      for (const [place, text] of Object.entries(places)) {
-        expect(text.length, place).toBeGreaterThan(20);
-        expect(text.includes(OWN_KEY.slice(0, -4)), place).toBe(false);
-      }
-      expect(ann.complaints).toEqual([]);
-      await ann.context.close();
+  test("are stored, tested, used and disabled for ever, and shown nowhere", async () => {
+    const ann = await newcomer(world, browser, { name: "owner", usd: "5" });
+    const { page } = ann;
+    const told: Promise<string>[] = [];
+    page.on("response", (response) => {
+      if (response.url().includes("/api/")) told.push(response.text().catch(() => ""));
     });
+    const { secret } = await makeKey(world, page, { name: "app" });
+    await usesKey(secret, PROVIDER_KEY);
+    await open(page, "/connections");
+    await page.getByText("No own key is stored").waitFor();
+    await page.getByRole("button", { name: "Add connection" }).first().click();
+    const dialog = page.getByRole("dialog", { name: "Add a connection" });
+    await dialog.getByLabel("Provider", { exact: true }).selectOption("prov-a");
+    await dialog.getByLabel("Name").fill("team account");
+    const field = dialog.getByRole("textbox", { name: "Your key at the provider" });
+    await field.fill("short");
+    await dialog.getByRole("button", { name: "Store connection" }).click();
+    await dialog.getByText("a provider's key has at least 8 characters").waitFor();
+    await field.fill(OWN_KEY);
+    expect(await field.getAttribute("type")).toBe("password");
+    await expectAccessible(page, "the form of a connection");
+    await dialog.getByRole("button", { name: "Store connection" }).click();
+    await dialog.waitFor({ state: "detached" });
 
-    test("that the provider refuses are told apart, and one provider has one", async () => {
-      const who = { name: "refused", theme, usd: "5" } as const;
-      const { page, complaints, context } = await newcomer(world, browser, who);
-      const stored = { provider: "prov-a", name: "old account", provider_key: BAD_KEY };
-      expect((await ask(world, page, "POST /api/console/connections", stored)).status).toBe(200);
-      await open(page, "/connections");
-      await page.getByRole("button", { name: "Test old account" }).click();
-      await page.getByRole("status").getByText("the provider refuses it").waitFor();
-      await page.getByText("disable the connection and add a new key").waitFor();
-      await expectAccessible(page, "a refused connection");
-      await takePicture(page, `connections-refused-${theme}`);
-      await page.keyboard.press("Escape");
-      await page.getByRole("button", { name: "Add connection" }).first().click();
-      const dialog = page.getByRole("dialog", { name: "Add a connection" });
-      await dialog.getByLabel("Provider", { exact: true }).selectOption("prov-a");
-      await dialog.getByLabel("Name").fill("new account");
-      const field = dialog.getByRole("textbox", { name: "Your key at the provider" });
-      await field.fill(OWN_KEY);
-      await dialog.getByRole("button", { name: "Store connection" }).click();
-      await dialog.getByRole("alert").getByText("active connection to this provider").waitFor();
-      // A secret that was sent stands in no field any more.
-      expect(await field.inputValue()).toBe("");
-      await expectAccessible(page, "a second connection");
-      await takePicture(page, `connections-second-${theme}`);
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
+    const row = page.getByRole("row", { name: "team account" });
+    await row.getByText("…wxyz").waitFor();
+    await row.getByRole("button", { name: "Test team account" }).click();
+    await page.getByRole("status").getByText("the provider takes it").waitFor();
+    await expectAccessible(page, "a tested connection");
+    await usesKey(secret, OWN_KEY);
+
+    await page.keyboard.press("Escape");
+    await row.getByRole("button", { name: "Disable team account" }).click();
+    const confirm = page.getByRole("dialog", { name: "Disable a connection" });
+    await confirm.getByText("the stored provider key is forgotten").waitFor();
+    await confirm.getByLabel("Type team account to confirm").fill("team account");
+    await expectAccessible(page, "disabling a connection");
+    await confirm.getByRole("button", { name: "Disable for ever" }).click();
+    await confirm.waitFor({ state: "detached" });
+    await row.getByText("disabled").waitFor();
+    expect(await row.getByRole("button").count()).toBe(0);
+    await expectAccessible(page, "a disabled connection");
+    await usesKey(secret, PROVIDER_KEY);
+    await expectNoWayBack(page);
+
+    const answers = (await Promise.all(told)).join("\n");
+    expect(answers).toContain("team account");
+    const places = {
+      answers,
+      page: await page.content(),
+      browser: await everythingKept(ann),
+      database: await everyStoredText(world.gateway.config.databaseUrl),
+      log: world.gateway.log(),
+    };
+    for (const [place, text] of Object.entries(places)) {
+      expect(text.length, place).toBeGreaterThan(20);
+      expect(text.includes(OWN_KEY.slice(0, -4)), place).toBe(false);
+    }
+    expect(ann.complaints).toEqual([]);
+  });
+
+  test("that the provider refuses are told apart, and one provider has one", async () => {
+    const who = { name: "refused", usd: "5" } as const;
+    const { page, complaints } = await newcomer(world, browser, who);
+    const stored = { provider: "prov-a", name: "old account", provider_key: BAD_KEY };
+    expect((await ask(world, page, "POST /api/console/connections", stored)).status).toBe(200);
+    await open(page, "/connections");
+    await page.getByRole("button", { name: "Test old account" }).click();
+    await page.getByRole("status").getByText("the provider refuses it").waitFor();
+    await page.getByText("disable the connection and add a new key").waitFor();
+    await expectAccessible(page, "a refused connection");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Add connection" }).first().click();
+    const dialog = page.getByRole("dialog", { name: "Add a connection" });
+    await dialog.getByLabel("Provider", { exact: true }).selectOption("prov-a");
+    await dialog.getByLabel("Name").fill("new account");
+    const field = dialog.getByRole("textbox", { name: "Your key at the provider" });
+    await field.fill(OWN_KEY);
+    await dialog.getByRole("button", { name: "Store connection" }).click();
+    await dialog.getByRole("alert").getByText("active connection to this provider").waitFor();
+    // A secret that was sent stands in no field any more.
+    expect(await field.inputValue()).toBe("");
+    await expectAccessible(page, "a second connection");
+    expect(complaints).toEqual([]);
   });
 });
 

@@ -1,14 +1,8 @@
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import {
-  expectAccessible,
-  hasChromium,
-  launchBrowser,
-  takePicture,
-  type Theme,
-} from "../../support/browser.ts";
+import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import {
   ask,
   callGateway,
@@ -18,274 +12,249 @@ import {
   newcomer,
   pageShown,
 } from "../../support/console-steps.ts";
-import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-world.ts";
 import { at, textAt } from "../../support/http-call.ts";
 
 /** Less than the worst case of the smallest call, so that it refuses every one. */
 const TINY_USD = "0.0001";
-const THEMES: readonly Theme[] = ["light", "dark"];
 
-let world: ConsoleWorld;
-let browser: Browser;
+const world = withConsole();
+const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the keys page", () => {
-  beforeAll(async () => {
-    world = await openConsoleWorld();
-    browser = await launchBrowser();
+  test("shows a new key whole once, closes only for who has it, and never shows it again", async () => {
+    const ann = await newcomer(world, browser, { name: "once", usd: "5" });
+    const { page } = ann;
+    const answers = noteAnswers(page);
+    await open(page, "/keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    const form = page.getByRole("dialog", { name: "Create a key" });
+    await form.getByLabel("Name").fill(" production ");
+    await expectAccessible(page, "the form of a new key");
+    await form.getByRole("button", { name: "Create key" }).click();
+
+    const shown = page.getByRole("dialog", { name: "Your new key “production”" });
+    const secret = await shown.locator("[data-secret]").innerText();
+    expect(secret).toMatch(/^tm_vk_[0-9a-f]{48}$/);
+    await expectAccessible(page, "the new key");
+    await page.keyboard.press("Escape");
+    await page.mouse.click(5, 5);
+    expect(await shown.locator("[data-secret]").innerText()).toBe(secret);
+    await shown.getByRole("button", { name: "Copy" }).click();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
+    expect((await callGateway(world, secret)).status).toBe(200);
+    await shown.getByRole("button", { name: "I saved it" }).click();
+    await shown.waitFor({ state: "detached" });
+
+    const [made, ...others] = (await answers.all()).filter(({ text }) => text.includes(secret));
+    expect(others).toEqual([]);
+    expect(made?.route).toBe("POST /api/console/keys");
+    expect(made?.cacheControl).toBe("no-store");
+    const part = secret.slice(0, 13);
+    for (const path of ["/keys", `/keys/${await keyIdOf(page, "production")}`, "/keys"]) {
+      expect(await page.content()).not.toContain(part);
+      expect(await everythingKept(ann)).not.toContain(part);
+      await answers.all();
+      await open(page, path);
+    }
+    expect(await page.content()).toContain(secret.slice(0, 12));
+    const told = (await answers.all()).filter(({ text }) => text.includes(part));
+    expect(told).toEqual([made]);
+    expect(ann.complaints).toEqual([]);
   });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
+
+  test("makes a key with the keyboard alone", async () => {
+    const { page, complaints } = await newcomer(world, browser, {
+      name: "hands",
+    });
+    await open(page, "/keys");
+    await tabTo(page, page.getByRole("button", { name: "Create key" }));
+    await page.keyboard.press("Enter");
+    const form = page.getByRole("dialog", { name: "Create a key" });
+    await focused(form.getByLabel("Name"));
+    // Refused by the form itself: the fields say what is wrong, and it stays.
+    await page.keyboard.press("Enter");
+    await form.getByText("a key needs a name").waitFor();
+    await page.keyboard.type("by hand");
+    await page.keyboard.press("Tab");
+    await focused(form.getByLabel("Requests a minute"));
+    await page.keyboard.type("50");
+    await page.keyboard.press("Tab");
+    await focused(form.getByLabel("Monthly cap in dollars"));
+    await page.keyboard.type("3.5");
+    await expectAccessible(page, "the filled form of a new key");
+    await page.keyboard.press("Enter");
+    const shown = page.getByRole("dialog", { name: "Your new key “by hand”" });
+    await tabTo(page, shown.getByRole("button", { name: "Copy" }));
+    await page.keyboard.press("Enter");
+    const secret = String(await page.evaluate("navigator.clipboard.readText()"));
+    expect(secret).toMatch(/^tm_vk_[0-9a-f]{48}$/);
+    await tabTo(page, shown.getByRole("button", { name: "I saved it" }));
+    await page.keyboard.press("Enter");
+    await shown.waitFor({ state: "detached" });
+    // The keyboard goes on where it was, not at the top of the page.
+    await focused(page.getByRole("button", { name: "Create key" }));
+    const row = page.getByRole("row", { name: "by hand" });
+    expect(await row.innerText()).toMatch(/50\/min[^]*\$3\.500000/);
+    expect(complaints).toEqual([]);
   });
 
-  describe.each(THEMES)("%s", (theme) => {
-    test("shows a new key whole once, closes only for who has it, and never shows it again", async () => {
-      const ann = await newcomer(world, browser, { name: "once", theme, usd: "5" });
-      const { page } = ann;
-      const answers = noteAnswers(page);
-      await open(page, "/keys");
-      await page.getByRole("button", { name: "Create key" }).click();
-      const form = page.getByRole("dialog", { name: "Create a key" });
-      await form.getByLabel("Name").fill(" production ");
-      await expectAccessible(page, "the form of a new key");
-      await takePicture(page, `keys-create-${theme}`);
-      await form.getByRole("button", { name: "Create key" }).click();
-
-      const shown = page.getByRole("dialog", { name: "Your new key “production”" });
-      const secret = await shown.locator("[data-secret]").innerText();
-      expect(secret).toMatch(/^tm_vk_[0-9a-f]{48}$/);
-      await expectAccessible(page, "the new key");
-      await takePicture(page, `keys-created-${theme}`);
-      await page.keyboard.press("Escape");
-      await page.mouse.click(5, 5);
-      expect(await shown.locator("[data-secret]").innerText()).toBe(secret);
-      await shown.getByRole("button", { name: "Copy" }).click();
-      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
-      expect((await callGateway(world, secret)).status).toBe(200);
-      await shown.getByRole("button", { name: "I saved it" }).click();
-      await shown.waitFor({ state: "detached" });
-
-      const [made, ...others] = (await answers.all()).filter(({ text }) => text.includes(secret));
-      expect(others).toEqual([]);
-      expect(made?.route).toBe("POST /api/console/keys");
-      expect(made?.cacheControl).toBe("no-store");
-      const part = secret.slice(0, 13);
-      for (const path of ["/keys", `/keys/${await keyIdOf(page, "production")}`, "/keys"]) {
-        expect(await page.content()).not.toContain(part);
-        expect(await everythingKept(ann)).not.toContain(part);
-        await answers.all();
-        await open(page, path);
-      }
-      expect(await page.content()).toContain(secret.slice(0, 12));
-      const told = (await answers.all()).filter(({ text }) => text.includes(part));
-      expect(told).toEqual([made]);
-      expect(ann.complaints).toEqual([]);
-      await ann.context.close();
-    });
-
-    test("makes a key with the keyboard alone", async () => {
-      const { page, complaints, context } = await newcomer(world, browser, {
-        name: "hands",
-        theme,
-      });
-      await open(page, "/keys");
-      await tabTo(page, page.getByRole("button", { name: "Create key" }));
-      await page.keyboard.press("Enter");
-      const form = page.getByRole("dialog", { name: "Create a key" });
-      await focused(form.getByLabel("Name"));
-      // Refused by the form itself: the fields say what is wrong, and it stays.
-      await page.keyboard.press("Enter");
-      await form.getByText("a key needs a name").waitFor();
-      await page.keyboard.type("by hand");
-      await page.keyboard.press("Tab");
-      await focused(form.getByLabel("Requests a minute"));
-      await page.keyboard.type("50");
-      await page.keyboard.press("Tab");
-      await focused(form.getByLabel("Monthly cap in dollars"));
-      await page.keyboard.type("3.5");
-      await expectAccessible(page, "the filled form of a new key");
-      await page.keyboard.press("Enter");
-      const shown = page.getByRole("dialog", { name: "Your new key “by hand”" });
-      await tabTo(page, shown.getByRole("button", { name: "Copy" }));
-      await page.keyboard.press("Enter");
-      const secret = String(await page.evaluate("navigator.clipboard.readText()"));
-      expect(secret).toMatch(/^tm_vk_[0-9a-f]{48}$/);
-      await tabTo(page, shown.getByRole("button", { name: "I saved it" }));
-      await page.keyboard.press("Enter");
-      await shown.waitFor({ state: "detached" });
-      // The keyboard goes on where it was, not at the top of the page.
-      await focused(page.getByRole("button", { name: "Create key" }));
-      const row = page.getByRole("row", { name: "by hand" });
-      expect(await row.innerText()).toMatch(/50\/min[^]*\$3\.500000/);
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
-
-    test("leaves a cap as it is when the field is blank, removes it at 0, sets any other", async () => {
-      const ann = await newcomer(world, browser, { name: "caps", theme, usd: "5" });
-      const { page } = ann;
-      const { secret } = await makeKey(world, page, { name: "capped", cap_usd: TINY_USD });
-      await expectRefusedBy("key", secret);
-      await open(page, "/keys");
-      const row = page.getByRole("row", { name: "capped" });
-      const dialog = page.getByRole("dialog", { name: "Limit and cap of “capped”" });
-      const edit = async (): Promise<Locator> => {
-        await row.getByRole("button", { name: "Edit limit and cap of capped" }).click();
-        return dialog.getByLabel("Monthly cap in dollars");
-      };
-      const save = async (): Promise<void> => {
-        await dialog.getByRole("button", { name: "Save" }).click();
-        await dialog.waitFor({ state: "detached" });
-      };
-
-      const field = await edit();
-      expect(await field.inputValue()).toBe("");
-      expect(await field.getAttribute("placeholder")).toBe(TINY_USD);
-      await dialog.getByText("Left blank, the cap stays as it is; 0 removes it.").waitFor();
-      for (const [typed, words] of Object.entries(NO_CAPS)) {
-        await field.fill(typed);
-        await dialog.getByRole("button", { name: "Save" }).click();
-        await dialog.getByText(words).waitFor();
-      }
-      await expectAccessible(page, "a refused cap");
-      await takePicture(page, `keys-cap-refused-${theme}`);
-      await field.fill("");
-      await save();
-      await row.getByText("$0.000100").waitFor();
-      await expectRefusedBy("key", secret);
-
-      await (await edit()).fill("0");
-      await save();
-      await row.getByText("no cap").waitFor();
-      await expectServed(secret);
-      await (await edit()).fill("2.25");
-      await save();
-      await row.getByText("$2.250000").waitFor();
-      expect((await callGateway(world, secret)).status).toBe(200);
-      expect(ann.complaints).toEqual([]);
-      await ann.context.close();
-    });
-
-    test("has the organization's cap beside the keys' caps, and the strictest wins", async () => {
-      const ann = await newcomer(world, browser, { name: "orgcap", theme, usd: "5" });
-      const { page } = ann;
-      const { secret, keyId } = await makeKey(world, page, { name: "under", cap_usd: "2" });
-      expect((await callGateway(world, secret)).status).toBe(200);
-      await open(page, "/limits");
-      const caps = page.getByRole("table", { name: "Monthly caps of the organization" });
-      const row = caps.getByRole("row", { name: "Organization" });
-      const dialog = page.getByRole("dialog", { name: "Cap of the organization" });
-      const setTo = async (typed: string): Promise<void> => {
-        await row.getByRole("button", { name: "Edit the cap of" }).click();
-        await dialog.getByLabel("Monthly cap in dollars").fill(typed);
-        await dialog.getByRole("button", { name: "Save" }).click();
-        await dialog.waitFor({ state: "detached" });
-      };
-      await setTo(TINY_USD);
-      await row.getByText("$0.000100").first().waitFor();
-      await expectRefusedBy("org", secret);
-      await setTo("");
-      await expectRefusedBy("org", secret);
-      await open(page, `/keys/${keyId}`);
-      await page.getByText("The organization's cap bites first").waitFor();
-      await expectAccessible(page, "the page of a key under two caps");
-      await takePicture(page, `keys-under-caps-${theme}`);
-      await open(page, "/limits");
-      await setTo("0");
-      await row.getByText("no cap").waitFor();
-      await expectServed(secret);
-      expect(ann.complaints).toEqual([]);
-      await ann.context.close();
-    });
-
-    test("disables a key for ever: by its name, within five seconds, with no way back", async () => {
-      const ann = await newcomer(world, browser, { name: "off", theme, usd: "5" });
-      const { page } = ann;
-      const { secret, keyId } = await makeKey(world, page, { name: "old laptop" });
-      expect((await callGateway(world, secret)).status).toBe(200);
-      await open(page, "/keys");
-      await page.getByRole("button", { name: "Disable old laptop" }).click();
-      const dialog = page.getByRole("dialog", { name: "Disable a key" });
-      await dialog.getByText("It may still work for up to 5 seconds").waitFor();
-      const confirm = dialog.getByRole("button", { name: "Disable for ever" });
-      await dialog.getByLabel("Type old laptop to confirm").fill("old lapto");
-      expect(await confirm.isDisabled()).toBe(true);
-      await dialog.getByLabel("Type old laptop to confirm").press("End");
-      await page.keyboard.type("p");
-      await expectAccessible(page, "disabling a key");
-      await takePicture(page, `keys-disable-${theme}`);
-      await confirm.click();
+  test("leaves a cap as it is when the field is blank, removes it at 0, sets any other", async () => {
+    const ann = await newcomer(world, browser, { name: "caps", usd: "5" });
+    const { page } = ann;
+    const { secret } = await makeKey(world, page, { name: "capped", cap_usd: TINY_USD });
+    await expectRefusedBy("key", secret);
+    await open(page, "/keys");
+    const row = page.getByRole("row", { name: "capped" });
+    const dialog = page.getByRole("dialog", { name: "Limit and cap of “capped”" });
+    const edit = async (): Promise<Locator> => {
+      await row.getByRole("button", { name: "Edit limit and cap of capped" }).click();
+      return dialog.getByLabel("Monthly cap in dollars");
+    };
+    const save = async (): Promise<void> => {
+      await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.waitFor({ state: "detached" });
-      const refused = await callUntil(
-        "the disabled key is refused",
-        () => callGateway(world, secret),
-        ({ status }) => status !== 200,
-      );
-      expect(refused.status).toBe(401);
-      expect(at(refused.json, "error.metadata.error_type")).toBe("auth");
+    };
 
-      await page.getByRole("row", { name: "old laptop" }).waitFor({ state: "detached" });
-      await page.getByText("Disabled", { exact: true }).click();
-      const row = page.getByRole("row", { name: "old laptop" });
-      await row.waitFor();
-      await page.waitForURL((url) => url.searchParams.get("status") === "disabled");
-      await page.reload();
-      await row.waitFor();
-      const struck = row.getByRole("link", { name: "old laptop" }).locator(STRUCK);
-      expect(await struck.count()).toBe(1);
-      expect(await page.getByRole("button", { name: /enable/i }).count()).toBe(0);
-      await expectAccessible(page, "disabled keys");
-      await takePicture(page, `keys-disabled-${theme}`);
-      for (const verb of ["enable", "restore", "undisable"]) {
-        const { status } = await ask(world, page, `POST /api/console/keys/${keyId}/${verb}`);
-        expect(status).toBe(404);
-      }
-      expect((await callGateway(world, secret)).status).toBe(401);
-      expect(ann.complaints).toEqual([]);
-      await ann.context.close();
-    });
+    const field = await edit();
+    expect(await field.inputValue()).toBe("");
+    expect(await field.getAttribute("placeholder")).toBe(TINY_USD);
+    await dialog.getByText("Left blank, the cap stays as it is; 0 removes it.").waitFor();
+    for (const [typed, words] of Object.entries(NO_CAPS)) {
+      await field.fill(typed);
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByText(words).waitFor();
+    }
+    await expectAccessible(page, "a refused cap");
+    await field.fill("");
+    await save();
+    await row.getByText("$0.000100").waitFor();
+    await expectRefusedBy("key", secret);
 
-    test("knows nothing of the playground's own key: not in lists, by its id, nor in files", async () => {
-      const ann = await newcomer(world, browser, { name: "managed", theme, usd: "5" });
-      const { page, orgId } = ann;
-      const answers = noteAnswers(page);
-      await open(page, "/playground");
-      await page.getByRole("textbox", { name: "Message" }).fill("Hello");
-      await page.getByRole("button", { name: "Send", exact: true }).click();
-      await page.getByRole("group", { name: "Answer of" }).getByText("$").first().waitFor();
-      const managed = String(await world.gateway.backend.customerStore.playgroundKey(orgId));
-      expect(managed.length).toBeGreaterThan(5);
-      for (const path of ["/keys?status=all", "/limits", "/usage", "/", "/settings"]) {
-        await open(page, path);
-        expect(await page.content()).not.toContain(managed);
-      }
-      await open(page, "/keys?status=all");
-      expect(await page.getByRole("row").count()).toBe(2);
-      await page.getByRole("row", { name: "Trial key" }).waitFor();
+    await (await edit()).fill("0");
+    await save();
+    await row.getByText("no cap").waitFor();
+    await expectServed(secret);
+    await (await edit()).fill("2.25");
+    await save();
+    await row.getByText("$2.250000").waitFor();
+    expect((await callGateway(world, secret)).status).toBe(200);
+    expect(ann.complaints).toEqual([]);
+  });
 
-      await page.goto(`${world.consoleUrl}/keys/${managed}`);
-      await page.getByRole("alert").getByText("Not found").waitFor();
-      await expectAccessible(page, "a key that is none");
-      for (const [route, body] of [
-        [`PATCH /api/console/keys/${managed}`, { name: "mine" }],
-        [`POST /api/console/keys/${managed}/disable`, { confirm_name: "Playground" }],
-        ["POST /api/admission-limits", { scope: "key", key_id: managed, rpm: 1 }],
-      ] as const) {
-        expect((await ask(world, page, route, body)).status).toBe(404);
-      }
-      for (const file of ["requests.csv", "credit-ledger.csv", "export.json"]) {
-        const answer = await page.request.get(`${world.consoleUrl}/api/console/${file}`);
-        const text = await answer.text();
-        expect({ file, status: answer.status() }).toEqual({ file, status: 200 });
-        expect(text).not.toContain(managed);
-        expect(file !== "requests.csv" || text.includes("Playground")).toBe(true);
-      }
-      const told = (await answers.all()).filter(({ text }) => text.includes(managed));
-      // The refusal of its page may name what was asked for.
-      expect(told.filter(({ status }) => status !== 404)).toEqual([]);
-      expect(ann.complaints).toEqual([]);
-      await ann.context.close();
-    });
+  test("has the organization's cap beside the keys' caps, and the strictest wins", async () => {
+    const ann = await newcomer(world, browser, { name: "orgcap", usd: "5" });
+    const { page } = ann;
+    const { secret, keyId } = await makeKey(world, page, { name: "under", cap_usd: "2" });
+    expect((await callGateway(world, secret)).status).toBe(200);
+    await open(page, "/limits");
+    const caps = page.getByRole("table", { name: "Monthly caps of the organization" });
+    const row = caps.getByRole("row", { name: "Organization" });
+    const dialog = page.getByRole("dialog", { name: "Cap of the organization" });
+    const setTo = async (typed: string): Promise<void> => {
+      await row.getByRole("button", { name: "Edit the cap of" }).click();
+      await dialog.getByLabel("Monthly cap in dollars").fill(typed);
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await setTo(TINY_USD);
+    await row.getByText("$0.000100").first().waitFor();
+    await expectRefusedBy("org", secret);
+    await setTo("");
+    await expectRefusedBy("org", secret);
+    await open(page, `/keys/${keyId}`);
+    await page.getByText("The organization's cap bites first").waitFor();
+    await expectAccessible(page, "the page of a key under two caps");
+    await open(page, "/limits");
+    await setTo("0");
+    await row.getByText("no cap").waitFor();
+    await expectServed(secret);
+    expect(ann.complaints).toEqual([]);
+  });
+
+  test("disables a key for ever: by its name, within five seconds, with no way back", async () => {
+    const ann = await newcomer(world, browser, { name: "off", usd: "5" });
+    const { page } = ann;
+    const { secret, keyId } = await makeKey(world, page, { name: "old laptop" });
+    expect((await callGateway(world, secret)).status).toBe(200);
+    await open(page, "/keys");
+    await page.getByRole("button", { name: "Disable old laptop" }).click();
+    const dialog = page.getByRole("dialog", { name: "Disable a key" });
+    await dialog.getByText("It may still work for up to 5 seconds").waitFor();
+    const confirm = dialog.getByRole("button", { name: "Disable for ever" });
+    await dialog.getByLabel("Type old laptop to confirm").fill("old lapto");
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByLabel("Type old laptop to confirm").press("End");
+    await page.keyboard.type("p");
+    await expectAccessible(page, "disabling a key");
+    await confirm.click();
+    await dialog.waitFor({ state: "detached" });
+    const refused = await callUntil(
+      "the disabled key is refused",
+      () => callGateway(world, secret),
+      ({ status }) => status !== 200,
+    );
+    expect(refused.status).toBe(401);
+    expect(at(refused.json, "error.metadata.error_type")).toBe("auth");
+
+    await page.getByRole("row", { name: "old laptop" }).waitFor({ state: "detached" });
+    await page.getByText("Disabled", { exact: true }).click();
+    const row = page.getByRole("row", { name: "old laptop" });
+    await row.waitFor();
+    await page.waitForURL((url) => url.searchParams.get("status") === "disabled");
+    await page.reload();
+    await row.waitFor();
+    const struck = row.getByRole("link", { name: "old laptop" }).locator(STRUCK);
+    expect(await struck.count()).toBe(1);
+    expect(await page.getByRole("button", { name: /enable/i }).count()).toBe(0);
+    await expectAccessible(page, "disabled keys");
+    for (const verb of ["enable", "restore", "undisable"]) {
+      const { status } = await ask(world, page, `POST /api/console/keys/${keyId}/${verb}`);
+      expect(status).toBe(404);
+    }
+    expect((await callGateway(world, secret)).status).toBe(401);
+    expect(ann.complaints).toEqual([]);
+  });
+
+  test("knows nothing of the playground's own key: not in lists, by its id, nor in files", async () => {
+    const ann = await newcomer(world, browser, { name: "managed", usd: "5" });
+    const { page, orgId } = ann;
+    const answers = noteAnswers(page);
+    await open(page, "/playground");
+    await page.getByRole("textbox", { name: "Message" }).fill("Hello");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByRole("group", { name: "Answer of" }).getByText("$").first().waitFor();
+    const managed = String(await world.gateway.backend.customerStore.playgroundKey(orgId));
+    expect(managed.length).toBeGreaterThan(5);
+    for (const path of ["/keys?status=all", "/limits", "/usage", "/", "/settings"]) {
+      await open(page, path);
+      expect(await page.content()).not.toContain(managed);
+    }
+    await open(page, "/keys?status=all");
+    expect(await page.getByRole("row").count()).toBe(2);
+    await page.getByRole("row", { name: "Trial key" }).waitFor();
+
+    await page.goto(`${world.consoleUrl}/keys/${managed}`);
+    await page.getByRole("alert").getByText("Not found").waitFor();
+    await expectAccessible(page, "a key that is none");
+    for (const [route, body] of [
+      [`PATCH /api/console/keys/${managed}`, { name: "mine" }],
+      [`POST /api/console/keys/${managed}/disable`, { confirm_name: "Playground" }],
+      ["POST /api/admission-limits", { scope: "key", key_id: managed, rpm: 1 }],
+    ] as const) {
+      expect((await ask(world, page, route, body)).status).toBe(404);
+    }
+    for (const file of ["requests.csv", "credit-ledger.csv", "export.json"]) {
+      const answer = await page.request.get(`${world.consoleUrl}/api/console/${file}`);
+      const text = await answer.text();
+      expect({ file, status: answer.status() }).toEqual({ file, status: 200 });
+      expect(text).not.toContain(managed);
+      expect(file !== "requests.csv" || text.includes("Playground")).toBe(true);
+    }
+    const told = (await answers.all()).filter(({ text }) => text.includes(managed));
+    // The refusal of its page may name what was asked for.
+    expect(told.filter(({ status }) => status !== 404)).toEqual([]);
+    expect(ann.complaints).toEqual([]);
   });
 });
 

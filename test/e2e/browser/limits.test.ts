@@ -1,14 +1,8 @@
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import {
-  expectAccessible,
-  hasChromium,
-  launchBrowser,
-  takePicture,
-  type Theme,
-} from "../../support/browser.ts";
+import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import {
   ask,
@@ -18,190 +12,167 @@ import {
   newcomer,
   pageShown,
 } from "../../support/console-steps.ts";
-import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-world.ts";
 import { at, textAt, type HttpAnswer } from "../../support/http-call.ts";
 
-const THEMES: readonly Theme[] = ["light", "dark"];
-
-let world: ConsoleWorld;
-let browser: Browser;
+const world = withConsole();
+const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the limits page", () => {
-  beforeAll(async () => {
-    world = await openConsoleWorld();
-    browser = await launchBrowser();
+  test("lowers a key's limit, never raises it, and gives the ceiling back", async () => {
+    const who = { name: "lower", usd: "5" } as const;
+    const { page, complaints } = await newcomer(world, browser, who);
+    const { secret, keyId } = await makeKey(world, page, { name: "batch" });
+    await open(page, "/limits");
+    const row = limitsTable(page).getByRole("row", { name: "batch" });
+    const dialog = page.getByRole("dialog", { name: "Limits of the key “batch”" });
+    const field = dialog.getByLabel("Requests a minute");
+    const edit = row.getByRole("button", { name: "Edit the limits of batch" });
+
+    await edit.click();
+    await dialog.getByText("From 1 to 300. Left blank, nothing changes.").waitFor();
+    for (const tooMuch of ["301", "0", "many"]) {
+      await field.fill(tooMuch);
+      await save(dialog);
+      await dialog.getByText("from 1 to 300: limits can be lowered, not raised").waitFor();
+    }
+    await expectAccessible(page, "a limit that is too high");
+    await field.fill("2");
+    await save(dialog);
+    await dialog.waitFor({ state: "detached" });
+    await row.getByText("of 2").waitFor();
+    const refused = await refusedInTheEnd(() => callGateway(world, secret));
+    expect(at(refused.json, "error.metadata")).toMatchObject({
+      error_type: "rate_limit",
+      limit_scope: "key",
+      limit_kind: "rpm",
+    });
+
+    await edit.click();
+    expect(await field.getAttribute("placeholder")).toBe("2");
+    await dialog.getByLabel("Remove my limit of 2").check();
+    await save(dialog);
+    await dialog.waitFor({ state: "detached" });
+    await row.getByText("of 300").waitFor();
+    await servedInTheEnd(() => callGateway(world, secret));
+    const api = await ask(world, page, "POST /api/admission-limits", {
+      scope: "key",
+      key_id: keyId,
+      rpm: 301,
+    });
+    expect(api.status).toBe(400);
+    expect(textAt(api.json, "error.message")).toContain("ceiling of 300");
+    expect(complaints).toEqual([]);
   });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
+
+  test("keeps the organization under its own ceilings", async () => {
+    const who = { name: "whole", usd: "5" } as const;
+    const { page, complaints } = await newcomer(world, browser, who);
+    await open(page, "/limits");
+    const { json } = await ask(world, page, "GET /api/console/limits");
+    const ceiling = Number(at(json, "rows.0.tpm.ceiling"));
+    expect(at(json, "rows.0.scope")).toBe("org");
+    await page.getByText("Tokens a minute", { exact: true }).last().click();
+    const row = limitsTable(page).getByRole("row", { name: "Organization" });
+    await row.getByRole("button", { name: "Edit the limits of" }).click();
+    const dialog = page.getByRole("dialog", { name: "Limits of the organization" });
+    await dialog.getByLabel("Tokens a minute").fill(String(ceiling + 1));
+    await save(dialog);
+    await dialog.getByText(`from 1 to ${ceiling}: limits can be lowered`).waitFor();
+    await dialog.getByLabel("Tokens a minute").fill("5000");
+    await save(dialog);
+    await dialog.waitFor({ state: "detached" });
+    await row.getByText("0 of 5,000").waitFor();
+    await expectAccessible(page, "limits of tokens");
+    const above = await ask(world, page, "POST /api/admission-limits", {
+      scope: "org",
+      tpm: ceiling + 1,
+    });
+    expect(above.status).toBe(400);
+    expect(textAt(above.json, "error.message")).toContain(`ceiling of ${ceiling}`);
+    expect(complaints).toEqual([]);
   });
 
-  describe.each(THEMES)("%s", (theme) => {
-    test("lowers a key's limit, never raises it, and gives the ceiling back", async () => {
-      const who = { name: "lower", theme, usd: "5" } as const;
-      const { page, complaints, context } = await newcomer(world, browser, who);
-      const { secret, keyId } = await makeKey(world, page, { name: "batch" });
-      await open(page, "/limits");
-      const row = limitsTable(page).getByRole("row", { name: "batch" });
-      const dialog = page.getByRole("dialog", { name: "Limits of the key “batch”" });
-      const field = dialog.getByLabel("Requests a minute");
-      const edit = row.getByRole("button", { name: "Edit the limits of batch" });
+  test("holds one model back for all keys together, and lets the others be", async () => {
+    const who = { name: "model", usd: "5" } as const;
+    const { page, complaints } = await newcomer(world, browser, who);
+    const { secret } = await makeKey(world, page, { name: "app" });
+    const callModel = (model: string): Promise<HttpAnswer> =>
+      callGateway(world, secret, chatBody(model));
+    await open(page, "/limits");
+    await page.getByRole("button", { name: "Add model limit" }).click();
+    const dialog = page.getByRole("dialog", { name: "Add a model limit" });
+    await dialog.getByRole("button", { name: "Add limit" }).click();
+    await dialog.getByText("choose a model").waitFor();
+    await dialog.getByRole("combobox", { name: "Model" }).fill("test/nothing");
+    await dialog.getByLabel("Requests a minute").fill("1");
+    await dialog.getByRole("button", { name: "Add limit" }).click();
+    await dialog.getByText(/test\/nothing/).waitFor();
+    await expectAccessible(page, "a limit of an unknown model");
+    await dialog.getByRole("combobox", { name: "Model" }).fill("test/b");
+    await page.getByRole("option", { name: "test/b", exact: true }).click();
+    await dialog.getByRole("button", { name: "Add limit" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const row = limitsTable(page).getByRole("row", { name: "test/b" });
+    await row.getByText("of 1", { exact: false }).waitFor();
+    await expectAccessible(page, "limits with one of a model");
 
-      await edit.click();
-      await dialog.getByText("From 1 to 300. Left blank, nothing changes.").waitFor();
-      for (const tooMuch of ["301", "0", "many"]) {
-        await field.fill(tooMuch);
-        await save(dialog);
-        await dialog.getByText("from 1 to 300: limits can be lowered, not raised").waitFor();
-      }
-      await expectAccessible(page, "a limit that is too high");
-      await takePicture(page, `limits-too-high-${theme}`);
-      await field.fill("2");
-      await save(dialog);
-      await dialog.waitFor({ state: "detached" });
-      await row.getByText("of 2").waitFor();
-      const refused = await refusedInTheEnd(() => callGateway(world, secret));
-      expect(at(refused.json, "error.metadata")).toMatchObject({
-        error_type: "rate_limit",
-        limit_scope: "key",
-        limit_kind: "rpm",
-      });
-
-      await edit.click();
-      expect(await field.getAttribute("placeholder")).toBe("2");
-      await dialog.getByLabel("Remove my limit of 2").check();
-      await takePicture(page, `limits-remove-${theme}`);
-      await save(dialog);
-      await dialog.waitFor({ state: "detached" });
-      await row.getByText("of 300").waitFor();
-      await servedInTheEnd(() => callGateway(world, secret));
-      const api = await ask(world, page, "POST /api/admission-limits", {
-        scope: "key",
-        key_id: keyId,
-        rpm: 301,
-      });
-      expect(api.status).toBe(400);
-      expect(textAt(api.json, "error.message")).toContain("ceiling of 300");
-      expect(complaints).toEqual([]);
-      await context.close();
+    const refused = await refusedInTheEnd(() => callModel("test/b"));
+    expect(at(refused.json, "error.metadata")).toMatchObject({
+      error_type: "rate_limit",
+      limit_scope: "model",
+      limit_kind: "rpm",
     });
+    expect((await callModel("test/a")).status).toBe(200);
+    await row.getByRole("button", { name: "Edit the limits of test/b" }).click();
+    const edited = page.getByRole("dialog", { name: "Limits of test/b" });
+    await edited.getByLabel("Remove my limit of 1").check();
+    await save(edited);
+    await edited.waitFor({ state: "detached" });
+    await row.waitFor({ state: "detached" });
+    await servedInTheEnd(() => callModel("test/b"));
+    expect(complaints).toEqual([]);
+  });
 
-    test("keeps the organization under its own ceilings", async () => {
-      const who = { name: "whole", theme, usd: "5" } as const;
-      const { page, complaints, context } = await newcomer(world, browser, who);
-      await open(page, "/limits");
-      const { json } = await ask(world, page, "GET /api/console/limits");
-      const ceiling = Number(at(json, "rows.0.tpm.ceiling"));
-      expect(at(json, "rows.0.scope")).toBe("org");
-      await page.getByText("Tokens a minute", { exact: true }).last().click();
-      const row = limitsTable(page).getByRole("row", { name: "Organization" });
-      await row.getByRole("button", { name: "Edit the limits of" }).click();
-      const dialog = page.getByRole("dialog", { name: "Limits of the organization" });
-      await dialog.getByLabel("Tokens a minute").fill(String(ceiling + 1));
-      await save(dialog);
-      await dialog.getByText(`from 1 to ${ceiling}: limits can be lowered`).waitFor();
-      await dialog.getByLabel("Tokens a minute").fill("5000");
-      await save(dialog);
-      await dialog.waitFor({ state: "detached" });
-      await row.getByText("0 of 5,000").waitFor();
-      await expectAccessible(page, "limits of tokens");
-      await takePicture(page, `limits-tokens-${theme}`);
-      const above = await ask(world, page, "POST /api/admission-limits", {
-        scope: "org",
-        tpm: ceiling + 1,
-      });
-      expect(above.status).toBe(400);
-      expect(textAt(above.json, "error.message")).toContain(`ceiling of ${ceiling}`);
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
+  test("says why a request was refused, and that one it does not know is none", async () => {
+    const who = { name: "why", usd: "5" } as const;
+    const { page, complaints } = await newcomer(world, browser, who);
+    const { secret } = await makeKey(world, page, { name: "app" });
+    const { secret: capped } = await makeKey(world, page, { name: "tiny", cap_usd: "0.0001" });
+    const messages = [{ role: "user", content: "[[fault:status:500]] Hello" }];
+    const failed = await callGateway(world, secret, chatBody("test/a", { messages }));
+    const refused = await callGateway(world, capped);
+    const explained = [
+      [failed, "upstream_error", "Every provider of the model failed or took too long."],
+      [refused, "insufficient_quota", "what is left of a monthly cap"],
+    ] as const;
+    await open(page, "/limits");
+    for (const [answer, errorClass, words] of explained) {
+      const requestId = await recorded(page, answer);
+      await page.getByLabel("Request id").fill(` ${requestId} `);
+      await page.getByRole("button", { name: "Explain" }).click();
+      await page.getByText(words).waitFor();
+      await page.getByText(errorClass, { exact: true }).waitFor();
+    }
+    await expectAccessible(page, "an explained refusal");
+    // The address is to be shared.
+    await page.reload();
+    await page.getByText("what is left of a monthly cap").waitFor();
+    await page.getByRole("link", { name: "Show the request" }).click();
+    await page.waitForURL(`${world.consoleUrl}/requests/${idOf(refused)}`);
+    await pageShown(page);
 
-    test("holds one model back for all keys together, and lets the others be", async () => {
-      const who = { name: "model", theme, usd: "5" } as const;
-      const { page, complaints, context } = await newcomer(world, browser, who);
-      const { secret } = await makeKey(world, page, { name: "app" });
-      const callModel = (model: string): Promise<HttpAnswer> =>
-        callGateway(world, secret, chatBody(model));
-      await open(page, "/limits");
-      await page.getByRole("button", { name: "Add model limit" }).click();
-      const dialog = page.getByRole("dialog", { name: "Add a model limit" });
-      await dialog.getByRole("button", { name: "Add limit" }).click();
-      await dialog.getByText("choose a model").waitFor();
-      await dialog.getByRole("combobox", { name: "Model" }).fill("test/nothing");
-      await dialog.getByLabel("Requests a minute").fill("1");
-      await dialog.getByRole("button", { name: "Add limit" }).click();
-      await dialog.getByText(/test\/nothing/).waitFor();
-      await expectAccessible(page, "a limit of an unknown model");
-      await takePicture(page, `limits-unknown-model-${theme}`);
-      await dialog.getByRole("combobox", { name: "Model" }).fill("test/b");
-      await page.getByRole("option", { name: "test/b", exact: true }).click();
-      await dialog.getByRole("button", { name: "Add limit" }).click();
-      await dialog.waitFor({ state: "detached" });
-      const row = limitsTable(page).getByRole("row", { name: "test/b" });
-      await row.getByText("of 1", { exact: false }).waitFor();
-      await expectAccessible(page, "limits with one of a model");
-      await takePicture(page, `limits-model-${theme}`);
-
-      const refused = await refusedInTheEnd(() => callModel("test/b"));
-      expect(at(refused.json, "error.metadata")).toMatchObject({
-        error_type: "rate_limit",
-        limit_scope: "model",
-        limit_kind: "rpm",
-      });
-      expect((await callModel("test/a")).status).toBe(200);
-      await row.getByRole("button", { name: "Edit the limits of test/b" }).click();
-      const edited = page.getByRole("dialog", { name: "Limits of test/b" });
-      await edited.getByLabel("Remove my limit of 1").check();
-      await save(edited);
-      await edited.waitFor({ state: "detached" });
-      await row.waitFor({ state: "detached" });
-      await servedInTheEnd(() => callModel("test/b"));
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
-
-    test("says why a request was refused, and that one it does not know is none", async () => {
-      const who = { name: "why", theme, usd: "5" } as const;
-      const { page, complaints, context } = await newcomer(world, browser, who);
-      const { secret } = await makeKey(world, page, { name: "app" });
-      const { secret: capped } = await makeKey(world, page, { name: "tiny", cap_usd: "0.0001" });
-      const messages = [{ role: "user", content: "[[fault:status:500]] Hello" }];
-      const failed = await callGateway(world, secret, chatBody("test/a", { messages }));
-      const refused = await callGateway(world, capped);
-      const explained = [
-        [failed, "upstream_error", "Every provider of the model failed or took too long."],
-        [refused, "insufficient_quota", "what is left of a monthly cap"],
-      ] as const;
-      await open(page, "/limits");
-      for (const [answer, errorClass, words] of explained) {
-        const requestId = await recorded(page, answer);
-        await page.getByLabel("Request id").fill(` ${requestId} `);
-        await page.getByRole("button", { name: "Explain" }).click();
-        await page.getByText(words).waitFor();
-        await page.getByText(errorClass, { exact: true }).waitFor();
-      }
-      await expectAccessible(page, "an explained refusal");
-      await takePicture(page, `limits-why-${theme}`);
-      // The address is to be shared.
-      await page.reload();
-      await page.getByText("what is left of a monthly cap").waitFor();
-      await page.getByRole("link", { name: "Show the request" }).click();
-      await page.waitForURL(`${world.consoleUrl}/requests/${idOf(refused)}`);
-      await pageShown(page);
-
-      const served = await callGateway(world, secret);
-      for (const [id, words] of [
-        [await recorded(page, served), "this request was not refused"],
-        ["01900000-0000-7000-8000-000000000000", "there is no such request"],
-        ["nonsense", "there is no such request"],
-      ] as const) {
-        await open(page, `/limits?refused=${id}`);
-        await page.getByRole("alert").getByText(new RegExp(words, "i")).waitFor();
-      }
-      await expectAccessible(page, "a request that is none");
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
+    const served = await callGateway(world, secret);
+    for (const [id, words] of [
+      [await recorded(page, served), "this request was not refused"],
+      ["01900000-0000-7000-8000-000000000000", "there is no such request"],
+      ["nonsense", "there is no such request"],
+    ] as const) {
+      await open(page, `/limits?refused=${id}`);
+      await page.getByRole("alert").getByText(new RegExp(words, "i")).waitFor();
+    }
+    await expectAccessible(page, "a request that is none");
+    expect(complaints).toEqual([]);
   });
 });
 

@@ -1,16 +1,10 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import {
-  expectAccessible,
-  expectFits,
-  hasChromium,
-  launchBrowser,
-  takePicture,
-} from "../../support/browser.ts";
+import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
 import { ask, newcomer, type Newcomer } from "../../support/console-steps.ts";
-import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-world.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { at } from "../../support/http-call.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
@@ -35,139 +29,116 @@ function prices(perMillion: string): readonly object[] {
   }));
 }
 
-let world: ConsoleWorld;
-let browser: Browser;
+const world = withConsole({ manifests: MANIFESTS });
+const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("optimize searches", () => {
-  beforeAll(async () => {
-    [world, browser] = await Promise.all([
-      openConsoleWorld({ manifests: MANIFESTS }),
-      launchBrowser(),
-    ]);
+  /** Somebody new on the page of searches; without `usd` there is no credit. */
+  async function searcher(name: string, usd?: string): Promise<Newcomer> {
+    const credit = usd === undefined ? {} : { usd };
+    const visitor = await newcomer(world, browser, { name, ...credit });
+    await visitor.page.goto(`${world.consoleUrl}/optimize`);
+    return visitor;
+  }
+
+  test("from the form to a table that ranks the models, paid by the budget's own key", async () => {
+    const { page, complaints } = await searcher("search", "10");
+    await page.getByRole("button", { name: "Start search" }).waitFor();
+    await expectAccessible(page, "the form of a search");
+    await page.getByRole("button", { name: "Start search" }).click();
+    await page.getByText("Give the search a name.").waitFor();
+    await page.getByText("Choose at least two models to compare.").waitFor();
+    await expectAccessible(page, "a form with everything wrong");
+
+    const secret = "heliotrope";
+    const name = "First look";
+    await fillIn(page, { name, prompts: [`${secret} one`, "two", "three"], budget: "5.00" });
+    await page.getByText(/Makes 6 calls.*at most \$5\.00/).waitFor();
+    await page.getByRole("button", { name: "Start search" }).click();
+    await page.waitForURL(/\/optimize\/search_/);
+    await page.getByRole("heading", { name, level: 1 }).waitFor();
+    await page.getByText("Finished", { exact: true }).waitFor();
+    const table = page.getByRole("table", { name: "Results by model" });
+    const rows = table.getByRole("row");
+    await table.getByRole("row", { name: /^1 test\/cheap 3 of 3 / }).waitFor();
+    await table.getByRole("row", { name: /^2 test\/dear 3 of 3 / }).waitFor();
+    expect(await rows.count()).toBe(3);
+    await page.getByRole("link", { name: "Balance: $9.97 available" }).waitFor();
+    await expectAccessible(page, "the results");
+    await expectFits(page);
+
+    // What it spent is the organization's, under the search's own name, and its key is nowhere.
+    const requests = await ask(world, page, "GET /api/console/requests");
+    expect(JSON.stringify(requests.json)).toContain(`Optimize search ${name}`);
+    const keys = await ask(world, page, "GET /api/console/keys");
+    expect(JSON.stringify(keys.json)).not.toContain(name);
+    expect(await everyStoredText(world.gateway.config.databaseUrl)).not.toContain(secret);
+    await page.getByRole("link", { name: "Try it in the playground" }).click();
+    await page.waitForURL(/\/playground\?/);
+    await page.getByRole("combobox", { name: "Model" }).waitFor();
+    expect(await page.getByRole("combobox", { name: "Model" }).inputValue()).toBe("Cheap");
+    expect(complaints).toEqual([]);
   });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
+
+  test("a stopped search keeps what it found and calls no more", async () => {
+    const { page, complaints, orgId } = await searcher("stop", "10");
+    const name = "Long";
+    const prompts = Array.from({ length: 30 }, (_none, n) => `prompt ${n}`);
+    await fillIn(page, { name, prompts, budget: "9.00" });
+    await page.getByRole("button", { name: "Start search" }).click();
+    await page.waitForURL(/\/optimize\/search_/);
+    const searchId = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    await page.getByRole("row", { name: /test\/cheap [1-9]/ }).waitFor();
+    await expectAccessible(page, "a search that runs");
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Stop this search" });
+    const stop = dialog.getByRole("button", { name: "Stop search" });
+    expect(await stop.isDisabled()).toBe(true);
+    await dialog.getByRole("textbox").fill(name);
+    await expectAccessible(page, "the question before a search is stopped");
+    await stop.click();
+    await page.getByText("Stopped", { exact: true }).waitFor();
+    await page.getByRole("row", { name: /test\/cheap [1-9]/ }).waitFor();
+    await expectAccessible(page, "a stopped search");
+
+    const asked = `GET /api/console/optimize/${searchId}`;
+    const { json } = await ask(world, page, asked);
+    expect(at(json, "state")).toBe("stopped");
+    expect(Number(at(json, "calls_done"))).toBeLessThan(60);
+    await until("nothing of the search is held", async () => {
+      const { heldMicroUsd } = await world.gateway.backend.recordStore.balance(orgId);
+      return heldMicroUsd === 0n;
+    });
+    expect(complaints).toEqual([]);
   });
 
-  describe.each(["light", "dark"] as const)("in %s", (theme) => {
-    /** Somebody new on the page of searches; without `usd` there is no credit. */
-    async function searcher(name: string, usd?: string): Promise<Newcomer> {
-      const credit = usd === undefined ? {} : { usd };
-      const visitor = await newcomer(world, browser, { name, theme, ...credit });
-      await visitor.page.goto(`${world.consoleUrl}/optimize`);
-      return visitor;
-    }
+  test("a search ends when the budget does not cover another call, and spends no more", async () => {
+    const { page, complaints } = await searcher("budget", "10");
+    const prompts = Array.from({ length: 10 }, (_none, n) => `prompt ${n}`);
+    await fillIn(page, { name: "Small", prompts, budget: "0.10" });
+    await page.getByRole("button", { name: "Start search" }).click();
+    await page.waitForURL(/\/optimize\/search_/);
+    await page.getByText("Budget used up", { exact: true }).waitFor();
+    await page.getByText(/^Why it ended: what is left of the budget/).waitFor();
+    await expectAccessible(page, "a search over its budget");
+    const { json } = await ask(world, page, "GET /api/console/optimize");
+    expect(Number(at(json, "data.0.spent_usd"))).toBeLessThanOrEqual(0.1);
+    expect(complaints).toEqual([]);
+  });
 
-    test("from the form to a table that ranks the models, paid by the budget's own key", async () => {
-      const { page, complaints, context } = await searcher("search", "10");
-      await page.getByRole("button", { name: "Start search" }).waitFor();
-      await expectAccessible(page, "the form of a search");
-      await page.getByRole("button", { name: "Start search" }).click();
-      await page.getByText("Give the search a name.").waitFor();
-      await page.getByText("Choose at least two models to compare.").waitFor();
-      await expectAccessible(page, "a form with everything wrong");
-      await takePicture(page, `optimize-form-wrong-${theme}`);
-
-      const secret = `heliotrope-${theme}`;
-      const name = `First look ${theme}`;
-      await fillIn(page, { name, prompts: [`${secret} one`, "two", "three"], budget: "5.00" });
-      await page.getByText(/Makes 6 calls.*at most \$5\.00/).waitFor();
-      await page.getByRole("button", { name: "Start search" }).click();
-      await page.waitForURL(/\/optimize\/search_/);
-      await page.getByRole("heading", { name, level: 1 }).waitFor();
-      await page.getByText("Finished", { exact: true }).waitFor({ timeout: 40_000 });
-      const table = page.getByRole("table", { name: "Results by model" });
-      const rows = table.getByRole("row");
-      await table.getByRole("row", { name: /^1 test\/cheap 3 of 3 / }).waitFor();
-      await table.getByRole("row", { name: /^2 test\/dear 3 of 3 / }).waitFor();
-      expect(await rows.count()).toBe(3);
-      await page.getByRole("link", { name: "Balance: $9.97 available" }).waitFor();
-      await expectAccessible(page, "the results");
-      await expectFits(page);
-      await takePicture(page, `optimize-results-${theme}`);
-
-      // What it spent is the organization's, under the search's own name, and its key is nowhere.
-      const requests = await ask(world, page, "GET /api/console/requests");
-      expect(JSON.stringify(requests.json)).toContain(`Optimize search ${name}`);
-      const keys = await ask(world, page, "GET /api/console/keys");
-      expect(JSON.stringify(keys.json)).not.toContain(name);
-      expect(await everyStoredText(world.gateway.config.databaseUrl)).not.toContain(secret);
-      await page.getByRole("link", { name: "Try it in the playground" }).click();
-      await page.waitForURL(/\/playground\?/);
-      await page.getByRole("combobox", { name: "Model" }).waitFor();
-      expect(await page.getByRole("combobox", { name: "Model" }).inputValue()).toBe("Cheap");
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
-
-    test("a stopped search keeps what it found and calls no more", async () => {
-      const { page, complaints, context, orgId } = await searcher("stop", "10");
-      const name = `Long ${theme}`;
-      const prompts = Array.from({ length: 30 }, (_none, n) => `prompt ${n}`);
-      await fillIn(page, { name, prompts, budget: "9.00" });
-      await page.getByRole("button", { name: "Start search" }).click();
-      await page.waitForURL(/\/optimize\/search_/);
-      const searchId = new URL(page.url()).pathname.split("/").at(-1) ?? "";
-      await page.getByRole("row", { name: /test\/cheap [1-9]/ }).waitFor();
-      await expectAccessible(page, "a search that runs");
-      await takePicture(page, `optimize-running-${theme}`);
-      await page.getByRole("button", { name: "Stop", exact: true }).click();
-      const dialog = page.getByRole("dialog", { name: "Stop this search" });
-      const stop = dialog.getByRole("button", { name: "Stop search" });
-      expect(await stop.isDisabled()).toBe(true);
-      await dialog.getByRole("textbox").fill(name);
-      await expectAccessible(page, "the question before a search is stopped");
-      await takePicture(page, `optimize-stop-${theme}`);
-      await stop.click();
-      await page.getByText("Stopped", { exact: true }).waitFor();
-      await page.getByRole("row", { name: /test\/cheap [1-9]/ }).waitFor();
-      await expectAccessible(page, "a stopped search");
-
-      const asked = `GET /api/console/optimize/${searchId}`;
-      const { json } = await ask(world, page, asked);
-      expect(at(json, "state")).toBe("stopped");
-      expect(Number(at(json, "calls_done"))).toBeLessThan(60);
-      await until("nothing of the search is held", async () => {
-        const { heldMicroUsd } = await world.gateway.backend.recordStore.balance(orgId);
-        return heldMicroUsd === 0n;
-      });
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
-
-    test("a search ends when the budget does not cover another call, and spends no more", async () => {
-      const { page, complaints, context } = await searcher("budget", "10");
-      const prompts = Array.from({ length: 10 }, (_none, n) => `prompt ${n}`);
-      await fillIn(page, { name: `Small ${theme}`, prompts, budget: "0.10" });
-      await page.getByRole("button", { name: "Start search" }).click();
-      await page.waitForURL(/\/optimize\/search_/);
-      await page.getByText("Budget used up", { exact: true }).waitFor({ timeout: 30_000 });
-      await page.getByText(/^Why it ended: what is left of the budget/).waitFor();
-      await expectAccessible(page, "a search over its budget");
-      await takePicture(page, `optimize-over-budget-${theme}`);
-      const { json } = await ask(world, page, "GET /api/console/optimize");
-      expect(Number(at(json, "data.0.spent_usd"))).toBeLessThanOrEqual(0.1);
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
-
-    test("without credit a search ends at once and says why", async () => {
-      const { page, complaints, context } = await searcher("poor");
-      const prompts = ["one", "two", "three"];
-      await fillIn(page, { name: `Poor ${theme}`, prompts, budget: "1.00" });
-      await page.getByRole("button", { name: "Start search" }).click();
-      await page.waitForURL(/\/optimize\/search_/);
-      await page.getByText("Failed", { exact: true }).waitFor({ timeout: 30_000 });
-      await page.getByText(/add credit or raise the cap/).waitFor();
-      await expectAccessible(page, "a search without credit");
-      await takePicture(page, `optimize-no-credit-${theme}`);
-      await page.getByRole("link", { name: "Optimize" }).first().click();
-      await page.getByRole("row", { name: new RegExp(`^Poor ${theme} Failed`) }).waitFor();
-      await expectAccessible(page, "the list of searches");
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
+  test("without credit a search ends at once and says why", async () => {
+    const { page, complaints } = await searcher("poor");
+    const prompts = ["one", "two", "three"];
+    await fillIn(page, { name: "Poor", prompts, budget: "1.00" });
+    await page.getByRole("button", { name: "Start search" }).click();
+    await page.waitForURL(/\/optimize\/search_/);
+    await page.getByText("Failed", { exact: true }).waitFor();
+    await page.getByText(/add credit or raise the cap/).waitFor();
+    await expectAccessible(page, "a search without credit");
+    await page.getByRole("link", { name: "Optimize" }).first().click();
+    await page.getByRole("row", { name: /^Poor Failed/ }).waitFor();
+    await expectAccessible(page, "the list of searches");
+    expect(complaints).toEqual([]);
   });
 });
 

@@ -1,42 +1,22 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import {
-  expectAccessible,
-  hasChromium,
-  launchBrowser,
-  newVisitor,
-  takePicture,
-  type Theme,
-} from "../../support/browser.ts";
+import { expectAccessible, hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
 import { giveCredit, newcomer, pageShown, signIn } from "../../support/console-steps.ts";
 import { readCsv, sumOfMoney } from "../../support/console-tables.ts";
-import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-world.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS } from "../../support/usage-traffic.ts";
 
-const THEMES: readonly Theme[] = ["light", "dark"];
-
 describe.skipIf(!hasChromium)("the first page", () => {
-  let world: ConsoleWorld;
-  let browser: Browser;
-  beforeAll(async () => {
-    world = await openConsoleWorld({ manifests: TRAFFIC_MANIFESTS });
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
-  });
-
-  test.each(THEMES)("%s: the way to the first answer is walked step by step", async (theme) => {
-    const visitor = await newVisitor(browser, { theme });
+  const world = withConsole({ manifests: TRAFFIC_MANIFESTS });
+  const browser = withBrowser();
+  test("the way to the first answer is walked step by step", async () => {
+    const visitor = await newVisitor(browser);
     const { page } = visitor;
-    await signIn(world, visitor, `steps-${theme}@example.com`);
+    await signIn(world, visitor, "steps@example.com");
     await page.goto(world.consoleUrl);
     // The trial key came with the sign-in.
     await page.getByText("1 of 3 done").waitFor();
     await expectAccessible(page, "the first page of an empty account");
-    await takePicture(page, `overview-empty-${theme}`);
     await giveCredit(world, page, "5");
     await page.goto(world.consoleUrl);
     await page.getByText("2 of 3 done").waitFor();
@@ -45,32 +25,26 @@ describe.skipIf(!hasChromium)("the first page", () => {
     await page.getByRole("heading", { name: "Top models" }).waitFor();
     expect(await page.getByText("of 3 done").count()).toBe(0);
     expect(visitor.complaints).toEqual([]);
-    await visitor.context.close();
   });
 
-  test.each(THEMES)(
-    "%s: its figures and the wallet's file are those of the books",
-    async (theme) => {
-      const ann = await newcomer(world, browser, { name: "figures", theme, usd: "5" });
-      const { page, orgId } = ann;
-      await makeTraffic(world, page);
-      await page.goto(world.consoleUrl);
-      await pageShown(page);
-      const { backend } = world.gateway;
-      const balance = await backend.recordStore.balance(orgId);
-      const csv = await page.request.get(`${world.consoleUrl}/api/console/credit-ledger.csv`);
-      const amounts = readCsv(await csv.text()).map((row) => row["amount_usd"] ?? "");
-      expect(amounts.length).toBeGreaterThan(1);
-      expect(sumOfMoney(amounts)).toBe(balance.settledMicroUsd);
-      const answer = await page.request.get(`${world.consoleUrl}/api/console/overview`);
-      const overview = (await answer.json()) as { readonly spent_month_usd: string };
-      const month = await backend.recordStore.monthSpend(orgId);
-      expect(sumOfMoney([overview.spent_month_usd])).toBe(month.spentMicroUsd);
-      expect(month.spentMicroUsd).toBeGreaterThan(0n);
-      await expectAccessible(page, "the first page with traffic");
-      await takePicture(page, `overview-full-${theme}`);
-      expect(ann.complaints).toEqual([]);
-      await ann.context.close();
-    },
-  );
+  test("its figures and the wallet's file are those of the books", async () => {
+    const ann = await newcomer(world, browser, { name: "figures", usd: "5" });
+    const { page, orgId } = ann;
+    await makeTraffic(world, page);
+    await page.goto(world.consoleUrl);
+    await pageShown(page);
+    const { backend } = world.gateway;
+    const balance = await backend.recordStore.balance(orgId);
+    const csv = await page.request.get(`${world.consoleUrl}/api/console/credit-ledger.csv`);
+    const amounts = readCsv(await csv.text()).map((row) => row["amount_usd"] ?? "");
+    expect(amounts.length).toBeGreaterThan(1);
+    expect(sumOfMoney(amounts)).toBe(balance.settledMicroUsd);
+    const answer = await page.request.get(`${world.consoleUrl}/api/console/overview`);
+    const overview = (await answer.json()) as { readonly spent_month_usd: string };
+    const month = await backend.recordStore.monthSpend(orgId);
+    expect(sumOfMoney([overview.spent_month_usd])).toBe(month.spentMicroUsd);
+    expect(month.spentMicroUsd).toBeGreaterThan(0n);
+    await expectAccessible(page, "the first page with traffic");
+    expect(ann.complaints).toEqual([]);
+  });
 });

@@ -1,27 +1,18 @@
 import { gzipSync } from "node:zlib";
 
-import type { Browser, Page, Response } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page, Response } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
-import { hasChromium, launchBrowser, newVisitor } from "../../support/browser.ts";
+import { hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
 import { pageShown, signIn } from "../../support/console-steps.ts";
-import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-world.ts";
 
 /** Scripts and styles of a first page, as they come over the wire to somebody with no cache. */
 const FIRST_PAGE_BYTES_MAX = 200 * 1024;
 
 describe.skipIf(!hasChromium)("the first page that somebody opens", () => {
-  let world: ConsoleWorld;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    world = await openConsoleWorld();
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
-  });
+  const world = withConsole();
+  const browser = withBrowser();
 
   test("weighs at most 200 KB of script and style: signing in", async () => {
     const { page } = await newVisitor(browser);

@@ -1,25 +1,26 @@
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../../src/core/ids.ts";
+import { startSimulator } from "../../../src/simulator/simulator.ts";
 import { debitOf, ended } from "../../support/books.ts";
-import {
-  expectAccessible,
-  expectFits,
-  hasChromium,
-  launchBrowser,
-  takePicture,
-} from "../../support/browser.ts";
+import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
 import { newcomer, type Newcomer } from "../../support/console-steps.ts";
-import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-world.ts";
 import { decisionManifest, decisionModel } from "../../support/decisions.ts";
+import { liveHandle } from "../../support/live-handle.ts";
+import { ShiftedClock } from "../../support/oidc-console.ts";
 import { imageManifest, imageModel } from "../../support/image-models.ts";
 import { videoManifest, videoModel } from "../../support/video-host.ts";
 
-/** A job shows each state for so long: the second look finds it done. */
-const VIDEO_FAULT = `[[fault:job:{"ms":1500}]]`;
+/** A job has each state for this time by the clock of its host, which only a test puts forward. */
+const STATE_MS = 60_000;
+const VIDEO_FAULT = `[[fault:job:{"ms":${STATE_MS}}]]`;
 
-const MANIFESTS = [
+const clock = new ShiftedClock();
+const films = liveHandle(() => startSimulator({ port: 0, host: "127.0.0.1", clock }));
+
+const manifests = (): readonly object[] => [
   imageManifest({
     baseUrl: "{simulator}/img/v1",
     models: [
@@ -31,7 +32,7 @@ const MANIFESTS = [
   }),
   videoManifest({
     provider: "films",
-    url: "{simulator}/vid",
+    url: `${films.url}/vid`,
     models: [videoModel("test/video", { display_name: "Filmer", ...videoParameters() })],
   }),
   decisionManifest({
@@ -41,150 +42,126 @@ const MANIFESTS = [
   }),
 ];
 
-let world: ConsoleWorld;
-let browser: Browser;
+const world = withConsole(() => ({ manifests: manifests(), settings: { videoPollMinMs: 1 } }));
+const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions", () => {
-  beforeAll(async () => {
-    [world, browser] = await Promise.all([
-      openConsoleWorld({ manifests: MANIFESTS, settings: { videoPollMinMs: 1 } }),
-      launchBrowser(),
-    ]);
+  async function maker(name: string, tab: string): Promise<Newcomer> {
+    const visitor = await newcomer(world, browser, { name, usd: "20" });
+    await visitor.page.goto(`${world.consoleUrl}/playground?tab=${tab}`);
+    return visitor;
+  }
+
+  test("pictures: as many and as large as the model offers, in a gallery with files", async () => {
+    const { page, complaints, orgId } = await maker("images", "images");
+    await page.getByRole("textbox", { name: "Prompt" }).waitFor();
+    await expectAccessible(page, "an empty gallery");
+    expect(await optionsOf(page, "Size")).toEqual(["1024x1024", "1536x1024"]);
+    await page.getByLabel("Size", { exact: true }).selectOption("1536x1024");
+    await page.getByLabel("Quality").selectOption("low");
+    // More than four is not to be had: the field takes the most there is.
+    const count = page.getByRole("textbox", { name: "Images" });
+    await count.fill("9");
+    await count.blur();
+    expect(await count.inputValue()).toBe("4");
+    await count.fill("2");
+    const prompt = "a lighthouse";
+    await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
+    await page.getByRole("button", { name: "Make" }).click();
+
+    const call = page.getByRole("article", { name: prompt });
+    await call.getByAltText(`${prompt}, picture 2`).waitFor();
+    expect(await call.getByRole("img").count()).toBe(2);
+    expect(await drawnWidths(page)).toEqual([true, true]);
+    await call.getByText("served by painter").waitFor();
+    await expectAccessible(page, "two pictures");
+    await expectFits(page);
+    const sent = world.gateway.simulator.calls().findLast((each) => bodyHas(each, prompt));
+    expect(sent?.body).toMatchObject({ n: 2, size: "1536x1024", quality: "low" });
+
+    const download = page.waitForEvent("download");
+    await call.getByRole("link", { name: "Download picture 1" }).click();
+    expect((await download).suggestedFilename()).toMatch(/\.png$/);
+    expect(await shownCost(call)).toBe(await recordedCost(orgId, call));
+    expect(complaints).toEqual([]);
   });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
+
+  test("a picture that was refused costs nothing and says why", async () => {
+    const { page, complaints } = await maker("refused", "images");
+    const prompt = "something forbidden [[fault:content_filter]]";
+    await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
+    await page.getByRole("button", { name: "Make" }).click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("That did not work").waitFor();
+    await alert.getByText("content_policy", { exact: true }).waitFor();
+    await expectAccessible(page, "a refused picture");
+    await page.getByRole("link", { name: "Balance: $20.00 available" }).waitFor();
+    expect(complaints).toEqual([]);
   });
 
-  describe.each(["light", "dark"] as const)("in %s", (theme) => {
-    async function maker(name: string, tab: string): Promise<Newcomer> {
-      const visitor = await newcomer(world, browser, { name, theme, usd: "20" });
-      await visitor.page.goto(`${world.consoleUrl}/playground?tab=${tab}`);
-      return visitor;
-    }
-
-    test("pictures: as many and as large as the model offers, in a gallery with files", async () => {
-      const { page, complaints, context, orgId } = await maker("images", "images");
-      await page.getByRole("textbox", { name: "Prompt" }).waitFor();
-      await expectAccessible(page, "an empty gallery");
-      expect(await optionsOf(page, "Size")).toEqual(["1024x1024", "1536x1024"]);
-      await page.getByLabel("Size", { exact: true }).selectOption("1536x1024");
-      await page.getByLabel("Quality").selectOption("low");
-      // More than four is not to be had: the field takes the most there is.
-      const count = page.getByRole("textbox", { name: "Images" });
-      await count.fill("9");
-      await count.blur();
-      expect(await count.inputValue()).toBe("4");
-      await count.fill("2");
-      const prompt = `a lighthouse in ${theme}`;
-      await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
-      await page.getByRole("button", { name: "Make" }).click();
-
-      const call = page.getByRole("article", { name: prompt });
-      await call.getByAltText(`${prompt}, picture 2`).waitFor();
-      expect(await call.getByRole("img").count()).toBe(2);
-      expect(await drawnWidths(page)).toEqual([true, true]);
-      await call.getByText("served by painter").waitFor();
-      await expectAccessible(page, "two pictures");
-      await expectFits(page);
-      await takePicture(page, `playground-images-${theme}`);
-      const sent = world.gateway.simulator.calls().findLast((each) => bodyHas(each, prompt));
-      expect(sent?.body).toMatchObject({ n: 2, size: "1536x1024", quality: "low" });
-
-      const download = page.waitForEvent("download");
-      await call.getByRole("link", { name: "Download picture 1" }).click();
-      expect((await download).suggestedFilename()).toMatch(/\.png$/);
-      expect(await shownCost(call)).toBe(await recordedCost(orgId, call));
-      expect(complaints).toEqual([]);
-      await context.close();
+  test("a video is a job that is watched to its end, played and charged", async () => {
+    const { page, complaints } = await maker("video", "videos");
+    await page.getByRole("textbox", { name: "Prompt" }).waitFor();
+    await page.getByLabel("Seconds").fill("3");
+    const prompt = `a ship at sea ${VIDEO_FAULT}`;
+    await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
+    await page.getByRole("button", { name: "Make" }).click();
+    const job = page.getByRole("article", { name: prompt });
+    await job.getByText("Queued").waitFor();
+    await expectAccessible(page, "a job that runs");
+    clock.forward(3 * STATE_MS);
+    // A job goes on when its page is gone, and the list comes back with it.
+    await page.reload();
+    await job.getByText("Completed").waitFor();
+    await job.getByText("cost $0.30").waitFor();
+    await page.getByRole("link", { name: "Balance: $19.70 available" }).waitFor();
+    const address = await job.locator("video").getAttribute("src");
+    const file = await page.request.get(new URL(address ?? "", world.consoleUrl).href, {
+      headers: { range: "bytes=0-99" },
     });
+    expect([file.status(), file.headers()["content-type"]]).toEqual([206, "video/mp4"]);
+    expect((await file.body()).length).toBe(100);
+    const download = page.waitForEvent("download");
+    await job.getByRole("link", { name: "Download" }).click();
+    expect((await download).suggestedFilename()).toMatch(/^vid.*\.mp4$/);
+    await expectAccessible(page, "a finished job");
+    expect(complaints).toEqual([]);
+  });
 
-    test("a picture that was refused costs nothing and says why", async () => {
-      const { page, complaints, context } = await maker("refused", "images");
-      const prompt = "something forbidden [[fault:content_filter]]";
-      await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
-      await page.getByRole("button", { name: "Make" }).click();
-      const alert = page.getByRole("alert");
-      await alert.getByText("That did not work").waitFor();
-      await alert.getByText("content_policy", { exact: true }).waitFor();
-      await expectAccessible(page, "a refused picture");
-      await page.getByRole("link", { name: "Balance: $20.00 available" }).waitFor();
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
+  test("a video that fails costs nothing and says what to do", async () => {
+    const { page, complaints } = await maker("no-video", "videos");
+    const fault = `[[fault:job:{"states":["queued"],"final":"failed","moderated":true,"ms":1}]]`;
+    await page.getByRole("textbox", { name: "Prompt" }).fill(`a forbidden ship ${fault}`);
+    await page.getByRole("button", { name: "Make" }).click();
+    await page.getByText("The provider refused the content of this video").waitFor();
+    await page.getByText("content_policy_violation", { exact: true }).waitFor();
+    await expectAccessible(page, "a failed job");
+    await page.getByRole("link", { name: "Balance: $20.00 available" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
 
-    test("a video is a job that is watched to its end, played and charged", async () => {
-      const { page, complaints, context } = await maker("video", "videos");
-      await page.getByRole("textbox", { name: "Prompt" }).waitFor();
-      await page.getByLabel("Seconds").fill("3");
-      const prompt = `a ship at sea in ${theme} ${VIDEO_FAULT}`;
-      await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
-      await page.getByRole("button", { name: "Make" }).click();
-      const job = page.getByRole("article", { name: prompt });
-      await job.getByText("Queued").waitFor();
-      await expectAccessible(page, "a job that runs");
-      await takePicture(page, `playground-video-queued-${theme}`);
-      // A job goes on when its page is gone, and the list comes back with it.
-      await page.reload();
-      await job.getByText("Completed").waitFor({ timeout: 30_000 });
-      await job.getByText("cost $0.30").waitFor();
-      await page.getByRole("link", { name: "Balance: $19.70 available" }).waitFor();
-      const address = await job.locator("video").getAttribute("src");
-      const file = await page.request.get(new URL(address ?? "", world.consoleUrl).href, {
-        headers: { range: "bytes=0-99" },
-      });
-      expect([file.status(), file.headers()["content-type"]]).toEqual([206, "video/mp4"]);
-      expect((await file.body()).length).toBe(100);
-      const download = page.waitForEvent("download");
-      await job.getByRole("link", { name: "Download" }).click();
-      expect((await download).suggestedFilename()).toMatch(/^vid.*\.mp4$/);
-      await expectAccessible(page, "a finished job");
-      await takePicture(page, `playground-video-completed-${theme}`);
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
-
-    test("a video that fails costs nothing and says what to do", async () => {
-      const { page, complaints, context } = await maker("no-video", "videos");
-      const fault = `[[fault:job:{"states":["queued"],"final":"failed","moderated":true,"ms":1}]]`;
-      await page.getByRole("textbox", { name: "Prompt" }).fill(`a forbidden ship ${fault}`);
-      await page.getByRole("button", { name: "Make" }).click();
-      await page.getByText("The provider refused the content of this video").waitFor();
-      await page.getByText("content_policy_violation", { exact: true }).waitFor();
-      await expectAccessible(page, "a failed job");
-      await takePicture(page, `playground-video-failed-${theme}`);
-      await page.getByRole("link", { name: "Balance: $20.00 available" }).waitFor();
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
-
-    test("a decision is asked in fields and answered with types", async () => {
-      const { page, complaints, context, orgId } = await maker("decisions", "decisions");
-      const state = page.getByLabel("What the questions are about");
-      await state.waitFor();
-      await expectAccessible(page, "the questions");
-      await state.fill("no json");
-      await page.getByRole("button", { name: "Ask" }).click();
-      await page.getByText(/This is no JSON/).waitFor();
-      await expectAccessible(page, "a state that is no JSON");
-      await state.fill(JSON.stringify({ subject: "The shop is down", plan: theme }));
-      await page.getByRole("button", { name: "Ask" }).click();
-      const answers = page.getByRole("table", { name: "Answers" });
-      await answers
-        .getByRole("row", { name: /^urgent (?:true|false) noul (?:yes|no) \d/ })
-        .waitFor();
-      await answers.getByRole("row", { name: /^team "shop" choice shop 9/ }).waitFor();
-      await expectAccessible(page, "typed answers");
-      await expectFits(page);
-      await takePicture(page, `playground-decisions-${theme}`);
-      const panel = page.locator("section", { has: answers });
-      expect(await shownCost(panel)).toBe(await recordedCost(orgId, panel));
-      await page.getByRole("button", { name: "Get code" }).click();
-      await page.getByText(`${world.gateway.url}/v1/decisions`).waitFor();
-      await expectAccessible(page, "the code of a decision");
-      expect(complaints).toEqual([]);
-      await context.close();
-    });
+  test("a decision is asked in fields and answered with types", async () => {
+    const { page, complaints, orgId } = await maker("decisions", "decisions");
+    const state = page.getByLabel("What the questions are about");
+    await state.waitFor();
+    await expectAccessible(page, "the questions");
+    await state.fill("no json");
+    await page.getByRole("button", { name: "Ask" }).click();
+    await page.getByText(/This is no JSON/).waitFor();
+    await expectAccessible(page, "a state that is no JSON");
+    await state.fill(JSON.stringify({ subject: "The shop is down", plan: "pro" }));
+    await page.getByRole("button", { name: "Ask" }).click();
+    const answers = page.getByRole("table", { name: "Answers" });
+    await answers.getByRole("row", { name: /^urgent (?:true|false) noul (?:yes|no) \d/ }).waitFor();
+    await answers.getByRole("row", { name: /^team "shop" choice shop 9/ }).waitFor();
+    await expectAccessible(page, "typed answers");
+    await expectFits(page);
+    const panel = page.locator("section", { has: answers });
+    expect(await shownCost(panel)).toBe(await recordedCost(orgId, panel));
+    await page.getByRole("button", { name: "Get code" }).click();
+    await page.getByText(`${world.gateway.url}/v1/decisions`).waitFor();
+    await expectAccessible(page, "the code of a decision");
+    expect(complaints).toEqual([]);
   });
 });
 

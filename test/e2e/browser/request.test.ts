@@ -1,99 +1,75 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
 
-import {
-  expectAccessible,
-  hasChromium,
-  launchBrowser,
-  takePicture,
-  type Theme,
-} from "../../support/browser.ts";
+import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import { ask, newcomer, pageShown, type Newcomer } from "../../support/console-steps.ts";
-import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-world.ts";
 import { textAt } from "../../support/http-call.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS, type Traffic } from "../../support/usage-traffic.ts";
 
-const THEMES: readonly Theme[] = ["light", "dark"];
-
-let world: ConsoleWorld;
-let browser: Browser;
+const world = withConsole({ manifests: TRAFFIC_MANIFESTS });
+const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the page of a request", () => {
+  let ann: Newcomer;
+  let traffic: Traffic;
   beforeAll(async () => {
-    world = await openConsoleWorld({ manifests: TRAFFIC_MANIFESTS });
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
+    ann = await newcomer(world, browser, { name: "request", usd: "5" });
+    traffic = await makeTraffic(world, ann.page);
   });
 
-  describe.each(THEMES)("%s", (theme) => {
-    let ann: Newcomer;
-    let traffic: Traffic;
-    beforeAll(async () => {
-      ann = await newcomer(world, browser, { name: "request", theme, usd: "5" });
-      traffic = await makeTraffic(world, ann.page);
-    });
-    afterAll(() => ann.context.close());
+  test("shows three attempts, and after each why the gateway moved on", async () => {
+    const { page } = ann;
+    await open(page, `/requests/${traffic.threeAttemptsId}`);
+    await page.getByRole("heading", { name: "3 attempts", exact: true }).waitFor();
+    const heads = page.getByRole("heading", { level: 3 });
+    expect(await heads.allInnerTexts()).toEqual(["1. first", "2. second", "3. third"]);
+    await page.getByText(/^first .*status 503.* so the gateway went on to second\.$/).waitFor();
+    await page.getByText(/^second .* so the gateway went on to third\.$/).waitFor();
+    expect(await page.getByText(/the gateway (?:went on|tried again)/).count()).toBe(2);
+    await expectAccessible(page, "a request with three attempts");
+  });
 
-    test("shows three attempts, and after each why the gateway moved on", async () => {
-      const { page } = ann;
-      await open(page, `/requests/${traffic.threeAttemptsId}`);
-      await page.getByRole("heading", { name: "3 attempts", exact: true }).waitFor();
-      const heads = page.getByRole("heading", { level: 3 });
-      expect(await heads.allInnerTexts()).toEqual(["1. first", "2. second", "3. third"]);
-      await page.getByText(/^first .*status 503.* so the gateway went on to second\.$/).waitFor();
-      await page.getByText(/^second .* so the gateway went on to third\.$/).waitFor();
-      expect(await page.getByText(/the gateway (?:went on|tried again)/).count()).toBe(2);
-      await expectAccessible(page, "a request with three attempts");
-      await takePicture(page, `request-three-attempts-${theme}`);
-    });
+  test("gives support a text with every attempt and the cost", async () => {
+    const { page } = ann;
+    const id = traffic.threeAttemptsId;
+    await open(page, `/requests/${id}`);
+    await page.getByRole("button", { name: "Copy as support text" }).click();
+    await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
+    const text = String(await page.evaluate("navigator.clipboard.readText()"));
+    const { json } = await ask(world, page, `GET /api/console/requests/${id}`);
+    expect(text).toContain(`Request ${id}`);
+    expect(text).toContain(`Cost $${textAt(json, "request.cost_usd")}`);
+    const attempts = text.match(/^Attempt \d: \w+/gm);
+    expect(attempts).toEqual(["Attempt 1: first", "Attempt 2: second", "Attempt 3: third"]);
+    expect(text).not.toContain("Hello");
+  });
 
-    test("gives support a text with every attempt and the cost", async () => {
-      const { page } = ann;
-      const id = traffic.threeAttemptsId;
-      await open(page, `/requests/${id}`);
-      await page.getByRole("button", { name: "Copy as support text" }).click();
-      await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
-      const text = String(await page.evaluate("navigator.clipboard.readText()"));
-      const { json } = await ask(world, page, `GET /api/console/requests/${id}`);
-      expect(text).toContain(`Request ${id}`);
-      expect(text).toContain(`Cost $${textAt(json, "request.cost_usd")}`);
-      const attempts = text.match(/^Attempt \d: \w+/gm);
-      expect(attempts).toEqual(["Attempt 1: first", "Attempt 2: second", "Attempt 3: third"]);
-      expect(text).not.toContain("Hello");
-    });
+  test("says of a failed and of a refused request what it cost and what to do next", async () => {
+    const { page } = ann;
+    await open(page, `/requests/${traffic.failedId}`);
+    await page.getByText("upstream_error", { exact: true }).first().waitFor();
+    await page.getByText("The provider failed or took too long", { exact: false }).waitFor();
+    await expectAccessible(page, "a failed request");
+    await open(page, `/requests/${traffic.refusedId}`);
+    await page.getByText("No provider was asked, so the request cost nothing.").waitFor();
+    await page.getByText("Add credit or raise the cap.", { exact: false }).waitFor();
+    await expectAccessible(page, "a refused request");
+  });
 
-    test("says of a failed and of a refused request what it cost and what to do next", async () => {
-      const { page } = ann;
-      await open(page, `/requests/${traffic.failedId}`);
-      await page.getByText("upstream_error", { exact: true }).first().waitFor();
-      await page.getByText("The provider failed or took too long", { exact: false }).waitFor();
-      await expectAccessible(page, "a failed request");
-      await takePicture(page, `request-failed-${theme}`);
-      await open(page, `/requests/${traffic.refusedId}`);
-      await page.getByText("No provider was asked, so the request cost nothing.").waitFor();
-      await page.getByText("Add credit or raise the cap.", { exact: false }).waitFor();
-      await expectAccessible(page, "a refused request");
-      await takePicture(page, `request-refused-${theme}`);
-    });
+  test("of somebody else is not found", async () => {
+    const other = await newcomer(world, browser, { name: "other" });
+    const path = `/requests/${traffic.threeAttemptsId}`;
+    const { status } = await ask(world, other.page, `GET /api/console${path}`);
+    expect(status).toBe(404);
+    await other.page.goto(world.consoleUrl + path);
+    await other.page.getByRole("alert").waitFor();
+    expect(await other.page.content()).not.toContain("test/three");
+    expect(other.complaints).toEqual([]);
+  });
 
-    test("of somebody else is not found", async () => {
-      const other = await newcomer(world, browser, { name: "other", theme });
-      const path = `/requests/${traffic.threeAttemptsId}`;
-      const { status } = await ask(world, other.page, `GET /api/console${path}`);
-      expect(status).toBe(404);
-      await other.page.goto(world.consoleUrl + path);
-      await other.page.getByRole("alert").waitFor();
-      expect(await other.page.content()).not.toContain("test/three");
-      expect(other.complaints).toEqual([]);
-      await other.context.close();
-    });
-
-    test("none of these pages complained of anything", () => {
-      expect(ann.complaints).toEqual([]);
-    });
+  test("none of these pages complained of anything", () => {
+    expect(ann.complaints).toEqual([]);
   });
 });
 

@@ -1,36 +1,26 @@
 import { createHash } from "node:crypto";
 
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
 import {
   expectAccessible,
   hasChromium,
-  launchBrowser,
   newVisitor,
-  takePicture,
+  withBrowser,
   type Visitor,
 } from "../../support/browser.ts";
 import { pageShown } from "../../support/console-steps.ts";
 import { runSql } from "../../support/sql.ts";
-import { newcomer, openProviderWorld, type ProviderWorld } from "../console/provider-world.ts";
+import { newcomer, withProviderConsole } from "../console/provider-world.ts";
 
-let world: ProviderWorld;
-let browser: Browser;
+const world = withProviderConsole();
+const browser = withBrowser();
 
-describe.skipIf(!hasChromium).each(["light", "dark"] as const)("a session, %s", (theme) => {
-  beforeAll(async () => {
-    world = await openProviderWorld();
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
-  });
-
+describe.skipIf(!hasChromium)("a session", () => {
   /** A browser whose owner is signed in and looks at the page of this address. */
   async function signedIn(name: string, path: string): Promise<Visitor> {
-    const visitor = await newVisitor(browser, { theme });
+    const visitor = await newVisitor(browser);
     world.provider.signInAs(newcomer(name));
     await visitor.page.goto(`${world.url}/auth/start`);
     await pageShown(visitor.page);
@@ -50,8 +40,7 @@ describe.skipIf(!hasChromium).each(["light", "dark"] as const)("a session, %s", 
     await here.page.getByRole("button", { name: "Sign out" }).click();
     await here.page.waitForURL(`${world.url}/sign-in?reason=signed-out`);
     await here.page.getByText("You are signed out in this browser.").waitFor();
-    await expectAccessible(here.page, `signed out ${theme}`);
-    await takePicture(here.page, `sessions-signed-out-${theme}`);
+    await expectAccessible(here.page, "signed out");
     expect(await statusOfKeys(here.page)).toBe(401);
     await here.page.goBack();
     await here.page.waitForURL((url) => url.pathname === "/sign-in");
@@ -69,8 +58,7 @@ describe.skipIf(!hasChromium).each(["light", "dark"] as const)("a session, %s", 
     await page.waitForURL((url) => url.pathname === "/sign-in");
     expect(new URL(page.url()).searchParams.get("reason")).toBe("expired");
     await page.getByText("Your session has ended.").waitFor();
-    await expectAccessible(page, `expired ${theme}`);
-    await takePicture(page, `sessions-expired-${theme}`);
+    await expectAccessible(page, "expired");
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
     await page.waitForURL(`${world.url}/usage?range=7d`);
     await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
@@ -97,8 +85,8 @@ describe.skipIf(!hasChromium).each(["light", "dark"] as const)("a session, %s", 
   });
 
   test("that the identity provider ends is over in the browser, and says who ended it", async () => {
-    const { page, complaints } = await signedIn(`kim-${theme}`, "/keys");
-    const logoutToken = await world.provider.logoutToken({ sub: `kim-${theme}` });
+    const { page, complaints } = await signedIn("kim", "/keys");
+    const logoutToken = await world.provider.logoutToken({ sub: "kim" });
     const told = await fetch(`${world.url}/auth/backchannel-logout`, {
       method: "POST",
       body: new URLSearchParams({ logout_token: logoutToken }),
@@ -107,8 +95,7 @@ describe.skipIf(!hasChromium).each(["light", "dark"] as const)("a session, %s", 
     // The open page notices by itself.
     await page.waitForURL((url) => url.pathname === "/sign-in");
     await page.getByText("Your identity provider ended your session.").waitFor();
-    await expectAccessible(page, `ended by the provider ${theme}`);
-    await takePicture(page, `sessions-idp-ended-${theme}`);
+    await expectAccessible(page, "ended by the provider");
     expect(complaints).toEqual([]);
   });
 

@@ -1,25 +1,18 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import {
   expectAccessible,
   hasChromium,
-  launchBrowser,
   newVisitor,
-  takePicture,
+  withBrowser,
   type Visitor,
 } from "../../support/browser.ts";
 import { pageShown, signIn } from "../../support/console-steps.ts";
-import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-world.ts";
 import { httpCall } from "../../support/http-call.ts";
 
-let world: ConsoleWorld;
-let browser: Browser;
-
-beforeAll(async () => {
-  world = await openConsoleWorld();
-});
-afterAll(() => world.close());
+const world = withConsole();
+const browser = withBrowser();
 
 describe("an address where other products sign people in or up", () => {
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -35,16 +28,12 @@ describe("an address where other products sign people in or up", () => {
   });
 });
 
-describe.skipIf(!hasChromium).each(["light", "dark"] as const)("every page, %s", (theme) => {
+describe.skipIf(!hasChromium)("every page", () => {
   let visitor: Visitor;
 
   beforeAll(async () => {
-    browser = await launchBrowser();
-    visitor = await newVisitor(browser, { theme });
-    await signIn(world, visitor, `shell-${theme}@example.com`);
-  });
-  afterAll(async () => {
-    await browser.close();
+    visitor = await newVisitor(browser);
+    await signIn(world, visitor, "shell@example.com");
   });
 
   async function open(path: string): Promise<void> {
@@ -59,8 +48,7 @@ describe.skipIf(!hasChromium).each(["light", "dark"] as const)("every page, %s",
     const field = page.getByRole("combobox", { name: "Search pages, keys and models" });
     await field.waitFor();
     await page.getByRole("option", { name: "test/both" }).waitFor();
-    await expectAccessible(page, `palette ${theme}`);
-    await takePicture(page, `shell-palette-${theme}`);
+    await expectAccessible(page, "palette");
     await field.fill("usag");
     await page.getByRole("option", { name: "Usage", selected: true }).waitFor();
     await page.keyboard.press("Enter");
@@ -90,8 +78,7 @@ describe.skipIf(!hasChromium).each(["light", "dark"] as const)("every page, %s",
     await page.keyboard.press("?");
     const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
     await dialog.waitFor();
-    await expectAccessible(page, `help ${theme}`);
-    await takePicture(page, `shell-help-${theme}`);
+    await expectAccessible(page, "help");
     const single = dialog.getByRole("switch", { name: "Single-key shortcuts" });
     await single.press("Space");
     await page.keyboard.press("Escape");
@@ -137,7 +124,6 @@ describe.skipIf(!hasChromium).each(["light", "dark"] as const)("every page, %s",
     const skip = page.getByRole("link", { name: "Skip to the content" });
     await page.locator("a:focus", { hasText: "Skip to the content" }).waitFor();
     expect(await skip.isVisible()).toBe(true);
-    await takePicture(page, `shell-skip-${theme}`);
     await page.keyboard.press("Enter");
     await page.locator("main:focus").waitFor();
     await page.keyboard.press("Tab");
@@ -149,8 +135,7 @@ describe.skipIf(!hasChromium).each(["light", "dark"] as const)("every page, %s",
     const answer = await page.goto(`${world.consoleUrl}/no/such/page`);
     expect(answer?.status()).toBe(404);
     await page.getByRole("heading", { name: "Page not found", level: 1 }).waitFor();
-    await expectAccessible(page, `not found ${theme}`);
-    await takePicture(page, `shell-not-found-${theme}`);
+    await expectAccessible(page, "not found");
     await page.getByRole("link", { name: "Go to the overview" }).click();
     await page.waitForURL(`${world.consoleUrl}/`);
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();

@@ -1,5 +1,5 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
 import { ROUTES } from "../../../src/console-api/contract.ts";
 import { newVirtualKey } from "../../../src/auth/virtual-key.ts";
@@ -10,197 +10,178 @@ import {
   expectAccessible,
   expectFits,
   hasChromium,
-  launchBrowser,
   newVisitor,
-  takePicture,
+  withBrowser,
   type Visitor,
 } from "../../support/browser.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { pageShown } from "../../support/console-steps.ts";
 import { at, bearer, httpCall, listAt } from "../../support/http-call.ts";
-import { newcomer, openProviderWorld, type ProviderWorld } from "../console/provider-world.ts";
+import { newcomer, withProviderConsole } from "../console/provider-world.ts";
 
-let world: ProviderWorld;
-let browser: Browser;
+const world = withProviderConsole({ settings: { support: "help@example.com" } });
+const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("signing in", () => {
-  beforeAll(async () => {
-    world = await openProviderWorld({ settings: { support: "help@example.com" } });
-    browser = await launchBrowser();
+  async function visit(): Promise<Visitor> {
+    return await newVisitor(browser);
+  }
+
+  /** Presses the one button of the sign-in page; the provider knows who is there. */
+  async function press(page: Page, address = "/sign-in"): Promise<void> {
+    await page.goto(world.url + address);
+    await page.getByRole("link", { name: "Continue with Scripted" }).click();
+    await page.waitForURL((url) => url.origin === world.url && url.pathname !== "/sign-in");
+    await pageShown(page);
+  }
+
+  test("for the first time shows the trial key once: not again by reload, back, or another tab", async () => {
+    const { page, context, complaints } = await visit();
+    world.provider.signInAs(newcomer("ann"));
+    await press(page, "/sign-in?return=%2Fusage");
+    expect(new URL(page.url()).pathname).toBe("/welcome");
+    const secret = page.locator("[data-secret]");
+    const key = await secret.innerText();
+    expect(key).toMatch(/^tm_vk_[0-9a-f]{48}$/);
+    await expectAccessible(page, "welcome");
+    await page.getByRole("button", { name: "Copy", exact: true }).click();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(key);
+    const tab = await context.newPage();
+    await tab.goto(`${world.url}/welcome`);
+    await expectNoKey(tab, key);
+    await page.getByRole("link", { name: "Go to the console" }).click();
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+    await page.goBack();
+    await page.waitForURL(`${world.url}/welcome`);
+    await expectNoKey(page, key);
+    await page.reload();
+    await expectNoKey(page, key);
+    const kept = await page.evaluate("JSON.stringify([localStorage, sessionStorage])");
+    expect(kept).not.toContain(key.slice(0, 13));
+    expect(complaints).toEqual([]);
   });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
+
+  async function expectNoKey(page: Page, key: string): Promise<void> {
+    await page.getByText("There is no key to show").waitFor();
+    expect(await page.content()).not.toContain(key.slice(0, 13));
+  }
+
+  test("gives a trial key that works, 20 requests a minute, and the page hears the first", async () => {
+    const { page, complaints } = await visit();
+    world.provider.signInAs(newcomer("tom"));
+    await press(page);
+    const key = await page.locator("[data-secret]").innerText();
+    await page.getByText("Waiting for your first request…").waitFor();
+    await giveCredit(page);
+    const call = (path: string, body: object): ReturnType<typeof httpCall> =>
+      httpCall(world.gateway.url + path, { headers: bearer(key), body });
+    const first = await call("/v1/chat/completions", chatBody("test/a"));
+    expect(first.status, first.text).toBe(200);
+    await page.getByText("Your first request arrived.").waitFor();
+    await expectAccessible(page, "first request");
+    // One is used; 19 more are free, and the next is one too many.
+    const statuses: number[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      statuses.push((await call("/v1/messages/count_tokens", chatBody("test/a"))).status);
+    }
+    expect(statuses).toEqual([...Array.from({ length: 19 }, () => 200), 429]);
+    await page.getByRole("link", { name: "Look at it" }).click();
+    await page.waitForURL(`${world.url}/requests/${String(first.headers["x-request-id"])}`);
+    expect(complaints).toEqual([]);
   });
 
-  describe.each(["light", "dark"] as const)("%s", (theme) => {
-    const who = (name: string): string => `${name}-${theme}`;
+  test("again, under another subject of the same e-mail, keeps the organization and gives no key", async () => {
+    const { page, complaints } = await visit();
+    const email = "zoe@example.com";
+    world.provider.signInAs({ ...newcomer("zoe"), email });
+    await press(page);
+    const before = await sessionOf(page);
+    await page.locator("[data-secret]").waitFor();
+    const other = await visit();
+    world.provider.signInAs({ subject: "zoe at work", email, emailVerified: true });
+    await press(other.page, "/sign-in?return=%2Fkeys");
+    expect(new URL(other.page.url()).pathname).toBe("/keys");
+    const after = await sessionOf(other.page);
+    expect(at(after, "org.org_id")).toBe(at(before, "org.org_id"));
+    expect(at(after, "has_reveal")).toBe(false);
+    const keys = await other.page.request.get(`${world.url}/api/console/keys`);
+    expect(listAt(await keys.json(), "data")).toHaveLength(1);
+    await other.page.goto(`${world.url}/welcome`);
+    await other.page.getByText("There is no key to show").waitFor();
+    expect([...complaints, ...other.complaints]).toEqual([]);
+  });
 
-    async function visit(): Promise<Visitor> {
-      return await newVisitor(browser, { theme });
+  test("with an e-mail that is not verified opens one page, until it is", async () => {
+    const { page, complaints } = await visit();
+    const eve = { ...newcomer("eve"), emailVerified: false };
+    world.provider.signInAs(eve);
+    await press(page);
+    for (const path of ["/", "/keys", "/billing", "/welcome", "/models", "/no/such/page"]) {
+      await page.goto(world.url + path);
+      await page.getByRole("heading", { name: "Verify your e-mail" }).waitFor();
+      expect(new URL(page.url()).pathname).toBe("/verify");
     }
-
-    /** Presses the one button of the sign-in page; the provider knows who is there. */
-    async function press(page: Page, address = "/sign-in"): Promise<void> {
-      await page.goto(world.url + address);
-      await page.getByRole("link", { name: "Continue with Scripted" }).click();
-      await page.waitForURL((url) => url.origin === world.url && url.pathname !== "/sign-in");
-      await pageShown(page);
-    }
-
-    test("for the first time shows the trial key once: not again by reload, back, or another tab", async () => {
-      const { page, context, complaints } = await visit();
-      world.provider.signInAs(newcomer(who("ann")));
-      await press(page, "/sign-in?return=%2Fusage");
-      expect(new URL(page.url()).pathname).toBe("/welcome");
-      const secret = page.locator("[data-secret]");
-      const key = await secret.innerText();
-      expect(key).toMatch(/^tm_vk_[0-9a-f]{48}$/);
-      await expectAccessible(page, `welcome ${theme}`);
-      await takePicture(page, `sign-in-welcome-${theme}`);
-      await page.getByRole("button", { name: "Copy", exact: true }).click();
-      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(key);
-      const tab = await context.newPage();
-      await tab.goto(`${world.url}/welcome`);
-      await expectNoKey(tab, key);
-      await page.getByRole("link", { name: "Go to the console" }).click();
-      await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
-      await page.goBack();
-      await page.waitForURL(`${world.url}/welcome`);
-      await expectNoKey(page, key);
-      await page.reload();
-      await expectNoKey(page, key);
-      await takePicture(page, `sign-in-welcome-again-${theme}`);
-      const kept = await page.evaluate("JSON.stringify([localStorage, sessionStorage])");
-      expect(kept).not.toContain(key.slice(0, 13));
-      expect(complaints).toEqual([]);
-    });
-
-    async function expectNoKey(page: Page, key: string): Promise<void> {
-      await page.getByText("There is no key to show").waitFor();
-      expect(await page.content()).not.toContain(key.slice(0, 13));
-    }
-
-    test("gives a trial key that works, 20 requests a minute, and the page hears the first", async () => {
-      const { page, complaints } = await visit();
-      world.provider.signInAs(newcomer(who("tom")));
-      await press(page);
-      const key = await page.locator("[data-secret]").innerText();
-      await page.getByText("Waiting for your first request…").waitFor();
-      await giveCredit(page);
-      const call = (path: string, body: object): ReturnType<typeof httpCall> =>
-        httpCall(world.gateway.url + path, { headers: bearer(key), body });
-      const first = await call("/v1/chat/completions", chatBody("test/a"));
-      expect(first.status, first.text).toBe(200);
-      await page.getByText("Your first request arrived.").waitFor();
-      await expectAccessible(page, `first request ${theme}`);
-      await takePicture(page, `sign-in-first-request-${theme}`);
-      // One is used; 19 more are free, and the next is one too many.
-      const statuses: number[] = [];
-      for (let n = 0; n < 20; n += 1) {
-        statuses.push((await call("/v1/messages/count_tokens", chatBody("test/a"))).status);
-      }
-      expect(statuses).toEqual([...Array.from({ length: 19 }, () => 200), 429]);
-      await page.getByRole("link", { name: "Look at it" }).click();
-      await page.waitForURL(`${world.url}/requests/${String(first.headers["x-request-id"])}`);
-      expect(complaints).toEqual([]);
-    });
-
-    test("again, under another subject of the same e-mail, keeps the organization and gives no key", async () => {
-      const { page, complaints } = await visit();
-      const email = `${who("zoe")}@example.com`;
-      world.provider.signInAs({ ...newcomer(who("zoe")), email });
-      await press(page);
-      const before = await sessionOf(page);
-      await page.locator("[data-secret]").waitFor();
-      const other = await visit();
-      world.provider.signInAs({ subject: who("zoe at work"), email, emailVerified: true });
-      await press(other.page, "/sign-in?return=%2Fkeys");
-      expect(new URL(other.page.url()).pathname).toBe("/keys");
-      const after = await sessionOf(other.page);
-      expect(at(after, "org.org_id")).toBe(at(before, "org.org_id"));
-      expect(at(after, "has_reveal")).toBe(false);
-      const keys = await other.page.request.get(`${world.url}/api/console/keys`);
-      expect(listAt(await keys.json(), "data")).toHaveLength(1);
-      await other.page.goto(`${world.url}/welcome`);
-      await other.page.getByText("There is no key to show").waitFor();
-      expect([...complaints, ...other.complaints]).toEqual([]);
-    });
-
-    test("with an e-mail that is not verified opens one page, until it is", async () => {
-      const { page, complaints } = await visit();
-      const eve = { ...newcomer(who("eve")), emailVerified: false };
-      world.provider.signInAs(eve);
-      await press(page);
-      for (const path of ["/", "/keys", "/billing", "/welcome", "/models", "/no/such/page"]) {
-        await page.goto(world.url + path);
-        await page.getByRole("heading", { name: "Verify your e-mail" }).waitFor();
-        expect(new URL(page.url()).pathname).toBe("/verify");
-      }
-      await expectAccessible(page, `verify ${theme}`);
-      await takePicture(page, `sign-in-verify-${theme}`);
-      await page.setViewportSize({ width: 360, height: 900 });
-      await expectFits(page);
-      for (const [route, { access }] of Object.entries(ROUTES)) {
-        if (access === "public") continue;
-        const [method = "GET", path = "/"] = route.replaceAll(/:\w+/g, "some-id").split(" ");
-        const answer = await page.request.fetch(world.url + path, {
-          method,
-          headers: { origin: world.url, "content-type": "application/json" },
-        });
-        expect({ route, status: answer.status() }).toEqual({ route, status: 403 });
-      }
-      await page.getByRole("link", { name: "Check again" }).click();
-      await page.waitForURL(`${world.url}/verify`);
-      world.provider.signInAs({ ...eve, emailVerified: true });
-      await page.getByRole("link", { name: "Check again" }).click();
-      await page.waitForURL(`${world.url}/welcome`);
-      expect(await page.locator("[data-secret]").innerText()).toMatch(/^tm_vk_/);
-      expect(complaints).toEqual([]);
-    });
-
-    test("for the first time as the owner of an organization that an operator made opens that", async () => {
-      const { page, complaints } = await visit();
-      const { accountStore } = world.gateway.backend;
-      const email = `${who("olga")}@example.com`;
-      const org = await accountStore.createOrg({ name: `Olga's ${theme}`, email });
-      const { digest, label } = newVirtualKey();
-      await accountStore.createKey({
-        orgId: org.orgId,
-        name: "made by the operator",
-        origin: "console",
-        digest,
-        label,
-        requestsPerMinuteCeiling: 300,
-        capMicroUsd: null,
+    await expectAccessible(page, "verify");
+    await page.setViewportSize({ width: 360, height: 900 });
+    await expectFits(page);
+    for (const [route, { access }] of Object.entries(ROUTES)) {
+      if (access === "public") continue;
+      const [method = "GET", path = "/"] = route.replaceAll(/:\w+/g, "some-id").split(" ");
+      const answer = await page.request.fetch(world.url + path, {
+        method,
+        headers: { origin: world.url, "content-type": "application/json" },
       });
-      world.provider.signInAs({ subject: who("olga"), email, emailVerified: true });
-      await press(page, "/sign-in?return=%2Fkeys");
-      expect(new URL(page.url()).pathname).toBe("/keys");
-      await page.getByText("made by the operator").first().waitFor();
-      expect(await sessionOf(page)).toMatchObject({
-        org: { org_id: org.orgId, name: `Olga's ${theme}` },
-        has_reveal: false,
-      });
-      expect(complaints).toEqual([]);
-    });
+      expect({ route, status: answer.status() }).toEqual({ route, status: 403 });
+    }
+    await page.getByRole("link", { name: "Check again" }).click();
+    await page.waitForURL(`${world.url}/verify`);
+    world.provider.signInAs({ ...eve, emailVerified: true });
+    await page.getByRole("link", { name: "Check again" }).click();
+    await page.waitForURL(`${world.url}/welcome`);
+    expect(await page.locator("[data-secret]").innerText()).toMatch(/^tm_vk_/);
+    expect(complaints).toEqual([]);
+  });
 
-    test("that the provider refuses says so, in words of this page alone", async () => {
-      const { page, complaints } = await visit();
-      world.provider.signInAs(null);
-      await page.goto(`${world.url}/sign-in`);
-      await page.getByRole("link", { name: "Continue with Scripted" }).click();
-      const alert = page.getByRole("alert");
-      await alert.getByText("did not let you in").waitFor();
-      const id = new URL(page.url()).searchParams.get("request_id") ?? "no id";
-      await alert.getByText(id).waitFor();
-      await expectAccessible(page, `denied ${theme}`);
-      await takePicture(page, `sign-in-denied-${theme}`);
-      await page.goto(`${world.url}/sign-in?reason=denied&request_id=Call+0900+now`);
-      await page.getByRole("link", { name: "Continue with Scripted" }).waitFor();
-      expect(await page.locator("body").innerText()).not.toContain("0900");
-      expect(complaints).toEqual([]);
+  test("for the first time as the owner of an organization that an operator made opens that", async () => {
+    const { page, complaints } = await visit();
+    const { accountStore } = world.gateway.backend;
+    const email = "olga@example.com";
+    const org = await accountStore.createOrg({ name: "Olga's", email });
+    const { digest, label } = newVirtualKey();
+    await accountStore.createKey({
+      orgId: org.orgId,
+      name: "made by the operator",
+      origin: "console",
+      digest,
+      label,
+      requestsPerMinuteCeiling: 300,
+      capMicroUsd: null,
     });
+    world.provider.signInAs({ subject: "olga", email, emailVerified: true });
+    await press(page, "/sign-in?return=%2Fkeys");
+    expect(new URL(page.url()).pathname).toBe("/keys");
+    await page.getByText("made by the operator").first().waitFor();
+    expect(await sessionOf(page)).toMatchObject({
+      org: { org_id: org.orgId, name: "Olga's" },
+      has_reveal: false,
+    });
+    expect(complaints).toEqual([]);
+  });
+
+  test("that the provider refuses says so, in words of this page alone", async () => {
+    const { page, complaints } = await visit();
+    world.provider.signInAs(null);
+    await page.goto(`${world.url}/sign-in`);
+    await page.getByRole("link", { name: "Continue with Scripted" }).click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("did not let you in").waitFor();
+    const id = new URL(page.url()).searchParams.get("request_id") ?? "no id";
+    await alert.getByText(id).waitFor();
+    await expectAccessible(page, "denied");
+    await page.goto(`${world.url}/sign-in?reason=denied&request_id=Call+0900+now`);
+    await page.getByRole("link", { name: "Continue with Scripted" }).waitFor();
+    expect(await page.locator("body").innerText()).not.toContain("0900");
+    expect(complaints).toEqual([]);
   });
 
   test("works without a script", async () => {

@@ -1,15 +1,9 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd } from "../../../src/core/money.ts";
 import { until } from "../../support/books.ts";
-import {
-  expectAccessible,
-  hasChromium,
-  launchBrowser,
-  takePicture,
-  type Theme,
-} from "../../support/browser.ts";
+import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import { newcomer, pageShown, type Newcomer } from "../../support/console-steps.ts";
 import {
   readCsv,
@@ -18,173 +12,157 @@ import {
   sumOfCounts,
   sumOfMoney,
 } from "../../support/console-tables.ts";
-import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-world.ts";
 import { at, bearer, httpCall, listAt } from "../../support/http-call.ts";
 import { readSql } from "../../support/sql.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS, type Traffic } from "../../support/usage-traffic.ts";
 
-const THEMES: readonly Theme[] = ["light", "dark"];
 const GROUPS = ["Model", "Key", "Provider", "Day", "Status"] as const;
 
-let world: ConsoleWorld;
-let browser: Browser;
+const world = withConsole({ manifests: TRAFFIC_MANIFESTS });
+const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the usage page", () => {
+  let ann: Newcomer;
+  let traffic: Traffic;
+  /** What left the wallet, from the attempts themselves. */
+  let spent: bigint;
   beforeAll(async () => {
-    world = await openConsoleWorld({ manifests: TRAFFIC_MANIFESTS });
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await world.close();
+    ann = await newcomer(world, browser, { name: "usage", usd: "5" });
+    traffic = await makeTraffic(world, ann.page);
+    spent = await spentInSql(ann);
   });
 
-  describe.each(THEMES)("%s", (theme) => {
-    let ann: Newcomer;
-    let traffic: Traffic;
-    /** What left the wallet, from the attempts themselves. */
-    let spent: bigint;
-    beforeAll(async () => {
-      ann = await newcomer(world, browser, { name: "usage", theme, usd: "5" });
-      traffic = await makeTraffic(world, ann.page);
-      spent = await spentInSql(ann);
-    });
-    afterAll(() => ann.context.close());
+  test("totals are the ledger's, to the micro-dollar, by every grouping", async () => {
+    const { page } = ann;
+    expect(spent).toBeGreaterThan(0n);
+    expect(await spentByGatewayApi(traffic)).toBe(spent);
+    await open(page, "/usage");
+    await page.getByText(`Exactly ${shown(spent)}`).waitFor();
+    for (const group of GROUPS) {
+      await page.getByRole("radio", { name: group, exact: true }).check({ force: true });
+      const by = group.toLowerCase();
+      await page.waitForURL((url) => (url.searchParams.get("by") ?? "model") === by);
+      await pageShown(page);
+      const table = await readTable(page, `Figures by ${by}`);
+      expect(sumOfMoney(table.column("Spend")), by).toBe(spent);
+      expect(readMoney(table.total("Spend") ?? ""), by).toBe(spent);
+      expect(sumOfCounts(table.column("Requests")), by).toBe(traffic.requests);
+      expect(table.total("Requests"), by).toBe(String(traffic.requests));
+      expect(sumOfCounts(table.column("Errors")), by).toBe(1);
+      await expectAccessible(page, `usage by ${by}`);
+    }
+  });
 
-    test("totals are the ledger's, to the micro-dollar, by every grouping", async () => {
-      const { page } = ann;
-      expect(spent).toBeGreaterThan(0n);
-      expect(await spentByGatewayApi(traffic)).toBe(spent);
-      await open(page, "/usage");
-      await page.getByText(`Exactly ${shown(spent)}`).waitFor();
-      for (const group of GROUPS) {
-        await page.getByRole("radio", { name: group, exact: true }).check({ force: true });
-        const by = group.toLowerCase();
-        await page.waitForURL((url) => (url.searchParams.get("by") ?? "model") === by);
-        await pageShown(page);
-        const table = await readTable(page, `Figures by ${by}`);
-        expect(sumOfMoney(table.column("Spend")), by).toBe(spent);
-        expect(readMoney(table.total("Spend") ?? ""), by).toBe(spent);
-        expect(sumOfCounts(table.column("Requests")), by).toBe(traffic.requests);
-        expect(table.total("Requests"), by).toBe(String(traffic.requests));
-        expect(sumOfCounts(table.column("Errors")), by).toBe(1);
-        await expectAccessible(page, `usage by ${by}`);
-        await takePicture(page, `usage-by-${by}-${theme}`);
-      }
-    });
+  test("draws the same figures as it writes into the chart's table", async () => {
+    const { page } = ann;
+    await open(page, "/usage?by=provider");
+    const asTable = page.getByRole("switch", { name: "Show as table" });
+    await asTable.check({ force: true });
+    const name = "Spend by provider, per hour, as a table";
+    expect(sumOfMoney((await readTable(page, name)).column("Total"))).toBe(spent);
+    await expectAccessible(page, "the chart as a table");
+    const metric = page.getByRole("group", { name: "Metric" });
+    await metric.getByRole("radio", { name: "Requests" }).check({ force: true });
+    const requests = await readTable(page, "Requests by provider, per hour, as a table");
+    expect(sumOfCounts(requests.column("Total"))).toBe(traffic.requests);
+    expect(new URL(page.url()).searchParams.get("metric")).toBe("requests");
+  });
 
-    test("draws the same figures as it writes into the chart's table", async () => {
-      const { page } = ann;
-      await open(page, "/usage?by=provider");
-      const asTable = page.getByRole("switch", { name: "Show as table" });
-      await asTable.check({ force: true });
-      const name = "Spend by provider, per hour, as a table";
-      expect(sumOfMoney((await readTable(page, name)).column("Total"))).toBe(spent);
-      await expectAccessible(page, "the chart as a table");
-      await takePicture(page, `usage-chart-table-${theme}`);
-      const metric = page.getByRole("group", { name: "Metric" });
-      await metric.getByRole("radio", { name: "Requests" }).check({ force: true });
-      const requests = await readTable(page, "Requests by provider, per hour, as a table");
-      expect(sumOfCounts(requests.column("Total"))).toBe(traffic.requests);
-      expect(new URL(page.url()).searchParams.get("metric")).toBe("requests");
-    });
+  test("lists every request once, and its file has the same rows and the same sum", async () => {
+    const { page } = ann;
+    await open(page, "/usage");
+    const log = await readTable(page, "Requests, newest first");
+    expect(log.rows).toHaveLength(traffic.requests);
+    expect(sumOfMoney(log.column("Cost"))).toBe(spent);
+    expect(log.column("Attempts")).toContain("3");
+    const rows = await downloadedRows(page);
+    expect(sumOfMoney(rows.map((row) => row["cost_usd"] ?? ""))).toBe(spent);
+    expect(rows.map((row) => `$${row["cost_usd"]}`)).toEqual(log.column("Cost"));
+    expect(new Set(rows.map((row) => row["request_id"])).size).toBe(traffic.requests);
+  });
 
-    test("lists every request once, and its file has the same rows and the same sum", async () => {
-      const { page } = ann;
-      await open(page, "/usage");
+  test("keeps range, filters and grouping in its address, and comes back as it was", async () => {
+    const { page } = ann;
+    await open(page, "/usage");
+    await check(page, "Time range", "7 days");
+    await check(page, "Status", "OK");
+    await check(page, "Group by", "Key");
+    await choose(page, "Key", /^alpha /);
+    await choose(page, "Model", "test/a");
+    await choose(page, "Provider", "prov-a");
+    const expected = {
+      range: "7d",
+      status: "ok",
+      by: "key",
+      key: traffic.keys.alpha.keyId,
+      model: "test/a",
+      provider: "prov-a",
+    };
+    await until("all of it stands in the address", () => {
+      const search = Object.fromEntries(new URL(page.url()).searchParams);
+      return JSON.stringify(sorted(search)) === JSON.stringify(sorted(expected));
+    });
+    const expectView = async (): Promise<void> => {
+      await pageShown(page);
+      expect(await isChecked(page, "Time range", "7 days")).toBe(true);
+      expect(await isChecked(page, "Status", "OK")).toBe(true);
+      expect(await isChecked(page, "Group by", "Key")).toBe(true);
+      expect(await page.getByRole("combobox", { name: "Model" }).inputValue()).toBe("test/a");
       const log = await readTable(page, "Requests, newest first");
-      expect(log.rows).toHaveLength(traffic.requests);
-      expect(sumOfMoney(log.column("Cost"))).toBe(spent);
-      expect(log.column("Attempts")).toContain("3");
-      const rows = await downloadedRows(page);
-      expect(sumOfMoney(rows.map((row) => row["cost_usd"] ?? ""))).toBe(spent);
-      expect(rows.map((row) => `$${row["cost_usd"]}`)).toEqual(log.column("Cost"));
-      expect(new Set(rows.map((row) => row["request_id"])).size).toBe(traffic.requests);
+      expect(log.column("Model")).toEqual(["test/a"]);
+      expect(log.column("Key")).toEqual(["alpha"]);
+      expect((await readTable(page, "Figures by key")).total("Requests")).toBe("1");
+      expect(await downloadedRows(page)).toHaveLength(1);
+    };
+    await until("the log follows the filters", async () => {
+      const log = await readTable(page, "Requests, newest first");
+      return log.rows.length === 1;
     });
+    await expectView();
+    await expectAccessible(page, "filtered usage");
+    await page.reload();
+    await expectView();
+  });
 
-    test("keeps range, filters and grouping in its address, and comes back as it was", async () => {
-      const { page } = ann;
-      await open(page, "/usage");
-      await check(page, "Time range", "7 days");
-      await check(page, "Status", "OK");
-      await check(page, "Group by", "Key");
-      await choose(page, "Key", /^alpha /);
-      await choose(page, "Model", "test/a");
-      await choose(page, "Provider", "prov-a");
-      const expected = {
-        range: "7d",
-        status: "ok",
-        by: "key",
-        key: traffic.keys.alpha.keyId,
-        model: "test/a",
-        provider: "prov-a",
-      };
-      await until("all of it stands in the address", () => {
-        const search = Object.fromEntries(new URL(page.url()).searchParams);
-        return JSON.stringify(sorted(search)) === JSON.stringify(sorted(expected));
-      });
-      const expectView = async (): Promise<void> => {
-        await pageShown(page);
-        expect(await isChecked(page, "Time range", "7 days")).toBe(true);
-        expect(await isChecked(page, "Status", "OK")).toBe(true);
-        expect(await isChecked(page, "Group by", "Key")).toBe(true);
-        expect(await page.getByRole("combobox", { name: "Model" }).inputValue()).toBe("test/a");
-        const log = await readTable(page, "Requests, newest first");
-        expect(log.column("Model")).toEqual(["test/a"]);
-        expect(log.column("Key")).toEqual(["alpha"]);
-        expect((await readTable(page, "Figures by key")).total("Requests")).toBe("1");
-        expect(await downloadedRows(page)).toHaveLength(1);
-      };
-      await until("the log follows the filters", async () => {
-        const log = await readTable(page, "Requests, newest first");
-        return log.rows.length === 1;
-      });
-      await expectView();
-      await expectAccessible(page, "filtered usage");
-      await takePicture(page, `usage-filtered-${theme}`);
-      await page.reload();
-      await expectView();
-    });
+  test("looks into a day by its name in the table, and says so in the address", async () => {
+    const { page } = ann;
+    await open(page, "/usage?by=day&range=7d");
+    const days = page.getByRole("region", { name: "Figures by day" }).getByRole("button");
+    const day = await days.first().innerText();
+    await days.first().click();
+    await page.waitForURL((url) => url.searchParams.get("from") === `${day}T00:00`);
+    await pageShown(page);
+    expect(await page.getByLabel("From (UTC)").inputValue()).toBe(`${day}T00:00`);
+    await page.reload();
+    await pageShown(page);
+    expect(await page.getByLabel("From (UTC)").inputValue()).toBe(`${day}T00:00`);
+    await page.getByLabel("To (UTC)").fill("2020-01-01T00:00");
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("The end has to be after the start.").waitFor();
+    await expectAccessible(page, "a wrong range of one's own");
+  });
 
-    test("looks into a day by its name in the table, and says so in the address", async () => {
-      const { page } = ann;
-      await open(page, "/usage?by=day&range=7d");
-      const days = page.getByRole("region", { name: "Figures by day" }).getByRole("button");
-      const day = await days.first().innerText();
-      await days.first().click();
-      await page.waitForURL((url) => url.searchParams.get("from") === `${day}T00:00`);
-      await pageShown(page);
-      expect(await page.getByLabel("From (UTC)").inputValue()).toBe(`${day}T00:00`);
-      await page.reload();
-      await pageShown(page);
-      expect(await page.getByLabel("From (UTC)").inputValue()).toBe(`${day}T00:00`);
-      await page.getByLabel("To (UTC)").fill("2020-01-01T00:00");
-      await page.getByRole("button", { name: "Show", exact: true }).click();
-      const alert = page.getByRole("alert");
-      await alert.getByText("The end has to be after the start.").waitFor();
-      await expectAccessible(page, "a wrong range of one's own");
-    });
+  test("shows a key's spend on its own page as it does here", async () => {
+    const { page } = ann;
+    for (const name of ["alpha", "beta"] as const) {
+      await open(page, "/usage?by=key");
+      const { rows, column } = await readTable(page, "Figures by key");
+      const place = rows.findIndex(([first]) => first === name);
+      const spend = readMoney(column("Spend")[place] ?? "");
+      await open(page, `/keys/${traffic.keys[name].keyId}`);
+      await page.getByRole("switch", { name: "Show as table" }).check({ force: true });
+      const days = await readTable(page, "Spend of this key, per UTC day, as a table");
+      expect(sumOfMoney(days.column("Spent")), name).toBe(spend);
+      const last = await readTable(page, "Last requests of this key");
+      expect(sumOfMoney(last.column("Cost")), name).toBe(spend);
+      await expectAccessible(page, "a key's page");
+    }
+  });
 
-    test("shows a key's spend on its own page as it does here", async () => {
-      const { page } = ann;
-      for (const name of ["alpha", "beta"] as const) {
-        await open(page, "/usage?by=key");
-        const { rows, column } = await readTable(page, "Figures by key");
-        const place = rows.findIndex(([first]) => first === name);
-        const spend = readMoney(column("Spend")[place] ?? "");
-        await open(page, `/keys/${traffic.keys[name].keyId}`);
-        await page.getByRole("switch", { name: "Show as table" }).check({ force: true });
-        const days = await readTable(page, "Spend of this key, per UTC day, as a table");
-        expect(sumOfMoney(days.column("Spent")), name).toBe(spend);
-        const last = await readTable(page, "Last requests of this key");
-        expect(sumOfMoney(last.column("Cost")), name).toBe(spend);
-        await expectAccessible(page, "a key's page");
-      }
-    });
-
-    test("none of these pages complained of anything", () => {
-      expect(ann.complaints).toEqual([]);
-    });
+  test("none of these pages complained of anything", () => {
+    expect(ann.complaints).toEqual([]);
   });
 });
 

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "../../support/gateway.ts";
 import { at, httpCall, listAt, textAt, type HttpCall } from "../../support/http-call.ts";
-import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
 
-let world: ProviderWorld;
 let ann: Person;
 
 const PROVIDER = {
@@ -33,18 +32,17 @@ const DATED = simulatorManifest({
   ],
 });
 
+const world = withProviderConsole({
+  manifests: [
+    ...STANDARD_MANIFESTS,
+    { ...HIDDEN, provider: { ...PROVIDER, listing: "private" } },
+    STAGED,
+    DATED,
+  ],
+});
 beforeAll(async () => {
-  world = await openProviderWorld({
-    manifests: [
-      ...STANDARD_MANIFESTS,
-      { ...HIDDEN, provider: { ...PROVIDER, listing: "private" } },
-      STAGED,
-      DATED,
-    ],
-  });
   ann = await world.signIn(newcomer("ann"));
 });
-afterAll(() => world.close());
 
 function call(path: string, more: HttpCall = {}): ReturnType<typeof httpCall> {
   return httpCall(world.url + path, more);

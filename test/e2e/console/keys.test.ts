@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
-import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 
-let world: ProviderWorld;
+const world = withProviderConsole();
 let ann: Person;
 
 beforeAll(async () => {
-  world = await openProviderWorld();
   ann = await world.signIn(newcomer("ann"));
 });
-afterAll(() => world.close());
 
 async function newKey(body: object = {}): Promise<{ id: string; secret: string }> {
   const made = await ann.do("POST /api/console/keys", { body: { name: "a key", ...body } });

@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
-import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
 
-let world: ProviderWorld;
+const world = withProviderConsole();
 let ann: Person;
 let key: { readonly id: string; readonly secret: string };
 
 beforeAll(async () => {
-  world = await openProviderWorld();
   ann = await world.signIn(newcomer("ann"));
   const made = await ann.ask("POST /api/console/keys", { body: { name: "ci" } });
   key = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
 });
-afterAll(() => world.close());
 
 async function rowOf(scope: string, more: object = {}): Promise<unknown> {
   const { json } = await ann.ask("GET /api/console/limits");

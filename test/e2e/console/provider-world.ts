@@ -1,13 +1,19 @@
 import { createServer, type AddressInfo } from "node:net";
 
+import {
+  startTestCheckout,
+  type TestCheckout,
+} from "../../../src/billing/test-checkout/start-test-checkout.ts";
 import type { OrgId } from "../../../src/core/ids.ts";
 import { parseUsd } from "../../../src/core/money.ts";
+import { systemClock } from "../../../src/core/time.ts";
 import {
   startTestGateway,
   type TestGateway,
   type TestGatewayOptions,
 } from "../../support/gateway.ts";
 import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { liveHandle } from "../../support/live-handle.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
 import {
   startOidcProvider,
@@ -25,6 +31,8 @@ export interface ProviderWorld {
   signIn(account: ScriptedAccount): Promise<Person>;
   /** A browser that nobody has signed in with. */
   stranger(): Person;
+  /** Where credit is bought with test money, if the options ask for it. */
+  readonly checkout: TestCheckout | undefined;
   /** Every answer that a person got so far, as text. */
   readonly answers: readonly string[];
   /** Puts credit into an organization's wallet. */
@@ -48,9 +56,22 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export async function openProviderWorld(options: TestGatewayOptions = {}): Promise<ProviderWorld> {
+/** The same for the tests of a file; it registers its own hooks. */
+export function withProviderConsole(options: ProviderWorldOptions = {}): ProviderWorld {
+  return liveHandle(() => openProviderWorld(options));
+}
+
+interface ProviderWorldOptions extends TestGatewayOptions {
+  /** Default false. */
+  readonly hasCheckout?: boolean;
+}
+
+export async function openProviderWorld(
+  options: ProviderWorldOptions = {},
+): Promise<ProviderWorld> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
+  const checkout = options.hasCheckout === true ? await openCheckout(url) : undefined;
   const provider = await startOidcProvider({ redirectUris: [`${url}/auth/callback`] });
   const gateway = await startTestGateway({
     ...options,
@@ -60,6 +81,7 @@ export async function openProviderWorld(options: TestGatewayOptions = {}): Promi
       oidcClientId: provider.clientId,
       oidcClientSecret: provider.clientSecret,
       oidcProviderName: "Scripted",
+      ...(checkout === undefined ? {} : settingsOf(checkout)),
       ...options.settings,
     },
   });
@@ -93,6 +115,7 @@ export async function openProviderWorld(options: TestGatewayOptions = {}): Promi
     url,
     gateway,
     provider,
+    checkout,
     answers,
     stranger: () => personAt(new CookieBrowser(), "" as OrgId),
     signIn: async (account) => {
@@ -119,6 +142,7 @@ export async function openProviderWorld(options: TestGatewayOptions = {}): Promi
     close: async () => {
       await gateway.close();
       await provider.close();
+      await checkout?.close();
     },
   };
 }
@@ -126,6 +150,24 @@ export async function openProviderWorld(options: TestGatewayOptions = {}): Promi
 /** A verified person with an e-mail of their own. */
 export function newcomer(name: string): ScriptedAccount {
   return { subject: name, email: `${name}@example.com`, emailVerified: true, name };
+}
+
+function openCheckout(consoleUrl: string): Promise<TestCheckout> {
+  return startTestCheckout({
+    host: "127.0.0.1",
+    port: 0,
+    clock: systemClock,
+    webhookUrl: () => `${consoleUrl}/webhooks/stripe`,
+  });
+}
+
+/** The checkout as the program knows one: by its keys and its address. */
+function settingsOf(checkout: TestCheckout): NonNullable<TestGatewayOptions["settings"]> {
+  return {
+    stripeSecretKey: checkout.secretKey,
+    stripeWebhookSecret: checkout.webhookSecret,
+    stripeApiUrl: checkout.url,
+  };
 }
 
 async function freePort(): Promise<number> {

@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import {
-  startTestCheckout,
-  type TestCheckout,
-} from "../../../src/billing/test-checkout/start-test-checkout.ts";
-import { systemClock } from "../../../src/core/time.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { openConsoleWorld } from "../../support/console-world.ts";
 import { PROVIDER_KEY } from "../../support/gateway.ts";
 import { bearer, httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
-import {
-  newcomer,
-  openProviderWorld,
-  type Ask,
-  type ProviderWorld,
-  type Person,
-} from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Ask, type Person } from "./provider-world.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 import { SecretBook } from "./secret-book.ts";
 
@@ -27,33 +16,16 @@ const UNKNOWN_KEY = `tm_vk_${"0f1e2d3c".repeat(6)}`;
 
 describe("a whole life of an organization, with a log that says everything", () => {
   const book = new SecretBook();
-  let world: ProviderWorld;
-  let checkout: TestCheckout;
+  const world = withProviderConsole({
+    hasCheckout: true,
+    settings: {
+      logLevel: "trace",
+      encryptionKey: ENCRYPTION_KEY,
+      oidcRefresh: true,
+      optimizeCallGapMs: 0,
+    },
+  });
   let ann: Person;
-
-  beforeAll(async () => {
-    checkout = await startTestCheckout({
-      host: "127.0.0.1",
-      port: 0,
-      clock: systemClock,
-      webhookUrl: () => `${world.url}/webhooks/stripe`,
-    });
-    world = await openProviderWorld({
-      settings: {
-        logLevel: "trace",
-        encryptionKey: ENCRYPTION_KEY,
-        stripeSecretKey: checkout.secretKey,
-        stripeWebhookSecret: checkout.webhookSecret,
-        stripeApiUrl: checkout.url,
-        oidcRefresh: true,
-        optimizeCallGapMs: 0,
-      },
-    });
-  });
-  afterAll(async () => {
-    await world.close();
-    await checkout.close();
-  });
 
   async function ask(route: string, call: Ask = {}): Promise<HttpAnswer> {
     const answer = await ann.ask(route, call);
@@ -116,8 +88,8 @@ describe("a whole life of an organization, with a log that says everything", () 
     const { clientId, clientSecret } = world.provider;
     book.keep("provider key", PROVIDER_KEY);
     book.keep("encryption key", ENCRYPTION_KEY);
-    book.keep("Stripe key", checkout.secretKey);
-    book.keep("webhook secret", checkout.webhookSecret);
+    book.keep("Stripe key", String(world.checkout?.secretKey));
+    book.keep("webhook secret", String(world.checkout?.webhookSecret));
     book.keep("client secret", clientSecret);
     const credentials = Buffer.from(`${clientId}:${clientSecret}`).toString("base64");
     book.keep("client credentials", credentials);

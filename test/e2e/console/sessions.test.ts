@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { ROUTES } from "../../../src/console-api/contract.ts";
 import type { RouteContract } from "../../../src/console-api/contract/shared.ts";
 import { at, httpCall, textAt } from "../../support/http-call.ts";
-import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
 
-let world: ProviderWorld;
+const world = withProviderConsole();
 let ann: Person;
 
 beforeAll(async () => {
-  world = await openProviderWorld();
   ann = await world.signIn(newcomer("ann"));
 });
-afterAll(() => world.close());
 
 const routes = Object.entries(ROUTES).map(([name, contract]: [string, RouteContract]) => ({
   name,

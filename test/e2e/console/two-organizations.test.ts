@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { ROUTES } from "../../../src/console-api/contract.ts";
-import {
-  startTestCheckout,
-  type TestCheckout,
-} from "../../../src/billing/test-checkout/start-test-checkout.ts";
-import { systemClock } from "../../../src/core/time.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
 
-let world: ProviderWorld;
-let checkout: TestCheckout;
+const world = withProviderConsole({
+  hasCheckout: true,
+  settings: { encryptionKey: Buffer.alloc(32, 7).toString("base64") },
+});
 let ann: Person;
 let bob: Person;
 /** Bob's: by the placeholder that the contract gives them. */
@@ -34,28 +31,10 @@ const BODIES: Readonly<Record<string, object>> = {
 };
 
 beforeAll(async () => {
-  checkout = await startTestCheckout({
-    host: "127.0.0.1",
-    port: 0,
-    clock: systemClock,
-    webhookUrl: () => `${world.url}/webhooks/stripe`,
-  });
-  world = await openProviderWorld({
-    settings: {
-      encryptionKey: Buffer.alloc(32, 7).toString("base64"),
-      stripeSecretKey: checkout.secretKey,
-      stripeWebhookSecret: checkout.webhookSecret,
-      stripeApiUrl: checkout.url,
-    },
-  });
   ann = await world.signIn(newcomer("ann"));
   bob = await world.signIn(newcomer("bob"));
   await world.grant(bob, "10");
   await fillBobsOrganization();
-});
-afterAll(async () => {
-  await world.close();
-  await checkout.close();
 });
 
 async function fillBobsOrganization(): Promise<void> {

@@ -1,18 +1,17 @@
 import { request } from "node:http";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { newcomer, openProviderWorld, type ProviderWorld, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
 
-let world: ProviderWorld;
+const world = withProviderConsole();
 let ann: Person;
 let key: { readonly id: string; readonly secret: string };
 
 beforeAll(async () => {
-  world = await openProviderWorld();
   ann = await world.signIn(newcomer("ann"));
   await world.grant(ann, "10");
   const made = await ann.ask("POST /api/console/keys", { body: { name: "=1+1" } });
@@ -29,7 +28,6 @@ beforeAll(async () => {
     return listAt(refused.json, "data").length === 1;
   });
 });
-afterAll(() => world.close());
 
 function chat(model: string, secret = key.secret): Promise<HttpAnswer> {
   const call = { headers: bearer(secret), body: chatBody(model) };
