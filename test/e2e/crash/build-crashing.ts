@@ -28,10 +28,11 @@ export function buildCrashing(): CrashingBuild {
   };
   writeFileSync(project, JSON.stringify(settings));
   const compiler = join(ROOT, "node_modules", ".bin", "tsc");
-  const result = spawnSync(compiler, ["-p", project], { cwd: ROOT, encoding: "utf8" });
+  // Wrong types are the business of another check, and finding them takes most of the time.
+  const args = ["-p", project, "--noCheck"];
+  const result = spawnSync(compiler, args, { cwd: ROOT, encoding: "utf8" });
   const crashingFile = join(outDir, "test", "e2e", "crash", "crashing-gateway.js");
   const shippedFile = join(outDir, "src", "cli", "main.js");
-  // Wrong types are the business of another check; here only what runs counts.
   if (!existsSync(crashingFile)) throw new Error(`not built: ${result.stdout} ${result.stderr}`);
   copyFileSync(join(ROOT, "package.json"), join(outDir, "package.json"));
   return { crashingFile, shippedFile, remove: () => rmSync(folder, { recursive: true }) };
