@@ -14,6 +14,7 @@ const exclude = isDeep ? [] : DEEP_ONLY;
 const config: ViteUserConfig = defineConfig({
   test: {
     globalSetup: ["test/support/global-run.ts"],
+    setupFiles: ["test/support/fixed-seeds.ts"],
     reporters: ["default", "./test/support/run-summary.ts"],
     projects: [
       {

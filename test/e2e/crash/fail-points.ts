@@ -1,31 +1,34 @@
 /** The steps of a request's life, in order, at which the process can be told to die. */
-export type FailPoint =
+export const FAIL_POINTS = [
   // Admission
-  | "authenticated"
-  | "limits claimed"
-  | "reserve queued"
-  | "reserve sent"
-  | "reserve committed"
-  | "hold to be annulled"
+  "authenticated",
+  "limits claimed",
+  "reserve queued",
+  "reserve sent",
+  "reserve committed",
+  "hold to be annulled",
   // Dispatch
-  | "dispatch"
-  | "dispatched"
-  | "headers arrived"
-  | "output sent"
-  | "client left"
+  "dispatch",
+  "dispatched",
+  "headers arrived",
+  "output sent",
+  "client left",
   // Failover
-  | "roll queued"
-  | "roll sent"
-  | "roll committed"
+  "roll queued",
+  "roll sent",
+  "roll committed",
   // Settlement
-  | "settle queued"
-  | "settle sent"
-  | "settle committed"
-  | "last bytes"
-  | "answered"
+  "settle queued",
+  "settle sent",
+  "settle committed",
+  "last bytes",
+  "answered",
   // The next start
-  | "joined"
-  | "recovered";
+  "joined",
+  "recovered",
+] as const;
+
+export type FailPoint = (typeof FAIL_POINTS)[number];
 
 /** What the process does when it comes to the point. */
 export interface Order {

@@ -6,7 +6,9 @@ import { openRequest, type ClientView } from "./client-view.ts";
 import { brokenRules, readBooks } from "./crash-books.ts";
 import { openCrashHouse, type CrashHouse, type HeldLock } from "./crash-house.ts";
 import type { CrashProcess } from "./crash-process.ts";
-import { expectDecided, type Decision } from "./expect-decided.ts";
+import { crashSuite } from "./crash-suite.ts";
+import { expectDecided } from "./expect-decided.ts";
+import { CHARGED, leftOpen } from "./left-open.ts";
 import {
   CREDIT,
   doomedAttempts,
@@ -21,8 +23,7 @@ import {
 import { putToSleep, type Sleeper } from "./sleepers.ts";
 
 /** Where instances die. */
-let house: CrashHouse;
-const decided: Decided[] = [];
+const suite = crashSuite();
 /** Where two instances sleep past their leases and a third one lives; they do so meanwhile. */
 let bedroom: CrashHouse;
 let one: CrashProcess;
@@ -31,44 +32,26 @@ let sleepers: readonly Sleeper[];
 let joinLock: HeldLock;
 
 beforeAll(async () => {
-  house = await openCrashHouse();
   bedroom = await openCrashHouse();
   await bedroom.up();
   one = await bedroom.start().ready;
   two = await bedroom.start().ready;
   sleepers = await putToSleep(bedroom, { one, two });
 });
-afterAll(async () => {
-  await house.close();
-  await bedroom.close();
-});
-
-const KILLED = { code: null, signal: "SIGKILL" };
-const CHARGED: Decision = { pays: ["the reserve"], received: 1 };
-
-test("killed before its recovery, and again behind it: the next start charges once", async () => {
-  const scene = await leftOpen();
-  const first = house.start({ firstOrder: { at: "joined", act: "die" } });
-  expect(await first.ended).toEqual(KILLED);
-  expect(await doomedStates(house, scene)).toEqual(["open"]);
-  const second = house.start({ firstOrder: { at: "recovered", act: "die" } });
-  expect(await second.ended).toEqual(KILLED);
-  expect(await doomedStates(house, scene)).toEqual(["unknown_after_crash"]);
-  await house.restart();
-  await expectDecided(house, scene, CHARGED);
-  decided.push(await expectServedAgain(house, scene));
-});
+afterAll(() => bedroom.close());
 
 test("two instances that start at once on what a third one left charge it once", async () => {
-  const scene = await leftOpen();
+  const { house } = suite;
+  const scene = await leftOpen(house);
   const [first] = await Promise.all([house.restart(), house.start().ready]);
   expect(first.isRunning).toBe(true);
   await until("it is charged", async () => !(await doomedStates(house, scene)).includes("open"));
   await expectDecided(house, scene, CHARGED);
-  decided.push(await expectServedAgain(house, scene));
+  await suite.decide(await expectServedAgain(house, scene));
 });
 
 test("kill -9 under load: every request is paid as it was seen, at most at its reserve", async () => {
+  const { house } = suite;
   const kinds: readonly Asked[] = [
     { wire: "wire_a", stream: true },
     { wire: "wire_b", stream: false },
@@ -92,13 +75,10 @@ test("kill -9 under load: every request is paid as it was seen, at most at its r
   await house.restart();
   for (const [i, scene] of scenes.entries()) await expectPaidAsSeen(scene, views[i]);
   expect(await brokenRules(house.backend)).toEqual([]);
-  for (const scene of scenes) decided.push(await expectServedAgain(house, scene));
+  for (const scene of scenes) await suite.decide(await expectServedAgain(house, scene));
 });
 
-test("another kill, and a start of the program as it is shipped, change nothing", async () => {
-  await house.restart({ shipped: true });
-  await expectUnchanged(house, decided);
-});
+suite.testUnchanged();
 
 test("a peer charges at its reserve what an instance has open that slept past its lease", async () => {
   for (const { scene } of sleepers) {
@@ -150,20 +130,9 @@ test("when it has joined again it serves; nothing is charged or given back twice
   await expectUnchanged(bedroom, late);
 });
 
-/** A request whose gateway died in the middle of its answer. */
-async function leftOpen(): Promise<Scene> {
-  const scene = await openScene(house, { wire: "wire_a", stream: true });
-  house.simulator.script({ model: "test/a", fault: "hang:event:6", times: 1 });
-  const gateway = await house.up();
-  await gateway.order({ at: "output sent", act: "die" });
-  const { view } = openRequest(gateway.url, scene.doomed);
-  expect(await gateway.ended).toEqual(KILLED);
-  expect(await view).toMatchObject({ isWhole: false });
-  return scene;
-}
-
 /** Whatever moment it was: what was sent is in the journal, and what was told is what is paid. */
 async function expectPaidAsSeen(scene: Scene, view: ClientView | undefined): Promise<void> {
+  const { house } = suite;
   const attempts = await doomedAttempts(house, scene);
   const sent = house.received(scene.mark).map((call) => call.attemptId);
   expect(attempts.map((each) => each.attemptId)).toEqual(expect.arrayContaining(sent));

@@ -1,63 +1,42 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { costOf, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
-import { openRequest, type ClientView, type OpenRequest } from "./client-view.ts";
+import { openRequest, type OpenRequest } from "./client-view.ts";
 import { waitingSessions } from "./crash-books.ts";
-import { openCrashHouse, type CrashHouse, type HeldLock } from "./crash-house.ts";
+import type { HeldLock } from "./crash-house.ts";
 import type { CrashProcess } from "./crash-process.ts";
-import { expectDecided, type Decision } from "./expect-decided.ts";
-import type { FailPoint } from "./fail-points.ts";
+import { crashSuite } from "./crash-suite.ts";
+import { expectDecided } from "./expect-decided.ts";
+import { doomedStates, expectServedAgain, openScene, type Asked, type Scene } from "./scene.ts";
 import {
-  doomedStates,
-  expectServedAgain,
-  expectUnchanged,
-  openScene,
-  type Asked,
-  type Decided,
-  type Scene,
-} from "./scene.ts";
+  EXIT_0,
+  expectOver,
+  expectServedOut,
+  expectWhole,
+  isReady,
+  SERVED,
+  type TermRow,
+} from "./sigterm.ts";
 
-let house: CrashHouse;
-const decided: Decided[] = [];
-
-beforeAll(async () => {
-  house = await openCrashHouse();
-});
-afterAll(() => house.close());
-
-const SERVED: Decision = { pays: ["what was used"], received: 1 };
-const EXIT_0 = { code: 0, signal: null };
+const suite = crashSuite();
 const STREAM: Asked = { wire: "wire_a", stream: true };
-
-interface TermRow extends Asked {
-  readonly at: FailPoint;
-}
 
 const ROWS: readonly TermRow[] = [
   { at: "authenticated", wire: "wire_a", stream: false },
   { at: "reserve committed", wire: "wire_a", stream: true },
   { at: "dispatched", wire: "wire_b", stream: false },
   { at: "output sent", wire: "wire_a", stream: true },
-  { at: "output sent", wire: "wire_b", stream: true },
   { at: "settle queued", wire: "wire_b", stream: true },
   { at: "last bytes", wire: "wire_a", stream: true },
 ];
 
 test.each(ROWS)(
   "SIGTERM at $at, $wire, stream $stream: a whole answer at its cost, and exit 0",
-  async (row) => {
-    const scene = await openScene(house, row);
-    const gateway = await house.up();
-    await gateway.order({ at: row.at, act: "terminate" });
-    const { view } = openRequest(gateway.url, scene.doomed);
-    expect(await gateway.ended).toEqual(EXIT_0);
-    expectWhole(await view, scene.observed);
-    await expectOver(scene, SERVED);
-  },
+  (row) => expectServedOut(suite, row),
 );
 
 test("SIGTERM between two attempts: the second is made, and both are settled", async () => {
+  const { house } = suite;
   const scene = await openScene(house, { ...STREAM, model: "test/ba" });
   house.simulator.script({ model: "test/ba", fault: "error_at_event:1", times: 1 });
   const gateway = await house.up();
@@ -65,10 +44,14 @@ test("SIGTERM between two attempts: the second is made, and both are settled", a
   const { view } = openRequest(gateway.url, scene.doomed);
   expect(await gateway.ended).toEqual(EXIT_0);
   expectWhole(await view, scene.observedAtStart + scene.observed);
-  await expectOver(scene, { pays: ["what it reported at first", "what was used"], received: 2 });
+  await expectOver(suite, scene, {
+    pays: ["what it reported at first", "what was used"],
+    received: 2,
+  });
 });
 
 test("SIGTERM while it reads on for a client that left: settled at what was used", async () => {
+  const { house } = suite;
   const scene = await openScene(house, STREAM);
   house.simulator.script({ model: "test/a", fault: "slow:100", times: 1 });
   const gateway = await house.up();
@@ -77,7 +60,7 @@ test("SIGTERM while it reads on for a client that left: settled at what was used
   await until("the stream runs", () => request.text() !== "");
   request.leave();
   expect(await gateway.ended).toEqual(EXIT_0);
-  await expectOver(scene, { ...SERVED, outcome: "client_disconnected" });
+  await expectOver(suite, scene, { ...SERVED, outcome: "client_disconnected" });
 });
 
 test("SIGTERM while a settlement waits: the answer waits with it, then exit 0", async () => {
@@ -89,10 +72,11 @@ test("SIGTERM while a settlement waits: the answer waits with it, then exit 0", 
   await lock.release();
   expectWhole(await request.view, scene.observed);
   expect(await gateway.ended).toEqual(EXIT_0);
-  await expectOver(scene, SERVED);
+  await expectOver(suite, scene, SERVED);
 });
 
 test("SIGTERM while a settlement waits too long for its answer: it commits before exit 0", async () => {
+  const { house } = suite;
   const { scene, gateway, request, lock } = await settleUnderLock();
   gateway.signal("SIGTERM");
   expectWhole(await request.view, scene.observed);
@@ -100,10 +84,11 @@ test("SIGTERM while a settlement waits too long for its answer: it commits befor
   expect(await doomedStates(house, scene)).toEqual(["open"]);
   await lock.release();
   expect(await gateway.ended).toEqual(EXIT_0);
-  await expectOver(scene, SERVED);
+  await expectOver(suite, scene, SERVED);
 });
 
 test("SIGTERM, and the grace time ends: an error ends the stream, what was told is paid", async () => {
+  const { house } = suite;
   await house.restart({ env: { TM_SHUTDOWN_GRACE_MS: "100" } });
   const scenes = [
     await openScene(house, { wire: "wire_a", stream: true }),
@@ -122,11 +107,13 @@ test("SIGTERM, and the grace time ends: an error ends the stream, what was told 
   }
   const [onA, onB] = scenes;
   const cut = { received: 1, outcome: "stream_died" };
-  if (onA !== undefined) await expectOver(onA, { ...cut, pays: ["nothing"] });
-  if (onB !== undefined) await expectOver(onB, { ...cut, pays: ["what it reported at first"] });
+  if (onA !== undefined) await expectOver(suite, onA, { ...cut, pays: ["nothing"] });
+  if (onB !== undefined)
+    await expectOver(suite, onB, { ...cut, pays: ["what it reported at first"] });
 });
 
 test("a second SIGTERM does not wait: exit 1, and the next start charges the reserve", async () => {
+  const { house } = suite;
   const scene = await openScene(house, STREAM);
   house.simulator.script({ model: "test/a", fault: "hang:event:6", times: 1 });
   const gateway = await house.up();
@@ -140,13 +127,10 @@ test("a second SIGTERM does not wait: exit 1, and the next start charges the res
   expect(await doomedStates(house, scene)).toEqual(["open"]);
   await house.restart();
   await expectDecided(house, scene, { pays: ["the reserve"], received: 1 });
-  decided.push(await expectServedAgain(house, scene));
+  await suite.decide(await expectServedAgain(house, scene));
 });
 
-test("another start, of the program as it is shipped, changes nothing", async () => {
-  await house.restart({ shipped: true });
-  await expectUnchanged(house, decided);
-});
+suite.testUnchanged();
 
 interface WaitingSettlement {
   readonly scene: Scene;
@@ -157,6 +141,7 @@ interface WaitingSettlement {
 
 /** A stream that is all there but for its end, which waits for a settlement under a lock. */
 async function settleUnderLock(): Promise<WaitingSettlement> {
+  const { house } = suite;
   const scene = await openScene(house, STREAM);
   const gateway = await house.up();
   await gateway.order({ at: "settle queued", act: "wait" });
@@ -168,25 +153,4 @@ async function settleUnderLock(): Promise<WaitingSettlement> {
     (await waitingSessions(house.backend)).includes("tokenmarket close"),
   );
   return { scene, gateway, request, lock };
-}
-
-function expectWhole(view: ClientView, costMicroUsd: bigint): void {
-  expect(view).toMatchObject({ status: 200, isWhole: true });
-  expect(view.text).toContain("word1");
-  expect(costOf(view)).toBe(costMicroUsd);
-}
-
-/** It was all decided before the process ended; a restart finds nothing to do. */
-async function expectOver(scene: Scene, decision: Decision): Promise<void> {
-  expect(await doomedStates(house, scene)).not.toContain("open");
-  await expectDecided(house, scene, decision);
-  decided.push(await expectServedAgain(house, scene));
-  await expectUnchanged(house, decided);
-}
-
-async function isReady(gateway: CrashProcess, { account }: Scene): Promise<boolean> {
-  return await get(gateway.url, { key: account.key, path: "/readyz" }).then(
-    (probe) => probe.status === 200,
-    () => false,
-  );
 }

@@ -1,16 +1,4 @@
-import { afterAll, beforeAll, test } from "vitest";
-
-import { openCrashHouse, type CrashHouse } from "./crash-house.ts";
-import { expectBatchRow, expectRow, named, type BatchRow, type CrashRow } from "./crash-row.ts";
-import { expectUnchanged, type Decided } from "./scene.ts";
-
-let house: CrashHouse;
-const decided: Decided[] = [];
-
-beforeAll(async () => {
-  house = await openCrashHouse();
-});
-afterAll(() => house.close());
+import type { BatchRow, CrashRow, MatrixRow } from "./crash-row.ts";
 
 /** The use was observed and is lost: the reserve is charged, and never a cost that was told. */
 const NOT_SETTLED = { durable: ["open"], pays: ["the reserve"], received: 1 } as const;
@@ -66,11 +54,6 @@ const MORE_ROWS: readonly CrashRow[] = [
   },
 ];
 
-test.each(named([...ROWS, ...MORE_ROWS]))("%s", async (_promise, row) => {
-  decided.push(await expectRow(house, row));
-  await expectUnchanged(house, decided);
-});
-
 const BATCH_ROWS: readonly BatchRow[] = [
   {
     promise: "killed while the settlement waits, which then commits: what was used is charged",
@@ -101,12 +84,4 @@ const BATCH_ROWS: readonly BatchRow[] = [
   },
 ];
 
-test.each(named(BATCH_ROWS))("%s", async (_promise, row) => {
-  decided.push(await expectBatchRow(house, row));
-  await expectUnchanged(house, decided);
-});
-
-test("another kill, and a start of the program as it is shipped, change nothing", async () => {
-  await house.restart({ shipped: true });
-  await expectUnchanged(house, decided);
-});
+export const AT_SETTLEMENT: readonly MatrixRow[] = [...ROWS, ...MORE_ROWS, ...BATCH_ROWS];

@@ -1,16 +1,4 @@
-import { afterAll, beforeAll, test } from "vitest";
-
-import { openCrashHouse, type CrashHouse } from "./crash-house.ts";
-import { expectBatchRow, expectRow, named, type BatchRow, type CrashRow } from "./crash-row.ts";
-import { expectUnchanged, type Decided } from "./scene.ts";
-
-let house: CrashHouse;
-const decided: Decided[] = [];
-
-beforeAll(async () => {
-  house = await openCrashHouse();
-});
-afterAll(() => house.close());
+import type { BatchRow, CrashRow, MatrixRow } from "./crash-row.ts";
 
 const NOTHING_HELD = { durable: [], pays: [], received: 0, sees: "nothing" } as const;
 /** The hold is durable: whether anything was sent cannot be proved any more. */
@@ -58,11 +46,6 @@ const ROWS: readonly CrashRow[] = [
   },
 ];
 
-test.each(named(ROWS))("%s", async (_promise, row) => {
-  decided.push(await expectRow(house, row));
-  await expectUnchanged(house, decided);
-});
-
 const BATCH_ROWS: readonly BatchRow[] = [
   {
     promise: "killed while the reserve waits, which then commits: the reserve is charged",
@@ -89,12 +72,4 @@ const BATCH_ROWS: readonly BatchRow[] = [
   },
 ];
 
-test.each(named(BATCH_ROWS))("%s", async (_promise, row) => {
-  decided.push(await expectBatchRow(house, row));
-  await expectUnchanged(house, decided);
-});
-
-test("another kill, and a start of the program as it is shipped, change nothing", async () => {
-  await house.restart({ shipped: true });
-  await expectUnchanged(house, decided);
-});
+export const BEFORE_DISPATCH: readonly MatrixRow[] = [...ROWS, ...BATCH_ROWS];

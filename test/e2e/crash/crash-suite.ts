@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, test } from "vitest";
+
+import { isDeep } from "../../support/depth.ts";
+import { openCrashHouse, type CrashHouse } from "./crash-house.ts";
+import { expectRow, type MatrixRow } from "./crash-row.ts";
+import { expectUnchanged, type Decided } from "./scene.ts";
+
+/** The crash house of one test file, and every scene of it that is over. */
+export interface CrashSuite {
+  readonly house: CrashHouse;
+  /** What was decided must not change any more; a deep run reads all of it after every scene. */
+  decide(decided: Decided): Promise<void>;
+  /** Registers one test for each row. */
+  testRows(rows: readonly MatrixRow[]): void;
+  /** Registers the last test: one more kill and start, and everything is as it was decided. */
+  testUnchanged(): void;
+}
+
+/** Opens a crash house before the tests of the file that calls this, and closes it behind them. */
+export function crashSuite(): CrashSuite {
+  let opened: CrashHouse | undefined;
+  const decided: Decided[] = [];
+  beforeAll(async () => {
+    opened = await openCrashHouse();
+  });
+  afterAll(() => opened?.close());
+  const suite: CrashSuite = {
+    get house() {
+      if (opened === undefined) throw new Error("the house opens before the first test");
+      return opened;
+    },
+    decide: async (more) => {
+      decided.push(more);
+      if (isDeep) await expectUnchanged(suite.house, decided);
+    },
+    testRows: (rows) => {
+      test.each(rows.map((row) => [row.promise, row] as const))("%s", async (_promise, row) =>
+        suite.decide(await expectRow(suite.house, row)),
+      );
+    },
+    testUnchanged: () => {
+      test("another kill, and a start of the program as it is shipped, change nothing", async () => {
+        await suite.house.restart({ shipped: true });
+        await expectUnchanged(suite.house, decided);
+      });
+    },
+  };
+  return suite;
+}

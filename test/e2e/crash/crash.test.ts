@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+
+import { crashSuite } from "./crash-suite.ts";
+import { expectDecided } from "./expect-decided.ts";
+import { FAIL_POINTS } from "./fail-points.ts";
+import { CHARGED, KILLED, leftOpen } from "./left-open.ts";
+import { QUICK_ROWS } from "./matrix.ts";
+import { doomedStates, expectServedAgain } from "./scene.ts";
+import { expectServedOut } from "./sigterm.ts";
+
+/** Where a start dies; the other points are a request's, and each has a row. */
+const AT_START = ["joined", "recovered"] as const;
+
+const suite = crashSuite();
+
+test("every run kills the process at every fail point", () => {
+  const killedAt = [...QUICK_ROWS.map((row) => row.diesAt), ...AT_START];
+  expect(killedAt.toSorted()).toEqual(FAIL_POINTS.toSorted());
+});
+
+suite.testRows(QUICK_ROWS);
+
+test("killed before its recovery, and again behind it: the next start charges once", async () => {
+  const { house } = suite;
+  const [joined, recovered] = AT_START;
+  const scene = await leftOpen(house);
+  const first = house.start({ firstOrder: { at: joined, act: "die" } });
+  expect(await first.ended).toEqual(KILLED);
+  expect(await doomedStates(house, scene)).toEqual(["open"]);
+  const second = house.start({ firstOrder: { at: recovered, act: "die" } });
+  expect(await second.ended).toEqual(KILLED);
+  expect(await doomedStates(house, scene)).toEqual(["unknown_after_crash"]);
+  await house.restart();
+  await expectDecided(house, scene, CHARGED);
+  await suite.decide(await expectServedAgain(house, scene));
+});
+
+test("SIGTERM in the middle of a stream: a whole answer at its cost, and exit 0", () =>
+  expectServedOut(suite, { at: "output sent", wire: "wire_b", stream: true }));
+
+suite.testUnchanged();

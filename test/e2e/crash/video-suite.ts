@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { TestAccount } from "../../support/gateway.ts";
+import { VideoHost, videoManifest, videoModel } from "../../support/video-host.ts";
+import { freshPrompt, postVideo } from "../../support/video-house.ts";
+import { brokenRules, readBooks, type OrgBooks } from "./crash-books.ts";
+import { openCrashHouse, type CrashHouse } from "./crash-house.ts";
+import type { CrashProcess } from "./crash-process.ts";
+import type { FailPoint } from "./fail-points.ts";
+import { CREDIT } from "./scene.ts";
+
+/** What four seconds of video hold, and what the finished one costs, in micro-dollars. */
+export const RESERVE = 400_000n;
+export const COST = 250_000n;
+export const FINISHED = { id: "x", status: "completed", usage: { cost: 0.25 } };
+
+/** A provider of videos, and gateways in front of it that come and go. */
+export class VideoSuite {
+  #house: CrashHouse | undefined;
+  #host: VideoHost | undefined;
+  readonly #decided: { readonly account: TestAccount; readonly books: OrgBooks }[] = [];
+
+  /** Opens before the tests of the file that calls this, and closes behind them. */
+  static forFile(): VideoSuite {
+    const suite = new VideoSuite();
+    beforeAll(async () => {
+      const host = await VideoHost.start();
+      suite.#host = host;
+      const models = [videoModel("test/video")];
+      const films = videoManifest({ provider: "films", url: host.url, models });
+      suite.#house = await openCrashHouse([films]);
+    });
+    afterAll(async () => {
+      await suite.#house?.close();
+      await suite.#host?.close();
+    });
+    return suite;
+  }
+
+  get house(): CrashHouse {
+    if (this.#house === undefined) throw new Error("the house opens before the first test");
+    return this.#house;
+  }
+
+  get host(): VideoHost {
+    if (this.#host === undefined) throw new Error("the provider starts before the first test");
+    return this.#host;
+  }
+
+  /** A fresh life of the gateway; `swept`: it looks at jobs by itself, often. */
+  restart(swept: boolean): Promise<CrashProcess> {
+    const env = { TM_VIDEOS_SWEEP_MS: swept ? "50" : "3600000", TM_VIDEOS_POLL_MIN_MS: "1" };
+    return this.house.restart({ env });
+  }
+
+  /** Asks for a video of a gateway that dies at this step. */
+  async dieAt(point: FailPoint): Promise<TestAccount> {
+    const gateway = await this.restart(false);
+    const account = await this.house.account();
+    await gateway.order({ at: point, act: "die" });
+    const body = { model: "test/video", prompt: freshPrompt() };
+    await expect(postVideo(gateway, account.key, body)).rejects.toThrow();
+    expect((await gateway.ended).signal).toBe("SIGKILL");
+    return account;
+  }
+
+  books(account: TestAccount): Promise<OrgBooks> {
+    return readBooks(this.house.backend, account);
+  }
+
+  async makeAllDue(): Promise<void> {
+    await this.house.backend.query(
+      "update video_job set next_poll_at = now(), lease_until = null where completed_at is null",
+    );
+  }
+
+  /** The job is over: this is what was paid, and no later life changes anything. */
+  async expectDecided(account: TestAccount, paid: bigint): Promise<void> {
+    const books = await this.books(account);
+    const wallet = { settled: books.settled, held: books.held };
+    expect(wallet).toEqual({ settled: CREDIT - paid, held: 0n });
+    expect(books.journal).toHaveLength(1);
+    expect(await brokenRules(this.house.backend)).toEqual([]);
+    this.#decided.push({ account, books });
+  }
+
+  /** Registers the last test of a file that has decided so many jobs. */
+  testUnchanged(count: number): void {
+    test("another kill, and a start of the program as it is shipped, change nothing", async () => {
+      await this.house.restart({ shipped: true });
+      for (const { account, books } of this.#decided) {
+        expect(await this.books(account)).toEqual(books);
+      }
+      expect(this.#decided).toHaveLength(count);
+    });
+  }
+}

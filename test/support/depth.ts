@@ -1,0 +1,37 @@
+import { randomInt } from "node:crypto";
+
+/** `TM_TEST_DEPTH=deep`: many more cases with fresh seeds; otherwise few, the same in every run. */
+export const isDeep: boolean = process.env["TM_TEST_DEPTH"] === "deep";
+
+const QUICK_SEED = 20_260;
+const SEED_END = 2 ** 31;
+const DEEP_RUNS_FACTOR = 10;
+
+/** The count for a quick run, or the one for a deep run. */
+export function quickOrDeep<T>(quick: T, deep: T): T {
+  return isDeep ? deep : quick;
+}
+
+/** Cases of a property that is cheap to check: ten times as many in a deep run. */
+export function runs(quick: number): number {
+  return quickOrDeep(quick, DEEP_RUNS_FACTOR * quick);
+}
+
+/**
+ * The seed of a random search: fixed in a quick run, fresh and printed in a deep one.
+ * `PROPERTY_SEED=<printed seed>` repeats what a run has found.
+ */
+export function seedOf(name: string): number {
+  const wanted = process.env["PROPERTY_SEED"];
+  if (wanted !== undefined) return wholeNumber(wanted);
+  if (!isDeep) return QUICK_SEED;
+  const seed = randomInt(SEED_END);
+  process.stderr.write(`${name}: PROPERTY_SEED=${seed} repeats this search\n`);
+  return seed;
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (text !== "" && Number.isInteger(value)) return value;
+  throw new Error(`PROPERTY_SEED must be a whole number, got "${text}"`);
+}
