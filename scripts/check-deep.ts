@@ -43,11 +43,14 @@ const { values } = parseArgs({
 
 const folder = mkdtempSync(join(tmpdir(), "tokenmarket-deep-"));
 const report = join(folder, "tests.json");
+const REPORTERS = ["default", "./test/support/run-summary.ts", "json"].map(
+  (reporter) => `--reporter=${reporter}`,
+);
 const PARTS: readonly Part[] = [
   {
     name: "tests",
     command: "TM_TEST_DEPTH=deep npm test",
-    args: ["test", "--", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`],
+    args: ["test", "--", ...REPORTERS, `--outputFile.json=${report}`],
   },
   {
     name: "simulation",
