@@ -64,7 +64,7 @@ export interface HeldLock {
 export async function openCrashHouse(more: readonly object[] = []): Promise<CrashHouse> {
   const backend = await freshBackend();
   const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  const build = buildCrashing();
+  const build = await buildCrashing();
   const manifests = mkdtempSync(join(tmpdir(), "tokenmarket-crash-"));
   for (const [at, manifest] of [...STANDARD_MANIFESTS, ...more].entries()) {
     const text = JSON.stringify(manifest).replaceAll("{simulator}", simulator.url);
