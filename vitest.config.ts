@@ -3,7 +3,7 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 /** `deep`: every property with many fresh seeds, and the files that only a deep run has. */
 const isDeep = process.env["TM_TEST_DEPTH"] === "deep";
 const CONSOLE = "test/support/global-console.ts";
-const HEAVY = ["test/**/*.heavy.test.ts", "test/torture/*.test.ts"];
+const HEAVY = ["test/**/*.heavy.test.ts", "test/torture/**/*.test.ts"];
 const DEEP_ONLY = ["**/*.deep.test.ts"];
 const exclude = isDeep ? [] : DEEP_ONLY;
 

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import { ended, takenJob } from "../../test/support/video-jobs.ts";
 import { microUsd, picoUsd } from "../core/money.ts";
 import { LedgerModel } from "../ledger/ledger-model.ts";
@@ -121,5 +122,5 @@ test("no debit is above its reserve, and a failed job never has one", () => {
       expect(overrun).toBeLessThanOrEqual(10n ** 12n);
     },
   );
-  fc.assert(property, { numRuns: 1_000 });
+  fc.assert(property, { numRuns: runs(1_000) });
 });

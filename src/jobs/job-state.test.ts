@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import { JOB_DEADLINE_MS, keptJob, takenJob, told } from "../../test/support/video-jobs.ts";
 import { picoUsd } from "../core/money.ts";
 import {
@@ -215,7 +216,7 @@ describe("any history of looks", () => {
         expect([before.state, "in_progress"]).toContain(news.state);
       });
     });
-    fc.assert(property, { numRuns: 500 });
+    fc.assert(property, { numRuns: runs(500) });
   });
 
   test("asks again between 8 seconds and 72, and 36 while the provider answers", () => {
@@ -225,7 +226,7 @@ describe("any history of looks", () => {
         expect(news.nextPollMs).toBeLessThanOrEqual(seen.kind === "told" ? 36_000 : 72_000);
       });
     });
-    fc.assert(property, { numRuns: 500 });
+    fc.assert(property, { numRuns: runs(500) });
   });
 
   test("ends at the first end that is told, or by the deadline, or when it was missed thrice", () => {
@@ -243,7 +244,7 @@ describe("any history of looks", () => {
             : "told";
       expect(why === "told").toBe(isEnd(seen.at(-1)?.seen));
     });
-    fc.assert(property, { numRuns: 500 });
+    fc.assert(property, { numRuns: runs(500) });
   });
 
   test("a provider that does not answer ends nothing before the deadline", () => {
@@ -252,6 +253,6 @@ describe("any history of looks", () => {
       const lastsMs = history.reduce((sum, { waitMs }) => sum + waitMs, 0);
       expect(ended !== undefined).toBe(lastsMs >= JOB_DEADLINE_MS);
     });
-    fc.assert(property, { numRuns: 200 });
+    fc.assert(property, { numRuns: runs(200) });
   });
 });

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { runs } from "../../test/support/depth.ts";
 import { unreachable } from "../core/assert.ts";
 import type { AuditCheck } from "./ledger-audit.ts";
 import { LedgerModel } from "./ledger-model.ts";
@@ -142,7 +143,7 @@ test("a journal replayed gives the books that it was written with", () => {
       for (const step of list) writer.run(step);
       expect(replayed(writer.journal, writer.model)).toEqual([]);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -157,7 +158,7 @@ test("a journal with one line lost is noticed, whichever line it is", () => {
       const rest = writer.journal.filter((one) => one !== lost);
       expect(replayed(rest, writer.model)).not.toEqual([]);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

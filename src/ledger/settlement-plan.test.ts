@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import { microUsd, picoUsd } from "../core/money.ts";
 import { HALF_DAY_MS, SETTLEMENT_INTERVALS } from "./settlement-interval.ts";
 import { planPeriods, type SettlementFact, type SettlementTerms } from "./settlement-plan.ts";
@@ -147,7 +148,7 @@ describe("for any ends, intervals and moments of closing", () => {
         expect(total.attempts).toBe(BigInt(list.length));
         expect(payable).toBe(total.costPicoUsd / 1_000_000n);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
 import {
   endpointScope,
@@ -340,7 +341,7 @@ describe("whatever is stored", () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -368,7 +369,7 @@ describe("whatever is stored", () => {
           expect(new Set(ids).size).toBe(ids.length);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import { RollingWindow } from "./rolling-window.ts";
 
 describe("a rolling window", () => {
@@ -83,7 +84,7 @@ describe("a rolling window", () => {
           expect(window.total).toBe(inside.reduce((sum, [, charge]) => sum + charge, 0));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import { readJson } from "./json-text.ts";
 
 function parsed(text: string): { readonly value: unknown } | undefined {
@@ -24,7 +25,7 @@ test("reads exactly the texts that are JSON, with the value of the platform's pa
       if (reading.ok) valid += 1;
       expect(reading.ok ? { value: reading.value } : undefined).toEqual(parsed(text));
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
   expect(valid).toBeGreaterThan(200);
   expect(valid).toBeLessThan(1_900);

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020, type AnySchemaObject } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import { BEYOND_SCHEMA_RULES } from "./beyond-schema.ts";
 import { documentCases } from "./fixtures/document-cases.ts";
 import { entryCases } from "./fixtures/entry-cases.ts";
@@ -100,7 +101,7 @@ test("published schema and validator agree on manifests changed at random", () =
         expect(validatorAccepts(document)).toBe(accepted);
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   );
   expect(seen.accepted).toBeGreaterThan(150);
   expect(seen.refused).toBeGreaterThan(1_000);

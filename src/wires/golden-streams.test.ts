@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import type { WireId } from "../catalog/catalog.ts";
 import { openStream, play } from "./fixtures/answer-kit.ts";
 import { readLegalWireA } from "./fixtures/legal-wire-a.ts";
@@ -45,7 +46,7 @@ describe.each(goldens)("$name of $upstream for a client of $client", (wires) => 
       fc.property(fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 400 }), (sizes) => {
         expect(play(openStream(wires), cut(transcript, sizes)).text).toBe(expected);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 

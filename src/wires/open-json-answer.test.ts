@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import { answerBytesMax } from "../core/constants.ts";
 import { costUsd, idTail, marketModel, openJson, play, type Wires } from "./fixtures/answer-kit.ts";
 
@@ -153,7 +154,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
         expect(["complete", "failed"]).toContain(bridge.state);
         expect(() => JSON.parse(text) as unknown).not.toThrow();
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

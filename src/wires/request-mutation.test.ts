@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import type { WireId } from "../catalog/catalog.ts";
 import { deploymentOf, encode, otherWire, readBody } from "./fixtures/request-kit.ts";
 import { chatWires } from "./registry.ts";
@@ -82,7 +83,7 @@ test.each(bodies)(
         expect(sent).toEqual(expectedBody(wire, body, read.outputTokens));
         return true;
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
     expect(taken).toBeGreaterThan(100);
   },
@@ -101,7 +102,7 @@ test.each(bodies)(
         const again = readBody(target, encode(read, deployment).body);
         expect("class" in again ? again.message : "taken").toBe("taken");
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   },
 );

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import type { WireId } from "../catalog/catalog.ts";
 import { CrossingNotes } from "./chat/crossing-notes.ts";
 import { ReadRequest } from "./chat/read-request.ts";
@@ -107,7 +108,7 @@ test("a wire_a request that goes to wire_b and back means the same", () => {
       expect(meaning("wire_b", there)).toEqual(meaning("wire_a", body));
       expect(meaning("wire_a", back)).toEqual(meaning("wire_a", body));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -120,6 +121,6 @@ test("a wire_b request that goes to wire_a and back means the same", () => {
       expect(meaning("wire_a", there)).toEqual(meaning("wire_b", body));
       expect(JSON.parse(back)).toEqual(JSON.parse(body));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../test/support/depth.ts";
 import { refusal } from "../core/refusals.ts";
 import type { ChatEvent } from "./chat/chat-event.ts";
 import { OutputPieces } from "./chat/output-pieces.ts";
@@ -78,7 +79,7 @@ describe("an encoder never writes an illegal stream, whatever the events", () =>
         const read = readLegalWireA(text + encoder.finishText(undefined, costUsd));
         expect(read).toMatchObject({ isDone: true, error: undefined });
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -91,7 +92,7 @@ describe("an encoder never writes an illegal stream, whatever the events", () =>
         const read = readLegalWireB(text + encoder.finishText(undefined, costUsd));
         expect(read).toMatchObject({ isStopped: true, error: undefined });
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -105,7 +106,7 @@ describe("an encoder never writes an illegal stream, whatever the events", () =>
         const readB = readLegalWireB(written(b, open) + b.failText(failure));
         expect([readA.error, readB.error]).not.toContain(undefined);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 });
@@ -145,7 +146,7 @@ describe("an encoder loses nothing", () => {
           [...expected.calls.values()].map((json) => json || "{}"),
         );
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -168,7 +169,7 @@ describe("an encoder loses nothing", () => {
           expect(sent === json || sent.endsWith("}")).toBe(true);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 });
@@ -276,7 +277,7 @@ describe("a bridge takes anything", () => {
         const read = readLegalWireB(play(openStream(wires), [chunks(...list)]).text);
         expect(read.isStopped).toBe(read.error === undefined);
       }),
-      { numRuns: 1_500 },
+      { numRuns: runs(1_500) },
     );
   });
 
@@ -287,7 +288,7 @@ describe("a bridge takes anything", () => {
         const read = readLegalWireA(play(openStream(wires), [events(...list)]).text);
         expect(read.isDone).toBe(read.error === undefined);
       }),
-      { numRuns: 1_500 },
+      { numRuns: runs(1_500) },
     );
   });
 
@@ -323,7 +324,7 @@ describe("a bridge takes anything", () => {
         expect(["complete", "failed"]).toContain(bridge.state);
         expect(bridge.failure === undefined).toBe(bridge.state === "complete");
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 });

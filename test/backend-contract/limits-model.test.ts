@@ -2,11 +2,15 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { tokenCount, type LimitLease, type ScopeClaim } from "../../src/limits/limit-store.ts";
+import { quickOrDeep } from "../support/depth.ts";
 import { LimitModel, verdictOf, type ModelLease, type Verdict } from "../support/limit-model.ts";
 import { LimitCaller, limitWorlds, type LimitWorld } from "../support/limit-worlds.ts";
 
-/** Histories for each store: a few in every run, as many as you like when you ask. */
-const HISTORIES: Readonly<Record<string, number>> = { "in memory": 150, "in Redis": 30 };
+/** Histories for each store: a few in a quick run, as many as you like when you ask. */
+const HISTORIES: Readonly<Record<string, number>> = {
+  "in memory": quickOrDeep(40, 1_500),
+  "in Redis": quickOrDeep(6, 300),
+};
 const moreHistories = Number(process.env["TM_TEST_LIMIT_HISTORIES"] ?? 0);
 
 /** Which scopes a request of a history claims, narrowest first; every limit is the only of its size. */
@@ -164,7 +168,7 @@ for (const kind of limitWorlds) {
         // To shrink a long history takes minutes; its seed and path find it again.
         { endOnFailure: true, numRuns: moreHistories || HISTORIES[kind.name] || 1 },
       );
-    }, 600_000);
+    }, 3_600_000);
   });
 }
 

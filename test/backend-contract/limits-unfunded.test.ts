@@ -4,6 +4,7 @@ import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { limitScopes, type LimitedKey } from "../../src/limits/effective-limits.ts";
 import { orgSlot, tokenCount } from "../../src/limits/limit-store.ts";
 import { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
+import { runs } from "../support/depth.ts";
 
 /*
  * The rule for organizations without credit is a matter of scopes and store together: twenty for
@@ -52,7 +53,7 @@ test("exempt requests are refused by the key's own limit alone, all others at tw
         else others += 1;
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -9,6 +9,7 @@ import {
   ZERO_SETTLEMENT_SUMS,
   type SettlementSums,
 } from "../../src/ledger/settlement-sums.ts";
+import { quickOrDeep } from "../support/depth.ts";
 import { withBackend } from "../support/postgres.ts";
 import { closeUntil, entriesOf, type ClosingTerms } from "../support/settlement-books.ts";
 import {
@@ -18,7 +19,7 @@ import {
 } from "../support/settlement-journal.ts";
 
 /** `PROPERTY_RUNS=200` searches longer. */
-const RUNS = Number(process.env["PROPERTY_RUNS"] ?? 4);
+const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(2, 60));
 const START_MS = Date.parse("2026-01-01T00:00Z");
 const LAST_HALF_DAY = 90;
 

@@ -3,6 +3,8 @@ import { beforeAll, expect, test } from "vitest";
 import type { KeyId } from "../../src/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReportFilter, ReportGroupBy, UsageReport } from "../../src/ledger/usage-reports.ts";
+import { quickOrDeep } from "../support/depth.ts";
+import { pinPrices } from "../support/ledger-rows.ts";
 import { withLedger } from "../support/postgres.ts";
 import {
   DAY_MS,
@@ -28,7 +30,7 @@ import {
 const GROUPINGS: readonly ReportGroupBy[] = ["model", "key", "provider", "day", "status"];
 const STATUSES = ["ok", "failed", "refused", "in_flight"] as const;
 const HOUR_MS = 3_600_000;
-const RUNS = Number(process.env["PROPERTY_RUNS"] ?? 6);
+const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(2, 40));
 /** The middle of a span is at most so far from any of its numbers. */
 const PERCENTILE_OFF_MAX = 0.032;
 
@@ -210,7 +212,7 @@ test("whatever is asked, and whatever was summed up before, figures are those of
   expect(walked).toBeGreaterThan(RUNS);
   expect(apart).toBeGreaterThan(0);
   expect(rolled).toBeGreaterThan(0);
-}, 240_000);
+}, 3_600_000);
 
 test("a key of the marketplace is never found by its id", async () => {
   const journal = await UsageJournal.make(backend, member);

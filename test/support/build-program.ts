@@ -18,7 +18,7 @@ export async function builtProgram(): Promise<CompiledProgram> {
   const done = join(folder, "compiled");
   if (existsSync(done)) return programIn(folder);
   if (!isFirst(folder)) return await waitFor(done, folder);
-  const program = compileProgram(folder);
+  const program = await compileProgram(folder);
   writeFileSync(done, "");
   return program;
 }

@@ -1,28 +1,21 @@
-import { spawnSync } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 
+import { bundle } from "./bundle.ts";
+
 const ROOT = resolve(import.meta.dirname, "../..");
-/** Below node_modules, so that the compiled modules find their dependencies. */
+/** Below node_modules, so that what is not bundled is found. */
 const CACHE = join(ROOT, "node_modules", ".cache");
 
-/** The program compiled from the sources of this moment: it starts in half the time of its sources. */
+/** The program bundled from the sources of this moment: it starts in a third of the time. */
 export interface CompiledProgram {
-  /** What `node` runs: `tokenmarket` as it is shipped. */
+  /** What `node` runs: `tokenmarket` as an operator has it. */
   readonly mainFile: string;
   /** The same program with fail points, at which the crash tests end it. */
   readonly crashingFile: string;
 }
 
-/** Makes an empty folder for `compileProgram`; whoever makes it removes it. */
+/** Makes an empty folder for `compileProgram`; the caller removes it. */
 export function newProgramFolder(): string {
   mkdirSync(CACHE, { recursive: true });
   return mkdtempSync(join(CACHE, "tokenmarket-"));
@@ -32,32 +25,21 @@ export function removeProgramFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Compiles program and fail points in one pass into `folder`. The console's pages are linked. */
-export function compileProgram(folder: string): CompiledProgram {
-  const program = programIn(folder);
-  const project = join(folder, "tsconfig.json");
-  const settings = {
-    extends: join(ROOT, "tsconfig.build.json"),
-    compilerOptions: { rootDir: ROOT, outDir: folder, sourceMap: false, declaration: false },
-    include: [join(ROOT, "src")],
-    files: [join(ROOT, "test/e2e/crash/crashing-gateway.ts")],
+/** Builds both programs in one pass into `folder`. The console's pages are linked, not copied. */
+export async function compileProgram(folder: string): Promise<CompiledProgram> {
+  const entries = {
+    "cli/main": join(ROOT, "src/cli/main.ts"),
+    "crash/crashing-gateway": join(ROOT, "test/e2e/crash/crashing-gateway.ts"),
   };
-  writeFileSync(project, JSON.stringify(settings));
-  const compiler = join(ROOT, "node_modules", ".bin", "tsc");
-  // Wrong types are the business of another check, and finding them takes most of the time.
-  const args = ["-p", project, "--noCheck"];
-  const result = spawnSync(compiler, args, { cwd: ROOT, encoding: "utf8" });
-  if (!existsSync(program.mainFile))
-    throw new Error(`not built: ${result.stdout} ${result.stderr}`);
+  await bundle(entries, join(folder, "dist"));
   copyFileSync(join(ROOT, "package.json"), join(folder, "package.json"));
-  mkdirSync(join(folder, "dist"));
   symlinkSync(join(ROOT, "dist", "console"), join(folder, "dist", "console"));
-  return program;
+  return programIn(folder);
 }
 
 export function programIn(folder: string): CompiledProgram {
   return {
-    mainFile: join(folder, "src", "cli", "main.js"),
-    crashingFile: join(folder, "test", "e2e", "crash", "crashing-gateway.js"),
+    mainFile: join(folder, "dist", "cli", "main.js"),
+    crashingFile: join(folder, "dist", "crash", "crashing-gateway.js"),
   };
 }

@@ -21,10 +21,10 @@ export function runs(quick: number): number {
  * The seed of a random search: fixed in a quick run, fresh and printed in a deep one.
  * `PROPERTY_SEED=<printed seed>` repeats what a run has found.
  */
-export function seedOf(name: string): number {
+export function seedOf(name: string, quickSeed: number = QUICK_SEED): number {
   const wanted = process.env["PROPERTY_SEED"];
   if (wanted !== undefined) return wholeNumber(wanted);
-  if (!isDeep) return QUICK_SEED;
+  if (!isDeep) return quickSeed;
   const seed = randomInt(SEED_END);
   process.stderr.write(`${name}: PROPERTY_SEED=${seed} repeats this search\n`);
   return seed;

@@ -20,7 +20,7 @@ export interface ImageAnswerCost {
   readonly peakBytes: number;
   /** The longest single step: by the clock, or in processor time where that was less. */
   readonly slowestStepMs: number;
-  /** The longest time that a timer had to wait beyond its own. */
+  /** The longest time that a timer had to wait beyond its own, measured the same way. */
   readonly timerLagMs: number;
 }
 
@@ -30,15 +30,22 @@ let slowestStepMs = 0;
 let timerLagMs = 0;
 let peakBytes = 0;
 
-/** The machine may be busy with others, and the collector runs beside: neither is the step's. */
 function step(act: () => void): void {
+  const tookMs = measureFromNow();
+  act();
+  slowestStepMs = Math.max(slowestStepMs, tookMs());
+  peakBytes = Math.max(peakBytes, bytesNow());
+}
+
+/** The machine may be busy with others, and the collector runs beside: neither is the step's. */
+function measureFromNow(): () => number {
   const cpu = process.cpuUsage();
   const startedMs = performance.now();
-  act();
-  const clockMs = performance.now() - startedMs;
-  const { user, system } = process.cpuUsage(cpu);
-  slowestStepMs = Math.max(slowestStepMs, Math.min(clockMs, (user + system) / 1000));
-  peakBytes = Math.max(peakBytes, bytesNow());
+  return () => {
+    const clockMs = performance.now() - startedMs;
+    const { user, system } = process.cpuUsage(cpu);
+    return Math.min(clockMs, (user + system) / 1000);
+  };
 }
 
 function bytesNow(): number {
@@ -54,10 +61,10 @@ async function carry({ fileBytes, pieceBytes }: ImageAnswerOrder): Promise<Image
   globalThis.gc?.();
   const before = bytesNow();
   peakBytes = before;
-  let lastMs = performance.now();
+  let last = measureFromNow();
   const timer = setInterval(() => {
-    timerLagMs = Math.max(timerLagMs, performance.now() - lastMs - TIMER_MS);
-    lastMs = performance.now();
+    timerLagMs = Math.max(timerLagMs, last() - TIMER_MS);
+    last = measureFromNow();
   }, TIMER_MS);
 
   let answerBytes = 0;

@@ -78,15 +78,14 @@ export class Havoc {
     slot.kill(true);
     const departed = await noteDeparture(database, life);
     this.takeOvers.push(await awaitTakeOver(database, departed, "killed"));
-    await this.#everyoneServes();
   }
 
   /** The blows are over: whoever is left has to serve on. */
-  async #everyoneServes(): Promise<void> {
+  async everyoneServes(): Promise<void> {
     for (const slot of this.#settings.slots.filter((each) => each.isWanted)) {
       const { life } = slot;
       const before = life?.answers ?? 0;
-      await this.#until(`gateway ${slot.number} serves on`, () => {
+      await this.until(`gateway ${slot.number} serves on`, () => {
         const answers = slot.life?.answers ?? 0;
         return slot.life === life ? answers > before : answers > 0;
       });
@@ -157,7 +156,7 @@ export class Havoc {
     say(`gateway ${slot.number} goes on`);
     slot.freeze(false);
     this.troubles.push({ life, startMs, endMs: systemClock.monotonicMs() });
-    await this.#until("the gateway that stood still has a lease again", () =>
+    await this.until("the gateway that stood still has a lease again", () =>
       slot.life === undefined ? false : holdsLease(database, slot.life),
     );
   }
@@ -173,11 +172,11 @@ export class Havoc {
       slots.filter(
         (slot) => !this.#spared.includes(slot) && (slot.life?.answers ?? 0) >= answersBeforeABlow,
       );
-    await this.#until("a gateway is at work", () => loaded().length > 0);
+    await this.until("a gateway is at work", () => loaded().length > 0);
     return dice.pick(loaded());
   }
 
-  async #until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  async until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
     const lastMs = systemClock.monotonicMs() + READY_WITHIN_MS;
     while (!(await isSo())) {
       if (systemClock.monotonicMs() > lastMs) {

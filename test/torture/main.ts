@@ -25,7 +25,7 @@ async function torture(run: TortureRun): Promise<number> {
     });
   }
   try {
-    const { mainFile } = compileProgram(folder);
+    const { mainFile } = await compileProgram(folder);
     const outcome = await runTorture({ ...run.options, mainFile, say });
     process.stdout.write(describeOutcome(run, outcome));
     if (run.save) say(`wrote ${await saveReport(run, outcome)}`);

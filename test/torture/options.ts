@@ -47,6 +47,7 @@ export function parseOptions(args: readonly string[]): TortureRun | undefined {
       zombies: whole("zombies", values.zombies, [0, 10_000]),
       instances: whole("instances", values.instances, [2, 50]),
       concurrency: whole("concurrency", values.concurrency, [1, 5_000]),
+      lastKill: true,
       seconds: whole("seconds", values.seconds, [0, 1_000_000]),
       seed: whole("seed", values.seed ?? String(randomInt(SEED_END)), [0, SEED_END - 1]),
     },

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { systemClock } from "../../src/core/time.ts";
 import { PROVIDER_KEY } from "../support/gateway.ts";
 import type { Wire } from "../support/ask.ts";
 import { TORTURE_MODEL } from "./client.ts";
@@ -14,6 +15,8 @@ export interface ReceivedAttempt {
   times: number;
   /** What the last byte of its answer reported; undefined when that byte never left. */
   reported: AnswerTokens | undefined;
+  /** When the last byte of its answer left; monotonic clock. */
+  endedMs: number | undefined;
 }
 
 /** A provider of both wires that remembers, by attempt id, everything that ever reached it. */
@@ -71,7 +74,7 @@ async function serve(exchange: Exchange): Promise<void> {
   const attemptId = String(request.headers[ATTEMPT_HEADER]);
   // Counted before the body is read: the request has left the gateway.
   const known = received.get(attemptId);
-  const attempt = known ?? { times: 0, reported: undefined };
+  const attempt = known ?? { times: 0, reported: undefined, endedMs: undefined };
   attempt.times += 1;
   received.set(attemptId, attempt);
   const wire = PATHS[request.url ?? ""];
@@ -92,7 +95,9 @@ async function serve(exchange: Exchange): Promise<void> {
   const tokens = temper.kind === "silent" ? undefined : temper.tokens;
   if (body.stream) await writeStream(exchange, streamAnswer(wire, body.model, tokens), temper);
   else response.writeHead(200, JSON_TYPE).end(jsonAnswer(wire, body.model, tokens));
-  if (!response.destroyed) attempt.reported = tokens;
+  if (response.destroyed) return;
+  attempt.reported = tokens;
+  attempt.endedMs = systemClock.monotonicMs();
 }
 
 async function writeStream(

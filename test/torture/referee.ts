@@ -1,3 +1,4 @@
+import { settleWaitMs } from "../../src/core/constants.ts";
 import type { TortureDatabase } from "./database.ts";
 import type { Findings } from "./findings.ts";
 import type { Trouble } from "./havoc.ts";
@@ -91,7 +92,7 @@ function judgeClients(witnesses: Witnesses, findings: Findings): number {
     const rows = journal.requests.get(requestId) ?? [];
     const debit = debitOf(rows);
     if (rows.length > 0 && told.costMicroUsd === debit) continue;
-    if (isLostSettlement(told, rows, witnesses.troubles)) lostSettlements += 1;
+    if (isLostSettlement(told, rows, witnesses)) lostSettlements += 1;
     else {
       const example = `told ${told.costMicroUsd}, debited ${debit}: ${all(rows)}`;
       findings.add(OTHER_COST, `${requestId}: ${example}`);
@@ -115,7 +116,7 @@ function judgeClients(witnesses: Witnesses, findings: Findings): number {
 function isLostSettlement(
   told: Told,
   rows: readonly JournalAttempt[],
-  troubles: readonly Trouble[],
+  { troubles, provider }: Witnesses,
 ): boolean {
   const isUnknown = rows.some((row) => row.state === "unknown_after_crash" && !row.isCorrected);
   if (!isUnknown || (told.costMicroUsd ?? 0n) > debitOf(rows)) return false;
@@ -125,7 +126,12 @@ function isLostSettlement(
       startMs < told.atMs &&
       told.atMs < endMs + SETTLED_AGAIN_MS,
   );
-  return wasInTrouble && told.life.endedMs < told.atMs + WAITING_MS;
+  // Also without a blow: a machine that is very busy may keep the database from answering.
+  const endedMs = Math.max(
+    ...rows.map((row) => provider.received.get(row.attemptId)?.endedMs ?? 0),
+  );
+  const hasWaited = endedMs > 0 && told.atMs - endedMs >= settleWaitMs;
+  return (wasInTrouble || hasWaited) && told.life.endedMs < told.atMs + WAITING_MS;
 }
 
 /** From the end of a trouble until waiting settlements have been tried again. */

@@ -1,15 +1,18 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { builtProgram } from "../support/build-program.ts";
+import { seedOf } from "../support/depth.ts";
 import { parseOptions } from "./options.ts";
 import { planBlows } from "./plan.ts";
 import { Dice } from "./seeded.ts";
 import { runTorture, type TortureOutcome } from "./torture.ts";
 
-const SEED = 20_260;
 const RUN_WITHIN_MS = 300_000;
+const CONCURRENCY = 16;
+/** Refusals by balance, by an organization's cap, by a key's cap. */
+const SHORT_OF_MONEY = [/ org$/, / org cap$/, / key cap$/] as const;
 
-describe("three gateways on one database under load, killed and frozen and without a database", () => {
+describe("two gateways on one database under load, one of them killed, and the database too", () => {
   let outcome: TortureOutcome;
   const said: string[] = [];
 
@@ -17,13 +20,16 @@ describe("three gateways on one database under load, killed and frozen and witho
     const { mainFile } = await builtProgram();
     outcome = await runTorture({
       mainFile,
-      seed: SEED,
-      instances: 3,
-      concurrency: 32,
-      kills: 7,
-      databaseKills: 2,
-      zombies: 1,
+      seed: seedOf("torture"),
+      instances: 2,
+      concurrency: CONCURRENCY,
+      kills: 2,
+      databaseKills: 1,
+      zombies: 0,
       seconds: 0,
+      // That peers close what was left takes as long as a lease: the deep run has the time.
+      lastKill: false,
+      isEnough: (tally) => SHORT_OF_MONEY.every((words) => tally.refused(words) > 0),
       say: (line) => said.push(line),
     });
   }, RUN_WITHIN_MS);
@@ -37,29 +43,15 @@ describe("three gateways on one database under load, killed and frozen and witho
 
   test("the blows were struck, and requests were served before, between and after them", () => {
     const { havoc, tally, answersBeforeTheEnd } = outcome;
-    expect(havoc).toMatchObject({ gatewayKills: 5 + 1, databaseKills: 2, zombies: 1 });
-    // Nobody is struck before it has served, and the last kill waits until the others serve on.
-    expect(answersBeforeTheEnd).toBeGreaterThan(50);
+    expect(havoc).toMatchObject({ gatewayKills: 1, databaseKills: 1, zombies: 0 });
+    // No gateway is struck before it has served.
+    expect(answersBeforeTheEnd).toBeGreaterThanOrEqual(CONCURRENCY / 2);
     expect(tally.told.size).toBeGreaterThan(answersBeforeTheEnd);
-    expect(tally.broken).toBeGreaterThan(0);
   });
 
   test("money ran short everywhere: by balance, by an organization's cap, by a key's cap", () => {
     const { tally } = outcome;
-    for (const words of [/ org$/, / org cap$/, / key cap$/]) {
-      expect(tally.refused(words)).toBeGreaterThan(0);
-    }
-  });
-
-  test("peers closed what a frozen gateway and a killed one left, at the reserve", () => {
-    const { havoc, journal } = outcome;
-    expect(havoc.takeOvers.map(({ how }) => how)).toEqual(["frozen", "killed"]);
-    expect(havoc.takeOvers[0]?.open).toBeGreaterThan(0);
-    const charged = [...journal.attempts.values()].filter(
-      ({ state, isCorrected }) => state === "unknown_after_crash" && !isCorrected,
-    );
-    expect(charged.length).toBeGreaterThan(0);
-    expect(charged.filter(({ debit, reserve }) => debit !== reserve)).toEqual([]);
+    for (const words of SHORT_OF_MONEY) expect(tally.refused(words)).toBeGreaterThan(0);
   });
 });
 

@@ -31,6 +31,10 @@ export interface TortureOptions extends PlanOptions {
   readonly concurrency: number;
   /** The load lasts at least so long; kills go on meanwhile. Default: as long as the plan needs. */
   readonly seconds: number;
+  /** At the end one gateway is killed for good; its peers close what it left when its lease ends. */
+  readonly lastKill: boolean;
+  /** The load goes on until this holds. Default: it does. */
+  readonly isEnough?: (tally: Tally) => boolean;
   readonly say: (line: string) => void;
 }
 
@@ -47,7 +51,7 @@ export interface TortureOutcome {
   readonly loadSeconds: number;
   /** From the end of the load until nothing was open any more. */
   readonly settledAfterMs: number;
-  /** Whole answers when the last kill but one had fallen. */
+  /** Whole answers when all blows had fallen, but for the kill for good. */
   readonly answersBeforeTheEnd: number;
 }
 
@@ -138,7 +142,7 @@ class Chamber {
   /** Clients ask and the blows fall, until all have fallen and every client has its last answer. */
   async #underLoad(observers: Observers): Promise<Loaded> {
     const { tally, watch, say } = observers;
-    const { concurrency, seconds } = this.#options;
+    const { concurrency, seconds, lastKill, isEnough = () => true } = this.#options;
     const database = this.#database;
     const accounts = this.#accounts;
     const helping = helpingOf(this.#slots.length * concurrency);
@@ -166,7 +170,9 @@ class Chamber {
     try {
       await havoc.run(blows, seconds);
       answersBeforeTheEnd = tally.told.size;
-      await havoc.killForGood();
+      if (lastKill) await havoc.killForGood();
+      await havoc.everyoneServes();
+      await havoc.until("the clients have met enough", () => isEnough(tally));
     } finally {
       isOver = true;
     }

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runs } from "../../../test/support/depth.ts";
 import { freshBackend, type FreshBackend } from "../../../test/support/postgres.ts";
 import { plainColumn, readPlainColumn, textColumn } from "./column-text.ts";
 
@@ -31,7 +32,7 @@ test("PostgreSQL reads a column of texts as it was, but for zero characters", as
       const [row] = await backend.query(sql, [textColumn(values, (value) => value)]);
       expect(row?.["column"]).toEqual(values.map((value) => value?.replaceAll("\0", "") ?? null));
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

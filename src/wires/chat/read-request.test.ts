@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/support/depth.ts";
 import type { WireId } from "../../catalog/catalog.ts";
 import { mediaPartTokens, outputTokensDefault } from "../../core/constants.ts";
 import { bodyOf, marketModel, readBad, readBody, readGood } from "../fixtures/request-kit.ts";
@@ -193,7 +194,7 @@ describe.each(wires)("reading a %s body", (wire) => {
         const said = "class" in read ? [read] : read.crossing().refused;
         expect(said.every(({ message }) => message.length > 10)).toBe(true);
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../test/support/depth.ts";
 import { fromWireBToolId, toWireBToolId } from "./tool-ids.ts";
 
 const id = fc.oneof(
@@ -15,7 +16,7 @@ test("every id becomes one that wire_b takes, and comes back as it was", () => {
       expect(rewritten).toMatch(/^[a-zA-Z0-9_-]+$/);
       expect(fromWireBToolId(rewritten)).toBe(text);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -24,7 +25,7 @@ test("different ids stay different", () => {
     fc.property(id, id, (one, other) => {
       expect(toWireBToolId(one) === toWireBToolId(other)).toBe(one === other);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

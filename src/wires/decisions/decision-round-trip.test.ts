@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/support/depth.ts";
 import { smallBodyBytesMax } from "../../core/constants.ts";
 import {
   badDecision,
@@ -181,7 +182,7 @@ describe("any request in the market's own spellings", () => {
           expect(again.state).toEqual(request.state);
           expect(publicForm(again, { upstreamModelId: request.modelId })).toBe(text);
         }),
-        { numRuns: 500 },
+        { numRuns: runs(500) },
       );
     },
   );
@@ -247,7 +248,7 @@ describe("any body", () => {
       fc.property(wrapped, (body) => {
         expect(outcomeOf(JSON.stringify(body))).not.toBe("unsaid");
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -268,7 +269,7 @@ describe("any body", () => {
           expect(outcome).not.toBe("unsaid");
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
     expect(taken).toBeGreaterThan(100);
   });

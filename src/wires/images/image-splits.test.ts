@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { runs } from "../../../test/support/depth.ts";
 import { answerOf, imageFile, openBridge, playImages } from "./fixtures/image-kit.ts";
 import { mediaTypeOf } from "./media-type.ts";
 
@@ -36,7 +37,7 @@ test("any split of the bytes gives the same answer", () => {
       expect(split.text).toBe(whole.text);
       expect(split.bridge.usage).toEqual(whole.bridge.usage);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -104,7 +105,7 @@ test("whatever happens to an answer, the client gets all images that were asked 
       const reports = bridge.usage !== undefined || bridge.reportedCostUsd !== undefined;
       expect(reports && !usable).toBe(false);
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   );
   expect(complete).toBeGreaterThan(50);
 });

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/support/depth.ts";
 import { absent, JsonDocument, type JsonNode } from "./json-document.ts";
 import { jsonKeysMax } from "../../core/constants.ts";
 import type { JsonFault } from "./json-fault.ts";
@@ -52,7 +53,7 @@ describe("agreement with JSON.parse", () => {
         const text = JSON.stringify(value, undefined, space);
         expect(rebuilt(read(text))).toEqual(JSON.parse(text));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -73,7 +74,7 @@ describe("agreement with JSON.parse", () => {
         if (text.includes("__proto__")) return;
         expect(scan(text) instanceof JsonDocument).toBe(isTakenByJsonParse(text));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -84,7 +85,7 @@ describe("agreement with JSON.parse", () => {
         const taken = scan(body) instanceof JsonDocument;
         expect(taken).toBe(isUtf8(body) && isTakenByJsonParse(body.toString()));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

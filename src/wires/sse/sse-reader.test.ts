@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/support/depth.ts";
 import { sseEventBytesMax, sseLineBytesMax } from "../../core/constants.ts";
 import { SseReader } from "./sse-reader.ts";
 import { sseCommentText, sseEventText } from "./sse-writer.ts";
@@ -128,7 +129,7 @@ describe("properties", () => {
         const whole = Buffer.from(list);
         expect(readAll(splitAt(whole, cuts))).toEqual(readAll([whole]));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

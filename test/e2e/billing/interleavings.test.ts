@@ -3,11 +3,12 @@ import { beforeAll, expect, test } from "vitest";
 import type { Membership } from "../../../src/ledger/ledger-batch-store.ts";
 import { withBillingHouse } from "../../support/billing-house.ts";
 import { BillingWorld, type BillingCommand, type News } from "../../support/billing-world.ts";
+import { quickOrDeep, seedOf } from "../../support/depth.ts";
 import { pinPrices } from "../../support/ledger-rows.ts";
 
 /** `PROPERTY_RUNS=2000` searches longer; `PROPERTY_SEED=<seed of a report>` searches again. */
-const RUNS = Number(process.env["PROPERTY_RUNS"] ?? 40);
-const SEED = Number(process.env["PROPERTY_SEED"] ?? process.hrtime.bigint() % 2n ** 31n);
+const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(8, 400));
+const SEED = seedOf("billing interleavings");
 const LEASE_MS = 3_600_000;
 /** Among them are the stories below: a search that never sees one of these has lost its way. */
 const EVERY_SIGHT = ["disputed", "low_balance", "owed at the end", "paid", "reserved"];
