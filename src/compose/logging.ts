@@ -27,12 +27,12 @@ export interface LoggingOptions {
 
 /** JSON lines, written in batches. No line leaves without its secrets blanked out. */
 export function openLogging({ level, secrets, output }: LoggingOptions): Logging {
-  const redact = redactor(secrets);
+  const redact = redactor(secrets.map(jsonText));
   const batches = inBatches(output);
   const redacting = new Writable({
     decodeStrings: false,
     write(line: string, _encoding, done) {
-      batches.write(redact(line));
+      batches.write(escapeBreaks(redact(line)));
       done();
     },
   });
@@ -61,4 +61,22 @@ function inBatches(output: TextOutput): TextOutput & { flush(): void } {
     else timer ??= setTimeout(flush, FLUSH_MS).unref();
   };
   return { write, flush };
+}
+
+/** A secret as a line has it: quotes and backslashes are escaped there. */
+function jsonText(secret: string): string {
+  return JSON.stringify(secret).slice(1, -1);
+}
+
+/**
+ * JSON leaves these in a string as they are, and readers of lines that follow Unicode break a line
+ * at each of them: a client could write a line of its own into the log.
+ */
+const UNICODE_BREAKS = /[\u0085\u2028\u2029]/g;
+
+function escapeBreaks(line: string): string {
+  return line.replaceAll(
+    UNICODE_BREAKS,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }

@@ -7,6 +7,7 @@ import type { Clock } from "../core/time.ts";
 import { refuseCall } from "../gateway/refuse-call.ts";
 import type { ServeDeps } from "../gateway/serve-deps.ts";
 import type { VideoReadDeps } from "../gateway/serve-video.ts";
+import { CLIENT_TIMEOUTS } from "../http/client-timeouts.ts";
 import { gatewayRoutes } from "../http/gateway-routes.ts";
 import {
   createGatewayServer,
@@ -119,6 +120,7 @@ function gatewayServerOptions(
   return {
     clock,
     deadlines: serve.deadlines,
+    clientTimeouts: CLIENT_TIMEOUTS,
     authenticator: openAuthenticator({
       keyStore: backend.keyStore,
       clock,

@@ -52,7 +52,7 @@ export function prepareServing(options: ServingOptions): PreparedServing {
 
 /** Puts together what the recipes work with: circuits, pools, limits, providers, time limits. */
 export function openServing(
-  options: ServingOptions,
+  options: Pick<ServingOptions, "config" | "env" | "clock">,
   opened: PreparedServing & {
     readonly catalog: CatalogHolder;
     readonly ledger: Ledger;

@@ -2,16 +2,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 
 import { isPrincipal, type AuthOutcome, type Authenticator } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/principal.ts";
-import {
-  headerBytesMax,
-  requestBodyTimeoutMs,
-  requestHeadersTimeoutMs,
-} from "../core/constants.ts";
+import { headerBytesMax } from "../core/constants.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import { newRequestId } from "../core/ids.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import type { GatewayMetrics } from "../gateway/metrics.ts";
+import type { ClientTimeouts } from "./client-timeouts.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { readBody } from "./read-body.ts";
 import type { RequestLog } from "./request-log.ts";
@@ -21,6 +18,7 @@ import { errorWireOf, REMOVED_PATHS, type Route, type RouteTable } from "./route
 export interface GatewayServerOptions {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
+  readonly clientTimeouts: ClientTimeouts;
   readonly authenticator: Authenticator;
   readonly routes: RouteTable;
   readonly metrics: GatewayMetrics;
@@ -36,11 +34,13 @@ const PREFLIGHT_SECONDS = "86400";
 
 /** The gateway's listener: a strict parser, bounded in time and size, in front of the recipes. */
 export function createGatewayServer(options: GatewayServerOptions): Server {
+  const { headersMs, bodyMs, checkEveryMs } = options.clientTimeouts;
   const server = createServer(
     {
       maxHeaderSize: headerBytesMax,
-      headersTimeout: requestHeadersTimeoutMs,
-      requestTimeout: requestBodyTimeoutMs,
+      headersTimeout: headersMs,
+      requestTimeout: bodyMs,
+      connectionsCheckingInterval: checkEveryMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
       insecureHTTPParser: false,
       noDelay: true,
@@ -125,6 +125,7 @@ class RequestWalk {
       errorWire: errorWireOf(this.#path),
       clock: options.clock,
       deadlines: options.deadlines,
+      writeIdleMs: options.clientTimeouts.writeIdleMs,
       baseHeaders: this.#baseHeaders,
       onClosed: () => this.#closed(),
     });

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal } from "../auth/principal.ts";
 import type { WireId } from "../catalog/catalog.ts";
 import { assert } from "../core/assert.ts";
-import { writeIdleTimeoutMs } from "../core/constants.ts";
 import type { Deadline, Deadlines } from "../core/deadlines.ts";
 import type { RequestId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusals.ts";
@@ -22,6 +21,8 @@ export interface ExchangeInput {
   readonly errorWire: WireId;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
+  /** Longest time in which the client takes no byte of a stream. */
+  readonly writeIdleMs: number;
   /** What every answer begins with: ids, and who may read it. */
   readonly baseHeaders: (requestId: string) => HeaderList;
   /** Told last, when the connection is done with this exchange. */
@@ -117,7 +118,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   write(output: Output): boolean {
     // A chunk of no bytes would end the body.
     if (this.gone || output.length === 0) return true;
-    const { response, clock, deadlines } = this.#input;
+    const { response, clock, deadlines, writeIdleMs } = this.#input;
     if (response.write(this.#isChunked ? chunkOf(output) : output)) return true;
     if (!this.#listensToDrain) {
       this.#listensToDrain = true;
@@ -127,7 +128,7 @@ export class HttpExchange implements ClientExchange, Deadline {
       });
       deadlines.watch(this);
     }
-    this.dueMs = clock.monotonicMs() + writeIdleTimeoutMs;
+    this.dueMs = clock.monotonicMs() + writeIdleMs;
     return false;
   }
 

@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, test } from "vitest";
+
+import { openLogging, type Logging } from "./logging.ts";
+
+let written: string[];
+let logging: Logging;
+
+beforeEach(() => {
+  written = [];
+  logging = openLogging({
+    level: "info",
+    secrets: ["s3cret-plain", 's3cret"quoted\\'],
+    output: { write: (text) => written.push(text) },
+  });
+});
+
+/** What a reader gets that takes every line break of Unicode for one, as some do. */
+function writtenLines(): unknown[] {
+  logging.flush();
+  // Half a character has no form in UTF-8, which a log is written in.
+  const text = Buffer.from(written.join("")).toString();
+  expect(text.endsWith("\n")).toBe(true);
+  const lines = text.slice(0, -1).split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/u);
+  return lines.map((line) => JSON.parse(line) as unknown);
+}
+
+describe("each message is one line of JSON", () => {
+  // The start of a line that a client would like to see in the log.
+  const forged = '{"level":30,"msg":"ready"}';
+
+  test.each([
+    ["line feeds", `first\n${forged}\nlast`],
+    ["carriage returns", `first\r\n${forged}\rlast`],
+    ["a line separator", `first\u2028${forged}\u2028last`],
+    ["a paragraph separator", `first\u2029${forged}\u2029last`],
+    ["a next line", `first\u0085${forged}\u0085last`],
+    ["other control characters", "\0\u0001\b\t\v\f\u001b[2J\u007f\u009f"],
+    ["quotes and backslashes", '"}\\"\\\n{"'],
+    ["half a character", "\ud800 and \udfff"],
+  ])("with %s in it, as text and as a value", (_what, text) => {
+    logging.log.info({ value: text, [text]: 1 }, text);
+    logging.log.info("next");
+    const [line, next] = writtenLines();
+    const kept = Buffer.from(text).toString();
+    expect(line).toMatchObject({ msg: kept, value: kept });
+    expect(next).toMatchObject({ msg: "next" });
+  });
+
+  test("also an error with its stack, its cause and its own fields", () => {
+    const cause = new Error("the cause\nof it");
+    const error = Object.assign(new Error("broken\u2028\ntwice", { cause }), { detail: "a\nb" });
+    logging.log.error({ err: error }, "a recipe failed");
+    const [line, ...others] = writtenLines();
+    expect(others).toEqual([]);
+    expect(line).toMatchObject({ msg: "a recipe failed", err: { detail: "a\nb" } });
+    const stack = (line as { err: { stack: string } }).err.stack;
+    expect(stack).toContain("broken\u2028\ntwice");
+    expect(stack).toContain("at ");
+    expect(stack).toContain("the cause\nof it");
+  });
+
+  test("also many of them, of any length, in their order", () => {
+    const lengths = [0, 1, 4_095, 4_096, 4_097, 10_000];
+    for (const length of lengths) logging.log.info({ length }, "\n".repeat(length));
+    expect(writtenLines()).toMatchObject(lengths.map((length) => ({ length })));
+  });
+});
+
+test("secrets are blanked out, and the line stays JSON", () => {
+  logging.log.info({ a: 's3cret"quoted\\' }, "escaped");
+  logging.log.info({ a: "with s3cret-plain in it", b: `tm_vk_${"0a".repeat(24)}` }, "s3cret-plain");
+  expect(writtenLines()).toMatchObject([
+    { a: "[redacted]", msg: "escaped" },
+    { a: "with [redacted] in it", b: "tm_vk_[redacted]", msg: "[redacted]" },
+  ]);
+});
+
+describe("lines are written in batches", () => {
+  test("together, at the latest when they are flushed", () => {
+    logging.log.info("one");
+    logging.log.info("two");
+    expect(written).toEqual([]);
+    logging.flush();
+    logging.flush();
+    expect(written).toHaveLength(1);
+    expect(writtenLines()).toMatchObject([{ msg: "one" }, { msg: "two" }]);
+  });
+
+  test("many do not wait for a flush", () => {
+    for (let n = 0; n < 100; n += 1) logging.log.info({ n }, "a line of some length");
+    expect(written.length).toBeGreaterThan(0);
+  });
+
+  test("one that nothing follows is written soon", async () => {
+    logging.log.info("the last one");
+    await expect.poll(() => written).toHaveLength(1);
+  });
+});

@@ -1,0 +1,25 @@
+import {
+  requestBodyTimeoutMs,
+  requestHeadersTimeoutMs,
+  writeIdleTimeoutMs,
+} from "../core/constants.ts";
+
+/** How long a client may take before its connection is closed. */
+export interface ClientTimeouts {
+  /** From the first byte of a request to the end of its headers. */
+  readonly headersMs: number;
+  /** From the first byte of a request to the end of its body; at least `headersMs`. */
+  readonly bodyMs: number;
+  /** Longest time in which a client takes no byte of an answer. */
+  readonly writeIdleMs: number;
+  /** Between two checks of all connections: headers and bodies may be late by that much. */
+  readonly checkEveryMs: number;
+}
+
+/** What the program runs with; tests, which do not wait a minute, have others. */
+export const CLIENT_TIMEOUTS: ClientTimeouts = {
+  headersMs: requestHeadersTimeoutMs,
+  bodyMs: requestBodyTimeoutMs,
+  writeIdleMs: writeIdleTimeoutMs,
+  checkEveryMs: 5_000,
+};
