@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import type { KeyId } from "../../src/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReportFilter, ReportGroupBy, UsageReport } from "../../src/ledger/usage-reports.ts";
-import { withLedger } from "../support/postgres.ts";
+import { withPricedBackend } from "../support/postgres.ts";
 import {
   DAY_MS,
   DAYS,
@@ -34,7 +34,7 @@ const PERCENTILE_OFF_MAX = 0.032;
 
 let member: Membership;
 
-const backend = withLedger();
+const backend = withPricedBackend();
 
 beforeAll(async () => {
   member = await backend.ledgerBatchStore.join("reports", 3_600_000);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import { sealConnection } from "../../src/auth/connection-store.ts";
 import { openKeyVault } from "../../src/auth/key-vault.ts";
@@ -14,10 +14,9 @@ import {
   PROVIDER_KEY,
   simulatorManifest,
   STANDARD_MANIFESTS,
-  startTestGateway,
   textModel,
+  withGateway,
   type TestAccount,
-  type TestGateway,
 } from "../support/gateway.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
@@ -29,11 +28,10 @@ const KEYS = { own: OWN_KEY.slice(0, 8), marketplace: PROVIDER_KEY.slice(0, 8) }
 /** Longer than a key's record is remembered. */
 const KEY_CACHE_MS = keyCacheMs + 200;
 
-let gateway: TestGateway;
 /** Everything that clients were told. */
 const told: string[] = [];
 
-beforeAll(async () => {
+const gateway = withGateway(() => {
   const metered = simulatorManifest({
     provider: "metered",
     dialect: "wire_a",
@@ -49,12 +47,11 @@ beforeAll(async () => {
     ],
   }) as { endpoint: object };
   Object.assign(metered.endpoint, { billing: "reported_cost" });
-  gateway = await startTestGateway({
+  return {
     settings: { encryptionKey: ENCRYPTION_KEY },
     manifests: [...STANDARD_MANIFESTS, metered],
-  });
+  };
 });
-afterAll(() => gateway.close());
 beforeEach(() => resetCalls());
 
 async function resetCalls(): Promise<void> {

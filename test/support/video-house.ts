@@ -11,6 +11,7 @@ import {
 import { bearer, httpCall, textAt, type HttpAnswer } from "./http-call.ts";
 import { runSql } from "./sql.ts";
 import { VIDEO_CEILING, VideoHost, videoManifest, videoModel } from "./video-host.ts";
+import { withResource } from "./with-resource.ts";
 
 /** A gateway with providers of videos behind it, which do what the test says. */
 export interface VideoHouse {
@@ -28,9 +29,9 @@ const BOTH = Array.from({ length: 10 }, (_, n) => videoModel(`test/video-both-${
 /** Nobody sweeps unless the test says so, and every question of a client is a look. */
 const BY_HAND = { videoSweepMs: 3_600_000, videoPollMinMs: 1 };
 
-export async function openVideoHouse(
-  settings: Partial<Record<SettingName, string | number | boolean>> = {},
-): Promise<VideoHouse> {
+type Settings = Partial<Record<SettingName, string | number | boolean>>;
+
+export async function openVideoHouse(settings: Settings = {}): Promise<VideoHouse> {
   const [host, other] = [await VideoHost.start(), await VideoHost.start()];
   const gateway = await startTestGateway({
     settings: { ...BY_HAND, ...settings },
@@ -59,6 +60,14 @@ export async function openVideoHouse(
       await other.close();
     },
   };
+}
+
+/** The same for the tests of the calling file; a function is called when the gateway starts. */
+export function withVideoHouse(settings: Settings | (() => Settings) = {}): VideoHouse {
+  return withResource(
+    () => openVideoHouse(typeof settings === "function" ? settings() : settings),
+    (house) => house.close(),
+  );
 }
 
 let prompts = 0;
