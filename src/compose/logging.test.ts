@@ -6,11 +6,13 @@ let written: string[];
 let logging: Logging;
 
 beforeEach(() => {
-  written = [];
+  // A logger of an earlier test may still write.
+  const own: string[] = [];
+  written = own;
   logging = openLogging({
     level: "info",
     secrets: ["s3cret-plain", 's3cret"quoted\\'],
-    output: { write: (text) => written.push(text) },
+    output: { write: (text) => own.push(text) },
   });
 });
 

@@ -3,13 +3,13 @@ import type { AttemptId } from "../../src/core/ids.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { orgWithKey, reserveRow } from "../support/ledger-rows.ts";
-import { withLedger } from "../support/postgres.ts";
+import { withPricedBackend } from "../support/postgres.ts";
 import { runCommand, type CommandResult } from "../support/program.ts";
 
 let lost: ReserveRow;
 let filming: ReserveRow;
 
-const backend = withLedger();
+const backend = withPricedBackend();
 
 beforeAll(async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });

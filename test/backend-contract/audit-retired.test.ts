@@ -8,19 +8,18 @@ import { DayFolder } from "../../src/storage/files/day-folder.ts";
 import { openSigningKey } from "../../src/storage/files/signing-key.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow } from "../support/ledger-rows.ts";
-import { dayOf, openOldBooks, retireOldDays, type OldBooks } from "../support/old-days.ts";
+import { dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
 
 const RETIRED = dayOf("2026-04-10");
 const KEPT = dayOf("2026-04-11");
 
-let books: OldBooks;
+const books = withOldBooks();
 let damaged: DamagedBooks;
 let root: string;
 let outcome: RetireOutcome;
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "tokenmarket-audit-"));
-  books = await openOldBooks();
   const { backend, org } = books;
   await books.fill(RETIRED);
   const late = await books.hold(RETIRED);
@@ -42,10 +41,7 @@ beforeAll(async () => {
   await damaged.remember();
 });
 afterEach(() => damaged.repair());
-afterAll(async () => {
-  await books.backend.close();
-  rmSync(root, { recursive: true, force: true });
-});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 async function broken(): Promise<unknown> {
   const checks = (await books.backend.audit()).filter(({ violations }) => violations > 0);

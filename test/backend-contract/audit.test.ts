@@ -4,7 +4,7 @@ import { microUsd } from "../../src/core/money.ts";
 import type { AuditCheck } from "../../src/ledger/ledger-audit.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { withLedger } from "../support/postgres.ts";
+import { withPricedBackend } from "../support/postgres.ts";
 
 const LEASE_MS = 3_600_000;
 const SETTLED = 1;
@@ -21,7 +21,7 @@ let org: OrgId;
 /** The first has a cap of 500. */
 let keys: readonly [KeyId, KeyId];
 
-const backend = withLedger();
+const backend = withPricedBackend();
 
 beforeAll(async () => {
   await keepBooks();

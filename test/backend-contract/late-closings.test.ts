@@ -1,27 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { AttemptId, OrgId } from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
-import type { Ledger } from "../../src/ledger/ledger-store.ts";
-import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { withLedger } from "../support/postgres.ts";
-import { silentLog } from "../support/silent-log.ts";
+import { withPricedBackend, withLedger } from "../support/postgres.ts";
 
-let ledger: Ledger;
+const backend = withPricedBackend();
 
-const backend = withLedger();
-
-beforeAll(async () => {
-  ledger = await openLedger({
-    store: backend.ledgerBatchStore,
-    clock: systemClock,
-    log: silentLog,
-    instanceName: "main",
-  });
-});
-afterAll(async () => {
-  await ledger.shutDown();
-});
+const ledger = withLedger(backend, "main");
 
 async function expectCleanBooks(): Promise<void> {
   for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });

@@ -7,12 +7,12 @@ import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
 import { identityOf } from "../../src/storage/postgres/process-identity.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
-import { freshDatabase, withLedger } from "../support/postgres.ts";
+import { freshDatabase, withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const PATIENCE = { timeout: 15_000, interval: 50 };
 
-const backend = withLedger();
+const backend = withPricedBackend();
 
 /** A ledger whose monotonic clock can be moved ahead. */
 async function openAt(instanceName: string) {

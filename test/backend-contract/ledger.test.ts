@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import type { KeyId } from "../../src/core/ids.ts";
 import { newRequestId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
@@ -11,20 +11,13 @@ import {
   type PostgresBackend,
 } from "../../src/storage/postgres/open-postgres-backend.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { withLedger } from "../support/postgres.ts";
+import { withPricedBackend, withLedger } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
-let ledger: Ledger;
+const backend = withPricedBackend();
 
-const backend = withLedger();
-
-beforeAll(async () => {
-  ledger = await open("main");
-});
+const ledger = withLedger(backend, "main");
 afterEach(expectCleanBooks);
-afterAll(async () => {
-  await ledger.shutDown();
-});
 
 function open(instanceName: string, through: PostgresBackend = backend): Promise<Ledger> {
   const store = through.ledgerBatchStore;

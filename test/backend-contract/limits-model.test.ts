@@ -1,10 +1,11 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { tokenCount, type LimitLease, type ScopeClaim } from "../../src/limits/limit-store.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { LimitModel, verdictOf, type ModelLease, type Verdict } from "../support/limit-model.ts";
 import { LimitCaller, limitWorlds, type LimitWorld } from "../support/limit-worlds.ts";
+import { withResource } from "../support/with-resource.ts";
 
 /** Histories for each store: a few in a quick run, as many as you like when you ask. */
 const HISTORIES: Readonly<Record<string, number>> = {
@@ -143,11 +144,10 @@ class SideBySide {
 
 for (const kind of limitWorlds) {
   describe.skipIf(kind.isMissing)(`limits ${kind.name}, against a list of every charge`, () => {
-    let world: LimitWorld;
-    beforeAll(async () => {
-      world = await kind.open();
-    });
-    afterAll(() => world.close());
+    const world = withResource(
+      () => kind.open(),
+      (opened) => opened.close(),
+    );
 
     test("any history gives the same answers, and no minute holds more than its limit", async () => {
       const histories = fc.array(aStep, { minLength: 60, maxLength: 160, size: "max" });

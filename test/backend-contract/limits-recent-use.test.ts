@@ -1,32 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
-import { systemClock } from "../../src/core/time.ts";
-import type { Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
-import { openLedger } from "../../src/ledger/open-ledger.ts";
+import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { orgSlot } from "../../src/limits/limit-store.ts";
 import type { PoolMember, RecentCharge } from "../../src/limits/recent-use.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { withLedger } from "../support/postgres.ts";
-import { silentLog } from "../support/silent-log.ts";
+import { withPricedBackend, withLedger } from "../support/postgres.ts";
 
-let ledger: Ledger;
 let orgId: OrgId;
 let keyId: KeyId;
 
-const backend = withLedger();
+const backend = withPricedBackend();
 
-beforeAll(async () => {
-  ledger = await openLedger({
-    store: backend.ledgerBatchStore,
-    clock: systemClock,
-    log: silentLog,
-    instanceName: "recent",
-  });
-});
-afterAll(async () => {
-  await ledger.shutDown();
-});
+const ledger = withLedger(backend, "recent");
 
 /** A fresh organization for each test. */
 async function newOrg(): Promise<void> {

@@ -18,7 +18,7 @@ import {
 import { RedisSharedHealth } from "../../src/storage/redis/redis-shared-health.ts";
 import { until } from "../support/books.ts";
 import { startLimitProcess, type LimitProcess } from "../support/limit-processes.ts";
-import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
+import { redisProgram, startRedis, withRedis, type TestRedis } from "../support/redis.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const isMissing = redisProgram === undefined;
@@ -80,16 +80,12 @@ const orgScope = (limits: ScopeClaim["limits"]): readonly ScopeClaim[] => [
 ];
 
 describe.skipIf(isMissing)("several processes on one Redis", () => {
-  let redis: TestRedis;
+  const redis = withRedis();
   let processes: LimitProcess[] = [];
   beforeAll(async () => {
-    redis = await startRedis();
     processes = await Promise.all([1, 2, 3].map(() => startLimitProcess(redis.url)));
   });
-  afterAll(async () => {
-    await Promise.all(processes.map((each) => each.kill()));
-    await redis.close();
-  });
+  afterAll(() => Promise.all(processes.map((each) => each.kill())));
 
   const all = async (
     act: "take" | "churn" | "give back",

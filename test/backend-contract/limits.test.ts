@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { tokenCount } from "../../src/limits/limit-store.ts";
-import { LimitCaller, limitWorlds, type LimitWorld } from "../support/limit-worlds.ts";
+import { LimitCaller, limitWorlds } from "../support/limit-worlds.ts";
+import { withResource } from "../support/with-resource.ts";
 
 for (const kind of limitWorlds) {
   describe.skipIf(kind.isMissing)(`limits ${kind.name}`, () => {
-    let world: LimitWorld;
-    beforeAll(async () => {
-      world = await kind.open();
-    });
-    afterAll(() => world.close());
+    const world = withResource(
+      () => kind.open(),
+      (opened) => opened.close(),
+    );
     /** Nobody has used anything yet, and a second has just begun. */
     const newCaller = async (): Promise<LimitCaller> => {
       await world.advance(200_000 + 1_000 - (world.nowMs % 1_000));

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { tokenCount, type ClaimOutcome, type LimitLease } from "../../src/limits/limit-store.ts";
 import { PoolBoard, type Pool } from "../../src/limits/pool-board.ts";
-import { limitWorlds, type LimitWorld } from "../support/limit-worlds.ts";
+import { limitWorlds } from "../support/limit-worlds.ts";
+import { withResource } from "../support/with-resource.ts";
 
 const STEP_MS = 250;
 const RUN_MS = 192_000;
@@ -67,13 +68,14 @@ interface Peak {
 
 for (const kind of limitWorlds) {
   describe.skipIf(kind.isMissing)(`a pool with limits ${kind.name}`, () => {
-    let world: LimitWorld;
+    const world = withResource(
+      () => kind.open(),
+      (opened) => opened.close(),
+    );
     let board: PoolBoard;
-    beforeAll(async () => {
-      world = await kind.open();
+    beforeAll(() => {
       board = new PoolBoard({ limits: world.store });
     });
-    afterAll(() => world.close());
 
     async function claim(pool: Pool, orgId: OrgId, from = board): Promise<ClaimOutcome> {
       const claimed = from.claimOf(pool, orgId, world.nowMs);

@@ -4,7 +4,7 @@ import { newRequestId } from "../../src/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { withLedger } from "../support/postgres.ts";
+import { withPricedBackend } from "../support/postgres.ts";
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.UTC(2026, 3, 10, 12);
@@ -13,7 +13,7 @@ const usage = { prompt: 11, cachedPrompt: 3, cacheWrite: 2, completion: 7, inter
 let member: Membership;
 let lastAttempt = 0n;
 
-const backend = withLedger();
+const backend = withPricedBackend();
 
 beforeAll(async () => {
   member = await backend.ledgerBatchStore.join("records", 60_000);

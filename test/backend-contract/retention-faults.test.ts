@@ -14,27 +14,22 @@ import { closeRow } from "../support/ledger-rows.ts";
 import {
   brokenChecks,
   dayOf,
-  openOldBooks,
   retireOldDays,
   unknownRow,
-  type OldBooks,
+  withOldBooks,
   type RetireRun,
 } from "../support/old-days.ts";
 
-let books: OldBooks;
+const books = withOldBooks();
 let root: string;
 let key: SigningKey;
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "tokenmarket-retire-"));
   key = openSigningKey(join(root, "key.pem"));
-  books = await openOldBooks();
   await run("first", { drop: true });
 });
-afterAll(async () => {
-  await books.backend.close();
-  rmSync(root, { recursive: true, force: true });
-});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 function run(folder: string, more: Partial<RetireRun> = {}): Promise<RetireOutcome> {
   return retireOldDays(books, { key, archive: new DayFolder(join(root, folder)), ...more });

@@ -19,29 +19,19 @@ import { readManifest } from "../../src/ledger/retention-manifest.ts";
 import type { RetireOutcome } from "../../src/ledger/retire-days.ts";
 import { DayFolder } from "../../src/storage/files/day-folder.ts";
 import { openSigningKey, type SigningKey } from "../../src/storage/files/signing-key.ts";
-import {
-  brokenChecks,
-  dayOf,
-  openOldBooks,
-  retireOldDays,
-  type OldBooks,
-} from "../support/old-days.ts";
+import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
 
-let books: OldBooks;
+const books = withOldBooks();
 let root: string;
 let key: SigningKey;
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "tokenmarket-retire-"));
   key = openSigningKey(join(root, "key.pem"));
-  books = await openOldBooks();
   // The first day of all, which every fresh database of the tests has.
   await run("first");
 });
-afterAll(async () => {
-  await books.backend.close();
-  rmSync(root, { recursive: true, force: true });
-});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 function folderOf(name: string): DayFolder {
   return new DayFolder(join(root, name));

@@ -1,30 +1,24 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { UsageFinding } from "../../src/auth/usage-hold-store.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
-import {
-  openPostgresBackend,
-  type PostgresBackend,
-} from "../../src/storage/postgres/open-postgres-backend.ts";
+import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
 import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { withResource } from "../support/with-resource.ts";
 
 const LIMITED_MS = 600_000;
 const REPEAT_MS = 24 * 3_600_000;
 
-/** The same database, as another process has it open. */
-let other: PostgresBackend;
-
 const backend = withBackend();
 
-beforeAll(async () => {
-  other = openPostgresBackend({ connectionString: backend.connectionString, log: silentLog });
-});
-afterAll(async () => {
-  await other.close();
-});
+/** The same database, as another process has it open. */
+const other = withResource(
+  () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
+  (opened) => opened.close(),
+);
 
 async function trialOrg(): Promise<OrgId> {
   const org = await backend.accountStore.createOrg({ name: "Trial", email: "t@example.com" });

@@ -8,7 +8,7 @@ import { ReportTimeout } from "../../src/ledger/usage-reports.ts";
 import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { withLedger, type FreshBackend } from "../support/postgres.ts";
+import { withPricedBackend, type FreshBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { rollAll, UsageJournal, type RequestSpec } from "../support/usage-journal.ts";
 
@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 
 let member: Membership;
 
-const backend = withLedger();
+const backend = withPricedBackend();
 
 beforeAll(async () => {
   member = await backend.ledgerBatchStore.join("looks", 3_600_000);

@@ -5,7 +5,7 @@ import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReportFilter, ReportGroupBy, UsageReport } from "../../src/ledger/usage-reports.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { pinPrices } from "../support/ledger-rows.ts";
-import { withLedger } from "../support/postgres.ts";
+import { withPricedBackend } from "../support/postgres.ts";
 import {
   DAY_MS,
   DAYS,
@@ -36,7 +36,7 @@ const PERCENTILE_OFF_MAX = 0.032;
 
 let member: Membership;
 
-const backend = withLedger();
+const backend = withPricedBackend();
 
 beforeAll(async () => {
   member = await backend.ledgerBatchStore.join("reports", 3_600_000);

@@ -1,7 +1,7 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
@@ -9,18 +9,16 @@ import type { WalletLine } from "../../src/ledger/usage-reports.ts";
 import { DayFolder } from "../../src/storage/files/day-folder.ts";
 import { openSigningKey } from "../../src/storage/files/signing-key.ts";
 import { closeRow, orgWithKey, voidRow } from "../support/ledger-rows.ts";
-import { dayOf, openOldBooks, retireOldDays, type OldBooks } from "../support/old-days.ts";
+import { dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
 import type { FreshBackend } from "../support/postgres.ts";
 import { rollAll } from "../support/usage-journal.ts";
 
-let books: OldBooks;
 let backend: FreshBackend;
 
-beforeAll(async () => {
-  books = await openOldBooks();
+const books = withOldBooks();
+beforeAll(() => {
   backend = books.backend;
 });
-afterAll(() => backend.close());
 
 /** All lines, by pages of three: each line once, newest first. */
 async function everyLine(orgId: OrgId): Promise<readonly WalletLine[]> {
@@ -80,6 +78,7 @@ test("the sum of a wallet's lines is its balance, with old days summed up, corre
   await books.pretendThen();
   await books.settle();
   const folder = mkdtempSync(join(tmpdir(), "usage-wallet-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const key = openSigningKey(join(folder, "key.pem"));
   const retired = await retireOldDays(books, { key, archive: new DayFolder(folder), drop: true });
   expect(retired.retired.map(({ day }) => day)).toEqual(expect.arrayContaining(days));

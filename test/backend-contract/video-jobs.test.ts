@@ -18,25 +18,19 @@ import { until } from "../support/books.ts";
 import { runs } from "../support/depth.ts";
 import { JobWorld, type Owner } from "../support/job-world.ts";
 import { closeRow, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import {
-  brokenChecks,
-  dayOf,
-  openOldBooks,
-  retireOldDays,
-  type OldBooks,
-} from "../support/old-days.ts";
+import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
 import { ended, JOB_DEADLINE_MS, keptJob, newVideoJob, told } from "../support/video-jobs.ts";
+import { withResource } from "../support/with-resource.ts";
 
 const LEASE_MS = 600_000;
 const POLL = { pollMinMs: 3_000, leaseMs: LEASE_MS };
 
-let world: JobWorld;
 let owner: Owner;
 
-beforeAll(async () => {
-  world = await JobWorld.open();
-});
-afterAll(() => world.close());
+const world = withResource(
+  () => JobWorld.open(),
+  (opened) => opened.close(),
+);
 beforeEach(async () => {
   owner = await world.owner();
 });
@@ -669,17 +663,13 @@ describe("a job whose instance is dead", () => {
 
 describe("the day of a job's admission", () => {
   const day = dayOf("2025-04-10");
-  let books: OldBooks;
+  const books = withOldBooks();
   let folder: string;
 
-  beforeAll(async () => {
-    books = await openOldBooks();
+  beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "tokenmarket-jobs-"));
   });
-  afterAll(async () => {
-    await books.backend.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   async function accepted(): Promise<NewVideoJob> {
     const attemptId = await books.hold(day);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import { sealConnection } from "../../src/auth/connection-store.ts";
 import { openKeyVault } from "../../src/auth/key-vault.ts";
@@ -11,10 +11,9 @@ import {
   PROVIDER_KEY,
   simulatorManifest,
   STANDARD_MANIFESTS,
-  startTestGateway,
   textModel,
+  withGateway,
   type TestAccount,
-  type TestGateway,
 } from "../support/gateway.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
@@ -23,11 +22,10 @@ const OWN_KEY = "customer-own-key-0123456789";
 const BAD_KEY = "customer-invalid-key-0123456789";
 const KEYS = { own: OWN_KEY.slice(0, 8), marketplace: PROVIDER_KEY.slice(0, 8) };
 
-let gateway: TestGateway;
 /** Everything that clients were told. */
 const told: string[] = [];
 
-beforeAll(async () => {
+const gateway = withGateway(() => {
   const metered = simulatorManifest({
     provider: "metered",
     dialect: "wire_a",
@@ -43,12 +41,11 @@ beforeAll(async () => {
     ],
   }) as { endpoint: object };
   Object.assign(metered.endpoint, { billing: "reported_cost" });
-  gateway = await startTestGateway({
+  return {
     settings: { encryptionKey: ENCRYPTION_KEY },
     manifests: [...STANDARD_MANIFESTS, metered],
-  });
+  };
 });
-afterAll(() => gateway.close());
 beforeEach(() => resetCalls());
 
 async function resetCalls(): Promise<void> {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 
 import { smallBodyBytesMax } from "../../src/core/constants.ts";
 import { edited, imageManifest, videoManifest } from "../../src/manifest/fixtures/samples.ts";
@@ -16,12 +16,7 @@ import {
   glinerBody,
   URGENT,
 } from "../support/decisions.ts";
-import {
-  STANDARD_MANIFESTS,
-  startTestGateway,
-  type TestAccount,
-  type TestGateway,
-} from "../support/gateway.ts";
+import { STANDARD_MANIFESTS, withGateway, withAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt } from "../support/http-call.ts";
 import {
   expectCleanRefusal,
@@ -31,8 +26,6 @@ import {
   type ExpectedRefusal,
 } from "../support/refusals.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
 let folder: string;
 
 /** Two models of one provider share a pool. */
@@ -48,11 +41,11 @@ const perMinute = (value: number): object => ({
   capacity: [{ type: "request", per: "minute", value }],
 });
 
-beforeAll(async () => {
+const gateway = withGateway(() => {
   folder = mkdtempSync(join(tmpdir(), "tokenmarket-pools-"));
   const poolsFile = join(folder, "pools.yaml");
   writeFileSync(poolsFile, POOLS);
-  gateway = await startTestGateway({
+  return {
     settings: {
       poolsFile,
       orgRequestsPerMinute: 10_000,
@@ -87,13 +80,10 @@ beforeAll(async () => {
         models: [decisionModel("tag/public", { decisions_wire: "gliner" })],
       }),
     ],
-  });
-  account = await gateway.account("100");
+  };
 });
-afterAll(async () => {
-  await gateway.close();
-  rmSync(folder, { recursive: true });
-});
+const account = withAccount(gateway, "100");
+afterAll(() => rmSync(folder, { recursive: true }));
 
 async function expectRefused(body: unknown, expected: ExpectedRefusal): Promise<void> {
   const path = "/v1/decisions";

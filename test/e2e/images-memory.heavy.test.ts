@@ -5,16 +5,11 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { startSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { post, type HttpAnswer } from "../support/ask.ts";
+import { withSimulator } from "../support/gateway.ts";
 import type { ImageAnswerCost, ImageAnswerOrder } from "../support/image-answer-child.ts";
 import { imageManifest, imageModel } from "../support/image-models.ts";
-import {
-  openAccountByCommands,
-  operatorFolder,
-  serve,
-  type OperatorFolder,
-} from "../support/operator.ts";
+import { openAccountByCommands, serve, withOperatorFolder } from "../support/operator.ts";
 import type { RunningProgram } from "../support/program.ts";
 
 const MiB = 1024 * 1024;
@@ -47,14 +42,12 @@ describe("an image answer of 30 MiB on its way through", () => {
 });
 
 describe.skipIf(process.platform !== "linux")("the whole program", () => {
-  let simulator: Simulator;
-  let folder: OperatorFolder;
+  const simulator = withSimulator();
+  const folder = withOperatorFolder(simulator);
   let running: RunningProgram | undefined;
   let key = "";
 
   beforeAll(async () => {
-    simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-    folder = operatorFolder(simulator.url);
     const baseUrl = `${simulator.url}/img/v1`;
     folder.writeManifest(
       "images.json",
@@ -65,8 +58,6 @@ describe.skipIf(process.platform !== "linux")("the whole program", () => {
   });
   afterAll(async () => {
     await running?.end("SIGTERM");
-    await simulator.close();
-    folder.remove();
   });
 
   function draw(bytes: number): Promise<HttpAnswer> {

@@ -1,58 +1,46 @@
-import { once } from "node:events";
-import { createServer, request, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, request, type ServerResponse } from "node:http";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { systemClock, type Clock } from "../../src/core/time.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../support/books.ts";
 import { PatientClock } from "../support/clocks.ts";
 import {
   startTestGateway,
+  withGateway,
   type TestAccount,
-  type TestGateway,
   type TestGatewayOptions,
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel } from "../support/image-models.ts";
+import { withServer } from "../support/local-server.ts";
 import { expectRefusal } from "../support/refusals.ts";
 
-/** A provider whose renders take as long as the test wants. */
-let provider: Server;
 const renders: ServerResponse[] = [];
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  provider = createServer((asked, response) => {
+/** A provider whose renders take as long as the test wants. */
+const provider = withServer(() =>
+  createServer((asked, response) => {
     asked.resume().on("end", () => renders.push(response));
-  });
-  provider.listen(0, "127.0.0.1");
-  await once(provider, "listening");
-  gateway = await openGateway({ concurrentRequests: 1 });
-});
+  }),
+);
+const gateway = withGateway(() => optionsWith({ concurrentRequests: 1 }));
 
-function openGateway(
+function optionsWith(
   settings: TestGatewayOptions["settings"],
   clock: Clock = systemClock,
-): Promise<TestGateway> {
-  const { port } = provider.address() as AddressInfo;
-  return startTestGateway({
+): TestGatewayOptions {
+  return {
     clock,
     settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000, ...settings },
     manifests: [
       imageManifest({
-        baseUrl: `http://127.0.0.1:${port}/v1`,
+        baseUrl: `${provider.url}/v1`,
         endpoint: { images_path: "/pictures/make" },
         models: [imageModel("pic/slow")],
       }),
     ],
-  });
+  };
 }
-afterAll(async () => {
-  await gateway.close();
-  provider.close();
-  provider.closeAllConnections();
-});
 
 const PNG = `iVBORw0KGgo${"A".repeat(53)}`;
 const ANSWER = JSON.stringify({
@@ -144,7 +132,7 @@ test("an answer that comes in any pieces is the same answer", async () => {
 test("a render that never ends is given up: a 504 that costs nothing, and no strike", async () => {
   renders.length = 0;
   const clock = new PatientClock();
-  const impatient = await openGateway({ generationTimeoutMs: 200 }, clock);
+  const impatient = await startTestGateway(optionsWith({ generationTimeoutMs: 200 }, clock));
   try {
     const account = await impatient.account("10");
     for (let i = 1; i <= 4; i += 1) {

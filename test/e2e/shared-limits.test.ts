@@ -1,27 +1,27 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { concurrentRequestsMax, tokensPerMinute } from "../../src/core/constants.ts";
-import { startSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { ask, bodyOf, post, type Ask, type HttpAnswer } from "../support/ask.ts";
 import { brokenBooks, nothingHeld, until } from "../support/books.ts";
-import { openAccount, simulatorManifest, textModel, type TestAccount } from "../support/gateway.ts";
-import { operatorFolder, serve, type OperatorFolder } from "../support/operator.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import {
+  openAccount,
+  simulatorManifest,
+  textModel,
+  withSimulator,
+  type TestAccount,
+} from "../support/gateway.ts";
+import { serve, withOperatorFolder, withPrograms } from "../support/operator.ts";
+import { withBackend } from "../support/postgres.ts";
 import type { RunningProgram } from "../support/program.ts";
-import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
+import { redisProgram, withRedis } from "../support/redis.ts";
 import { expectUnavailable } from "../support/unavailable.ts";
 
 describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one database", () => {
-  let simulator: Simulator;
-  let redis: TestRedis;
-  let backend: FreshBackend;
-  let folder: OperatorFolder;
-  let gateways: readonly RunningProgram[] = [];
   let account: TestAccount;
 
-  beforeAll(async () => {
-    simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-    folder = operatorFolder(simulator.url);
+  const simulator = withSimulator();
+  const folder = withOperatorFolder(simulator);
+  beforeAll(() => {
     const capacity = [{ type: "request", per: "minute", value: 8 }];
     const shared = simulatorManifest({
       provider: "shared",
@@ -30,17 +30,12 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
       models: [textModel("op/sick"), textModel("op/busy"), textModel("op/small", { capacity })],
     });
     folder.writeManifest("shared.json", shared);
-    redis = await startRedis();
-    backend = await freshBackend();
-    const env = { DATABASE_URL: backend.connectionString, REDIS_URL: redis.url };
-    gateways = await Promise.all([serve(folder, env), serve(folder, env)]);
   });
-  afterAll(async () => {
-    await Promise.all(gateways.map((gateway) => gateway.end("SIGTERM")));
-    await backend.close();
-    await redis.close();
-    await simulator.close();
-    folder.remove();
+  const redis = withRedis();
+  const backend = withBackend();
+  const gateways = withPrograms(() => {
+    const env = { DATABASE_URL: backend.connectionString, REDIS_URL: redis.url };
+    return [serve(folder, env), serve(folder, env)];
   });
   beforeEach(async () => {
     account = await openAccount(backend, "10");

@@ -1,22 +1,21 @@
 import OpenAI, { BadRequestError, NotFoundError, RateLimitError, toFile } from "openai";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 
 import { until } from "../support/books.ts";
 import type { TestAccount } from "../support/gateway.ts";
-import { freshPrompt, openVideoHouse, type VideoHouse } from "../support/video-house.ts";
+import { freshPrompt, withVideoHouse } from "../support/video-house.ts";
 
 const FILE = Buffer.from("a film of thirty-two bytes, ended");
 
-let house: VideoHouse;
 let account: TestAccount;
 let client: OpenAI;
 
+const house = withVideoHouse();
+
 beforeAll(async () => {
-  house = await openVideoHouse();
   account = await house.gateway.account("25.00");
   client = clientOf(account);
 });
-afterAll(() => house.close());
 
 function clientOf({ key }: TestAccount): OpenAI {
   return new OpenAI({ apiKey: key, baseURL: `${house.gateway.url}/v1`, maxRetries: 0 });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import { until } from "../support/books.ts";
 import type { TestAccount } from "../support/gateway.ts";
@@ -13,27 +13,22 @@ import { VideoHost, type Handler } from "../support/video-host.ts";
 import {
   acceptedVideo,
   getVideo,
-  openVideoHouse,
+  withVideoHouse,
   type AcceptedVideo,
-  type VideoHouse,
 } from "../support/video-house.ts";
 
 const FILE = Buffer.from("a film of thirty-two bytes, ended");
 const FILE_BYTES_MAX = 256 * 1_048_576;
 
-let house: VideoHouse;
 let account: TestAccount;
 /** A finished video whose file is `FILE`. */
 let video: AcceptedVideo;
 
-beforeAll(async () => {
-  house = await openVideoHouse({ videoContentBytesMax: FILE_BYTES_MAX });
-});
+const house = withVideoHouse({ videoContentBytesMax: FILE_BYTES_MAX });
 beforeEach(async () => {
   account = await house.gateway.account("100.00");
   video = await finishedVideo();
 });
-afterAll(() => house.close());
 
 async function finishedVideo(more: object = {}): Promise<AcceptedVideo> {
   const accepted = await acceptedVideo(house.gateway, account, { seconds: 1 });

@@ -1,12 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { brokenBooks, debitsOf, ended, nothingHeld, until } from "../support/books.ts";
 import { PatientClock } from "../support/clocks.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { at, httpCall, type HttpAnswer } from "../support/http-call.ts";
-import { freshDatabase, type FreshDatabase } from "../support/postgres.ts";
+import { withDatabase } from "../support/postgres.ts";
 import { expectRefusal } from "../support/refusals.ts";
-import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import { withProxyTo, urlThrough } from "../support/tcp-proxy.ts";
 import { readSql, runSql } from "../support/sql.ts";
 import { json } from "../support/video-host.ts";
 import {
@@ -18,50 +18,41 @@ import {
   openVideoHouse,
   postVideo,
   reserveOf,
+  withVideoHouse,
   type AcceptedVideo,
-  type VideoHouse,
 } from "../support/video-house.ts";
 
 const SWEEP_MS = 50;
 /** Only a provider that is silent reaches the short limits: the clock waits for a busy machine. */
 const clock = new PatientClock();
 
-let database: FreshDatabase;
-let proxy: TcpProxy;
-let house: VideoHouse;
 let account: TestAccount;
 
-beforeAll(async () => {
-  database = await freshDatabase();
-  const url = new URL(database.connectionString);
-  proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
-  url.port = String(proxy.port);
-  house = await openVideoHouse(
-    {
-      databaseUrl: url.href,
-      videoSweepMs: SWEEP_MS,
-      // No look but the sweeper's, unless a test says so.
-      videoPollMinMs: 3_600_000,
-      videoAcceptTimeoutMs: 500,
-      videoAnswerTimeoutMs: 500,
-      orgRequestsPerMinute: 10_000,
-      keyRequestsPerMinute: 10_000,
-      concurrentRequests: 100,
-    },
-    clock,
-  );
-});
+const database = withDatabase();
+const proxy = withProxyTo(database);
+const house = withVideoHouse(
+  () => ({
+    databaseUrl: urlThrough(proxy, database).href,
+    videoSweepMs: SWEEP_MS,
+    // No look but the sweeper's, unless a test says so.
+    videoPollMinMs: 3_600_000,
+    videoAcceptTimeoutMs: 500,
+    videoAnswerTimeoutMs: 500,
+    orgRequestsPerMinute: 10_000,
+    keyRequestsPerMinute: 10_000,
+    concurrentRequests: 100,
+  }),
+  clock,
+);
+
 beforeEach(async () => {
   account = await house.gateway.account("100.00");
 });
 afterEach(() => {
   house.host.onAccept = undefined;
 });
-afterAll(async () => {
+afterAll(() => {
   proxy.set("up");
-  await house.close();
-  await proxy.close();
-  await database.drop();
   clock.stop();
 });
 

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { sealConnection } from "../../src/auth/connection-store.ts";
 import { openKeyVault } from "../../src/auth/key-vault.ts";
@@ -19,23 +19,19 @@ import {
   getVideo,
   openVideoHouse,
   reserveOf,
+  withVideoHouse,
   type AcceptedVideo,
-  type VideoHouse,
 } from "../support/video-house.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
 const OWN_KEY = "customer-own-key-0123456789";
 
-let house: VideoHouse;
 let account: TestAccount;
 
-beforeAll(async () => {
-  house = await openVideoHouse({ encryptionKey: ENCRYPTION_KEY });
-});
+const house = withVideoHouse({ encryptionKey: ENCRYPTION_KEY });
 beforeEach(async () => {
   account = await house.gateway.account("100.00");
 });
-afterAll(() => house.close());
 
 const look = (video: AcceptedVideo): Promise<HttpAnswer> =>
   getVideo(house.gateway, account.key, video.id);
@@ -99,14 +95,12 @@ describe("a job that runs", () => {
 describe("a provider that gives no answer about a job", () => {
   /** No time passes but what a test lets pass. */
   const clock = new StandingClock();
-  let quiet: VideoHouse;
+  const quiet = withVideoHouse({ videoClientWaitMs: 200 }, clock);
   let owner: TestAccount;
 
   beforeAll(async () => {
-    quiet = await openVideoHouse({ videoClientWaitMs: 200 }, clock);
     owner = await quiet.gateway.account("100.00");
   });
-  afterAll(() => quiet.close());
 
   const accepted = (model: string): Promise<AcceptedVideo> =>
     acceptedVideo(quiet.gateway, owner, { model });

@@ -1,36 +1,31 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 
 import { brokenBooks, until } from "../support/books.ts";
 import { openAccount, type TestAccount } from "../support/gateway.ts";
 import { at } from "../support/http-call.ts";
-import { operatorFolder, serve, type OperatorFolder } from "../support/operator.ts";
-import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { serve, withOperatorFolder, withPrograms } from "../support/operator.ts";
+import { withBackend } from "../support/postgres.ts";
 import type { RunningProgram } from "../support/program.ts";
 import { json, VideoHost, videoManifest, videoModel } from "../support/video-host.ts";
 import { acceptedVideo, getVideo, type AcceptedVideo } from "../support/video-house.ts";
+import { withResource } from "../support/with-resource.ts";
 
-let backend: FreshBackend;
-let folder: OperatorFolder;
-let host: VideoHost;
-let gateways: RunningProgram[];
 let account: TestAccount;
 
-beforeAll(async () => {
-  host = await VideoHost.start();
-  folder = operatorFolder(host.url);
+const host = withResource(
+  () => VideoHost.start(),
+  (opened) => opened.close(),
+);
+const folder = withOperatorFolder(host);
+beforeAll(() => {
   const models = [videoModel("test/video")];
   folder.writeManifest("films.json", videoManifest({ provider: "films", url: host.url, models }));
-  backend = await freshBackend();
-  gateways = await Promise.all([start(), start()]);
 });
+const backend = withBackend();
+const gateways = withPrograms(() => [start(), start()]);
+
 beforeEach(async () => {
   account = await openAccount(backend, "10.00");
-});
-afterAll(async () => {
-  await Promise.all(gateways.map((gateway) => gateway.end("SIGTERM")));
-  await backend.close();
-  await host.close();
-  folder.remove();
 });
 
 function start(): Promise<RunningProgram> {

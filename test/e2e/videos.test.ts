@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { brokenBooks } from "../support/books.ts";
 import { PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";
@@ -9,22 +9,17 @@ import {
   acceptedVideo,
   freshPrompt,
   getVideo,
-  openVideoHouse,
   postVideo,
   reserveOf,
-  type VideoHouse,
+  withVideoHouse,
 } from "../support/video-house.ts";
 
-let house: VideoHouse;
 let account: TestAccount;
 
-beforeAll(async () => {
-  house = await openVideoHouse({ keyRequestsPerMinute: 10_000, orgRequestsPerMinute: 10_000 });
-});
+const house = withVideoHouse({ keyRequestsPerMinute: 10_000, orgRequestsPerMinute: 10_000 });
 beforeEach(async () => {
   account = await house.gateway.account("100.00");
 });
-afterAll(() => house.close());
 
 const balanceOf = (of: TestAccount) => house.gateway.backend.recordStore.balance(of.orgId);
 

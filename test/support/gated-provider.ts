@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Simulator } from "../../src/simulator/simulator.ts";
+import { withResource } from "./with-resource.ts";
 
 /** One call at the gate: the simulator's whole answer, let through piece by piece. */
 export interface GatedCall {
@@ -39,6 +41,14 @@ export async function startGatedProvider(simulatorUrl: string): Promise<GatedPro
       await once(server, "close");
     },
   };
+}
+
+/** The same in front of that simulator, for the tests of the calling file or `describe`. */
+export function withGatedProvider(simulator: Simulator): GatedProvider {
+  return withResource(
+    () => startGatedProvider(simulator.url),
+    (provider) => provider.close(),
+  );
 }
 
 async function receive(

@@ -1,4 +1,4 @@
-import { vi } from "vitest";
+import { afterAll, beforeAll, vi } from "vitest";
 
 /** Node's own `fetch`, also while the global one is forbidden. */
 const realFetch: typeof fetch = globalThis.fetch;
@@ -33,10 +33,13 @@ export function notingFetch(): NotingFetch {
  */
 export function forbidGlobalFetch(): () => readonly string[] {
   const tried: string[] = [];
-  vi.stubGlobal("fetch", (input: string | URL | Request) => {
-    const url = input instanceof Request ? input.url : String(input);
-    tried.push(url);
-    return Promise.reject(new Error(`no test may ask ${url}`));
+  beforeAll(() => {
+    vi.stubGlobal("fetch", (input: string | URL | Request) => {
+      const url = input instanceof Request ? input.url : String(input);
+      tried.push(url);
+      return Promise.reject(new Error(`no test may ask ${url}`));
+    });
   });
+  afterAll(() => void vi.unstubAllGlobals());
   return () => tried;
 }

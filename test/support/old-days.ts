@@ -13,6 +13,7 @@ import type { SigningKey } from "../../src/storage/files/signing-key.ts";
 import { until } from "./books.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow, voidRow } from "./ledger-rows.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
+import { withResource } from "./with-resource.ts";
 
 export function dayOf(text: string): Day {
   const day = parseDay(text);
@@ -39,7 +40,12 @@ export interface OldBooks {
   settle(): Promise<void>;
 }
 
-export async function openOldBooks(): Promise<OldBooks> {
+/** Old books for the tests of the calling file or `describe`. */
+export function withOldBooks(): OldBooks {
+  return withResource(openOldBooks, (books) => books.backend.close());
+}
+
+async function openOldBooks(): Promise<OldBooks> {
   const backend = await freshBackend();
   await pinPrices(backend);
   const member = await backend.ledgerBatchStore.join("retention", 600_000);

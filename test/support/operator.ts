@@ -4,6 +4,7 @@ import { join } from "node:path";
 
 import { PROVIDER_KEY, simulatorManifest, TEST_KEY_CACHE_MS, textModel } from "./gateway.ts";
 import { runCommand, startProgram, type RunningProgram } from "./program.ts";
+import { withResource } from "./with-resource.ts";
 
 /** What an operator has on disk: a data folder and a folder of manifests. */
 export interface OperatorFolder {
@@ -60,6 +61,22 @@ export function serve(
   const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
   const places = ["--data", folder.dataDir, "--manifests", folder.manifestsDir];
   return startProgram(["serve", ...ports, ...places], { ...OPERATOR_ENV, ...env });
+}
+
+/** A folder with manifests of that provider, for the tests of the calling file or `describe`. */
+export function withOperatorFolder(provider: { readonly url: string }): OperatorFolder {
+  return withResource(
+    () => operatorFolder(provider.url),
+    (folder) => folder.remove(),
+  );
+}
+
+/** Programs for the same tests, started side by side. A test may replace one of them. */
+export function withPrograms(start: () => readonly Promise<RunningProgram>[]): RunningProgram[] {
+  return withResource(
+    () => Promise.all(start()),
+    (programs) => Promise.all(programs.map((program) => program.end("SIGTERM"))),
+  );
 }
 
 /** A command's exit code and the one JSON document it printed. */

@@ -1,6 +1,9 @@
 import { Client } from "pg";
 import { beforeAll, inject } from "vitest";
 import { newRecordId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { Ledger } from "../../src/ledger/ledger-store.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { startEmbeddedPostgres } from "../../src/storage/postgres/embedded-server.ts";
 import {
   openPostgresBackend,
@@ -29,6 +32,11 @@ export async function freshDatabase(): Promise<FreshDatabase> {
     connectionString: url.href,
     drop: () => runOnce(server.connectionString, `drop database ${name} with (force)`),
   };
+}
+
+/** An empty database, for the tests of the calling file or `describe`. */
+export function withDatabase(): FreshDatabase {
+  return withResource(freshDatabase, (database) => database.drop());
 }
 
 export interface FreshBackend extends PostgresBackend {
@@ -67,10 +75,24 @@ export function withBackend(): FreshBackend {
 }
 
 /** The same, with the prices that the ledger rows of the tests refer to. */
-export function withLedger(): FreshBackend {
+export function withPricedBackend(): FreshBackend {
   const backend = withBackend();
   beforeAll(() => pinPrices(backend));
   return backend;
+}
+
+/** A ledger on those stores, as one process has it open, for the same tests. */
+export function withLedger(backend: FreshBackend, instanceName: string): Ledger {
+  return withResource(
+    () =>
+      openLedger({
+        store: backend.ledgerBatchStore,
+        clock: systemClock,
+        log: silentLog,
+        instanceName,
+      }),
+    (ledger) => ledger.shutDown(),
+  );
 }
 
 async function runOnce(connectionString: string, sql: string): Promise<void> {

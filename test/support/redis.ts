@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Redis } from "ioredis";
+import { withResource } from "./with-resource.ts";
 
 const READY_WAIT_MS = 20_000;
 const STARTS_MAX = 5;
@@ -73,6 +74,14 @@ export async function startRedis(more: readonly string[] = []): Promise<TestRedi
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A server for the tests of the calling file or `describe`. */
+export function withRedis(): TestRedis {
+  return withResource(
+    () => startRedis(),
+    (redis) => redis.close(),
+  );
 }
 
 interface Server {

@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { FreshDatabase } from "./postgres.ts";
+import { withResource } from "./with-resource.ts";
 
 /**
  * `up`: bytes pass. `down`: connections are reset and refused. `silent`: connections are accepted
@@ -59,6 +61,24 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
       await once(server, "close");
     },
   };
+}
+
+/** A proxy in front of that database, for the tests of the calling file or `describe`. */
+export function withProxyTo(database: FreshDatabase): TcpProxy {
+  return withResource(
+    () => {
+      const { hostname, port } = new URL(database.connectionString);
+      return startTcpProxy({ host: hostname, port: Number(port) });
+    },
+    (proxy) => proxy.close(),
+  );
+}
+
+/** The address of the database behind the proxy. */
+export function urlThrough(proxy: TcpProxy, database: FreshDatabase): URL {
+  const url = new URL(database.connectionString);
+  url.port = String(proxy.port);
+  return url;
 }
 
 interface LinkRules {

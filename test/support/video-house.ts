@@ -12,6 +12,7 @@ import {
 import { bearer, httpCall, textAt, type HttpAnswer } from "./http-call.ts";
 import { runSql } from "./sql.ts";
 import { VIDEO_CEILING, VideoHost, videoManifest, videoModel } from "./video-host.ts";
+import { withResource } from "./with-resource.ts";
 
 /** A gateway with providers of videos behind it, which do what the test says. */
 export interface VideoHouse {
@@ -32,8 +33,10 @@ const BOTH = Array.from({ length: 10 }, (_, n) => videoModel(`test/video-both-${
  */
 const BY_HAND = { videoSweepMs: 3_600_000, videoPollMinMs: 1, videoClientWaitMs: 60_000 };
 
+type Settings = Partial<Record<SettingName, string | number | boolean>>;
+
 export async function openVideoHouse(
-  settings: Partial<Record<SettingName, string | number | boolean>> = {},
+  settings: Settings = {},
   clock: Clock = systemClock,
 ): Promise<VideoHouse> {
   const [host, other] = [await VideoHost.start(), await VideoHost.start()];
@@ -65,6 +68,17 @@ export async function openVideoHouse(
       await other.close();
     },
   };
+}
+
+/** The same for the tests of the calling file; a function is called when the gateway starts. */
+export function withVideoHouse(
+  settings: Settings | (() => Settings) = {},
+  clock?: Clock,
+): VideoHouse {
+  return withResource(
+    () => openVideoHouse(typeof settings === "function" ? settings() : settings, clock),
+    (house) => house.close(),
+  );
 }
 
 let prompts = 0;

@@ -8,7 +8,7 @@ import {
 } from "@langchain/core/messages";
 import { tool, type StructuredToolInterface } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { withAccount, withGateway } from "../../support/gateway.ts";
 import { at } from "../../support/http-call.ts";
 import { forbidGlobalFetch, notingFetch } from "../../support/noting-fetch.ts";
@@ -80,10 +80,13 @@ const CLIENTS: readonly Client[] = [
 
 const noting = notingFetch();
 const elsewhere = forbidGlobalFetch();
-for (const name of ["LANGCHAIN_TRACING", "LANGSMITH_TRACING"]) {
-  vi.stubEnv(name, "false");
-  vi.stubEnv(`${name}_V2`, "false");
-}
+beforeAll(() => {
+  for (const name of ["LANGCHAIN_TRACING", "LANGSMITH_TRACING"]) {
+    vi.stubEnv(name, "false");
+    vi.stubEnv(`${name}_V2`, "false");
+  }
+});
+afterAll(() => void vi.unstubAllEnvs());
 
 const gateway = withGateway();
 const account = withAccount(gateway, "25.00", { requestsPerMinute: 3_000 });

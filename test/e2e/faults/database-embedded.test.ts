@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
 import { withStartLock } from "../../../src/storage/postgres/start-lock.ts";
 import { ask, at, get, type Ask } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
+import { withSimulator } from "../../support/gateway.ts";
 import {
   jsonCommand,
   openAccountByCommands,
-  operatorFolder,
   serve,
-  type OperatorFolder,
+  withOperatorFolder,
 } from "../../support/operator.ts";
 import {
   killPostmaster,
@@ -19,15 +18,13 @@ import {
 import type { RunningProgram } from "../../support/program.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
-let simulator: Simulator;
-let folder: OperatorFolder;
+const simulator = withSimulator();
+const folder = withOperatorFolder(simulator);
 let running: RunningProgram;
 let key = "";
 let unseenKey = "";
 
 beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  folder = operatorFolder(simulator.url);
   // A key that was read once is known however long the database is away.
   running = await serve(folder, { TM_AUTH_KEY_CACHE_MS: "3600000" });
   const place = ["--data", folder.dataDir];
@@ -39,8 +36,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   if (running.process.exitCode === null) await running.end("SIGTERM");
-  await simulator.close();
-  folder.remove();
 });
 
 /** Where the database is: as root not always inside the folder that was asked for. */

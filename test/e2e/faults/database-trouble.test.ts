@@ -5,40 +5,45 @@ import { newRecordId } from "../../../src/core/ids.ts";
 import { ask, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
 import { PatientClock } from "../../support/clocks.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
-import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
-import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+import { startTestGateway, withGateway, withAccount } from "../../support/gateway.ts";
+import { withDatabase } from "../../support/postgres.ts";
+import { withProxyTo, urlThrough } from "../../support/tcp-proxy.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
 /** Of time that passes while this process runs: a busy machine is not the gateway's fault. */
 const ANSWER_WITHIN_MS = 3_000;
 const WIRES: readonly Wire[] = ["wire_a", "wire_b"];
 
+/** Time that passes while this process runs: a busy machine is not the gateway's fault. */
 const clock = new PatientClock();
-let database: FreshDatabase;
+const database = withDatabase();
 /** The database's owner, past the proxy. */
 let admin: Client;
 /** An ordinary user of the database, as an operator gives one to the gateway. */
 let role: string;
-let proxy: TcpProxy;
-let gateway: TestGateway;
-let account: TestAccount;
 
 beforeAll(async () => {
-  database = await freshDatabase();
   admin = new Client({ connectionString: database.connectionString });
   admin.on("error", () => undefined);
   await admin.connect();
   role = newRecordId("role");
-  const url = new URL(database.connectionString);
-  const name = url.pathname.slice(1);
+  const name = new URL(database.connectionString).pathname.slice(1);
   await admin.query(`create role ${role} login password 'ordinary'`);
   await admin.query(`alter database ${name} owner to ${role}`);
-  proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
-  url.port = String(proxy.port);
+});
+afterAll(async () => {
+  await admin.query(`reassign owned by ${role} to current_user`);
+  await admin.query(`drop role ${role}`);
+  await admin.end();
+  clock.stop();
+});
+
+const proxy = withProxyTo(database);
+const gateway = withGateway(() => {
+  const url = urlThrough(proxy, database);
   url.username = role;
   url.password = "ordinary";
-  gateway = await startTestGateway({
+  return {
     settings: {
       databaseUrl: url.href,
       orgRequestsPerMinute: 10_000,
@@ -46,20 +51,11 @@ beforeAll(async () => {
       // A key that was read once is known however long the database is away.
       keyCacheMs: 3_600_000,
     },
-  });
-  account = await gateway.account("10", { requestsPerMinute: 10_000 });
+  };
 });
+const account = withAccount(gateway, "10", { requestsPerMinute: 10_000 });
 
-afterAll(async () => {
-  proxy.set("up");
-  await gateway.close();
-  await proxy.close();
-  await admin.query(`reassign owned by ${role} to current_user`);
-  await admin.query(`drop role ${role}`);
-  await admin.end();
-  await database.drop();
-  clock.stop();
-});
+afterAll(() => proxy.set("up"));
 
 function asked(wire: Wire, key: string = account.key): Ask {
   return { key, wire, model: "test/a", text: "hi" };

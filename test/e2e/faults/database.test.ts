@@ -1,42 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 
 import { ask, costOf, openAsk, type Ask } from "../../support/ask.ts";
 import { brokenBooks, debitOf, debitsOf, ended, nothingHeld, until } from "../../support/books.ts";
 import { PatientClock } from "../../support/clocks.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
-import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
-import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+import { withGateway, withAccount } from "../../support/gateway.ts";
+import { withDatabase } from "../../support/postgres.ts";
+import { withProxyTo, urlThrough } from "../../support/tcp-proxy.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
 /** Time that passes while this process runs: a busy machine is not the gateway's fault. */
 const clock = new PatientClock();
-let database: FreshDatabase;
-let proxy: TcpProxy;
-let gateway: TestGateway;
-let account: TestAccount;
+const database = withDatabase();
+const proxy = withProxyTo(database);
+const gateway = withGateway(() => ({
+  settings: {
+    databaseUrl: urlThrough(proxy, database).href,
+    orgRequestsPerMinute: 10_000,
+    keyRequestsPerMinute: 10_000,
+    // A key that was read once is known however long the database is away.
+    keyCacheMs: 3_600_000,
+  },
+}));
+const account = withAccount(gateway, "10");
 
-beforeAll(async () => {
-  database = await freshDatabase();
-  const url = new URL(database.connectionString);
-  proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
-  url.port = String(proxy.port);
-  gateway = await startTestGateway({
-    settings: {
-      databaseUrl: url.href,
-      orgRequestsPerMinute: 10_000,
-      keyRequestsPerMinute: 10_000,
-      // A key that was read once is known however long the database is away.
-      keyCacheMs: 3_600_000,
-    },
-  });
-  account = await gateway.account("10");
-});
-
-afterAll(async () => {
+afterAll(() => {
   proxy.set("up");
-  await gateway.close();
-  await proxy.close();
-  await database.drop();
   clock.stop();
 });
 

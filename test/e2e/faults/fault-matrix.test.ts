@@ -1,9 +1,8 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { ask, at, eventsOf, type Ask, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld, until } from "../../support/books.ts";
@@ -11,11 +10,11 @@ import { PatientClock } from "../../support/clocks.ts";
 import {
   PROVIDER_KEY,
   simulatorManifest,
-  startTestGateway,
   textModel,
-  type TestAccount,
-  type TestGateway,
+  withGateway,
+  withAccount,
 } from "../../support/gateway.ts";
+import { withServer } from "../../support/local-server.ts";
 import { selfSigned } from "../../support/self-signed.ts";
 import { FAULT_ROWS, type FaultRow } from "./fault-rows.ts";
 
@@ -23,49 +22,33 @@ const HEADERS_TIMEOUT_MS = 500;
 
 /** Only silence reaches the short limits: the clock waits for a busy machine. */
 const clock = new PatientClock();
-let gateway: TestGateway;
-let account: TestAccount;
-let badCertificate: Server;
-let oddError: Server;
-
-beforeAll(async () => {
-  badCertificate = createTlsServer(selfSigned(), (_request, response) => response.end("no"));
-  oddError = createServer((_request, response) => {
+const badCertificate = withServer(() =>
+  createTlsServer(selfSigned(), (_request, response) => response.end("no")),
+);
+const oddError = withServer(() =>
+  createServer((_request, response) => {
     response.setHeader("content-type", "application/json");
     response.setHeader("set-cookie", "secret-provider=1");
     response.setHeader("x-tm-provider", "secret-provider");
     response.end('{"error":{"message":"secret-provider-words","code":"zz_never_seen"}}');
-  });
-  gateway = await startTestGateway({
-    clock,
-    settings: {
-      orgRequestsPerMinute: 10_000,
-      keyRequestsPerMinute: 10_000,
-      concurrentRequests: 100,
-      streamHeadersTimeoutMs: HEADERS_TIMEOUT_MS,
-      generationTimeoutMs: 700,
-      streamIdleTimeoutMs: 600,
-    },
-    manifests: manifestsOf({
-      badCertificate: `https://127.0.0.1:${await portOf(badCertificate)}/v1`,
-      oddError: `http://127.0.0.1:${await portOf(oddError)}/v1`,
-    }),
-  });
-  account = await gateway.account("100");
-});
-
-afterAll(async () => {
-  await gateway.close();
-  clock.stop();
-  badCertificate.close();
-  oddError.close();
-});
-
-async function portOf(server: Server): Promise<number> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
-}
+  }),
+);
+const gateway = withGateway(() => ({
+  clock,
+  settings: {
+    orgRequestsPerMinute: 10_000,
+    keyRequestsPerMinute: 10_000,
+    concurrentRequests: 100,
+    streamHeadersTimeoutMs: HEADERS_TIMEOUT_MS,
+    generationTimeoutMs: 700,
+    streamIdleTimeoutMs: 600,
+  },
+  manifests: manifestsOf({
+    badCertificate: `https://127.0.0.1:${badCertificate.port}/v1`,
+    oddError: `${oddError.url}/v1`,
+  }),
+}));
+const account = withAccount(gateway, "100");
 
 /** Every row has a listing of its own, so that no row's failures cool another's providers. */
 function manifestsOf(own: { badCertificate: string; oddError: string }): object[] {

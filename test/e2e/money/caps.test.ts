@@ -1,18 +1,17 @@
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
-import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
 import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld, until } from "../../support/books.ts";
 import { capOf, capsOf } from "../../support/cap-refusals.ts";
-import { startGatedProvider, type GatedProvider } from "../../support/gated-provider.ts";
+import { withGatedProvider } from "../../support/gated-provider.ts";
 import {
   simulatorManifest,
-  startTestGateway,
   textModel,
+  withGateway,
+  withSimulator,
   type TestAccount,
-  type TestGateway,
 } from "../../support/gateway.ts";
 import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
@@ -22,30 +21,18 @@ const SCOPES = ["org", "key"] as const;
 type Scope = (typeof SCOPES)[number];
 const MAX_TOKENS = 100;
 
-let simulator: Simulator;
-let provider: GatedProvider;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  provider = await startGatedProvider(simulator.url);
-  gateway = await startTestGateway({
-    manifests: [
-      simulatorManifest({
-        provider: "gated",
-        dialect: "wire_a",
-        baseUrl: `${provider.url}/v1`,
-        models: [textModel("gated/model")],
-      }),
-    ],
-  });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await provider.close();
-  await simulator.close();
-});
+const simulator = withSimulator();
+const provider = withGatedProvider(simulator);
+const gateway = withGateway(() => ({
+  manifests: [
+    simulatorManifest({
+      provider: "gated",
+      dialect: "wire_a",
+      baseUrl: `${provider.url}/v1`,
+      models: [textModel("gated/model")],
+    }),
+  ],
+}));
 
 function asked({ key }: Pick<TestAccount, "key">, wire: Wire = "wire_a"): Ask {
   return { key, wire, model: "gated/model", text: "spend", maxTokens: MAX_TOKENS };

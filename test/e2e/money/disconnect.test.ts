@@ -1,55 +1,39 @@
 import type { ClientRequest } from "node:http";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { ask, at, openAsk, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitsOf, ended, nothingHeld, until } from "../../support/books.ts";
-import {
-  startGatedProvider,
-  type GatedCall,
-  type GatedProvider,
-} from "../../support/gated-provider.ts";
+import { withGatedProvider, type GatedCall } from "../../support/gated-provider.ts";
 import {
   simulatorManifest,
   startTestGateway,
   textModel,
+  withGateway,
+  withSimulator,
   type TestAccount,
-  type TestGateway,
 } from "../../support/gateway.ts";
-import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
 
 const SLOTS = 16;
 
-let simulator: Simulator;
-let provider: GatedProvider;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  provider = await startGatedProvider(simulator.url);
-  gateway = await startTestGateway({
-    settings: {
-      concurrentRequests: SLOTS,
-      orgRequestsPerMinute: 10_000,
-      keyRequestsPerMinute: 10_000,
-      keepaliveMs: 60_000,
-    },
-    manifests: (["wire_a", "wire_b"] as const).map((dialect) =>
-      simulatorManifest({
-        provider: dialect.replace("_", "-"),
-        dialect,
-        baseUrl: `${provider.url}/v1`,
-        models: [textModel(`gated/${dialect}`)],
-      }),
-    ),
-  });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await provider.close();
-  await simulator.close();
-});
+const simulator = withSimulator();
+const provider = withGatedProvider(simulator);
+const gateway = withGateway(() => ({
+  settings: {
+    concurrentRequests: SLOTS,
+    orgRequestsPerMinute: 10_000,
+    keyRequestsPerMinute: 10_000,
+    keepaliveMs: 60_000,
+  },
+  manifests: (["wire_a", "wire_b"] as const).map((dialect) =>
+    simulatorManifest({
+      provider: dialect.replace("_", "-"),
+      dialect,
+      baseUrl: `${provider.url}/v1`,
+      models: [textModel(`gated/${dialect}`)],
+    }),
+  ),
+}));
 
 interface Route {
   readonly wire: Wire;

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../../src/core/ids.ts";
 import { formatUsd, microUsd, type MicroUsd } from "../../../src/core/money.ts";
-import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
 import { addKey } from "../../support/add-key.ts";
 import { ask, at, bodyOf, costOf, type Ask, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
 import { capOf, capsOf } from "../../support/cap-refusals.ts";
-import { startGatedProvider, type GatedProvider } from "../../support/gated-provider.ts";
-import { openAccount, type TestAccount } from "../../support/gateway.ts";
-import { operatorFolder, serve, type OperatorFolder } from "../../support/operator.ts";
-import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
+import { withGatedProvider } from "../../support/gated-provider.ts";
+import { openAccount, withSimulator, type TestAccount } from "../../support/gateway.ts";
+import { serve, withOperatorFolder, withPrograms } from "../../support/operator.ts";
+import { withBackend } from "../../support/postgres.ts";
 import type { RunningProgram } from "../../support/program.ts";
 
 const REQUESTS = 240;
@@ -18,17 +17,11 @@ const AFFORDABLE = 12;
 const KEYS = 3;
 const MAX_TOKENS = 100;
 
-let simulator: Simulator;
-let provider: GatedProvider;
-let folder: OperatorFolder;
-let backend: FreshBackend;
-let gateways: readonly RunningProgram[];
-
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  provider = await startGatedProvider(simulator.url);
-  folder = operatorFolder(provider.url);
-  backend = await freshBackend();
+const simulator = withSimulator();
+const provider = withGatedProvider(simulator);
+const folder = withOperatorFolder(provider);
+const backend = withBackend();
+const gateways = withPrograms(() => {
   const env = {
     DATABASE_URL: backend.connectionString,
     TM_LIMITS_CONCURRENT_REQUESTS: "10000",
@@ -36,15 +29,7 @@ beforeAll(async () => {
     TM_LIMITS_KEY_REQUESTS_PER_MINUTE: "100000",
     TM_LIMITS_TOKENS_PER_MINUTE: "100000000",
   };
-  gateways = await Promise.all([serve(folder, env), serve(folder, env)]);
-});
-
-afterAll(async () => {
-  await Promise.all(gateways.map((gateway) => gateway.end("SIGTERM")));
-  await backend.close();
-  await provider.close();
-  await simulator.close();
-  folder.remove();
+  return [serve(folder, env), serve(folder, env)];
 });
 
 function asked(key: string): Ask {

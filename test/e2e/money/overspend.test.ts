@@ -1,54 +1,41 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd } from "../../../src/core/money.ts";
-import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
 import { addKey } from "../../support/add-key.ts";
 import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
 import { capOf, capsOf } from "../../support/cap-refusals.ts";
-import { startGatedProvider, type GatedProvider } from "../../support/gated-provider.ts";
+import { withGatedProvider } from "../../support/gated-provider.ts";
 import {
   simulatorManifest,
-  startTestGateway,
   textModel,
+  withGateway,
+  withSimulator,
   type TestAccount,
-  type TestGateway,
 } from "../../support/gateway.ts";
 
 const REQUESTS = 200;
 const AFFORDABLE = 10;
 const MAX_TOKENS = 200;
 
-let simulator: Simulator;
-let provider: GatedProvider;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  provider = await startGatedProvider(simulator.url);
-  gateway = await startTestGateway({
-    manifests: [
-      simulatorManifest({
-        provider: "gated",
-        dialect: "wire_a",
-        baseUrl: `${provider.url}/v1`,
-        models: [textModel("gated/model")],
-      }),
-    ],
-    settings: {
-      concurrentRequests: 1_000,
-      orgRequestsPerMinute: 100_000,
-      keyRequestsPerMinute: 100_000,
-      tokensPerMinute: 100_000_000,
-    },
-  });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await provider.close();
-  await simulator.close();
-});
+const simulator = withSimulator();
+const provider = withGatedProvider(simulator);
+const gateway = withGateway(() => ({
+  manifests: [
+    simulatorManifest({
+      provider: "gated",
+      dialect: "wire_a",
+      baseUrl: `${provider.url}/v1`,
+      models: [textModel("gated/model")],
+    }),
+  ],
+  settings: {
+    concurrentRequests: 1_000,
+    orgRequestsPerMinute: 100_000,
+    keyRequestsPerMinute: 100_000,
+    tokensPerMinute: 100_000_000,
+  },
+}));
 
 function asked(key: string, wire: Wire = "wire_a"): Ask {
   return { key, wire, model: "gated/model", text: "hold", maxTokens: MAX_TOKENS };

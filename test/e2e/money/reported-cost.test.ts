@@ -1,21 +1,18 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { ask, costOf, type Wire } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld } from "../../support/books.ts";
-import { simulatorManifest, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { simulatorManifest, withGateway } from "../../support/gateway.ts";
+import { withServer } from "../../support/local-server.ts";
 
 /** Dollars as number text, between bars in the prompt: the provider reports just these characters. */
 const REPORTED = /\|([^|]*)\|/;
 
-let provider: Server;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  provider = createServer((request, response) => {
+const provider = withServer(() =>
+  createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
@@ -28,14 +25,13 @@ beforeAll(async () => {
       response.setHeader("content-type", stream ? "text/event-stream" : "application/json");
       response.end(stream ? streamOf(usage) : wholeOf(usage));
     });
-  });
-  provider.listen(0, "127.0.0.1");
-  await once(provider, "listening");
-  const { port } = provider.address() as AddressInfo;
+  }),
+);
+const gateway = withGateway(() => {
   const manifest = simulatorManifest({
     provider: "metered",
     dialect: "wire_a",
-    baseUrl: `http://127.0.0.1:${port}/v1`,
+    baseUrl: `${provider.url}/v1`,
     models: [
       {
         id: "metered/model",
@@ -50,13 +46,7 @@ beforeAll(async () => {
     ],
   }) as { endpoint: object };
   Object.assign(manifest.endpoint, { billing: "reported_cost" });
-  gateway = await startTestGateway({ manifests: [manifest] });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  provider.close();
-  provider.closeAllConnections();
+  return { manifests: [manifest] };
 });
 
 function wholeOf(usage: string): string {
