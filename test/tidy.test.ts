@@ -118,6 +118,13 @@ test("clocks and timers' time come in through the door: Date.now stands in one f
   expect(linesWith(product, pattern, /^src\/core\/time\.ts/)).toEqual([]);
 });
 
+test("commands get environment, streams and exit from their caller, not from the process", () => {
+  const commands = product.filter((file) => roomOf(file) === "cli");
+  expect(commands.length).toBeGreaterThan(10);
+  const pattern = /\bprocess\.(env|argv|std\w+|exit\w*)\b/;
+  expect(linesWith(commands, pattern, /^src\/cli\/(main|workers)\.ts/)).toEqual([]);
+});
+
 test("only the wires compare a wire id", () => {
   const outside = product.filter((file) => roomOf(file) !== "wires");
   expect(linesWith(outside, /[!=]== "wire_[ab]"/)).toEqual([]);

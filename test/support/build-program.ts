@@ -30,3 +30,11 @@ export function buildProgram(): BuiltProgram {
   cpSync(join(ROOT, "dist", "console"), join(outDir, "console"), { recursive: true });
   return { mainFile, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
+
+let built: BuiltProgram | undefined;
+
+/** The compiled program, built when this process first needs it. */
+export function programFile(): Promise<string> {
+  built ??= buildProgram();
+  return Promise.resolve(built.mainFile);
+}
