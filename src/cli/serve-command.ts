@@ -225,32 +225,32 @@ function announceAll(
 async function runToEnd(context: CommandContext, start: () => Promise<Serving>): Promise<void> {
   let serving: Serving | undefined;
   let isStopping = false;
-  let leave = (): void => undefined;
-  const isToStop = new Promise<void>((resolve) => {
-    leave = resolve;
+  let requestStop = (): void => undefined;
+  const stopRequested = new Promise<void>((resolve) => {
+    requestStop = resolve;
   });
   const stop = (): void => {
     if (isStopping) endServer(context, 1);
     isStopping = true;
-    leave();
+    requestStop();
   };
   const reload = (): void => serving?.gateway.reload();
-  let forget = (): void => undefined;
+  let stopListening = (): void => undefined;
   if (workerNumber() === undefined) {
-    forget = onSignals({ SIGTERM: stop, SIGINT: stop, SIGHUP: reload });
+    stopListening = onSignals({ SIGTERM: stop, SIGINT: stop, SIGHUP: reload });
   } else {
     followSupervisor({ stop, reload });
   }
   try {
     serving = await start();
-    // It may have been told to stop while everything was starting.
-    await isToStop;
+    // The request may have come while everything was starting.
+    await stopRequested;
     await serving.close();
     endServer(context, 0);
   } catch (fault) {
     reportFault(context, fault);
     endServer(context, 2);
   } finally {
-    forget();
+    stopListening();
   }
 }

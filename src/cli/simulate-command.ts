@@ -18,7 +18,7 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
 }
 
 async function simulate(context: CommandContext, flags: Flags): Promise<void> {
-  let forget = (): void => undefined;
+  let stopListening = (): void => undefined;
   try {
     const { wire, fault } = flags;
     const simulator = await startSimulator({
@@ -27,17 +27,17 @@ async function simulate(context: CommandContext, flags: Flags): Promise<void> {
       ...(typeof wire === "string" ? { wire } : {}),
       ...(typeof fault === "string" ? { fault } : {}),
     });
-    const isToStop = new Promise<void>((resolve) => {
-      forget = onSignals({ SIGTERM: resolve, SIGINT: resolve });
+    const stopRequested = new Promise<void>((resolve) => {
+      stopListening = onSignals({ SIGTERM: resolve, SIGINT: resolve });
     });
     context.stderr.write(`${JSON.stringify({ msg: "ready", url: simulator.url })}\n`);
-    await isToStop;
+    await stopRequested;
     await simulator.close();
     endServer(context, 0);
   } catch (error) {
     reportFault(context, error);
     endServer(context, 2);
   } finally {
-    forget();
+    stopListening();
   }
 }

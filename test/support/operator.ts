@@ -87,8 +87,13 @@ export interface JsonAnswer {
   readonly stderr: string;
 }
 
-/** Everything that commands of this process wrote to standard error, for the hunt for secrets. */
-export const commandLogs: string[] = [];
+let commandLogs: string[] = [];
+
+/** What commands with `--json` write to standard error from now on, to search it for secrets. */
+export function collectCommandLogs(): readonly string[] {
+  commandLogs = [];
+  return commandLogs;
+}
 
 /** Runs a command with `--json`; standard output must be one JSON document and nothing else. */
 export async function jsonCommand(
@@ -108,12 +113,14 @@ export async function jsonCommand(
 export async function openAccountByCommands(
   place: readonly string[],
   usd: string,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly orgId: string; readonly key: string; readonly keyId: string }> {
-  const org = await jsonCommand(["org", "create", "acme", "--email", "a@example.com", ...place]);
+  const create = ["org", "create", "acme", "--email", "a@example.com"];
+  const org = await jsonCommand([...create, ...place], env);
   const orgId = String(org.json["org_id"]);
   const [, key] = await Promise.all([
-    jsonCommand(["credit", "grant", "--org", orgId, "--usd", usd, "--ref", orgId, ...place]),
-    jsonCommand(["key", "create", "--org", orgId, "--name", "one", ...place]),
+    jsonCommand(["credit", "grant", "--org", orgId, "--usd", usd, "--ref", orgId, ...place], env),
+    jsonCommand(["key", "create", "--org", orgId, "--name", "one", ...place], env),
   ]);
   return { orgId, key: String(key.json["key"]), keyId: String(key.json["key_id"]) };
 }

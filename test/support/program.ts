@@ -1,7 +1,9 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { Readable, Writable } from "node:stream";
 
+import { runCli } from "../../src/cli/run-cli.ts";
 import { builtProgram } from "./build-program.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -24,13 +26,13 @@ export async function startProgram(
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunningProgram> {
   const child = await spawnProgram(args, env);
+  child.stdin.end();
   let stderr = "";
   let stdout = "";
-  child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
   const ready = await new Promise<Record<string, unknown>>((done, failed) => {
     const timer = setTimeout(() => failed(new Error(`not ready: ${stderr}`)), READY_WAIT_MS);
     child.once("exit", (code) => failed(new Error(`exit ${code} before ready: ${stderr}`)));
-    if (child.stderr === null) throw new Error("standard error is piped");
     createInterface({ input: child.stderr }).on("line", (line) => {
       stderr += `${line}\n`;
       if (!line.includes('"msg":"ready"')) return;
@@ -58,46 +60,78 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs `tokenmarket <args>` to its end. */
+type Environment = Readonly<Record<string, string>>;
+
+/** Runs `tokenmarket <args>` to its end in this process; servers run with `startProgram`. */
 export async function runCommand(
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  env: Environment = {},
+): Promise<CommandResult> {
+  const [stdout, stderr] = [new CollectedText(), new CollectedText()];
+  const code = await runCli(args, {
+    env: { ...process.env, ...env },
+    stdin: () => Readable.from([]),
+    stdout,
+    stderr,
+    exit: () => undefined,
+  });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+/** Runs `tokenmarket <args>` to its end as a process of its own, with `input` to read. */
+export async function runProgram(
+  args: readonly string[],
+  env: Environment = {},
+  input = "",
 ): Promise<CommandResult> {
   const child = await spawnProgram(args, env);
-  let stdout = "";
-  let stderr = "";
-  child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-  const code = await new Promise<number | null>((done) => child.once("close", done));
-  return { code, stdout, stderr };
+  // A command that refuses its arguments ends without reading.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(input);
+  return await resultOf(child);
 }
 
 /** Runs `tokenmarket <args>` and kills it (-9) as soon as its standard error says `word`. */
 export async function killCommand(
   args: readonly string[],
-  env: Readonly<Record<string, string>>,
+  env: Environment,
   word: string,
 ): Promise<CommandResult> {
   const child = await spawnProgram(args, env);
-  let stdout = "";
   let stderr = "";
-  child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr?.on("data", (chunk: Buffer) => {
+  child.stderr.on("data", (chunk: Buffer) => {
     stderr += chunk.toString();
     if (stderr.includes(word)) child.kill("SIGKILL");
   });
+  return await resultOf(child);
+}
+
+class CollectedText extends Writable {
+  text = "";
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
+async function resultOf(child: ChildProcessWithoutNullStreams): Promise<CommandResult> {
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   const code = await new Promise<number | null>((done) => child.once("close", done));
   return { code, stdout, stderr };
 }
 
 async function spawnProgram(
   args: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<ChildProcess> {
+  env: Environment,
+): Promise<ChildProcessWithoutNullStreams> {
   const { mainFile } = await builtProgram();
   return spawn(process.execPath, [mainFile, ...args], {
     cwd: ROOT,
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: "pipe",
   });
 }

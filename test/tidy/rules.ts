@@ -142,6 +142,20 @@ export const RULES = {
       "a clock in a comment": ["src/gateway/a.ts", "// Date.now() is not called here"],
     },
   },
+  "commands get environment, streams and exit from their caller": {
+    check: values.commandsUseTheirCallersProcess,
+    covers: "product",
+    breakages: {
+      "the environment": ["src/cli/a-command.ts", 'const url = process.env["DATABASE_URL"];'],
+      "a stream": ["src/cli/a-command.ts", 'process.stdout.write("done");'],
+      "the exit code": ["src/cli/a-command.ts", "process.exitCode = 2;"],
+    },
+    nearMisses: {
+      "the start of the program": ["src/cli/main.ts", "process.exitCode = await run();"],
+      "the name of the process": ["src/cli/a-command.ts", "const id = process.pid;"],
+      "another folder": ["src/storage/a.ts", "const path = process.env;"],
+    },
+  },
   "only the wires compare a wire id": {
     check: values.onlyWiresCompareWireIds,
     covers: "product",

@@ -9,7 +9,7 @@ import { ask, at, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import { PROVIDER_KEY } from "../../support/gateway.ts";
 import {
-  commandLogs,
+  collectCommandLogs,
   jsonCommand,
   openAccountByCommands,
   operatorFolder,
@@ -27,6 +27,7 @@ let server: RunningProgram;
 /** `--data <folder>` of the running server. */
 let place: readonly string[];
 const rawKeys: string[] = [];
+const commandLogs = collectCommandLogs();
 
 beforeAll(async () => {
   simulator = await startSimulator({ port: 0, host: "127.0.0.1" });

@@ -1,7 +1,5 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import { resolve } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -12,7 +10,7 @@ import type { OrgId, ProviderId } from "../../../src/core/ids.ts";
 import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
 import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
 import {
-  commandLogs,
+  collectCommandLogs,
   jsonCommand,
   operatorFolder,
   OPERATOR_ENV,
@@ -20,9 +18,8 @@ import {
   type OperatorFolder,
 } from "../../support/operator.ts";
 import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
-import { runCommand, type CommandResult } from "../../support/program.ts";
+import { runCommand, runProgram, type CommandResult } from "../../support/program.ts";
 
-const ROOT = resolve(import.meta.dirname, "../../..");
 const ENCRYPTION_KEY = Buffer.alloc(32, 9).toString("base64");
 const OWN_KEY = "sk-customers-own-key-4711";
 const BAD_KEY = "sk-invalid-key-0815";
@@ -35,6 +32,7 @@ let orgId: OrgId;
 let keyId = "";
 /** Everything that any command printed. */
 const printed: string[] = [];
+const commandLogs = collectCommandLogs();
 
 beforeAll(async () => {
   simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
@@ -124,8 +122,9 @@ describe("connection add", () => {
 
   test("reads the key from standard input, and no argument could carry it", async () => {
     const of = await newOrg();
-    const piped = await pipeKey(
+    const piped = await runProgram(
       ["connection", "add", "--org", of, "--provider", "operated", "--name", "piped", "--json"],
+      env,
       `${OWN_KEY}\n`,
     );
     expect(piped).toMatchObject({ code: 0 });
@@ -251,19 +250,3 @@ test("no command prints a key that it handles, at any log level", () => {
     expect(all).not.toContain(secret);
   }
 });
-
-/** Runs the program with `input` on its standard input. */
-async function pipeKey(args: readonly string[], input: string): Promise<CommandResult> {
-  const child = spawn(process.execPath, ["--import", "tsx", "src/cli/main.ts", ...args], {
-    cwd: ROOT,
-    env: { ...process.env, ...env },
-    stdio: ["pipe", "pipe", "pipe"],
-  });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-  child.stdin.end(input);
-  const code = await new Promise<number | null>((done) => child.once("close", done));
-  return { code, stdout, stderr };
-}

@@ -7,10 +7,11 @@ import {
   jsonCommand,
   openAccountByCommands,
   operatorFolder,
+  OPERATOR_ENV,
   serve,
   type OperatorFolder,
 } from "../../support/operator.ts";
-import type { RunningProgram } from "../../support/program.ts";
+import { runProgram, type RunningProgram } from "../../support/program.ts";
 
 let simulator: Simulator;
 let folder: OperatorFolder;
@@ -187,4 +188,15 @@ test("SIGTERM in mid-stream: the stream ends well, the process ends with 0, the 
   const { json } = await get(gatewayUrl(), { key, path });
   expect(at(json, "data", "outcome")).toBe("completed");
   expect(at(json, "data", "attempts", 0, "settlement")).toBe("reported");
+});
+
+test("with no server, a command answers 0: JSON on standard output, logs on standard error", async () => {
+  expect(await running?.end("SIGTERM")).toBe(0);
+  const args = ["org", "list", "--data", folder.dataDir, "--json"];
+  const { code, stdout, stderr } = await runProgram(args, OPERATOR_ENV);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ orgs: [{ org_id: orgId }] });
+  expect(stdout.split("\n")).toHaveLength(2);
+  const logs = stderr.trimEnd().split("\n");
+  expect(logs.map((line) => at(JSON.parse(line), "msg"))).toContain("embedded PostgreSQL started");
 });

@@ -11,6 +11,7 @@ import {
   serve,
   type OperatorFolder,
 } from "../../support/operator.ts";
+import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import type { RunningProgram } from "../../support/program.ts";
 
 /** Growth that a flood may cost: the bound of the fault matrix. */
@@ -18,6 +19,7 @@ const GROWTH_KIB_MAX = 64 * 1024;
 
 let simulator: Simulator;
 let folder: OperatorFolder;
+let database: FreshDatabase;
 let running: RunningProgram | undefined;
 let key = "";
 
@@ -28,13 +30,16 @@ beforeAll(async () => {
     "first.json",
     operatorManifest(simulator.url, ["flood/warm", "flood/line", "flood/bomb", "flood/endless"]),
   );
-  running = await serve(folder);
-  ({ key } = await openAccountByCommands(["--data", folder.dataDir], "5.00"));
+  database = await freshDatabase();
+  const env = { DATABASE_URL: database.connectionString };
+  running = await serve(folder, env);
+  ({ key } = await openAccountByCommands([], "5.00", env));
 });
 
 afterAll(async () => {
   await running?.end("SIGTERM");
   await simulator.close();
+  await database.drop();
   folder.remove();
 });
 

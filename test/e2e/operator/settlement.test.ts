@@ -1,81 +1,57 @@
-import { writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
 import { ask, at, get } from "../../support/ask.ts";
-import { until } from "../../support/books.ts";
-import {
-  jsonCommand,
-  operatorFolder,
-  OPERATOR_ENV,
-  serve,
-  type OperatorFolder,
-} from "../../support/operator.ts";
-import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
-import { runCommand, type CommandResult, type RunningProgram } from "../../support/program.ts";
+import { nothingHeld } from "../../support/books.ts";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { jsonCommand, operatorManifest, OPERATOR_ENV } from "../../support/operator.ts";
+import { runCommand, type CommandResult } from "../../support/program.ts";
+import { runSql } from "../../support/sql.ts";
 
 const PROVIDER = "operated";
 const YESTERDAY = new Date(Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000).toISOString();
 const PERIOD = ["--provider", PROVIDER, "--period", YESTERDAY.slice(0, 10)];
 
-let simulator: Simulator;
-let folder: OperatorFolder;
-let database: FreshDatabase;
+let gateway: TestGateway;
+/** Where the statements of providers are. */
+let folder: string;
 let env: Readonly<Record<string, string>>;
-let server: RunningProgram;
 /** Micro-dollars that the gateway said its answers cost. */
 let told = 0n;
 
 beforeAll(async () => {
-  [simulator, database] = await Promise.all([
-    startSimulator({ port: 0, host: "127.0.0.1" }),
-    freshDatabase(),
-  ]);
-  folder = operatorFolder(simulator.url);
-  env = { DATABASE_URL: database.connectionString };
-  server = await serve(folder, env);
+  folder = mkdtempSync(join(tmpdir(), "tokenmarket-settlement-"));
+  gateway = await startTestGateway({ manifests: [operatorManifest("{simulator}", ["op/model"])] });
+  env = { DATABASE_URL: gateway.config.databaseUrl };
   await serveYesterday();
 });
 
 afterAll(async () => {
-  await server.end("SIGTERM");
-  await simulator.close();
-  await database.drop();
-  folder.remove();
+  await gateway.close();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Three answered requests, and one of a provider that failed, set back to yesterday. */
 async function serveYesterday(): Promise<void> {
-  const org = await jsonCommand(["org", "create", "acme", "--email", "a@example.com"], env);
-  const orgId = String(org.json["org_id"]);
-  const grant = ["credit", "grant", "--org", orgId, "--usd", "5", "--ref", "first"];
-  const [made] = await Promise.all([
-    jsonCommand(["key", "create", "--org", orgId, "--name", "one"], env),
-    jsonCommand(grant, env),
-  ]);
-  const key = String(made.json["key"]);
-  const url = String(server.ready["gateway_url"]);
-  simulator.script({ model: "op/model", fault: "status:500", times: 1 });
+  const account = await gateway.account("5");
+  const { key } = account;
+  gateway.simulator.script({ model: "op/model", fault: "status:500", times: 1 });
   for (const text of ["this one fails", "one", "two words", "three words here"]) {
-    await ask(url, { key, wire: "wire_a", model: "op/model", text });
+    await ask(gateway.url, { key, wire: "wire_a", model: "op/model", text });
   }
-  const usage = await until("everything is settled", async () => {
-    const { json } = await get(url, { key, path: "/v1/usage" });
-    return at(json, "balance", "held_micro_usd") === 0 ? json : undefined;
-  });
-  for (const row of at(usage, "data") as readonly unknown[]) {
+  await nothingHeld(gateway, account);
+  const { json } = await get(gateway.url, { key, path: "/v1/usage" });
+  for (const row of at(json, "data") as readonly unknown[]) {
     told += BigInt(Number(at(row, "cost_micro_usd")));
   }
-  const client = new Client({ connectionString: database.connectionString });
-  await client.connect();
-  await client.query("set session_replication_role = replica");
-  await client.query("update attempt set closed_at = $1::timestamptz + interval '5 hours'", [
-    YESTERDAY,
-  ]);
-  await client.end();
+  const steps = [
+    "set session_replication_role = replica",
+    `update attempt set closed_at = '${YESTERDAY}'::timestamptz + interval '5 hours'`,
+  ];
+  await runSql(gateway, steps.join(";"), []);
 }
 
 function settlement(...args: readonly string[]): ReturnType<typeof jsonCommand> {
@@ -90,7 +66,7 @@ let statement: Readonly<Record<string, unknown>>;
 
 describe("beside a running server", () => {
   test("close closes what is over, by the terms of the manifest, and the second time nothing", async () => {
-    const close = ["close", "--manifests", folder.manifestsDir];
+    const close = ["close", "--manifests", gateway.config.manifestsDir];
     const { code, json } = await settlement(...close);
     expect(code).toBe(0);
     const closed = json["closed"] as readonly Record<string, unknown>[];
@@ -160,10 +136,10 @@ describe("beside a running server", () => {
     expect(code).toBe(0);
     const [header, ...lines] = stdout.trimEnd().split("\n");
     expect(header?.split(",").slice(0, 2)).toEqual(["attempt_id", "request_id"]);
-    const asked = simulator.calls().map((call) => call.headers["x-client-request-id"]);
+    const asked = gateway.simulator.calls().map((call) => call.headers["x-client-request-id"]);
     expect(asked).toHaveLength(4);
     expect(new Set(lines.map((line) => line.split(",")[0]))).toEqual(new Set(asked));
-    const file = join(folder.root, "ours.csv");
+    const file = join(folder, "ours.csv");
     writeFileSync(file, stdout);
     const same = await settlement("reconcile", ...PERIOD, "--statement", file);
     expect(same.code).toBe(0);
@@ -180,7 +156,7 @@ describe("beside a running server", () => {
   });
 
   test("reconcile finds what differs and answers 1; the statement remembers it", async () => {
-    const total = join(folder.root, "theirs.json");
+    const total = join(folder, "theirs.json");
     const lines = [{ attempt_id: 17, cost_usd: 0.5 }];
     writeFileSync(total, JSON.stringify({ total_usd: "0.75", lines }));
     const found = await settlement("reconcile", ...PERIOD, "--statement", total);
@@ -229,7 +205,7 @@ describe("beside a running server", () => {
   });
 
   test("a wrong call is 2, a sentence on standard error, nothing on standard output", async () => {
-    const bad = join(folder.root, "bad.csv");
+    const bad = join(folder, "bad.csv");
     writeFileSync(bad, "attempt_id,cost_usd\n1,0.5\n2,half\n");
     const wrong: readonly (readonly [string, readonly string[]])[] = [
       ["--until must be a day", ["close", "--until", "2026-02-30"]],

@@ -8,7 +8,7 @@ import {
 } from "../../../src/storage/postgres/open-postgres-backend.ts";
 import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
-import { runCommand, type CommandResult } from "../../support/program.ts";
+import { runCommand, runProgram, type CommandResult } from "../../support/program.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 let database: FreshDatabase;
@@ -130,7 +130,7 @@ test("a wrong call is 2, tells the next step, and lifts nothing", async () => {
 test("serve with a line that cannot be meant ends at once, and says what to write", async () => {
   const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
   const bad = { ...OPERATOR_ENV, ...env, TM_UNUSUAL_USE_SPEND_USD: "five" };
-  const { code, stderr } = await runCommand(["serve", ...ports], bad);
+  const { code, stderr } = await runProgram(["serve", ...ports], bad);
   expect(code).toBe(2);
   expect(stderr).toMatch(/unusual_use\.spend_usd must be dollars above 0 such as "5\.00"/);
 });

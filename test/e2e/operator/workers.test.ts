@@ -10,6 +10,7 @@ import {
   OPERATOR_ENV,
   type OperatorFolder,
 } from "../../support/operator.ts";
+import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { runCommand, startProgram, type RunningProgram } from "../../support/program.ts";
 import { redisProgram, startRedis, type TestRedis } from "../../support/redis.ts";
 
@@ -27,8 +28,7 @@ afterAll(async () => {
 
 function serveArgs(workers: string): string[] {
   const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
-  const places = ["--data", folder.dataDir, "--manifests", folder.manifestsDir];
-  return ["serve", "--workers", workers, ...ports, ...places];
+  return ["serve", "--workers", workers, ...ports, "--manifests", folder.manifestsDir];
 }
 
 test.each([
@@ -43,17 +43,25 @@ test.each([
 
 describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
   let redis: TestRedis;
+  let database: FreshDatabase;
+  let env: Readonly<Record<string, string>>;
   let running: RunningProgram;
   let key = "";
 
   beforeAll(async () => {
-    redis = await startRedis();
-    running = await startProgram(serveArgs("2"), { ...OPERATOR_ENV, REDIS_URL: redis.url });
-    ({ key } = await openAccountByCommands(["--data", folder.dataDir], "5.00"));
+    [redis, database] = await Promise.all([startRedis(), freshDatabase()]);
+    env = { DATABASE_URL: database.connectionString };
+    running = await startProgram(serveArgs("2"), {
+      ...OPERATOR_ENV,
+      ...env,
+      REDIS_URL: redis.url,
+    });
+    ({ key } = await openAccountByCommands([], "5.00", env));
   });
   afterAll(async () => {
     if (running.process.exitCode === null) await running.end("SIGKILL");
     await redis.close();
+    await database.drop();
   });
 
   const chat = (text = "hello", stream = false): Promise<HttpAnswer> =>
@@ -100,7 +108,7 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
     await until("a stream runs", () => simulator.counts().total > before);
     expect(await running.end("SIGTERM")).toBe(0);
     expect((await stream).text).toMatch(/word9[^]*data: \[DONE\]\n\n$/);
-    const { code, json } = await jsonCommand(["ledger", "audit", "--data", folder.dataDir]);
+    const { code, json } = await jsonCommand(["ledger", "audit"], env);
     expect({ code, json }).toMatchObject({ code: 0, json: { ok: true } });
   });
 });

@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { operatorFolder, OPERATOR_ENV, type OperatorFolder } from "../../support/operator.ts";
+import { runCommand, runProgram } from "../../support/program.ts";
+
+/*
+ * Commands run inside the process of their test elsewhere. These are processes of their own: what
+ * the operating system gets from them is what a command in process answers. Exit code 0 with logs is
+ * in kill.test.ts.
+ */
+
+let folder: OperatorFolder;
+beforeAll(() => {
+  folder = operatorFolder("http://127.0.0.1:1");
+});
+afterAll(() => folder.remove());
+
+test("the process of a command whose answer is no ends with 1 and says why on standard output", async () => {
+  const bad = folder.writeManifest("bad.txt", { manifest_version: "2" });
+  const args = ["manifest", "check", bad, "--json"];
+  const result = await runProgram(args, OPERATOR_ENV);
+  expect(result).toMatchObject({ code: 1, stderr: "" });
+  expect(JSON.parse(result.stdout)).toMatchObject({ ok: false });
+  expect(result.stdout.split("\n")).toHaveLength(2);
+  expect(await runCommand(args, OPERATOR_ENV)).toEqual(result);
+});
+
+test("the process of a wrong call ends with 2 and says why on standard error", async () => {
+  for (const args of [
+    ["org", "create", "x"],
+    ["manifest", "check", "nowhere.json"],
+  ]) {
+    const result = await runProgram([...args, "--json"], OPERATOR_ENV);
+    expect(result).toMatchObject({ code: 2, stdout: "" });
+    expect(result.stderr).toMatch(/--email|nowhere\.json/);
+    expect(await runCommand([...args, "--json"], OPERATOR_ENV)).toEqual(result);
+  }
+});
