@@ -25,7 +25,7 @@ beforeAll(async () => {
       Object.entries(option).map(([name, value]) => [name, { type: "enum", values: [value] }]),
     );
   gateway = await startTestGateway({
-    settings: { videoPollMinMs: 1, videoSweepMs: 3_600_000 },
+    settings: { videoPollMinMs: 1, videoSweepMs: 3_600_000, videoNoAnswerPauseMs: 100 },
     manifests: HOSTS.map(({ host, option }) =>
       videoManifest({
         provider: `sim-${host}`,

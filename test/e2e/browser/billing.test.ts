@@ -10,13 +10,7 @@ import {
   takePicture,
   type Theme,
 } from "../../support/browser.ts";
-import {
-  ask,
-  makeKey,
-  newcomer,
-  pageShown,
-  sessionOf,
-} from "../../support/console-steps.ts";
+import { ask, makeKey, newcomer, pageShown, sessionOf } from "../../support/console-steps.ts";
 import { openConsoleWorld, type ConsoleWorld } from "../../support/console-world.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
 
