@@ -29,6 +29,7 @@ export function openVideos(
       sweepMs: config.videoSweepMs,
       answerTimeoutMs: config.videoAnswerTimeoutMs,
       clientWaitMs: config.videoClientWaitMs,
+      noAnswerPauseMs: config.videoNoAnswerPauseMs,
       contentBytesMax: config.videoContentBytesMax,
     },
     videoMetrics: new VideoMetrics(),

@@ -33,6 +33,7 @@ export interface Config extends ConsoleConfig {
   readonly videoSweepMs: number;
   readonly videoAnswerTimeoutMs: number;
   readonly videoClientWaitMs: number;
+  readonly videoNoAnswerPauseMs: number;
   readonly videoContentBytesMax: number;
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;
@@ -187,6 +188,12 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     1,
     "How long a client that asks for a video job waits for its provider; then it gets the last " +
       "known state.",
+  ),
+  videoNoAnswerPauseMs: integer(
+    "videos.no_answer_pause_ms",
+    5_000,
+    0,
+    "How long the video jobs of a listing are not polled after its provider gave no answer.",
   ),
   videoContentBytesMax: integer(
     "videos.content_bytes_max",

@@ -14,6 +14,8 @@ export interface VideoSettings {
   readonly answerTimeoutMs: number;
   /** A client waits no longer than that for its provider. */
   readonly clientWaitMs: number;
+  /** A provider that gave no answer is not polled for so long: it must not hold up all others. */
+  readonly noAnswerPauseMs: number;
   /** A longer file is not passed on. */
   readonly contentBytesMax: number;
 }

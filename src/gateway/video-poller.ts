@@ -13,8 +13,6 @@ import type { VideoDeps } from "./video-deps.ts";
 const SWEEP_JOBS_MAX = 50;
 /** A look, at a job's deadline a cancellation, and writing down what came of them. */
 const LEASE_MS = 30_000;
-/** A provider that does not answer at all must not hold up the looks at all others. */
-const NO_ANSWER_REST_MS = 5_000;
 
 /**
  * Looks at the jobs of providers, and writes down what comes of it: for a client that asks, and by
@@ -135,13 +133,13 @@ export class VideoPoller {
   async #ask(job: TakenJob): Promise<JobLook> {
     const restMs = this.#restMs(job);
     if (restMs > 0) return { kind: "failure", retryAfterMs: restMs };
-    const { clock } = this.#deps;
+    const { clock, videos } = this.#deps;
     const deployment = await deploymentOf(this.#deps, job);
     if (deployment === undefined) return { kind: "failure" };
     const answer = await this.#ended(askAfter(this.#deps, deployment, job));
     const look = lookOf(answer, clock.nowMs());
     const askedMs = look.kind === "failure" ? look.retryAfterMs : undefined;
-    const pauseMs = answer === undefined ? NO_ANSWER_REST_MS : askedMs;
+    const pauseMs = answer === undefined ? videos.noAnswerPauseMs : askedMs;
     if (pauseMs !== undefined) {
       this.#restUntilMs.set(accountOf(job), clock.monotonicMs() + pauseMs);
     }

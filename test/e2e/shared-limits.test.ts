@@ -132,7 +132,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     });
     for (const gateway of gateways) {
       const serves = async (): Promise<boolean> => (await ask(urlOf(gateway), sick)).status === 200;
-      await until("it serves again", serves, 50_000);
+      await until("it serves again", serves);
     }
   });
 

@@ -24,7 +24,7 @@ const gateway = withGateway(() => {
       Object.entries(option).map(([name, value]) => [name, { type: "enum", values: [value] }]),
     );
   return {
-    settings: { videoPollMinMs: 1, videoSweepMs: 3_600_000 },
+    settings: { videoPollMinMs: 1, videoSweepMs: 3_600_000, videoNoAnswerPauseMs: 100 },
     manifests: HOSTS.map(({ host, option }) =>
       videoManifest({
         provider: `sim-${host}`,

@@ -233,7 +233,8 @@ test("a running console looks after purchases by itself, until it is closed", as
   running.start();
   vi.advanceTimersByTime(MINUTE_MS);
   vi.useRealTimers();
-  await until("it is paid", async () => (await deaf.purchase(bought)).state === "paid");
+  const paid = until("it is paid", async () => (await deaf.purchase(bought)).state === "paid");
+  expect(await paid).toBe(true);
   await running.close();
 });
 

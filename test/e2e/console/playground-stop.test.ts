@@ -15,7 +15,7 @@ test("a stopping program lets an answer of the playground end, and lets no new c
       model: "test/a",
       stream: true,
       max_tokens: 64,
-      messages: [{ role: "user", content: "[words:30] [[fault:slow:200]]" }],
+      messages: [{ role: "user", content: "[words:30] [[fault:hold]]" }],
     },
   });
   void answer.finally(() => (hasEnded = true));
@@ -28,6 +28,7 @@ test("a stopping program lets an answer of the playground end, and lets no new c
     ),
   );
   expect(hasEnded).toBe(false);
+  simulator.release();
   const { status, text } = await answer;
   expect(status).toBe(200);
   expect(text).toContain("word30");

@@ -219,7 +219,7 @@ test("a gateway whose database is silent can still be ended", async () => {
   const { databaseUrl } = gateway.config;
   const other = await startTestGateway({ settings: { databaseUrl } });
   proxy.set("silent");
-  await other.close();
+  await expect(other.close()).resolves.toBeUndefined();
   proxy.set("up");
 });
 

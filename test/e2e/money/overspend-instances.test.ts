@@ -86,7 +86,7 @@ async function storm(account: TestAccount, keys: readonly string[]): Promise<Sto
   let isOver = false;
   const answers = Promise.all(calls).finally(() => (isOver = true));
   const watch = watchAvailable(account.orgId, () => isOver);
-  await until("all others are refused", () => refused.length === REQUESTS - AFFORDABLE, 45_000);
+  await until("all others are refused", () => refused.length === REQUESTS - AFFORDABLE);
   await until("the affordable are out", () => provider.calls.length - before >= AFFORDABLE);
   const balance = await backend.recordStore.balance(account.orgId);
   expect(balance.heldMicroUsd).toBe(holdsOf(AFFORDABLE));
