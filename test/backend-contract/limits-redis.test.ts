@@ -189,15 +189,18 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
   let near: Side;
   let far: Side;
   let nowMs = 1_700_000_000_000;
-  beforeEach(async () => {
+  beforeAll(async () => {
     redis = await startRedis();
+  });
+  afterAll(() => redis.close());
+  beforeEach(async () => {
+    await redis.command("flushall");
     [near, far] = [1, 2].map(() => new Side(redis.url, { now: () => nowMs })) as [Side, Side];
     await Promise.all([near.store.ready(10_000), far.store.ready(10_000)]);
   });
-  afterEach(async () => {
+  afterEach(() => {
     near.store.close();
     far.store.close();
-    await redis.close();
   });
 
   test("gets the windows back from the journal before the next claim", async () => {
@@ -453,7 +456,8 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
 
 describe.skipIf(isMissing)("a replica", () => {
   test("answers a look, and grants nothing", async () => {
-    const leader = await startRedis();
+    // By itself it waits five seconds for more replicas before it serves one.
+    const leader = await startRedis(["--repl-diskless-sync-delay", "0"]);
     const replica = await startRedis(["--replicaof", "127.0.0.1", String(leader.port)]);
     const [side, reader] = [new Side(leader.url), new Side(replica.url)];
     await Promise.all([side.store.ready(10_000), reader.store.ready(10_000)]);

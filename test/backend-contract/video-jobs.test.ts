@@ -15,7 +15,7 @@ import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { DayFolder } from "../../src/storage/files/day-folder.ts";
 import { openSigningKey } from "../../src/storage/files/signing-key.ts";
 import { until } from "../support/books.ts";
-import { runs } from "../support/depth.ts";
+import { quickOrDeep } from "../support/depth.ts";
 import { JobWorld, type Owner } from "../support/job-world.ts";
 import { closeRow, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
@@ -348,7 +348,7 @@ describe("what a look told", () => {
       }
       await world.backend.jobStore.finish(job.jobId, endTold(job));
     });
-    await fc.assert(property, { numRuns: runs(40) });
+    await fc.assert(property, { numRuns: quickOrDeep(10, 400) });
   });
 });
 

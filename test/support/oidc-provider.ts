@@ -49,7 +49,7 @@ export async function startOidcProvider(options: {
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const script = new Script();
-  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
+  const privateKey = await signingKey();
   const jwk = { ...(await exportJWK(privateKey)), alg: "RS256", use: "sig", kid: "scripted" };
   const ProviderClass = await loadOidcProvider();
   const provider = new ProviderClass(issuer, {
@@ -85,6 +85,14 @@ export async function startOidcProvider(options: {
       await new Promise((done) => server.close(done));
     },
   };
+}
+
+let madeKey: Promise<CryptoKey> | undefined;
+
+/** One key for all providers of a process: to make one takes longer than most tests of them. */
+function signingKey(): Promise<CryptoKey> {
+  madeKey ??= generateKeyPair("RS256", { extractable: true }).then((pair) => pair.privateKey);
+  return madeKey;
 }
 
 const NOW = (): { readonly iat: number; readonly exp: number } => {

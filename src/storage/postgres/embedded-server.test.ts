@@ -24,6 +24,8 @@ import { chooseSystemUser } from "./embedded-user.ts";
 import { isPidAlive } from "./process-identity.ts";
 
 const isRoot = process.getuid?.() === 0;
+/** The folder of all tests that need no fresh one: making its files takes longest. */
+const ONE = "one";
 let root: string;
 
 beforeAll(() => {
@@ -64,8 +66,8 @@ async function startElsewhere(name: string, by: readonly string[] = []): Promise
 }
 
 test("a started server is durable, on loopback, behind a password only its owner reads", async () => {
-  const server = await start("plain");
-  expect(server).toMatchObject({ started: true, dataDir: join(root, "plain", "postgres") });
+  const server = await start(ONE);
+  expect(server).toMatchObject({ started: true, dataDir: join(root, ONE, "postgres") });
   const settings = ["fsync", "synchronous_commit", "full_page_writes", "listen_addresses"];
   const values = await Promise.all(settings.map((name) => ask(server, `show ${name}`)));
   expect(values.flat().map((row) => Object.values(row as object)[0] as unknown)).toEqual([
@@ -88,8 +90,8 @@ test("a started server is durable, on loopback, behind a password only its owner
 });
 
 test("a second opener shares the server, and only the last one out stops it", async () => {
-  const first = await start("shared");
-  const second = await start("shared");
+  const first = await start(ONE);
+  const second = await start(ONE);
   expect(second).toMatchObject({ started: false, connectionString: first.connectionString });
   const pid = postmasterPid(first);
   await first.stop();
@@ -99,25 +101,25 @@ test("a second opener shares the server, and only the last one out stops it", as
 });
 
 test("the data and the address survive a stop and a kill -9 of the database", async () => {
-  const first = await start("killed");
+  const first = await start(ONE);
   await ask(first, "create table kept as select 42 as answer");
   process.kill(postmasterPid(first), "SIGKILL");
-  const second = await start("killed");
+  const second = await start(ONE);
   expect(second.started).toBe(true);
   expect(await ask(second, "select answer from kept")).toEqual([{ answer: 42 }]);
   await first.stop();
   await second.stop();
-  const third = await start("killed");
+  const third = await start(ONE);
   expect(third.connectionString).toBe(second.connectionString);
   expect(await ask(third, "select answer from kept")).toEqual([{ answer: 42 }]);
   await third.stop();
 });
 
 test("a server left by a killed process is found, used, and stopped at the end", async () => {
-  const child = await startElsewhere("left");
+  const child = await startElsewhere(ONE);
   child.process.kill("SIGKILL");
   await once(child.process, "exit");
-  const server = await start("left");
+  const server = await start(ONE);
   expect(server).toMatchObject({ started: false, connectionString: child.connectionString });
   const pid = postmasterPid(server);
   await server.stop();
@@ -137,9 +139,9 @@ test("a process beside a running one leaves the server to it", async () => {
 
 test("root that may not look into other users' processes, as in a container, shares and stops it", async () => {
   if (!isRoot) return;
-  const server = await start("contained");
+  const server = await start(ONE);
   const blind = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"];
-  const child = await startElsewhere("contained", blind);
+  const child = await startElsewhere(ONE, blind);
   expect(child).toMatchObject({ started: false, connectionString: server.connectionString });
   const pid = postmasterPid(server);
   await server.stop();
@@ -150,11 +152,11 @@ test("root that may not look into other users' processes, as in a container, sha
 });
 
 test("a pid file that names another program's process does not keep the database down", async () => {
-  const first = await start("stale");
+  const first = await start(ONE);
   await first.stop();
   const cluster = join(first.dataDir, "cluster");
   writeFileSync(join(cluster, "postmaster.pid"), `${process.pid}\n${cluster}\n1\n1\n\n\n\nready\n`);
-  const second = await start("stale");
+  const second = await start(ONE);
   expect(second.started).toBe(true);
   await second.stop();
 });

@@ -1,0 +1,29 @@
+import * as fc from "fast-check";
+import { afterEach, expect, test, vi } from "vitest";
+
+import { isDeep, seedOf } from "./depth.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+function drawn(): readonly number[] {
+  const values: number[] = [];
+  fc.assert(fc.property(fc.integer(), (value) => void values.push(value)));
+  return values;
+}
+
+test("a property draws the same values whenever it is checked", () => {
+  expect(drawn()).toEqual(drawn());
+});
+
+test("a quick run always has the same seed", () => {
+  vi.stubEnv("PROPERTY_SEED", undefined);
+  if (!isDeep) expect(seedOf("one")).toBe(seedOf("two"));
+  if (!isDeep) expect(seedOf("one", 7)).toBe(7);
+});
+
+test("PROPERTY_SEED repeats a search, and is refused when it is no whole number", () => {
+  vi.stubEnv("PROPERTY_SEED", "4711");
+  expect(seedOf("any", 7)).toBe(4_711);
+  vi.stubEnv("PROPERTY_SEED", "many");
+  expect(() => seedOf("any")).toThrow("PROPERTY_SEED");
+});
