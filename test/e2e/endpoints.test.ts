@@ -16,7 +16,7 @@ import { expectRefusal } from "../support/refusals.ts";
 /** Queues and windows are of this clock: no test waits for them, and a slow machine changes nothing. */
 const clock = new StandingClock();
 
-const PRIVATE_PROVIDERS = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
+const PRIVATE_PROVIDERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
 const gateway = withGateway(() => ({
   clock,
@@ -200,6 +200,21 @@ describe("an endpoint with a rate", () => {
         "retry-after": "1",
       });
     }
+  });
+
+  test("a place in the queue that is later than the routing deadline is a 504 of the gateway", async () => {
+    const paced = { perSecond: 0.05, waitMsMax: 60_000 };
+    const owner = await ownerOf("nine", { paced });
+    expect(await gateway.backend.rulesStore.setPolicy(owner.orgId, { timeoutMs: 2_000 })).toBe(
+      true,
+    );
+    // Of two requests within twenty seconds one is first, and the other waits too long.
+    const answers = await Promise.all([1, 2].map(() => chat(owner, "house/nine")));
+    const refused = answers.find(({ status }) => status !== 200);
+    if (refused === undefined) throw new Error("both were served");
+    expectRefusal(refused, { status: 504, code: "gateway_error", message: "2000 ms" });
+    expect(refused.headers["x-tm-error-origin"]).toBe("gateway_infrastructure");
+    expect(refused.headers).not.toHaveProperty("x-tm-attempts");
   });
 
   test("a client that leaves the queue frees its place: nothing sent, nothing held", async () => {

@@ -172,11 +172,14 @@ describe("request ids", () => {
     const own = { "x-request-id": "mine", "request-id": "mine" };
     for (const model of ["test/a", "test/b"]) {
       const call = { body: chatBody(model), headers: own };
-      const { headers } = await askWithKey("/v1/chat/completions", call);
+      const { headers, status } = await askWithKey("/v1/chat/completions", call);
+      expect(status).toBe(200);
       expect(headers["x-request-id"]).toMatch(REQUEST_ID);
       expect(headers["request-id"]).toBe(headers["x-request-id"]);
     }
-    for (const call of gateway.simulator.calls().slice(-2)) {
+    const calls = gateway.simulator.calls().slice(-2);
+    expect(calls).toHaveLength(2);
+    for (const call of calls) {
       expect(JSON.stringify(call.headers)).not.toContain("mine");
     }
     const refused = await ask("/v1/models", { headers: own });

@@ -12,7 +12,7 @@ export const FUNCTION_LINES_MAX = 70;
 export const PARAMETERS_MAX = 4;
 export const LINE_CHARS_MAX = 100;
 
-export const filesFitInTheHead: Rule = (files) =>
+export const filesAreShort: Rule = (files) =>
   files
     .filter(({ text }) => text.replace(/\n$/, "").split("\n").length > FILE_LINES_MAX)
     .map(({ file }) => file);

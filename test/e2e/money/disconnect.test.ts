@@ -227,6 +227,7 @@ test("no more answers than agreed are read on: one more is cut, and held by nobo
 });
 
 test("every provider was read to its end, and the books balance", async () => {
+  expect(provider.calls.length).toBeGreaterThan(0);
   await until("no call is open", () =>
     provider.calls.every((call) => call.ended || call.abandoned),
   );

@@ -1,0 +1,148 @@
+import { expect, describe, test } from "vitest";
+
+import { simulatorManifest, textModel } from "../../test/support/gateway.ts";
+import {
+  openRecipe,
+  promisesOnly,
+  RECIPE_PRINCIPAL,
+  RecordedExchange,
+  type Dispatched,
+  type TestRecipe,
+} from "../../test/support/recipe.ts";
+import type { Principal } from "../auth/principal.ts";
+import { PoolBoard } from "../limits/pool-board.ts";
+import { chatWires } from "../wires/registry.ts";
+import { chatCall } from "./chat-call.ts";
+import { serveCall } from "./serve-call.ts";
+
+const PROVIDERS = ["first", "second", "third", "fourth", "fifth"];
+const MANIFESTS = PROVIDERS.map((provider, priority) =>
+  simulatorManifest({
+    provider,
+    dialect: "wire_a",
+    priority,
+    baseUrl: `https://${provider}.example/v1`,
+    models: [textModel("m/five")],
+  }),
+);
+const BODY = { model: "m/five", max_tokens: 8, messages: [{ role: "user", content: "hi" }] };
+const ANSWER = JSON.stringify({
+  id: "c1",
+  object: "chat.completion",
+  created: 1,
+  model: "m/five",
+  choices: [{ index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+});
+
+interface Running extends TestRecipe {
+  readonly clock: { ms: number };
+  readonly client: RecordedExchange;
+}
+
+/** A call on a clock that only the test moves. */
+function start(
+  change: (recipe: TestRecipe, clock: { ms: number }) => Partial<TestRecipe["deps"]> = () => ({}),
+  principal: Principal = RECIPE_PRINCIPAL,
+): Running {
+  const clock = { ms: 0 };
+  const recipe = openRecipe(
+    { nowMs: () => 1_767_225_600_000 + clock.ms, monotonicMs: () => clock.ms },
+    MANIFESTS,
+  );
+  const deps = { ...recipe.deps, ...change(recipe, clock) };
+  const client = new RecordedExchange(BODY, principal);
+  void serveCall(deps, client, chatCall(chatWires, "wire_a"));
+  return { deps, sent: recipe.sent, clock, client };
+}
+
+function last({ sent }: TestRecipe): Dispatched {
+  const call = sent.at(-1);
+  if (call === undefined) throw new Error("nothing was dispatched");
+  return call;
+}
+
+function triedBy({ sent }: TestRecipe): string[] {
+  return sent.map(({ deployment }) => deployment.providerId);
+}
+
+test("the next candidate is tried at once: no timer runs between an attempt's end and it", async () => {
+  const running = start();
+  await promisesOnly();
+  const failures: ((call: Dispatched) => void)[] = [
+    (call) => call.breaks("ECONNREFUSED"),
+    (call) => call.answer(500, "{}"),
+    // Asked to wait, it is left alone; the request does not wait for it.
+    (call) => call.answer(429, "{}", { "retry-after": "30" }),
+    (call) => call.answer(401, "{}"),
+  ];
+  for (const [at, fail] of failures.entries()) {
+    expect(triedBy(running)).toEqual(PROVIDERS.slice(0, at + 1));
+    fail(last(running));
+    await promisesOnly();
+  }
+  expect(triedBy(running)).toEqual(PROVIDERS);
+  last(running).answer(200, ANSWER);
+  await promisesOnly();
+  expect(running.client).toMatchObject({ refusal: undefined, attempts: 5 });
+  expect(running.client.text).toContain("hello");
+});
+
+describe("the routing deadline", () => {
+  /** Finding a place in a pool takes this long. */
+  const slowPools = (tookMs: number) => (recipe: TestRecipe, clock: { ms: number }) => {
+    class SlowBoard extends PoolBoard {
+      override restMs(poolId: string, nowMs: number): number {
+        clock.ms += tookMs;
+        return super.restMs(poolId, nowMs);
+      }
+    }
+    return { pools: new SlowBoard({ limits: recipe.deps.limits }) };
+  };
+
+  test("of 450 s, passed before anything was sent, is a 504 gateway_error", async () => {
+    const running = start(slowPools(450_001));
+    await promisesOnly();
+    expect(running.sent).toEqual([]);
+    expect(running.client.attempts).toBeUndefined();
+    expect(running.client.refusal).toMatchObject({
+      class: "gateway_error",
+      status: 504,
+      origin: "gateway_infrastructure",
+      message: expect.stringContaining("450000 ms"),
+    });
+  });
+
+  test("of an organization's policy does the same, sooner", async () => {
+    const policy = { timeoutMs: 2_000 };
+    const hasty = { ...RECIPE_PRINCIPAL, rules: { ...RECIPE_PRINCIPAL.rules, policy } };
+    const late = start(slowPools(2_001), hasty);
+    const inTime = start(slowPools(2_000), hasty);
+    await promisesOnly();
+    expect(late.client.refusal).toMatchObject({ class: "gateway_error", status: 504 });
+    expect(late.sent).toEqual([]);
+    expect(triedBy(inTime)).toEqual(["first"]);
+  });
+
+  test("passed while a provider failed, ends with that provider's error", async () => {
+    const running = start();
+    await promisesOnly();
+    running.clock.ms = 450_000;
+    last(running).answer(503, "{}");
+    await promisesOnly();
+    expect(triedBy(running)).toEqual(["first"]);
+    expect(running.client).toMatchObject({
+      attempts: 1,
+      refusal: { class: "upstream_error", status: 503, origin: "upstream" },
+    });
+  });
+
+  test("not yet passed, lets the next candidate be tried", async () => {
+    const running = start();
+    await promisesOnly();
+    running.clock.ms = 449_999;
+    last(running).answer(503, "{}");
+    await promisesOnly();
+    expect(triedBy(running)).toEqual(["first", "second"]);
+  });
+});

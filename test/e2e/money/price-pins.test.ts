@@ -1,0 +1,170 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { RequestRecord } from "../../../src/ledger/record-store.ts";
+import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { ask, at, bodyOf, costOf, type Ask, type HttpAnswer } from "../../support/ask.ts";
+import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";
+import { startGatedProvider, type GatedProvider } from "../../support/gated-provider.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../../support/gateway.ts";
+
+const MAX_TOKENS = 64;
+
+let simulator: Simulator;
+let provider: GatedProvider;
+let failing: Server;
+let gateway: TestGateway;
+/** Calls at the provider that fails: the test decides when. */
+const held: ServerResponse[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  provider = await startGatedProvider(simulator.url);
+  failing = createServer((request, response) => {
+    request.resume();
+    held.push(response);
+  });
+  failing.listen(0, "127.0.0.1");
+  await once(failing, "listening");
+  gateway = await startTestGateway({ manifests: manifestsAt(1) });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  failing.close();
+  failing.closeAllConnections();
+  await provider.close();
+  await simulator.close();
+});
+
+/** Both providers at so many times the first prices: $1 and $10 a million tokens. */
+function manifestsAt(factor: number): readonly object[] {
+  const pricing = [
+    { type: "prompt", unit: "token", cost_usd_per_million: String(factor) },
+    { type: "completion", unit: "token", cost_usd_per_million: String(10 * factor) },
+  ];
+  const model = (id: string): object => textModel(id, { pricing });
+  const { port } = failing.address() as AddressInfo;
+  return [
+    simulatorManifest({
+      provider: "failing",
+      dialect: "wire_a",
+      baseUrl: `http://127.0.0.1:${port}/v1`,
+      models: [model("m/second")],
+    }),
+    simulatorManifest({
+      provider: "gated",
+      dialect: "wire_a",
+      priority: 1,
+      baseUrl: `${provider.url}/a/v1`,
+      models: [model("m/first"), model("m/second")],
+    }),
+  ];
+}
+
+async function changePrices(factor: number): Promise<void> {
+  for (const [n, manifest] of manifestsAt(factor).entries()) {
+    writeFileSync(
+      join(gateway.config.manifestsDir, `manifest-${n}.json`),
+      JSON.stringify(manifest),
+    );
+  }
+  const promptPico = BigInt(factor) * 1_000_000n;
+  await until("every price has changed", () => {
+    gateway.running.reload();
+    const { deployments } = gateway.running.catalog.current;
+    return deployments.every(({ prices }) => prices?.prompt === promptPico);
+  });
+}
+
+/** What an answer's own token counts cost at so many times the first prices. */
+function costAt(factor: bigint, { json }: HttpAnswer): bigint {
+  const tokens = (name: string): bigint => BigInt(Number(at(json, "usage", name)));
+  return factor * (tokens("prompt_tokens") + 10n * tokens("completion_tokens"));
+}
+
+async function settled(account: TestAccount, answer: HttpAnswer): Promise<RequestRecord> {
+  await nothingHeld(gateway, account);
+  return await ended(gateway, account, answer.requestId);
+}
+
+test.each([
+  ["a document", false],
+  ["a stream", true],
+])(
+  "%s is settled at the prices of its admission, whatever they are at its end",
+  async (_what, stream) => {
+    await changePrices(1);
+    const account = await gateway.account("5.00");
+    const request: Ask = { key: account.key, wire: "wire_a", model: "m/first", text: "hi", stream };
+    const before = provider.calls.length;
+    const running = ask(gateway.url, request);
+    const call = await until("it is at the provider", () => provider.calls[before]);
+    await changePrices(10);
+    call.release();
+    const answer = await running;
+    expect(answer.status).toBe(200);
+    const record = await settled(account, answer);
+    expect(record.attempts).toHaveLength(1);
+    const usage = record.attempts[0]?.usage;
+    const cost = BigInt((usage?.prompt ?? 0) + 10 * (usage?.completion ?? 0));
+    expect(cost).toBeGreaterThan(0n);
+    expect(record.attempts[0]?.debitMicroUsd).toBe(cost);
+    expect(costOf(answer)).toBe(cost);
+    expect(await brokenBooks(gateway)).toEqual([]);
+  },
+);
+
+test("the next request is held and settled at the new prices", async () => {
+  await changePrices(1);
+  await changePrices(10);
+  const account = await gateway.account("5.00");
+  const request: Ask = { key: account.key, wire: "wire_a", model: "m/first", text: "hi" };
+  const before = provider.calls.length;
+  const running = ask(gateway.url, request);
+  const call = await until("it is at the provider", () => provider.calls[before]);
+  const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
+  expect(heldMicroUsd).toBe(worstCaseAt(10n, request));
+  call.release();
+  const answer = await running;
+  expect(costOf(answer)).toBe(costAt(10n, answer));
+});
+
+function worstCaseAt(factor: bigint, request: Ask): bigint {
+  return factor * (BigInt(Buffer.byteLength(bodyOf(request))) + 10n * BigInt(MAX_TOKENS));
+}
+
+test("a candidate that is tried after the change is held and settled at the old prices", async () => {
+  await changePrices(1);
+  const account = await gateway.account("5.00");
+  const request: Ask = { key: account.key, wire: "wire_a", model: "m/second", text: "hi" };
+  const [heldBefore, callsBefore] = [held.length, provider.calls.length];
+  const running = ask(gateway.url, request);
+  const first = await until("it is at the first provider", () => held[heldBefore]);
+  await changePrices(10);
+  first.writeHead(500, { "content-type": "application/json" }).end("{}");
+  const second = await until("it is at the second", () => provider.calls[callsBefore]);
+  const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
+  expect(heldMicroUsd).toBe(worstCaseAt(1n, request));
+  second.release();
+  const answer = await running;
+  expect(answer.headers).toMatchObject({ "x-tm-attempts": "2", "x-tm-provider": "gated" });
+  expect(costOf(answer)).toBe(costAt(1n, answer));
+  const record = await settled(account, answer);
+  expect(record.attempts.map(({ debitMicroUsd }) => debitMicroUsd)).toEqual([
+    0n,
+    costAt(1n, answer),
+  ]);
+  expect(await brokenBooks(gateway)).toEqual([]);
+});

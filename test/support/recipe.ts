@@ -1,0 +1,197 @@
+import type { Dispatcher } from "undici";
+
+import { NO_USAGE_GUARD } from "../../src/admission/usage-guard.ts";
+import { PLAIN_RULES } from "../../src/auth/account-rules.ts";
+import type { Principal } from "../../src/auth/principal.ts";
+import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
+import type { Deployment } from "../../src/catalog/catalog.ts";
+import { compileCatalog } from "../../src/catalog/compile-catalog.ts";
+import { parseManifestFiles } from "../../src/catalog/load-manifests.ts";
+import { openServing } from "../../src/compose/open-serving.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
+import { newRequestId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import type { Refusal } from "../../src/core/refusals.ts";
+import type { Clock } from "../../src/core/time.ts";
+import type { AttemptHandler } from "../../src/dispatch/run-attempt.ts";
+import { UpstreamClient } from "../../src/dispatch/upstream-client.ts";
+import type { ClientExchange } from "../../src/gateway/client-exchange.ts";
+import type { ServeDeps } from "../../src/gateway/serve-deps.ts";
+import type { Ledger } from "../../src/ledger/ledger-store.ts";
+import { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
+
+/** One dispatch under control of the test: what undici would report, the test reports. */
+export class Dispatched {
+  readonly deployment: Deployment;
+  readonly #handler: AttemptHandler;
+  readonly #controller: Dispatcher.DispatchController;
+
+  constructor(deployment: Deployment, handler: AttemptHandler) {
+    this.deployment = deployment;
+    this.#handler = handler;
+    this.#controller = idleController();
+    handler.onRequestStart?.(this.#controller, {});
+  }
+
+  headers(status: number, headers: Record<string, string> = {}): void {
+    this.#handler.onResponseStart?.(this.#controller, status, headers, "");
+  }
+
+  data(text: string): void {
+    this.#handler.onResponseData?.(this.#controller, Buffer.from(text));
+  }
+
+  end(): void {
+    this.#handler.onResponseEnd?.(this.#controller, {});
+  }
+
+  /** A whole answer at once. */
+  answer(status: number, text: string, headers: Record<string, string> = {}): void {
+    this.headers(status, { "content-type": "application/json", ...headers });
+    this.data(text);
+    this.end();
+  }
+
+  breaks(code: string): void {
+    this.#handler.onResponseError?.(this.#controller, Object.assign(new Error(code), { code }));
+  }
+}
+
+function idleController(): Dispatcher.DispatchController {
+  return {
+    aborted: false,
+    paused: false,
+    reason: null,
+    abort: () => undefined,
+    pause: () => undefined,
+    resume: () => undefined,
+  };
+}
+
+class HeldUpstream extends UpstreamClient {
+  readonly sent: Dispatched[] = [];
+
+  override send(deployment: Deployment, _request: unknown, handler: AttemptHandler): void {
+    this.sent.push(new Dispatched(deployment, handler));
+  }
+}
+
+/** Grants every hold at once: what is under test here is what happens between the holds. */
+const grantingLedger: Ledger = {
+  newAttemptId: () => 1n as AttemptId,
+  reserve: () => Promise.resolve({ kind: "reserved" }),
+  roll: () => Promise.resolve({ kind: "reserved" }),
+  close: () => Promise.resolve({ kind: "closed", debitMicroUsd: microUsd(0n), overrun: false }),
+  recordRefused: () => undefined,
+  healthy: true,
+  shutDown: () => Promise.resolve(),
+};
+
+export interface TestRecipe {
+  /** As the program puts them together from its default settings. */
+  readonly deps: ServeDeps;
+  /** Every dispatch so far. */
+  readonly sent: readonly Dispatched[];
+}
+
+/** The recipes of calls with the program's own settings, without sockets and without a database. */
+export function openRecipe(clock: Clock, manifests: readonly object[]): TestRecipe {
+  const loaded = loadConfig({ flags: {}, env: {} });
+  if (loaded.kind === "invalid") throw new Error(loaded.problems.join("\n"));
+  const upstream = new HeldUpstream({ allowPrivateUpstreams: true, providerKey: () => "key" });
+  const { serve } = openServing(
+    { config: loaded.config, env: {}, clock },
+    {
+      usage: NO_USAGE_GUARD,
+      openKey: undefined,
+      catalog: new CatalogHolder(catalogOf(manifests)),
+      ledger: grantingLedger,
+      limits: { store: new MemoryLimitStore(), sharedHealth: undefined },
+    },
+  );
+  return { deps: { ...serve, upstream }, sent: upstream.sent };
+}
+
+function catalogOf(manifests: readonly object[]) {
+  const files = manifests.map((manifest, at) => ({
+    file: `manifest-${at}.json`,
+    text: JSON.stringify(manifest),
+  }));
+  const parsed = parseManifestFiles(files);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+  const compiled = compileCatalog({
+    manifests: parsed.manifests,
+    hasKey: () => true,
+    today: "2026-01-01",
+  });
+  if (!compiled.ok) throw new Error(JSON.stringify(compiled.issues));
+  return compiled.catalog;
+}
+
+export const RECIPE_PRINCIPAL: Principal = {
+  orgId: "org_recipe" as OrgId,
+  keyId: "key_recipe" as KeyId,
+  keyOrigin: "console",
+  requestsPerMinuteCeiling: 300,
+  funded: true,
+  managed: false,
+  rules: PLAIN_RULES,
+};
+
+/** A client that records its answer. */
+export class RecordedExchange implements ClientExchange {
+  readonly requestId = newRequestId(0);
+  readonly principal: Principal;
+  readonly route = "/v1/test";
+  readonly body: Buffer;
+  readonly clientAddress = "192.0.2.1";
+  readonly wantsBody = true;
+  readonly gone = false;
+  refusal: Refusal | undefined;
+  attempts: number | undefined;
+  text = "";
+
+  constructor(body: object, principal: Principal = RECIPE_PRINCIPAL) {
+    this.body = Buffer.from(JSON.stringify(body));
+    this.principal = principal;
+  }
+
+  header(): undefined {
+    return undefined;
+  }
+
+  onGone(): void {}
+
+  onWritable(): void {}
+
+  begin(): void {}
+
+  relay(): void {}
+
+  write(output: string | Buffer): boolean {
+    this.text += output.toString();
+    return true;
+  }
+
+  end(last: string | Buffer): void {
+    this.text += last.toString();
+  }
+
+  cut(): void {}
+
+  answer(_type: string, headers: { readonly attempts?: number }, body: unknown): void {
+    this.attempts = headers.attempts;
+    this.text = String(body);
+  }
+
+  refuse(refusal: Refusal, headers: { readonly attempts?: number } = {}): void {
+    this.refusal = refusal;
+    this.attempts = headers.attempts;
+  }
+}
+
+/** Lets everything run that waits for nothing but promises: no timer fires and no socket is read. */
+export async function promisesOnly(): Promise<void> {
+  for (let i = 0; i < 1_000; i += 1) await Promise.resolve();
+}
