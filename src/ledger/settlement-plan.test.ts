@@ -123,8 +123,8 @@ describe("for any ends, intervals and moments of closing", () => {
 
   test("every end is in exactly one period, and the provider is owed the exact sum", () => {
     fc.assert(
-      fc.property(facts, closings, (list, runs) => {
-        const done = closeAll(list, runs);
+      fc.property(facts, closings, (list, rounds) => {
+        const done = closeAll(list, rounds);
         let total = ZERO_SETTLEMENT_SUMS;
         let payable = 0n;
         let lastEndMs = -Infinity;
@@ -155,12 +155,12 @@ describe("for any ends, intervals and moments of closing", () => {
   /** Closes at some moments, at last long after everything, each time with other terms. */
   function closeAll(
     list: readonly SettlementFact[],
-    runs: readonly { ahead: number; interval: SettlementTerms["interval"] }[],
+    rounds: readonly { ahead: number; interval: SettlementTerms["interval"] }[],
   ): ReturnType<typeof planPeriods>["periods"] {
     const done: ReturnType<typeof planPeriods>["periods"][number][] = [];
     let nowMs = START_MS;
     let openFromMs = -Infinity;
-    for (const { ahead, interval } of [...runs, { ahead: 1_000, interval: "monthly" as const }]) {
+    for (const { ahead, interval } of [...rounds, { ahead: 1_000, interval: "monthly" as const }]) {
       nowMs += ahead * HALF_DAY_MS;
       const throughMs = nowMs;
       const { periods, throughMs: nextMs } = planPeriods({

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { post, type HttpAnswer } from "../support/ask.ts";
 import { withSimulator } from "../support/gateway.ts";
 import type { ImageAnswerCost, ImageAnswerOrder } from "../support/image-answer-child.ts";
+import { quickOrDeep } from "../support/depth.ts";
 import { imageManifest, imageModel } from "../support/image-models.ts";
 import { openAccountByCommands, serve, withOperatorFolder } from "../support/operator.ts";
 import type { RunningProgram } from "../support/program.ts";
@@ -27,7 +28,7 @@ async function carry(order: ImageAnswerOrder): Promise<ImageAnswerCost> {
 }
 
 describe("an image answer of 30 MiB on its way through", () => {
-  test.each([65_536, 1_400, 64])(
+  test.each(quickOrDeep([65_536, 1_400], [65_536, 1_400, 64]))(
     "in pieces of %i bytes is never copied as a whole, and blocks nothing else",
     async (pieceBytes) => {
       const cost = await carry({ fileBytes: FILE_BYTES, pieceBytes });

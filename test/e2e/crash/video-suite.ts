@@ -14,11 +14,17 @@ export const RESERVE = 400_000n;
 export const COST = 250_000n;
 export const FINISHED = { id: "x", status: "completed", usage: { cost: 0.25 } };
 
+/** A job that is over, and what the books said then. */
+interface DecidedJob {
+  readonly account: TestAccount;
+  readonly books: OrgBooks;
+}
+
 /** A provider of videos, and gateways in front of it that come and go. */
 export class VideoSuite {
   #house: CrashHouse | undefined;
   #host: VideoHost | undefined;
-  readonly #decided: { readonly account: TestAccount; readonly books: OrgBooks }[] = [];
+  readonly #decided: DecidedJob[] = [];
 
   /** Opens before the tests of the file that calls this, and closes behind them. */
   static forFile(): VideoSuite {
@@ -53,35 +59,19 @@ export class VideoSuite {
     return this.house.restart({ env });
   }
 
-  /** Asks for a video of a gateway that dies at this step. */
-  async dieAt(point: FailPoint): Promise<TestAccount> {
-    const gateway = await this.restart(false);
-    const account = await this.house.account();
-    await gateway.order({ at: point, act: "die" });
-    const body = { model: "test/video", prompt: freshPrompt() };
-    await expect(postVideo(gateway, account.key, body)).rejects.toThrow();
-    expect((await gateway.ended).signal).toBe("SIGKILL");
-    return account;
-  }
-
   books(account: TestAccount): Promise<OrgBooks> {
     return readBooks(this.house.backend, account);
+  }
+
+  /** No later life may change anything of this. */
+  decide(decided: DecidedJob): void {
+    this.#decided.push(decided);
   }
 
   async makeAllDue(): Promise<void> {
     await this.house.backend.query(
       "update video_job set next_poll_at = now(), lease_until = null where completed_at is null",
     );
-  }
-
-  /** The job is over: this is what was paid, and no later life changes anything. */
-  async expectDecided(account: TestAccount, paid: bigint): Promise<void> {
-    const books = await this.books(account);
-    const wallet = { settled: books.settled, held: books.held };
-    expect(wallet).toEqual({ settled: CREDIT - paid, held: 0n });
-    expect(books.journal).toHaveLength(1);
-    expect(await brokenRules(this.house.backend)).toEqual([]);
-    this.#decided.push({ account, books });
   }
 
   /** Registers the last test of a file that has decided so many jobs. */
@@ -94,4 +84,29 @@ export class VideoSuite {
       expect(this.#decided).toHaveLength(count);
     });
   }
+}
+
+/** Asks for a video of a gateway that dies at this step. */
+export async function dieAt(suite: VideoSuite, point: FailPoint): Promise<TestAccount> {
+  const gateway = await suite.restart(false);
+  const account = await suite.house.account();
+  await gateway.order({ at: point, act: "die" });
+  const body = { model: "test/video", prompt: freshPrompt() };
+  await expect(postVideo(gateway, account.key, body)).rejects.toThrow();
+  expect((await gateway.ended).signal).toBe("SIGKILL");
+  return account;
+}
+
+/** The job is over: this is what was paid, and no later life changes anything. */
+export async function expectPaid(
+  suite: VideoSuite,
+  account: TestAccount,
+  paid: bigint,
+): Promise<void> {
+  const books = await suite.books(account);
+  const wallet = { settled: books.settled, held: books.held };
+  expect(wallet).toEqual({ settled: CREDIT - paid, held: 0n });
+  expect(books.journal).toHaveLength(1);
+  expect(await brokenRules(suite.house.backend)).toEqual([]);
+  suite.decide({ account, books });
 }

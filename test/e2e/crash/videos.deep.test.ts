@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { until } from "../../support/books.ts";
 import { acceptedVideo, getVideo } from "../../support/video-house.ts";
 import { hasSession, severSessions, waitingSessions } from "./crash-books.ts";
-import { COST, FINISHED, RESERVE, VideoSuite } from "./video-suite.ts";
+import { COST, expectPaid, FINISHED, RESERVE, VideoSuite } from "./video-suite.ts";
 
 const suite = VideoSuite.forFile();
 
@@ -20,7 +20,7 @@ test("killed while a job runs: it goes on, and its client finds it again", async
     status: "completed",
     usage: { cost: 0.25 },
   });
-  await suite.expectDecided(account, COST);
+  await expectPaid(suite, account, COST);
 });
 
 test.each([true, false])(
@@ -48,7 +48,7 @@ test.each([true, false])(
     await suite.makeAllDue();
     await until("it is settled", async () => (await suite.books(account)).held === 0n);
     expect(suite.host.last.looks).toHaveLength(commits ? looks : looks + 1);
-    await suite.expectDecided(account, COST);
+    await expectPaid(suite, account, COST);
   },
 );
 

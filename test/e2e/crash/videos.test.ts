@@ -2,16 +2,16 @@ import { expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { at, bearer, httpCall } from "../../support/http-call.ts";
-import { COST, FINISHED, RESERVE, VideoSuite } from "./video-suite.ts";
+import { COST, dieAt, expectPaid, FINISHED, RESERVE, VideoSuite } from "./video-suite.ts";
 
 const suite = VideoSuite.forFile();
 
 test("killed when a provider had accepted and nobody had written it down: the reserve, once", async () => {
-  const account = await suite.dieAt("headers arrived");
+  const account = await dieAt(suite, "headers arrived");
   expect((await suite.books(account)).journal).toMatchObject([{ state: "open" }]);
   const gateway = await suite.restart(true);
   expect(await suite.house.backend.query("select from video_job")).toHaveLength(0);
-  await suite.expectDecided(account, RESERVE);
+  await expectPaid(suite, account, RESERVE);
   const [attempt] = (await suite.books(account)).journal;
   const url = `${gateway.url}/v1/generation?id=${attempt?.requestId}`;
   expect(at((await httpCall(url, { headers: bearer(account.key) })).json, "data")).toMatchObject({
@@ -21,7 +21,7 @@ test("killed when a provider had accepted and nobody had written it down: the re
 });
 
 test("killed when the job was written down and the client not told: the video is paid, no reserve", async () => {
-  const account = await suite.dieAt("last bytes");
+  const account = await dieAt(suite, "last bytes");
   suite.host.last.record = FINISHED;
   expect(await suite.books(account)).toMatchObject({ held: RESERVE, journal: [{ state: "open" }] });
   await suite.restart(false);
@@ -30,7 +30,7 @@ test("killed when the job was written down and the client not told: the video is
   await suite.restart(true);
   await suite.makeAllDue();
   await until("it is settled", async () => (await suite.books(account)).held === 0n);
-  await suite.expectDecided(account, COST);
+  await expectPaid(suite, account, COST);
 });
 
 suite.testUnchanged(2);
