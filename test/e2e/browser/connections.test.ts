@@ -28,7 +28,7 @@ const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("own keys at providers", () => {
   test("are stored, tested, used and disabled for ever, and shown nowhere", async () => {
-    const ann = await newcomer(world, browser, { name: "owner", usd: "5" });
+    const ann = await newcomer(world, browser, { name: "owner", theme: "dark", usd: "5" });
     const { page } = ann;
     const told: Promise<string>[] = [];
     page.on("response", (response) => {
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
   });
 
   test("that the provider refuses are told apart, and one provider has one", async () => {
-    const who = { name: "refused", usd: "5" } as const;
+    const who = { name: "refused", theme: "dark", usd: "5" } as const;
     const { page, complaints } = await newcomer(world, browser, who);
     const stored = { provider: "prov-a", name: "old account", provider_key: BAD_KEY };
     expect((await ask(world, page, "POST /api/console/connections", stored)).status).toBe(200);

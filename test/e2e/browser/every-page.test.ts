@@ -8,6 +8,7 @@ import { until } from "../../support/books.ts";
 import {
   ALL_RULES,
   COLOUR_RULES,
+  endlessAnimations,
   expectAccessible,
   expectFits,
   hasChromium,
@@ -164,10 +165,10 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     for (const [name, address] of Object.entries(pages)) {
       await page.goto(address);
       await page.locator("h1").waitFor();
-      await expectAccessible(page, name);
-      await expectFits(page);
       for (const theme of THEMES) {
         await showIn(page, theme);
+        await expectAccessible(page, `${name} ${theme}`);
+        await expectFits(page);
         await takePicture(page, `every-page-issuer-${name}-${theme}`);
       }
     }
@@ -176,7 +177,10 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     await page.getByLabel("E-mail of the owner").fill("no address");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("This is no e-mail address.").waitFor();
-    await expectAccessible(page, "claim refused");
+    for (const theme of THEMES) {
+      await showIn(page, theme);
+      await expectAccessible(page, `claim refused ${theme}`);
+    }
     expect(complaints).toEqual([]);
   });
 });
@@ -268,5 +272,7 @@ async function faultsOf(page: Page, rules: AxeRules): Promise<readonly string[]>
   const faults = await page.getByText(/^(This page failed|That did not work)$/).allInnerTexts();
   faults.push(...(await violationsOf(page, rules)));
   await expectFits(page).catch(() => faults.push("wider than the window"));
+  const moving = await endlessAnimations(page);
+  faults.push(...moving.map((name) => `moves without end: ${name}`));
   return faults;
 }

@@ -20,7 +20,7 @@ const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the limits page", () => {
   test("lowers a key's limit, never raises it, and gives the ceiling back", async () => {
-    const who = { name: "lower", usd: "5" } as const;
+    const who = { name: "lower", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(world, browser, who);
     const { secret, keyId } = await makeKey(world, page, { name: "batch" });
     await open(page, "/limits");
@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
   });
 
   test("keeps the organization under its own ceilings", async () => {
-    const who = { name: "whole", usd: "5" } as const;
+    const who = { name: "whole", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(world, browser, who);
     await open(page, "/limits");
     const { json } = await ask(world, page, "GET /api/console/limits");
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
   });
 
   test("holds one model back for all keys together, and lets the others be", async () => {
-    const who = { name: "model", usd: "5" } as const;
+    const who = { name: "model", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(world, browser, who);
     const { secret } = await makeKey(world, page, { name: "app" });
     const callModel = (model: string): Promise<HttpAnswer> =>
@@ -135,7 +135,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
   });
 
   test("says why a request was refused, and that one it does not know is none", async () => {
-    const who = { name: "why", usd: "5" } as const;
+    const who = { name: "why", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(world, browser, who);
     const { secret } = await makeKey(world, page, { name: "app" });
     const { secret: capped } = await makeKey(world, page, { name: "tiny", cap_usd: "0.0001" });

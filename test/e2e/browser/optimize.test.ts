@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
   /** Somebody new on the page of searches; without `usd` there is no credit. */
   async function searcher(name: string, usd?: string): Promise<Newcomer> {
     const credit = usd === undefined ? {} : { usd };
-    const visitor = await newcomer(world, browser, { name, ...credit });
+    const visitor = await newcomer(world, browser, { name, theme: "dark", ...credit });
     await visitor.page.goto(`${world.consoleUrl}/optimize`);
     return visitor;
   }

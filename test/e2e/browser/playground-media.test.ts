@@ -47,7 +47,7 @@ const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions", () => {
   async function maker(name: string, tab: string): Promise<Newcomer> {
-    const visitor = await newcomer(world, browser, { name, usd: "20" });
+    const visitor = await newcomer(world, browser, { name, theme: "dark", usd: "20" });
     await visitor.page.goto(`${world.consoleUrl}/playground?tab=${tab}`);
     return visitor;
   }

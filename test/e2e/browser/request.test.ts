@@ -14,7 +14,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
   let ann: Newcomer;
   let traffic: Traffic;
   beforeAll(async () => {
-    ann = await newcomer(world, browser, { name: "request", usd: "5" });
+    ann = await newcomer(world, browser, { name: "request", theme: "dark", usd: "5" });
     traffic = await makeTraffic(world, ann.page);
   });
 

@@ -20,7 +20,7 @@ const browser = withBrowser();
 describe.skipIf(!hasChromium)("a session", () => {
   /** A browser whose owner is signed in and looks at the page of this address. */
   async function signedIn(name: string, path: string): Promise<Visitor> {
-    const visitor = await newVisitor(browser);
+    const visitor = await newVisitor(browser, { theme: "dark" });
     world.provider.signInAs(newcomer(name));
     await visitor.page.goto(`${world.url}/auth/start`);
     await pageShown(visitor.page);
