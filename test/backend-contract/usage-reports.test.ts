@@ -4,7 +4,6 @@ import type { KeyId } from "../../src/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReportFilter, ReportGroupBy, UsageReport } from "../../src/ledger/usage-reports.ts";
 import { quickOrDeep } from "../support/depth.ts";
-import { pinPrices } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import {
   DAY_MS,

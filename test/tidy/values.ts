@@ -61,11 +61,11 @@ export const clocksAreReadInOneFile: Rule = (files) =>
     );
 
 /** What a process starts with, and the workers that are processes of their own. */
-const PROCESS_FILES = ["src/cli/main.ts", "src/cli/workers.ts"];
+const PROCESS_FILES = new Set(["src/cli/main.ts", "src/cli/workers.ts"]);
 
 export const commandsUseTheirCallersProcess: Rule = (files) =>
   files
-    .filter(({ file }) => roomOf(file) === "cli" && !PROCESS_FILES.includes(file))
+    .filter(({ file }) => roomOf(file) === "cli" && !PROCESS_FILES.has(file))
     .flatMap((source) => codeLinesWith(source, /\bprocess\.(env|argv|std\w+|exit\w*)\b/));
 
 export const onlyWiresCompareWireIds: Rule = (files) =>

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 
 import { describe, expect, test } from "vitest";
