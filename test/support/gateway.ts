@@ -65,13 +65,13 @@ export interface TestGatewayOptions {
  */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-  const database = await freshDatabase();
+  const database = options.settings?.databaseUrl === undefined ? await freshDatabase() : undefined;
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-test-"));
   for (const [at, manifest] of (options.manifests ?? STANDARD_MANIFESTS).entries()) {
     const text = JSON.stringify(manifest).replaceAll("{simulator}", simulator.url);
     writeFileSync(join(folder, `manifest-${at}.json`), text);
   }
-  const config = testConfig(folder, database.connectionString, options.settings ?? {});
+  const config = testConfig(folder, database?.connectionString, options.settings ?? {});
   const lines: string[] = [];
   const log = pino({ level: config.logLevel }, { write: (line: string) => void lines.push(line) });
   const backend = await openBackend({ config, log });
@@ -95,7 +95,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       await running.close();
       await backend.close();
       await simulator.close();
-      await database.drop();
+      await database?.drop();
       rmSync(folder, { recursive: true, force: true });
       options.clock?.stop?.();
     },
@@ -208,7 +208,7 @@ export const STANDARD_MANIFESTS: readonly object[] = [
 
 function testConfig(
   manifestsDir: string,
-  databaseUrl: string,
+  databaseUrl: string | undefined,
   settings: Partial<Record<SettingName, string | number | boolean>>,
 ): Config {
   const outcome = loadConfig({
@@ -217,7 +217,7 @@ function testConfig(
       consolePort: 0,
       internalPort: 0,
       manifestsDir,
-      databaseUrl,
+      ...(databaseUrl === undefined ? {} : { databaseUrl }),
       allowPrivateUpstreams: true,
       logLevel: "debug",
       keyCacheMs: TEST_KEY_CACHE_MS,

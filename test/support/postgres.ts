@@ -20,18 +20,30 @@ export interface FreshDatabase {
 
 /** An empty database of its own on the run's PostgreSQL. */
 export async function freshDatabase(): Promise<FreshDatabase> {
-  const server = await startEmbeddedPostgres({
-    dataDir: inject("postgresDataDir"),
-    log: silentLog,
-  });
+  const server = await serverOfRun();
   const name = newRecordId("test");
-  await runOnce(server.connectionString, `create database ${name}`);
-  const url = new URL(server.connectionString);
+  await runOnce(server, `create database ${name}`);
+  const url = new URL(server);
   url.pathname = `/${name}`;
   return {
     connectionString: url.href,
-    drop: () => runOnce(server.connectionString, `drop database ${name} with (force)`),
+    drop: () => runOnce(server, `drop database ${name} with (force)`),
   };
+}
+
+/** Shared by the files of a worker: finding the running server costs a log-in under a lock. */
+let server: Promise<string> | undefined;
+
+function serverOfRun(): Promise<string> {
+  server ??= startEmbeddedPostgres({ dataDir: inject("postgresDataDir"), log: silentLog }).then(
+    ({ connectionString }) => connectionString,
+    (error: unknown) => {
+      // The next file tries again.
+      server = undefined;
+      throw error;
+    },
+  );
+  return server;
 }
 
 /** An empty database, for the tests of the calling file or `describe`. */
