@@ -111,14 +111,17 @@ describe("a connection is closed when its client is too slow", () => {
 
   test("with reading its answer, and the handler is notified", async () => {
     const left = vi.fn<() => void>();
-    const isFull = vi.fn<() => void>();
     const flood = get("/v1/models", async (exchange) => {
       exchange.onGone(left);
       exchange.begin("text/plain", {});
       const piece = "x".repeat(1024 * 1024);
-      for (let mib = 0; mib < 256; mib += 1) {
-        if (!exchange.write(piece)) return isFull();
-      }
+      // The system's buffers take some of it: only what they no longer take is unread.
+      let mibLeft = 256;
+      const pump = (): void => {
+        while (mibLeft > 0 && exchange.write(piece)) mibLeft -= 1;
+      };
+      exchange.onWritable(pump);
+      pump();
     });
     const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 200 };
     const { port } = await listen([flood], { clientTimeouts });
@@ -127,7 +130,6 @@ describe("a connection is closed when its client is too slow", () => {
     client.on("error", () => undefined);
     client.pause();
     client.write("GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n");
-    await vi.waitFor(() => expect(isFull).toHaveBeenCalled(), PATIENCE);
     await vi.waitFor(() => expect(left).toHaveBeenCalledTimes(1), PATIENCE);
   });
 

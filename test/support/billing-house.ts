@@ -16,7 +16,7 @@ import {
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { MovableClock } from "./clocks.ts";
-import { liveHandle } from "./live-handle.ts";
+import { withResource } from "./with-resource.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
 
 interface LogLine {
@@ -58,7 +58,7 @@ export const MICRO_PER_USD = 1_000_000n;
 
 /** The same for the tests of a file; it registers its own hooks. */
 export function withBillingHouse(options: BillingHouseOptions = {}): BillingHouse {
-  return liveHandle(() => openBillingHouse(options));
+  return withResource(() => openBillingHouse(options));
 }
 
 interface BillingHouseOptions {

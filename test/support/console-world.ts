@@ -5,7 +5,7 @@ import {
   type TestCheckout,
 } from "../../src/billing/test-checkout/start-test-checkout.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "./gateway.ts";
-import { liveHandle } from "./live-handle.ts";
+import { withResource } from "./with-resource.ts";
 
 /** A whole installation as `dev` has it: gateway, console, bundled issuer, checkout with test money. */
 export interface ConsoleWorld {
@@ -24,7 +24,7 @@ export interface ConsoleWorld {
 export function withConsole(
   options: TestGatewayOptions | (() => TestGatewayOptions) = {},
 ): ConsoleWorld {
-  return liveHandle(() => openConsoleWorld(typeof options === "function" ? options() : options));
+  return withResource(() => openConsoleWorld(typeof options === "function" ? options() : options));
 }
 
 export async function openConsoleWorld(options: TestGatewayOptions = {}): Promise<ConsoleWorld> {

@@ -14,39 +14,33 @@ class Counter {
   }
 }
 
-const counter = ((): Counter => {
-  let handle: Counter | undefined;
-  describe("while its tests run", () => {
-    const opened = withResource(
-      () => new Counter(),
-      () => events.push("first closed"),
-    );
-    const dependent = withResource(
-      () => Promise.resolve({ startedAt: opened.next() }),
-      ({ startedAt }) => events.push(`second closed, of ${startedAt}`),
-    );
-    handle = opened;
+let counter: Counter;
+let usedEarly: unknown;
 
-    test("a resource has the members of what was opened, in the order of declarations", () => {
-      expect(dependent.startedAt).toBe(1);
-      expect(opened.next()).toBe(2);
-      opened.label = "changed";
-      expect({ ...opened }).toEqual({ label: "changed" });
-      expect("label" in opened).toBe(true);
-      expect(events).toEqual([]);
-    });
-  });
-  if (handle === undefined) throw new Error("a describe is collected at once");
-  return handle;
-})();
-
-const usedEarly = ((): unknown => {
+describe("while its tests run", () => {
+  counter = withResource(
+    () => new Counter(),
+    () => events.push("first closed"),
+  );
+  const dependent = withResource(
+    () => Promise.resolve({ startedAt: counter.next() }),
+    ({ startedAt }) => events.push(`second closed, of ${startedAt}`),
+  );
   try {
-    return counter.label;
+    usedEarly = counter.label;
   } catch (error) {
-    return error;
+    usedEarly = error;
   }
-})();
+
+  test("a resource has the members of what was opened, in the order of declarations", () => {
+    expect(dependent.startedAt).toBe(1);
+    expect(counter.next()).toBe(2);
+    counter.label = "changed";
+    expect({ ...counter }).toEqual({ label: "changed" });
+    expect("label" in counter).toBe(true);
+    expect(events).toEqual([]);
+  });
+});
 
 test("a resource is closed after its tests, in the reverse order", () => {
   expect(events).toEqual(["second closed, of 1", "first closed"]);

@@ -5,13 +5,13 @@ const HOOK_LIMIT_MS = 120_000;
 
 /**
  * What `open` returns, for all tests of the calling file or `describe`: opened before the first
- * test, closed after the last one, whether they pass or fail. Several resources of one scope open
+ * test, closed after the last one, whether they pass or fail. By default its own `close` is called. Several resources of one scope open
  * in the order of their declarations and close in the reverse order. The returned handle has the
  * members of what was opened, and throws when a member is used outside of that time.
  */
 export function withResource<T extends object>(
   open: () => T | Promise<T>,
-  close: (opened: T) => unknown = () => undefined,
+  close: (opened: T) => unknown = closeItself,
 ): T {
   let opened: T | undefined;
   beforeAll(async () => {
@@ -26,6 +26,10 @@ export function withResource<T extends object>(
     if (opened !== undefined) return opened;
     throw new Error("not open: use this inside of tests, and of hooks declared after it");
   });
+}
+
+function closeItself(opened: object): unknown {
+  return "close" in opened && typeof opened.close === "function" ? opened.close() : undefined;
 }
 
 function handleOf<T extends object>(current: () => T): T {

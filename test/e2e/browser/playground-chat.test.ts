@@ -11,7 +11,7 @@ import {
   type GatedCall,
   type GatedProvider,
 } from "../../support/gated-provider.ts";
-import { liveHandle } from "../../support/live-handle.ts";
+import { withResource } from "../../support/with-resource.ts";
 import { withConsole } from "../../support/console-world.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
@@ -38,7 +38,7 @@ const FREE = {
 };
 
 /** Its answers come as far as a test lets them: nothing has to be watched in a hurry. */
-const gate = liveHandle(openGate);
+const gate = withResource(openGate);
 
 /** The newest is the one that a new conversation begins with. */
 const manifests = (): readonly object[] => [

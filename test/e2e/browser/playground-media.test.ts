@@ -8,7 +8,7 @@ import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../su
 import { newcomer, type Newcomer } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-world.ts";
 import { decisionManifest, decisionModel } from "../../support/decisions.ts";
-import { liveHandle } from "../../support/live-handle.ts";
+import { withResource } from "../../support/with-resource.ts";
 import { ShiftedClock } from "../../support/oidc-console.ts";
 import { imageManifest, imageModel } from "../../support/image-models.ts";
 import { videoManifest, videoModel } from "../../support/video-host.ts";
@@ -18,7 +18,7 @@ const STATE_MS = 60_000;
 const VIDEO_FAULT = `[[fault:job:{"ms":${STATE_MS}}]]`;
 
 const clock = new ShiftedClock();
-const films = liveHandle(() => startSimulator({ port: 0, host: "127.0.0.1", clock }));
+const films = withResource(() => startSimulator({ port: 0, host: "127.0.0.1", clock }));
 
 const manifests = (): readonly object[] => [
   imageManifest({

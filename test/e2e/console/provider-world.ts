@@ -13,7 +13,7 @@ import {
   type TestGatewayOptions,
 } from "../../support/gateway.ts";
 import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { liveHandle } from "../../support/live-handle.ts";
+import { withResource } from "../../support/with-resource.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
 import {
   startOidcProvider,
@@ -58,7 +58,7 @@ export interface Ask {
 
 /** The same for the tests of a file; it registers its own hooks. */
 export function withProviderConsole(options: ProviderWorldOptions = {}): ProviderWorld {
-  return liveHandle(() => openProviderWorld(options));
+  return withResource(() => openProviderWorld(options));
 }
 
 interface ProviderWorldOptions extends TestGatewayOptions {
