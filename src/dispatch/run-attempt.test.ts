@@ -155,6 +155,7 @@ test("after the client left an answer is read on for the drain time and no longe
   bytes("hello");
   time.ms = DRAIN_MS;
   running.onDue(time.ms);
+  running.abandon();
   expect(await running.ended).toMatchObject({ timedOut: true, committed: true });
   expect(aborted).toHaveLength(1);
 });
@@ -165,5 +166,6 @@ test("a stream beyond its byte bound is ended", async () => {
   headers();
   bytes("x".repeat(STREAM_BYTES_MAX));
   bytes("x");
+  running.abandon();
   expect(await running.ended).toMatchObject({ failure: { refusal: { message: "endless" } } });
 });

@@ -72,6 +72,19 @@ test("a closing that breaks a rule of the books stands alone, the others commit"
   expect(outcomes.map((outcome) => outcome.kind)).toEqual(["closed", "pending", "closed"]);
 });
 
+test("what fails for another reason while a rejected batch is halved is sent again", async () => {
+  const busyOnce = [fail("busy"), closed];
+  const { lane } = scriptedLane([
+    (rows) => {
+      if (rows.length > 1) return fail("rejected")();
+      return rows[0]?.attemptId === 1n ? closed(rows) : (busyOnce.shift() ?? closed)(rows);
+    },
+  ]);
+  const outcomes = await Promise.all([1, 2].map((id) => lane.submit(row(id))));
+  expect(outcomes.map((outcome) => outcome.kind)).toEqual(["closed", "closed"]);
+  expect(lane.size).toBe(0);
+}, 5_000);
+
 test("a closing that broke a rule is counted, and tried again before a shutdown", async () => {
   const { lane } = scriptedLane([fail("rejected"), closed]);
   expect(await lane.submit(row(1))).toEqual({ kind: "pending" });

@@ -62,6 +62,11 @@ describe("an attempt that was charged at its reserve and then observed after all
     const again = await ledger.close(closeRow(charged.attemptId, 1n));
     expect(again).toEqual({ kind: "already_closed", debitMicroUsd: 5n });
     expect(await charged.settledMicroUsd()).toBe(995n);
+    const entries = await backend.creditStore.ledgerEntries(charged.orgId);
+    expect(entries.map(({ kind, amountMicroUsd }) => [kind, amountMicroUsd])).toEqual([
+      ["unknown_after_crash", -5n],
+      ["grant", 1_000n],
+    ]);
     await expectCleanBooks();
   });
 

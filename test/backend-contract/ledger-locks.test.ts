@@ -115,6 +115,22 @@ test("a take-over waits for the holds that its instance is making: recovery sees
   expect(await store.recoverOpenAttempts()).toBe(2);
 });
 
+test("two recoveries that find the same attempt charge it once, and give nothing back", async () => {
+  const store = backend.ledgerBatchStore;
+  const org = await newOrg();
+  await heldBy(await store.join("left open", 0), org);
+  expect(await store.takeOverDeadInstances()).toEqual(["left open"]);
+  await blocker.query(...lockWallet(org));
+  const recoveries = [store.recoverOpenAttempts(), store.recoverOpenAttempts()];
+  await waitingFor(2);
+  await blocker.query("commit");
+  expect((await Promise.all(recoveries)).toSorted()).toEqual([0, 1]);
+  expect(await backend.recordStore.balance(org.orgId)).toEqual({
+    settledMicroUsd: 900n,
+    heldMicroUsd: 0n,
+  });
+});
+
 test("a roll that waits for its fence holds no wallet", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
