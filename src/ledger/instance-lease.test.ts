@@ -12,7 +12,7 @@ const SETTLED_MS = 3 * leaseRenewMs;
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A lease whose time is the timers' own; `answer` is what the store says to a renewal. */
+/** A lease on fake timers; `renewal` is how the store answers. */
 async function scriptedLease() {
   const time = { ms: 0 };
   const takeOversMs: number[] = [];
@@ -52,7 +52,7 @@ async function scriptedLease() {
   return { lease, time, renewal, takeOversMs, pass };
 }
 
-test("a lease counts from the question: however late the answer, it ends before the store's", async () => {
+test("a lease counts from the renewal's start: a late answer does not make it longer", async () => {
   const { lease, time, renewal, pass } = await scriptedLease();
   renewal.takesMs = 4_000;
   await pass(leaseRenewMs);

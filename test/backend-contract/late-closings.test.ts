@@ -121,6 +121,10 @@ test("no attempt is closed before an instant that is settled with the providers"
   await backend.query(advance, [now?.["now"]]);
   // As if the database's clock had been set back afterwards.
   await backend.query("update settlement_horizon set through = '2999-01-01T00:00:00Z'");
+  // An earlier instant never moves the horizon back.
+  expect(await backend.query(advance, ["2026-01-01T00:00:00Z"])).toEqual([
+    { through: new Date("2999-01-01T00:00:00Z") },
+  ]);
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 300n);
   await ledger.reserve(row);
   await ledger.close(closeRow(row.attemptId, 7n));

@@ -90,7 +90,7 @@ function waitingFor(sessions: number): Promise<true> {
   return until(`${sessions} wait`, async () => (await backend.query(sql)).length === sessions);
 }
 
-test("a cap takes its place in the books behind whatever its wallet is busy with", async () => {
+test("a cap change waits for the lock of its wallet", async () => {
   const org = await newOrg();
   await blocker.query(...lockWallet(org));
   const change = backend.accountStore.setOrgCap(org.orgId, microUsd(500n));
