@@ -46,7 +46,8 @@ function refusedBy(scope: "key" | "pool" | "platform"): Answer {
 
 describe("claims in several slots", () => {
   test("tell the smallest remaining amounts and the longest wait of all of them", async () => {
-    const { run } = scripted([granted(9, 50, 0), Promise.resolve(granted(3, 80, 20))]);
+    const answers = [granted(9, 50, 5), Promise.resolve(granted(3, 80, 20)), granted(7, 90, 0)];
+    const { run } = scripted(answers);
     const outcome = await run();
     expect(outcome).toMatchObject({
       kind: "claimed",

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { settleWaitMs } from "../core/constants.ts";
 import type { AttemptId } from "../core/ids.ts";
 import { systemClock } from "../core/time.ts";
@@ -72,12 +72,40 @@ test("a closing that breaks a rule of the books stands alone, the others commit"
   expect(outcomes.map((outcome) => outcome.kind)).toEqual(["closed", "pending", "closed"]);
 });
 
+test("what fails for another reason while a rejected batch is halved is sent again", async () => {
+  const busyOnce = [fail("busy"), closed];
+  const { lane } = scriptedLane([
+    (rows) => {
+      if (rows.length > 1) return fail("rejected")();
+      return rows[0]?.attemptId === 1n ? closed(rows) : (busyOnce.shift() ?? closed)(rows);
+    },
+  ]);
+  const outcomes = await Promise.all([1, 2].map((id) => lane.submit(row(id))));
+  expect(outcomes.map((outcome) => outcome.kind)).toEqual(["closed", "closed"]);
+  expect(lane.size).toBe(0);
+});
+
 test("a closing that broke a rule is counted, and tried again before a shutdown", async () => {
   const { lane } = scriptedLane([fail("rejected"), closed]);
   expect(await lane.submit(row(1))).toEqual({ kind: "pending" });
   expect(lane.size).toBeGreaterThan(0);
   await lane.drained();
   expect(lane.size).toBe(0);
+});
+
+test("a closing that broke a rule is tried again by itself, half a minute later", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const { lane, sent } = scriptedLane([fail("rejected"), closed]);
+    expect(await lane.submit(row(1))).toEqual({ kind: "pending" });
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(sent).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+    expect(sent).toEqual([[1n], [1n]]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("an attempt that never was counts as closed at nothing", async () => {

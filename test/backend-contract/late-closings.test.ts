@@ -46,6 +46,11 @@ describe("an attempt that was charged at its reserve and then observed after all
     const again = await ledger.close(closeRow(charged.attemptId, 1n));
     expect(again).toEqual({ kind: "already_closed", debitMicroUsd: 5n });
     expect(await charged.settledMicroUsd()).toBe(995n);
+    const entries = await backend.creditStore.ledgerEntries(charged.orgId);
+    expect(entries.map(({ kind, amountMicroUsd }) => [kind, amountMicroUsd])).toEqual([
+      ["unknown_after_crash", -5n],
+      ["grant", 1_000n],
+    ]);
     await expectCleanBooks();
   });
 
@@ -100,6 +105,10 @@ test("no attempt is closed before an instant that is settled with the providers"
   await backend.query(advance, [now?.["now"]]);
   // As if the database's clock had been set back afterwards.
   await backend.query("update settlement_horizon set through = '2999-01-01T00:00:00Z'");
+  // An earlier instant never moves the horizon back.
+  expect(await backend.query(advance, ["2026-01-01T00:00:00Z"])).toEqual([
+    { through: new Date("2999-01-01T00:00:00Z") },
+  ]);
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 300n);
   await ledger.reserve(row);
   await ledger.close(closeRow(row.attemptId, 7n));

@@ -19,6 +19,7 @@ import type { ChatRequest } from "../../src/wires/chat/chat-request.ts";
 import { chatWires } from "../../src/wires/registry.ts";
 import { pricePins } from "../../src/compose/price-pins.ts";
 import { SimulatedClient, type ClientRequest } from "./client.ts";
+import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLedger } from "./observed-ledger.ts";
 import { ObservedLimits } from "./observed-limits.ts";
 import { SimulatedProviders } from "./provider.ts";
@@ -27,6 +28,7 @@ import { SkewedClock } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
 interface InstanceDeps extends ServeDeps {
+  readonly health: ObservedHealth;
   readonly limits: ObservedLimits;
 }
 
@@ -170,7 +172,7 @@ export class SimulatedInstance implements StoreUser {
       clock,
       deadlines: new Deadlines(clock),
       catalog: { current: catalog },
-      health: new MemoryDeploymentHealth({ random: () => random.unit() }),
+      health: new ObservedHealth(new MemoryDeploymentHealth({ random: () => random.unit() })),
       limits,
       pools: new PoolBoard({ limits }),
       usage: NO_USAGE_GUARD,

@@ -46,6 +46,9 @@ function restlessness(instance: SimulatedInstance): string | undefined {
   const { deps, name } = instance;
   if (!instance.isReady || deps === undefined) return `${name} is not ready`;
   if (deps.limits.held > 0) return `${name} has ${deps.limits.held} limit leases out`;
+  if (deps.health.unreported !== 0) {
+    return `${name} has ${deps.health.unreported} attempts that reported to no circuit`;
+  }
   if (deps.drains.active > 0) return `${name} reads on for ${deps.drains.active} who left`;
   if (deps.deadlines.size > 0) return `${name} watches ${deps.deadlines.size} deadlines`;
   return undefined;

@@ -1,0 +1,171 @@
+import { expect, test } from "vitest";
+
+import { Deadlines } from "../core/deadlines.ts";
+import { systemClock } from "../core/time.ts";
+import { refusal } from "../core/refusals.ts";
+import type { AnswerBridge, Output } from "../wires/chat/answer-bridge.ts";
+import type { UpstreamFailure } from "../wires/chat/upstream-failure.ts";
+import { runAttempt, type AttemptHandler, type RunningAttempt } from "./run-attempt.ts";
+
+const DRAIN_MS = 1_000;
+const STREAM_BYTES_MAX = 100;
+
+function failureOf(name: string): UpstreamFailure {
+  return { refusal: refusal("upstream_error", name), failover: true, strike: "strike" };
+}
+
+/** Everything the provider sends is output, until it sends `end`. */
+class EchoBridge implements AnswerBridge {
+  state: AnswerBridge["state"] = "waiting";
+  readonly contentType = "text/event-stream";
+  readonly usage = undefined;
+  readonly reportedCostUsd = undefined;
+  readonly failure = undefined;
+  #ready: Output | undefined;
+
+  push(bytes: Buffer): void {
+    const text = bytes.toString();
+    if (text === "ping") return;
+    this.state = text === "end" ? "complete" : "flowing";
+    this.#ready = text;
+  }
+  end(): void {
+    this.state = "complete";
+  }
+  takeOutput(): Output | undefined {
+    const ready = this.#ready;
+    this.#ready = undefined;
+    return ready;
+  }
+  finish(): string {
+    return "";
+  }
+  fail(): string {
+    return "";
+  }
+  keepAlive(): undefined {
+    return undefined;
+  }
+}
+
+/** An attempt whose transport and time are driven by the test. */
+function scriptedAttempt() {
+  const time = { ms: 0 };
+  const written: Output[] = [];
+  const aborted: string[] = [];
+  let handler: AttemptHandler | undefined;
+  const controller = {
+    paused: false,
+    get aborted() {
+      return aborted.length > 0;
+    },
+    abort: (reason: Error) => void aborted.push(reason.message),
+    pause: () => undefined,
+    resume: () => undefined,
+  } as unknown as Parameters<NonNullable<AttemptHandler["onRequestStart"]>>[0];
+  const clock = { ...systemClock, monotonicMs: () => time.ms };
+  const named = (name: string) => (): UpstreamFailure => failureOf(name);
+  const running = runAttempt({
+    clock,
+    deadlines: new Deadlines(clock),
+    timeouts: { headersMs: 20_000, idleMs: 20_000, totalMs: Infinity, drainMs: DRAIN_MS },
+    stream: true,
+    streamBytesMax: STREAM_BYTES_MAX,
+    sink: { write: (output) => written.push(output) > 0 },
+    openBridge: () => new EchoBridge(),
+    classify: {
+      answer: named("answer"),
+      connection: named("connection"),
+      timeout: named("timeout"),
+      brokenBody: named("broken body"),
+      unusable: named("unusable"),
+      endless: named("endless"),
+      abandoned: named("abandoned"),
+    },
+    send: (given) => (handler = given),
+  });
+  return {
+    running: running as RunningAttempt & { onDue(nowMs: number): void },
+    time,
+    written,
+    aborted,
+    connected: () => handler?.onRequestStart?.(controller, {}),
+    headers: (status = 200) =>
+      handler?.onResponseStart?.(controller, status, { "content-type": "text/event-stream" }, ""),
+    bytes: (text: string) => handler?.onResponseData?.(controller, Buffer.from(text)),
+    bodyError: () => handler?.onResponseError?.(controller, new Error("reset")),
+  };
+}
+
+test("headers and silence commit to no provider; the first output does", async () => {
+  const silent = scriptedAttempt();
+  silent.connected();
+  silent.headers();
+  silent.bytes("ping");
+  silent.bodyError();
+  expect(await silent.running.ended).toMatchObject({ committed: false, upstreamStatus: 200 });
+
+  const heard = scriptedAttempt();
+  heard.connected();
+  heard.headers();
+  heard.bytes("hello");
+  heard.bodyError();
+  expect(await heard.running.ended).toMatchObject({
+    committed: true,
+    failure: { refusal: { message: "broken body" } },
+  });
+  expect(heard.written).toEqual(["hello"]);
+});
+
+test("what an attempt owes does not depend on whether its client stayed for the output", async () => {
+  const left = scriptedAttempt();
+  left.connected();
+  left.headers();
+  left.running.detach();
+  left.bytes("hello");
+  left.bodyError();
+  expect(await left.running.ended).toMatchObject({ committed: true });
+  expect(left.written).toEqual([]);
+});
+
+test("a request that waited for a connection is not sent after its attempt has ended", async () => {
+  const { running, aborted, connected } = scriptedAttempt();
+  running.abandon();
+  expect(await running.ended).toMatchObject({ upstreamStatus: null });
+  expect(aborted).toEqual([]);
+  connected();
+  expect(aborted).toHaveLength(1);
+});
+
+test("a provider that fails is stopped: it generates nothing more at our expense", async () => {
+  const { running, aborted, connected, headers, bytes } = scriptedAttempt();
+  connected();
+  headers();
+  bytes("hello");
+  running.abandon();
+  expect(await running.ended).toMatchObject({ failure: { refusal: { message: "abandoned" } } });
+  expect(aborted).toHaveLength(1);
+});
+
+test("after the client left an answer is read on for the drain time and no longer", async () => {
+  const { running, time, connected, headers, bytes, aborted } = scriptedAttempt();
+  connected();
+  headers();
+  running.detach();
+  bytes("hello");
+  time.ms = DRAIN_MS;
+  running.onDue(time.ms);
+  running.abandon();
+  expect(await running.ended).toMatchObject({ timedOut: true, committed: true });
+  expect(aborted).toHaveLength(1);
+});
+
+test("a stream beyond its byte bound is ended", async () => {
+  const { running, connected, headers, bytes } = scriptedAttempt();
+  connected();
+  headers();
+  bytes("x".repeat(STREAM_BYTES_MAX));
+  bytes("x");
+  running.abandon();
+  expect(await running.ended).toMatchObject({ failure: { refusal: { message: "endless" } } });
+});

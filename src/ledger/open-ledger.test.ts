@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { leaseMs, leaseRenewMs } from "../core/constants.ts";
+import type { AttemptId } from "../core/ids.ts";
+import { microUsd } from "../core/money.ts";
+import { systemClock } from "../core/time.ts";
+import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
+import type { ReserveOutcome, ReserveRow } from "./ledger-store.ts";
+import { openLedger } from "./open-ledger.ts";
+
+const ROW = { attemptId: 1n as AttemptId, reserveMicroUsd: microUsd(5n) } as ReserveRow;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A ledger whose store answers its reserves when the test says so. */
+async function scriptedLedger() {
+  const time = { ms: 0 };
+  const annulled: bigint[] = [];
+  let epoch = 0n;
+  let isTakenOver = false;
+  let answer: (outcomes: readonly ReserveOutcome[]) => void = () => undefined;
+  const store = {
+    maintain: () => Promise.resolve(),
+    join: (): Promise<Membership> => {
+      epoch += 1n;
+      isTakenOver = false;
+      const of = { instanceId: "one", number: 1, attemptIdFloor: 0n };
+      return Promise.resolve({ ...of, epoch, storeNowMs: Date.UTC(2026, 0, 1) + time.ms });
+    },
+    renewLease: () => Promise.resolve(isTakenOver ? undefined : Date.UTC(2026, 0, 1) + time.ms),
+    recoverOpenAttempts: () => Promise.resolve(0),
+    takeOverDeadInstances: () => Promise.resolve([]),
+    leave: () => Promise.resolve(),
+    reserveBatch: (_member: Membership, entries: readonly unknown[]) =>
+      entries.length === 0
+        ? Promise.resolve([])
+        : new Promise<readonly ReserveOutcome[]>((resolve) => (answer = resolve)),
+    closeBatch: () => Promise.resolve([]),
+    annul: (rows: readonly ReserveRow[]) => {
+      annulled.push(...rows.map(({ attemptId }) => attemptId));
+      return Promise.resolve();
+    },
+  } as unknown as LedgerBatchStore;
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const clock = { ...systemClock, monotonicMs: () => time.ms };
+  const ledger = await openLedger({ store, clock, log, instanceName: "one" });
+  const reserving = ledger.reserve(ROW);
+  await new Promise((resolve) => setImmediate(resolve));
+  return {
+    ledger,
+    time,
+    annulled,
+    reserving,
+    takeOver: () => (isTakenOver = true),
+    commit: () => answer([{ kind: "reserved" }]),
+  };
+}
+
+test("a hold that commits in time is reserved", async () => {
+  const { reserving, commit, annulled } = await scriptedLedger();
+  commit();
+  expect(await reserving).toEqual({ kind: "reserved" });
+  expect(annulled).toEqual([]);
+});
+
+test("a hold that commits after its lease ended is not sent, and is annulled", async () => {
+  const { ledger, reserving, commit, time, annulled } = await scriptedLedger();
+  time.ms = leaseMs;
+  commit();
+  expect(await reserving).toMatchObject({ kind: "unavailable" });
+  expect(annulled).toEqual([1n]);
+  expect(await ledger.reserve(ROW)).toMatchObject({ kind: "unavailable" });
+});
+
+test("a hold of an earlier life of its instance is not sent either: a peer may have closed it", async () => {
+  const { ledger, reserving, commit, time, annulled, takeOver } = await scriptedLedger();
+  takeOver();
+  time.ms = leaseRenewMs;
+  await vi.advanceTimersByTimeAsync(leaseRenewMs);
+  expect(ledger.healthy).toBe(true);
+  commit();
+  expect(await reserving).toMatchObject({ kind: "unavailable" });
+  expect(annulled).toEqual([1n]);
+});

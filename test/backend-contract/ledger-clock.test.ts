@@ -1,0 +1,112 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { AttemptId } from "../../src/core/ids.ts";
+import {
+  openPostgresBackend,
+  type PostgresBackend,
+} from "../../src/storage/postgres/open-postgres-backend.ts";
+import { LaneConnection } from "../../src/storage/postgres/lane-connection.ts";
+import { runReserveBatch } from "../../src/storage/postgres/ledger-batches.ts";
+import { until } from "../support/books.ts";
+import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { withLedger } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+/*
+ * The database's clock is replaced by one that the test sets, in front of the system's functions,
+ * and its sessions are in a time zone far from UTC, where the month begins half a day earlier.
+ */
+const plain = withLedger();
+let backend: PostgresBackend;
+
+beforeAll(async () => {
+  const [{ name } = {}] = await plain.query("select current_database() as name");
+  await plain.query("create schema test_clock");
+  await plain.query("create table test_clock.hand (at timestamptz not null)");
+  await plain.query("insert into test_clock.hand values (now())");
+  await plain.query(`create function test_clock.clock_timestamp() returns timestamptz
+    language sql volatile as 'select at from test_clock.hand'`);
+  await plain.query(`alter database ${String(name)}
+    set search_path = test_clock, pg_catalog, public`);
+  await plain.query(`alter database ${String(name)} set timezone = 'Pacific/Auckland'`);
+  const { connectionString } = plain;
+  backend = openPostgresBackend({ connectionString, log: silentLog });
+});
+afterAll(() => backend.close());
+
+async function setClock(instant: string): Promise<void> {
+  await plain.query("update test_clock.hand set at = $1", [instant]);
+}
+
+async function monthOf(attemptId: bigint): Promise<unknown> {
+  const sql = "select to_char(month, 'YYYY-MM') as month from attempt where attempt_id = $1";
+  return (await plain.query(sql, [attemptId]))[0]?.["month"];
+}
+
+test("the month of a hold is the UTC month, whatever the database's time zone", async () => {
+  const store = backend.ledgerBatchStore;
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  await setClock("2031-01-31T23:59:59.999Z");
+  const member = await store.join("monthly", 3_600_000);
+  const row = reserveRow({ ...org, attemptId: 1n as AttemptId }, 100n);
+  await store.reserveBatch(member, [{ row, close: null }]);
+  expect(await monthOf(1n)).toBe("2031-01");
+  await setClock("2031-02-01T00:00:00Z");
+  const next = reserveRow({ ...org, attemptId: 2n as AttemptId }, 100n);
+  await store.reserveBatch(member, [{ row: next, close: null }]);
+  expect(await monthOf(2n)).toBe("2031-02");
+  await store.closeBatch([closeRow(row.attemptId, 7n), closeRow(next.attemptId, 5n)]);
+  const spend = "select to_char(month, 'YYYY-MM') as month, settled from spend where id = $1";
+  expect(await plain.query(`${spend} order by 1`, [org.keyId])).toEqual([
+    { month: "2031-01", settled: "7" },
+    { month: "2031-02", settled: "5" },
+  ]);
+});
+
+test("a batch that waits over the end of a month for its wallet belongs to the new month", async () => {
+  const store = backend.ledgerBatchStore;
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const member = await store.join("waiting", 3_600_000);
+  await setClock("2031-06-30T23:59:59.999Z");
+  const { connectionString } = plain;
+  const blocker = new Client({ connectionString });
+  await blocker.connect();
+  // Without the gateway's short time limits: how long this waits depends on the machine.
+  const limits = { statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 };
+  const lane = new LaneConnection({ connectionString, name: "patient", log: silentLog, ...limits });
+  try {
+    await blocker.query("begin");
+    await blocker.query("select from account where account_id = $1 for update", [
+      `wallet:${org.orgId}`,
+    ]);
+    const row = reserveRow({ ...org, attemptId: 3n as AttemptId }, 100n);
+    const held = runReserveBatch(lane, member, [{ row, close: null }]);
+    const waiting = `select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    await until("it waits", async () => (await plain.query(waiting)).length === 1);
+    await setClock("2031-07-01T00:00:00Z");
+    await blocker.query("commit");
+    expect(await held).toEqual([{ kind: "reserved" }]);
+    expect(await monthOf(3n)).toBe("2031-07");
+  } finally {
+    await lane.close();
+    await blocker.end();
+  }
+});
+
+test("a day's table begins and ends at midnight UTC, whatever the database's time zone", async () => {
+  await backend.ledgerBatchStore.maintain();
+  const session = new Client({ connectionString: plain.connectionString });
+  await session.connect();
+  try {
+    await session.query("select ensure_attempt_partition('2031-03-05')");
+  } finally {
+    await session.end();
+  }
+  const sql = `select pg_get_expr(relpartbound, oid) as bounds from pg_class
+    where relname = 'attempt_20310305'`;
+  const idOf = (instant: string): bigint =>
+    BigInt(Date.parse(instant) - Date.parse("2025-01-01T00:00:00Z")) << 22n;
+  const [from, to] = [idOf("2031-03-05T00:00:00Z"), idOf("2031-03-06T00:00:00Z")];
+  expect(await plain.query(sql)).toEqual([{ bounds: `FOR VALUES FROM ('${from}') TO ('${to}')` }]);
+});

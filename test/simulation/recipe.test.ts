@@ -1,0 +1,302 @@
+import { beforeEach, describe, expect, test } from "vitest";
+
+import { NO_USAGE_GUARD } from "../../src/admission/usage-guard.ts";
+import { PLAIN_RULES } from "../../src/auth/account-rules.ts";
+import type { Principal } from "../../src/auth/principal.ts";
+import { Deadlines } from "../../src/core/deadlines.ts";
+import { newRequestId, type AttemptId, type KeyId, type OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import type { Refusal } from "../../src/core/refusals.ts";
+import { attemptClassifier } from "../../src/dispatch/classifier.ts";
+import type { AttemptHandler } from "../../src/dispatch/run-attempt.ts";
+import { UpstreamClient } from "../../src/dispatch/upstream-client.ts";
+import { chatCall } from "../../src/gateway/chat-call.ts";
+import type { ClientExchange } from "../../src/gateway/client-exchange.ts";
+import { DrainGate } from "../../src/gateway/drain-gate.ts";
+import { GatewayMetrics } from "../../src/gateway/metrics.ts";
+import { serveCall } from "../../src/gateway/serve-call.ts";
+import type { ServeDeps } from "../../src/gateway/serve-deps.ts";
+import type { CloseRow, Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
+import { limitScopes, SPECIFIED_LIMITS } from "../../src/limits/effective-limits.ts";
+import { PoolBoard } from "../../src/limits/pool-board.ts";
+import { MemoryDeploymentHealth } from "../../src/routing/health.ts";
+import { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
+import { chatWires } from "../../src/wires/registry.ts";
+import { simulatedCatalog } from "./catalog.ts";
+import { ObservedHealth } from "./observed-health.ts";
+import { ObservedLimits } from "./observed-limits.ts";
+
+/*
+ * One call through the whole recipe, with the ledger's and the providers' answers given by the test:
+ * whatever ends a call, its limits, its place in a pool and its circuit's probe are released.
+ */
+const ROUTING_MS = 5_000;
+const PRINCIPAL: Principal = {
+  orgId: "org_1" as OrgId,
+  keyId: "key_1" as KeyId,
+  keyOrigin: "console",
+  requestsPerMinuteCeiling: 300,
+  funded: true,
+  managed: false,
+  rules: PLAIN_RULES,
+};
+
+/** What a provider does with one dispatch. */
+type Answer = (handler: AttemptHandler) => void;
+
+class ScriptedProviders extends UpstreamClient {
+  readonly sentTo: string[] = [];
+  answers: Answer[] = [];
+
+  constructor() {
+    super({ allowPrivateUpstreams: true, providerKey: () => undefined });
+  }
+
+  override send(...[{ id }, , handler]: Parameters<UpstreamClient["send"]>): void {
+    this.sentTo.push(id);
+    const answer = this.answers.shift();
+    if (answer === undefined) throw new Error("one dispatch more than expected");
+    queueMicrotask(() => answer(handler));
+  }
+}
+
+const CONTROLLER = {
+  paused: false,
+  aborted: false,
+  reason: null,
+  abort: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+} as unknown as Parameters<NonNullable<AttemptHandler["onRequestStart"]>>[0];
+
+function respond(status: number, type: string, body: string): Answer {
+  return (handler) => {
+    handler.onRequestStart?.(CONTROLLER, {});
+    handler.onResponseStart?.(CONTROLLER, status, { "content-type": type }, "");
+    handler.onResponseData?.(CONTROLLER, Buffer.from(body));
+    handler.onResponseEnd?.(CONTROLLER, {});
+  };
+}
+
+const FAILS = respond(500, "application/json", '{"error":{"message":"down"}}');
+const event = (type: string, data: object): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+/** Reports 11 tokens of prompt and 1 of output, then dies. */
+const DIES_EARLY = respond(
+  200,
+  "text/event-stream",
+  event("message_start", {
+    message: {
+      id: "m",
+      type: "message",
+      role: "assistant",
+      model: "sim/pair",
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: 11, output_tokens: 1 },
+    },
+  }) + event("error", { error: { type: "overloaded_error", message: "busy" } }),
+);
+const chunk = (rest: object): string =>
+  `data: ${JSON.stringify({
+    id: "c",
+    object: "chat.completion.chunk",
+    created: 1,
+    model: "sim/pair",
+    ...rest,
+  })}\n\n`;
+/** Reports 20 tokens of prompt and 3 of output. */
+const SERVES = respond(
+  200,
+  "text/event-stream",
+  chunk({ choices: [{ index: 0, delta: { role: "assistant", content: "hi" } }] }) +
+    chunk({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }) +
+    chunk({
+      choices: [],
+      usage: { prompt_tokens: 20, completion_tokens: 3, total_tokens: 23 },
+    }) +
+    "data: [DONE]\n\n",
+);
+
+function newCall() {
+  const time = { ms: 1_000 };
+  const clock = { nowMs: () => Date.UTC(2026, 4, 12) + time.ms, monotonicMs: () => time.ms };
+  const memory = new MemoryLimitStore();
+  const released: number[] = [];
+  const limits = new ObservedLimits(memory, (violation) => {
+    throw new Error(violation);
+  });
+  const release = limits.release.bind(limits);
+  limits.release = (lease, observed, nowMs) => {
+    released.push(observed.tokens);
+    release(lease, observed, nowMs);
+  };
+  const health = new ObservedHealth(new MemoryDeploymentHealth({ random: () => 0.5 }));
+  const upstream = new ScriptedProviders();
+  const closed: CloseRow[] = [];
+  const opened: ReserveRow[] = [];
+  let attempts = 0n;
+  const ledger: Ledger = {
+    newAttemptId: () => ++attempts as AttemptId,
+    reserve: (row) => {
+      opened.push(row);
+      return Promise.resolve({ kind: "reserved" });
+    },
+    roll: (row, next) => {
+      closed.push(row);
+      opened.push(next);
+      return Promise.resolve({ kind: "reserved" });
+    },
+    close: (row) => {
+      closed.push(row);
+      return Promise.resolve({ kind: "pending" });
+    },
+    recordRefused: () => undefined,
+    healthy: true,
+    shutDown: () => Promise.resolve(),
+  };
+  const wait = { headersMs: 1e6, idleMs: 1e6, totalMs: 1e6, drainMs: 1e6 };
+  const deps: ServeDeps = {
+    clock,
+    deadlines: new Deadlines(clock),
+    catalog: { current: simulatedCatalog() },
+    health,
+    limits,
+    pools: new PoolBoard({ limits }),
+    usage: NO_USAGE_GUARD,
+    platform: [],
+    ledger,
+    upstream,
+    opensOwnKeys: false,
+    classify: attemptClassifier(clock),
+    timeouts: {
+      stream: wait,
+      whole: wait,
+      videoAccept: wait,
+      decisions: wait,
+      routingMs: ROUTING_MS,
+      keepaliveMs: 1e6,
+    },
+    drains: new DrainGate(1),
+    metrics: new GatewayMetrics(),
+    scopesOf: limitScopes(SPECIFIED_LIMITS),
+  };
+  return { time, deps, ledger, limits, health, upstream, released, closed, opened };
+}
+
+let call: ReturnType<typeof newCall>;
+beforeEach(() => {
+  call = newCall();
+});
+
+/** Serves one streamed request for a model of two providers; what its client was refused with. */
+async function serve(): Promise<Refusal | undefined> {
+  let refused: Refusal | undefined;
+  const body = JSON.stringify({
+    model: "sim/pair",
+    max_tokens: 50,
+    stream: true,
+    messages: [{ role: "user", content: "hello" }],
+  });
+  const exchange: ClientExchange = {
+    requestId: newRequestId(call.deps.clock.nowMs()),
+    principal: PRINCIPAL,
+    route: "/v1/messages",
+    body: Buffer.from(body),
+    clientAddress: "192.0.2.1",
+    wantsBody: true,
+    header: () => undefined,
+    gone: false,
+    onGone: () => undefined,
+    onWritable: () => undefined,
+    begin: () => undefined,
+    relay: () => undefined,
+    write: () => true,
+    end: () => undefined,
+    cut: () => undefined,
+    answer: () => undefined,
+    refuse: (refusal) => void (refused = refusal),
+  };
+  await serveCall(call.deps, exchange, chatCall(chatWires, "wire_b"));
+  return refused;
+}
+
+function expectNothingKept(): void {
+  expect(call.limits.held).toBe(0);
+  expect(call.health.unreported).toBe(0);
+}
+
+const LOW = {
+  kind: "low_balance",
+  availableMicroUsd: microUsd(1n),
+  heldMicroUsd: microUsd(0n),
+} as const;
+
+describe("a call keeps nothing", () => {
+  test("when it was served", async () => {
+    call.upstream.answers = [FAILS, SERVES];
+    expect(await serve()).toBeUndefined();
+    expect(call.upstream.sentTo).toEqual(["birch/sim/pair", "cedar/sim/pair"]);
+    expectNothingKept();
+  });
+
+  test("when its hold is refused: nothing was sent", async () => {
+    call.ledger.reserve = () => Promise.resolve(LOW);
+    expect(await serve()).toMatchObject({ class: "insufficient_quota" });
+    expect(call.upstream.sentTo).toEqual([]);
+    expectNothingKept();
+  });
+
+  test("when the hold of its next provider is refused: the client hears the last one", async () => {
+    call.upstream.answers = [FAILS];
+    call.ledger.roll = (row) => {
+      call.closed.push(row);
+      return Promise.resolve(LOW);
+    };
+    expect(await serve()).toMatchObject({ class: "upstream_error" });
+    expect(call.upstream.sentTo).toEqual(["birch/sim/pair"]);
+    expectNothingKept();
+  });
+
+  test("when its routing deadline passed before a provider was found: nothing was held", async () => {
+    const claim = call.limits.claim.bind(call.limits);
+    call.limits.claim = (asked) => {
+      if (asked.slot.startsWith("{pool:")) call.time.ms += ROUTING_MS + 1;
+      return claim(asked);
+    };
+    expect(await serve()).toMatchObject({ class: "gateway_error", status: 504 });
+    expect([call.opened, call.upstream.sentTo]).toEqual([[], []]);
+    expectNothingKept();
+  });
+
+  test("when it fails by a fault of ours: the attempt is void", async () => {
+    call.upstream.answers = [SERVES];
+    call.deps.metrics.attempt = () => {
+      throw new Error("a fault of ours");
+    };
+    await expect(serve()).rejects.toThrow("a fault of ours");
+    expect(call.closed).toMatchObject([{ attemptId: 1n, basis: "none", costPicoUsd: 0n }]);
+    expectNothingKept();
+  });
+});
+
+test("no other provider is tried after the routing deadline", async () => {
+  call.upstream.answers = [
+    (handler) => {
+      call.time.ms += ROUTING_MS;
+      FAILS(handler);
+    },
+  ];
+  expect(await serve()).toMatchObject({ class: "upstream_error" });
+  expect(call.upstream.sentTo).toEqual(["birch/sim/pair"]);
+  expectNothingKept();
+});
+
+test("a request counts with the tokens of all its attempts, each pool with those of its own", async () => {
+  call.upstream.answers = [DIES_EARLY, SERVES];
+  expect(await serve()).toBeUndefined();
+  expect(call.upstream.sentTo).toEqual(["birch/sim/pair", "cedar/sim/pair"]);
+  // The pool of each attempt, then the limits of the request.
+  expect(call.released).toEqual([12, 23, 35]);
+});
