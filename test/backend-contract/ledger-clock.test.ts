@@ -9,14 +9,14 @@ import { LaneConnection } from "../../src/storage/postgres/lane-connection.ts";
 import { runReserveBatch } from "../../src/storage/postgres/ledger-batches.ts";
 import { until } from "../support/books.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
-import { withLedger } from "../support/postgres.ts";
+import { withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 /*
  * The database's clock is replaced by one that the test sets, in front of the system's functions,
  * and its sessions are in a time zone far from UTC, where the month begins half a day earlier.
  */
-const plain = withLedger();
+const plain = withPricedBackend();
 let backend: PostgresBackend;
 
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import { LaneConnection } from "../../src/storage/postgres/lane-connection.ts";
 import { runCloseBatch, runReserveBatch } from "../../src/storage/postgres/ledger-batches.ts";
 import { until } from "../support/books.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
-import { withLedger } from "../support/postgres.ts";
+import { withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { withResource } from "../support/with-resource.ts";
 
@@ -18,7 +18,7 @@ import { withResource } from "../support/with-resource.ts";
  */
 const LEASE_MS = 3_600_000;
 
-const backend = withLedger();
+const backend = withPricedBackend();
 /** Holds the lock of a test. */
 const blocker = withResource(connect, (client) => client.end());
 /** Tries what is not supposed to be locked. */
