@@ -1,5 +1,7 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
+import { LongestFirst } from "./test/support/longest-first.ts";
+
 /** `deep`: every property with many fresh seeds, and the files that only a deep run has. */
 const isDeep = process.env["TM_TEST_DEPTH"] === "deep";
 const CONSOLE = "test/support/global-console.ts";
@@ -15,6 +17,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     globalSetup: ["test/support/global-run.ts"],
     setupFiles: ["test/support/fixed-seeds.ts"],
+    sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/support/run-summary.ts"],
     projects: [
       {
@@ -42,7 +45,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["src/storage/**/*.test.ts", "test/backend-contract/**/*.test.ts"],
           exclude: [...exclude, ...HEAVY],
           pool: "forks",
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },
       },
@@ -54,7 +57,7 @@ const config: ViteUserConfig = defineConfig({
           exclude: [...exclude, ...HEAVY, "test/e2e/browser/**"],
           globalSetup: [CONSOLE],
           pool: "forks",
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 2 },
         },
       },
@@ -84,8 +87,8 @@ const config: ViteUserConfig = defineConfig({
       },
     ],
     isolate: false,
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
+    testTimeout: isDeep ? 900_000 : 120_000,
+    hookTimeout: isDeep ? 900_000 : 180_000,
   },
 });
 export default config;

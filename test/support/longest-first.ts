@@ -1,0 +1,26 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Files that take long though they are short: they kill processes, or walk through every page. */
+const LONG = [
+  "/test/e2e/browser/every-page.test.ts",
+  "/test/e2e/crash/",
+  "/test/e2e/operator/kill.test.ts",
+  "/test/e2e/faults/database",
+  "/src/storage/postgres/embedded-",
+];
+
+/** Long files begin first, so that no worker is left alone with one at the end of its project. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const projects = [...new Set(sorted.map((file) => file.project.name))];
+    return projects.flatMap((name) => {
+      const own = sorted.filter((file) => file.project.name === name);
+      return [...own.filter(isLong), ...own.filter((file) => !isLong(file))];
+    });
+  }
+}
+
+function isLong(file: TestSpecification): boolean {
+  return LONG.some((part) => file.moduleId.includes(part));
+}
