@@ -187,7 +187,7 @@ describe("other lines of a trial organization", () => {
       return answer.status === 200 ? undefined : answer;
     });
     expectLimited(refused);
-    const [hold] = await holdsOf(account);
+    const [hold] = await recordedHoldsOf(account);
     expect(hold?.reason).toMatch(/^spend_usd 0\.01\d{4} in 300 s$/);
   });
 
@@ -199,17 +199,18 @@ describe("other lines of a trial organization", () => {
       statuses.push(await askFrom(`127.0.0.${host}`, account));
     }
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
-    const [hold] = await until("it is recorded", async () => {
-      const holds = await holdsOf(account);
-      return holds.length > 0 ? holds : undefined;
-    });
+    const [hold] = await recordedHoldsOf(account);
     expect(hold?.reason).toBe("client_addresses 3 in 300 s");
     expect(gateway.log()).not.toContain("127.0.0.3");
   });
 });
 
-async function holdsOf({ orgId }: TestAccount) {
-  return await gateway.backend.usageHoldStore.list({ orgId, isWithPast: false });
+/** A finding refuses at once and is recorded a moment later. */
+async function recordedHoldsOf({ orgId }: TestAccount) {
+  return await until("the finding is recorded", async () => {
+    const holds = await gateway.backend.usageHoldStore.list({ orgId, isWithPast: false });
+    return holds.length > 0 ? holds : undefined;
+  });
 }
 
 /** The status of one good request that comes from this address. */
