@@ -49,7 +49,7 @@ export interface Faults {
   readonly refusal?: true;
   /** Milliseconds before each event, or before a JSON answer. */
   readonly slow?: number;
-  /** Nothing comes before the simulator is told to release what it holds. */
+  /** Sends no output until the simulator receives a release request. */
   readonly hold?: true;
   /** Fields laid over the usage that is reported. */
   readonly usage?: JsonObject;

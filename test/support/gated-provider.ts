@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Simulator } from "../../src/simulator/simulator.ts";
+import { simulatorManifest, textModel } from "./gateway.ts";
 import { withResource } from "./with-resource.ts";
 
 /** One call at the gate: the simulator's whole answer, let through piece by piece. */
@@ -49,6 +50,16 @@ export function withGatedProvider(simulator: Simulator): GatedProvider {
     () => startGatedProvider(simulator.url),
     (provider) => provider.close(),
   );
+}
+
+/** Its manifest: one wire_a listing, `gated/model`. */
+export function gatedManifest(provider: GatedProvider): object {
+  return simulatorManifest({
+    provider: "gated",
+    dialect: "wire_a",
+    baseUrl: `${provider.url}/v1`,
+    models: [textModel("gated/model")],
+  });
 }
 
 async function receive(

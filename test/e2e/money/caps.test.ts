@@ -5,14 +5,8 @@ import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
 import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld, until } from "../../support/books.ts";
 import { capOf, capsOf } from "../../support/cap-refusals.ts";
-import { withGatedProvider } from "../../support/gated-provider.ts";
-import {
-  simulatorManifest,
-  textModel,
-  withGateway,
-  withSimulator,
-  type TestAccount,
-} from "../../support/gateway.ts";
+import { gatedManifest, withGatedProvider } from "../../support/gated-provider.ts";
+import { withGateway, withSimulator, type TestAccount } from "../../support/gateway.ts";
 import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
 
@@ -24,14 +18,7 @@ const MAX_TOKENS = 100;
 const simulator = withSimulator();
 const provider = withGatedProvider(simulator);
 const gateway = withGateway(() => ({
-  manifests: [
-    simulatorManifest({
-      provider: "gated",
-      dialect: "wire_a",
-      baseUrl: `${provider.url}/v1`,
-      models: [textModel("gated/model")],
-    }),
-  ],
+  manifests: [gatedManifest(provider)],
 }));
 
 function asked({ key }: Pick<TestAccount, "key">, wire: Wire = "wire_a"): Ask {

@@ -5,14 +5,8 @@ import { addKey } from "../../support/add-key.ts";
 import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
 import { capOf, capsOf } from "../../support/cap-refusals.ts";
-import { withGatedProvider } from "../../support/gated-provider.ts";
-import {
-  simulatorManifest,
-  textModel,
-  withGateway,
-  withSimulator,
-  type TestAccount,
-} from "../../support/gateway.ts";
+import { gatedManifest, withGatedProvider } from "../../support/gated-provider.ts";
+import { withGateway, withSimulator, type TestAccount } from "../../support/gateway.ts";
 
 const REQUESTS = 200;
 const AFFORDABLE = 10;
@@ -21,14 +15,7 @@ const MAX_TOKENS = 200;
 const simulator = withSimulator();
 const provider = withGatedProvider(simulator);
 const gateway = withGateway(() => ({
-  manifests: [
-    simulatorManifest({
-      provider: "gated",
-      dialect: "wire_a",
-      baseUrl: `${provider.url}/v1`,
-      models: [textModel("gated/model")],
-    }),
-  ],
+  manifests: [gatedManifest(provider)],
   settings: {
     concurrentRequests: 1_000,
     orgRequestsPerMinute: 100_000,
