@@ -72,7 +72,6 @@ test("an instance shuts down without its database, too", async () => {
   const database = await freshDatabase();
   const { connectionString } = database;
   const lost = openPostgresBackend({ connectionString, log: silentLog });
-  await lost.migrate();
   const ledger = await openLedger({
     store: lost.ledgerBatchStore,
     clock: systemClock,

@@ -11,7 +11,6 @@ test("instances that start at the same moment on an empty journal all find their
   const database = await freshDatabase();
   const { connectionString } = database;
   const backend = openPostgresBackend({ connectionString, log: silentLog });
-  await backend.migrate();
   const clients = Array.from({ length: INSTANCES }, () => new Client({ connectionString }));
   try {
     await Promise.all(clients.map((client) => client.connect()));

@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { startEmbeddedPostgres } from "../../src/storage/postgres/embedded-server.ts";
 import { newProgramFolder, removeProgramFolder } from "./compile-program.ts";
+import { newRunFolder } from "./run-folder.ts";
 import { silentLog } from "./silent-log.ts";
 
 declare module "vitest" {
@@ -16,29 +16,54 @@ declare module "vitest" {
   }
 }
 
+interface Run {
+  /** Projects that have not ended. */
+  users: number;
+  readonly folder: string;
+  readonly dataDir: string;
+  readonly programFolder: string;
+  readonly watcher: ChildProcess;
+}
+
+declare global {
+  /** Each project of a run loads this file anew; the first one begins the run for all of them. */
+  var runOfAllProjects: Run | undefined;
+}
+
 /** What all workers of a run share: one PostgreSQL and one compiled program, each made on demand. */
 export default function setUp(project: TestProject): () => Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), "tokenmarket-test-"));
-  // As root the database runs as another user, who has to get in.
-  chmodSync(dataDir, 0o755);
-  project.provide("postgresDataDir", dataDir);
-  const programFolder = newProgramFolder();
-  project.provide("programFolder", programFolder);
-  const watcher = stopAfterKill(dataDir);
+  globalThis.runOfAllProjects ??= beginRun();
+  const run = globalThis.runOfAllProjects;
+  run.users += 1;
+  project.provide("postgresDataDir", run.dataDir);
+  project.provide("programFolder", run.programFolder);
   return async () => {
-    removeProgramFolder(programFolder);
-    if (existsSync(join(dataDir, "postgres"))) await stopServer(dataDir);
-    rmSync(dataDir, { recursive: true, force: true });
-    // Last: should the run be killed while it cleans up, the watcher finishes the work.
-    watcher.kill();
+    run.users -= 1;
+    if (run.users === 0) await endRun(run);
   };
 }
 
+function beginRun(): Run {
+  const folder = newRunFolder();
+  const dataDir = join(folder, "shared");
+  mkdirSync(dataDir, { mode: 0o755 });
+  const watcher = stopAfterKill(folder, dataDir);
+  return { users: 0, folder, dataDir, programFolder: newProgramFolder(), watcher };
+}
+
+async function endRun({ folder, dataDir, programFolder, watcher }: Run): Promise<void> {
+  removeProgramFolder(programFolder);
+  if (existsSync(join(dataDir, "postgres"))) await stopServer(dataDir);
+  rmSync(folder, { recursive: true, force: true });
+  // Last: should the run be killed while it cleans up, the watcher finishes the work.
+  watcher.kill();
+}
+
 /** A killed run cannot clean up: this waits for its end and does it. */
-function stopAfterKill(dataDir: string): ChildProcess {
+function stopAfterKill(folder: string, dataDir: string): ChildProcess {
   const script = `while kill -0 "$1" 2>/dev/null; do sleep 1; done
-    kill -INT "$(head -n 1 "$2/postgres/cluster/postmaster.pid")"; sleep 2; rm -rf "$2"`;
-  const args = ["-c", script, "sh", String(process.pid), dataDir];
+    kill -INT "$(head -n 1 "$3/postgres/cluster/postmaster.pid")"; sleep 2; rm -rf "$2"`;
+  const args = ["-c", script, "sh", String(process.pid), folder, dataDir];
   const watcher = spawn("/bin/sh", args, { cwd: "/", detached: true, stdio: "ignore" });
   watcher.unref();
   return watcher;

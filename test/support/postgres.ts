@@ -18,17 +18,68 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
-/** An empty database of its own on the run's PostgreSQL. */
+/** A database of its own with this program's schema, on the run's PostgreSQL. */
 export async function freshDatabase(): Promise<FreshDatabase> {
+  return await createDatabase(await templateOfRun());
+}
+
+/** A database of its own with nothing in it. */
+export async function emptyDatabase(): Promise<FreshDatabase> {
+  return await createDatabase("template1");
+}
+
+async function createDatabase(template: string): Promise<FreshDatabase> {
   const server = await serverOfRun();
   const name = newRecordId("test");
-  await runOnce(server, `create database ${name}`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
+  await runOnce(server, `create database ${name} template ${template}`);
   return {
-    connectionString: url.href,
+    connectionString: databaseUrl(server, name),
     drop: () => runOnce(server, `drop database ${name} with (force)`),
   };
+}
+
+function databaseUrl(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** Migrated once for the whole run: a copy of it costs a fifth of the migrations. */
+const TEMPLATE = "tokenmarket_template";
+/** Any number, as long as no other lock of the server's first database has it. */
+const TEMPLATE_LOCK = 1;
+
+let template: Promise<string> | undefined;
+
+function templateOfRun(): Promise<string> {
+  template ??= makeTemplate().catch((error: unknown) => {
+    // The next file tries again.
+    template = undefined;
+    throw error;
+  });
+  return template;
+}
+
+/** The first worker that asks makes it, the others wait for it at the lock. */
+async function makeTemplate(): Promise<string> {
+  const server = await serverOfRun();
+  const client = new Client({ connectionString: server });
+  await client.connect();
+  try {
+    await client.query("select pg_advisory_lock($1)", [TEMPLATE_LOCK]);
+    const isThere = "select 1 from pg_database where datname = $1";
+    if ((await client.query(isThere, [TEMPLATE])).rows.length > 0) return TEMPLATE;
+    // Named at the end: a worker that dies before leaves nothing that looks whole.
+    const unfinished = newRecordId("test");
+    await client.query(`create database ${unfinished}`);
+    const connectionString = databaseUrl(server, unfinished);
+    const backend = openPostgresBackend({ connectionString, log: silentLog });
+    await backend.migrate().finally(() => backend.close());
+    await client.query(`alter database ${unfinished} rename to ${TEMPLATE}`);
+    return TEMPLATE;
+  } finally {
+    await client.end();
+  }
 }
 
 /** Shared by the files of a worker: finding the running server costs a log-in under a lock. */
@@ -48,7 +99,7 @@ function serverOfRun(): Promise<string> {
 
 /** An empty database, for the tests of the calling file or `describe`. */
 export function withDatabase(): FreshDatabase {
-  return withResource(freshDatabase, (database) => database.drop());
+  return withResource(emptyDatabase, (database) => database.drop());
 }
 
 export interface FreshBackend extends PostgresBackend {
@@ -57,12 +108,11 @@ export interface FreshBackend extends PostgresBackend {
   query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** All stores on a migrated database of their own; `close` drops it. */
+/** All stores on a database of their own; `close` drops it. */
 export async function freshBackend(): Promise<FreshBackend> {
   const database = await freshDatabase();
   const { connectionString } = database;
   const backend = openPostgresBackend({ connectionString, log: silentLog });
-  await backend.migrate();
   const client = new Client({ connectionString });
   client.on("error", () => undefined);
   await client.connect();

@@ -35,7 +35,6 @@ beforeAll(async () => {
   database = await freshDatabase();
   const { connectionString } = database;
   backend = openPostgresBackend({ connectionString, log: silentLog });
-  await backend.migrate();
   folder = operatorFolder(NOWHERE);
 });
 afterAll(async () => {

@@ -18,7 +18,7 @@ import {
   serve,
   type OperatorFolder,
 } from "../../support/operator.ts";
-import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { emptyDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { runCommand, startProgram, type RunningProgram } from "../../support/program.ts";
 
 let simulator: Simulator;
@@ -226,7 +226,7 @@ describe("with a database of yours", () => {
   let env: Readonly<Record<string, string>>;
 
   beforeAll(async () => {
-    database = await freshDatabase();
+    database = await emptyDatabase();
     env = { DATABASE_URL: database.connectionString };
   });
   afterAll(() => database.drop());

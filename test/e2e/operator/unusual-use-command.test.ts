@@ -19,7 +19,6 @@ beforeAll(async () => {
   database = await freshDatabase();
   env = { DATABASE_URL: database.connectionString };
   backend = openPostgresBackend({ ...database, log: silentLog });
-  await backend.migrate();
 });
 afterAll(async () => {
   await backend.close();
