@@ -69,7 +69,7 @@ const config: ViteUserConfig = defineConfig({
           exclude,
           globalSetup: [CONSOLE],
           pool: "forks",
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 3 },
         },
       },
@@ -87,6 +87,8 @@ const config: ViteUserConfig = defineConfig({
       },
     ],
     isolate: false,
+    // What one project has compiled, the next ones read.
+    experimental: { fsModuleCache: true },
     testTimeout: isDeep ? 900_000 : 120_000,
     hookTimeout: isDeep ? 900_000 : 180_000,
   },

@@ -109,25 +109,74 @@ export interface TestBrowser {
 /** Registers its own hooks and the time-outs of the file; call it before the first `describe`. */
 export function withBrowser(): TestBrowser {
   vi.setConfig({ testTimeout: TEST_TIMEOUT_MS, hookTimeout: TEST_TIMEOUT_MS });
-  const opened: BrowserContext[] = [];
+  const opened: Opened[] = [];
+  const emptied: Opened[] = [];
   let openedByHooks = 0;
-  const closeFrom = async (first: number): Promise<void> => {
-    // A page that is left open goes on polling and drawing.
-    await Promise.all(opened.splice(first).map((context) => context.close()));
+  const emptyFrom = async (first: number): Promise<void> => {
+    const whole = await Promise.all(opened.splice(first).map(emptyContext));
+    emptied.push(...whole.filter((each) => each !== undefined));
   };
   beforeEach(() => {
     openedByHooks = opened.length;
   });
-  afterEach(() => closeFrom(openedByHooks));
-  afterAll(() => closeFrom(0));
+  afterEach(() => emptyFrom(openedByHooks));
+  afterAll(async () => {
+    await emptyFrom(0);
+    await Promise.all(emptied.splice(0).map(({ context }) => context.close()));
+  });
   return {
     newContext: async (options) => {
-      const context = await (await sharedBrowser()).newContext(options);
-      context.setDefaultTimeout(ACTION_TIMEOUT_MS);
-      opened.push(context);
-      return context;
+      const kind = JSON.stringify(options);
+      const at = emptied.findIndex((each) => each.kind === kind);
+      const [known] = at === -1 ? [] : emptied.splice(at, 1);
+      const taken = known ?? (await openContext(kind, options));
+      opened.push(taken);
+      return taken.context;
     },
   };
+}
+
+interface Opened {
+  readonly context: BrowserContext;
+  /** What it was opened with: only for the same it is taken again. */
+  readonly kind: string;
+  /** Those that may have stored something in it. */
+  readonly origins: Set<string>;
+}
+
+async function openContext(kind: string, options?: BrowserContextOptions): Promise<Opened> {
+  const context = await (await sharedBrowser()).newContext(options);
+  context.setDefaultTimeout(ACTION_TIMEOUT_MS);
+  const origins = new Set<string>();
+  context.on("page", (page) => {
+    page.on("framenavigated", (frame) => origins.add(new URL(frame.url()).origin));
+  });
+  return { context, kind, origins };
+}
+
+/**
+ * The next person's browser has no page, cookie or stored value of this one, but the scripts of the
+ * console: to fetch and compile them takes most of a first look at a page.
+ */
+async function emptyContext(opened: Opened): Promise<Opened | undefined> {
+  const { context, origins } = opened;
+  try {
+    const page = await context.newPage();
+    const others = context.pages().filter((each) => each !== page);
+    // A page that is left open goes on polling and drawing.
+    await Promise.all(others.map((each) => each.close()));
+    await context.clearCookies();
+    const session = await context.newCDPSession(page);
+    for (const origin of origins) {
+      await session.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
+    }
+    origins.clear();
+    await page.close();
+    return opened;
+  } catch {
+    await context.close();
+    return undefined;
+  }
 }
 
 export async function newVisitor(
