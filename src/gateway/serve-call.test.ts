@@ -10,6 +10,7 @@ import {
   type TestRecipe,
 } from "../../test/support/recipe.ts";
 import type { Principal } from "../auth/principal.ts";
+import { refusal } from "../core/refusals.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
 import { chatWires } from "../wires/registry.ts";
 import { chatCall } from "./chat-call.ts";
@@ -86,6 +87,69 @@ test("the next candidate is tried at once: no timer runs between an attempt's en
   await promisesOnly();
   expect(running.client).toMatchObject({ refusal: undefined, attempts: 5 });
   expect(running.client.text).toContain("hello");
+});
+
+test("for a client that left nothing is held or sent at another provider", async () => {
+  const rolled: unknown[] = [];
+  const running = start(({ deps }) => ({
+    ledger: {
+      ...deps.ledger,
+      roll: (...input) => {
+        rolled.push(input);
+        return deps.ledger.roll(...input);
+      },
+    },
+  }));
+  await promisesOnly();
+  running.client.gone = true;
+  last(running).answer(500, "{}");
+  await promisesOnly();
+  expect(triedBy(running)).toEqual(["first"]);
+  expect(rolled).toEqual([]);
+});
+
+test("a job that its provider accepted is made at no other, though it could not be written down", async () => {
+  const recipe = openRecipe({ nowMs: () => 1_767_225_600_000, monotonicMs: () => 0 }, MANIFESTS);
+  const client = new RecordedExchange(BODY);
+  const unwritten = refusal("gateway_error", "the job could not be written down");
+  const kind = { ...chatCall(chatWires, "wire_a"), accept: () => Promise.resolve(unwritten) };
+  void serveCall(recipe.deps, client, kind);
+  await promisesOnly();
+  last(recipe).answer(200, ANSWER);
+  await promisesOnly();
+  expect(triedBy(recipe)).toEqual(["first"]);
+  expect(client.refusal).toBe(unwritten);
+});
+
+test("a candidate whose pool is full is asked again when the pool has room: its circuit waits for nobody", async () => {
+  const clock = { ms: 0 };
+  const recipe = openRecipe(
+    { nowMs: () => 1_767_225_600_000 + clock.ms, monotonicMs: () => clock.ms },
+    MANIFESTS,
+  );
+  const { health, limits } = recipe.deps;
+  const full = new Set<string>();
+  class FullBoard extends PoolBoard {
+    override restMs(poolId: string): number {
+      return full.has(poolId) ? 1_000 : 0;
+    }
+  }
+  const deps = { ...recipe.deps, pools: new FullBoard({ limits }) };
+  const call = async (): Promise<void> => {
+    void serveCall(deps, new RecordedExchange(BODY), chatCall(chatWires, "wire_a"));
+    await promisesOnly();
+  };
+  await call();
+  const { id, pool } = last(recipe).deployment;
+  for (let strikes = 0; strikes < 10; strikes += 1) health.report(id, "strike", clock.ms, clock.ms);
+  await call();
+  // Half open: one request at a time may try it.
+  clock.ms += 600_000;
+  full.add(pool.id);
+  await call();
+  full.clear();
+  await call();
+  expect(triedBy(recipe)).toEqual(["first", "second", "second", "first"]);
 });
 
 describe("the routing deadline", () => {

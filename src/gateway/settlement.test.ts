@@ -73,6 +73,14 @@ describe("what an attempt owes", () => {
     expect(settlementOf(died, deployment)).toMatchObject({ basis: "partial", usage: USAGE });
   });
 
+  test("an answer that broke a bound owes what had been delivered, and before that nothing", () => {
+    const broken = { usage: USAGE, failed: "gateway_error" } as const;
+    const after = settlementOf(result({ ...broken, committed: true }), deployment);
+    expect(after).toMatchObject({ basis: "partial", usage: USAGE });
+    const before = settlementOf(result({ ...broken, committed: false }), deployment);
+    expect(before).toMatchObject({ basis: "none", costPicoUsd: 0n });
+  });
+
   test("refused content costs nothing, whatever the provider reports", () => {
     const refused = result({ usage: USAGE, failed: "content_policy" });
     expect(settlementOf(refused, deployment)).toMatchObject({ basis: "none", costPicoUsd: 0n });

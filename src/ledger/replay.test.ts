@@ -205,3 +205,27 @@ test("what the books have and the journal does not is told, row by row", () => {
     ],
   });
 });
+
+test("what the journal has and the books have lost is told too", () => {
+  const replay = new JournalReplay(0n);
+  const of = { debitAccount: "grants", creditAccount: "wallet:org" } as const;
+  replay.take({ kind: "transfer", ...of, amount: 7n });
+  const broken = replay.finish().filter(({ violations }) => violations > 0);
+  expect(broken.map(({ id, examples }) => [id, examples])).toEqual([
+    [
+      "replay-accounts",
+      [
+        {
+          row: "account grants",
+          found: "debits 0, credits 0, reserved 0",
+          expected: "debits 7, credits 0, reserved 0",
+        },
+        {
+          row: "account wallet:org",
+          found: "debits 0, credits 0, reserved 0",
+          expected: "debits 0, credits 7, reserved 0",
+        },
+      ],
+    ],
+  ]);
+});

@@ -79,6 +79,15 @@ describe("an exported day", () => {
     expect(sums.byOrg.get("org_b")).toMatchObject({ attempts: 1n, refundMicroUsd: 993n });
   });
 
+  test("has every attempt once: one that is read twice ends the export", async () => {
+    const [first = [], ...others] = ROWS;
+    const written = writeDayCsv(COLUMNS, RANGE, pagesOf([first, first, ...others]));
+    const readAll = async (): Promise<void> => {
+      for await (const _ of written.text);
+    };
+    await expect(readAll()).rejects.toThrow("ids are out of order");
+  });
+
   test("with any other row is not the one that was signed", async () => {
     const { csv, manifest } = await exported();
     for (const other of [

@@ -378,7 +378,12 @@ describe("the files", () => {
     await run("drop");
     writeFileSync(rows, readFileSync(join(root, "drop", dayFiles(other).rows)));
     expect(await why("drop")).toMatch(/cannot be read|the rows/);
+    const manifest = join(root, "drop", dayFiles(day).manifest);
+    const signed = readFileSync(manifest);
+    writeFileSync(manifest, readFileSync(join(root, "drop", dayFiles(other).manifest)));
+    expect(await why("drop")).toMatch(/is not the one that was retired/);
     expect(await tablesOf(day)).toHaveLength(1);
+    writeFileSync(manifest, signed);
     writeFileSync(rows, bytes);
     const outcome = await run("drop", { drop: true });
     expect(outcome.dropped).toContain(day);

@@ -147,7 +147,8 @@ export class RecordedExchange implements ClientExchange {
   readonly body: Buffer;
   readonly clientAddress = "192.0.2.1";
   readonly wantsBody = true;
-  readonly gone = false;
+  /** A test says when the client has left. */
+  gone = false;
   refusal: Refusal | undefined;
   attempts: number | undefined;
   text = "";
