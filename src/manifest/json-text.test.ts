@@ -18,6 +18,7 @@ test("reads exactly the texts that are JSON, with the value of the platform's pa
       const cut = at % (text.length + 1);
       return text.slice(0, cut) + extra + text.slice(cut + (at % 2));
     });
+  const count = runs(2_000);
   let valid = 0;
   fc.assert(
     fc.property(fc.oneof(fc.json({ maxDepth: 5 }), almostJson), (text) => {
@@ -25,10 +26,10 @@ test("reads exactly the texts that are JSON, with the value of the platform's pa
       if (reading.ok) valid += 1;
       expect(reading.ok ? { value: reading.value } : undefined).toEqual(parsed(text));
     }),
-    { numRuns: runs(2_000) },
+    { numRuns: count },
   );
-  expect(valid).toBeGreaterThan(200);
-  expect(valid).toBeLessThan(1_900);
+  expect(valid / count).toBeGreaterThan(0.1);
+  expect(valid / count).toBeLessThan(0.95);
 });
 
 test.each([
