@@ -95,6 +95,17 @@ test("a dead process of this machine is not waited for", async () => {
   expect(await backend.ledgerBatchStore.recoverOpenAttempts()).toBe(1);
 });
 
+test("a name belongs to its process until the last moment of its lease", async () => {
+  const store = backend.ledgerBatchStore;
+  const first = await store.join("brief", 4_000);
+  await backend.query("update instance set process = $1 where instance_id = 'brief'", [
+    // The parent of this process lives, and is another one.
+    identityOf(process.ppid),
+  ]);
+  expect(first.instanceId).toBe("brief");
+  expect((await store.join("brief", leaseMs)).instanceId).toBe("brief-2");
+});
+
 test("a second process under the same name gets a name and a number of its own", async () => {
   const first = await backend.ledgerBatchStore.join("twin", leaseMs);
   await backend.query("update instance set process = $1 where instance_id = 'twin'", [

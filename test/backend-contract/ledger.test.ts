@@ -68,6 +68,17 @@ test("of 200 concurrent requests with balance for exactly 10, exactly 10 are adm
   expect(balance).toEqual({ settledMicroUsd: 1_699n, heldMicroUsd: 0n });
 });
 
+test("money that is exactly enough is enough, also beside a request that it is not for", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const amounts = [60n, 40n, 1n];
+  const outcomes = await Promise.all(
+    amounts.map((amount) =>
+      ledger.reserve(reserveRow({ ...org, attemptId: ledger.newAttemptId() }, amount)),
+    ),
+  );
+  expect(outcomes.map(({ kind }) => kind)).toEqual(["reserved", "reserved", "low_balance"]);
+});
+
 test("two instances with two keys of one organization cannot overspend together", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const second = await keyOf(backend, org.orgId);
