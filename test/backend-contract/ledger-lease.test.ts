@@ -6,7 +6,7 @@ import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
 import { identityOf } from "../../src/storage/postgres/process-identity.ts";
-import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { freshDatabase, withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
@@ -95,15 +95,14 @@ test("a dead process of this machine is not waited for", async () => {
   expect(await backend.ledgerBatchStore.recoverOpenAttempts()).toBe(1);
 });
 
-test("a name belongs to its process until the last moment of its lease", async () => {
+test("an instance is not taken over before the end of its lease", async () => {
   const store = backend.ledgerBatchStore;
-  const first = await store.join("brief", 4_000);
-  await backend.query("update instance set process = $1 where instance_id = 'brief'", [
-    // The parent of this process lives, and is another one.
-    identityOf(process.ppid),
-  ]);
-  expect(first.instanceId).toBe("brief");
-  expect((await store.join("brief", leaseMs)).instanceId).toBe("brief-2");
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const member = await store.join("brief", 4_000);
+  const row = reserveRow({ ...org, attemptId: 7_100_000_000n as AttemptId }, 40n);
+  await store.reserveBatch(member, [{ row, close: null }]);
+  expect(await store.takeOverDeadInstances()).toEqual([]);
+  await store.closeBatch([voidRow(row.attemptId)]);
 });
 
 test("a second process under the same name gets a name and a number of its own", async () => {
