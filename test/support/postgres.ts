@@ -74,7 +74,11 @@ async function makeTemplate(): Promise<string> {
     await client.query(`create database ${unfinished}`);
     const connectionString = databaseUrl(server, unfinished);
     const backend = openPostgresBackend({ connectionString, log: silentLog });
-    await backend.migrate().finally(() => backend.close());
+    try {
+      await backend.migrate();
+    } finally {
+      await backend.close();
+    }
     await client.query(`alter database ${unfinished} rename to ${TEMPLATE}`);
     return TEMPLATE;
   } finally {
