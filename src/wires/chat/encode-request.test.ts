@@ -51,7 +51,7 @@ describe.each(wires)("a %s body on its own wire", (wire) => {
       response_format: { type: "json_object" },
       thinking: { type: "enabled" },
       tools: [{ type: "custom", name: "x" }],
-      service_tier: "auto",
+      metadata: { user_id: "u" },
       max_tokens: 5,
     };
     expect(sendSame(wire, members).text).toBe(bodyOf(members));

@@ -11,6 +11,7 @@ import { readDroppedParams } from "./common-fields.ts";
 import { CrossingNotes } from "./crossing-notes.ts";
 import { MediaCollector } from "./media-collector.ts";
 import { type OutputBound, readOutputBound } from "./output-bound.ts";
+import { findPricedFields, type PricedFields } from "./price-guard.ts";
 import { readControls } from "./provider-controls.ts";
 import type { RequestSide } from "./request-side.ts";
 
@@ -56,6 +57,7 @@ export class ReadRequest implements ChatRequest {
   readonly betas: BetaNames;
   readonly #side: RequestSide;
   #decoded: DecodedCall | undefined;
+  #priced: PricedFields | undefined;
 
   constructor({ side, doc, bound, betas }: CheckedParts) {
     const media = new MediaCollector();
@@ -76,6 +78,12 @@ export class ReadRequest implements ChatRequest {
     this.bound = bound;
     this.betas = betas;
     this.#side = side;
+  }
+
+  /** What would change the provider's price; looked for once. */
+  pricedFields(): PricedFields {
+    this.#priced ??= findPricedFields(this.doc, this.#side);
+    return this.#priced;
   }
 
   crossing(): CrossingNeeds {

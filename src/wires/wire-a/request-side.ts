@@ -28,6 +28,8 @@ export const wireARequests: RequestSide = {
   encodeCall: encodeWireACall,
   surplusBounds,
   editBody,
+  isUsualPrice: (field, value) => field === "service_tier" && value === "default",
+  isClientTool: (doc, type) => doc.word(type) === word.function || doc.word(type) === word.custom,
   headers: () => headers,
 };
 

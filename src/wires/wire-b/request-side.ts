@@ -23,8 +23,13 @@ export const wireBRequests: RequestSide = {
   encodeCall: encodeWireBCall,
   surplusBounds: () => [word.max_completion_tokens],
   editBody,
+  isUsualPrice: () => false,
+  isClientTool: (doc, type) => doc.word(type) === word.custom || clientTools.test(doc.text(type)),
   headers,
 };
+
+/** Tools of the provider's design that the caller runs. */
+const clientTools = /^(?:bash|text_editor|computer|memory)_\d{8}$/;
 
 /** This wire requires a bound, and knows one name for it only. */
 function editBody(doc: JsonDocument, splice: Splice, { request }: EncodeTarget): void {
