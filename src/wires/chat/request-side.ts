@@ -21,7 +21,7 @@ export interface RequestSide {
   decodeCall(doc: JsonDocument, notes: CrossingNotes): ChatCall;
   /** The body of a translated call. */
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
-  /** Words of the output bounds that this wire's providers would refuse beside the other one. */
+  /** Words of the output bounds that do not go to this deployment. */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
   /** Edits of a same-wire body beside the common ones. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
