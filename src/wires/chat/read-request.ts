@@ -1,6 +1,6 @@
 import { invalidRequest, type Refusal } from "../../core/refusals.ts";
 import type { WireId } from "../../catalog/catalog.ts";
-import { JsonDocument } from "../json/json-document.ts";
+import { absent, JsonDocument } from "../json/json-document.ts";
 import { readJsonObject } from "../json/read-json-object.ts";
 import { type BetaNames, splitBetaNames } from "./beta-names.ts";
 import type { ChatCall } from "./chat-call.ts";
@@ -46,6 +46,7 @@ export class ReadRequest implements ChatRequest {
   readonly body: Buffer;
   readonly modelId: string;
   readonly stream: boolean;
+  readonly wantsUsageChunk: boolean;
   readonly outputTokens: number;
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
@@ -68,6 +69,7 @@ export class ReadRequest implements ChatRequest {
     this.body = doc.body;
     this.modelId = doc.text(doc.member(0, word.model));
     this.stream = stream >= 0 && doc.isTrue(stream);
+    this.wantsUsageChunk = readWantsUsageChunk(doc);
     this.outputTokens = bound.tokens;
     if (temperature >= 0) this.temperature = doc.number(temperature);
     this.mediaParts = media.parts;
@@ -101,6 +103,13 @@ export class ReadRequest implements ChatRequest {
     const call = this.#side.decodeCall(this.doc, notes);
     return { call, needs: notes.needs() };
   }
+}
+
+function readWantsUsageChunk(doc: JsonDocument): boolean {
+  const options = doc.present(0, word.stream_options);
+  if (options === absent || !doc.isObject(options)) return false;
+  const asked = doc.member(options, word.include_usage);
+  return asked !== absent && doc.isTrue(asked);
 }
 
 export interface DecodedCall {

@@ -48,4 +48,6 @@ export interface AnswerLabel {
   /** The marketplace id of the model. */
   readonly modelId: string;
   readonly createdSeconds: number;
+  /** See `ChatRequest.wantsUsageChunk`. */
+  readonly wantsUsageChunk: boolean;
 }
