@@ -38,9 +38,14 @@ export function knownUsageText(
   head: string,
   { report, costUsd, wantsUsageChunk }: KnownUsage,
 ): string {
-  if (report === undefined) return "";
-  const usage = knownUsageJson(report.usage, costUsd);
+  if (report === undefined && !isSomeCost(costUsd)) return "";
+  const usage = knownUsageJson(report?.usage, costUsd);
   return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
+}
+
+/** Attempts before the one that died may have been billed, though it reported nothing itself. */
+export function isSomeCost(costUsd: string): boolean {
+  return /[1-9]/.test(costUsd);
 }
 
 interface KnownUsage {

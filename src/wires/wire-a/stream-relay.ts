@@ -19,6 +19,7 @@ import { sseCommentText, sseDataText, sseDoneText } from "../sse/sse-writer.ts";
 import {
   chunkHead,
   errorChunkText,
+  isSomeCost,
   knownUsageJson,
   lastChunk,
   usageChunkText,
@@ -26,7 +27,7 @@ import {
 import { isDone } from "./done-mark.ts";
 import { answerTexts } from "./message-text.ts";
 import { isErrorChunk } from "./stream-decoder.ts";
-import { readUsage } from "./usage.ts";
+import { choiceUsage, readUsage } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -81,7 +82,7 @@ export class WireAStreamRelay implements StreamDriver {
   }
 
   failText(refusal: Refusal, costUsd: string): string {
-    const isKnown = this.#report !== undefined;
+    const isKnown = this.#report !== undefined || isSomeCost(costUsd);
     const usage = isKnown ? this.#closingText(this.#usageJson(costUsd)) : this.#takeLast();
     return usage + errorChunkText(this.#headText(), refusal);
   }
@@ -125,7 +126,8 @@ export class WireAStreamRelay implements StreamDriver {
 
   #keepUsage(json: EventJson): void {
     const { usage, x_groq: groq } = json.value;
-    if ((usage === undefined || usage === null) && groq === undefined) return;
+    const isSilent = (usage === undefined || usage === null) && groq === undefined;
+    if (isSilent && choiceUsage(json.value) === undefined) return;
     const report = readUsage(json.value, json.text);
     if (report === undefined) return;
     this.#report = report;

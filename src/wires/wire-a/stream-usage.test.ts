@@ -11,6 +11,7 @@ interface Chunk {
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const usageChunk = { ...delta({}), choices: [], usage };
 const start = { type: "message_start", message: { usage: { input_tokens: 3, output_tokens: 1 } } };
+const bare = { type: "message_start", message: {} };
 const word = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } };
 const close = { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: {} };
 const hi = delta({ role: "assistant", content: "hi" });
@@ -118,4 +119,33 @@ describe("chunks of a wire_a provider", () => {
     ]);
     expect(all.map((chunk) => "usage" in chunk)).toEqual([false, false, false, true]);
   });
+});
+
+test.each(["wire_a", "wire_b"] as const)("usage in a choice reaches a client of %s", (client) => {
+  const last = {
+    ...delta({}, "stop"),
+    choices: [{ index: 0, delta: {}, finish_reason: "stop", usage }],
+  };
+  const { bridge, text } = play(openStream({ client, upstream: "wire_a" }), [
+    chunks(hi, last, done),
+  ]);
+  expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
+  expect(text).toContain('"cost":0.001932');
+});
+
+test.each(upstreams)("what earlier attempts cost is told before the error of %s", (upstream) => {
+  for (const wantsUsageChunk of [false, true]) {
+    for (const [cost, expected] of [
+      ["0.25", 2],
+      ["0", 1],
+    ] as const) {
+      const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
+      bridge.push(Buffer.from(upstream === "wire_a" ? chunks(hi) : events(bare, word)));
+      bridge.takeOutput();
+      const all = chunksOf(bridge.fail(refusal("upstream_error", "x"), cost).toString());
+      expect(all).toHaveLength(expected);
+      expect(all.at(-1)).toHaveProperty("error");
+      if (expected === 2) expect(all[0]?.usage).toMatchObject({ prompt_tokens: 0, cost: 0.25 });
+    }
+  }
 });
