@@ -182,8 +182,6 @@ function amountOf(value: unknown): number {
 test("the usage that a choice carries is read where there is no other", () => {
   const inner = { prompt_tokens: 7, completion_tokens: 3, cached_tokens: 2, cost: 0.5 };
   const choices = [{ index: 0, delta: {}, finish_reason: "stop", usage: inner }];
-  const read = (body: Readonly<Record<string, unknown>>): unknown =>
-    readUsage(body, JSON.stringify(body));
   const expected = { prompt: 5, cachedPrompt: 2, completion: 3 };
   expect(read({ choices })).toMatchObject({ usage: expected, reportedCostUsd: "0.5" });
   expect(read({ choices, usage: null })).toMatchObject({ usage: expected });
