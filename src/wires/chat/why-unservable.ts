@@ -30,7 +30,10 @@ function undeclaredMedia(request: ChatRequest, deployment: Deployment): Unservab
   const taken = [...deployment.inputModalities].join(", ");
   return {
     field: part.path,
-    message: `${part.path} is a part of kind ${part.kind}; this model takes ${taken}`,
+    // One listing's kinds: of several together there may be none that takes them.
+    message:
+      `${part.path} is a part of kind ${part.kind}; the listing of ${deployment.providerName} ` +
+      `takes ${taken}; send one of these or choose a model that takes ${part.kind}`,
   };
 }
 
