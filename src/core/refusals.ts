@@ -198,6 +198,8 @@ export interface Refusal {
   readonly retryAtMs?: number;
   /** First instant of the next UTC month: a spend cap, and only that. */
   readonly capResetAtMs?: number;
+  /** `error.details.error_code` of wire_b, where an official client acts on it by itself. */
+  readonly errorCode?: "thread_unsupported_request";
   /** The provider's own status when a provider answered. */
   readonly upstreamStatus?: number;
 }

@@ -24,6 +24,7 @@ const SHAPES: Readonly<Record<WireId, Shape>> = {
       type: REFUSALS[refusal.class].wireBType,
       message: refusal.message,
       error_type: refusal.class,
+      ...(refusal.errorCode === undefined ? {} : { details: { error_code: refusal.errorCode } }),
       metadata: metadata(refusal),
     },
     request_id: requestId,

@@ -55,6 +55,7 @@ export const commonFields: Fields = {
   search_parameters: optional(isObject),
   web_search_options: optional(isObject),
   cache_control: optional(cacheMark),
+  thread: anything,
   metadata: optional(isObject),
   provider: optional(checkProvider),
   route: anything,

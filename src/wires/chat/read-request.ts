@@ -1,4 +1,4 @@
-import { invalidRequest, type Refusal } from "../../core/refusals.ts";
+import { invalidRequest, refusal, type Refusal } from "../../core/refusals.ts";
 import type { WireId } from "../../catalog/catalog.ts";
 import { absent, JsonDocument } from "../json/json-document.ts";
 import { readJsonObject } from "../json/read-json-object.ts";
@@ -29,8 +29,20 @@ export function readCheckedBody(side: RequestSide, body: Buffer): JsonDocument |
   const doc = readJsonObject(body, chatWords);
   if (!(doc instanceof JsonDocument)) return doc;
   const found = side.checkBody(doc, 0);
-  if (found === undefined) return doc;
+  if (found === undefined) return refuseThread(doc) ?? doc;
   return invalidRequest(`${side.renderPath(found.trail)} ${found.message}`);
+}
+
+/**
+ * A thread leaves its history with one provider, which no other could continue. The official tool
+ * runner knows this code and goes on with the whole history.
+ */
+function refuseThread(doc: JsonDocument): Refusal | undefined {
+  if (doc.present(0, word.thread) === absent) return undefined;
+  const message =
+    "thread is not taken: no provider keeps a conversation for this gateway; send the whole " +
+    "conversation without it";
+  return refusal("invalid_request", message, { errorCode: "thread_unsupported_request" });
 }
 
 export interface CheckedParts {
