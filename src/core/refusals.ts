@@ -216,3 +216,9 @@ export function refusal(cls: RefusalClass, message: string, detail: RefusalDetai
 export function invalidRequest(message: string): Refusal {
   return refusal("invalid_request", message);
 }
+
+/** `error.type` on wire_b: a provider that blames the request says so in the wire's own word. */
+export function wireBErrorType({ class: cls, status }: Refusal): string {
+  const isBlamed = cls === "upstream_error" && (status === 400 || status === 422);
+  return REFUSALS[isBlamed ? "invalid_request" : cls].wireBType;
+}
