@@ -343,3 +343,9 @@ describe("parts that a provider fetches", () => {
     expect(estimatedInputTokens).toBe(text.length + allowances * mediaPartTokens);
   });
 });
+
+test("a bound that is too high says which setting of a client to lower", () => {
+  const { message } = readBad("wire_b", { max_tokens: 64_000 });
+  expect(message).toContain("max_tokens must be from 1 to 32768");
+  expect(message).toContain("maxOutputTokens");
+});
