@@ -96,6 +96,7 @@ function labelOf(open: OpenAnswer): AnswerLabel {
     modelId: open.deployment.modelId,
     createdSeconds: open.createdSeconds,
     wantsUsageChunk: open.request.wantsUsageChunk,
+    countInputTokens: () => open.request.countInputTokens(),
   };
 }
 

@@ -48,6 +48,8 @@ export interface ChatRequest {
   readonly controls: ProviderControls;
   /** Dropped on every route, same wire too: `route`, `models`, `transforms`. */
   readonly droppedParams: readonly string[];
+  /** A guess at what a provider will count for the input: for display, never billed on. */
+  countInputTokens(): number;
   /** What crossing to the other wire would refuse or drop; computed at the first call, then kept. */
   crossing(): CrossingNeeds;
 }

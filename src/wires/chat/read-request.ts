@@ -100,6 +100,10 @@ export class ReadRequest implements ChatRequest {
     return this.#priced;
   }
 
+  countInputTokens(): number {
+    return this.#side.countTokens(this.doc);
+  }
+
   crossing(): CrossingNeeds {
     return this.decoded().needs;
   }

@@ -29,6 +29,8 @@ export interface RequestSide {
   isUsualPrice(field: "service_tier" | "speed", value: string): boolean;
   /** Does the caller run tools of this type, so that they cost tokens and nothing else? */
   isClientTool(doc: JsonDocument, type: JsonNode): boolean;
+  /** A guess at the input tokens of a checked body, quick for any length. */
+  countTokens(doc: JsonDocument): number;
   /** Request headers upstream; `sameWire` tells whether the client's own headers fit. */
   headers(request: ReadRequest, sameWire: boolean): Readonly<Record<string, string>>;
 }

@@ -50,4 +50,6 @@ export interface AnswerLabel {
   readonly createdSeconds: number;
   /** See `ChatRequest.wantsUsageChunk`. */
   readonly wantsUsageChunk: boolean;
+  /** See `ChatRequest.countInputTokens`. */
+  readonly countInputTokens: () => number;
 }
