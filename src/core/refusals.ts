@@ -198,6 +198,8 @@ export interface Refusal {
   readonly retryAtMs?: number;
   /** First instant of the next UTC month: a spend cap, and only that. */
   readonly capResetAtMs?: number;
+  /** `error.details.error_code` of wire_b, where an official client acts on it by itself. */
+  readonly errorCode?: "thread_unsupported_request";
   /** The provider's own status when a provider answered. */
   readonly upstreamStatus?: number;
 }
@@ -213,4 +215,10 @@ export function refusal(cls: RefusalClass, message: string, detail: RefusalDetai
 /** The commonest refusal: the request's own shape. No origin, as the specification says. */
 export function invalidRequest(message: string): Refusal {
   return refusal("invalid_request", message);
+}
+
+/** `error.type` on wire_b: a provider that blames the request says so in the wire's own word. */
+export function wireBErrorType({ class: cls, status }: Refusal): string {
+  const isBlamed = cls === "upstream_error" && (status === 400 || status === 422);
+  return REFUSALS[isBlamed ? "invalid_request" : cls].wireBType;
 }

@@ -198,6 +198,15 @@ describe("a file elsewhere", () => {
   });
 });
 
+test("every provider is told who asks", async () => {
+  const client = clientOf();
+  await send(client, listed("wire_a"));
+  await send(client, listed("wire_b"));
+  await client.checkKey(listed("wire_a"), checkKeyRequest("wire_a"), 1_000);
+  const agents = asked.map(({ headers }) => headers["user-agent"]);
+  expect(agents).toEqual(["tokenmarket", "tokenmarket", "tokenmarket"]);
+});
+
 test("an opened key is kept no longer than the deployment it was opened for", async () => {
   const client = clientOf({ openKey: () => OWN_KEY });
   const gone = await sentOnce(client);

@@ -96,7 +96,7 @@ export class UpstreamClient {
       {
         path: url.pathname + url.search,
         method: "GET",
-        headers: withHeaders(["accept-encoding", "identity"], headers, undefined),
+        headers: withHeaders(COMMON_HEADERS, headers, undefined),
         ...NO_TIMEOUTS,
       },
       handler,
@@ -160,7 +160,7 @@ export class UpstreamClient {
       pool: this.#poolOf(url.origin),
       origin: url.origin,
       basePath: url.pathname === "/" ? "" : url.pathname.replace(/\/$/, ""),
-      headers: ["accept-encoding", "identity", ...auth.flat()],
+      headers: [...COMMON_HEADERS, ...auth.flat()],
       refused: key instanceof Error ? key : this.#whyUnreachable(url),
     };
     this.#endpoints.set(deployment, endpoint);
@@ -219,6 +219,9 @@ export class UpstreamClient {
 }
 
 /** Time limits are the run's own, on one shared timer. */
+/** Some providers refuse a request that does not say what sent it. */
+const COMMON_HEADERS = ["accept-encoding", "identity", "user-agent", "tokenmarket"] as const;
+
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 
 interface Dispatched extends UpstreamQuestion {

@@ -239,8 +239,11 @@ class RequestWalk {
 }
 
 function noSuchRoute(method: string, path: string): Refusal {
-  return refusal(
-    "not_found",
-    `there is no route ${method} ${JSON.stringify(path.slice(0, 256))}; the routes are in the documentation`,
-  );
+  // The default route of some clients: a setting makes them use the one that is served.
+  const next =
+    path === "/v1/responses"
+      ? "use POST /v1/chat/completions (the chat completions setting of your client)"
+      : "the routes are in the documentation";
+  const name = JSON.stringify(path.slice(0, 256));
+  return refusal("not_found", `there is no route ${method} ${name}; ${next}`);
 }

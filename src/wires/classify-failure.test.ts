@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { providerWordsCharsMax } from "../core/constants.ts";
 import { REFUSALS } from "../core/refusals.ts";
 import { classifyEmbeddedError, classifyFailure } from "./classify-failure.ts";
+import { renderErrorBody } from "./error-body.ts";
 import { connectionFailure } from "./failure/failures.ts";
 import type { UpstreamFailure } from "./chat/upstream-failure.ts";
 
@@ -148,7 +149,8 @@ describe("provider faults", () => {
         failover: false,
         strike: "neutral",
       });
-      expect(found.refusal.message).not.toContain("extra_forbidden");
+      const quotes = status === 400 || status === 422;
+      expect(found.refusal.message.includes("extra_forbidden: store")).toBe(quotes);
     },
   );
 });
@@ -219,7 +221,7 @@ describe("errors inside a 200", () => {
   });
 });
 
-test("only a context overflow carries provider words, whatever the provider sends", () => {
+test("what a caller reads is bounded and has no id of the provider, whatever it sends", () => {
   const status = fc.oneof(fc.integer({ min: 200, max: 599 }), fc.constantFrom(400, 401, 429, 500));
   const body = fc.oneof(
     fc.json(),
@@ -257,5 +259,42 @@ test("new-api 4577: reasoning demanded back on a tool turn is the provider's 400
     strike: "neutral",
     refusal: { class: "upstream_error", status: 400, upstreamStatus: 400 },
   });
-  expect(failure.refusal.message).not.toContain("reasoning_content");
+  expect(failure.refusal.message).toContain("reasoning_content is missing");
+});
+
+describe("a provider that blames the request", () => {
+  const rejected = (status: number, message: string): UpstreamFailure =>
+    classifyFailure({
+      status,
+      headers: {},
+      body: Buffer.from(JSON.stringify({ error: { type: "invalid_request_error", message } })),
+    });
+
+  test.each([400, 422])("with %i is quoted in one clean sentence", (status) => {
+    const words = "tools.0.name: must match ^[a-z]+$. See https://x.test/y and org-Abc12345678";
+    const { refusal: told, failover } = rejected(status, words);
+    expect(told.message).toBe(
+      "the provider refused the request: tools.0.name: must match ^[a-z]+$.",
+    );
+    expect(told).toMatchObject({ class: "upstream_error", status });
+    expect(failover).toBe(false);
+    const body = JSON.parse(renderErrorBody("wire_b", told, "r").toString()) as object;
+    expect(body).toMatchObject({
+      error: { type: "invalid_request_error", error_type: "upstream_error" },
+    });
+  });
+
+  test("is not quoted with words that name an account, and never at length", () => {
+    const account = rejected(400, "organization 'Acme Inc' or project p-77 may not send seed");
+    expect(account.refusal.message).toBe(
+      "the provider refused the request: organization [removed] or project [removed] may not send seed",
+    );
+    expect(rejected(400, "x ".repeat(900)).refusal.message.length).toBeLessThan(350);
+  });
+
+  test("without words, or with another status, is told in ours", () => {
+    const ours = "the provider rejected the request with status";
+    expect(rejected(400, "").refusal.message).toContain(ours);
+    expect(rejected(409, "seed is bad").refusal.message).toContain(ours);
+  });
 });

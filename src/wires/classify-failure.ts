@@ -7,7 +7,7 @@ import { contentPolicyWording } from "./failure/content-policy-wording.ts";
 import { contextOverflowWording, overlongStringCode } from "./failure/context-overflow-wording.ts";
 import { timeoutFailure, unusableFailure } from "./failure/failures.ts";
 import { type FailureWords, readFailureWords, wordsOf } from "./failure/failure-words.ts";
-import { cleanProviderWords } from "./failure/provider-words.ts";
+import { cleanProviderWords, quoteRequestWords } from "./failure/provider-words.ts";
 import { quotaCodes, rateLimitWording } from "./failure/rate-limit-wording.ts";
 import { retryAfterSeconds } from "./failure/retry-after.ts";
 import { speaksOf } from "./failure/wording.ts";
@@ -66,7 +66,16 @@ function classify(failed: Failed): UpstreamFailure {
   if (status === 401 || status === 402 || status === 403) return accountRefused(failed, status);
   if (status === 400 && speaksOf(words, billingWording)) return accountRefused(failed, 402);
   if (status === 404 || words.codes.includes("model_not_found")) return modelGone(failed);
-  return requestRejected(failed);
+  return quoted(requestRejected(failed), failed);
+}
+
+/** One clean sentence of a provider about a field helps; a page of a proxy says nothing of one. */
+function quoted(failure: UpstreamFailure, { upstreamStatus, words }: Failed): UpstreamFailure {
+  const isBlamed = upstreamStatus === 400 || upstreamStatus === 422;
+  const isPage = /^\s*</.test(words.message);
+  const message = isBlamed && !isPage ? quoteRequestWords(words.message) : undefined;
+  if (message === undefined) return failure;
+  return { ...failure, refusal: { ...failure.refusal, message } };
 }
 
 export function isAboutAccess({ status, words }: Failed): boolean {

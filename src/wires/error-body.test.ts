@@ -9,7 +9,7 @@ describe("wire_a", () => {
     expect(parse(renderErrorBody("wire_a", refusal(cls, "why"), "r1"))).toEqual({
       error: {
         code: cls,
-        message: "why",
+        message: expect.stringContaining("why"),
         type: REFUSALS[cls].wireAType,
         metadata: { error_type: cls, retryable: REFUSALS[cls].retryable },
       },
@@ -67,7 +67,7 @@ describe("wire_b", () => {
       type: "error",
       error: {
         type: REFUSALS[cls].wireBType,
-        message: "why",
+        message: expect.stringContaining("why"),
         error_type: cls,
         metadata: { retryable: REFUSALS[cls].retryable },
       },
@@ -84,3 +84,16 @@ describe("wire_b", () => {
 function parse(body: Buffer): unknown {
   return JSON.parse(body.toString("utf8"));
 }
+
+test.each([
+  ["wire_a", "prompt is too long: 9 > 8", /: 9 > 8 \(context_length_exceeded: .*maximum context/],
+  ["wire_a", "context_length_exceeded: 9", /^context_length_exceeded: 9$/],
+  ["wire_b", "maximum context length is 8", /^maximum context length is 8 \(prompt is too long\)$/],
+  ["wire_b", "prompt is too long: 9 > 8", /^prompt is too long: 9 > 8$/],
+] as const)("an overflow has the words that clients of %s look for: %s", (wire, said, expected) => {
+  const refused = refusal("context_overflow", said);
+  const body = JSON.parse(renderErrorBody(wire, refused, "r").toString()) as {
+    readonly error: { readonly message: string };
+  };
+  expect(body.error.message).toMatch(expected);
+});

@@ -193,7 +193,7 @@ describe("terminal events", () => {
     bridge.takeOutput();
     const [usage = "", error = "", rest] = bridge.fail(failure, costUsd).toString().split("\n\n");
     expect(JSON.parse(usage.slice(6))).toMatchObject({
-      choices: [],
+      choices: [{ index: 0, delta: {}, finish_reason: null }],
       usage: { prompt_tokens: 3, completion_tokens: 2, cost: 0.001932 },
     });
     const chunk = JSON.parse(error.slice(6)) as object;
@@ -297,11 +297,12 @@ describe("relays", () => {
     expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
   });
 
-  test("wire_a: a provider's usage beside choices is relayed, its cost is not", () => {
+  test("wire_a: a provider's usage beside choices is read, and told once at the end", () => {
     const chunk = { ...delta({ content: "a" }), usage: { ...usageChunk.usage, cost: 9 } };
     const { bridge, text } = play(openStream(wire_a), [chunks(chunk), END.wire_a]);
     expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
     expect(text).not.toContain('"cost":9');
+    expect(text.match(/"usage"/g)).toHaveLength(1);
   });
 
   test("wire_a: a raw cost keeps digits that no float holds", () => {

@@ -95,6 +95,8 @@ function labelOf(open: OpenAnswer): AnswerLabel {
     idTail: open.requestId.replaceAll("-", ""),
     modelId: open.deployment.modelId,
     createdSeconds: open.createdSeconds,
+    wantsUsageChunk: open.request.wantsUsageChunk,
+    countInputTokens: () => open.request.countInputTokens(),
   };
 }
 

@@ -53,16 +53,15 @@ function isSent(value: unknown): boolean {
 function expectedBody(wire: WireId, body: Buffer, outputTokens: number): unknown {
   const fields = JSON.parse(body.toString()) as Record<string, unknown>;
   for (const name of ["provider", "route", "models", "transforms"]) delete fields[name];
-  const completion = fields["max_completion_tokens"];
   const plain = fields["max_tokens"];
-  const isSurplus = wire === "wire_b" || (isSent(plain) && isSent(completion));
-  if (isSurplus) delete fields["max_completion_tokens"];
+  // The listing declares neither name.
+  delete fields["max_completion_tokens"];
   const options = fields["stream_options"] as object | null | undefined;
   const asks = wire === "wire_a" && fields["stream"] === true;
   return {
     ...fields,
     model: "upstream-1",
-    ...(!isSent(plain) && (isSurplus || !isSent(completion)) && { max_tokens: outputTokens }),
+    ...(!isSent(plain) && { max_tokens: outputTokens }),
     ...(asks && { stream_options: { ...options, include_usage: true } }),
   };
 }

@@ -20,7 +20,13 @@ import { readLegalWireB } from "./fixtures/legal-wire-b.ts";
 import { WireAStreamEncoder } from "./wire-a/stream-encoder.ts";
 import { WireBStreamEncoder } from "./wire-b/stream-encoder.ts";
 
-const label = { idTail, modelId: marketModel, createdSeconds: 7 };
+const label = {
+  idTail,
+  modelId: marketModel,
+  createdSeconds: 7,
+  wantsUsageChunk: false,
+  countInputTokens: () => 0,
+};
 const failure = refusal("upstream_error", "the provider failed");
 
 const word = fc.constantFrom("", "a", " ", "{", "}", '{"a":1}', '"', "\\", "\n\n", "\ud83d", "🙂");

@@ -36,6 +36,8 @@ export interface ChatRequest {
   readonly body: Buffer;
   readonly modelId: string;
   readonly stream: boolean;
+  /** Did the caller of a wire_a stream ask for usage in a chunk of its own? */
+  readonly wantsUsageChunk: boolean;
   /** Most output tokens: the caller's bound, or the default that is written upstream. */
   readonly outputTokens: number;
   /** Above 1 needs a deployment whose wire takes it. */
@@ -46,6 +48,8 @@ export interface ChatRequest {
   readonly controls: ProviderControls;
   /** Dropped on every route, same wire too: `route`, `models`, `transforms`. */
   readonly droppedParams: readonly string[];
+  /** A guess at what a provider will count for the input: for display, never billed on. */
+  countInputTokens(): number;
   /** What crossing to the other wire would refuse or drop; computed at the first call, then kept. */
   crossing(): CrossingNeeds;
 }

@@ -8,6 +8,7 @@ import {
   trueKind,
 } from "../json/json-document.ts";
 import { type ChatWord, chatWords, word } from "./chat-words.ts";
+import { foldName } from "./fold-name.ts";
 
 /** What is wrong with a value, and where below the value that was checked. */
 export interface Problem {
@@ -135,12 +136,23 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
       unknown.add(name);
     } else if (seenInRound[wordId] === round) return duplicate(chatWords.nameOf(wordId) ?? "");
     seenInRound[wordId] = round;
+    if (name !== undefined) {
+      const found = checkSpelling(name, checks);
+      if (found !== undefined) return found;
+    }
     if (other !== undefined && checks[wordId] === undefined) {
       const found = other(name ?? chatWords.nameOf(wordId) ?? "");
       if (found !== undefined) return found;
     }
   }
   return undefined;
+}
+
+/** Providers that read keys in any case would obey this one beside, or instead of, the real one. */
+function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
+  const folded = foldName(name);
+  if (folded === name || checks[chatWords.idOf(folded)] === undefined) return undefined;
+  return problem(`is not taken: write ${folded}, in exactly these letters`, name);
 }
 
 function duplicate(name: string): Problem {

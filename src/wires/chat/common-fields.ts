@@ -3,6 +3,7 @@ import {
   anything,
   type Check,
   type Fields,
+  isArray,
   isBoolean,
   isFilledText,
   isInteger,
@@ -12,6 +13,8 @@ import {
   listOf,
   optional,
   problem,
+  shape,
+  textOr,
 } from "./check-shape.ts";
 import { checkProvider } from "./provider-controls.ts";
 import { numberKind, type JsonDocument } from "../json/json-document.ts";
@@ -24,6 +27,9 @@ const temperature: Check = (doc, node) => {
   const value = doc.kind(node) === numberKind ? doc.number(node) : NaN;
   return value >= 0 && value <= 2 ? undefined : problem("must be a number from 0 to 2");
 };
+
+/** A mark for the provider's prompt cache: how long it lasts changes its price. */
+export const cacheMark: Check = shape({ type: isText, ttl: optional(isText) });
 
 /** Top-level fields that mean the same on both chat wires. */
 export const commonFields: Fields = {
@@ -38,6 +44,18 @@ export const commonFields: Fields = {
   response_format: optional(isObject),
   thinking: optional(isObject),
   service_tier: optional(isText),
+  speed: optional(isText),
+  audio: optional(isObject),
+  container: optional(textOr(isObject, "must be a string or an object")),
+  fallbacks: anything,
+  inference_geo: optional(isText),
+  mcp_servers: optional(isArray),
+  modalities: optional(listOf(isText)),
+  plugins: optional(isArray),
+  search_parameters: optional(isObject),
+  web_search_options: optional(isObject),
+  cache_control: optional(cacheMark),
+  thread: anything,
   metadata: optional(isObject),
   provider: optional(checkProvider),
   route: anything,

@@ -3,9 +3,15 @@ import { absent, type JsonDocument } from "../json/json-document.ts";
 import type { JsonText } from "../json/json-text.ts";
 import { word } from "./chat-words.ts";
 
-/** The name under which a wire_a deployment takes the output bound. */
-export function outputBoundName(deployment: Deployment): "max_tokens" | "max_completion_tokens" {
+export type OutputBoundName = "max_tokens" | "max_completion_tokens";
+
+/**
+ * The one name under which a wire_a deployment takes the output bound: the one its listing
+ * declares. A provider that ignores the other name would write without any bound.
+ */
+export function outputBoundName(deployment: Deployment, sent?: OutputBoundName): OutputBoundName {
   const taken = deployment.supportedParameters;
+  if (sent !== undefined && taken.has(sent)) return sent;
   return taken.has("max_completion_tokens") && !taken.has("max_tokens")
     ? "max_completion_tokens"
     : "max_tokens";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { WireId } from "../../catalog/catalog.ts";
+import type { Deployment, WireId } from "../../catalog/catalog.ts";
 import {
   bodyOf,
   deploymentOf,
@@ -51,7 +51,7 @@ describe.each(wires)("a %s body on its own wire", (wire) => {
       response_format: { type: "json_object" },
       thinking: { type: "enabled" },
       tools: [{ type: "custom", name: "x" }],
-      service_tier: "auto",
+      metadata: { user_id: "u" },
       max_tokens: 5,
     };
     expect(sendSame(wire, members).text).toBe(bodyOf(members));
@@ -94,8 +94,30 @@ describe("wire_a", () => {
     const newer = new Map([["max_completion_tokens", { type: "unknown" } as const]]);
     const { text } = sendSame("wire_a", both, { supportedParameters: newer });
     expect(text).toBe(bodyOf({ max_completion_tokens: 9 }));
-    const single = { max_completion_tokens: 9 };
-    expect(sendSame("wire_a", single).text).toBe(bodyOf(single));
+  });
+
+  test("a bound goes under the name the listing declares, the other name is removed", () => {
+    const unknown = { type: "unknown" } as const;
+    const listing = (...names: string[]): Partial<Deployment> => ({
+      supportedParameters: new Map(names.map((name) => [name, unknown])),
+    });
+    const [plain, newer] = ["max_tokens", "max_completion_tokens"];
+    for (const [sent, declared, expected] of [
+      [newer, [plain], plain],
+      [plain, [newer], newer],
+      [newer, [], plain],
+      [plain, [], plain],
+      [newer, [newer, plain], newer],
+      [plain, [newer, plain], plain],
+      [newer, [newer], newer],
+    ] as const) {
+      const { text } = sendSame("wire_a", { [sent]: 9 }, listing(...declared));
+      expect(text).toBe(bodyOf({ [expected]: 9 }));
+      const other = sent === plain ? newer : plain;
+      const withNull = sendSame("wire_a", { [sent]: 9, [other]: null }, listing(...declared)).body;
+      expect(withNull).toMatchObject({ [expected]: 9 });
+      expect(withNull).not.toHaveProperty(expected === plain ? newer : plain);
+    }
   });
 
   test("an aggregator gets provider.upstream as its own provider, others get none", () => {

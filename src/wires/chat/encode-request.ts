@@ -4,7 +4,8 @@ import { Splice } from "../json/splice.ts";
 import { word } from "./chat-words.ts";
 import { keptBack } from "./common-fields.ts";
 import type { ReadRequest } from "./read-request.ts";
-import type { RequestSide } from "./request-side.ts";
+import type { EncodeTarget, RequestSide } from "./request-side.ts";
+import { type SameWireDrops, sameWireDrops } from "./same-wire-drops.ts";
 import type { UpstreamRequest } from "./upstream-request.ts";
 
 /** The same wire: the client's own bytes with the few edits that the gateway owes. */
@@ -14,12 +15,12 @@ export function encodeSameWire(
   deployment: Deployment,
 ): UpstreamRequest {
   const { others } = request.betas;
+  const drops = sameWireDrops(request, deployment);
   return {
     path: side.path,
     headers: side.headers(request, true),
-    body: splicedBody(side, request, deployment),
-    droppedParams:
-      others.length === 0 ? request.droppedParams : [...request.droppedParams, ...others],
+    body: splicedBody(side, drops, { request, deployment }),
+    droppedParams: [...request.droppedParams, ...drops.names, ...others],
   };
 }
 
@@ -39,13 +40,18 @@ export function encodeAcross(
   };
 }
 
-function splicedBody(side: RequestSide, request: ReadRequest, deployment: Deployment): Buffer {
+function splicedBody(
+  side: RequestSide,
+  drops: SameWireDrops,
+  { request, deployment }: EncodeTarget,
+): Buffer {
   const { doc } = request;
   const splice = new Splice(doc);
   if (deployment.upstreamModelId !== request.modelId) {
     splice.replace(doc.member(0, word.model), textToken(deployment.upstreamModelId));
   }
-  splice.remove([...keptBack, ...side.surplusBounds(doc, deployment)]);
+  splice.remove([...keptBack, ...side.surplusBounds(doc, deployment), ...drops.words]);
+  for (const { object, wordId } of drops.inside) splice.removeFrom(object, [wordId]);
   side.editBody(doc, splice, { request, deployment });
   return splice.result();
 }

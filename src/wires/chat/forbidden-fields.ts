@@ -1,3 +1,4 @@
+import { foldName } from "./fold-name.ts";
 import { type Problem, problem } from "./check-shape.ts";
 
 /** Names that would point the gateway at other credentials or another destination. */
@@ -17,7 +18,7 @@ const prototypeNames = new Set(["constructor", "prototype"]);
 export function refuseCredential(name: string): Problem | undefined {
   // A body can hold very many names, and long ones are none of these.
   if (name.length > NAME_CHARS_MAX) return undefined;
-  if (!credentialNames.has(name.toLowerCase().replaceAll(/[_-]/g, ""))) return undefined;
+  if (!credentialNames.has(foldName(name).replaceAll(/[_-]/g, ""))) return undefined;
   return problem(
     "is not taken: a request cannot bring credentials or a destination; remove it",
     name,

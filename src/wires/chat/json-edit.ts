@@ -71,6 +71,39 @@ export function withMember(
   return text.slice(0, object.start + 1) + added + text.slice(object.start + 1);
 }
 
+/** The text without the object's member `key`, wherever it is among the others. */
+export function withoutMember(text: string, object: Span, key: string): string {
+  const value = findMember(text, object.start, key);
+  if (value === undefined) return text;
+  const keyAt = keyStart(text, value.start);
+  const behind = skipSpace(text, value.end);
+  if (text.charCodeAt(behind) === COMMA) return text.slice(0, keyAt) + text.slice(behind + 1);
+  const before = lastPlain(text, keyAt);
+  const from = text.charCodeAt(before) === COMMA ? before : keyAt;
+  return text.slice(0, from) + text.slice(value.end);
+}
+
+/** Where the key of the value at `valueAt` starts: its opening quote. */
+function keyStart(text: string, valueAt: number): number {
+  const closing = lastPlain(text, lastPlain(text, valueAt));
+  let at = text.lastIndexOf('"', closing - 1);
+  while (isEscaped(text, at)) at = text.lastIndexOf('"', at - 1);
+  return at;
+}
+
+/** The last place before `from` that is no blank. */
+function lastPlain(text: string, from: number): number {
+  let at = from - 1;
+  while (isSpace(text.charCodeAt(at))) at -= 1;
+  return at;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let slashes = 0;
+  while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
+  return slashes % 2 === 1;
+}
+
 /** JSON text without the blanks between its tokens; strings and digits stay as they are. */
 export function compactJson(text: string): string {
   if (!/[ \t\r\n]/.test(text)) return text;

@@ -7,10 +7,18 @@ export class MediaCollector {
   /** Media allowance minus the inline image bytes that it stands for. */
   extraTokens = 0;
 
-  /** `inlineBytes`: length of the base64 text of an inline image, otherwise 0. */
-  add(path: string, kind: MediaPart["kind"], inlineBytes: number): void {
+  add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
     this.parts.push({ path, kind });
-    if (kind === "image" || kind === "file") this.extraTokens += mediaPartTokens;
-    if (kind === "image") this.extraTokens -= inlineBytes;
+    // Of a part that its provider fetches the body holds an address, which says nothing of its size.
+    const isFetched = (kind === "video" || kind === "audio") && !isInline;
+    if (kind === "image" || kind === "file" || isFetched) this.extraTokens += mediaPartTokens;
+    if (kind === "image") this.extraTokens -= imageBytes;
   }
+}
+
+export interface PartBytes {
+  /** Length of the base64 text of an inline image, otherwise 0. */
+  readonly imageBytes: number;
+  /** Is the content itself in the body, so that its bytes are counted already? */
+  readonly isInline: boolean;
 }

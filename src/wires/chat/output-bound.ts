@@ -21,7 +21,10 @@ export function readOutputBound(doc: JsonDocument): OutputBound | Refusal {
   if (tokens === undefined) return { tokens: outputTokensDefault, sent: false };
   if (tokens < outputTokensMin || tokens > outputTokensMax) {
     const name = plain === undefined ? "max_completion_tokens" : "max_tokens";
-    return outOfBound(`${name} must be from ${outputTokensMin} to ${outputTokensMax}`);
+    return outOfBound(
+      `${name} must be from ${outputTokensMin} to ${outputTokensMax}; lower your client's setting ` +
+        "for the longest answer (max_tokens, maxTokens, maxOutputTokens)",
+    );
   }
   return { tokens, sent: true };
 }

@@ -226,8 +226,8 @@ describe("media parts", () => {
       { path: "messages[1].content[4]", kind: "file" },
       { path: "messages[1].content[5]", kind: "video" },
     ]);
-    // The inline image counts its allowance only, not its bytes; audio and video count bytes.
-    const expected = text.length - picture.length + 3 * mediaPartTokens;
+    // The inline image counts its allowance only, not its bytes; a video by address an image's.
+    const expected = text.length - picture.length + 4 * mediaPartTokens;
     expect(request.estimatedInputTokens).toBe(expected);
   });
 
@@ -322,4 +322,30 @@ describe("known fields of one wire", () => {
       "messages.0.content.0.text must be a string",
     );
   });
+});
+
+describe("parts that a provider fetches", () => {
+  const url = "https://a.test/long";
+  test.each<[string, WireId, object, number]>([
+    ["video_url", "wire_a", { type: "video_url", video_url: { url } }, 1],
+    ["video_url as a string", "wire_a", { type: "audio_url", audio_url: url }, 1],
+    ["audio_url", "wire_a", { type: "audio_url", audio_url: { url } }, 1],
+    ["input_video", "wire_a", { type: "input_video", input_video: { url } }, 1],
+    ["a video without anything", "wire_a", { type: "video" }, 1],
+    ["data beside an address", "wire_a", { type: "video", video: { data: "AA==", url } }, 1],
+    ["a data address", "wire_a", { type: "video_url", video_url: { url: "data:v;base64,AA" } }, 0],
+    ["input_audio", "wire_a", { type: "input_audio", input_audio: { data: "AA==" } }, 0],
+    ["a video of wire_b", "wire_b", { type: "video", source: { type: "url", url } }, 1],
+    ["audio in base64", "wire_b", { type: "audio", source: { type: "base64", data: "A" } }, 0],
+  ])("%s holds %s's allowance of an image, %j", (_name, wire, part, allowances) => {
+    const text = bodyOf({ messages: [{ role: "user", content: [part] }] });
+    const { estimatedInputTokens } = readGood(wire, text);
+    expect(estimatedInputTokens).toBe(text.length + allowances * mediaPartTokens);
+  });
+});
+
+test("a bound that is too high says which setting of a client to lower", () => {
+  const { message } = readBad("wire_b", { max_tokens: 64_000 });
+  expect(message).toContain("max_tokens must be from 1 to 32768");
+  expect(message).toContain("maxOutputTokens");
 });

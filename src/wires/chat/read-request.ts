@@ -1,6 +1,6 @@
-import { invalidRequest, type Refusal } from "../../core/refusals.ts";
+import { invalidRequest, refusal, type Refusal } from "../../core/refusals.ts";
 import type { WireId } from "../../catalog/catalog.ts";
-import { JsonDocument } from "../json/json-document.ts";
+import { absent, JsonDocument } from "../json/json-document.ts";
 import { readJsonObject } from "../json/read-json-object.ts";
 import { type BetaNames, splitBetaNames } from "./beta-names.ts";
 import type { ChatCall } from "./chat-call.ts";
@@ -11,6 +11,7 @@ import { readDroppedParams } from "./common-fields.ts";
 import { CrossingNotes } from "./crossing-notes.ts";
 import { MediaCollector } from "./media-collector.ts";
 import { type OutputBound, readOutputBound } from "./output-bound.ts";
+import { findPricedFields, type PricedFields } from "./price-guard.ts";
 import { readControls } from "./provider-controls.ts";
 import type { RequestSide } from "./request-side.ts";
 
@@ -28,8 +29,20 @@ export function readCheckedBody(side: RequestSide, body: Buffer): JsonDocument |
   const doc = readJsonObject(body, chatWords);
   if (!(doc instanceof JsonDocument)) return doc;
   const found = side.checkBody(doc, 0);
-  if (found === undefined) return doc;
+  if (found === undefined) return refuseThread(doc) ?? doc;
   return invalidRequest(`${side.renderPath(found.trail)} ${found.message}`);
+}
+
+/**
+ * A thread leaves its history with one provider, which no other could continue. The official tool
+ * runner knows this code and goes on with the whole history.
+ */
+function refuseThread(doc: JsonDocument): Refusal | undefined {
+  if (doc.present(0, word.thread) === absent) return undefined;
+  const message =
+    "thread is not taken: no provider keeps a conversation for this gateway; send the whole " +
+    "conversation without it";
+  return refusal("invalid_request", message, { errorCode: "thread_unsupported_request" });
 }
 
 export interface CheckedParts {
@@ -45,6 +58,7 @@ export class ReadRequest implements ChatRequest {
   readonly body: Buffer;
   readonly modelId: string;
   readonly stream: boolean;
+  readonly wantsUsageChunk: boolean;
   readonly outputTokens: number;
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
@@ -56,6 +70,7 @@ export class ReadRequest implements ChatRequest {
   readonly betas: BetaNames;
   readonly #side: RequestSide;
   #decoded: DecodedCall | undefined;
+  #priced: PricedFields | undefined;
 
   constructor({ side, doc, bound, betas }: CheckedParts) {
     const media = new MediaCollector();
@@ -66,6 +81,7 @@ export class ReadRequest implements ChatRequest {
     this.body = doc.body;
     this.modelId = doc.text(doc.member(0, word.model));
     this.stream = stream >= 0 && doc.isTrue(stream);
+    this.wantsUsageChunk = readWantsUsageChunk(doc);
     this.outputTokens = bound.tokens;
     if (temperature >= 0) this.temperature = doc.number(temperature);
     this.mediaParts = media.parts;
@@ -76,6 +92,16 @@ export class ReadRequest implements ChatRequest {
     this.bound = bound;
     this.betas = betas;
     this.#side = side;
+  }
+
+  /** What would change the provider's price; looked for once. */
+  pricedFields(): PricedFields {
+    this.#priced ??= findPricedFields(this.doc, this.#side);
+    return this.#priced;
+  }
+
+  countInputTokens(): number {
+    return this.#side.countTokens(this.doc);
   }
 
   crossing(): CrossingNeeds {
@@ -93,6 +119,13 @@ export class ReadRequest implements ChatRequest {
     const call = this.#side.decodeCall(this.doc, notes);
     return { call, needs: notes.needs() };
   }
+}
+
+function readWantsUsageChunk(doc: JsonDocument): boolean {
+  const options = doc.present(0, word.stream_options);
+  if (options === absent || !doc.isObject(options)) return false;
+  const asked = doc.member(options, word.include_usage);
+  return asked !== absent && doc.isTrue(asked);
 }
 
 export interface DecodedCall {

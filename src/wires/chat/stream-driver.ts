@@ -48,4 +48,8 @@ export interface AnswerLabel {
   /** The marketplace id of the model. */
   readonly modelId: string;
   readonly createdSeconds: number;
+  /** See `ChatRequest.wantsUsageChunk`. */
+  readonly wantsUsageChunk: boolean;
+  /** See `ChatRequest.countInputTokens`. */
+  readonly countInputTokens: () => number;
 }

@@ -42,6 +42,20 @@ describe("media", () => {
     expect(found?.message).toContain("takes text");
   });
 
+  test("the kinds told are those of one provider, which is named", () => {
+    const changes = {
+      providerName: "Zeta",
+      inputModalities: new Set(["text", "image", "video"] as const),
+    };
+    const members = {
+      messages: [{ role: "user", content: [{ type: "file", file: { file_id: "f" } }] }],
+    };
+    expect(why({ from: a, to: a, members, changes })?.message).toBe(
+      "messages[0].content[0] is a part of kind file; the listing of Zeta takes text, image, " +
+        "video; send one of these or choose a model that takes file",
+    );
+  });
+
   test("a declared kind is served on the same wire and refused across", () => {
     expect(why({ from: a, to: a, members: image, changes: takesImages })).toBeUndefined();
     const across = why({ from: a, to: b, members: image, changes: takesImages });

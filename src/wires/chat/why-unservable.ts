@@ -1,6 +1,9 @@
+import { assert } from "../../core/assert.ts";
 import type { Deployment } from "../../catalog/catalog.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import type { Unservable } from "./chat-wire.ts";
+import { ReadRequest } from "./read-request.ts";
+import { sameWireDrops, undeclaredPrice } from "./same-wire-drops.ts";
 
 /** Why this deployment cannot serve the request as sent; undefined when it can. */
 export function whyUnservable(
@@ -10,7 +13,7 @@ export function whyUnservable(
   return (
     tooWarm(request, deployment) ??
     undeclaredMedia(request, deployment) ??
-    (deployment.wire === request.wire ? undefined : whyNotAcross(request))
+    (deployment.wire === request.wire ? whyNotAsPriced(request, deployment) : whyNotAcross(request))
   );
 }
 
@@ -27,16 +30,30 @@ function undeclaredMedia(request: ChatRequest, deployment: Deployment): Unservab
   const taken = [...deployment.inputModalities].join(", ");
   return {
     field: part.path,
-    message: `${part.path} is a part of kind ${part.kind}; this model takes ${taken}`,
+    // One listing's kinds: of several together there may be none that takes them.
+    message:
+      `${part.path} is a part of kind ${part.kind}; the listing of ${deployment.providerName} ` +
+      `takes ${taken}; send one of these or choose a model that takes ${part.kind}`,
   };
+}
+
+/** On the request's own wire only what changes the provider's price is kept back. */
+function whyNotAsPriced(request: ChatRequest, deployment: Deployment): Unservable | undefined {
+  assert(request instanceof ReadRequest, "a chat request is one that readChatRequest made");
+  const undeclared = undeclaredPrice(request, deployment);
+  if (undeclared !== undefined || !request.controls.requireParameters) return undeclared;
+  return whyLost(sameWireDrops(request, deployment).names);
 }
 
 function whyNotAcross(request: ChatRequest): Unservable | undefined {
   const { refused, dropped } = request.crossing();
   const [first] = refused;
   if (first !== undefined) return first;
-  const [lost] = dropped;
-  if (!request.controls.requireParameters || lost === undefined) return undefined;
+  return request.controls.requireParameters ? whyLost(dropped) : undefined;
+}
+
+function whyLost([lost]: readonly string[]): Unservable | undefined {
+  if (lost === undefined) return undefined;
   return {
     field: lost,
     message:

@@ -4,16 +4,47 @@ import { providerWordsCharsMax } from "../../core/constants.ts";
 const READ_CHARS_MAX = 1_024;
 const FALLBACK = "the prompt does not fit the context window of the model";
 
+/** A quoted name, or an id with a digit, behind the word for what it names. */
+const accountName =
+  /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
+/** Amazon's resource names hold an account and a region. */
+const cloudName = /\barn:aws[\w-]*:\S+/gi;
+const numericAddress = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
+/** Two colons in a row, or at least three groups apart: times of day have two colons at most. */
+const ipv6Address =
+  /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
+/** Names that no public resolver knows, and Amazon's names of private addresses. */
+const internalHost =
+  /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
+
 /**
  * The one sentence of a provider that a caller may read: no keys, addresses, ids or control
  * characters, at most `providerWordsCharsMax` characters.
  */
 export function cleanProviderWords(message: string): string {
+  return cleanSentence(message) || FALLBACK;
+}
+
+/**
+ * Quotes the sentence of a provider that blames the request, without the names that follow the word
+ * for an account; undefined when it says nothing. As long as the words of an overflow may be.
+ */
+export function quoteRequestWords(message: string): string | undefined {
+  const named = message.slice(0, READ_CHARS_MAX).replaceAll(accountName, "$1 [removed]");
+  const sentence = cleanSentence(named);
+  return sentence === "" ? undefined : cut(`the provider refused the request: ${sentence}`);
+}
+
+function cleanSentence(message: string): string {
   const clean = message
     .slice(0, READ_CHARS_MAX)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, " ")
     .replaceAll(/[\w.+-]+@[\w-]+\.[\w.]+/g, "[removed]")
     .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[removed]")
+    .replaceAll(cloudName, "[removed]")
+    .replaceAll(numericAddress, "[removed]")
+    .replaceAll(ipv6Address, "[removed]")
+    .replaceAll(internalHost, "[removed]")
     .replaceAll(
       /\b(www\.|[\w-]+(\.[\w-]+)*\.(com|ai|io|net|org|dev|cloud|app)\b)\S*/gi,
       "[removed]",
@@ -24,10 +55,11 @@ export function cleanProviderWords(message: string): string {
       "[removed]",
     )
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "[removed]")
+    .replaceAll(/\b\d{12}\b/g, "[removed]")
     .replaceAll(/\b(?=\w*\d)(?=\w*[a-z])\w{20,}\b/gi, "[removed]")
     .replaceAll(/\s+/g, " ")
     .trim();
-  return cut(firstSentence(clean)) || FALLBACK;
+  return cut(firstSentence(clean));
 }
 
 /** "The bound is N. However, you sent M." is one thought: both numbers help the caller. */

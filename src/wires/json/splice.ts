@@ -39,11 +39,16 @@ export class Splice {
 
   /** Removes the top-level members whose key is one of these words. */
   remove(words: readonly number[]): void {
+    this.removeFrom(0, words);
+  }
+
+  /** Removes members of an object inside the body; all of them may go. */
+  removeFrom(object: JsonNode, words: readonly number[]): void {
     const doc = this.#doc;
     let keptEnd = absent;
     let droppedFrom = absent;
     let previousEnd = absent;
-    for (const key of doc.keys(0)) {
+    for (const key of doc.keys(object)) {
       const valueEnd = doc.end(doc.valueOf(key));
       if (words.includes(doc.keyWord(key))) {
         // Behind a kept member the comma in front goes too; before the first one, the comma behind.
@@ -55,6 +60,7 @@ export class Splice {
       }
       previousEnd = valueEnd;
     }
+    if (keptEnd === absent && droppedFrom !== absent) this.#cut(droppedFrom, previousEnd);
   }
 
   /** The edited bytes; the body itself when nothing was edited. */

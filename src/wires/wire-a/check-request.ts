@@ -1,5 +1,5 @@
 import { refuseForbidden } from "../chat/forbidden-fields.ts";
-import { commonFields, textList } from "../chat/common-fields.ts";
+import { cacheMark, commonFields, textList } from "../chat/common-fields.ts";
 import {
   anything,
   type Check,
@@ -20,7 +20,7 @@ import {
 } from "../chat/check-shape.ts";
 import { nodeSize } from "../json/json-document.ts";
 
-const partFields: Fields = { type: isText, cache_control: optional(isObject) };
+const partFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 
 const part: Check = variant(
   "type",
@@ -107,13 +107,15 @@ const namedFunction: Check = shape(
   { required: ["name"] },
 );
 
+const toolFields: Fields = { type: isText, cache_control: optional(cacheMark) };
+
 const tool: Check = variant(
   "type",
   {
-    function: shape({ type: isText, function: namedFunction }, { required: ["function"] }),
-    custom: shape({ type: isText, custom: isObject }),
+    function: shape({ ...toolFields, function: namedFunction }, { required: ["function"] }),
+    custom: shape({ ...toolFields, custom: isObject }),
   },
-  shape({ type: isText }),
+  shape(toolFields),
 );
 
 const functionName: Check = shape({ name: isFilledText }, { required: ["name"] });
@@ -160,9 +162,6 @@ export const checkWireABody: Check = shape(
     prompt_cache_retention: optional(isText),
     reasoning_effort: optional(isText),
     reasoning: optional(isObject),
-    modalities: optional(textList),
-    audio: optional(isObject),
-    web_search_options: optional(isObject),
     functions: optional(isArray),
     function_call: optional(textOr(isObject, "must be a string or an object")),
   },

@@ -1,6 +1,7 @@
 import type { Refusal } from "../../core/refusals.ts";
 import { type Usage, ZERO_USAGE } from "../../core/usage.ts";
-import { sseDataText, sseDoneText } from "../sse/sse-writer.ts";
+import type { UsageReport } from "../chat/usage-report.ts";
+import { sseDataText } from "../sse/sse-writer.ts";
 import { usageJson } from "./usage.ts";
 
 /** What every chunk of one answer repeats. */
@@ -18,14 +19,39 @@ export function chunkHead(label: ChunkLabel): string {
   );
 }
 
-/** The chunk that carries the usage of the whole answer, cost included. */
+/** The chunk without a choice that callers of `include_usage` get: usage and cost of the answer. */
 export function usageChunkText(head: string, usage: string): string {
   return sseDataText(`${head}"choices":[],"usage":${usage}}`);
 }
 
-/** The last two events of a complete answer. */
-export function closingText(head: string, usage: string): string {
-  return usageChunkText(head, usage) + sseDoneText;
+/**
+ * The chunk with the finish reason and, once it is known, the usage of the whole answer. Clients
+ * that did not ask for usage read `choices[0]` of every chunk, so there is none without a choice.
+ */
+export function lastChunk(head: string, finish: string | null, usage?: string): string {
+  const choice = `{"index":0,"delta":{},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`;
+  return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
+}
+
+/** What is known of an answer that died, before its terminal error; nothing when nothing is. */
+export function knownUsageText(
+  head: string,
+  { report, costUsd, wantsUsageChunk }: KnownUsage,
+): string {
+  if (report === undefined && !isSomeCost(costUsd)) return "";
+  const usage = knownUsageJson(report?.usage, costUsd);
+  return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
+}
+
+/** Attempts before the one that died may have been billed, though it reported nothing itself. */
+export function isSomeCost(costUsd: string): boolean {
+  return /[1-9]/.test(costUsd);
+}
+
+interface KnownUsage {
+  readonly report: UsageReport | undefined;
+  readonly costUsd: string;
+  readonly wantsUsageChunk: boolean;
 }
 
 /** The one terminal error event; nothing may follow it. */

@@ -1,6 +1,7 @@
 import type { ChatCall } from "../chat/chat-call.ts";
 import { cannotCross, type CrossingNotes } from "../chat/crossing-notes.ts";
 import { chatWords, type ChatWord, word } from "../chat/chat-words.ts";
+import { notePricedFields, pricedNames } from "../chat/price-guard.ts";
 import { absent, type JsonDocument } from "../json/json-document.ts";
 import { isBlankToken, type JsonText } from "../json/json-text.ts";
 import { decodeMessages } from "./decode-messages.ts";
@@ -12,8 +13,6 @@ const refused: ReadonlySet<string> = new Set<ChatWord>([
   "thinking",
   "functions",
   "function_call",
-  "web_search_options",
-  "audio",
 ]);
 
 /** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
@@ -32,7 +31,6 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
   "parallel_tool_calls",
   "user",
   "safety_identifier",
-  "modalities",
   "n",
   "provider",
   "route",
@@ -64,20 +62,12 @@ function noteFields(doc: JsonDocument, notes: CrossingNotes): void {
     if (doc.isNull(doc.valueOf(key))) continue;
     const name = chatWords.nameOf(doc.keyWord(key)) ?? doc.text(key);
     if (refused.has(name)) notes.refuse(name, cannotCross);
-    else if (!carried.has(name)) notes.drop(name);
+    else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
   }
-  noteModalities(doc, notes);
+  notePricedFields(doc, notes);
   const bothUsers =
     doc.present(0, word.user) !== absent && doc.present(0, word.safety_identifier) !== absent;
   if (bothUsers) notes.drop("safety_identifier");
-}
-
-function noteModalities(doc: JsonDocument, notes: CrossingNotes): void {
-  const modalities = doc.present(0, word.modalities);
-  if (modalities === absent) return;
-  const onlyText = doc.items(modalities).every((item) => doc.word(item) === word.text);
-  if (onlyText) notes.drop("modalities");
-  else notes.refuse("modalities", cannotCross);
 }
 
 /** Blank sequences are left out: wire_b refuses them. */

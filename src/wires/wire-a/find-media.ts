@@ -34,7 +34,10 @@ export function findWireAMedia(doc: JsonDocument, media: MediaCollector): void {
       for (const [position, part] of doc.items(content).entries()) {
         const kind = partKind(doc, part);
         if (kind !== undefined) {
-          media.add(`messages[${index}].content[${position}]`, kind, inlineBytes(doc, part));
+          media.add(`messages[${index}].content[${position}]`, kind, {
+            imageBytes: inlineBytes(doc, part),
+            isInline: isInline(doc, part),
+          });
         }
       }
     }
@@ -57,4 +60,18 @@ function inlineBytes(doc: JsonDocument, part: JsonNode): number {
   const head = doc.body.toString("latin1", start, Math.min(start + 100, doc.end(url)));
   const marker = /^data:image\/[^,"]*;base64,/.exec(head)?.[0];
   return marker === undefined ? 0 : doc.end(url) - 1 - start - marker.length;
+}
+
+/** Data and no address: a part that has both is one that its provider may fetch. */
+function isInline(doc: JsonDocument, part: JsonNode): boolean {
+  const held = doc.present(part, doc.word(doc.member(part, word.type)));
+  if (held === absent) return false;
+  if (!doc.isObject(held)) return isDataAddress(doc, held);
+  const url = doc.present(held, word.url);
+  return url === absent ? doc.present(held, word.data) !== absent : isDataAddress(doc, url);
+}
+
+function isDataAddress(doc: JsonDocument, node: JsonNode): boolean {
+  const start = doc.start(node);
+  return doc.body.toString("latin1", start, start + 6) === '"data:';
 }

@@ -1,6 +1,9 @@
 import type { Deployment } from "../../catalog/catalog.ts";
-import { outputTokensDefault } from "../../core/constants.ts";
-import { outputBoundName, upstreamControls } from "../chat/deployment-fields.ts";
+import {
+  type OutputBoundName,
+  outputBoundName,
+  upstreamControls,
+} from "../chat/deployment-fields.ts";
 import type { EncodeTarget, RequestSide } from "../chat/request-side.ts";
 import { word } from "../chat/chat-words.ts";
 import { absent, type JsonDocument } from "../json/json-document.ts";
@@ -28,20 +31,29 @@ export const wireARequests: RequestSide = {
   encodeCall: encodeWireACall,
   surplusBounds,
   editBody,
+  isUsualPrice: (field, value) => field === "service_tier" && value === "default",
+  isClientTool: (doc, type) => doc.word(type) === word.function || doc.word(type) === word.custom,
+  // No answer of this wire starts with a count: the bytes are as good as any.
+  countTokens: (doc) => doc.body.length,
   headers: () => headers,
 };
 
-/** Providers take one of the two names; two equal bounds are one, under the name they know. */
+const boundNames: readonly OutputBoundName[] = ["max_tokens", "max_completion_tokens"];
+
 function surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[] {
-  const both = [word.max_tokens, word.max_completion_tokens];
-  if (both.some((name) => doc.present(0, name) === absent)) return [];
-  return both.filter((name) => name !== word[outputBoundName(deployment)]);
+  const kept = boundNameFor(doc, deployment);
+  return boundNames.filter((name) => name !== kept).map((name) => word[name]);
+}
+
+function boundNameFor(doc: JsonDocument, deployment: Deployment): OutputBoundName {
+  const sent = boundNames.filter((name) => doc.present(0, word[name]) !== absent);
+  return outputBoundName(deployment, sent.length === 1 ? sent[0] : undefined);
 }
 
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
   const controls = upstreamControls(doc, deployment);
   if (controls !== undefined) splice.insert("provider", controls);
-  if (!request.bound.sent) writeBound(doc, splice, outputBoundName(deployment));
+  writeBound(doc, splice, { request, deployment });
   if (request.stream) askForUsage(doc, splice);
 }
 
@@ -49,12 +61,13 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
 function writeBound(
   doc: JsonDocument,
   splice: Splice,
-  name: "max_tokens" | "max_completion_tokens",
+  { request, deployment }: EncodeTarget,
 ): void {
+  const name = boundNameFor(doc, deployment);
   const sent = doc.member(0, word[name]);
-  const tokens = String(outputTokensDefault) as JsonText;
+  const tokens = String(request.outputTokens) as JsonText;
   if (sent === absent) splice.insert(name, tokens);
-  else splice.replace(sent, tokens);
+  else if (doc.isNull(sent)) splice.replace(sent, tokens);
 }
 
 /** Without it the provider reports no usage in a stream, and nothing could be billed. */

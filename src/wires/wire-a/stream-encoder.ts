@@ -4,12 +4,13 @@ import type { OutputPieces } from "../chat/output-pieces.ts";
 import type { AnswerLabel, StreamEncoder } from "../chat/stream-driver.ts";
 import { UniqueIds } from "../chat/unique-ids.ts";
 import type { UsageReport } from "../chat/usage-report.ts";
-import { sseCommentText } from "../sse/sse-writer.ts";
+import { sseCommentText, sseDataText, sseDoneText } from "../sse/sse-writer.ts";
 import {
   chunkHead,
-  closingText,
   errorChunkText,
   knownUsageJson,
+  knownUsageText,
+  lastChunk,
   usageChunkText,
 } from "./chunk-text.ts";
 import { wordOfReason } from "./finish.ts";
@@ -26,6 +27,8 @@ export class WireAStreamEncoder implements StreamEncoder {
   readonly #head: string;
   readonly #chunkStart: string;
   readonly #ids: UniqueIds;
+  readonly #wantsUsageChunk: boolean;
+  readonly #chunkEnd: string;
   readonly #calls = new Map<number, SentCall>();
   #hasBegun = false;
   #hasEnded = false;
@@ -35,6 +38,8 @@ export class WireAStreamEncoder implements StreamEncoder {
     this.#head = chunkHead({ ...label, id: `chatcmpl-${label.idTail}` });
     this.#chunkStart = `data: ${this.#head}"choices":[{"index":0,"delta":`;
     this.#ids = new UniqueIds(`call_${label.idTail}`);
+    this.#wantsUsageChunk = label.wantsUsageChunk;
+    this.#chunkEnd = label.wantsUsageChunk ? '],"usage":null}\n\n' : "]}\n\n";
   }
 
   encode(event: ChatEvent, out: OutputPieces): void {
@@ -63,13 +68,19 @@ export class WireAStreamEncoder implements StreamEncoder {
   }
 
   finishText(report: UsageReport | undefined, costUsd: string): string {
-    return closingText(this.#head, knownUsageJson(report?.usage, costUsd));
+    const usage = knownUsageJson(report?.usage, costUsd);
+    const word = wordOfReason(settledFinish(this.#finish, this.#calls.size > 0));
+    const closing = this.#wantsUsageChunk
+      ? this.#chunkText("{}", `"${word}"`) + usageChunkText(this.#head, usage)
+      : sseDataText(lastChunk(this.#head, word, usage));
+    return closing + sseDoneText;
   }
 
   failText(refusal: Refusal, report: UsageReport | undefined, costUsd: string): string {
-    const usage =
-      report === undefined ? "" : usageChunkText(this.#head, knownUsageJson(report.usage, costUsd));
-    return usage + errorChunkText(this.#head, refusal);
+    return (
+      knownUsageText(this.#head, { report, costUsd, wantsUsageChunk: this.#wantsUsageChunk }) +
+      errorChunkText(this.#head, refusal)
+    );
   }
 
   #begin(out: OutputPieces): void {
@@ -114,12 +125,14 @@ export class WireAStreamEncoder implements StreamEncoder {
   #end(out: OutputPieces): void {
     this.#begin(out);
     for (const call of this.#calls.values()) this.#endCall(call, out);
-    const reason = settledFinish(this.#finish, this.#calls.size > 0);
-    this.#chunk("{}", out, `"${wordOfReason(reason)}"`);
     this.#hasEnded = true;
   }
 
-  #chunk(delta: string, out: OutputPieces, finish = "null"): void {
-    out.add(`${this.#chunkStart}${delta},"logprobs":null,"finish_reason":${finish}}]}\n\n`);
+  #chunk(delta: string, out: OutputPieces): void {
+    out.add(this.#chunkText(delta, "null"));
+  }
+
+  #chunkText(delta: string, finish: string): string {
+    return `${this.#chunkStart}${delta},"logprobs":null,"finish_reason":${finish}}${this.#chunkEnd}`;
   }
 }

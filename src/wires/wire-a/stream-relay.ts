@@ -1,6 +1,13 @@
 import type { Refusal } from "../../core/refusals.ts";
 import { type EventJson, readEventJson } from "../chat/event-json.ts";
-import { asObject, findElements, findPath, textOf, withMember } from "../chat/json-edit.ts";
+import {
+  asObject,
+  findElements,
+  findPath,
+  textOf,
+  withMember,
+  withoutMember,
+} from "../chat/json-edit.ts";
 import { ModelSplice } from "../chat/model-splice.ts";
 import type { OutputPieces } from "../chat/output-pieces.ts";
 import type { AnswerLabel, StepOutcome, StreamDriver } from "../chat/stream-driver.ts";
@@ -8,24 +15,26 @@ import { countOf, type UsageReport } from "../chat/usage-report.ts";
 import { classifyEmbeddedError } from "../classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
-import { sseCommentText, sseDataText } from "../sse/sse-writer.ts";
+import { sseCommentText, sseDataText, sseDoneText } from "../sse/sse-writer.ts";
 import {
   chunkHead,
-  closingText,
   errorChunkText,
+  isSomeCost,
   knownUsageJson,
+  lastChunk,
   usageChunkText,
 } from "./chunk-text.ts";
 import { isDone } from "./done-mark.ts";
 import { answerTexts } from "./message-text.ts";
 import { isErrorChunk } from "./stream-decoder.ts";
-import { readUsage } from "./usage.ts";
+import { choiceUsage, readUsage } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * A wire_a stream for a wire_a client: chunks go on as they came, under the marketplace's model
- * id. The provider's usage chunk is kept back and sent at the end, with the cost in it.
+ * id. Usage is kept back and sent at the end, with the cost in it: in the chunk that has the finish
+ * reason, or in a chunk of its own for a caller that asked for one.
  */
 export class WireAStreamRelay implements StreamDriver {
   readonly keepAliveText: string = sseCommentText("keep-alive");
@@ -36,6 +45,8 @@ export class WireAStreamRelay implements StreamDriver {
   #head: string | undefined;
   #hasChoices = false;
   #hasFinish = false;
+  /** The chunk with the finish reason, until the usage is known. */
+  #last: string | undefined;
 
   constructor(label: AnswerLabel) {
     this.#label = label;
@@ -58,8 +69,7 @@ export class WireAStreamRelay implements StreamDriver {
     if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
     if (choice === undefined) return this.#relayEmpty(json, choices, out);
     this.#hasChoices = true;
-    this.#hasFinish ||= textOf(choice["finish_reason"]) !== "";
-    out.add(sseDataText(this.#model.apply(oneChoice(withoutCost(json), choices))));
+    this.#relay(json, { choices, choice }, out);
     return bearsContent(choice) ? "content" : "silent";
   }
 
@@ -68,18 +78,56 @@ export class WireAStreamRelay implements StreamDriver {
   }
 
   finishText(costUsd: string): string {
-    return closingText(this.#headText(), this.#usageJson(costUsd));
+    return this.#closingText(this.#usageJson(costUsd)) + sseDoneText;
   }
 
   failText(refusal: Refusal, costUsd: string): string {
-    const head = this.#headText();
-    const usage = this.#report === undefined ? "" : usageChunkText(head, this.#usageJson(costUsd));
-    return usage + errorChunkText(head, refusal);
+    const isKnown = this.#report !== undefined || isSomeCost(costUsd);
+    const usage = isKnown ? this.#closingText(this.#usageJson(costUsd)) : this.#takeLast();
+    return usage + errorChunkText(this.#headText(), refusal);
+  }
+
+  #relay(
+    json: EventJson,
+    { choices, choice }: { choices: unknown[] | undefined; choice: Fields },
+    out: OutputPieces,
+  ): void {
+    const finish = textOf(choice["finish_reason"]);
+    this.#hasFinish ||= finish !== "";
+    out.add(this.#takeLast());
+    if (this.#label.wantsUsageChunk) {
+      out.add(sseDataText(this.#model.apply(oneChoice(withoutCost(json), choices))));
+      return;
+    }
+    const text = this.#model.apply(oneChoice(withoutUsage(json), choices));
+    if (finish === "") out.add(sseDataText(text));
+    else if (!bearsContent(choice)) this.#last = text;
+    else {
+      // Content is not kept back: the reason gets a chunk of its own.
+      out.add(sseDataText(withoutFinish(text)));
+      this.#last = lastChunk(this.#headText(), finish);
+    }
+  }
+
+  /** The last chunk as it is, for what comes behind it. */
+  #takeLast(): string {
+    const last = this.#last;
+    this.#last = undefined;
+    return last === undefined ? "" : sseDataText(last);
+  }
+
+  #closingText(usage: string): string {
+    if (this.#label.wantsUsageChunk) return usageChunkText(this.#headText(), usage);
+    const last = this.#last ?? lastChunk(this.#headText(), null);
+    const object = findPath(last);
+    if (object === undefined) return sseDataText(last);
+    return sseDataText(withMember(last, object, { key: "usage", json: usage }));
   }
 
   #keepUsage(json: EventJson): void {
     const { usage, x_groq: groq } = json.value;
-    if ((usage === undefined || usage === null) && groq === undefined) return;
+    const isSilent = (usage === undefined || usage === null) && groq === undefined;
+    if (isSilent && choiceUsage(json.value) === undefined) return;
     const report = readUsage(json.value, json.text);
     if (report === undefined) return;
     this.#report = report;
@@ -87,10 +135,11 @@ export class WireAStreamRelay implements StreamDriver {
     this.#usageText = span === undefined ? undefined : json.text.slice(span.start, span.end);
   }
 
-  /** Chunks without a choice: the usage chunk is kept back, notes of the provider go on. */
+  /** Chunks without a choice: usage is kept back, notes go on where such chunks are expected. */
   #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
     const isUsage = asObject(json.value["usage"]) !== undefined;
-    if (choices !== undefined && !isUsage) out.add(sseDataText(this.#model.apply(json.text)));
+    const isNote = choices !== undefined && !isUsage && this.#label.wantsUsageChunk;
+    if (isNote) out.add(sseDataText(this.#model.apply(json.text)));
     return "silent";
   }
 
@@ -120,6 +169,18 @@ function withoutCost(json: EventJson): string {
   const object = findPath(json.text);
   if (object === undefined) return json.text;
   return withMember(json.text, object, { key: "usage", json: "null" });
+}
+
+function withoutUsage(json: EventJson): string {
+  const object = json.value["usage"] === undefined ? undefined : findPath(json.text);
+  return object === undefined ? json.text : withoutMember(json.text, object, "usage");
+}
+
+function withoutFinish(text: string): string {
+  const array = findPath(text, "choices");
+  const choice = array === undefined ? undefined : findElements(text, array.start)[0];
+  if (choice === undefined) return text;
+  return withMember(text, choice, { key: "finish_reason", json: "null" });
 }
 
 /** The service promises exactly one choice. */

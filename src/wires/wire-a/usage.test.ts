@@ -178,3 +178,13 @@ describe("laws", () => {
 function amountOf(value: unknown): number {
   return typeof value === "number" && value > 0 ? value : 0;
 }
+
+test("the usage that a choice carries is read where there is no other", () => {
+  const inner = { prompt_tokens: 7, completion_tokens: 3, cached_tokens: 2, cost: 0.5 };
+  const choices = [{ index: 0, delta: {}, finish_reason: "stop", usage: inner }];
+  const expected = { prompt: 5, cachedPrompt: 2, completion: 3 };
+  expect(read({ choices })).toMatchObject({ usage: expected, reportedCostUsd: "0.5" });
+  expect(read({ choices, usage: null })).toMatchObject({ usage: expected });
+  const own = { prompt_tokens: 1, completion_tokens: 1 };
+  expect(read({ choices, usage: own })).toMatchObject({ usage: { prompt: 1, completion: 1 } });
+});

@@ -1,5 +1,5 @@
 import { outputTokensTotal, promptTokensTotal, type Usage } from "../../core/usage.ts";
-import { asObject, findPath } from "../chat/json-edit.ts";
+import { asObject, findElements, findMember, findPath, type Span } from "../chat/json-edit.ts";
 import { costText, countOf, firstCount, type UsageReport } from "../chat/usage-report.ts";
 
 /**
@@ -10,7 +10,7 @@ export function readUsage(
   body: Readonly<Record<string, unknown>>,
   text: string,
 ): UsageReport | undefined {
-  const own = asObject(body["usage"]);
+  const own = asObject(body["usage"]) ?? choiceUsage(body);
   // Groq reports under a key of its own in the last chunk of a stream.
   const reported = own ?? asObject(asObject(body["x_groq"])?.["usage"]);
   if (reported === undefined) return undefined;
@@ -18,6 +18,14 @@ export function readUsage(
   if (usage === undefined) return undefined;
   const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
   return cost === undefined ? { usage } : { usage, reportedCostUsd: cost };
+}
+
+/** Moonshot reports inside the choice of a stream's last chunk. */
+export function choiceUsage(
+  body: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> | undefined {
+  const { choices } = body;
+  return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
 }
 
 /** The usage object of a wire_a answer; `costUsd` is number text and printed as it is. */
@@ -98,6 +106,13 @@ function outputOf(
 }
 
 function rawCost(text: string): string | undefined {
-  const span = findPath(text, "usage", "cost");
+  const span = findPath(text, "usage", "cost") ?? choiceCost(text);
   return span === undefined ? undefined : costText(text.slice(span.start, span.end));
+}
+
+function choiceCost(text: string): Span | undefined {
+  const choices = findPath(text, "choices");
+  const choice = choices === undefined ? undefined : findElements(text, choices.start)[0];
+  const usage = choice === undefined ? undefined : findMember(text, choice.start, "usage");
+  return usage === undefined ? undefined : findMember(text, usage.start, "cost");
 }

@@ -1,5 +1,5 @@
 import { refuseForbidden } from "../chat/forbidden-fields.ts";
-import { commonFields, textList } from "../chat/common-fields.ts";
+import { cacheMark, commonFields, textList } from "../chat/common-fields.ts";
 import {
   type Check,
   type Fields,
@@ -18,7 +18,7 @@ import {
 } from "../chat/check-shape.ts";
 import { nodeSize } from "../json/json-document.ts";
 
-const blockFields: Fields = { type: isText, cache_control: optional(isObject) };
+const blockFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 const textBlock: Check = shape({ ...blockFields, text: isText }, { required: ["text"] });
 const blocksMessage = "must be a string or an array of content blocks";
 /** Blocks inside a tool result or a source; a source may hold blocks of its own. */
@@ -74,7 +74,7 @@ const tool: Check = shape({
   name: isFilledText,
   description: optional(isText),
   input_schema: optional(shape({})),
-  cache_control: optional(isObject),
+  cache_control: optional(cacheMark),
   strict: optional(isBoolean),
 });
 
@@ -100,10 +100,6 @@ export const checkWireBBody: Check = shape(
     top_p: optional(isNumber),
     thinking: optional(shape({ type: isText }, { required: ["type"] })),
     output_config: optional(shape({ effort: optional(isText), format: optional(isObject) })),
-    cache_control: optional(isObject),
-    container: optional(textOr(isObject, "must be a string or an object")),
-    mcp_servers: optional(isArray),
-    inference_geo: optional(isText),
   },
   { required: ["model", "messages"], other: refuseForbidden },
 );

@@ -2,6 +2,7 @@ import type { ChatCall } from "../chat/chat-call.ts";
 import { cannotCross, type CrossingNotes } from "../chat/crossing-notes.ts";
 import { chatWords, type ChatWord, word } from "../chat/chat-words.ts";
 import { dropOthers } from "../chat/drop-others.ts";
+import { notePricedFields, pricedNames } from "../chat/price-guard.ts";
 import { absent, type JsonDocument, type JsonNode } from "../json/json-document.ts";
 import type { JsonText } from "../json/json-text.ts";
 import { decodeMessages, decodeSystem } from "./decode-messages.ts";
@@ -13,11 +14,6 @@ const refused: ReadonlySet<string> = new Set<ChatWord>([
   "thinking",
   "functions",
   "function_call",
-  "web_search_options",
-  "audio",
-  "container",
-  "mcp_servers",
-  "inference_geo",
 ]);
 
 /** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
@@ -61,18 +57,13 @@ export function decodeWireBCall(doc: JsonDocument, notes: CrossingNotes): ChatCa
 
 function noteFields(doc: JsonDocument, notes: CrossingNotes): void {
   for (const key of doc.keys(0)) {
-    const value = doc.valueOf(key);
-    if (doc.isNull(value)) continue;
+    if (doc.isNull(doc.valueOf(key))) continue;
     const name = chatWords.nameOf(doc.keyWord(key)) ?? doc.text(key);
-    if (refused.has(name)) {
-      if (!isEmptyArray(doc, value)) notes.refuse(name, cannotCross);
-    } else if (!carried.has(name)) notes.drop(name);
+    if (refused.has(name)) notes.refuse(name, cannotCross);
+    else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
   }
+  notePricedFields(doc, notes);
   noteOutputConfig(doc, notes);
-}
-
-function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {
-  return doc.isArray(node) && doc.items(node).length === 0;
 }
 
 /** `output_config.format` is this wire's response format; the rest are hints. */

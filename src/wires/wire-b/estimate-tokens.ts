@@ -2,7 +2,7 @@ import { assert } from "../../core/assert.ts";
 import type { ChatRequest } from "../chat/chat-request.ts";
 import { word } from "../chat/chat-words.ts";
 import { ReadRequest } from "../chat/read-request.ts";
-import { absent } from "../json/json-document.ts";
+import { absent, type JsonDocument } from "../json/json-document.ts";
 import { textTokens } from "../text-tokens.ts";
 
 /** What a request costs beside its texts, as the common chat templates have it. */
@@ -20,7 +20,10 @@ const BASE64_CHARS_PER_TOKEN = 32;
  */
 export function estimateTokens(request: ChatRequest): number {
   assert(request instanceof ReadRequest, "a count request is one that readCountTokensRequest made");
-  const { doc } = request;
+  return estimateDocument(request.doc);
+}
+
+export function estimateDocument(doc: JsonDocument): number {
   const member = (wordId: number): unknown => {
     const node = doc.present(0, wordId);
     return node === absent ? undefined : doc.value(node);

@@ -1,4 +1,4 @@
-import { REFUSALS, type Refusal } from "../../core/refusals.ts";
+import { type Refusal, wireBErrorType } from "../../core/refusals.ts";
 import { sseEventText } from "../sse/sse-writer.ts";
 
 /** An event of the wire: the `event` line and the JSON type always agree. */
@@ -11,7 +11,7 @@ export const pingText: string = eventText("ping", "");
 /** The one terminal error event; nothing may follow it. */
 export function errorEventText(refusal: Refusal): string {
   const error = {
-    type: REFUSALS[refusal.class].wireBType,
+    type: wireBErrorType(refusal),
     message: refusal.message,
     error_type: refusal.class,
   };

@@ -42,7 +42,10 @@ function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Pl
   for (const [position, block] of doc.items(content).entries()) {
     const place = { path: `${path}.${position}`, media };
     const kind = blockKind(doc, block);
-    if (kind !== undefined) media.add(place.path, kind, inlineBytes(doc, block));
+    if (kind !== undefined) {
+      const bytes = inlineBytes(doc, block);
+      media.add(place.path, kind, { imageBytes: bytes, isInline: bytes > 0 });
+    }
     findNested(doc, doc.member(block, word.content), { path: `${place.path}.content`, media });
     const source = doc.member(block, word.source);
     if (source !== absent && doc.isObject(source)) {

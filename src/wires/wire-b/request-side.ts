@@ -7,6 +7,7 @@ import type { Splice } from "../json/splice.ts";
 import { checkWireBBody } from "./check-request.ts";
 import { decodeWireBCall } from "./decode-call.ts";
 import { encodeWireBCall } from "./encode-request.ts";
+import { estimateDocument } from "./estimate-tokens.ts";
 import { findWireBMedia } from "./find-media.ts";
 
 const plainHeaders = { "content-type": "application/json", "anthropic-version": "2023-06-01" };
@@ -23,8 +24,23 @@ export const wireBRequests: RequestSide = {
   encodeCall: encodeWireBCall,
   surplusBounds: () => [word.max_completion_tokens],
   editBody,
+  isUsualPrice: () => false,
+  countTokens,
+  isClientTool: (doc, type) => doc.word(type) === word.custom || clientTools.test(doc.text(type)),
   headers,
 };
+
+/** Tools of the provider's design that the caller runs. */
+const clientTools = /^(?:bash|text_editor|computer|memory)_\d{8}$/;
+
+/** Longer bodies are judged by their bytes: reading every word would hold up all other requests. */
+const COUNTED_BYTES_MAX = 262_144;
+const BYTES_PER_TOKEN = 4;
+
+function countTokens(doc: JsonDocument): number {
+  const bytes = doc.body.length;
+  return bytes > COUNTED_BYTES_MAX ? Math.ceil(bytes / BYTES_PER_TOKEN) : estimateDocument(doc);
+}
 
 /** This wire requires a bound, and knows one name for it only. */
 function editBody(doc: JsonDocument, splice: Splice, { request }: EncodeTarget): void {

@@ -1,4 +1,5 @@
 import type { Refusal } from "../../core/refusals.ts";
+import { ZERO_USAGE } from "../../core/usage.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../chat/chat-event.ts";
 import { JsonProgress } from "../chat/json-progress.ts";
 import type { OutputPieces } from "../chat/output-pieces.ts";
@@ -93,10 +94,12 @@ export class WireBStreamEncoder implements StreamEncoder {
   #begin(out: OutputPieces): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
+    // Some clients read the input here alone, long before the provider reports it.
+    const estimate = { ...ZERO_USAGE, prompt: this.#label.countInputTokens() };
     const message =
       `{"id":"msg_${this.#label.idTail}","type":"message","role":"assistant",` +
       `"model":${JSON.stringify(this.#label.modelId)},"content":[],` +
-      `"stop_reason":null,"stop_sequence":null,"usage":${usageJson(undefined)}}`;
+      `"stop_reason":null,"stop_sequence":null,"usage":${usageJson(estimate)}}`;
     out.add(eventText("message_start", `"message":${message}`));
   }
 

@@ -297,6 +297,7 @@ test("@ai-sdk/openai called plainly asks for a route that does not exist: a 404"
   await expect(asked).rejects.toMatchObject({
     statusCode: 404,
     url: `${gateway.url}/v1/responses`,
+    responseBody: expect.stringContaining("/v1/chat/completions"),
   });
 });
 

@@ -69,12 +69,12 @@ const CLIENTS: readonly Client[] = [
     classAt: "error_type",
     // It takes the input tokens from the stream's first event only, and adds the output tokens of
     // that event to those of the last, which counts a provider's first token twice. A translated
-    // stream cannot know the input when it begins and says zero there; the numbers of its last
-    // event, which are whole, are not read.
+    // stream cannot know the input when it begins and has our estimate there; the numbers of its
+    // last event, which are whole, are not read.
     readOfStream: (whole, modelId) =>
       modelId === "test/b"
         ? { ...whole, output: whole.output + 1 }
-        : { ...whole, input: 0, cached: 0 },
+        : { ...whole, input: ESTIMATED_INPUT, cached: 0 },
   },
 ];
 
@@ -292,6 +292,8 @@ test("no client asked anything but the gateway", () => {
   expect(elsewhere()).toEqual([]);
 });
 
+/** The local estimate of `USAGE_PROMPT`, as count_tokens gives it. */
+const ESTIMATED_INPUT = 85;
 const USAGE_PROMPT = `${"x".repeat(400)} [cached:40] [reasoning:20]`;
 
 const schema = {

@@ -213,15 +213,27 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
     });
   });
 
-  test("raw chunks: one role first, usage with cost in a last chunk without choices", async () => {
-    const stream = await client.chat.completions.create({
-      model,
-      max_tokens: 64,
-      messages: [say("Hello")],
-      stream: true,
-    });
+  const chunksOf = async (
+    asked: Partial<OpenAI.ChatCompletionCreateParamsStreaming>,
+  ): Promise<OpenAI.ChatCompletionChunk[]> => {
+    const messages = [say("Hello")];
+    const body = { model, max_tokens: 64, messages, ...asked, stream: true } as const;
     const chunks: OpenAI.ChatCompletionChunk[] = [];
-    for await (const chunk of stream) chunks.push(chunk);
+    for await (const chunk of await client.chat.completions.create(body)) chunks.push(chunk);
+    return chunks;
+  };
+
+  test("a loop over choices[0] reads every chunk; the last one has usage and cost", async () => {
+    const chunks = await chunksOf({});
+    const finishes = chunks.map(({ choices: [choice] }) => choice?.finish_reason);
+    expect(finishes.includes(undefined)).toBe(false);
+    expect(finishes.at(-1)).toBe("stop");
+    expect(chunks.filter((chunk) => "usage" in chunk)).toHaveLength(1);
+    expect(chunks.at(-1)?.usage).toMatchObject({ cost: expect.any(Number) });
+  });
+
+  test("raw chunks that ask for usage: one role first, usage in a last chunk without choices", async () => {
+    const chunks = await chunksOf({ stream_options: { include_usage: true } });
     expect(new Set(chunks.map((chunk) => chunk.id)).size).toBe(1);
     expect(new Set(chunks.map((chunk) => chunk.model))).toEqual(new Set([model]));
     expect(chunks[0]?.choices[0]?.delta.role).toBe("assistant");

@@ -1,0 +1,49 @@
+import type { Deployment } from "../../catalog/catalog.ts";
+import type { JsonNode } from "../json/json-document.ts";
+import type { Unservable } from "./chat-wire.ts";
+import { word } from "./chat-words.ts";
+import { isDeclared } from "./price-guard.ts";
+import type { ReadRequest } from "./read-request.ts";
+
+/** What a body loses on its way to a deployment of its own wire. */
+export interface SameWireDrops {
+  /** Words of top-level members. */
+  readonly words: readonly number[];
+  /** Members of objects inside the body. */
+  readonly inside: readonly { readonly object: JsonNode; readonly wordId: number }[];
+  /** For `x-tm-dropped-params`. */
+  readonly names: readonly string[];
+}
+
+const nothing: SameWireDrops = { words: [], inside: [], names: [] };
+
+/** The priced fields that the listing does not declare and that an answer does not depend on. */
+export function sameWireDrops(request: ReadRequest, deployment: Deployment): SameWireDrops {
+  const { dropped, longMarks } = request.pricedFields();
+  if (dropped.length === 0 && longMarks.length === 0) return nothing;
+  const { doc } = request;
+  const lost = dropped.filter((each) => !isDeclared(doc, each, deployment));
+  return {
+    words: lost.map((each) => each.wordId),
+    inside: longMarks.map((object) => ({ object, wordId: word.ttl })),
+    names: [
+      ...lost.map((each) => each.field),
+      ...(longMarks.length === 0 ? [] : ["cache_control.ttl"]),
+    ],
+  };
+}
+
+/** A field that the listing would have to declare, because the answer depends on it. */
+export function undeclaredPrice(
+  request: ReadRequest,
+  deployment: Deployment,
+): Unservable | undefined {
+  const { refused } = request.pricedFields();
+  const found = refused.find((each) => !isDeclared(request.doc, each, deployment));
+  if (found === undefined) return undefined;
+  const { field } = found;
+  const message =
+    `${field} makes the provider charge more than tokens, and this model's listing does not ` +
+    "declare it; remove it or choose a model that takes it";
+  return { field, message };
+}
