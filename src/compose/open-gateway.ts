@@ -74,6 +74,7 @@ function catalogSources(options: GatewayOptions): CatalogSources {
     clock,
     allowPrivateUpstreams: config.allowPrivateUpstreams,
     poolsFile: config.poolsFile,
+    providerKeyOrigins: config.providerKeyOrigins,
     decisionsPublicForm: config.decisionsPublicForm,
     ...(rewriteManifests === undefined ? {} : { rewrite: rewriteManifests }),
   };

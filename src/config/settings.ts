@@ -18,6 +18,7 @@ export interface Config extends ConsoleConfig {
   readonly redisUrl: string;
   readonly logLevel: string;
   readonly allowPrivateUpstreams: boolean;
+  readonly providerKeyOrigins: string;
   readonly keyCacheMs: number;
   readonly shutdownGraceMs: number;
   readonly streamHeadersTimeoutMs: number;
@@ -106,6 +107,12 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   allowPrivateUpstreams: flag(
     "allow_private_upstreams",
     "Lets manifests point at loopback and private addresses.",
+  ),
+  providerKeyOrigins: text(
+    "provider_key_origins",
+    "",
+    "`NAME=origin` pairs, with commas: a variable that is listed here is a provider key for these " +
+      "origins only; one that is not listed belongs to the first origin that a manifest names it for.",
   ),
   keyCacheMs: integer(
     "auth.key_cache_ms",
