@@ -278,8 +278,11 @@ describe("with a database of yours", () => {
 
 describe("manifests", () => {
   test("manifest check over a folder finds a key that two origins want", async () => {
-    const [first, second] = ["https://one.example", "https://two.example"].map((origin, at) =>
-      JSON.stringify(operatorManifest(origin, [`op/${at}`])).replace('"operated"', `"op-${at}"`),
+    const [first, second] = ["https://one.example", "https://two.example"].map((origin, number) =>
+      JSON.stringify(operatorManifest(origin, [`op/${number}`])).replace(
+        '"operated"',
+        `"op-${number}"`,
+      ),
     );
     const both = operatorFolder(simulator.url);
     both.writeManifest("first.json", String(first));
