@@ -20,8 +20,8 @@ export interface KeyProblem {
 }
 
 /**
- * Finds manifests that would send a key where it does not belong: a variable of this program, or one
- * that an earlier file (in the order of file names) names for another origin.
+ * Finds manifests that would send a key where it does not belong: a variable of this program, or
+ * one that an earlier file (in the order of file names) names for another origin.
  */
 export function keyProblems(manifests: readonly ManifestFile[], rules: KeyRules): KeyProblem[] {
   const firstOf = new Map<string, { readonly origin: string; readonly file: string }>();

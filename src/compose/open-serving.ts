@@ -100,7 +100,8 @@ function callTimeouts(config: Config): CallTimeouts {
     stream: {
       headersMs: config.streamHeadersTimeoutMs,
       idleMs: config.streamIdleTimeoutMs,
-      totalMs: Number.POSITIVE_INFINITY,
+      totalMs: config.streamTotalMs,
+      firstContentMs: config.firstContentTimeoutMs,
       drainMs: config.generationTimeoutMs,
     },
     whole: wholeWithin(config.generationTimeoutMs),
@@ -108,6 +109,7 @@ function callTimeouts(config: Config): CallTimeouts {
     decisions: wholeWithin(config.decisionsTimeoutMs),
     routingMs: config.routingTimeoutMs,
     keepaliveMs: config.keepaliveMs,
+    commitSilenceMs: config.commitSilenceMs,
   };
 }
 

@@ -25,6 +25,9 @@ export interface Config extends ConsoleConfig {
   readonly generationTimeoutMs: number;
   readonly streamIdleTimeoutMs: number;
   readonly routingTimeoutMs: number;
+  readonly firstContentTimeoutMs: number;
+  readonly streamTotalMs: number;
+  readonly commitSilenceMs: number;
   readonly keepaliveMs: number;
   readonly videoAcceptTimeoutMs: number;
   readonly decisionsTimeoutMs: number;
@@ -150,6 +153,25 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     450_000,
     1,
     "Longest time in which another deployment may still be tried.",
+  ),
+  firstContentTimeoutMs: integer(
+    "timeouts.first_content_ms",
+    450_000,
+    1,
+    "Longest wait for a stream's first content; comments and empty events do not renew it.",
+  ),
+  streamTotalMs: integer(
+    "timeouts.stream_total_ms",
+    3_600_000,
+    1,
+    "Longest a stream that its client reads may take; then it ends with an error.",
+  ),
+  commitSilenceMs: integer(
+    "timeouts.commit_silence_ms",
+    45_000,
+    0,
+    "Silence after which a stream that its provider has answered is begun without content, so that " +
+      "no proxy ends it; from then on no other provider is tried. 0: never.",
   ),
   keepaliveMs: integer(
     "timeouts.keepalive_ms",

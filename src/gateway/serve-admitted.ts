@@ -60,8 +60,8 @@ export async function serveAdmitted<R extends CallRequest>(
   const ended: EndedAttempt[] = [];
   const served = (): ServedHeaders => servedHeaders(call, room, reserve.ordinal);
   const { clock, deadlines } = deps;
-  const { keepaliveMs } = deps.timeouts;
-  const delivery = new Delivery({ exchange, clock, deadlines, keepaliveMs, headers: served });
+  const { timeouts } = deps;
+  const delivery = new Delivery({ exchange, clock, deadlines, timeouts, headers: served });
 
   for (;;) {
     const startedAtMs = clock.nowMs();
@@ -81,7 +81,7 @@ export async function serveAdmitted<R extends CallRequest>(
     const seen = observedTokens(settlement, result.failure === undefined, tokens);
     const mayGoOn =
       result.failure?.failover === true &&
-      !result.committed &&
+      !hasBegun(result) &&
       !exchange.gone &&
       clock.monotonicMs() < lastStartMs;
     hold.leavePool(seen);
@@ -234,19 +234,24 @@ function deliver(exchange: ClientExchange, ending: Ending): void {
   const { delivery, ended, request, debited } = ending;
   const last = ended.at(-1);
   assert(last !== undefined, "an admitted call has at least one attempt");
-  const { bridge, failure, committed } = last.result;
+  const { bridge, failure } = last.result;
   const cost = usdJsonNumber(debited);
   delivery.stop();
   if (exchange.gone) return;
   if (failure === undefined) {
     assert(bridge !== undefined, "a complete answer was carried by a bridge");
     delivery.finish(request.stream, bridge.finish(cost));
-  } else if (committed && bridge !== undefined) {
+  } else if (hasBegun(last.result) && bridge !== undefined) {
     exchange.end(bridge.fail(failure.refusal, cost));
   } else {
     const { attempts = 1, droppedParams = [] } = ending.served();
     exchange.refuse(refusalOf(ended) ?? failure.refusal, { attempts, droppedParams });
   }
+}
+
+/** Is the 200 on its way to the client? Then there is one provider, and an error is an event. */
+function hasBegun({ committed, begun }: AttemptResult): boolean {
+  return committed || begun;
 }
 
 /** A throttled candidate says less than a failed one: the last failure that is no rate limit. */
@@ -262,6 +267,7 @@ function neverSent(): AttemptResult {
     failure: { refusal: clientLeft(), failover: false, strike: "neutral" },
     timedOut: false,
     committed: false,
+    begun: false,
     upstreamStatus: null,
     firstByteMs: null,
     durationMs: 0,

@@ -22,6 +22,8 @@ export interface CallTimeouts {
   readonly decisions: AttemptTimeouts;
   readonly routingMs: number;
   readonly keepaliveMs: number;
+  /** Silence before a stream's first content after which its 200 is written; 0: never. */
+  readonly commitSilenceMs: number;
 }
 
 /** Everything a recipe works with; made once, in `compose`. */

@@ -177,6 +177,7 @@ function newCall() {
       decisions: wait,
       routingMs: ROUTING_MS,
       keepaliveMs: 1e6,
+      commitSilenceMs: 0,
     },
     drains: new DrainGate(1),
     metrics: new GatewayMetrics(),
