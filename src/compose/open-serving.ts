@@ -21,6 +21,7 @@ import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";
 import type { Limits } from "./open-limits.ts";
 import { openUsageGuard } from "./open-usage-guard.ts";
+import { RepeatedFailures } from "../routing/repeated-failures.ts";
 
 export interface ServingOptions {
   readonly config: Config;
@@ -88,6 +89,7 @@ export function openServing(
     timeouts: callTimeouts(config),
     drains: new DrainGate(config.concurrentDrains),
     metrics: new GatewayMetrics(),
+    repeats: new RepeatedFailures(),
     usage,
     scopesOf: limitScopes(config),
     platform: platformScopes(config),
