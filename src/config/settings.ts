@@ -10,11 +10,13 @@ export interface Config extends ConsoleConfig {
   readonly consolePort: number;
   readonly internalPort: number;
   readonly host: string;
+  readonly internalHost: string;
   readonly dataDir: string;
   readonly manifestsDir: string;
   readonly gatewayUrl: string;
   readonly consoleUrl: string;
   readonly databaseUrl: string;
+  readonly databasePoolMax: number;
   readonly redisUrl: string;
   readonly logLevel: string;
   readonly allowPrivateUpstreams: boolean;
@@ -75,9 +77,14 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "internal_port",
     8082,
     0,
-    "Internal port on loopback: `/metrics`, `/healthz`, `/readyz`; 0 picks a free one.",
+    "Internal port: `/metrics`, `/healthz`, `/readyz`; 0 picks a free one.",
   ),
   host: text("host", "127.0.0.1", "Address the gateway and the console listen on."),
+  internalHost: text(
+    "internal_host",
+    "127.0.0.1",
+    "Address the internal port listens on; it asks for no key, so never a public one.",
+  ),
   dataDir: text("data", "./data", "Folder of the embedded PostgreSQL and of local files."),
   manifestsDir: text("manifests", "./manifests", "Folder of provider manifests (`*.json`)."),
   gatewayUrl: text("gateway_url", "", "Public base address of the gateway, when behind a proxy."),
@@ -90,6 +97,12 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     secret: true,
     doc: "Connection string of your PostgreSQL; empty: the embedded one is started.",
   },
+  databasePoolMax: integer(
+    "database.pool_max",
+    10,
+    1,
+    "Most database connections of a process, besides 3 of reports and 2 of the ledger.",
+  ),
   redisUrl: {
     path: "redis_url",
     alsoEnv: ["REDIS_URL"],
