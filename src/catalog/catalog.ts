@@ -93,7 +93,7 @@ export interface OwnKey {
 }
 
 /** Why a compiled deployment is not routed. `ready` ones have none. */
-export type NotReadyReason = "staged" | "private" | "key_missing";
+export type NotReadyReason = "staged" | "private" | "key_missing" | "key_elsewhere";
 
 /** One provider's listing of one model: the unit that is routed, dispatched, priced and settled. */
 export interface Deployment {

@@ -9,6 +9,7 @@ import type {
 } from "./catalog.ts";
 import { compileDeployment } from "./compile-deployment.ts";
 import { compilePools, NO_POOLS, type StatedPools } from "./compile-pools.ts";
+import { keyProblems, type KeyRules } from "./key-origins.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import { byRoutingOrder, mergeModels, type Listing } from "./merge-models.ts";
 import { listProviders } from "./list-providers.ts";
@@ -24,6 +25,8 @@ export interface CatalogInput {
   readonly manifests: readonly ManifestFile[];
   /** Whether the environment variable of this name holds a key. */
   readonly hasKey: (envName: string) => boolean;
+  /** Which variables a manifest may name for its key. Default: each for its first origin. */
+  readonly keys?: KeyRules;
   /** Whether decisions go to this provider in the public form of their wire. Default: none. */
   readonly publicForm?: (providerId: string) => boolean;
   /** The day of the build in UTC, YYYY-MM-DD; listings deprecated before it are left out. */
@@ -62,13 +65,20 @@ export type CatalogOutcome =
 export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const duplicates = duplicateProviders(input.manifests);
   if (duplicates.length > 0) return { ok: false, issues: duplicates };
+  const misplaced = keyProblems(input.manifests, input.keys ?? EACH_FOR_ITS_FIRST_ORIGIN);
+  const taken = misplaced.filter(({ kind }) => kind === "own_variable");
+  if (taken.length > 0) return { ok: false, issues: taken.map(issueOf) };
+  const elsewhere = new Map(misplaced.map(({ file, message }) => [file, message]));
   const dated = input.manifests.flatMap(listingsOf);
   const [past, current] = partition(dated, (entry) => isPast(entry, input.today));
   const { hasKey, publicForm = () => false } = input;
-  const settings = { hasKey, publicForm };
   const compiled = current.map((entry): CompiledEntry => ({
     ...entry,
-    deployment: compileDeployment(entry.manifest, entry.model, settings),
+    deployment: compileDeployment(entry.manifest, entry.model, {
+      hasKey,
+      mayHaveKey: !elsewhere.has(entry.file),
+      publicForm,
+    }),
   }));
   const single = compiled.sort(byRoutingOrder);
   const pools = compilePools(
@@ -79,8 +89,18 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   if (issues.length > 0) return { ok: false, issues };
   const ordered = single.map((entry) => inItsPool(entry, pools.poolOf));
   const catalog = buildCatalog(buildIdOf(input, past), ordered);
-  const notes = [...ordered.flatMap(notReadyNote), ...past.map(pastNote), ...pools.notes];
+  const notes = [
+    ...ordered.flatMap((each) => notReadyNote(each, elsewhere)),
+    ...past.map(pastNote),
+    ...pools.notes,
+  ];
   return { ok: true, catalog, notes: deepFreeze(notes) };
+}
+
+const EACH_FOR_ITS_FIRST_ORIGIN: KeyRules = { isOwnVariable: () => false, origins: new Map() };
+
+function issueOf({ file, pointer, message }: CatalogIssue): CatalogIssue {
+  return { file, pointer, message };
 }
 
 interface Entry {
@@ -184,13 +204,17 @@ function idOf({ manifest, model }: Entry): string {
   return `${manifest.provider.id}/${model.id}`;
 }
 
-function notReadyNote({ file, manifest, deployment }: CompiledEntry): CatalogNote[] {
+function notReadyNote(
+  { file, manifest, deployment }: CompiledEntry,
+  elsewhere: ReadonlyMap<string, string>,
+): CatalogNote[] {
   const reason = deployment.notReady;
   if (reason === undefined) return [];
   const keyName = manifest.endpoint.api_key_env ?? "";
   const why: Readonly<Record<NotReadyReason, string>> = {
     staged: "is_ready is false; set it to true to route the listing",
     key_missing: `${keyName} is not set; put the provider's key into that environment variable`,
+    key_elsewhere: elsewhere.get(file) ?? `${keyName} belongs to another origin`,
     private: "it is private capacity; only its dedicated endpoint reaches it",
   };
   const message = `${deployment.id} is not routed: ${why[reason]}`;

@@ -21,6 +21,8 @@ import { compilePriceSheet, defaultedSkus } from "./price-sheet.ts";
 export interface DeploymentSettings {
   /** Whether the environment variable of this name holds a key. */
   readonly hasKey: (envName: string) => boolean;
+  /** Whether the manifest's endpoint may have the key that it names. */
+  readonly mayHaveKey: boolean;
   /** Whether decisions go to this provider in the public form of their wire. */
   readonly publicForm: (providerId: string) => boolean;
 }
@@ -29,11 +31,13 @@ export interface DeploymentSettings {
 export function compileDeployment(
   manifest: Manifest,
   model: ManifestModel,
-  { hasKey, publicForm }: DeploymentSettings,
+  { hasKey, mayHaveKey, publicForm }: DeploymentSettings,
 ): Deployment {
   const { provider, endpoint, settlement } = manifest;
   const id = `${provider.id}/${model.id}`;
-  const notReady = whyNotReady(manifest, model, hasKey);
+  const notReady = whyNotReady(manifest, model, { hasKey, mayHaveKey });
+  // Left out where it may not go: what once was routed here is still polled.
+  const apiKeyEnv = mayHaveKey ? endpoint.api_key_env : undefined;
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(compileCapacity);
   const defaulted = defaultedSkus(model.pricing);
@@ -47,7 +51,7 @@ export function compileDeployment(
     wire: endpoint.dialect,
     modality,
     baseUrl: endpoint.base_url.replace(/\/+$/, ""),
-    ...(endpoint.api_key_env !== undefined && { apiKeyEnv: endpoint.api_key_env }),
+    ...(apiKeyEnv !== undefined && { apiKeyEnv }),
     priority: provider.priority ?? 0,
     promptLogging: provider.prompt_logging,
     datacenters: [...(model.datacenters ?? [])],
@@ -74,9 +78,10 @@ export function compileDeployment(
 function whyNotReady(
   { provider, endpoint }: Manifest,
   model: ManifestModel,
-  hasKey: (envName: string) => boolean,
+  { hasKey, mayHaveKey }: Pick<DeploymentSettings, "hasKey" | "mayHaveKey">,
 ): NotReadyReason | undefined {
   if (model.is_ready === false) return "staged";
+  if (!mayHaveKey) return "key_elsewhere";
   if (endpoint.api_key_env !== undefined && !hasKey(endpoint.api_key_env)) return "key_missing";
   return provider.listing === "private" ? "private" : undefined;
 }

@@ -66,11 +66,12 @@ function nodeCheck(): Check {
 }
 
 function manifestCheck(context: CommandContext, flags: Flags): Check {
-  const { manifestsDir, poolsFile } = readConfig(context, flags);
+  const { manifestsDir, poolsFile, providerKeyOrigins } = readConfig(context, flags);
   const { env } = context;
   const loaded = loadCatalog({
     manifestsDir,
     poolsFile,
+    providerKeyOrigins,
     env,
     clock,
     allowPrivateUpstreams: true,

@@ -1,22 +1,28 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 import type { Command } from "commander";
 
+import type { ManifestFile } from "../catalog/compile-catalog.ts";
+import { keyProblems, parseKeyOrigins } from "../catalog/key-origins.ts";
 import { loadCatalog } from "../compose/load-catalog.ts";
+import { isOwnVariable } from "../config/own-variables.ts";
 import { publishedSchema, validateManifest } from "../manifest/index.ts";
 import { answering, clock, readConfig, UsageFault, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 
-/** `manifest check FILE…`, `manifest schema`, `catalog build --out FILE` */
+/** `manifest check FILE_OR_FOLDER…`, `manifest schema`, `catalog build --out FILE` */
 export function addManifestCommand(program: Command, context: CommandContext): void {
   const manifest = program.command("manifest").description("provider listings");
   manifest
     .command("check <files...>")
-    .description("report every problem of these manifests; exit 1 when there is one")
+    .description("report every problem of these manifests or folders; exit 1 when there is one")
     .option("--json", "print one JSON document on standard output")
     .action(
-      answering(context, (files: string[]) => {
-        const issues = files.flatMap(checkFile);
+      answering(context, (named: string[]) => {
+        const files = named.flatMap(manifestFiles);
+        const { providerKeyOrigins } = readConfig(context, {});
+        const issues = checkFiles(files, providerKeyOrigins);
         const ok = issues.length === 0;
         return {
           json: { ok, issues },
@@ -51,10 +57,15 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
     .option("--json", "print one JSON document on standard output")
     .action(
       answering(context, (flags: Flags) => {
-        const { manifestsDir, poolsFile } = readConfig(context, flags);
-        const { env } = context;
-        const sources = { manifestsDir, poolsFile, env, clock, allowPrivateUpstreams: true };
-        const loaded = loadCatalog(sources);
+        const { manifestsDir, poolsFile, providerKeyOrigins } = readConfig(context, flags);
+        const loaded = loadCatalog({
+          manifestsDir,
+          poolsFile,
+          providerKeyOrigins,
+          env: context.env,
+          clock,
+          allowPrivateUpstreams: true,
+        });
         if (!loaded.ok) {
           const text = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
           return { json: loaded, text: text.join("\n"), exitCode: 1 };
@@ -82,11 +93,32 @@ interface FileIssue {
   readonly message: string;
 }
 
-function checkFile(file: string): FileIssue[] {
-  if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file`);
-  const verdict = validateManifest(readFileSync(file, "utf8"));
-  if (verdict.ok) return [];
-  return verdict.problems.map(({ pointer, rule, message }) => ({ file, pointer, rule, message }));
+/** A folder means every manifest in it. */
+function manifestFiles(path: string): string[] {
+  if (!existsSync(path)) throw new UsageFault(`${path}: there is no such file or folder`);
+  if (!statSync(path).isDirectory()) return [path];
+  const files = readdirSync(path).filter((file) => file.endsWith(".json"));
+  if (files.length === 0) throw new UsageFault(`${path}: the folder has no manifest (*.json)`);
+  return files.toSorted().map((file) => join(path, file));
+}
+
+/** The problems of each file, then those of the files together. */
+function checkFiles(files: readonly string[], providerKeyOrigins: string): FileIssue[] {
+  const parsed = parseKeyOrigins(providerKeyOrigins);
+  if (!parsed.ok) throw new UsageFault(`provider_key_origins ${parsed.message}`);
+  const manifests: ManifestFile[] = [];
+  const issues = files.flatMap((file): FileIssue[] => {
+    const verdict = validateManifest(readFileSync(file, "utf8"));
+    if (verdict.ok) manifests.push({ file, manifest: verdict.manifest });
+    const problems = verdict.ok ? [] : verdict.problems;
+    return problems.map(({ pointer, rule, message }) => ({ file, pointer, rule, message }));
+  });
+  const misplaced = keyProblems(manifests, { isOwnVariable, origins: parsed.origins });
+  const rules = { own_variable: "key-own-variable", other_origin: "key-other-origin" };
+  return [
+    ...issues,
+    ...misplaced.map(({ kind, ...problem }) => ({ ...problem, rule: rules[kind] })),
+  ];
 }
 
 function printable(_key: string, value: unknown): unknown {

@@ -45,7 +45,7 @@ function addServerOptions(command: Command): Command {
     .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
     .option("--port <n>", "gateway port (default 8080; 0: any free one)")
     .option("--console-port <n>", "console port (default 8081; 0: any free one)")
-    .option("--internal-port <n>", "internal port on loopback (default 8082; 0: any free one)")
+    .option("--internal-port <n>", "internal port (default 8082; 0: any free one)")
     .option("--host <address>", "address to listen on (default 127.0.0.1)")
     .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")

@@ -10,6 +10,8 @@ import {
 } from "../catalog/compile-catalog.ts";
 import { NO_POOLS } from "../catalog/compile-pools.ts";
 import { parseManifestFiles } from "../catalog/load-manifests.ts";
+import { parseKeyOrigins } from "../catalog/key-origins.ts";
+import { isOwnVariable } from "../config/own-variables.ts";
 import type { Clock } from "../core/time.ts";
 import { isPrivateAddress } from "../dispatch/address-guard.ts";
 import type { SettlementTerms } from "../ledger/settlement-plan.ts";
@@ -24,6 +26,8 @@ export interface CatalogSources {
   readonly rewrite?: { readonly from: string; readonly to: string };
   /** Says which listings share a provider's capacity; absent or empty: each has its own pool. */
   readonly poolsFile?: string;
+  /** `NAME=origin` pairs, with commas: where the key of a variable may be sent. */
+  readonly providerKeyOrigins?: string;
   /** Provider ids, with commas, to which decisions go in the public form of their wire. */
   readonly decisionsPublicForm?: string;
 }
@@ -57,6 +61,11 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   if (!parsed.ok) return parsed;
   const stated = readPools(sources);
   if (!stated.ok) return stated;
+  const keyOrigins = parseKeyOrigins(sources.providerKeyOrigins ?? "");
+  if (!keyOrigins.ok) {
+    const { message } = keyOrigins;
+    return { ok: false, issues: [{ file: "provider_key_origins", pointer: "", message }] };
+  }
   const reachable = parsed.manifests.filter((each) => mayBeReached(each, sources));
   const leftOut = parsed.manifests.filter((each) => !mayBeReached(each, sources));
   const publicForm = new Set((sources.decisionsPublicForm ?? "").split(",").map((id) => id.trim()));
@@ -64,6 +73,7 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
     manifests: reachable,
     hasKey: (name) => (sources.env[name] ?? "") !== "",
     today: new Date(sources.clock.nowMs()).toISOString().slice(0, 10),
+    keys: { isOwnVariable, origins: keyOrigins.origins },
     pools: stated.pools,
     publicForm: (providerId) => publicForm.has(providerId),
   });

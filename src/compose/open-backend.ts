@@ -30,9 +30,10 @@ export interface BackendOptions {
  */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { config, log } = options;
+  const sizes = { reportTimeoutMs: config.reportTimeoutMs, poolMax: config.databasePoolMax };
   if (config.databaseUrl !== "") {
-    const { databaseUrl: connectionString, reportTimeoutMs } = config;
-    const opened = await openMigrated({ connectionString, log, reportTimeoutMs });
+    const { databaseUrl: connectionString } = config;
+    const opened = await openMigrated({ connectionString, log, ...sizes });
     return { ...opened, dataDir: undefined };
   }
   const server = await startEmbeddedPostgres({
@@ -42,8 +43,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
   });
   try {
     const { connectionString } = server;
-    const { reportTimeoutMs } = config;
-    const opened = await openMigrated({ connectionString, log, reportTimeoutMs });
+    const opened = await openMigrated({ connectionString, log, ...sizes });
     return {
       ...opened,
       dataDir: server.dataDir,

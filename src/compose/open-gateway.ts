@@ -45,7 +45,12 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     const consoleUrl = await listen(servers.console, config.host, config.consolePort);
     addresses.consoleUrl = config.consoleUrl || consoleUrl;
     // Among workers every other port is shared: metrics are of one process.
-    const internalUrl = await listen(servers.internal, "127.0.0.1", config.internalPort, true);
+    const internalUrl = await listen(
+      servers.internal,
+      config.internalHost,
+      config.internalPort,
+      true,
+    );
     opened.start();
     const stopWatching = watchManifests(config.manifestsDir, reload);
     return {
@@ -74,6 +79,7 @@ function catalogSources(options: GatewayOptions): CatalogSources {
     clock,
     allowPrivateUpstreams: config.allowPrivateUpstreams,
     poolsFile: config.poolsFile,
+    providerKeyOrigins: config.providerKeyOrigins,
     decisionsPublicForm: config.decisionsPublicForm,
     ...(rewriteManifests === undefined ? {} : { rewrite: rewriteManifests }),
   };

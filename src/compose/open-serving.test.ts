@@ -77,7 +77,7 @@ const CALLS = {
 async function dispatched({
   kind,
   body,
-}: Call): Promise<{ call: Dispatched; client: RecordedExchange }> {
+}: Call): Promise<{ call: Dispatched; client: RecordedExchange; sent: readonly Dispatched[] }> {
   const { deps, sent } = openRecipe(systemClock, manifests);
   const client = new RecordedExchange(body);
   void serveCall(deps, client, kind());
@@ -85,7 +85,7 @@ async function dispatched({
   expect(client.refusal).toBeUndefined();
   const [call] = sent;
   if (call === undefined) throw new Error("nothing was dispatched");
-  return { call, client };
+  return { call, client, sent };
 }
 
 async function expectTimeout(client: RecordedExchange): Promise<void> {
@@ -125,14 +125,48 @@ describe("without a setting, a provider may take", () => {
     await expectTimeout(client);
   });
 
-  test("as long as it likes for a stream that has begun and goes on", async () => {
-    const { call, client } = await dispatched(CALLS.stream);
-    await vi.advanceTimersByTimeAsync(19_900);
-    call.headers(200, { "content-type": "text/event-stream" });
-    for (let seconds = 0; seconds < 1_000; seconds += 100) {
-      call.data(": alive\n\n");
-      await vi.advanceTimersByTimeAsync(100_000);
-    }
+  test("450 s to the first content of a stream that sends comments only", async () => {
+    const { call, client } = await streamOfComments(449);
+    expect(client.text).not.toContain("error");
+    call.data(": alive\n\n");
+    await vi.advanceTimersByTimeAsync(1_000 + TICK_MS);
+    // Its 200 went out long before, so that the error is an event.
+    expect(client.text).toContain('"error_type":"upstream_error"');
     expect(client.refusal).toBeUndefined();
   });
+
+  test("an hour for a stream that has content and goes on", async () => {
+    const { call, client } = await streamOfComments(0);
+    for (let seconds = 0; seconds < 3_600; seconds += 100) {
+      call.data('data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n');
+      expect(client.text).not.toContain("error");
+      await vi.advanceTimersByTimeAsync(100_000);
+    }
+    await vi.advanceTimersByTimeAsync(TICK_MS);
+    expect(client.text).toContain('"error_type":"upstream_error"');
+  });
 });
+
+test("a provider that thinks in silence keeps its client's connection open, and its call", async () => {
+  const { call, client, sent } = await streamOfComments(44);
+  expect(client.text).toBe("");
+  await vi.advanceTimersByTimeAsync(1_000 + TICK_MS);
+  expect(client.text).toBe(": keep-alive\n\n");
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(client.text.length).toBeGreaterThan(2 * ": keep-alive\n\n".length);
+  call.breaks("ECONNRESET");
+  await promisesOnly();
+  expect(client.text).toContain('"error_type":"upstream_error"');
+  expect(sent).toHaveLength(1);
+});
+
+/** A stream whose provider answers at once and sends one comment a second. */
+async function streamOfComments(seconds: number): ReturnType<typeof dispatched> {
+  const started = await dispatched(CALLS.stream);
+  started.call.headers(200, { "content-type": "text/event-stream" });
+  for (let passed = 0; passed < seconds; passed += 1) {
+    started.call.data(": alive\n\n");
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  return started;
+}

@@ -21,6 +21,7 @@ import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";
 import type { Limits } from "./open-limits.ts";
 import { openUsageGuard } from "./open-usage-guard.ts";
+import { RepeatedFailures } from "../routing/repeated-failures.ts";
 
 export interface ServingOptions {
   readonly config: Config;
@@ -88,6 +89,7 @@ export function openServing(
     timeouts: callTimeouts(config),
     drains: new DrainGate(config.concurrentDrains),
     metrics: new GatewayMetrics(),
+    repeats: new RepeatedFailures(),
     usage,
     scopesOf: limitScopes(config),
     platform: platformScopes(config),
@@ -100,7 +102,8 @@ function callTimeouts(config: Config): CallTimeouts {
     stream: {
       headersMs: config.streamHeadersTimeoutMs,
       idleMs: config.streamIdleTimeoutMs,
-      totalMs: Number.POSITIVE_INFINITY,
+      totalMs: config.streamTotalMs,
+      firstContentMs: config.firstContentTimeoutMs,
       drainMs: config.generationTimeoutMs,
     },
     whole: wholeWithin(config.generationTimeoutMs),
@@ -108,6 +111,7 @@ function callTimeouts(config: Config): CallTimeouts {
     decisions: wholeWithin(config.decisionsTimeoutMs),
     routingMs: config.routingTimeoutMs,
     keepaliveMs: config.keepaliveMs,
+    commitSilenceMs: config.commitSilenceMs,
   };
 }
 

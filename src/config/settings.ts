@@ -10,20 +10,26 @@ export interface Config extends ConsoleConfig {
   readonly consolePort: number;
   readonly internalPort: number;
   readonly host: string;
+  readonly internalHost: string;
   readonly dataDir: string;
   readonly manifestsDir: string;
   readonly gatewayUrl: string;
   readonly consoleUrl: string;
   readonly databaseUrl: string;
+  readonly databasePoolMax: number;
   readonly redisUrl: string;
   readonly logLevel: string;
   readonly allowPrivateUpstreams: boolean;
+  readonly providerKeyOrigins: string;
   readonly keyCacheMs: number;
   readonly shutdownGraceMs: number;
   readonly streamHeadersTimeoutMs: number;
   readonly generationTimeoutMs: number;
   readonly streamIdleTimeoutMs: number;
   readonly routingTimeoutMs: number;
+  readonly firstContentTimeoutMs: number;
+  readonly streamTotalMs: number;
+  readonly commitSilenceMs: number;
   readonly keepaliveMs: number;
   readonly videoAcceptTimeoutMs: number;
   readonly decisionsTimeoutMs: number;
@@ -71,9 +77,14 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "internal_port",
     8082,
     0,
-    "Internal port on loopback: `/metrics`, `/healthz`, `/readyz`; 0 picks a free one.",
+    "Internal port: `/metrics`, `/healthz`, `/readyz`; 0 picks a free one.",
   ),
   host: text("host", "127.0.0.1", "Address the gateway and the console listen on."),
+  internalHost: text(
+    "internal_host",
+    "127.0.0.1",
+    "Address the internal port listens on; it asks for no key, so never a public one.",
+  ),
   dataDir: text("data", "./data", "Folder of the embedded PostgreSQL and of local files."),
   manifestsDir: text("manifests", "./manifests", "Folder of provider manifests (`*.json`)."),
   gatewayUrl: text("gateway_url", "", "Public base address of the gateway, when behind a proxy."),
@@ -86,6 +97,12 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     secret: true,
     doc: "Connection string of your PostgreSQL; empty: the embedded one is started.",
   },
+  databasePoolMax: integer(
+    "database.pool_max",
+    10,
+    1,
+    "Most database connections of a process, besides 3 of reports and 2 of the ledger.",
+  ),
   redisUrl: {
     path: "redis_url",
     alsoEnv: ["REDIS_URL"],
@@ -106,6 +123,12 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   allowPrivateUpstreams: flag(
     "allow_private_upstreams",
     "Lets manifests point at loopback and private addresses.",
+  ),
+  providerKeyOrigins: text(
+    "provider_key_origins",
+    "",
+    "`NAME=origin` pairs, with commas: a variable that is listed here is a provider key for these " +
+      "origins only; one that is not listed belongs to the first origin that a manifest names it for.",
   ),
   keyCacheMs: integer(
     "auth.key_cache_ms",
@@ -143,6 +166,25 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     450_000,
     1,
     "Longest time in which another deployment may still be tried.",
+  ),
+  firstContentTimeoutMs: integer(
+    "timeouts.first_content_ms",
+    450_000,
+    1,
+    "Longest wait for a stream's first content; comments and empty events do not renew it.",
+  ),
+  streamTotalMs: integer(
+    "timeouts.stream_total_ms",
+    3_600_000,
+    1,
+    "Longest a stream that its client reads may take; then it ends with an error.",
+  ),
+  commitSilenceMs: integer(
+    "timeouts.commit_silence_ms",
+    45_000,
+    0,
+    "Silence after which a stream that its provider has answered is begun without content, so that " +
+      "no proxy ends it; from then on no other provider is tried. 0: never.",
   ),
   keepaliveMs: integer(
     "timeouts.keepalive_ms",

@@ -24,11 +24,16 @@ for (const [network, prefix] of [
   forbidden.addSubnet(network, prefix, "ipv4");
 }
 for (const [network, prefix] of [
-  ["::", 128],
-  ["::1", 128],
+  // Unspecified, loopback, and the old way to write an IPv4 address.
+  ["::", 96],
+  // Translated to IPv4 (NAT64, 6to4, Teredo): the address behind it is not ours to judge.
   ["64:ff9b::", 96],
+  ["64:ff9b:1::", 48],
+  ["2001::", 32],
+  ["2002::", 16],
   ["fc00::", 7],
   ["fe80::", 10],
+  ["fec0::", 10],
   ["ff00::", 8],
 ] as const) {
   forbidden.addSubnet(network, prefix, "ipv6");

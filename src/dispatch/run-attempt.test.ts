@@ -9,6 +9,9 @@ import { runAttempt, type AttemptHandler, type RunningAttempt } from "./run-atte
 
 const DRAIN_MS = 1_000;
 const STREAM_BYTES_MAX = 100;
+const FIRST_CONTENT_MS = 60_000;
+const COMMIT_MS = 45_000;
+const TOTAL_MS = 90_000;
 
 function failureOf(name: string): UpstreamFailure {
   return { refusal: refusal("upstream_error", name), failover: true, strike: "strike" };
@@ -68,10 +71,20 @@ function scriptedAttempt() {
   const running = runAttempt({
     clock,
     deadlines: new Deadlines(clock),
-    timeouts: { headersMs: 20_000, idleMs: 20_000, totalMs: Infinity, drainMs: DRAIN_MS },
+    timeouts: {
+      headersMs: 20_000,
+      idleMs: 20_000,
+      totalMs: TOTAL_MS,
+      firstContentMs: FIRST_CONTENT_MS,
+      drainMs: DRAIN_MS,
+    },
+    commitDueMs: COMMIT_MS,
     stream: true,
     streamBytesMax: STREAM_BYTES_MAX,
-    sink: { write: (output) => written.push(output) > 0 },
+    sink: {
+      write: (output) => written.push(output) > 0,
+      commit: () => void written.push("begun"),
+    },
     openBridge: () => new EchoBridge(),
     classify: {
       answer: named("answer"),
@@ -126,6 +139,36 @@ test("what an attempt owes does not depend on whether its client stayed for the 
   left.bodyError();
   expect(await left.running.ended).toMatchObject({ committed: true });
   expect(left.written).toEqual([]);
+});
+
+test("comments do not renew the time to the first content", async () => {
+  const { running, time, connected, headers, bytes, written, aborted } = scriptedAttempt();
+  connected();
+  headers();
+  for (time.ms = 10_000; time.ms < FIRST_CONTENT_MS; time.ms += 10_000) {
+    bytes("ping");
+    running.onDue(time.ms);
+    // The 200 goes out once, in time for proxies that wait for a minute.
+    expect(written).toEqual(time.ms < COMMIT_MS ? [] : ["begun"]);
+  }
+  expect(aborted).toHaveLength(0);
+  bytes("ping");
+  running.onDue(FIRST_CONTENT_MS);
+  expect(await running.ended).toMatchObject({ timedOut: true, committed: false, begun: true });
+});
+
+test("a stream that goes on has a bound of its own", async () => {
+  const { running, time, connected, headers, bytes, aborted } = scriptedAttempt();
+  connected();
+  headers();
+  bytes("hello");
+  for (time.ms = 10_000; time.ms < TOTAL_MS; time.ms += 10_000) {
+    bytes("ping");
+    running.onDue(time.ms);
+    expect(aborted).toHaveLength(0);
+  }
+  running.onDue(TOTAL_MS);
+  expect(await running.ended).toMatchObject({ timedOut: true, committed: true, begun: false });
 });
 
 test("a request that waited for a connection is not sent after its attempt has ended", async () => {

@@ -12,8 +12,10 @@ export interface AttemptTimeouts {
   readonly headersMs: number;
   /** Longest silence in a stream's body; Infinity where `totalMs` rules. */
   readonly idleMs: number;
-  /** Longest whole answer; Infinity for a stream that a client reads. */
+  /** Longest whole answer, or stream that a client reads. */
   readonly totalMs: number;
+  /** Longest wait for a stream's first content, whatever else the provider sends; absent: none. */
+  readonly firstContentMs?: number;
   /** Longest reading on after the client left. */
   readonly drainMs: number;
 }
@@ -22,6 +24,8 @@ export interface AttemptTimeouts {
 export interface OutputSink {
   /** False: the client is slow, the provider is paused until `resume` of the attempt. */
   write(output: Output): boolean;
+  /** Commits without output: the 200 is written, and the silent stream is kept open. */
+  commit(): void;
 }
 
 export interface AttemptInput {
@@ -33,6 +37,8 @@ export interface AttemptInput {
   /** Most bytes of a stream: the output bound with generous framing. */
   readonly streamBytesMax: number;
   readonly sink: OutputSink;
+  /** Monotonic time from which a stream that has been answered is committed without content. */
+  readonly commitDueMs: number;
   readonly openBridge: () => AnswerBridge;
   readonly classify: AttemptClassifier;
   /** Hands the handler to the transport. */
@@ -62,6 +68,8 @@ export interface AttemptResult {
   readonly timedOut: boolean;
   /** Did output reach the client? */
   readonly committed: boolean;
+  /** Was the 200 written before there was any output? Then there is no failover either. */
+  readonly begun: boolean;
   readonly upstreamStatus: number | null;
   /** Milliseconds from dispatch to the first headers. */
   readonly firstByteMs: number | null;
@@ -117,16 +125,23 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #errorBody: Buffer[] = [];
   #bytes = 0;
   #committed = false;
+  #begun = false;
   #detached = false;
   #sawData = false;
   #responseEnded = false;
   #totalDueMs: number;
+  /** Of the headers, then of a stream's silence. */
+  #idleDueMs: number;
+  readonly #contentDueMs: number;
 
   constructor(input: AttemptInput) {
     this.#input = input;
     this.#startedMs = input.clock.monotonicMs();
     this.#totalDueMs = this.#startedMs + input.timeouts.totalMs;
-    this.dueMs = Math.min(this.#startedMs + input.timeouts.headersMs, this.#totalDueMs);
+    this.#idleDueMs = this.#startedMs + input.timeouts.headersMs;
+    this.#contentDueMs =
+      this.#startedMs + (input.timeouts.firstContentMs ?? Number.POSITIVE_INFINITY);
+    this.dueMs = this.#nextDueMs();
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -173,7 +188,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#status = status;
     this.#headers = headers;
     this.#firstByteMs = Math.round(nowMs - this.#startedMs);
-    this.dueMs = Math.min(nowMs + this.#input.timeouts.idleMs, this.#totalDueMs);
+    this.#idleDueMs = nowMs + this.#input.timeouts.idleMs;
     if (status >= 300) {
       this.#awaitErrorBody(nowMs);
       return;
@@ -190,6 +205,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     }
     this.#phase = "answer";
     this.#bridge = this.#input.openBridge();
+    this.dueMs = this.#nextDueMs();
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -225,19 +241,46 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
       this.#controller?.abort(new Error("the provider did not close its answer"));
       return;
     }
-    if (this.#sawData && nowMs < this.#totalDueMs) {
-      this.#sawData = false;
-      this.dueMs = Math.min(nowMs + this.#input.timeouts.idleMs, this.#totalDueMs);
-      return;
-    }
-    const paused = this.#controller?.paused === true;
-    if (paused && nowMs < this.#totalDueMs) {
-      // The provider is silent because the client is slow; the client has a time limit of its own.
-      this.dueMs = Math.min(nowMs + this.#input.timeouts.idleMs, this.#totalDueMs);
+    if (nowMs >= this.#commitDueMs()) this.#commitSilence();
+    if (!this.#isOverdue(nowMs)) {
+      this.dueMs = this.#nextDueMs();
       return;
     }
     if (this.#phase === "error_body") this.#fail(this.#classifyErrorBody());
     else this.#fail(this.#input.classify.timeout(this.#status), true);
+  }
+
+  #nextDueMs(): number {
+    const contentDueMs = this.#awaitsContent() ? this.#contentDueMs : Number.POSITIVE_INFINITY;
+    return Math.min(this.#idleDueMs, this.#totalDueMs, contentDueMs, this.#commitDueMs());
+  }
+
+  #awaitsContent(): boolean {
+    const isOpen = this.#phase === "headers" || this.#phase === "answer";
+    return this.#input.stream && isOpen && !this.#committed;
+  }
+
+  /** Only a stream that its provider has answered is begun without content. */
+  #commitDueMs(): number {
+    const mayBegin = this.#phase === "answer" && this.#awaitsContent() && !this.#begun;
+    return mayBegin ? this.#input.commitDueMs : Number.POSITIVE_INFINITY;
+  }
+
+  #commitSilence(): void {
+    this.#begun = true;
+    if (!this.#detached) this.#input.sink.commit();
+  }
+
+  /** Bytes that are no content renew the time of silence, never the time to the first content. */
+  #isOverdue(nowMs: number): boolean {
+    if (nowMs >= this.#totalDueMs) return true;
+    if (this.#awaitsContent() && nowMs >= this.#contentDueMs) return true;
+    if (nowMs < this.#idleDueMs) return false;
+    // A provider may be silent because the client is slow, which has a time limit of its own.
+    if (!this.#sawData && this.#controller?.paused !== true) return true;
+    this.#sawData = false;
+    this.#idleDueMs = nowMs + this.#input.timeouts.idleMs;
+    return false;
   }
 
   #takeAnswerBytes(chunk: Buffer): void {
@@ -264,6 +307,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #awaitErrorBody(nowMs: number): void {
     this.#phase = "error_body";
     this.#totalDueMs = Math.min(this.#totalDueMs, nowMs + ERROR_BODY_TIMEOUT_MS);
+    this.#idleDueMs = Number.POSITIVE_INFINITY;
     this.dueMs = this.#totalDueMs;
   }
 
@@ -295,6 +339,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
       failure,
       timedOut,
       committed: this.#committed,
+      begun: this.#begun,
       upstreamStatus: this.#status,
       firstByteMs: this.#firstByteMs,
       durationMs: Math.round(this.#input.clock.monotonicMs() - this.#startedMs),

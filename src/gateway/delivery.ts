@@ -9,12 +9,13 @@ import {
   type WholeBody,
 } from "../wires/chat/answer-bridge.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
+import type { CallTimeouts } from "./serve-deps.ts";
 
 export interface DeliveryInput {
   readonly exchange: ClientExchange;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  readonly keepaliveMs: number;
+  readonly timeouts: Pick<CallTimeouts, "keepaliveMs" | "commitSilenceMs">;
   /** Read when the 200 is written: by then it is known who serves. */
   readonly headers: () => ServedHeaders;
 }
@@ -26,6 +27,8 @@ export interface DeliveryInput {
 export class Delivery implements OutputSink, Deadline {
   dueMs: number = Number.POSITIVE_INFINITY;
   watchedAt = -1;
+  /** Monotonic time from which a stream that its provider has answered is begun without content. */
+  readonly commitDueMs: number;
   readonly #input: DeliveryInput;
   #bridge: AnswerBridge | undefined;
   #begun = false;
@@ -34,6 +37,11 @@ export class Delivery implements OutputSink, Deadline {
 
   constructor(input: DeliveryInput) {
     this.#input = input;
+    const { commitSilenceMs } = input.timeouts;
+    this.commitDueMs =
+      commitSilenceMs === 0
+        ? Number.POSITIVE_INFINITY
+        : input.clock.monotonicMs() + commitSilenceMs;
   }
 
   /** The bridge whose answer is being delivered from now on. */
@@ -47,6 +55,14 @@ export class Delivery implements OutputSink, Deadline {
     this.#silent = false;
     this.#writable = this.#input.exchange.write(output);
     return this.#writable;
+  }
+
+  commit(): void {
+    if (this.#begun) return;
+    this.#begin();
+    // The head alone would wait for the first bytes.
+    const bytes = this.#bridge?.keepAlive();
+    if (bytes !== undefined) this.#writable = this.#input.exchange.write(bytes);
   }
 
   /** Called when the client can take bytes again. */
@@ -79,14 +95,14 @@ export class Delivery implements OutputSink, Deadline {
     if (bytes !== undefined && !this.#input.exchange.gone) this.#input.exchange.write(bytes);
     this.#silent = true;
     // Looked at twice per interval, so that no silence lasts longer than the interval.
-    this.dueMs = nowMs + this.#input.keepaliveMs / 2;
+    this.dueMs = nowMs + this.#input.timeouts.keepaliveMs / 2;
   }
 
   #begin(): void {
     this.#begun = true;
-    const { exchange, clock, deadlines, keepaliveMs, headers } = this.#input;
+    const { exchange, clock, deadlines, timeouts, headers } = this.#input;
     exchange.begin(this.#bridge?.contentType ?? "text/event-stream", headers());
-    this.dueMs = clock.monotonicMs() + keepaliveMs / 2;
+    this.dueMs = clock.monotonicMs() + timeouts.keepaliveMs / 2;
     deadlines.watch(this);
   }
 }

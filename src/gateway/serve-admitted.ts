@@ -1,3 +1,6 @@
+import { createHash } from "node:crypto";
+
+import type { Deployment } from "../catalog/catalog.ts";
 import { assert } from "../core/assert.ts";
 import { microUsd, usdJsonNumber, ZERO_MICRO_USD, type MicroUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
@@ -5,6 +8,7 @@ import type { AttemptResult } from "../dispatch/run-attempt.ts";
 import type { ReserveRow } from "../ledger/ledger-store.ts";
 import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
 import { debitOf } from "../pricing/quote.ts";
+import type { HealthOutcome } from "../routing/circuit.ts";
 import type { CallHold } from "./call-hold.ts";
 import type { Output } from "../wires/chat/answer-bridge.ts";
 import { familyOf, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
@@ -60,8 +64,8 @@ export async function serveAdmitted<R extends CallRequest>(
   const ended: EndedAttempt[] = [];
   const served = (): ServedHeaders => servedHeaders(call, room, reserve.ordinal);
   const { clock, deadlines } = deps;
-  const { keepaliveMs } = deps.timeouts;
-  const delivery = new Delivery({ exchange, clock, deadlines, keepaliveMs, headers: served });
+  const { timeouts } = deps;
+  const delivery = new Delivery({ exchange, clock, deadlines, timeouts, headers: served });
 
   for (;;) {
     const startedAtMs = clock.nowMs();
@@ -81,7 +85,7 @@ export async function serveAdmitted<R extends CallRequest>(
     const seen = observedTokens(settlement, result.failure === undefined, tokens);
     const mayGoOn =
       result.failure?.failover === true &&
-      !result.committed &&
+      !hasBegun(result) &&
       !exchange.gone &&
       clock.monotonicMs() < lastStartMs;
     hold.leavePool(seen);
@@ -181,13 +185,33 @@ async function attemptOnce<R extends CallRequest>(
   const result = await startAttempt(deps, exchange, start).ended;
   const { failure } = result;
   const nowMs = deps.clock.monotonicMs();
-  const outcome = failure === undefined ? "success" : failure.strike;
+  const outcome = healthOutcome(deps, exchange, { deployment, failure });
   deps.health.report(deployment.id, outcome, nowMs, room.probedMs);
   if (failure?.coolSeconds !== undefined) {
     deps.pools.throttled(deployment.pool, failure.coolSeconds, nowMs);
   }
   deps.metrics.attempt(deployment, result);
   return result;
+}
+
+/**
+ * Repeats of one failed request are one strike: clients repeat what a provider cannot bear, and
+ * that closes the model for nobody else. A probe of an open circuit always counts.
+ */
+function healthOutcome(
+  { health, repeats, clock }: ServeDeps,
+  { principal, body }: ClientExchange,
+  attempt: Pick<AttemptResult, "failure"> & { readonly deployment: Deployment },
+): HealthOutcome {
+  const { deployment, failure } = attempt;
+  if (failure === undefined) return "success";
+  const { strike } = failure;
+  const nowMs = clock.monotonicMs();
+  const isProbe = health.mayTry(deployment.id, nowMs) !== "yes";
+  if ((strike !== "strike" && strike !== "timeout") || isProbe) return strike;
+  const digest = createHash("sha256").update(body).digest("base64");
+  const request = { deploymentId: deployment.id, orgId: principal.orgId, digest };
+  return repeats.isRepeat(request, nowMs) ? "neutral" : strike;
 }
 
 function sumTokens(ended: readonly EndedAttempt[]): TokenCount {
@@ -234,19 +258,24 @@ function deliver(exchange: ClientExchange, ending: Ending): void {
   const { delivery, ended, request, debited } = ending;
   const last = ended.at(-1);
   assert(last !== undefined, "an admitted call has at least one attempt");
-  const { bridge, failure, committed } = last.result;
+  const { bridge, failure } = last.result;
   const cost = usdJsonNumber(debited);
   delivery.stop();
   if (exchange.gone) return;
   if (failure === undefined) {
     assert(bridge !== undefined, "a complete answer was carried by a bridge");
     delivery.finish(request.stream, bridge.finish(cost));
-  } else if (committed && bridge !== undefined) {
+  } else if (hasBegun(last.result) && bridge !== undefined) {
     exchange.end(bridge.fail(failure.refusal, cost));
   } else {
     const { attempts = 1, droppedParams = [] } = ending.served();
     exchange.refuse(refusalOf(ended) ?? failure.refusal, { attempts, droppedParams });
   }
+}
+
+/** Is the 200 on its way to the client? Then there is one provider, and an error is an event. */
+function hasBegun({ committed, begun }: AttemptResult): boolean {
+  return committed || begun;
 }
 
 /** A throttled candidate says less than a failed one: the last failure that is no rate limit. */
@@ -262,6 +291,7 @@ function neverSent(): AttemptResult {
     failure: { refusal: clientLeft(), failover: false, strike: "neutral" },
     timedOut: false,
     committed: false,
+    begun: false,
     upstreamStatus: null,
     firstByteMs: null,
     durationMs: 0,

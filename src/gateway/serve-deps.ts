@@ -10,6 +10,7 @@ import type { AskedRequest } from "../limits/effective-limits.ts";
 import type { LimitStore, ScopeClaim } from "../limits/limit-store.ts";
 import type { PoolBoard } from "../limits/pool-board.ts";
 import type { DeploymentHealth } from "../routing/health.ts";
+import type { RepeatedFailures } from "../routing/repeated-failures.ts";
 import type { DrainGate } from "./drain-gate.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 
@@ -22,6 +23,8 @@ export interface CallTimeouts {
   readonly decisions: AttemptTimeouts;
   readonly routingMs: number;
   readonly keepaliveMs: number;
+  /** Silence before a stream's first content after which its 200 is written; 0: never. */
+  readonly commitSilenceMs: number;
 }
 
 /** Everything a recipe works with; made once, in `compose`. */
@@ -30,6 +33,8 @@ export interface ServeDeps {
   readonly deadlines: Deadlines;
   readonly catalog: { readonly current: Catalog };
   readonly health: DeploymentHealth;
+  /** Failed requests of the last minute: repeats of one are one strike. */
+  readonly repeats: RepeatedFailures;
   readonly limits: LimitStore;
   readonly ledger: Ledger;
   readonly upstream: UpstreamClient;

@@ -42,6 +42,7 @@ function result(input: {
         : { refusal: refusal(failed, "it failed"), failover: true, strike: "strike" },
     timedOut: false,
     committed,
+    begun: false,
     upstreamStatus: 200,
     firstByteMs: 1,
     durationMs: 2,

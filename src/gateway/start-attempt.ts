@@ -42,6 +42,7 @@ export function startAttempt<R extends CallRequest>(
     stream: request.stream,
     streamBytesMax: STREAM_BYTES_FREE + request.outputTokens * STREAM_BYTES_PER_TOKEN,
     sink: delivery,
+    commitDueMs: delivery.commitDueMs,
     openBridge: () =>
       delivery.carry(
         kind.openAnswer(request, step.deployment, {

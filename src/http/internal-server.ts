@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 
 import type { Registry } from "prom-client";
 
-/** The internal listener, on loopback: `/metrics`, `/healthz`, `/readyz`. */
+/** The internal listener, on loopback unless a setting says otherwise: `/metrics`, `/healthz`, `/readyz`. */
 export function createInternalServer(options: {
   readonly registry: Registry;
   readonly ready: () => boolean;

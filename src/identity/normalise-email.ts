@@ -3,11 +3,12 @@ import { plainText } from "./plain-text.ts";
 const EMAIL_CHARS_MAX = 320;
 
 /**
- * The form that two spellings of one address share: trimmed, NFKC, lower case. Dots and plus signs
- * are kept: what they mean is each mail host's own matter.
+ * The form that two spellings of one address share: trimmed, and A to Z in lower case. Everything
+ * else is kept, since what it means is each mail host's own matter: joined by Unicode's rules, the
+ * owner of one mailbox would sign in as the owner of another.
  */
 export function normaliseEmail(email: string): string {
-  return email.trim().normalize("NFKC").toLowerCase();
+  return email.trim().replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 /** Can this be an e-mail address at all? Whether it is, the identity provider has to know. */

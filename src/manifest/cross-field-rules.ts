@@ -84,8 +84,21 @@ const decisionsWithoutPath: TSchema = {
 
 const envelopeHelp = 'must be of output_modality "decisions": the endpoint has a response_envelope';
 
+/** Where a key would be, were it written down. */
+const KEY_FIELDS = ["api_key", "apiKey", "api-key", "key", "token", "secret", "password"];
+
+const noKey: TSchema = {
+  not: {},
+  ...rule(
+    "key-in-manifest",
+    "must not be here; name the variable of the key in api_key_env, and revoke that key: " +
+      "a manifest is public",
+  ),
+};
+
 /** The cross-field rules of the manifest, as conditions on the whole document. */
 export const crossFieldRules: TSchema[] = [
+  ...KEY_FIELDS.map((field) => at("endpoint", at(field, noKey))),
   when(theEndpoint(has("billing", "reported_cost")), reportedCost),
   when(anyModel(has("output_modality", "video")), at("endpoint", video)),
   when(anyModel(has("output_modality", "decisions")), at("endpoint", decisions)),

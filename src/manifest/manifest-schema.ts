@@ -75,7 +75,8 @@ const endpoint = Type.Object(
       description: "Up to and including the version segment.",
       ...rule(
         "base-url",
-        "must be a URI that starts with http:// or https:// and has no query and no fragment",
+        "must be a URI that starts with http:// or https:// and has no user information, no query " +
+          "and no fragment",
       ),
     }),
     dialect: oneOf(["wire_a", "wire_b"], {

@@ -62,6 +62,8 @@ const SPECIAL_CASES: Readonly<Record<string, (data: unknown) => SpecialCase | un
             "and revoke that key: a manifest is public",
         }
       : undefined,
+  url: userInformation,
+  "base-url": userInformation,
   "model-id": (data) =>
     typeof data === "string" && data.includes(":")
       ? {
@@ -74,6 +76,14 @@ const SPECIAL_CASES: Readonly<Record<string, (data: unknown) => SpecialCase | un
   "price-decimals": (data) => tooManyDigits(data, { whole: 7, fraction: 6 }),
   "price-card-decimals": (data) => tooManyDigits(data, { whole: 6, fraction: 9 }),
 };
+
+function userInformation(data: unknown): SpecialCase | undefined {
+  if (typeof data !== "string" || !/^https?:\/\/[^/?#]*@/.test(data)) return undefined;
+  const message =
+    "must not hold user information (user:password@); name the variable of the key in " +
+    "api_key_env, and revoke that password: a manifest is public";
+  return { rule: "key-in-manifest", message };
+}
 
 const keyPrefix = /^(?:sk|pk|rk|tm_vk|key|gsk|xai|hf|Bearer)[-_ ]/;
 

@@ -79,7 +79,9 @@ export function positiveInteger(
   return Type.Unsafe<number>(Type.Integer({ minimum: 1, maximum: integerMax, ...options }));
 }
 
-const urlCharacter = "A-Za-z0-9._~%!$&'()*+,;=:@\\[\\]-";
+/** Of host and port: without "@", behind which user information would go. */
+const hostCharacter = "A-Za-z0-9._~%!$&'()*+,;=:\\[\\]-";
+const urlCharacter = `@${hostCharacter}`;
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const label = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
 const dayOfMonth =
@@ -106,8 +108,8 @@ export const patterns: Readonly<Record<PatternName, string>> = {
   upstreamId: "^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$",
   envName: "^[A-Z][A-Z0-9_]*$",
   path: "^/[a-z0-9][a-z0-9/_-]{0,62}$",
-  url: `^https?://[${urlCharacter}]+(?:[/?#][/?#${urlCharacter}]*)?$`,
-  baseUrl: `^https?://[${urlCharacter}]+(?:/[/${urlCharacter}]*)?$`,
+  url: `^https?://[${hostCharacter}]+(?:[/?#][/?#${urlCharacter}]*)?$`,
+  baseUrl: `^https?://[${hostCharacter}]+(?:/[/${urlCharacter}]*)?$`,
   email: `^${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`,
   date: `^[0-9]{4}-(?:${dayOfMonth})$`,
   country: "^[A-Z]{2}$",
@@ -118,7 +120,7 @@ export const patterns: Readonly<Record<PatternName, string>> = {
 export function urlText(options: { readonly description: string }): TSchema {
   return Type.String({
     pattern: patterns.url,
-    ...rule("url", "must be a URI that starts with http:// or https://"),
+    ...rule("url", "must be a URI that starts with http:// or https:// and names no user"),
     ...options,
   });
 }

@@ -71,7 +71,6 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     const bridge = fed(wires, PRELUDE[upstream]);
     expect(bridge.state).toBe("waiting");
     expect(bridge.takeOutput()).toBeUndefined();
-    expect(bridge.keepAlive()).toBeUndefined();
     bridge.push(Buffer.from(WORD[upstream]));
     expect(bridge.state).toBe("flowing");
     const first = bridge.takeOutput()?.toString() ?? "";

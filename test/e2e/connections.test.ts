@@ -303,7 +303,9 @@ describe("what a provider says to an own key", () => {
   test("as failures opens no circuit of the marketplace's", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { providerKey: BAD_KEY });
-    for (let failures = 0; failures < 8; failures += 1) await asking(account, connections("only"));
+    for (let failures = 0; failures < 8; failures += 1) {
+      await asking(account, { ...connections("only"), text: `Hello ${failures}` });
+    }
     const cooling = await asking(account, connections("only"));
     expect(cooling.status).toBe(503);
     expect(cooling.headers["x-tm-limit-kind"]).toBe("health");

@@ -250,7 +250,9 @@ describe("the provider refuses the account", () => {
   });
 
   test("each refusal counts: soon the model cools down, 503 gateway_error, kind health", async () => {
-    for (let n = 0; n < 3; n += 1) await asking("f57-circuit", "status:402");
+    for (const state of ["It is down.", "It is slow.", "It is up."]) {
+      await asking("f57-circuit", "status:402", { more: { state } });
+    }
     const cooling = await next("f57-circuit");
     expect(cooling.status).toBe(503);
     expect(cooling.headers).toMatchObject({

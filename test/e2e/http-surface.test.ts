@@ -4,7 +4,9 @@ import { withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
 import { expectRefusal, REQUEST_ID } from "../support/refusals.ts";
 
-const gateway = withGateway();
+/** Not the default. */
+const INTERNAL_HOST = "127.0.0.2";
+const gateway = withGateway({ settings: { internalHost: INTERNAL_HOST } });
 const account = withAccount(gateway, "25.00");
 
 async function ask(path: string, call: HttpCall = {}): Promise<HttpAnswer> {
@@ -100,6 +102,8 @@ describe("probes", () => {
 
   test("the internal listener shows the metrics, and only it does", async () => {
     await askWithKey("/v1/chat/completions", { body: chatBody("test/a") });
+    // It listens where the setting says: a cluster's scraper is not on loopback.
+    expect(new URL(gateway.running.internalUrl).hostname).toBe(INTERNAL_HOST);
     const answer = await httpCall(`${gateway.running.internalUrl}/metrics`);
     expect(answer.status).toBe(200);
     expect(answer.headers["content-type"]).toContain("text/plain");

@@ -195,12 +195,17 @@ const gateway = withGateway(() => {
 const account = withAccount(gateway, "100");
 
 /** Two images; the fault is the first provider's, this once. */
-async function draw(row: Row, hasSecond: boolean, fault = row.fault): Promise<HttpAnswer> {
+async function draw(
+  row: Row,
+  hasSecond: boolean,
+  fault = row.fault,
+  prompt = "a red bicycle",
+): Promise<HttpAnswer> {
   const model = modelOf(row, hasSecond);
   const path = `/${HOSTS[row.host ?? "reference"]}/v1/images/generations`;
   gateway.simulator.script({ path, model, fault, times: 1 });
   return await httpCall(`${gateway.url}/v1/images/generations`, {
-    body: { model, prompt: "a red bicycle", n: 2 },
+    body: { model, prompt, n: 2 },
     headers: bearer(account.key),
   });
 }
@@ -286,7 +291,9 @@ describe("the health of a provider", () => {
   test("is hurt by unusable answers: in the end nothing is sent any more", async () => {
     const row = rowOf("a 200 that cannot be parsed");
     const statuses: number[] = [];
-    for (let i = 0; i < 8; i += 1) statuses.push((await draw(row, false)).status);
+    for (let i = 0; i < 8; i += 1) {
+      statuses.push((await draw(row, false, row.fault, `bicycle ${i}`)).status);
+    }
     expect(statuses.at(-1)).toBe(503);
     const answer = await draw(row, false);
     expectRefusal(answer, { status: 503, code: "gateway_error", message: "cooling down" });

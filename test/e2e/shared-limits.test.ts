@@ -122,9 +122,10 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
 
   test("what one finds sick the other does not try, until it has cooled; then both serve", async () => {
     const sick = asked({ model: "op/sick" });
+    let asks = 0;
     await until("the other has heard", async () => {
       for (let n = 0; n < 3; n += 1) {
-        await ask(urlOf(gateways[0]), { ...sick, text: "[[fault:status:500]] hi" });
+        await ask(urlOf(gateways[0]), { ...sick, text: `[[fault:status:500]] hi ${(asks += 1)}` });
       }
       const answer = await ask(urlOf(gateways[1]), sick);
       expect([200, 503]).toContain(answer.status);

@@ -26,6 +26,7 @@ import { SimulatedProviders } from "./provider.ts";
 import { NetworkedStore, type StoreUser } from "./store.ts";
 import { SkewedClock } from "./virtual-time.ts";
 import type { World } from "./world.ts";
+import { RepeatedFailures } from "../../src/routing/repeated-failures.ts";
 
 interface InstanceDeps extends ServeDeps {
   readonly health: ObservedHealth;
@@ -186,6 +187,7 @@ export class SimulatedInstance implements StoreUser {
       timeouts: shape.timeouts,
       drains: new DrainGate(shape.drainsMax),
       metrics: new GatewayMetrics(),
+      repeats: new RepeatedFailures(),
       scopesOf: limitScopes({
         ...SPECIFIED_LIMITS,
         concurrentRequests: shape.concurrentRequests,

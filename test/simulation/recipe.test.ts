@@ -25,6 +25,7 @@ import { chatWires } from "../../src/wires/registry.ts";
 import { simulatedCatalog } from "./catalog.ts";
 import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLimits } from "./observed-limits.ts";
+import { RepeatedFailures } from "../../src/routing/repeated-failures.ts";
 
 /*
  * One call through the whole recipe, with the ledger's and the providers' answers given by the test:
@@ -177,9 +178,11 @@ function newCall() {
       decisions: wait,
       routingMs: ROUTING_MS,
       keepaliveMs: 1e6,
+      commitSilenceMs: 0,
     },
     drains: new DrainGate(1),
     metrics: new GatewayMetrics(),
+    repeats: new RepeatedFailures(),
     scopesOf: limitScopes(SPECIFIED_LIMITS),
   };
   return { time, deps, ledger, limits, health, upstream, released, closed, opened };

@@ -47,6 +47,7 @@ export function shapeOf(random: Random): WorldShape {
       decisions: whole,
       routingMs: random.between(10, 40) * 1_000,
       keepaliveMs: random.between(500, 10_000),
+      commitSilenceMs: 0,
     },
   };
 }

@@ -67,11 +67,14 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
   const database = options.settings?.databaseUrl === undefined ? await freshDatabase() : undefined;
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-test-"));
-  for (const [at, manifest] of (options.manifests ?? STANDARD_MANIFESTS).entries()) {
-    const text = JSON.stringify(manifest).replaceAll("{simulator}", simulator.url);
+  const texts = (options.manifests ?? STANDARD_MANIFESTS).map((manifest) =>
+    JSON.stringify(manifest).replaceAll("{simulator}", simulator.url),
+  );
+  for (const [at, text] of texts.entries())
     writeFileSync(join(folder, `manifest-${at}.json`), text);
-  }
-  const config = testConfig(folder, database?.connectionString, options.settings ?? {});
+  const providerKeyOrigins = keyOrigins(texts);
+  const settings = { providerKeyOrigins, ...options.settings };
+  const config = testConfig(folder, database?.connectionString, settings);
   const lines: string[] = [];
   const log = pino({ level: config.logLevel }, { write: (line: string) => void lines.push(line) });
   const backend = await openBackend({ config, log });
@@ -205,6 +208,12 @@ export const STANDARD_MANIFESTS: readonly object[] = [
     models: [textModel("test/both")],
   }),
 ];
+
+/** Every provider of these manifests may have the one key that the tests' providers share. */
+function keyOrigins(manifests: readonly string[]): string {
+  const bases = manifests.flatMap((text) => /"base_url":"([^"]+)"/.exec(text)?.[1] ?? []);
+  return bases.map((base) => `TEST_PROVIDER_KEY=${new URL(base).origin}`).join(",");
+}
 
 function testConfig(
   manifestsDir: string,

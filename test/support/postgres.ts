@@ -4,6 +4,7 @@ import { newRecordId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { PROGRAM_ROLE } from "../../src/storage/postgres/embedded-database.ts";
 import { startEmbeddedPostgres } from "../../src/storage/postgres/embedded-server.ts";
 import {
   openPostgresBackend,
@@ -31,10 +32,11 @@ export async function emptyDatabase(): Promise<FreshDatabase> {
 async function createDatabase(template: string): Promise<FreshDatabase> {
   const server = await serverOfRun();
   const name = newRecordId("test");
-  await runOnce(server, `create database ${name} template ${template}`);
+  const options = `template ${template} owner ${PROGRAM_ROLE}`;
+  await runOnce(server.admin, `create database ${name} ${options}`);
   return {
-    connectionString: databaseUrl(server, name),
-    drop: () => runOnce(server, `drop database ${name} with (force)`),
+    connectionString: databaseUrl(server.program, name),
+    drop: () => runOnce(server.admin, `drop database ${name} with (force)`),
   };
 }
 
@@ -63,7 +65,7 @@ function templateOfRun(): Promise<string> {
 /** The first worker that asks makes it, the others wait for it at the lock. */
 async function makeTemplate(): Promise<string> {
   const server = await serverOfRun();
-  const client = new Client({ connectionString: server });
+  const client = new Client({ connectionString: server.admin });
   await client.connect();
   try {
     await client.query("select pg_advisory_lock($1)", [TEMPLATE_LOCK]);
@@ -71,8 +73,10 @@ async function makeTemplate(): Promise<string> {
     if ((await client.query(isThere, [TEMPLATE])).rows.length > 0) return TEMPLATE;
     // Named at the end: a worker that dies before leaves nothing that looks whole.
     const unfinished = newRecordId("test");
-    await client.query(`create database ${unfinished}`);
-    const connectionString = databaseUrl(server, unfinished);
+    // Tests take back what the journal's triggers forbid; the program never may.
+    await client.query(`grant set on parameter session_replication_role to ${PROGRAM_ROLE}`);
+    await client.query(`create database ${unfinished} owner ${PROGRAM_ROLE}`);
+    const connectionString = databaseUrl(server.program, unfinished);
     const backend = openPostgresBackend({ connectionString, log: silentLog });
     try {
       await backend.migrate();
@@ -87,11 +91,20 @@ async function makeTemplate(): Promise<string> {
 }
 
 /** Shared by the files of a worker: finding the running server costs a log-in under a lock. */
-let server: Promise<string> | undefined;
+let server: Promise<ServerOfRun> | undefined;
 
-function serverOfRun(): Promise<string> {
+/** The addresses of its first database: as the program's role, and as a superuser. */
+interface ServerOfRun {
+  readonly program: string;
+  readonly admin: string;
+}
+
+function serverOfRun(): Promise<ServerOfRun> {
   server ??= startEmbeddedPostgres({ dataDir: inject("postgresDataDir"), log: silentLog }).then(
-    ({ connectionString }) => connectionString,
+    ({ connectionString, adminConnectionString }) => ({
+      program: connectionString,
+      admin: adminConnectionString,
+    }),
     (error: unknown) => {
       // The next file tries again.
       server = undefined;
@@ -99,6 +112,12 @@ function serverOfRun(): Promise<string> {
     },
   );
   return server;
+}
+
+/** The same database as a superuser, for what the program's role may not. */
+export async function asAdmin({ connectionString }: { connectionString: string }): Promise<string> {
+  const { admin } = await serverOfRun();
+  return databaseUrl(admin, new URL(connectionString).pathname.slice(1));
 }
 
 /** An empty database, for the tests of the calling file or `describe`. */
@@ -161,7 +180,7 @@ export function withLedger(backend: FreshBackend, instanceName: string): Ledger 
   );
 }
 
-async function runOnce(connectionString: string, sql: string): Promise<void> {
+export async function runOnce(connectionString: string, sql: string): Promise<void> {
   const client = new Client({ connectionString });
   await client.connect();
   await client.query(sql);

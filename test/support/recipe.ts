@@ -5,7 +5,8 @@ import { PLAIN_RULES } from "../../src/auth/account-rules.ts";
 import type { Principal } from "../../src/auth/principal.ts";
 import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
 import type { Deployment } from "../../src/catalog/catalog.ts";
-import { compileCatalog } from "../../src/catalog/compile-catalog.ts";
+import { compileCatalog, type ManifestFile } from "../../src/catalog/compile-catalog.ts";
+import type { KeyOrigins } from "../../src/catalog/key-origins.ts";
 import { parseManifestFiles } from "../../src/catalog/load-manifests.ts";
 import { openServing } from "../../src/compose/open-serving.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -123,10 +124,17 @@ function catalogOf(manifests: readonly object[]) {
   const compiled = compileCatalog({
     manifests: parsed.manifests,
     hasKey: () => true,
+    keys: { isOwnVariable: () => false, origins: keyOrigins(parsed.manifests) },
     today: "2026-01-01",
   });
   if (!compiled.ok) throw new Error(JSON.stringify(compiled.issues));
   return compiled.catalog;
+}
+
+/** Every provider of these manifests may have the one key that the tests' providers share. */
+function keyOrigins(manifests: readonly ManifestFile[]): KeyOrigins {
+  const origins = manifests.map(({ manifest }) => new URL(manifest.endpoint.base_url).origin);
+  return new Map([["TEST_PROVIDER_KEY", new Set(origins)]]);
 }
 
 export const RECIPE_PRINCIPAL: Principal = {

@@ -2,13 +2,17 @@ import { Client } from "pg";
 import type { TestGateway } from "./gateway.ts";
 
 /** Changes what no store offers to change: one statement on the gateway's own database. */
-export async function runSql(gateway: TestGateway, sql: string, values: unknown[]): Promise<void> {
+export async function runSql(
+  gateway: Pick<TestGateway, "config">,
+  sql: string,
+  values: unknown[],
+): Promise<void> {
   await readSql(gateway, sql, values);
 }
 
 /** Reads what no store shows: the rows of one statement on the gateway's own database. */
 export async function readSql(
-  gateway: TestGateway,
+  gateway: Pick<TestGateway, "config">,
   sql: string,
   values: unknown[],
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {

@@ -27,10 +27,14 @@ const bigintTypes: CustomTypesConfig = {
 const bigintOids = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC]);
 
 /** A pool for everything that is not the ledger's hot path. Integer columns arrive as bigint. */
-export function openPool(connectionString: string, log: LedgerLog): Pool {
+export function openPool(
+  connectionString: string,
+  log: LedgerLog,
+  clientsMax: number = POOL_CLIENTS_MAX,
+): Pool {
   return openPoolWith(log, {
     connectionString,
-    max: POOL_CLIENTS_MAX,
+    max: clientsMax,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: POOL_STATEMENT_TIMEOUT_MS,
     application_name: "tokenmarket",

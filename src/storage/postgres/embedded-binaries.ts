@@ -12,6 +12,7 @@ import {
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { embeddedEnvironment } from "./embedded-environment.ts";
 import type { SystemUser } from "./embedded-user.ts";
 
 /** The programs of one PostgreSQL, in a place where `user` can run them. */
@@ -100,7 +101,8 @@ function binariesOf(native: string): EmbeddedBinaries {
 /** Really runs both: that covers rights, missing links and missing system libraries. */
 function runs(binaries: EmbeddedBinaries, user: SystemUser | undefined): boolean {
   return [binaries.postgres, binaries.initdb].every((path) => {
-    const trial = spawnSync(path, ["--version"], { ...user, cwd: "/", stdio: "ignore" });
+    const place = { ...user, cwd: "/", env: embeddedEnvironment() };
+    const trial = spawnSync(path, ["--version"], { ...place, stdio: "ignore" });
     return trial.status === 0;
   });
 }

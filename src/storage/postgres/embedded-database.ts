@@ -1,23 +1,73 @@
 import { Client } from "pg";
+import { giveToProgram } from "./embedded-ownership.ts";
 
-/** Name of the database and of its user. */
+/** Name of the database, and of the role that manages the server: a superuser, for starts only. */
 export const DATABASE_NAME = "tokenmarket";
+/** The role that the program works as: it owns the database and is no superuser. */
+export const PROGRAM_ROLE = "tokenmarket_program";
 const LOG_IN_TIMEOUT_MS = 2_000;
 
 /** Where a server of ours listens, and what opens it. */
 export interface ServerAddress {
   readonly port: number;
-  readonly password: string;
+  /** Of the role that manages the server. */
+  readonly adminPassword: string;
+  /** Of the role that the program works as. */
+  readonly programPassword: string;
 }
 
-/** With the password: never print it. */
-export function connectionStringOf(address: ServerAddress, database: string): string {
-  return `postgres://${DATABASE_NAME}:${address.password}@127.0.0.1:${address.port}/${database}`;
+/** What the program works with. With the password: never print it. */
+export function connectionStringOf({ port, programPassword }: ServerAddress): string {
+  return `postgres://${PROGRAM_ROLE}:${programPassword}@127.0.0.1:${port}/${DATABASE_NAME}`;
+}
+
+/** As the role that manages the server. With the password: never print it. */
+export function adminConnectionStringOf(address: ServerAddress, database: string): string {
+  return `postgres://${DATABASE_NAME}:${address.adminPassword}@127.0.0.1:${address.port}/${database}`;
 }
 
 /** Does the server let us in? */
 export async function answers(address: ServerAddress): Promise<boolean> {
-  const client = maintenanceClient(address);
+  return await letsIn(adminConnectionStringOf(address, "postgres"));
+}
+
+/**
+ * Makes the program's role and its database where they are missing: initdb makes others only. A
+ * database that an earlier version filled as a superuser is handed over to that role.
+ */
+export async function ensureDatabase(address: ServerAddress): Promise<void> {
+  const isOpen = await letsIn(connectionStringOf(address));
+  const admin = maintenanceClient(adminConnectionStringOf(address, "postgres"));
+  await admin.connect();
+  try {
+    if (!isOpen) await ensureProgramRole(admin, address.programPassword);
+    const found = await admin.query(findDatabaseSql, [DATABASE_NAME]);
+    if (found.rowCount === 0) {
+      await admin.query(`create database ${DATABASE_NAME} owner ${PROGRAM_ROLE}`);
+    }
+  } finally {
+    await admin.end();
+  }
+  await giveToProgram(maintenanceClient(adminConnectionStringOf(address, DATABASE_NAME)), {
+    database: DATABASE_NAME,
+    from: DATABASE_NAME,
+    to: PROGRAM_ROLE,
+  });
+}
+
+const findDatabaseSql = "select from pg_database where datname = $1";
+
+async function ensureProgramRole(admin: Client, password: string): Promise<void> {
+  const found = await admin.query("select from pg_roles where rolname = $1", [PROGRAM_ROLE]);
+  const verb = found.rowCount === 0 ? "create" : "alter";
+  await admin.query(
+    `${verb} role ${PROGRAM_ROLE} login nosuperuser nocreatedb nocreaterole noreplication ` +
+      `nobypassrls password ${admin.escapeLiteral(password)}`,
+  );
+}
+
+async function letsIn(connectionString: string): Promise<boolean> {
+  const client = maintenanceClient(connectionString);
   try {
     await client.connect();
     await client.end();
@@ -27,25 +77,8 @@ export async function answers(address: ServerAddress): Promise<boolean> {
   }
 }
 
-/** Makes our database where it is missing: initdb makes another one only. */
-export async function ensureDatabase(address: ServerAddress): Promise<void> {
-  const client = maintenanceClient(address);
-  await client.connect();
-  try {
-    const found = await client.query(findDatabaseSql, [DATABASE_NAME]);
-    if (found.rowCount === 0) await client.query(`create database ${DATABASE_NAME}`);
-  } finally {
-    await client.end();
-  }
-}
-
-const findDatabaseSql = "select from pg_database where datname = $1";
-
-function maintenanceClient(address: ServerAddress): Client {
-  const client = new Client({
-    connectionString: connectionStringOf(address, "postgres"),
-    connectionTimeoutMillis: LOG_IN_TIMEOUT_MS,
-  });
+function maintenanceClient(connectionString: string): Client {
+  const client = new Client({ connectionString, connectionTimeoutMillis: LOG_IN_TIMEOUT_MS });
   client.on("error", () => undefined);
   return client;
 }

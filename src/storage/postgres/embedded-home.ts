@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
+import type { ServerAddress } from "./embedded-database.ts";
 import { canEnter, chooseSystemUser, type SystemUser } from "./embedded-user.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 
@@ -50,9 +51,18 @@ export function openEmbeddedHome(dataDir: string): EmbeddedHome {
   return prepare(system, true);
 }
 
-/** The password of the database user: made once, readable by the program's own user only. */
-export function readOrMakePassword(home: EmbeddedHome): string {
-  const path = join(home.folder, "password");
+/** The passwords of the two roles: made once, readable by the program's own user only. */
+export function readOrMakePasswords(
+  home: EmbeddedHome,
+): Pick<ServerAddress, "adminPassword" | "programPassword"> {
+  return {
+    adminPassword: readOrMakePassword(home, "password"),
+    programPassword: readOrMakePassword(home, "program-password"),
+  };
+}
+
+function readOrMakePassword(home: EmbeddedHome, file: string): string {
+  const path = join(home.folder, file);
   if (!existsSync(path)) writeFileSync(path, randomBytes(24).toString("hex"), { mode: 0o600 });
   return readFileSync(path, "utf8").trim();
 }

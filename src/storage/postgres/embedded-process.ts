@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EmbeddedBinaries } from "./embedded-binaries.ts";
 import { DATABASE_NAME } from "./embedded-database.ts";
+import { embeddedEnvironment } from "./embedded-environment.ts";
 import type { EmbeddedHome } from "./embedded-home.ts";
 import { isPidAlive, workingFolderOf } from "./process-identity.ts";
 
@@ -54,7 +55,7 @@ export function initialize(home: EmbeddedHome, binaries: EmbeddedBinaries, passw
       "--locale=C",
       "--no-instructions",
     ],
-    { ...home.user, cwd: "/", env: { ...process.env, LC_ALL: "C" }, encoding: "utf8" },
+    { ...home.user, cwd: "/", env: embeddedEnvironment(), encoding: "utf8" },
   );
   rmSync(passwordFile, { force: true });
   if (result.status === 0) return;
@@ -127,7 +128,7 @@ function spawnServer(home: EmbeddedHome, options: LaunchOptions, logPath: string
     cwd: "/",
     detached: true,
     stdio: ["ignore", logFile, logFile],
-    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
+    env: embeddedEnvironment(),
   });
   closeSync(logFile);
   return child;

@@ -1,12 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
 import { findEmbeddedBinaries } from "./embedded-binaries.ts";
-import { answers, connectionStringOf, DATABASE_NAME, ensureDatabase } from "./embedded-database.ts";
+import {
+  adminConnectionStringOf,
+  answers,
+  connectionStringOf,
+  DATABASE_NAME,
+  ensureDatabase,
+  type ServerAddress,
+} from "./embedded-database.ts";
 import {
   addUser,
   hasCluster,
   openEmbeddedHome,
-  readOrMakePassword,
+  readOrMakePasswords,
   removeUser,
   type EmbeddedHome,
 } from "./embedded-home.ts";
@@ -16,8 +23,10 @@ import { ServerSupervisor } from "./embedded-supervisor.ts";
 import { withStartLock } from "./start-lock.ts";
 
 export interface EmbeddedPostgres {
-  /** With the password: never print it. */
+  /** As a role that owns its database and no more. With the password: never print it. */
   readonly connectionString: string;
+  /** As the superuser that starts use, for tests that need one. Never print it. */
+  readonly adminConnectionString: string;
   /** Where the database really is; not inside the requested folder when that is out of reach. */
   readonly dataDir: string;
   /** False: a running server was found and is shared. */
@@ -53,13 +62,14 @@ export async function startEmbeddedPostgres(
 ): Promise<EmbeddedPostgres> {
   const home = openEmbeddedHome(options.dataDir);
   return await withStartLock(home.folder, async () => {
-    const starter: Starter = { home, password: readOrMakePassword(home), log: options.log };
+    const starter: Starter = { home, passwords: readOrMakePasswords(home), log: options.log };
     if (!hasCluster(home.folder)) makeCluster(starter);
     const { port, started } = await shareOrStart(starter, NEVER);
     const user = addUser(home);
     const supervisor = options.isKeptUp === true ? superviseServer(starter, port) : undefined;
     return {
-      connectionString: connectionStringOf({ ...starter, port }, DATABASE_NAME),
+      connectionString: connectionStringOf({ ...starter.passwords, port }),
+      adminConnectionString: adminConnectionStringOf({ ...starter.passwords, port }, DATABASE_NAME),
       dataDir: home.folder,
       started,
       stop: async () => {
@@ -75,7 +85,7 @@ export async function startEmbeddedPostgres(
 /** What a start works with. */
 interface Starter {
   readonly home: EmbeddedHome;
-  readonly password: string;
+  readonly passwords: Pick<ServerAddress, "adminPassword" | "programPassword">;
   readonly log: LedgerLog;
 }
 
@@ -123,11 +133,11 @@ async function shareOrStart(starter: Starter, signal: AbortSignal): Promise<Foun
 
 /** The port of the live server of this home, proved by a log-in; undefined when none runs. */
 async function findAnswering(starter: Starter, signal: AbortSignal): Promise<number | undefined> {
-  const { home, password } = starter;
+  const { home, passwords } = starter;
   for (let waitedMs = 0; waitedMs < ANSWER_WAIT_MS; waitedMs += POLL_MS) {
     const server = findServer(home);
     if (server === undefined) return undefined;
-    const address = { port: server.port, password };
+    const address = { port: server.port, ...passwords };
     // It may still be replaying its log after a crash.
     if (server.state === "ready" && (await answers(address))) {
       await ensureDatabase(address);
@@ -142,7 +152,7 @@ async function findAnswering(starter: Starter, signal: AbortSignal): Promise<num
 }
 
 async function startServer(starter: Starter, signal: AbortSignal): Promise<number> {
-  const { home, password, log } = starter;
+  const { home, passwords, log } = starter;
   const binaries = findEmbeddedBinaries(home.user, home.binariesRoot);
   let waitedMs = 0;
   for (let tries = 1; ; tries++) {
@@ -151,7 +161,7 @@ async function startServer(starter: Starter, signal: AbortSignal): Promise<numbe
     const failure = await launch(home, { binaries, port, signal });
     if (failure === undefined) {
       rememberPort(home, port);
-      await ensureDatabase({ port, password });
+      await ensureDatabase({ port, ...passwords });
       log.info({ dataDir: home.folder, port }, "embedded PostgreSQL started");
       return port;
     }
@@ -166,6 +176,6 @@ async function startServer(starter: Starter, signal: AbortSignal): Promise<numbe
   }
 }
 
-function makeCluster({ home, password }: Starter): void {
-  initialize(home, findEmbeddedBinaries(home.user, home.binariesRoot), password);
+function makeCluster({ home, passwords }: Starter): void {
+  initialize(home, findEmbeddedBinaries(home.user, home.binariesRoot), passwords.adminPassword);
 }

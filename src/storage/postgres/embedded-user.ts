@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
+import { embeddedEnvironment } from "./embedded-environment.ts";
 
 /** Whom the embedded PostgreSQL runs as: it refuses to run as root. */
 export interface SystemUser {
@@ -37,6 +38,7 @@ export function canEnter(user: SystemUser | undefined, folder: string): boolean 
   const shell = spawnSync("/bin/sh", ["-c", 'cd -- "$1" && ls . >/dev/null', "sh", folder], {
     ...user,
     cwd: "/",
+    env: embeddedEnvironment(),
     stdio: "ignore",
   });
   return shell.status === 0;

@@ -78,9 +78,11 @@ export function openPostgresBackend(options: {
   readonly log: LedgerLog;
   /** Longest a look of the console into the journal may take; default 10 seconds. */
   readonly reportTimeoutMs?: number;
+  /** Most connections besides those of reports and of the ledger's lanes; default 10. */
+  readonly poolMax?: number;
 }): PostgresBackend {
   const { connectionString, log, reportTimeoutMs = REPORT_TIMEOUT_MS } = options;
-  const pool = openPool(connectionString, log);
+  const pool = openPool(connectionString, log, options.poolMax);
   const accounts = new PostgresAccountStore(pool);
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, connectionString, log);
   const usageReports = new PostgresUsageReports(

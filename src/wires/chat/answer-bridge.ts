@@ -51,6 +51,9 @@ export interface AnswerBridge {
    * event of the wire.
    */
   fail(refusal: Refusal, costUsd: string): Output;
-  /** Bytes that keep a silent connection open (stream only); undefined when the wire has none. */
+  /**
+   * Bytes that keep a silent connection open (stream only), also before the first output;
+   * undefined when the wire has none.
+   */
   keepAlive(): Output | undefined;
 }

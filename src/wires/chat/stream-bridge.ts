@@ -93,7 +93,7 @@ export class StreamBridge implements AnswerBridge {
   }
 
   keepAlive(): string | undefined {
-    const isOpen = this.#hasContent && !this.#isClosed && this.#state !== "failed";
+    const isOpen = !this.#isClosed && this.#state !== "failed";
     return isOpen ? this.#driver.keepAliveText : undefined;
   }
 

@@ -6,7 +6,7 @@ import { ask, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts"
 import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
 import { PatientClock } from "../../support/clocks.ts";
 import { startTestGateway, withGateway, withAccount } from "../../support/gateway.ts";
-import { withDatabase } from "../../support/postgres.ts";
+import { asAdmin, withDatabase } from "../../support/postgres.ts";
 import { withProxyTo, urlThrough } from "../../support/tcp-proxy.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
@@ -17,13 +17,13 @@ const WIRES: readonly Wire[] = ["wire_a", "wire_b"];
 /** Time that passes while this process runs: a busy machine is not the gateway's fault. */
 const clock = new PatientClock();
 const database = withDatabase();
-/** The database's owner, past the proxy. */
+/** A superuser, past the proxy. */
 let admin: Client;
 /** An ordinary user of the database, as an operator gives one to the gateway. */
 let role: string;
 
 beforeAll(async () => {
-  admin = new Client({ connectionString: database.connectionString });
+  admin = new Client({ connectionString: await asAdmin(database) });
   admin.on("error", () => undefined);
   await admin.connect();
   role = newRecordId("role");

@@ -20,7 +20,7 @@ const gateway = withGateway({
     simulatorManifest({
       provider: "only",
       dialect: "wire_a",
-      models: ["struck", "throttled", "slow", "rejecting"].map((id) => textModel(id)),
+      models: ["struck", "poisoned", "throttled", "slow", "rejecting"].map((id) => textModel(id)),
     }),
   ],
 });
@@ -32,7 +32,10 @@ function asked(model: string, fault = ""): Ask {
 }
 
 test("F33: when every circuit is open the answer is 503, health, and nothing is sent", async () => {
-  for (let n = 0; n < 3; n += 1) await ask(gateway.url, asked("struck", "status:500"));
+  for (const times of ["once", "twice", "thrice"]) {
+    const { text, ...rest } = asked("struck", "status:500");
+    await ask(gateway.url, { ...rest, text: `${text} ${times}` });
+  }
   const before = gateway.simulator.counts().total;
   for (const wire of ["wire_a", "wire_b"] as const) {
     const refused = await ask(gateway.url, { ...asked("struck"), wire });
@@ -47,6 +50,16 @@ test("F33: when every circuit is open the answer is 503, health, and nothing is 
   }
   expect(gateway.simulator.counts().total).toBe(before);
   await nothingHeld(gateway, account);
+});
+
+test("one request that its client repeats closes the model for nobody", async () => {
+  for (let n = 0; n < 6; n += 1) {
+    const failed = await ask(gateway.url, asked("poisoned", "status:500"));
+    expect(failed.headers["x-tm-attempts"]).toBe("1");
+  }
+  const other = await gateway.account("1");
+  const answer = await ask(gateway.url, { ...asked("poisoned"), key: other.key });
+  expect(answer.status).toBe(200);
 });
 
 test("429s never open a circuit: the pool rests as long as the provider asked, and serves again", async () => {

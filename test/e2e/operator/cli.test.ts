@@ -277,6 +277,24 @@ describe("with a database of yours", () => {
 });
 
 describe("manifests", () => {
+  test("manifest check over a folder finds a key that two origins want", async () => {
+    const [first, second] = ["https://one.example", "https://two.example"].map((origin, number) =>
+      JSON.stringify(operatorManifest(origin, [`op/${number}`])).replace(
+        '"operated"',
+        `"op-${number}"`,
+      ),
+    );
+    const both = operatorFolder(simulator.url);
+    both.writeManifest("first.json", String(first));
+    both.writeManifest("second.json", String(second));
+    const checked = await jsonCommand(["manifest", "check", both.manifestsDir]);
+    both.remove();
+    expect(checked.code).toBe(1);
+    expect(checked.json["issues"]).toMatchObject([
+      { file: expect.stringContaining("second.json"), pointer: "/endpoint/api_key_env" },
+    ]);
+  });
+
   test("manifest check names every problem with its pointer, and exits with 1", async () => {
     const good = folder.writeManifest("good.txt", operatorManifest(simulator.url, ["x/y"]));
     const bad = folder.writeManifest("bad.txt", {

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+
+import { edited, textManifest } from "../manifest/fixtures/samples.ts";
+import { validateManifest } from "../manifest/index.ts";
+import { compileCatalog, type CatalogOutcome, type ManifestFile } from "./compile-catalog.ts";
+import { parseKeyOrigins, type KeyOrigins } from "./key-origins.ts";
+
+function fileOf(file: string, origin: string, variable = "SHARED_KEY"): ManifestFile {
+  const edits = {
+    "/provider/id": file.replace(".json", ""),
+    "/endpoint/base_url": `${origin}/v1`,
+    "/endpoint/api_key_env": variable,
+  };
+  const verdict = validateManifest(JSON.stringify(edited(textManifest(), edits)));
+  if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
+  return { file, manifest: verdict.manifest };
+}
+
+function compile(manifests: readonly ManifestFile[], origins: KeyOrigins): CatalogOutcome {
+  const keys = { isOwnVariable: (name: string) => name.startsWith("OUR_"), origins };
+  return compileCatalog({ manifests, hasKey: () => true, today: "2026-11-20", keys });
+}
+
+function unrouted(outcome: CatalogOutcome): string[] {
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
+  const { deployments } = outcome.catalog;
+  const without = deployments.filter((each) => each.notReady === "key_elsewhere");
+  for (const { apiKeyEnv } of without) expect(apiKeyEnv).toBeUndefined();
+  return [...new Set(without.map(({ providerId }) => String(providerId)))];
+}
+
+const one = fileOf("one.json", "https://one.example");
+const sameOrigin = fileOf("same.json", "https://one.example");
+const other = fileOf("two.json", "https://one.example:8443");
+
+test("a provider's key goes to the first origin that names it, and to no other", () => {
+  const outcome = compile([other, sameOrigin, one], new Map());
+  expect(unrouted(outcome)).toEqual(["two"]);
+  const notes = outcome.ok ? outcome.notes.filter(({ file }) => file === "two.json") : [];
+  expect(notes[0]).toMatchObject({
+    reason: "key_elsewhere",
+    message: expect.stringContaining(
+      "SHARED_KEY belongs to https://one.example, which one.json names first",
+    ),
+  });
+});
+
+test("the operator's setting gives a key to several origins, or away from the first", () => {
+  const both = "SHARED_KEY=https://one.example, SHARED_KEY=https://one.example:8443/";
+  const only = "SHARED_KEY=https://one.example:8443";
+  for (const [setting, expected] of [
+    [both, []],
+    [only, ["one"]],
+    ["OTHER_KEY=https://x.example", ["two"]],
+  ] as const) {
+    const parsed = parseKeyOrigins(setting);
+    if (!parsed.ok) throw new Error(parsed.message);
+    expect(unrouted(compile([one, other], parsed.origins))).toEqual(expected);
+  }
+});
+
+test("a manifest that names a variable of this program makes no catalog", () => {
+  expect(compile([fileOf("bad.json", "https://x.example", "OUR_SECRET")], new Map())).toEqual({
+    ok: false,
+    issues: [
+      {
+        file: "bad.json",
+        pointer: "/endpoint/api_key_env",
+        message:
+          "OUR_SECRET is a variable of this program; name one that holds only this provider's key",
+      },
+    ],
+  });
+});
+
+test.each(["x", "A=b", "A=https://a.example/v1", "a=https://a.example", "A=https://u:p@a.example"])(
+  "a pair that is not a name and an origin is not accepted: %s",
+  (setting) => expect(parseKeyOrigins(setting)).toMatchObject({ ok: false }),
+);

@@ -1,0 +1,69 @@
+import type { ManifestFile } from "./compile-catalog.ts";
+
+/** Which origins (scheme, host, port) the key in a variable may be sent to, by its name. */
+export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** What the operator, and not the manifest, says of provider keys. */
+export interface KeyRules {
+  /** Whether the program reads a setting or a secret of its own from this variable. */
+  readonly isOwnVariable: (name: string) => boolean;
+  /** A variable that is listed here goes to these origins only. */
+  readonly origins: KeyOrigins;
+}
+
+/** Why a manifest may not have the key that it names. */
+export interface KeyProblem {
+  readonly file: string;
+  readonly pointer: "/endpoint/api_key_env";
+  readonly kind: "own_variable" | "other_origin";
+  readonly message: string;
+}
+
+/**
+ * Finds manifests that would send a key where it does not belong: a variable of this program, or
+ * one that an earlier file (in the order of file names) names for another origin.
+ */
+export function keyProblems(manifests: readonly ManifestFile[], rules: KeyRules): KeyProblem[] {
+  const firstOf = new Map<string, { readonly origin: string; readonly file: string }>();
+  return manifests
+    .toSorted((a, b) => (a.file < b.file ? -1 : 1))
+    .flatMap(({ file, manifest }): KeyProblem[] => {
+      const { api_key_env: name, base_url: baseUrl } = manifest.endpoint;
+      if (name === undefined) return [];
+      const problem = { file, pointer: "/endpoint/api_key_env" } as const;
+      if (rules.isOwnVariable(name)) {
+        const message = `${name} is a variable of this program; name one that holds only this provider's key`;
+        return [{ ...problem, kind: "own_variable", message }];
+      }
+      const { origin } = new URL(baseUrl);
+      const listed = rules.origins.get(name);
+      const first = firstOf.get(name) ?? { origin, file };
+      firstOf.set(name, first);
+      if (listed === undefined ? first.origin === origin : listed.has(origin)) return [];
+      const owner =
+        listed === undefined
+          ? `${name} belongs to ${first.origin}, which ${first.file} names first`
+          : `provider_key_origins gives ${name} to ${[...listed].join(" and ")} only`;
+      const next = `name another variable, or add ${name}=${origin} to provider_key_origins`;
+      return [{ ...problem, kind: "other_origin", message: `${owner}; ${next}` }];
+    });
+}
+
+export type ParsedKeyOrigins =
+  | { readonly ok: true; readonly origins: KeyOrigins }
+  | { readonly ok: false; readonly message: string };
+
+/** Reads `NAME=origin` pairs, with commas; a name may have several. */
+export function parseKeyOrigins(text: string): ParsedKeyOrigins {
+  const origins = new Map<string, Set<string>>();
+  for (const pair of text.split(",").map((each) => each.trim())) {
+    if (pair === "") continue;
+    const [, name = "", address = ""] = /^([A-Z][A-Z0-9_]*)=(https?:\/\/.+)$/.exec(pair) ?? [];
+    const url = URL.canParse(address) ? new URL(address) : undefined;
+    if (name === "" || url?.href !== `${url?.origin}/`) {
+      return { ok: false, message: "must be NAME=origin pairs, such as A_KEY=https://a.example" };
+    }
+    origins.set(name, (origins.get(name) ?? new Set()).add(url.origin));
+  }
+  return { ok: true, origins };
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+
+import { RepeatedFailures } from "./repeated-failures.ts";
+
+const poison = { deploymentId: "d", orgId: "org_1", digest: "one" };
+
+test("a failed request is known again for a minute from when it was counted", () => {
+  const failures = new RepeatedFailures();
+  expect(failures.isRepeat(poison, 1_000)).toBe(false);
+  expect(failures.isRepeat(poison, 30_000)).toBe(true);
+  expect(failures.isRepeat(poison, 60_999)).toBe(true);
+  expect(failures.isRepeat(poison, 61_000)).toBe(false);
+  expect(failures.isRepeat(poison, 62_000)).toBe(true);
+});
+
+test("another organization, another request and another deployment are no repeats", () => {
+  const failures = new RepeatedFailures();
+  failures.isRepeat(poison, 0);
+  for (const other of [{ orgId: "org_2" }, { digest: "two" }, { deploymentId: "e" }]) {
+    expect(failures.isRepeat({ ...poison, ...other }, 1)).toBe(false);
+  }
+});
+
+test("memory is bounded by time and by number", () => {
+  const failures = new RepeatedFailures();
+  for (let n = 0; n < 20_000; n += 1)
+    failures.isRepeat({ ...poison, digest: String(n) }, n / 1_000);
+  expect(failures.size).toBe(10_000);
+  failures.isRepeat(poison, 100_000);
+  expect(failures.size).toBe(1);
+});
