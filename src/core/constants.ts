@@ -30,6 +30,9 @@ export const errorBodyBytesMax: number = 64 * KiB;
 export const providerWordsCharsMax: number = 300;
 export const retryAfterSecondsMax: number = 60;
 
+/** A provider that reports more tokens of one answer reports something else. */
+export const reportedTokensMax: number = 2 ** 31;
+
 // Limits (specification: Rate limits, defaults)
 export const orgRequestsPerMinute: number = 300;
 export const unfundedRequestsPerMinute: number = 20;

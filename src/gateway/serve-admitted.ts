@@ -77,7 +77,8 @@ export async function serveAdmitted<R extends CallRequest>(
       noteUsage(deps, exchange, { kind, debited: ZERO_MICRO_USD, ended });
       return delivery.finish(false, body);
     }
-    const settlement = settlementOf(result, step.deployment);
+    const settlement = settlementOf(result, step.deployment, reserve.reserveMicroUsd);
+    if (settlement.flag !== undefined) deps.metrics.impossible(step.deployment);
     const seen = observedTokens(settlement, result.failure === undefined, tokens);
     const mayGoOn =
       result.failure?.failover === true &&

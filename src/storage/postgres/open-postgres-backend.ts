@@ -7,7 +7,7 @@ import type { PurchaseStore } from "../../billing/purchase-store.ts";
 import type { IdentityStore } from "../../identity/identity-store.ts";
 import type { JobStore } from "../../jobs/job-store.ts";
 import type { CreditStore } from "../../ledger/credit-store.ts";
-import type { AuditCheck, AuditProgress } from "../../ledger/ledger-audit.ts";
+import type { AuditCheck, AuditProgress, FlaggedListing } from "../../ledger/ledger-audit.ts";
 import type { LedgerBatchStore } from "../../ledger/ledger-batch-store.ts";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
 import type { RecordStore } from "../../ledger/record-store.ts";
@@ -19,6 +19,7 @@ import type { UsageRollup } from "../../ledger/usage-rollup.ts";
 import type { JournalRecentUse } from "../../limits/recent-use.ts";
 import { auditLedger } from "./audit.ts";
 import { openPool, openReportPool } from "./connection.ts";
+import { flaggedListings } from "./flagged-listings.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { PostgresAccountStore } from "./postgres-account-store.ts";
 import { PostgresConnectionStore } from "./postgres-connection-store.ts";
@@ -68,6 +69,8 @@ export interface PostgresBackend {
   ping(): Promise<void>;
   /** The three proofs of the books, on one snapshot; a long journal tells how far it has come. */
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
+  /** Listings whose providers reported what cannot be, in the last `days`. */
+  flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
   close(): Promise<void>;
 }
 
@@ -110,6 +113,7 @@ export function openPostgresBackend(options: {
       await pool.query("select 1");
     },
     audit: (onProgress) => auditLedger(pool, onProgress),
+    flaggedListings: (days) => flaggedListings(pool, days),
     close: async () => {
       await ledgerBatchStore.close();
       await usageReports.close();
