@@ -233,10 +233,10 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   ),
   concurrentDrains: integer(
     "limits.concurrent_drains",
+    4_096,
     256,
-    0,
-    "Answers that are read on at once after their clients left; one more is cut and billed as far " +
-      "as it was reported.",
+    "Answers that are read to their end at once after their clients left, each in the slot of its " +
+      "organization; one more is cut and billed as far as it was reported. At least 256.",
   ),
   platformRequestsPerMinute: integer(
     "limits.platform_requests_per_minute",

@@ -67,7 +67,7 @@ export async function serveAdmitted<R extends CallRequest>(
     const startedAtMs = clock.nowMs();
     const { attemptId } = reserve;
     const { step } = room;
-    const start = { kind, request, step, delivery, reserve };
+    const start = { kind, request, step, delivery, reserve, scopes: hold.scopes };
     const ran = await attemptOnce(deps, exchange, { room, start });
     const { result, body } = await acceptJob(kind, ran, { reserve, step, startedAtMs });
     if (body !== undefined) {

@@ -57,7 +57,7 @@ describe("a key that lowers its own limits", () => {
       effective: {
         rpm: { limit: 50, remaining: 49, bound_by: key },
         tpm: { limit: 2_000, remaining: 2_000, bound_by: key },
-        concurrency: { limit: 8, in_use: 0, bound_by: key },
+        concurrency: { limit: 8, in_use: 0, departed: 0, bound_by: key },
       },
     });
     expect(listAt(await limitsOf(account), "scopes")[0]).toMatchObject({
