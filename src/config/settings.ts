@@ -111,8 +111,9 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "auth.key_cache_ms",
     keyCacheMs,
     0,
-    "How long a key and the rules of its account are remembered after they were read; a disabled " +
-      "key works that much longer. 0: every request reads them.",
+    "How long a key and the rules of its account are remembered after they were read. A change is " +
+      "known at once where it was made and within 250 ms elsewhere; only while the database's notices " +
+      "do not arrive a disabled key works that much longer. 0: every request reads them.",
   ),
   shutdownGraceMs: integer(
     "shutdown_grace_ms",

@@ -41,6 +41,8 @@ export const consoleKeyRequestsPerMinute: number = 300;
 export const managedKeyRequestsPerMinute: number = 60;
 export const tokensPerMinute: number = 1_000_000;
 export const concurrentRequestsMax: number = 8;
+/** Changes of settings by one key: a window of their own, which no setting lowers. */
+export const settingsRequestsPerMinute: number = 60;
 export const modelLimitsPerOrgMax: number = 200;
 
 // Connections

@@ -77,8 +77,7 @@ export async function serveAdmitted<R extends CallRequest>(
       noteUsage(deps, exchange, { kind, debited: ZERO_MICRO_USD, ended });
       return delivery.finish(false, body);
     }
-    const settlement = settlementOf(result, step.deployment, reserve.reserveMicroUsd);
-    if (settlement.flag !== undefined) deps.metrics.impossible(step.deployment);
+    const settlement = settle(deps, result, { step, reserve });
     const seen = observedTokens(settlement, result.failure === undefined, tokens);
     const mayGoOn =
       result.failure?.failover === true &&
@@ -140,6 +139,17 @@ async function acceptJob<R extends CallRequest>(
   const body = await kind.accept({ bridge, reserve, deployment, startedAtMs });
   if (typeof body === "string" || Buffer.isBuffer(body)) return { result, body };
   return { result: { ...result, failure: { refusal: body, failover: false, strike: "neutral" } } };
+}
+
+/** What the attempt owes; a report that was not believed is counted. */
+function settle(
+  { metrics }: ServeDeps,
+  result: AttemptResult,
+  { step, reserve }: { readonly step: Step; readonly reserve: ReserveRow },
+): Settlement {
+  const settlement = settlementOf(result, step.deployment, reserve.reserveMicroUsd);
+  if (settlement.flag !== undefined) metrics.impossible(step.deployment);
+  return settlement;
 }
 
 function servedHeaders<R extends CallRequest>(

@@ -13,6 +13,7 @@ import { identitySql } from "./migrations/0007-identity.ts";
 import { billingSql } from "./migrations/0008-billing.ts";
 import { reportsSql } from "./migrations/0009-reports.ts";
 import { optimizeSql } from "./migrations/0010-optimize.ts";
+import { accountNoticesSql } from "./migrations/0012-account-notices.ts";
 
 function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -30,6 +31,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     billingSql,
     reportsSql,
     optimizeSql,
+    accountNoticesSql,
   };
   const hashes = Object.entries(texts).map(([name, text]) => `${name} ${hashOf(text)}`);
   expect(hashes).toEqual([
@@ -43,6 +45,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     "billingSql 5cc6ca52cf4ccf3f",
     "reportsSql 3ed5f07979e1daf7",
     "optimizeSql 89c009ad9d8db470",
+    "accountNoticesSql 19f731c589f62756",
   ]);
 });
 

@@ -17,6 +17,7 @@ import type { RetentionStore } from "../../ledger/retention.ts";
 import type { UsageReports } from "../../ledger/usage-reports.ts";
 import type { UsageRollup } from "../../ledger/usage-rollup.ts";
 import type { JournalRecentUse } from "../../limits/recent-use.ts";
+import { AccountNotices, noticed } from "./account-notices.ts";
 import { auditLedger } from "./audit.ts";
 import { openPool, openReportPool } from "./connection.ts";
 import { flaggedListings } from "./flagged-listings.ts";
@@ -63,6 +64,8 @@ export interface PostgresBackend {
   readonly optimizeStore: OptimizeStore;
   /** For a shared limit store that lost its data. */
   readonly recentUse: JournalRecentUse;
+  /** Which organizations changed, here and in other processes. */
+  readonly accountNotices: Pick<AccountNotices, "start">;
   /** Brings the schema up to date; returns the names of the migrations it ran. */
   migrate(): Promise<readonly string[]>;
   /** Rejects when the database does not answer: readiness. */
@@ -84,7 +87,8 @@ export function openPostgresBackend(options: {
 }): PostgresBackend {
   const { connectionString, log, reportTimeoutMs = REPORT_TIMEOUT_MS } = options;
   const pool = openPool(connectionString, log);
-  const accounts = new PostgresAccountStore(pool);
+  const accountNotices = new AccountNotices(pool, connectionString, log);
+  const accounts = noticed(new PostgresAccountStore(pool), accountNotices, ["disableKey"]);
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, connectionString, log);
   const usageReports = new PostgresUsageReports(
     openReportPool(connectionString, log, reportTimeoutMs),
@@ -92,11 +96,21 @@ export function openPostgresBackend(options: {
   return {
     keyStore: accounts,
     accountStore: accounts,
-    rulesStore: new PostgresRulesStore(pool),
-    connectionStore: new PostgresConnectionStore(pool),
+    accountNotices,
+    rulesStore: noticed(new PostgresRulesStore(pool), accountNotices, [
+      "changeLimit",
+      "setKeysMaySetOrgLimits",
+      "createEndpoint",
+      "removeEndpoint",
+      "setPolicy",
+    ]),
+    connectionStore: noticed(new PostgresConnectionStore(pool), accountNotices, [
+      "create",
+      "disable",
+    ]),
     identityStore: new PostgresIdentityStore(pool),
     usageHoldStore: new PostgresUsageHoldStore(pool),
-    customerStore: new PostgresCustomerStore(pool),
+    customerStore: noticed(new PostgresCustomerStore(pool), accountNotices, ["disableKey"]),
     recordStore: new PostgresRecordStore(pool),
     usageReports,
     usageRollup: new PostgresUsageRollup(pool),
@@ -115,6 +129,7 @@ export function openPostgresBackend(options: {
     audit: (onProgress) => auditLedger(pool, onProgress),
     flaggedListings: (days) => flaggedListings(pool, days),
     close: async () => {
+      accountNotices.close();
       await ledgerBatchStore.close();
       await usageReports.close();
       await pool.end();
