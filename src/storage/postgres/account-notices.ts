@@ -126,10 +126,10 @@ export class AccountNotices {
 }
 
 /** Makes these verbs of a store resolve only when this process has heard of what they changed. */
-export function noticed<T extends object, K extends keyof T & string>(
+export function noticed<T extends object>(
   store: T,
   notices: Pick<AccountNotices, "applied">,
-  verbs: readonly K[],
+  verbs: readonly (keyof T)[],
 ): T {
   for (const verb of verbs) {
     const run = (store[verb] as (...args: unknown[]) => Promise<unknown>).bind(store);
@@ -138,7 +138,7 @@ export function noticed<T extends object, K extends keyof T & string>(
       await notices.applied();
       return answer;
     };
-    store[verb] = whenHeard as T[K];
+    store[verb] = whenHeard as T[keyof T];
   }
   return store;
 }
