@@ -1,5 +1,5 @@
 import { unreachable } from "../core/assert.ts";
-import { journalRetryAfterSeconds } from "../core/constants.ts";
+import { journalRetryAfterSeconds, retryAfterSecondsMax } from "../core/constants.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
 import { formatUsd, type MicroUsd } from "../core/money.ts";
 import { refusal, type LimitKind, type LimitScope, type Refusal } from "../core/refusals.ts";
@@ -23,6 +23,14 @@ export interface ClaimInput {
   readonly nowMs: number;
   /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
   readonly monotonicMs: number;
+  /** Requests that hold a slot of this scope of the organization though their client has left. */
+  readonly departed?: (orgId: OrgId, shownId: string) => DepartedCount;
+}
+
+/** How many, and the monotonic time at which one of them must have ended. */
+export interface DepartedCount {
+  readonly count: number;
+  readonly firstEndsAtMs: number;
 }
 
 export type ClaimsOutcome =
@@ -40,13 +48,26 @@ export async function claimScopes(limits: LimitStore, input: ClaimInput): Promis
     // A store in memory answers at once: no turn of the event loop is spent on it.
     const outcome = answer instanceof Promise ? await answer : answer;
     if (outcome.kind === "claimed") {
-      claimed.add(outcome.lease);
+      claimed.add(outcome.lease, part.scopes);
       continue;
     }
     claimed.undo(input.monotonicMs);
-    return { kind: "refused", refusal: claimRefusal(outcome, input.nowMs) };
+    return { kind: "refused", refusal: claimRefusal(explained(outcome, input), input.nowMs) };
   }
   return { kind: "claimed", claimed };
+}
+
+type RefusedClaim = Exclude<ClaimOutcome, { kind: "claimed" }>;
+type ExplainedClaim = RefusedClaim & { readonly departed?: number };
+
+/** A slot that a departed client still holds is free when its answer was read, or given up. */
+function explained(outcome: RefusedClaim, input: ClaimInput): ExplainedClaim {
+  if (outcome.kind !== "refused" || outcome.limitKind !== "concurrency") return outcome;
+  const departed = input.departed?.(input.principal.orgId, outcome.id);
+  if (departed === undefined || departed.count === 0) return outcome;
+  const seconds = Math.ceil((departed.firstEndsAtMs - input.monotonicMs) / 1000);
+  const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.max(1, seconds));
+  return { ...outcome, departed: departed.count, retryAfterSeconds };
 }
 
 function claimPart(
@@ -79,15 +100,13 @@ const LIMIT_WORDS: Readonly<Partial<Record<LimitKind, (limit: number) => string>
 };
 
 /** What a refused claim tells the caller; `nowMs` is the wall clock. */
-export function claimRefusal(
-  outcome: Exclude<ClaimOutcome, { kind: "claimed" }>,
-  nowMs: number,
-): Refusal {
+export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
   }
-  const { scope, limitKind, id, limit, retryAfterSeconds } = outcome;
-  const what = LIMIT_WORDS[limitKind]?.(limit) ?? "less than that";
+  const { scope, limitKind, id, limit, retryAfterSeconds, departed } = outcome;
+  const allowed = LIMIT_WORDS[limitKind]?.(limit) ?? "less than that";
+  const what = departed === undefined ? allowed : `${allowed}: ${readToTheirEnd(limit, departed)}`;
   const detail = {
     limit: { scope, kind: limitKind, id },
     retryAfterSeconds,
@@ -106,6 +125,12 @@ export function claimRefusal(
     origin: scope === "pool" ? "upstream_quota" : "gateway_admission",
     ...detail,
   });
+}
+
+function readToTheirEnd(running: number, departed: number): string {
+  const have = departed === 1 ? "has lost its client and is" : "have lost their client and are";
+  const end = departed === 1 ? "its end" : "their end";
+  return `${running} requests run; ${departed} of them ${have} read to ${end}`;
 }
 
 const NEXT_STEP = {

@@ -1,9 +1,10 @@
-import type { LimitLease, LimitStore, TokenCount } from "../limits/limit-store.ts";
+import type { LimitLease, LimitStore, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
 
 /** Everything that one request has claimed, in one or more slots: handed back together, once. */
 export class ClaimedScopes {
   readonly #limits: Pick<LimitStore, "release" | "undo">;
   readonly #leases: LimitLease[] = [];
+  readonly #claimed: (readonly ScopeClaim[])[] = [];
   /** The smallest over all scopes; `Number.MAX_SAFE_INTEGER` where nothing limits them. */
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
@@ -14,8 +15,13 @@ export class ClaimedScopes {
     this.#limits = limits;
   }
 
-  add(lease: LimitLease): void {
+  get scopes(): readonly ScopeClaim[] {
+    return this.#claimed.flat();
+  }
+
+  add(lease: LimitLease, scopes: readonly ScopeClaim[]): void {
     this.#leases.push(lease);
+    this.#claimed.push(scopes);
     this.remainingRequests = Math.min(this.remainingRequests, lease.remainingRequests);
     this.remainingTokens = Math.min(this.remainingTokens, lease.remainingTokens);
     this.queueMs = Math.max(this.queueMs, lease.queueMs);

@@ -4,6 +4,7 @@ import {
   keyCacheMs,
   storeAnswerTimeoutMs,
 } from "../core/constants.ts";
+import type { OrgId } from "../core/ids.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import { ExpiringCache } from "./expiring-cache.ts";
@@ -35,6 +36,8 @@ export interface Authenticator {
     authorization: string | undefined,
     xApiKey: string | undefined,
   ): AuthOutcome | Promise<AuthOutcome>;
+  /** Something of this organization changed, or of any: its keys are read again. */
+  forget(orgId: OrgId | undefined): void;
 }
 
 /** Tells a principal from a refusal. */
@@ -74,14 +77,17 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
     options.cacheEntriesMax ?? keyCacheEntriesMax,
   );
   const lookingUp = new Map<string, Promise<AuthOutcome>>();
+  let changes = 0;
 
   /* The answer is as old as the question: a key disabled meanwhile is refused within cacheMs. */
   async function lookUp(digest: string): Promise<AuthOutcome> {
     const askedAtMs = clock.monotonicMs();
+    const changesBefore = changes;
     try {
       const search = keyStore.findByDigest(Buffer.from(digest, "hex"));
       const outcome = judge(await withinTime(search, timeoutMs));
-      cache.set(digest, outcome, askedAtMs);
+      // What was read before a change answers the one who asked then, and no later request.
+      if (changes === changesBefore) cache.set(digest, outcome, askedAtMs);
       return outcome;
     } catch (fault) {
       onStoreFault?.(fault);
@@ -99,9 +105,19 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
       if (!isVirtualKey(raw)) return NOT_AUTHENTICATED;
       const shared = lookingUp.get(digest);
       if (shared !== undefined) return shared;
-      const search = lookUp(digest).finally(() => lookingUp.delete(digest));
+      const search = lookUp(digest).finally(() => {
+        if (lookingUp.get(digest) === search) lookingUp.delete(digest);
+      });
       lookingUp.set(digest, search);
       return search;
+    },
+
+    forget(orgId) {
+      changes += 1;
+      // A look-up under way may be older than the change: later requests begin their own.
+      lookingUp.clear();
+      // A refusal does not say whose key it was.
+      cache.drop((known) => orgId === undefined || !isPrincipal(known) || known.orgId === orgId);
     },
   };
 }

@@ -36,6 +36,13 @@ export class ExpiringCache<T> {
     this.entries.set(key, { value, untilMs: readAtMs + this.liveMs });
   }
 
+  /** Forgets every value that `isStale` knows as one. */
+  drop(isStale: (value: T) => boolean): void {
+    for (const [key, { value }] of this.entries) {
+      if (isStale(value)) this.entries.delete(key);
+    }
+  }
+
   private dropOldest(nowMs: number): void {
     for (const [key, entry] of this.entries) {
       if (this.entries.size < this.entriesMax && nowMs < entry.untilMs) return;

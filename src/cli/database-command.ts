@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 
 import { loadCatalog } from "../compose/load-catalog.ts";
+import type { FlaggedListing } from "../ledger/ledger-audit.ts";
 import {
   answering,
   clock,
@@ -47,7 +48,7 @@ async function examine(context: CommandContext, flags: Flags): Promise<CommandAn
   const checks: Check[] = [
     nodeCheck(),
     manifestCheck(context, flags),
-    await databaseCheck(context, flags),
+    ...(await databaseChecks(context, flags)),
   ];
   const ok = checks.every((check) => check.ok);
   return {
@@ -84,21 +85,36 @@ function manifestCheck(context: CommandContext, flags: Flags): Check {
   return { id: "manifests", ok: false, detail: detail.join("; ") };
 }
 
-async function databaseCheck(context: CommandContext, flags: Flags): Promise<Check> {
-  const id = "database";
+/** As long as a broken report is worth a word to the provider. */
+const FLAGGED_DAYS = 7;
+
+async function databaseChecks(context: CommandContext, flags: Flags): Promise<readonly Check[]> {
+  const checks: Check[] = [];
   try {
-    let detail = "";
-    let ok = true;
     await withBackend(context, flags, async (backend) => {
       const broken = (await backend.audit()).filter((check) => check.violations > 0);
-      ok = broken.length === 0;
-      detail = ok
+      const ok = broken.length === 0;
+      const detail = ok
         ? "answers, and the books balance"
         : `broken: ${broken.map((each) => each.id).join(", ")}`;
+      checks.push({ id: "database", ok, detail });
+      checks.push(reportsCheck(await backend.flaggedListings(FLAGGED_DAYS)));
       return { json: {}, text: "" };
     });
-    return { id, ok, detail };
+    return checks;
   } catch (fault) {
-    return { id, ok: false, detail: fault instanceof Error ? fault.message : String(fault) };
+    const detail = fault instanceof Error ? fault.message : String(fault);
+    return [{ id: "database", ok: false, detail }];
   }
+}
+
+function reportsCheck(flagged: readonly FlaggedListing[]): Check {
+  const listed = flagged.map(
+    ({ flag, providerId, modelId, attempts }) => `${flag} ${providerId}/${modelId} (${attempts})`,
+  );
+  const detail =
+    listed.length === 0
+      ? `no impossible usage in the last ${FLAGGED_DAYS} days`
+      : `not believed and not billed in the last ${FLAGGED_DAYS} days: ${listed.join(", ")}; ask the provider`;
+  return { id: "usage reports", ok: listed.length === 0, detail };
 }

@@ -134,8 +134,9 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "auth.key_cache_ms",
     keyCacheMs,
     0,
-    "How long a key and the rules of its account are remembered after they were read; a disabled " +
-      "key works that much longer. 0: every request reads them.",
+    "How long a key and the rules of its account are remembered after they were read. A change is " +
+      "known at once where it was made and within 250 ms elsewhere; only while the database's notices " +
+      "do not arrive a disabled key works that much longer. 0: every request reads them.",
   ),
   shutdownGraceMs: integer(
     "shutdown_grace_ms",
@@ -275,10 +276,10 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   ),
   concurrentDrains: integer(
     "limits.concurrent_drains",
+    4_096,
     256,
-    0,
-    "Answers that are read on at once after their clients left; one more is cut and billed as far " +
-      "as it was reported.",
+    "Answers that are read to their end at once after their clients left, each in the slot of its " +
+      "organization; one more is cut and billed as far as it was reported. At least 256.",
   ),
   platformRequestsPerMinute: integer(
     "limits.platform_requests_per_minute",

@@ -2,7 +2,8 @@ import { Readable } from "node:stream";
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-import { writeIdleTimeoutMs } from "../core/constants.ts";
+import { journalRetryAfterSeconds, writeIdleTimeoutMs } from "../core/constants.ts";
+import { isStoreFault } from "../core/store-fault.ts";
 import { ReportTimeout } from "../ledger/usage-reports.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
@@ -48,6 +49,13 @@ export function refuseFault(
   const known = knownFault(fault);
   if (known !== undefined) return sendRefusal(reply, known);
   const route = request.routeOptions.url ?? null;
+  if (isStoreFault(fault)) {
+    log.warn(
+      { err: fault, request_id: request.id, route },
+      "the database did not answer a request",
+    );
+    return sendRefusal(reply, STORE_UNAVAILABLE);
+  }
   log.error({ err: fault, request_id: request.id, route }, "the console failed on a request");
   return sendRefusal(reply, FAILED);
 }
@@ -56,6 +64,13 @@ const FAILED = new ConsoleRefusal({
   status: 500,
   code: "gateway_error",
   message: "the console failed on this request; try again, and report it with its id if it goes on",
+});
+
+const STORE_UNAVAILABLE = new ConsoleRefusal({
+  status: 503,
+  code: "gateway_error",
+  message: `the database does not answer at the moment; try again in ${journalRetryAfterSeconds} seconds`,
+  retryAfterSeconds: journalRetryAfterSeconds,
 });
 
 const TOO_SLOW = new ConsoleRefusal({

@@ -30,6 +30,9 @@ export const errorBodyBytesMax: number = 64 * KiB;
 export const providerWordsCharsMax: number = 300;
 export const retryAfterSecondsMax: number = 60;
 
+/** A provider that reports more tokens of one answer reports something else. */
+export const reportedTokensMax: number = 2 ** 31;
+
 // Limits (specification: Rate limits, defaults)
 export const orgRequestsPerMinute: number = 300;
 export const unfundedRequestsPerMinute: number = 20;
@@ -38,6 +41,8 @@ export const consoleKeyRequestsPerMinute: number = 300;
 export const managedKeyRequestsPerMinute: number = 60;
 export const tokensPerMinute: number = 1_000_000;
 export const concurrentRequestsMax: number = 8;
+/** Changes of settings by one key: a window of their own, which no setting lowers. */
+export const settingsRequestsPerMinute: number = 60;
 export const modelLimitsPerOrgMax: number = 200;
 
 // Connections

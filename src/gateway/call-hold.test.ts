@@ -34,7 +34,7 @@ function heldCall(outcomes: { reserved?: ReserveOutcome; rolled?: ReserveOutcome
       undo: () => void said.push(`${name} undone`),
     };
     const scopes = new ClaimedScopes(limits);
-    scopes.add(LEASE);
+    scopes.add(LEASE, []);
     return scopes;
   };
   const deps = { ledger: ledger as Ledger, clock: systemClock };

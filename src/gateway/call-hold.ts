@@ -1,7 +1,7 @@
 import type { ClaimedScopes } from "../admission/claimed-scopes.ts";
 import { ZERO_PICO_USD } from "../core/money.ts";
 import type { CloseOutcome, CloseRow, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
-import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
+import { tokenCount, type ScopeClaim, type TokenCount } from "../limits/limit-store.ts";
 import type { ServeDeps } from "./serve-deps.ts";
 
 type HoldDeps = Pick<ServeDeps, "ledger" | "clock">;
@@ -20,6 +20,11 @@ export class CallHold {
   constructor(deps: HoldDeps, own: ClaimedScopes) {
     this.#deps = deps;
     this.#own = own;
+  }
+
+  /** The caller's own limits that the call occupies a slot of. */
+  get scopes(): readonly ScopeClaim[] {
+    return this.#own.scopes;
   }
 
   /** Holds the worst case of the first attempt; a refusal gives its place in the pool back. */

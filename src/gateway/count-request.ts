@@ -1,5 +1,6 @@
 import { claimScopes } from "../admission/admit.ts";
 import type { ClaimedScopes } from "../admission/claimed-scopes.ts";
+import { settingsRequestsPerMinute } from "../core/constants.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { orgSlot, tokenCount, type ScopeClaim } from "../limits/limit-store.ts";
 import type { ClientExchange } from "./client-exchange.ts";
@@ -15,10 +16,30 @@ export async function countRequest(
   deps: ServeDeps,
   exchange: ClientExchange,
 ): Promise<ClaimedScopes | Refusal> {
-  const { principal } = exchange;
+  return await countIn(deps, exchange, requestsOnly(deps.scopesOf(exchange.principal)));
+}
+
+/**
+ * Counts one change of a setting. It has a window of its own: in one that it sets itself, a key
+ * that lowered its limit could not raise it again before the minute is over.
+ */
+export async function countSetting(
+  deps: ServeDeps,
+  exchange: ClientExchange,
+): Promise<ClaimedScopes | Refusal> {
+  const id = `settings:${exchange.principal.keyId}`;
+  const limits = { requestsPerMinute: settingsRequestsPerMinute };
+  return await countIn(deps, exchange, [{ scope: "key", id, limits }]);
+}
+
+async function countIn(
+  deps: ServeDeps,
+  { principal }: ClientExchange,
+  scopes: readonly ScopeClaim[],
+): Promise<ClaimedScopes | Refusal> {
   const outcome = await claimScopes(deps.limits, {
     principal,
-    parts: [{ slot: orgSlot(principal.orgId), scopes: requestsOnly(deps.scopesOf(principal)) }],
+    parts: [{ slot: orgSlot(principal.orgId), scopes }],
     tokens: NO_TOKENS,
     nowMs: deps.clock.nowMs(),
     monotonicMs: deps.clock.monotonicMs(),

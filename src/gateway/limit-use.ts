@@ -1,5 +1,6 @@
 import type { ClaimPart } from "../admission/admit.ts";
 import type { DedicatedEndpoint } from "../auth/account-rules.ts";
+import type { OrgId } from "../core/ids.ts";
 import { principalOf, type Principal } from "../auth/principal.ts";
 import type { RulesStore } from "../auth/rules-store.ts";
 import type { RecordStore } from "../ledger/record-store.ts";
@@ -25,13 +26,15 @@ export interface LimitDeps extends ServeDeps {
 /** As much of that as reading them takes. */
 export type LimitUseDeps = Pick<
   LimitDeps,
-  "catalog" | "clock" | "limits" | "limitDefaults" | "rules" | "scopesOf"
+  "catalog" | "clock" | "drains" | "limits" | "limitDefaults" | "rules" | "scopesOf"
 >;
 
 /** A scope and what counts in it; undefined when the limit store did not answer. */
 export interface UsedScope {
   readonly claim: ScopeClaim;
   readonly usage: ScopeUsage | undefined;
+  /** Of those in flight: their client has left, and this process reads them to their end. */
+  readonly departed: number;
 }
 
 /** The limits of one caller, for one model or in general, and what is left of them. */
@@ -60,7 +63,7 @@ export async function readLimitUse(
     isServed: modelId === undefined || model !== undefined,
     endpoint,
     rows: rowsOf(principal, modelId, deps.limitDefaults),
-    scopes: (await Promise.all(parts.map((part) => peek(deps, part)))).flat(),
+    scopes: (await Promise.all(parts.map((part) => peek(deps, principal.orgId, part)))).flat(),
   };
 }
 
@@ -82,9 +85,14 @@ function partsOf(
 
 async function peek(
   deps: LimitUseDeps,
+  orgId: OrgId,
   { slot, scopes }: ClaimPart,
 ): Promise<readonly UsedScope[]> {
   const nowMs = deps.clock.monotonicMs();
   const usages = await deps.limits.peek({ slot, scopes, nowMs });
-  return scopes.map((claim, at) => ({ claim, usage: usages?.[at] }));
+  return scopes.map((claim, at) => ({
+    claim,
+    usage: usages?.[at],
+    departed: deps.drains.departed(orgId, claim.shownId ?? claim.id).count,
+  }));
 }

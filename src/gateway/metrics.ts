@@ -10,6 +10,8 @@ export class GatewayMetrics {
   readonly attempts: Map<string, number> = new Map();
   /** `provider|model` to complete answers without usage: the listing breaks its promise. */
   readonly usageMissing: Map<string, number> = new Map();
+  /** `provider|model` to answers whose reported usage is impossible and was not believed. */
+  readonly usageImpossible: Map<string, number> = new Map();
   /** `model` to micro-dollars debited. */
   readonly debitedMicroUsd: Map<string, bigint> = new Map();
   /** Requests between their first byte and their last. */
@@ -27,6 +29,10 @@ export class GatewayMetrics {
     const isDue = deployment.modality !== "video" && result.failure === undefined;
     const silent = isDue && result.bridge?.usage === undefined;
     if (silent) add(this.usageMissing, listing);
+  }
+
+  impossible({ providerId, modelId }: Deployment): void {
+    add(this.usageImpossible, `${providerId}|${modelId}`);
   }
 
   settled(model: string, debit: MicroUsd): void {

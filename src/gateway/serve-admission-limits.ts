@@ -2,7 +2,7 @@ import type { Refusal } from "../core/refusals.ts";
 import { isRefusal } from "./call-kind.ts";
 import { makeLimitChange, planLimitChange } from "./change-limit.ts";
 import type { ClientExchange } from "./client-exchange.ts";
-import { countRequest } from "./count-request.ts";
+import { countSetting } from "./count-request.ts";
 import { readLimitRequest } from "./limit-request.ts";
 import { readLimitUse, type LimitDeps } from "./limit-use.ts";
 import { refuseCall } from "./refuse-call.ts";
@@ -10,8 +10,8 @@ import { changedLimitBody } from "./show-limits.ts";
 
 /**
  * `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model under it
- * or, where the organization allows it, of the organization. Free; counts one request of the
- * minute. What is refused has changed nothing and counts nothing.
+ * or, where the organization allows it, of the organization. Free; counts in a
+ * window of its own. What is refused has changed nothing and counts nothing.
  */
 export async function serveAdmissionLimits(
   deps: LimitDeps,
@@ -23,7 +23,7 @@ export async function serveAdmissionLimits(
   const { orgId, keyId } = exchange.principal;
   const planned = await planLimitChange(deps, { orgId, keyId }, request);
   if (isRefusal(planned)) return refuse(planned);
-  const counted = await countRequest(deps, exchange);
+  const counted = await countSetting(deps, exchange);
   if (isRefusal(counted)) return refuse(counted);
   const stored = await makeLimitChange(deps.rules, planned);
   if (isRefusal(stored)) return refuse(stored);

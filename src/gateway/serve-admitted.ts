@@ -71,7 +71,7 @@ export async function serveAdmitted<R extends CallRequest>(
     const startedAtMs = clock.nowMs();
     const { attemptId } = reserve;
     const { step } = room;
-    const start = { kind, request, step, delivery, reserve };
+    const start = { kind, request, step, delivery, reserve, scopes: hold.scopes };
     const ran = await attemptOnce(deps, exchange, { room, start });
     const { result, body } = await acceptJob(kind, ran, { reserve, step, startedAtMs });
     if (body !== undefined) {
@@ -81,7 +81,7 @@ export async function serveAdmitted<R extends CallRequest>(
       noteUsage(deps, exchange, { kind, debited: ZERO_MICRO_USD, ended });
       return delivery.finish(false, body);
     }
-    const settlement = settlementOf(result, step.deployment);
+    const settlement = settle(deps, result, { step, reserve });
     const seen = observedTokens(settlement, result.failure === undefined, tokens);
     const mayGoOn =
       result.failure?.failover === true &&
@@ -143,6 +143,17 @@ async function acceptJob<R extends CallRequest>(
   const body = await kind.accept({ bridge, reserve, deployment, startedAtMs });
   if (typeof body === "string" || Buffer.isBuffer(body)) return { result, body };
   return { result: { ...result, failure: { refusal: body, failover: false, strike: "neutral" } } };
+}
+
+/** What the attempt owes; a report that was not believed is counted. */
+function settle(
+  { metrics }: ServeDeps,
+  result: AttemptResult,
+  { step, reserve }: { readonly step: Step; readonly reserve: ReserveRow },
+): Settlement {
+  const settlement = settlementOf(result, step.deployment, reserve.reserveMicroUsd);
+  if (settlement.flag !== undefined) metrics.impossible(step.deployment);
+  return settlement;
 }
 
 function servedHeaders<R extends CallRequest>(

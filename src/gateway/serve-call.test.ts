@@ -10,10 +10,13 @@ import {
   type TestRecipe,
 } from "../../test/support/recipe.ts";
 import type { Principal } from "../auth/principal.ts";
+import { SETTINGS } from "../config/settings.ts";
 import { refusal } from "../core/refusals.ts";
+import type { CloseRow } from "../ledger/ledger-store.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
 import { chatWires } from "../wires/registry.ts";
 import { chatCall } from "./chat-call.ts";
+import { DrainGate } from "./drain-gate.ts";
 import { serveCall } from "./serve-call.ts";
 
 const PROVIDERS = ["first", "second", "third", "fourth", "fifth"];
@@ -45,6 +48,7 @@ interface Running extends TestRecipe {
 function start(
   change: (recipe: TestRecipe, clock: { ms: number }) => Partial<TestRecipe["deps"]> = () => ({}),
   principal: Principal = RECIPE_PRINCIPAL,
+  body: object = BODY,
 ): Running {
   const clock = { ms: 0 };
   const recipe = openRecipe(
@@ -52,7 +56,7 @@ function start(
     MANIFESTS,
   );
   const deps = { ...recipe.deps, ...change(recipe, clock) };
-  const client = new RecordedExchange(BODY, principal);
+  const client = new RecordedExchange(body, principal);
   void serveCall(deps, client, chatCall(chatWires, "wire_a"));
   return { deps, sent: recipe.sent, clock, client };
 }
@@ -208,5 +212,49 @@ describe("the routing deadline", () => {
     last(running).answer(503, "{}");
     await promisesOnly();
     expect(triedBy(running)).toEqual(["first", "second"]);
+  });
+});
+
+describe("a client that leaves a stream after its usage was reported", () => {
+  const USED = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
+  const chunk = { id: "c1", object: "chat.completion.chunk", created: 1, model: "m/five" };
+  const delta = { index: 0, delta: { role: "assistant", content: "hello" }, finish_reason: null };
+  const told = `data: ${JSON.stringify({ ...chunk, choices: [delta], usage: USED })}\n\n`;
+
+  test.each([
+    ["every slot of detached reading is taken", 0, "partial"],
+    ["its answer is read to its end", 256, "reported"],
+  ])("pays it when %s", async (_, drainsMax, basis) => {
+    const closed: CloseRow[] = [];
+    const drains = new DrainGate(drainsMax);
+    const call = start(
+      ({ deps }) => ({
+        drains,
+        ledger: {
+          ...deps.ledger,
+          close: (row) => {
+            closed.push(row);
+            return deps.ledger.close(row);
+          },
+        },
+      }),
+      RECIPE_PRINCIPAL,
+      { ...BODY, stream: true },
+    );
+    await promisesOnly();
+    last(call).headers(200, { "content-type": "text/event-stream" });
+    last(call).data(told);
+    call.client.leave();
+    expect(drains.active).toBe(Math.min(drainsMax, 1));
+    last(call).data("data: [DONE]\n\n");
+    last(call).end();
+    await promisesOnly();
+    expect(closed).toMatchObject([{ basis, usage: { prompt: 3, completion: 1 } }]);
+    expect(drains.active).toBe(0);
+  });
+
+  test("at least 256 of them can be read at once, by default 4,096", () => {
+    const { fallback, min } = SETTINGS.concurrentDrains;
+    expect({ fallback, min }).toEqual({ fallback: 4_096, min: 256 });
   });
 });

@@ -45,6 +45,7 @@ export async function serveCall<R extends CallRequest>(
     tokens,
     nowMs: deps.clock.nowMs(),
     monotonicMs: deps.clock.monotonicMs(),
+    departed: (orgId, id) => deps.drains.departed(orgId, id),
   });
   if (claims.kind === "refused") return refuse(claims.refusal, request);
   const { claimed } = claims;

@@ -159,6 +159,7 @@ async function refusedByLimits(
     tokens,
     nowMs: deps.clock.nowMs(),
     monotonicMs,
+    departed: (orgId, id) => deps.drains.departed(orgId, id),
   });
   if (outcome.kind === "refused") return outcome.refusal;
   outcome.claimed.undo(monotonicMs);

@@ -1,4 +1,3 @@
-import { journalRetryAfterSeconds } from "../core/constants.ts";
 import { parseJobId } from "../core/ids.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import type { VideoJob } from "../jobs/video-job.ts";
@@ -32,26 +31,13 @@ export async function serveVideo(
 
 /** The job of the caller's organization; another's reads exactly like one that never was. */
 export async function findVideo(
-  deps: Pick<VideoDeps, "jobs" | "log">,
+  deps: Pick<VideoDeps, "jobs">,
   exchange: ClientExchange,
   id: string,
 ): Promise<VideoJob | Refusal> {
   const jobId = parseJobId(id);
   if (jobId === undefined) return noSuchVideo();
-  try {
-    return (await deps.jobs.find(exchange.principal.orgId, jobId)) ?? noSuchVideo();
-  } catch (fault) {
-    deps.log.warn({ err: fault, job_id: jobId }, "a video job could not be read");
-    return refusal(
-      "gateway_error",
-      `the videos cannot be read at the moment; ask again in ${journalRetryAfterSeconds} seconds`,
-      {
-        status: 503,
-        origin: "gateway_infrastructure",
-        retryAfterSeconds: journalRetryAfterSeconds,
-      },
-    );
-  }
+  return (await deps.jobs.find(exchange.principal.orgId, jobId)) ?? noSuchVideo();
 }
 
 function noSuchVideo(): Refusal {

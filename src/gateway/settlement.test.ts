@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../catalog/catalog.ts";
+import { microUsd } from "../core/money.ts";
 import { refusal, type RefusalClass } from "../core/refusals.ts";
-import type { Usage } from "../core/usage.ts";
+import { ZERO_USAGE, type Usage } from "../core/usage.ts";
 import type { AttemptResult } from "../dispatch/run-attempt.ts";
 import { tokenCount } from "../limits/limit-store.ts";
 import { observedTokens, outcomeOf, settlementOf } from "./settlement.ts";
@@ -67,6 +68,39 @@ describe("what an attempt owes", () => {
     const listing = { ...deployment, billing: "reported_cost" } as Deployment;
     const settled = settlementOf(result({ usage: USAGE, cost: "1e11" }), listing);
     expect(settled).toMatchObject({ basis: "reported", costPicoUsd: 10n ** 18n });
+  });
+
+  test.each([
+    ["a count that no context holds", { prompt: 232_769 }],
+    ["cached tokens of the same kind", { cachedPrompt: 9_000_000_000_000_000 }],
+    ["an output beyond context and bound together", { internalReasoning: 232_769 }],
+    ["a sum of counts that is too large", { cacheWrite: 132_769, completion: 100_000 }],
+  ])("usage that cannot be is not believed: %s", (_, more) => {
+    const listing = { ...deployment, contextLength: 200_000 } as Deployment;
+    const possible = { ...ZERO_USAGE, prompt: 232_768 };
+    expect(settlementOf(result({ usage: possible }), listing)).toMatchObject({ basis: "reported" });
+    const settled = settlementOf(result({ usage: { ...ZERO_USAGE, ...more } }), listing);
+    const flagged = { usage: null, basis: "none", costPicoUsd: 0n, flag: "usage_impossible" };
+    expect(settled).toEqual(flagged);
+  });
+
+  test("usage of a listing without a context length is believed up to 2^31 tokens", () => {
+    const most = { ...ZERO_USAGE, prompt: 2 ** 31 };
+    expect(settlementOf(result({ usage: most }), deployment)).toMatchObject({ usage: most });
+    const more = { ...most, completion: 1 };
+    expect(settlementOf(result({ usage: more }), deployment)).toMatchObject({
+      flag: "usage_impossible",
+    });
+  });
+
+  test("an excess over the reserve beyond a million dollars is not believed either", () => {
+    const dear = { ...deployment, prices: { ...deployment.prices, prompt: 10n ** 13n } };
+    const usage = { ...ZERO_USAGE, prompt: 1_000_000 };
+    const settled = settlementOf(result({ usage }), dear as Deployment);
+    expect(settled).toMatchObject({ costPicoUsd: 0n, flag: "usage_impossible" });
+    // Ten million dollars were held for it: then it is what the request may cost.
+    const held = settlementOf(result({ usage }), dear as Deployment, microUsd(10n ** 13n));
+    expect(held).toMatchObject({ basis: "reported", costPicoUsd: 10n ** 19n });
   });
 
   test("a stream that died owes what had been reported until then", () => {

@@ -1,8 +1,22 @@
 import type { Deployment } from "../catalog/catalog.ts";
-import { boundedCost, parseUsdToPico, ZERO_PICO_USD, type PicoUsd } from "../core/money.ts";
+import { outputTokensMax, reportedTokensMax } from "../core/constants.ts";
+import {
+  boundedCost,
+  isWithinExcess,
+  parseUsdToPico,
+  ZERO_MICRO_USD,
+  ZERO_PICO_USD,
+  type MicroUsd,
+  type PicoUsd,
+} from "../core/money.ts";
 import { outputTokensTotal, promptTokensTotal, type Usage } from "../core/usage.ts";
 import type { AttemptResult } from "../dispatch/run-attempt.ts";
-import type { AttemptOutcome, CloseRow, SettlementBasis } from "../ledger/ledger-store.ts";
+import type {
+  AttemptOutcome,
+  CloseRow,
+  ReportFlag,
+  SettlementBasis,
+} from "../ledger/ledger-store.ts";
 import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
 import { exactCost } from "../pricing/quote.ts";
 
@@ -11,18 +25,29 @@ export interface Settlement {
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
   readonly costPicoUsd: PicoUsd;
+  /** What is wrong with the provider's report; such a report is not believed. */
+  readonly flag?: ReportFlag;
 }
 
 const NOTHING: Settlement = { usage: null, basis: "none", costPicoUsd: ZERO_PICO_USD };
 
+const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
+
 /**
  * Debits what the provider reported and nothing else: the whole of a complete answer, or what had
  * been reported before a stream died. Refused content and an answer that cannot be represented
- * cost nothing, whatever they report.
+ * cost nothing, whatever they report. Usage that is impossible is not believed: it settles like
+ * none, so that a broken report can neither fill the accounts nor stop a closing.
  */
-export function settlementOf(result: AttemptResult, deployment: Deployment): Settlement {
+export function settlementOf(
+  result: AttemptResult,
+  deployment: Deployment,
+  reserveMicroUsd: MicroUsd = ZERO_MICRO_USD,
+): Settlement {
   const { bridge, failure } = result;
   if (bridge === undefined) return NOTHING;
+  const { usage } = bridge;
+  if (usage !== undefined && !isPossible(usage, deployment)) return IMPOSSIBLE;
   const cls = failure?.refusal.class;
   const unbillable = cls === "content_policy" || (cls === "gateway_error" && !result.committed);
   if (unbillable) return NOTHING;
@@ -30,11 +55,22 @@ export function settlementOf(result: AttemptResult, deployment: Deployment): Set
   if (deployment.billing === "reported_cost") {
     const cost = parseUsdToPico(bridge.reportedCostUsd ?? "");
     return cost === undefined
-      ? { ...NOTHING, usage: bridge.usage ?? null }
-      : { usage: bridge.usage ?? null, basis, costPicoUsd: boundedCost(cost) };
+      ? { ...NOTHING, usage: usage ?? null }
+      : { usage: usage ?? null, basis, costPicoUsd: boundedCost(cost) };
   }
-  if (bridge.usage === undefined || deployment.prices === null) return NOTHING;
-  return { usage: bridge.usage, basis, costPicoUsd: exactCost(deployment.prices, bridge.usage) };
+  if (usage === undefined || deployment.prices === null) return NOTHING;
+  const costPicoUsd = exactCost(deployment.prices, usage);
+  return isWithinExcess(costPicoUsd, reserveMicroUsd) ? { usage, basis, costPicoUsd } : IMPOSSIBLE;
+}
+
+/** No more tokens than fit into the context with a whole output behind it. */
+function isPossible(usage: Usage, deployment: Deployment): boolean {
+  const { contextLength, maxOutputTokens = outputTokensMax, modality } = deployment;
+  // Of an image the output bound is a price ceiling, and its context says nothing about pictures.
+  const isBoundByContext = contextLength !== undefined && modality !== "image";
+  const bound = isBoundByContext ? contextLength + maxOutputTokens : reportedTokensMax;
+  const total = promptTokensTotal(usage) + outputTokensTotal(usage);
+  return total <= Math.min(bound, reportedTokensMax);
 }
 
 /** Tokens for the token windows: observed ones, or the estimate when an answer reported none. */
@@ -77,7 +113,7 @@ export function closeRowOf(input: CloseInput): CloseRow {
     basis: settlement.basis,
     costPicoUsd: settlement.costPicoUsd,
     upstreamStatus: result.upstreamStatus,
-    errorClass: result.failure?.refusal.class ?? null,
+    errorClass: settlement.flag ?? result.failure?.refusal.class ?? null,
     startedAtMs: input.startedAtMs,
     firstByteMs: result.firstByteMs,
     durationMs: result.durationMs,

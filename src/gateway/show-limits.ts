@@ -53,6 +53,7 @@ function effective(scopes: readonly UsedScope[]): object {
     concurrency: {
       limit: concurrency.limit,
       in_use: concurrency.used,
+      departed: concurrency.departed,
       bound_by: concurrency.boundBy,
     },
   };
@@ -64,6 +65,7 @@ interface Tightest {
   readonly used: number | null;
   readonly left: number | null;
   readonly boundBy: string | null;
+  readonly departed: number | null;
 }
 
 function tightest(
@@ -71,9 +73,9 @@ function tightest(
   name: keyof LimitValues,
   usedOf: (usage: ScopeUsage) => number,
 ): Tightest {
-  let found: Tightest = { limit: null, used: null, left: null, boundBy: null };
+  let found: Tightest = { limit: null, used: null, left: null, boundBy: null, departed: null };
   let foundRoom = Number.POSITIVE_INFINITY;
-  for (const { claim, usage } of scopes) {
+  for (const { claim, usage, departed } of scopes) {
     const limit = claim.limits[name];
     if (limit === undefined) continue;
     const used = usage === undefined ? null : usedOf(usage);
@@ -82,7 +84,7 @@ function tightest(
     // As in a refusal, of two that are as tight the narrower is named.
     if (room >= foundRoom) continue;
     foundRoom = room;
-    found = { limit, used, left, boundBy: claim.shownId ?? claim.id };
+    found = { limit, used, left, boundBy: claim.shownId ?? claim.id, departed };
   }
   return found;
 }

@@ -8,6 +8,7 @@ import {
   type RunningAttempt,
 } from "../dispatch/run-attempt.ts";
 import type { ReserveRow } from "../ledger/ledger-store.ts";
+import type { ScopeClaim } from "../limits/limit-store.ts";
 import type { CallKind, CallRequest, Step } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { Delivery } from "./delivery.ts";
@@ -25,6 +26,8 @@ export interface AttemptStart<R extends CallRequest> {
   readonly delivery: Delivery;
   /** The attempt's row in the journal. */
   readonly reserve: ReserveRow;
+  /** The caller's limits that the request occupies a slot of. */
+  readonly scopes: readonly ScopeClaim[];
 }
 
 /** Dispatches one step and ties it to its client: output, slowness, departure. */
@@ -35,10 +38,11 @@ export function startAttempt<R extends CallRequest>(
 ): RunningAttempt {
   const { kind, request, step, delivery, reserve } = start;
   const { attemptId, reserveMicroUsd } = reserve;
+  const timeouts = timeoutsOf(kind, request, deps.timeouts);
   const running = runAttempt({
     clock: deps.clock,
     deadlines: deps.deadlines,
-    timeouts: timeoutsOf(kind, request, deps.timeouts),
+    timeouts,
     stream: request.stream,
     streamBytesMax: STREAM_BYTES_FREE + request.outputTokens * STREAM_BYTES_PER_TOKEN,
     sink: delivery,
@@ -54,7 +58,8 @@ export function startAttempt<R extends CallRequest>(
     classify: classifierOf(kind, deps.classify, step.deployment),
     send: (handler) => deps.upstream.send(step.deployment, step.upstream, handler, attemptId),
   });
-  followClient(deps, exchange, { running, delivery });
+  const { scopes } = start;
+  followClient(deps, exchange, { running, delivery, scopes, drainMs: timeouts.drainMs });
   return running;
 }
 
@@ -78,19 +83,26 @@ function classifierOf<R extends CallRequest>(
 function followClient(
   deps: ServeDeps,
   exchange: ClientExchange,
-  tied: { readonly running: RunningAttempt; readonly delivery: Delivery },
+  tied: {
+    readonly running: RunningAttempt;
+    readonly delivery: Delivery;
+    readonly scopes: readonly ScopeClaim[];
+    readonly drainMs: number;
+  },
 ): void {
-  const { running, delivery } = tied;
+  const { running, delivery, scopes, drainMs } = tied;
   exchange.onWritable(() => {
     delivery.becameWritable();
     running.resume();
   });
   exchange.onGone(() => {
-    if (!deps.drains.enter()) {
+    const { orgId } = exchange.principal;
+    const departed = { orgId, scopes, endsAtMs: deps.clock.monotonicMs() + drainMs };
+    if (!deps.drains.enter(departed)) {
       running.abandon();
       return;
     }
     running.detach();
-    void running.ended.then(() => deps.drains.leave());
+    void running.ended.then(() => deps.drains.leave(departed));
   });
 }

@@ -62,7 +62,7 @@ async function listen(
     clock: systemClock,
     deadlines: new Deadlines(systemClock),
     clientTimeouts: NO_TIMEOUTS,
-    authenticator: { authenticate: () => PRINCIPAL },
+    authenticator: { authenticate: () => PRINCIPAL, forget: () => undefined },
     routes: new RouteTable(routes),
     metrics: new GatewayMetrics(),
     log: new RequestLog(
@@ -206,7 +206,9 @@ describe("a handler that crashes", () => {
 
   test("before the key was checked answers in the shape of the path, too", async () => {
     const authenticate = (): Promise<never> => Promise.reject(new Error("a bug in a recipe"));
-    const { body } = await crashed("/v1/messages", { authenticator: { authenticate } });
+    const { body } = await crashed("/v1/messages", {
+      authenticator: { authenticate, forget: () => undefined },
+    });
     expect(body).toMatchObject({ type: "error", error: { error_type: "gateway_error" } });
   });
 

@@ -2,10 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 
 import { isPrincipal, type AuthOutcome, type Authenticator } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/principal.ts";
-import { headerBytesMax } from "../core/constants.ts";
+import { headerBytesMax, journalRetryAfterSeconds } from "../core/constants.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import { newRequestId } from "../core/ids.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
+import { isStoreFault } from "../core/store-fault.ts";
 import type { Clock } from "../core/time.ts";
 import type { GatewayMetrics } from "../gateway/metrics.ts";
 import type { ClientTimeouts } from "./client-timeouts.ts";
@@ -174,18 +175,17 @@ class RequestWalk {
       .catch((fault: unknown) => this.#crashed(fault));
   }
 
-  /** A bug of ours: told as one, logged with the request id, never charged above the reserve. */
+  /**
+   * The one place where faults become answers: a store that does not answer is a 503 on every
+   * route. Anything else is a bug of ours: logged with the request id, never charged above the
+   * reserve.
+   */
   #crashed(fault: unknown): void {
-    this.#options.log.crashed(this.#exchange.requestId, fault);
+    const isStores = isStoreFault(fault);
+    if (isStores) this.#options.log.storeFailed(this.#exchange.requestId, fault);
+    else this.#options.log.crashed(this.#exchange.requestId, fault);
     if (this.#response.headersSent) this.#response.destroy();
-    else {
-      this.#refuse(
-        refusal("gateway_error", "the gateway failed on this request; report it with its id", {
-          retryable: false,
-          origin: "gateway_infrastructure",
-        }),
-      );
-    }
+    else this.#refuse(isStores ? STORE_UNAVAILABLE : CRASHED);
   }
 
   #refuse(value: Refusal): void {
@@ -237,6 +237,22 @@ class RequestWalk {
     });
   }
 }
+
+const CRASHED: Refusal = refusal(
+  "gateway_error",
+  "the gateway failed on this request; report it with its id",
+  { retryable: false, origin: "gateway_infrastructure" },
+);
+
+const STORE_UNAVAILABLE: Refusal = refusal(
+  "gateway_error",
+  `the database does not answer at the moment; send the same request again in ${journalRetryAfterSeconds} seconds`,
+  {
+    status: 503,
+    origin: "gateway_infrastructure",
+    retryAfterSeconds: journalRetryAfterSeconds,
+  },
+);
 
 function noSuchRoute(method: string, path: string): Refusal {
   // The default route of some clients: a setting makes them use the one that is served.

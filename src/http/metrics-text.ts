@@ -33,6 +33,12 @@ export function metricsRegistry(
     values: metrics.usageMissing,
   });
   counter(registry, {
+    name: "tm_usage_impossible_total",
+    help: "Answers of a listing that reported more tokens than there can be; not billed.",
+    labelNames: ["provider", "model"],
+    values: metrics.usageImpossible,
+  });
+  counter(registry, {
     name: "tm_debited_usd_total",
     help: "Debited dollars by model, for dashboards; the ledger holds the exact amounts.",
     labelNames: ["model"],

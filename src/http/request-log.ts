@@ -37,6 +37,10 @@ export class RequestLog {
     else this.#log.debug(line, "request");
   }
 
+  storeFailed(requestId: RequestId, fault: unknown): void {
+    this.#log.warn({ request_id: requestId, err: fault }, "the database did not answer a request");
+  }
+
   crashed(requestId: RequestId, fault: unknown): void {
     this.#log.error({ request_id: requestId, err: fault }, "a recipe failed");
   }

@@ -25,10 +25,12 @@ export interface RequestTarget {
 
 /** Finds routes by method and path: fixed paths by one look-up, `{id}` paths by what is around. */
 export class RouteTable {
+  readonly routes: readonly Route[];
   readonly #fixed = new Map<string, Route>();
   readonly #patterns: { readonly pattern: RegExp; readonly route: Route }[] = [];
 
   constructor(routes: readonly Route[]) {
+    this.routes = routes;
     for (const route of routes) {
       for (const method of methodsOf(route)) {
         if (!route.path.includes("{id}")) this.#fixed.set(`${method} ${route.path}`, route);

@@ -16,6 +16,14 @@ export interface AuditExample {
   readonly expected: string;
 }
 
+/** A listing whose provider reported what cannot be, and how many of its attempts did. */
+export interface FlaggedListing {
+  readonly flag: string;
+  readonly providerId: string;
+  readonly modelId: string;
+  readonly attempts: number;
+}
+
 /** How far the replay of the journal has come. */
 export interface AuditProgress {
   readonly replayed: number;

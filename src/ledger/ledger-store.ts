@@ -48,6 +48,9 @@ export type AttemptOutcome =
 /** What a debit was computed from. */
 export type SettlementBasis = "reported" | "partial" | "none" | "unknown_after_crash";
 
+/** `usage_impossible`: more was reported than there can be, so nothing of it was believed. */
+export type ReportFlag = "usage_impossible";
+
 /** The one closing of an attempt: settled at an observed cost, or void at 0. */
 export interface CloseRow {
   readonly attemptId: AttemptId;
@@ -58,7 +61,8 @@ export interface CloseRow {
   /** Exact cost of the observed usage; the debit is its floor, never above the reserve. */
   readonly costPicoUsd: PicoUsd;
   readonly upstreamStatus: number | null;
-  readonly errorClass: RefusalClass | null;
+  /** What the attempt failed with, or what is wrong with the usage that its provider reported. */
+  readonly errorClass: RefusalClass | ReportFlag | null;
   readonly startedAtMs: number;
   /** Null: no byte of an answer arrived. */
   readonly firstByteMs: number | null;

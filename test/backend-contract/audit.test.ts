@@ -83,7 +83,7 @@ function lineOf({ examples: [first] = [] }: AuditCheck): string {
 test("books that nobody touched pass every check, one line each", async () => {
   const checks = await backend.audit();
   expect(checks.map(({ id }) => id).join(" ")).toBe(
-    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 rebuild replay-accounts replay-debits replay-spend",
+    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 rebuild replay-accounts replay-debits replay-spend",
   );
   for (const check of checks) {
     expect(check).toEqual({ id: check.id, title: expect.any(String), violations: 0 });
@@ -261,6 +261,24 @@ const damages: readonly Damage[] = [
         created_at, expires_at, granted_at)
       values ('pur_1', '${org}', 10000, 1, 'granted', false, now(), now(), now())`,
     found: { I14: /^transfer purchase:pur_1: none \/ 10000 from cash:stripe to wallet:org_/ },
+  },
+  {
+    what: "an account with no room for another closing",
+    sql: () => `insert into account (account_id, debits) values ('overrun', 5000000000000000000)
+      on conflict (account_id) do update set debits = excluded.debits`,
+    found: {
+      I1: ANY,
+      I2: ANY,
+      I15: /^account overrun: debits 5000000000000000000, credits 0 \/ at most 4611686018427387903$/,
+      rebuild: ANY,
+      "replay-accounts": ANY,
+    },
+  },
+  {
+    what: "an attempt that a running instance never closed",
+    sql: () =>
+      "update attempt set created_at = now() - interval '1 day 1 minute' where attempt_id = 8",
+    found: { I15: /^attempt 8: open since .* of one \/ closed within a day$/ },
   },
   {
     what: "a closing that stands before its opening",

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { planLimitChange, makeLimitChange } from "../../src/gateway/change-limit.ts";
-import { bodyBytesMax, modelLimitsPerOrgMax } from "../../src/core/constants.ts";
+import {
+  bodyBytesMax,
+  modelLimitsPerOrgMax,
+  settingsRequestsPerMinute as changesMax,
+} from "../../src/core/constants.ts";
 import type { KeyId } from "../../src/core/ids.ts";
 import type { LimitRequest } from "../../src/gateway/limit-request.ts";
 import { SPECIFIED_LIMITS } from "../../src/limits/effective-limits.ts";
@@ -55,9 +59,9 @@ describe("a key that lowers its own limits", () => {
       key_id: account.keyId,
       stored: { rpm: 50, tpm: 2_000, concurrency: null },
       effective: {
-        rpm: { limit: 50, remaining: 49, bound_by: key },
+        rpm: { limit: 50, remaining: 50, bound_by: key },
         tpm: { limit: 2_000, remaining: 2_000, bound_by: key },
-        concurrency: { limit: 8, in_use: 0, bound_by: key },
+        concurrency: { limit: 8, in_use: 0, departed: 0, bound_by: key },
       },
     });
     expect(listAt(await limitsOf(account), "scopes")[0]).toMatchObject({
@@ -100,8 +104,7 @@ describe("a key that lowers its own limits", () => {
     const last = await setLimit(account, { scope: "key", tpm: null, concurrency: null });
     expect(at(last.json, "stored")).toEqual({ rpm: null, tpm: null, concurrency: null });
     expect(await stored(account)).toEqual([]);
-    const nothing = await setLimit(account, { scope: "key", rpm: null });
-    expect(nothing.status).toBe(200);
+    expect((await setLimit(account, { scope: "key", rpm: null })).status).toBe(200);
     expect(await stored(account)).toEqual([]);
   });
 
@@ -146,16 +149,21 @@ describe("a key that lowers its own limits", () => {
     });
   });
 
-  test("counts one request when it changed something, and none when it was refused", async () => {
-    const account = await gateway.account("5.00", { requestsPerMinute: 2 });
-    for (let n = 0; n < 5; n += 1) await setLimit(account, { scope: "key", rpm: 0 });
-    for (let n = 0; n < 5; n += 1) await setLimit(account, { scope: "key", rpm: 3 });
-    const changed = await setLimit(account, { scope: "key", tpm: 500_000 });
-    expect(changed.headers["x-tm-remaining-rpm"]).toBe("1");
+  test("does not count in the windows that it sets: a key undoes at once what it lowered", async () => {
+    const account = await gateway.account("5.00");
+    await setLimit(account, { scope: "key", rpm: 1 });
+    await refusedCall(() => chat(account));
+    expect((await setLimit(account, { scope: "key", rpm: null })).status).toBe(200);
     expect((await chat(account)).status).toBe(200);
+  });
+
+  test(`may happen ${changesMax} times a minute; what is refused does not count`, async () => {
+    const account = await gateway.account("5.00");
+    await setLimit(account, { scope: "key", rpm: 0 });
+    for (let n = 1; n <= changesMax; n += 1) await setLimit(account, { scope: "key", tpm: n });
     const refused = await setLimit(account, { scope: "key", tpm: 400_000 });
-    expectRefusal(refused, { status: 429, code: "rate_limit" });
-    expect(await stored(account)).toMatchObject([{ tokensPerMinute: 500_000 }]);
+    expect(refused.headers["x-tm-limit-id"]).toBe(`settings:${account.keyId}`);
+    expect(await stored(account)).toMatchObject([{ tokensPerMinute: changesMax }]);
   });
 });
 

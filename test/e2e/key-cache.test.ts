@@ -1,51 +1,164 @@
-import { expect, onTestFinished, test } from "vitest";
+import { Client } from "pg";
+import { expect, test } from "vitest";
 
 import { sealConnection } from "../../src/auth/connection-store.ts";
 import { openKeyVault } from "../../src/auth/key-vault.ts";
 import { SETTINGS } from "../../src/config/settings.ts";
 import { assert } from "../../src/core/assert.ts";
-import type { ProviderId } from "../../src/core/ids.ts";
-import { ask } from "../support/ask.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import type { KeyId, ProviderId } from "../../src/core/ids.ts";
+import { chatBody } from "../support/chat-bodies.ts";
+import { at, bearer, httpCall } from "../support/http-call.ts";
+import { until } from "../support/books.ts";
+import {
+  withGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestGatewayOptions,
+} from "../support/gateway.ts";
 import { StandingClock } from "../support/clocks.ts";
+import { withDatabase } from "../support/postgres.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
 const FIVE_SECONDS_MS = 5_000;
 
-test("by default a disabled key, or connection, works for five seconds more and no longer", async () => {
-  const clock = new StandingClock();
-  const keyCacheMs = SETTINGS.keyCacheMs.fallback;
-  const gateway = await startTestGateway({
-    clock,
-    settings: { encryptionKey: ENCRYPTION_KEY, keyCacheMs },
-  });
-  onTestFinished(() => gateway.close());
-  const account = await gateway.account("1.00");
-  const owner = await gateway.account("0");
-  const connectionId = await connect(gateway, owner);
-  const statuses = () =>
-    Promise.all([
-      statusOf(gateway, account),
-      statusOf(gateway, owner, { provider: { connections: "only" } }),
-    ]);
-  expect(await statuses()).toEqual([200, 200]);
+/** Moves only when a test moves it: what is remembered does not age out by itself. */
+const clock = new StandingClock();
+const database = withDatabase();
 
-  await gateway.backend.accountStore.disableKey(account.keyId);
-  await gateway.backend.connectionStore.disable(connectionId, owner.orgId);
-  clock.moveOn(FIVE_SECONDS_MS - 1);
-  expect(await statuses()).toEqual([200, 200]);
-  clock.moveOn(1);
-  for (let again = 0; again < 10; again += 1) expect(await statuses()).toEqual([401, 404]);
+function options(): TestGatewayOptions {
+  return {
+    clock,
+    settings: {
+      databaseUrl: database.connectionString,
+      encryptionKey: ENCRYPTION_KEY,
+      keyCacheMs: SETTINGS.keyCacheMs.fallback,
+    },
+  };
+}
+const here = withGateway(options);
+const elsewhere = withGateway(options);
+
+const OWN = { provider: { connections: "only" } };
+
+/** What becomes of a request with the key here and elsewhere. */
+async function outcomes(account: TestAccount, more: object = {}): Promise<readonly Outcome[]> {
+  return [await outcomeOf(here, account, more), await outcomeOf(elsewhere, account, more)];
+}
+
+const CHANGES = [
+  {
+    what: "a disabled key",
+    change: ({ keyId }: TestAccount) => here.backend.accountStore.disableKey(keyId),
+    outcome: 401,
+  },
+  {
+    what: "a key that its customer disabled",
+    change: ({ orgId, keyId }: TestAccount) => here.backend.customerStore.disableKey(orgId, keyId),
+    outcome: 401,
+  },
+  {
+    what: "a lowered limit",
+    change: ({ orgId, keyId }: TestAccount) =>
+      here.backend.rulesStore.changeLimit(
+        orgId,
+        { source: "self", scope: "key", keyId: keyId as KeyId },
+        { requestsPerMinute: 1 },
+      ),
+    outcome: 429,
+  },
+  {
+    what: "a routing policy",
+    change: ({ orgId }: TestAccount) =>
+      here.backend.rulesStore.setPolicy(orgId, { only: ["no-such-provider"] }),
+    outcome: "refused",
+  },
+] as const;
+
+test.each(CHANGES)("$what acts at once here, and soon elsewhere", async ({ change, outcome }) => {
+  const account = await here.account("1.00");
+  expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
+  await change(account);
+  expect(await outcomeOf(here, account)).toBe(outcome);
+  await until("it is known elsewhere", async () => {
+    return (await outcomeOf(elsewhere, account)) === outcome;
+  });
 });
 
-async function statusOf(
+test("a connection acts at once here, and soon elsewhere, when made and when disabled", async () => {
+  const owner = await here.account("0");
+  expect(await outcomes(owner, OWN)).toEqual(["refused", "refused"]);
+  const connectionId = await connect(here, owner);
+  expect(await outcomeOf(here, owner, OWN)).toBe("admitted");
+  await until("it is known elsewhere", async () => {
+    return (await outcomeOf(elsewhere, owner, OWN)) === "admitted";
+  });
+  await here.backend.connectionStore.disable(connectionId, owner.orgId);
+  expect(await outcomeOf(here, owner, OWN)).toBe("refused");
+  await until("it is known elsewhere", async () => {
+    return (await outcomeOf(elsewhere, owner, OWN)) === "refused";
+  });
+});
+
+test("a change without a notice acts after five seconds, and no later", async () => {
+  const account = await here.account("1.00");
+  expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
+  await inSession(async (client) => {
+    // No trigger fires: as if the notice connection were away.
+    await client.query("set session_replication_role = replica");
+    await client.query("update api_key set disabled_at = now() where key_id = $1", [account.keyId]);
+  });
+  clock.moveOn(FIVE_SECONDS_MS - 1);
+  expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
+  clock.moveOn(1);
+  expect(await outcomes(account)).toEqual([401, 401]);
+});
+
+test("changes are heard again after the notice connection was lost", async () => {
+  const account = await here.account("1.00");
+  expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
+  const sql = `select pid from pg_stat_activity
+    where application_name = 'tokenmarket notices' and datname = current_database()`;
+  await inSession(async (client) => {
+    const before = (await client.query<{ pid: number }>(sql)).rows.map(({ pid }) => pid);
+    expect(before).toHaveLength(2);
+    await client.query("select pg_terminate_backend(pid) from unnest($1::int[]) as t(pid)", [
+      before,
+    ]);
+    await until("both listen again", async () => {
+      const { rows } = await client.query<{ pid: number }>(sql);
+      return rows.length === 2 && rows.every(({ pid }) => !before.includes(pid));
+    });
+  });
+  expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
+  await here.backend.accountStore.disableKey(account.keyId);
+  await until("it is known in both", async () =>
+    (await outcomes(account)).every((each) => each === 401),
+  );
+});
+
+async function inSession(run: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client({ connectionString: database.connectionString });
+  await client.connect();
+  try {
+    await run(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** What a dry run says: two instances of one process name cannot both write the journal. */
+async function outcomeOf(
   { url }: TestGateway,
   { key }: TestAccount,
   more: object = {},
-): Promise<number> {
-  const answer = await ask(url, { key, wire: "wire_a", model: "test/a", text: "Hello", more });
-  return answer.status;
+): Promise<Outcome> {
+  const call = { headers: bearer(key), body: { ...chatBody("test/a"), ...more } };
+  const answer = await httpCall(`${url}/v1/route?for=chat`, call);
+  if (answer.status !== 200) return answer.status;
+  return at(answer.json, "would_admit") === true ? "admitted" : "refused";
 }
+
+type Outcome = "admitted" | "refused" | number;
 
 async function connect(gateway: TestGateway, { orgId }: TestAccount): Promise<string> {
   const vault = openKeyVault(ENCRYPTION_KEY);

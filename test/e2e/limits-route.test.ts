@@ -50,7 +50,7 @@ describe("GET /v1/limits", () => {
       effective: {
         rpm: { limit: 300, remaining: 300, bound_by: key },
         tpm: { limit: 1_000_000, remaining: 1_000_000, bound_by: key },
-        concurrency: { limit: 8, in_use: 0, bound_by: key },
+        concurrency: { limit: 8, in_use: 0, departed: 0, bound_by: key },
       },
       scopes: [
         {
@@ -252,7 +252,7 @@ describe("where limits come from", () => {
     expect(at(json, "effective")).toEqual({
       rpm: { limit: 90, remaining: 90, bound_by: id },
       tpm: { limit: null, remaining: null, bound_by: null },
-      concurrency: { limit: null, in_use: null, bound_by: null },
+      concurrency: { limit: null, in_use: null, departed: null, bound_by: null },
     });
     const general = await limitsOf(account);
     expect(at(general.json, "effective.rpm.limit")).toBe(300);

@@ -157,6 +157,7 @@ export class RecordedExchange implements ClientExchange {
   readonly wantsBody = true;
   /** A test says when the client has left. */
   gone = false;
+  #left: () => void = () => undefined;
   refusal: Refusal | undefined;
   attempts: number | undefined;
   text = "";
@@ -170,7 +171,14 @@ export class RecordedExchange implements ClientExchange {
     return undefined;
   }
 
-  onGone(): void {}
+  onGone(listener: () => void): void {
+    this.#left = listener;
+  }
+
+  leave(): void {
+    this.gone = true;
+    this.#left();
+  }
 
   onWritable(): void {}
 

@@ -78,7 +78,7 @@ export const ChangedLimit = Type.Object({
   effective: Type.Object({
     rpm: Rate,
     tpm: Rate,
-    concurrency: Type.Object({ ...Tightest, in_use: nullable(Count) }),
+    concurrency: Type.Object({ ...Tightest, in_use: nullable(Count), departed: nullable(Count) }),
   }),
 });
 export type ChangedLimit = Static<typeof ChangedLimit>;

@@ -32,6 +32,9 @@ const dueTransfers = `
   select attempt_id, 'overrun', 'overrun', 'accrual:' || provider_id, overrun
   from attempt where overrun > 0`;
 
+/** Half of what an account's column holds: long before anything that moves there is refused. */
+const accountHalfFull = "4611686018427387903";
+
 /** Every invariant that one statement can tell. */
 export const auditQueries: readonly AuditQuery[] = [
   {
@@ -173,6 +176,20 @@ export const auditQueries: readonly AuditQuery[] = [
         concat('prices of ', a.provider_id) as expected
       from attempt a left join price_pin p on p.pin_id = a.price_pin_id
       where p.provider_id is distinct from a.provider_id`,
+  },
+  {
+    id: "I15",
+    title: "every closing can be written: no account is nearly full, no attempt is open for a day",
+    sql: `
+      select concat('account ', account_id) as what,
+        format('debits %s, credits %s', debits, credits) as found,
+        concat('at most ', ${accountHalfFull}) as expected
+      from account where greatest(debits, credits) > ${accountHalfFull}
+      union all
+      select concat('attempt ', attempt_id), format('open since %s of %s', created_at, instance_id),
+        'closed within a day'
+      from attempt where state = 'open' and not resumable
+        and created_at < now() - interval '1 day'`,
   },
   {
     id: "rebuild",

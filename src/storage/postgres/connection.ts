@@ -9,6 +9,7 @@ import {
 } from "pg";
 import { reportConnectionsMax, storeAnswerTimeoutMs } from "../../core/constants.ts";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
+import { markFaults } from "./database-faults.ts";
 
 const POOL_CLIENTS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -69,7 +70,7 @@ function openPoolWith(log: LedgerLog, config: PoolConfig): Pool {
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
   // One that is lent may lose it between two statements: the next statement says so.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  return pool;
+  return markFaults(pool);
 }
 
 /**

@@ -7,7 +7,7 @@ import type { PurchaseStore } from "../../billing/purchase-store.ts";
 import type { IdentityStore } from "../../identity/identity-store.ts";
 import type { JobStore } from "../../jobs/job-store.ts";
 import type { CreditStore } from "../../ledger/credit-store.ts";
-import type { AuditCheck, AuditProgress } from "../../ledger/ledger-audit.ts";
+import type { AuditCheck, AuditProgress, FlaggedListing } from "../../ledger/ledger-audit.ts";
 import type { LedgerBatchStore } from "../../ledger/ledger-batch-store.ts";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
 import type { RecordStore } from "../../ledger/record-store.ts";
@@ -17,8 +17,10 @@ import type { RetentionStore } from "../../ledger/retention.ts";
 import type { UsageReports } from "../../ledger/usage-reports.ts";
 import type { UsageRollup } from "../../ledger/usage-rollup.ts";
 import type { JournalRecentUse } from "../../limits/recent-use.ts";
+import { AccountNotices, noticed } from "./account-notices.ts";
 import { auditLedger } from "./audit.ts";
 import { openPool, openReportPool } from "./connection.ts";
+import { flaggedListings } from "./flagged-listings.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { PostgresAccountStore } from "./postgres-account-store.ts";
 import { PostgresConnectionStore } from "./postgres-connection-store.ts";
@@ -62,12 +64,16 @@ export interface PostgresBackend {
   readonly optimizeStore: OptimizeStore;
   /** For a shared limit store that lost its data. */
   readonly recentUse: JournalRecentUse;
+  /** Which organizations changed, here and in other processes. */
+  readonly accountNotices: Pick<AccountNotices, "start">;
   /** Brings the schema up to date; returns the names of the migrations it ran. */
   migrate(): Promise<readonly string[]>;
   /** Rejects when the database does not answer: readiness. */
   ping(): Promise<void>;
   /** The three proofs of the books, on one snapshot; a long journal tells how far it has come. */
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
+  /** Listings whose providers reported what cannot be, in the last `days`. */
+  flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
   close(): Promise<void>;
 }
 
@@ -83,7 +89,8 @@ export function openPostgresBackend(options: {
 }): PostgresBackend {
   const { connectionString, log, reportTimeoutMs = REPORT_TIMEOUT_MS } = options;
   const pool = openPool(connectionString, log, options.poolMax);
-  const accounts = new PostgresAccountStore(pool);
+  const accountNotices = new AccountNotices(pool, connectionString, log);
+  const accounts = noticed(new PostgresAccountStore(pool), accountNotices, ["disableKey"]);
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, connectionString, log);
   const usageReports = new PostgresUsageReports(
     openReportPool(connectionString, log, reportTimeoutMs),
@@ -91,11 +98,21 @@ export function openPostgresBackend(options: {
   return {
     keyStore: accounts,
     accountStore: accounts,
-    rulesStore: new PostgresRulesStore(pool),
-    connectionStore: new PostgresConnectionStore(pool),
+    accountNotices,
+    rulesStore: noticed(new PostgresRulesStore(pool), accountNotices, [
+      "changeLimit",
+      "setKeysMaySetOrgLimits",
+      "createEndpoint",
+      "removeEndpoint",
+      "setPolicy",
+    ]),
+    connectionStore: noticed(new PostgresConnectionStore(pool), accountNotices, [
+      "create",
+      "disable",
+    ]),
     identityStore: new PostgresIdentityStore(pool),
     usageHoldStore: new PostgresUsageHoldStore(pool),
-    customerStore: new PostgresCustomerStore(pool),
+    customerStore: noticed(new PostgresCustomerStore(pool), accountNotices, ["disableKey"]),
     recordStore: new PostgresRecordStore(pool),
     usageReports,
     usageRollup: new PostgresUsageRollup(pool),
@@ -112,7 +129,9 @@ export function openPostgresBackend(options: {
       await pool.query("select 1");
     },
     audit: (onProgress) => auditLedger(pool, onProgress),
+    flaggedListings: (days) => flaggedListings(pool, days),
     close: async () => {
+      accountNotices.close();
       await ledgerBatchStore.close();
       await usageReports.close();
       await pool.end();

@@ -1,4 +1,4 @@
-import type { Pool } from "pg";
+import type { Pool, QueryResult, QueryResultRow } from "pg";
 import type { OrgId, RequestId } from "../../core/ids.ts";
 import { microUsd, ZERO_MICRO_USD } from "../../core/money.ts";
 import type { Usage } from "../../core/usage.ts";
@@ -12,6 +12,7 @@ import type {
   UsageQuery,
   UsageRow,
 } from "../../ledger/record-store.ts";
+import { queryInTime } from "./connection.ts";
 import {
   attemptRecord,
   createdAtOf,
@@ -32,7 +33,7 @@ export class PostgresRecordStore implements RecordStore {
   }
 
   async balance(orgId: OrgId): Promise<Balance> {
-    const result = await this.#pool.query<{ settled: bigint; held: bigint }>(
+    const result = await this.#read<{ settled: bigint; held: bigint }>(
       `select credits - debits - owed as settled, reserved as held from account
       where account_id = $1`,
       [`wallet:${orgId}`],
@@ -44,7 +45,7 @@ export class PostgresRecordStore implements RecordStore {
   }
 
   async monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend> {
-    const result = await this.#pool.query<SpendRow>(monthSpendSql, [orgId, keyId ?? null]);
+    const result = await this.#read<SpendRow>(monthSpendSql, [orgId, keyId ?? null]);
     const row = result.rows[0];
     return {
       spentMicroUsd: microUsd(row?.spent ?? 0n),
@@ -57,7 +58,7 @@ export class PostgresRecordStore implements RecordStore {
   async usagePage(
     query: UsageQuery,
   ): Promise<{ readonly rows: readonly UsageRow[]; readonly nextCursor: string | null }> {
-    const result = await this.#pool.query<UsagePageRow>(usagePageSql, [
+    const result = await this.#read<UsagePageRow>(usagePageSql, [
       ...rangeValues(query),
       query.limit + 1,
     ]);
@@ -83,7 +84,7 @@ export class PostgresRecordStore implements RecordStore {
   }
 
   async generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
-    const attempts = await this.#pool.query<AttemptRow>(attemptsSql, [orgId, requestId]);
+    const attempts = await this.#read<AttemptRow>(attemptsSql, [orgId, requestId]);
     const [first] = attempts.rows;
     if (first === undefined) return await this.#refused(orgId, requestId);
     const records = attempts.rows.map(attemptRecord);
@@ -100,8 +101,13 @@ export class PostgresRecordStore implements RecordStore {
     };
   }
 
+  /** A caller waits for it: what takes longer than a store may take is a fault of the store. */
+  #read<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
+    return queryInTime<R>(this.#pool, { text, values });
+  }
+
   async #refused(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
-    const result = await this.#pool.query<RefusedRow>(refusedSql, [orgId, requestId]);
+    const result = await this.#read<RefusedRow>(refusedSql, [orgId, requestId]);
     const row = result.rows[0];
     return row === undefined ? undefined : refusedRecord(requestId, row);
   }

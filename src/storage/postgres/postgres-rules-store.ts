@@ -88,7 +88,7 @@ export class PostgresRulesStore implements RulesStore {
   }
 
   async listEndpoints(orgId?: OrgId): Promise<readonly EndpointRecord[]> {
-    const { rows } = await this.#pool.query<EndpointRecordRow>(listEndpointsSql, [orgId ?? null]);
+    const { rows } = await this.#read<EndpointRecordRow>(listEndpointsSql, [orgId ?? null]);
     return rows.map(endpointRecord);
   }
 

@@ -119,9 +119,9 @@ function watchDispatch(): void {
   });
   subscribe("undici:request:bodySent", () => pass("dispatched"));
   wrap(DrainGate, "enter", (enter) => {
-    return function () {
+    return function (request) {
       pass("client left");
-      return enter.call(this);
+      return enter.call(this, request);
     };
   });
   wrap(HttpExchange, "write", (write) => {

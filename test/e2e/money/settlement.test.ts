@@ -12,6 +12,8 @@ import {
   type Wire,
 } from "../../support/ask.ts";
 import { brokenBooks, debitOf, debitsOf, ended, nothingHeld } from "../../support/books.ts";
+import { httpCall } from "../../support/http-call.ts";
+import { runCommand } from "../../support/program.ts";
 import { simulatorManifest, withAccount, withGateway } from "../../support/gateway.ts";
 
 /* Five prices that share no factor, in pico-dollars a token: a swapped bucket shows. */
@@ -198,6 +200,40 @@ describe("usage that is not reported is not billed", () => {
   });
 });
 
+test("impossible usage is not believed, stops no other settlement, and doctor lists it", async () => {
+  const before = await debitsOf(gateway, account);
+  const reported = {
+    wire_a: { prompt_tokens: 9e15, completion_tokens: 9e15 },
+    wire_b: { input_tokens: 9e15 },
+  };
+  const absurd = await Promise.all(
+    WIRES.map((wire) => {
+      const text = `absurd [[fault:usage:${JSON.stringify(reported[wire])}]]`;
+      return ask(gateway.url, { key: account.key, wire, model: `up/${wire}`, text });
+    }),
+  );
+  const honest = { key: account.key, wire: "wire_a", model: "up/wire_a", text: "hi" } as const;
+  const answers = await Promise.all([0, 1, 2].map(() => ask(gateway.url, honest)));
+  for (const answer of absurd) {
+    expect(answer.status).toBe(200);
+    expect(costOf(answer)).toBe(0n);
+    const record = await ended(gateway, account, answer.requestId);
+    const flagged = { basis: "none", usage: null, debitMicroUsd: 0n };
+    expect(record.attempts[0]).toMatchObject({ ...flagged, errorClass: "usage_impossible" });
+  }
+  await nothingHeld(gateway, account);
+  const paid = answers.reduce((sum, answer) => sum + (costOf(answer) ?? 0n), 0n);
+  expect(paid).toBeGreaterThan(0n);
+  expect(await debitsOf(gateway, account)).toBe(before + paid);
+  const { text: metrics } = await httpCall(`${gateway.running.internalUrl}/metrics`);
+  expect(metrics).toContain('tm_usage_impossible_total{provider="up-a",model="up/wire_a"} 1');
+  const { manifestsDir, databaseUrl } = gateway.config;
+  const command = ["doctor", "--json", "--manifests", manifestsDir];
+  const doctor = await runCommand(command, { DATABASE_URL: databaseUrl });
+  expect(doctor.stdout).toContain("usage_impossible up-a/up/wire_a (1)");
+  expect(doctor.code).toBe(1);
+});
+
 describe("failed-over attempts", () => {
   test("that reported usage are paid, and the request costs the sum", async () => {
     const before = await debitsOf(gateway, account);
@@ -292,7 +328,7 @@ describe("the hold is the worst case of the request", () => {
 
 test("a provider that reports more than was held costs the hold, and the house the rest", async () => {
   const before = await debitsOf(gateway, account);
-  const text = '[[fault:usage:{"completion_tokens":9000000}]]';
+  const text = '[[fault:usage:{"completion_tokens":200000}]]';
   const answer = await ask(gateway.url, {
     key: account.key,
     wire: "wire_a",

@@ -15,10 +15,10 @@ $$;
 
 /**
  * Answers only the rows that were not reserved: 1 low balance (available, held), 2 org cap and
- * 3 key cap (cap, settled, in flight), 4 no such key of this organization, 9 fenced. A later
- * migration makes it again with another balance than credits minus debits.
+ * 3 key cap (cap, settled, in flight), 4 no such key of this organization, 9 fenced. Migration
+ * 0008 makes it again with another balance than credits minus debits.
  */
-export const reserveBatch: string = `
+const reserveBatch: string = `
 create or replace function reserve_batch(
   p_instance text, p_epoch bigint, p_attempt bigint[], p_request uuid[], p_ordinal smallint[],
   p_org text[], p_key text[], p_model text[], p_provider text[], p_upstream text[], p_pin text[],

@@ -1,4 +1,4 @@
-import { reserveBatch } from "./0003-ledger-functions.ts";
+import { reserveBatchWithOwed } from "./0008-reserve-batch.ts";
 
 /** Purchases, and what payers and their banks took back. */
 const tables = `
@@ -256,6 +256,6 @@ export const billingSql: string = [
   tables,
   receivables,
   purchaseFunctions,
-  reserveBatch.replaceAll("w.credits - w.debits", "w.credits - w.debits - w.owed"),
+  reserveBatchWithOwed,
   grantCredit,
 ].join("\n");

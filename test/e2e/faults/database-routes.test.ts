@@ -1,0 +1,134 @@
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+
+import type { ServeDeps } from "../../../src/gateway/serve-deps.ts";
+import { newRequestId } from "../../../src/core/ids.ts";
+import { gatewayRoutes, type StoredDeps } from "../../../src/http/gateway-routes.ts";
+import { until } from "../../support/books.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { withAccount, withGateway } from "../../support/gateway.ts";
+import { bearer, httpCall, type HttpAnswer } from "../../support/http-call.ts";
+import { withDatabase } from "../../support/postgres.ts";
+import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
+
+const database = withDatabase();
+const proxy = withProxyTo(database);
+const gateway = withGateway(() => ({
+  settings: {
+    databaseUrl: urlThrough(proxy, database).href,
+    orgRequestsPerMinute: 10_000,
+    keyRequestsPerMinute: 10_000,
+    // A key that was read once is known however long the database is away.
+    keyCacheMs: 3_600_000,
+  },
+}));
+const account = withAccount(gateway, "10");
+
+afterEach(() => proxy.set("up"));
+afterAll(() => proxy.set("up"));
+
+interface Walked {
+  readonly path?: string;
+  readonly body?: object;
+  /** Answered from memory: the database is not asked. */
+  readonly isFree?: true;
+  /** Refused for its model or its body before the database is asked. */
+  readonly status?: number;
+  /** Sums of a whole journal are waited for. */
+  readonly mayTakeLong?: true;
+}
+
+const CHAT = { body: chatBody("test/a") };
+const ID = newRequestId(Date.UTC(2026, 0, 1));
+const JOB_PATH = `/v1/videos/video_${"0".repeat(32)}`;
+
+/** A request for every route: a new route without a line here fails the walk. */
+const WALK: Readonly<Record<string, readonly Walked[]>> = {
+  "POST /v1/chat/completions": [CHAT],
+  "POST /v1/messages": [{ body: chatBody("test/b") }],
+  "POST /v1/messages/count_tokens": [{ ...CHAT, isFree: true }],
+  "POST /v1/images/generations": [{ body: { model: "no/image", prompt: "x" }, status: 404 }],
+  "POST /images/generations": [{ body: { model: "no/image", prompt: "x" }, status: 404 }],
+  "POST /v1/videos": [{ body: { model: "no/video", prompt: "x" }, status: 404 }],
+  "GET /v1/videos/{id}": [{ path: JOB_PATH }],
+  "GET /v1/videos/{id}/content": [{ path: `${JOB_PATH}/content` }],
+  "POST /v1/decisions": [{ body: { model: "no/decision", questions: [] }, status: 400 }],
+  "POST /v1/route": [{ path: "/v1/route?for=chat", ...CHAT }],
+  "GET /v1/models": [{ isFree: true }],
+  "GET /v1/models/{id}": [{ path: "/v1/models/test/a", isFree: true }],
+  "GET /v1/usage": [
+    {},
+    { path: "/v1/usage?group_by=day" },
+    { path: "/v1/usage?format=csv" },
+    { path: "/v1/usage?format=csv&group_by=model", mayTakeLong: true },
+  ],
+  "GET /v1/limits": [{}, { path: "/v1/limits?model=test/a" }],
+  "POST /api/admission-limits": [{ body: { scope: "key", rpm: 100 } }],
+  "GET /v1/generation": [{ path: `/v1/generation?id=${ID}` }],
+};
+
+const routes = gatewayRoutes({} as ServeDeps, { videos: {} } as StoredDeps).routes;
+
+function call(name: string, walked: Walked): Promise<HttpAnswer> {
+  const [method = "", path = ""] = name.split(" ");
+  return httpCall(gateway.url + (walked.path ?? path), {
+    method,
+    headers: bearer(account.key),
+    ...(walked.body === undefined ? {} : { body: walked.body }),
+  });
+}
+
+/** What matters of an answer, on one line. */
+function told({ status, headers, text }: HttpAnswer): string {
+  if (status < 500) return `${status}`;
+  expect(text).not.toMatch(/postgres|sql|127\.0\.0\.1|ECONN/i);
+  const retryable = /"retryable":\s*true/.test(text) ? "retryable" : "final";
+  const code = String(headers["x-tm-error-code"]);
+  return `${status} ${code} after ${headers["retry-after"]} ${retryable}`;
+}
+
+const TRANSLATED = "503 gateway_error after 2 retryable";
+
+function due({ status, isFree }: Walked): string {
+  return isFree === true ? "200" : (status?.toString() ?? TRANSLATED);
+}
+
+async function servesAgain(): Promise<void> {
+  proxy.set("up");
+  await until("the gateway serves again", async () => {
+    return (await call("POST /v1/chat/completions", CHAT)).status === 200;
+  });
+}
+
+describe("a database that does not answer is a 503 with retry-after on every route", () => {
+  const walks = routes.flatMap(({ method, path }) => {
+    const name = `${method} ${path}`;
+    return (WALK[name] ?? [undefined]).map((walked) => [name, walked] as const);
+  });
+  async function expectWalk(of: typeof walks): Promise<void> {
+    const answers = of.map(async ([name, walked = {}]) => {
+      return [name, walked.path, told(await call(name, walked))];
+    });
+    const expected = of.map(([name, walked]) => [
+      name,
+      walked?.path,
+      walked === undefined ? "a request of this test" : due(walked),
+    ]);
+    expect(await Promise.all(answers)).toEqual(expected);
+  }
+
+  // First: after a loss the notice connection comes back, and every key is read again.
+  test("when it is too slow, and in time", async () => {
+    await servesAgain();
+    proxy.set({ delayMs: 2_500 });
+    await expectWalk(walks.filter(([, walked]) => walked?.mayTakeLong !== true));
+    proxy.set("up");
+    await until("nothing is on its way any more", () => proxy.underWay === 0);
+    await servesAgain();
+  });
+
+  test("when it is away", async () => {
+    await servesAgain();
+    proxy.set("down");
+    await expectWalk(walks);
+  });
+});
