@@ -1,4 +1,4 @@
-import { keyCacheMs } from "../core/constants.ts";
+import { connectionsMax, keyCacheMs } from "../core/constants.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { flag, integer, text, type Setting } from "./setting.ts";
 
@@ -10,6 +10,7 @@ export interface Config extends ConsoleConfig {
   readonly consolePort: number;
   readonly internalPort: number;
   readonly host: string;
+  readonly maxConnections: number;
   readonly dataDir: string;
   readonly manifestsDir: string;
   readonly gatewayUrl: string;
@@ -74,6 +75,13 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "Internal port on loopback: `/metrics`, `/healthz`, `/readyz`; 0 picks a free one.",
   ),
   host: text("host", "127.0.0.1", "Address the gateway and the console listen on."),
+  maxConnections: integer(
+    "max_connections",
+    connectionsMax,
+    1,
+    "Open connections of one process, of the gateway and of the console each; the gateway answers " +
+      "one more with 503 and closes it.",
+  ),
   dataDir: text("data", "./data", "Folder of the embedded PostgreSQL and of local files."),
   manifestsDir: text("manifests", "./manifests", "Folder of provider manifests (`*.json`)."),
   gatewayUrl: text("gateway_url", "", "Public base address of the gateway, when behind a proxy."),

@@ -44,6 +44,15 @@ export const modelLimitsPerOrgMax: number = 200;
 export const requestHeadersTimeoutMs: number = 15_000;
 export const requestBodyTimeoutMs: number = 60_000;
 export const writeIdleTimeoutMs: number = 60_000;
+/** How long a connection is read after its last answer, so that the client sees that answer. */
+export const lingerMs: number = 1_000;
+export const connectionsMax: number = 10_000;
+/** Of the internal listener, which only probes and collectors of metrics use. */
+export const internalConnectionsMax: number = 1_000;
+/** Connections over the bound that may be answered at once; further ones are closed. */
+export const refusedConnectionsMax: number = 1_000;
+/** Bytes of a refused body that are read and thrown away before its connection is closed. */
+export const discardBytesMax: number = 128 * MiB;
 
 // Files of records
 export const usageFileTimeoutMs: number = 600_000;

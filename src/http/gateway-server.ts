@@ -9,6 +9,8 @@ import { refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import type { GatewayMetrics } from "../gateway/metrics.ts";
 import type { ClientTimeouts } from "./client-timeouts.ts";
+import { closeConnection } from "./closing.ts";
+import { ConnectionBound } from "./connection-bound.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { readBody } from "./read-body.ts";
 import type { RequestLog } from "./request-log.ts";
@@ -19,6 +21,8 @@ export interface GatewayServerOptions {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly clientTimeouts: ClientTimeouts;
+  /** Connections of this process at once; further ones are answered 503 and closed. */
+  readonly connectionsMax: number;
   readonly authenticator: Authenticator;
   readonly routes: RouteTable;
   readonly metrics: GatewayMetrics;
@@ -34,7 +38,7 @@ const PREFLIGHT_SECONDS = "86400";
 
 /** The gateway's listener: a strict parser, bounded in time and size, in front of the recipes. */
 export function createGatewayServer(options: GatewayServerOptions): Server {
-  const { headersMs, bodyMs, checkEveryMs } = options.clientTimeouts;
+  const { headersMs, bodyMs, lingerMs, checkEveryMs } = options.clientTimeouts;
   const server = createServer(
     {
       maxHeaderSize: headerBytesMax,
@@ -46,13 +50,20 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       noDelay: true,
     },
     (request, response) => {
-      if (isUnambiguous(request)) new RequestWalk(options, request, response).start();
+      const tooMany = bound.refusalOf(request.socket);
+      if (tooMany !== undefined) new RequestWalk(options, request, response).refuseLast(tooMany);
+      else if (isUnambiguous(request)) new RequestWalk(options, request, response).start();
       else response.writeHead(400, { connection: "close", "content-length": 0 }).end();
     },
   );
+  const bound = new ConnectionBound(server, { max: options.connectionsMax, lingerMs });
   server.on("clientError", (_error, socket) => {
     // The bytes were no HTTP request: nothing of it may be believed, so nothing is answered to it.
-    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+    if (!socket.writable) socket.destroy();
+    else {
+      socket.write("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+      closeConnection(socket, lingerMs);
+    }
   });
   return server;
 }
@@ -151,6 +162,10 @@ class RequestWalk {
     } else {
       this.#authenticated(outcome);
     }
+  }
+
+  refuseLast(value: Refusal): void {
+    this.#exchange.refuseLast(value, this.#options.clientTimeouts.lingerMs);
   }
 
   #authenticated(outcome: AuthOutcome): void {

@@ -10,6 +10,7 @@ import type { Clock } from "../core/time.ts";
 import type { ClientExchange, ServedHeaders } from "../gateway/client-exchange.ts";
 import { isPieces, type Output, type WholeBody } from "../wires/chat/answer-bridge.ts";
 import { renderErrorBody } from "../wires/error-body.ts";
+import { closeConnection } from "./closing.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 
 export interface ExchangeInput {
@@ -48,6 +49,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   #listensToDrain = false;
   #finishing = false;
   #isChunked = false;
+  #isLast = false;
 
   constructor(input: ExchangeInput) {
     this.#input = input;
@@ -163,6 +165,18 @@ export class HttpExchange implements ClientExchange, Deadline {
     }
   }
 
+  /** Is the whole answer written, though it may not have left yet? */
+  get isAnswered(): boolean {
+    return this.#finishing;
+  }
+
+  /** Refuses, and closes the connection after it: nothing more of it is believed. */
+  refuseLast(refusal: Refusal, lingerMs: number): void {
+    this.#isLast = true;
+    this.refuse(refusal);
+    closeConnection(this.#input.request.socket, lingerMs);
+  }
+
   refuse(refusal: Refusal, headers: ServedHeaders = {}): void {
     this.refusal = refusal;
     this.served = headers;
@@ -172,6 +186,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     list.push("content-type", "application/json", "content-length", String(body.length));
     addServedHeaders(list, headers);
     addRefusalHeaders(list, refusal);
+    if (this.#isLast) list.push("connection", "close");
     this.#finishing = true;
     this.#input.response.writeHead(refusal.status, list).end(body);
   }

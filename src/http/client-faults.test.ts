@@ -1,0 +1,61 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+
+import { connectionsOf, Listeners, NO_TIMEOUTS } from "../../test/support/http-listener.ts";
+import { get, post, type Route } from "./route-table.ts";
+
+/** A limit that holds is met a hundred times sooner. */
+const PATIENCE = { timeout: 5_000, interval: 10 };
+const SOON = { ...NO_TIMEOUTS, lingerMs: 50 };
+
+const listeners = new Listeners();
+afterEach(() => listeners.close());
+
+const idle: Route["serve"] = async () => undefined;
+
+describe("a connection that its client keeps open is destroyed", () => {
+  const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n";
+  test.each([
+    ["after bytes that are not HTTP", "\0\0\0\r\n\r\n", NO_TIMEOUTS.headersMs],
+    ["after headers over the bound", `GET / HTTP/1.1\r\nx: ${"a".repeat(20_000)}`, 600_000],
+    ["after headers that never end", "GET / HTTP/1.1\r\nhost: a\r\n", 100],
+    ["after a body that never ends", `${head}half`, 100],
+  ])("%s", async (_what, bytes, limitMs) => {
+    const clientTimeouts = { ...SOON, headersMs: limitMs, bodyMs: limitMs };
+    const { port, server } = await listeners.listen([post("/v1/messages", idle)], {
+      clientTimeouts,
+    });
+    const client = await listeners.client(port, bytes);
+    await vi.waitFor(() => expect(client.hasEnded()).toBe(true), PATIENCE);
+    // The client has not closed its half: the server does not wait for it.
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
+  });
+});
+
+describe("connections over the bound", () => {
+  test("are answered 503 and closed, and the others are served", async () => {
+    const served: Route["serve"] = async (exchange) => exchange.answer("text/plain", {}, "ok");
+    const { port, server } = await listeners.listen([get("/v1/models", served)], {
+      clientTimeouts: SOON,
+      connectionsMax: 2,
+    });
+    const request = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n";
+    const first = await listeners.client(port, request);
+    const second = await listeners.client(port, "");
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(2), PATIENCE);
+    const third = await listeners.client(port, request);
+    const silent = await listeners.client(port, "");
+    await vi.waitFor(() => expect(third.hasEnded()).toBe(true), PATIENCE);
+    expect(third.text()).toMatch(/^HTTP\/1\.1 503 /);
+    expect(third.text()).toMatch(/\r\nconnection: close\r\n/i);
+    expect(third.text()).toMatch(/\r\nretry-after: 2\r\n/i);
+    expect(third.text()).toMatch(/\r\nx-tm-error-code: gateway_error\r\n/i);
+    await vi.waitFor(() => expect(silent.hasEnded()).toBe(true), PATIENCE);
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(2), PATIENCE);
+    first.socket.destroy();
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(1), PATIENCE);
+    second.socket.write(request);
+    const again = await listeners.client(port, request);
+    await vi.waitFor(() => expect(again.text()).toMatch(/^HTTP\/1\.1 200 /), PATIENCE);
+    await vi.waitFor(() => expect(second.text()).toMatch(/^HTTP\/1\.1 200 /), PATIENCE);
+  });
+});
