@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 import { connectionsOf, Listeners, NO_TIMEOUTS } from "../../test/support/http-listener.ts";
+import { refusal } from "../core/refusals.ts";
 import { get, post, type Route } from "./route-table.ts";
 
 /** A limit that holds is met a hundred times sooner. */
@@ -57,5 +58,52 @@ describe("connections over the bound", () => {
     const again = await listeners.client(port, request);
     await vi.waitFor(() => expect(again.text()).toMatch(/^HTTP\/1\.1 200 /), PATIENCE);
     await vi.waitFor(() => expect(second.text()).toMatch(/^HTTP\/1\.1 200 /), PATIENCE);
+  });
+});
+
+describe("an answer that its client does not read", () => {
+  // More than the system's buffers take.
+  const large = "x".repeat(32 * 1024 * 1024);
+  const answers: readonly (readonly [string, Route["serve"]])[] = [
+    ["whole", async (exchange) => exchange.answer("text/plain", {}, large)],
+    ["in pieces", async (exchange) => exchange.answer("text/plain", {}, [Buffer.from(large)])],
+    [
+      "refused",
+      async (exchange) => exchange.refuse(refusal("upstream_error", large, { status: 502 })),
+    ],
+    [
+      "with a last piece",
+      async (exchange) => {
+        exchange.begin("text/plain", {});
+        exchange.end(large);
+      },
+    ],
+  ];
+  test.each(answers)("is dropped after the write time limit: %s", async (_what, serve) => {
+    const { port, server } = await listeners.listen([get("/v1/models", serve)], {
+      clientTimeouts: { ...SOON, writeIdleMs: 200 },
+    });
+    const client = await listeners.client(
+      port,
+      "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n",
+      false,
+    );
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(1), PATIENCE);
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
+    client.socket.destroy();
+  });
+
+  test("is not dropped while its client reads slowly", async () => {
+    const serve: Route["serve"] = async (exchange) =>
+      exchange.answer("text/plain", {}, large.slice(0, 16 * 1024 * 1024));
+    const { port } = await listeners.listen([get("/v1/models", serve)], {
+      clientTimeouts: { ...SOON, writeIdleMs: 300 },
+    });
+    const request = "GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    const { socket, hasEnded, text } = await listeners.client(port, request);
+    const slowly = setInterval(() => (socket.isPaused() ? socket.resume() : socket.pause()), 20);
+    await vi.waitFor(() => expect(hasEnded()).toBe(true), PATIENCE);
+    clearInterval(slowly);
+    expect(text().length).toBeGreaterThan(16 * 1024 * 1024);
   });
 });

@@ -22,7 +22,7 @@ export interface ExchangeInput {
   readonly errorWire: WireId;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** Longest time in which the client takes no byte of a stream. */
+  /** Longest time in which the client takes no byte of an answer. */
   readonly writeIdleMs: number;
   /** What every answer begins with: ids, and who may read it. */
   readonly baseHeaders: (requestId: string) => HeaderList;
@@ -138,12 +138,12 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (this.gone) return;
     this.#finishing = true;
     const { response } = this.#input;
-    if (!this.#isChunked) {
-      response.end(last);
-      return;
+    if (!this.#isChunked) response.end(last);
+    else {
+      if (last.length > 0) response.write(chunkOf(last));
+      response.end(LAST_CHUNK);
     }
-    if (last.length > 0) response.write(chunkOf(last));
-    response.end(LAST_CHUNK);
+    this.#boundWriting();
   }
 
   cut(): void {
@@ -163,6 +163,7 @@ export class HttpExchange implements ClientExchange, Deadline {
       for (const piece of body) response.write(piece);
       response.end();
     }
+    this.#boundWriting();
   }
 
   /** Is the whole answer written, though it may not have left yet? */
@@ -189,11 +190,20 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (this.#isLast) list.push("connection", "close");
     this.#finishing = true;
     this.#input.response.writeHead(refusal.status, list).end(body);
+    this.#boundWriting();
   }
 
   /** A client that takes no byte for too long has left. */
   onDue(): void {
     this.#input.response.destroy();
+  }
+
+  /** What is left of a whole answer is dropped when its client takes no byte of it for too long. */
+  #boundWriting(): void {
+    const { response, writeIdleMs } = this.#input;
+    this.dueMs = Number.POSITIVE_INFINITY;
+    // The timeout of a socket begins again while bytes leave; `drain` would come at the very end.
+    if (response.writableLength > 0) response.setTimeout(writeIdleMs, () => response.destroy());
   }
 
   #closed(): void {
