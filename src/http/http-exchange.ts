@@ -10,7 +10,7 @@ import type { Clock } from "../core/time.ts";
 import type { ClientExchange, ServedHeaders } from "../gateway/client-exchange.ts";
 import { isPieces, type Output, type WholeBody } from "../wires/chat/answer-bridge.ts";
 import { renderErrorBody } from "../wires/error-body.ts";
-import { closeConnection } from "./closing.ts";
+import { closeConnection, discardBody, hasUnreadBody } from "./closing.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 
 export interface ExchangeInput {
@@ -157,13 +157,8 @@ export class HttpExchange implements ClientExchange, Deadline {
     const list = this.#input.baseHeaders(this.requestId);
     list.push("content-type", contentType, "content-length", String(bytesOf(body)));
     this.#finishing = true;
-    const response = this.#input.response.writeHead(200, addServedHeaders(list, headers));
-    if (!isPieces(body)) response.end(body);
-    else {
-      for (const piece of body) response.write(piece);
-      response.end();
-    }
-    this.#boundWriting();
+    this.#input.response.writeHead(200, addServedHeaders(list, headers));
+    this.#endWith(isPieces(body) ? body : [body]);
   }
 
   /** Is the whole answer written, though it may not have left yet? */
@@ -189,13 +184,33 @@ export class HttpExchange implements ClientExchange, Deadline {
     addRefusalHeaders(list, refusal);
     if (this.#isLast) list.push("connection", "close");
     this.#finishing = true;
-    this.#input.response.writeHead(refusal.status, list).end(body);
-    this.#boundWriting();
+    this.#input.response.writeHead(refusal.status, list);
+    this.#endWith([body]);
   }
 
   /** A client that takes no byte for too long has left. */
   onDue(): void {
     this.#input.response.destroy();
+  }
+
+  /**
+   * Writes the whole body of an answer. While the request's own body still arrives, the answer is
+   * complete for the client, but it ends only behind that body: a connection that is closed with
+   * unread bytes is reset, and clients that send first and read later lose the answer.
+   */
+  #endWith(pieces: readonly Output[]): void {
+    const { request, response } = this.#input;
+    const [only] = pieces;
+    if (hasUnreadBody(request)) {
+      for (const piece of pieces) response.write(piece);
+      discardBody(request, () => response.end());
+    } else if (pieces.length === 1 && only !== undefined) {
+      response.end(only);
+    } else {
+      for (const piece of pieces) response.write(piece);
+      response.end();
+    }
+    this.#boundWriting();
   }
 
   /** What is left of a whole answer is dropped when its client takes no byte of it for too long. */
