@@ -65,8 +65,9 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireBType: "invalid_request_error",
     wireAType: "invalid_request_error",
     retryable: false,
-    condition: "the request has a shape that no deployment of the model can serve as sent",
-    advice: "change the field that the message names",
+    condition:
+      "the request has a shape that no deployment of the model can serve as sent; 408: it did not arrive in time",
+    advice: "change what the message names; 408: resend",
   },
   model_not_priced: {
     status: 400,
@@ -122,8 +123,9 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireBType: "request_too_large",
     wireAType: "invalid_request_error",
     retryable: false,
-    condition: "the body is over the bound of the route",
-    advice: "send a smaller body",
+    condition:
+      "413: the body is over the bound of the route; 431: the headers are over 16 KB together",
+    advice: "send a smaller body, or fewer headers",
   },
   rate_limit: {
     status: 429,

@@ -36,7 +36,7 @@ describe("connections over the bound", () => {
   test("are answered 503 and closed, and the others are served", async () => {
     const served: Route["serve"] = async (exchange) => exchange.answer("text/plain", {}, "ok");
     const { port, server } = await listeners.listen([get("/v1/models", served)], {
-      clientTimeouts: SOON,
+      clientTimeouts: { ...SOON, lingerMs: 500 },
       connectionsMax: 2,
     });
     const request = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n";
@@ -105,5 +105,71 @@ describe("an answer that its client does not read", () => {
     await vi.waitFor(() => expect(hasEnded()).toBe(true), PATIENCE);
     clearInterval(slowly);
     expect(text().length).toBeGreaterThan(16 * 1024 * 1024);
+  });
+});
+
+describe("bytes that are no request get the documented error body", () => {
+  const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\n";
+  const long = `x: ${"a".repeat(20_000)}\r\n\r\n`;
+  test.each([
+    ["a malformed request line", "\0\0\0\r\n\r\n", 400, "invalid_request", "wire_a"],
+    ["two hosts", "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n", 400, "invalid_request", "wire_a"],
+    ["headers over 16 KB", `GET / HTTP/1.1\r\n${long}`, 431, "request_too_large", "wire_a"],
+    ["the same on the messages route", head + long, 431, "request_too_large", "wire_b"],
+    ["headers that do not end", "GET / HTTP/1.1\r\nhost: a\r\n", 408, "invalid_request", "wire_a"],
+    [
+      "a body that does not end",
+      `${head}content-length: 10\r\n\r\nhalf`,
+      408,
+      "invalid_request",
+      "wire_b",
+    ],
+    [
+      "a chunk that is none",
+      `${head}transfer-encoding: chunked\r\n\r\nzz\r\n`,
+      400,
+      "invalid_request",
+      "wire_b",
+    ],
+  ])("%s", async (_what, bytes, status, code, wire) => {
+    const limitMs = status === 408 ? 100 : NO_TIMEOUTS.headersMs;
+    const { port, logged } = await listeners.listen([post("/v1/messages", idle)], {
+      clientTimeouts: { ...SOON, headersMs: limitMs, bodyMs: limitMs },
+    });
+    const client = await listeners.client(port, bytes);
+    await vi.waitFor(() => expect(client.hasEnded()).toBe(true), PATIENCE);
+    const [lines = "", body = ""] = client.text().split("\r\n\r\n");
+    expect(lines).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    const headers = new Map(
+      lines.split("\r\n").map((line) => line.split(": ", 2) as [string, string]),
+    );
+    const id = headers.get("x-request-id") ?? "";
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(headers.get("x-tm-error-code")).toBe(code);
+    expect(headers.get("connection")).toBe("close");
+    const parsed = JSON.parse(body) as Record<string, unknown>;
+    expect(parsed).toMatchObject({ request_id: id, error: { message: expect.any(String) } });
+    expect(parsed["type"]).toBe(wire === "wire_b" ? "error" : undefined);
+    await vi.waitFor(() => expect(logged()).toContain(id), PATIENCE);
+  });
+
+  test("and none inside of another request's answer", async () => {
+    const { port } = await listeners.listen(
+      [
+        get("/v1/models", async (exchange) => {
+          exchange.begin("text/plain", {});
+          exchange.write("half");
+        }),
+      ],
+      { clientTimeouts: SOON },
+    );
+    const client = await listeners.client(port, "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n");
+    await vi.waitFor(() => expect(client.text()).toContain("half"), PATIENCE);
+    client.socket.write("\0\0\0\r\n\r\n");
+    await vi.waitFor(
+      () => expect(client.socket.readableEnded || client.socket.destroyed).toBe(true),
+      PATIENCE,
+    );
+    expect(client.text()).not.toContain("HTTP/1.1 400");
   });
 });

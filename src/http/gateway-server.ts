@@ -1,15 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 
 import { isPrincipal, type AuthOutcome, type Authenticator } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/principal.ts";
 import { headerBytesMax } from "../core/constants.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import { newRequestId } from "../core/ids.ts";
-import { refusal, type Refusal } from "../core/refusals.ts";
+import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import type { GatewayMetrics } from "../gateway/metrics.ts";
 import type { ClientTimeouts } from "./client-timeouts.ts";
-import { closeConnection } from "./closing.ts";
+import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
 import { ConnectionBound } from "./connection-bound.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { readBody } from "./read-body.ts";
@@ -50,21 +51,19 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       noDelay: true,
     },
     (request, response) => {
-      const tooMany = bound.refusalOf(request.socket);
-      if (tooMany !== undefined) new RequestWalk(options, request, response).refuseLast(tooMany);
-      else if (isUnambiguous(request)) new RequestWalk(options, request, response).start();
-      else response.writeHead(400, { connection: "close", "content-length": 0 }).end();
+      const walk = new RequestWalk(options, request, response);
+      open.set(request.socket, walk);
+      response.once("close", () => {
+        if (open.get(request.socket) === walk) open.delete(request.socket);
+      });
+      const refused = bound.refusalOf(request.socket) ?? ambiguityOf(request);
+      if (refused === undefined) walk.start();
+      else walk.refuseLast(refused);
     },
   );
+  const open = new WeakMap<Duplex, RequestWalk>();
   const bound = new ConnectionBound(server, { max: options.connectionsMax, lingerMs });
-  server.on("clientError", (_error, socket) => {
-    // The bytes were no HTTP request: nothing of it may be believed, so nothing is answered to it.
-    if (!socket.writable) socket.destroy();
-    else {
-      socket.write("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
-      closeConnection(socket, lingerMs);
-    }
-  });
+  answerClientErrors(server, { ...options, lingerMs, openRequestOf: (socket) => open.get(socket) });
   return server;
 }
 
@@ -88,18 +87,19 @@ export function serveKnownCaller(
 }
 
 /** The parser lets requests without a version pass, and keeps the first of several hosts. */
-function isUnambiguous(request: IncomingMessage): boolean {
+function ambiguityOf(request: IncomingMessage): Refusal | undefined {
   const { rawHeaders } = request;
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";
     if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
   }
-  return hosts <= 1 && request.httpVersionMajor === 1;
+  if (request.httpVersionMajor !== 1) return invalidRequest("send the request with HTTP/1.1");
+  return hosts <= 1 ? undefined : invalidRequest("send one host header, not several");
 }
 
 /** One request on its way down: path, key, route, body, recipe. */
-class RequestWalk {
+class RequestWalk implements OpenRequest {
   readonly #options: GatewayServerOptions;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -110,6 +110,7 @@ class RequestWalk {
   readonly #known: { readonly route: Route; readonly id?: string } | undefined;
   readonly #caller: Principal | undefined;
   readonly #baseHeaders: (requestId: string) => HeaderList;
+  #isReading = false;
 
   constructor(
     options: GatewayServerOptions,
@@ -164,8 +165,21 @@ class RequestWalk {
     }
   }
 
+  get isAnswered(): boolean {
+    return this.#exchange.isAnswered;
+  }
+
+  refuseUnread(value: Refusal): boolean {
+    if (!this.#isReading) return false;
+    this.#exchange.closeAfterRefusal(this.#options.clientTimeouts.lingerMs);
+    this.#options.refuseUnread(this.#exchange, value);
+    return true;
+  }
+
+  /** Refuses, and closes the connection after it. */
   refuseLast(value: Refusal): void {
-    this.#exchange.refuseLast(value, this.#options.clientTimeouts.lingerMs);
+    this.#exchange.closeAfterRefusal(this.#options.clientTimeouts.lingerMs);
+    this.#refuse(value);
   }
 
   #authenticated(outcome: AuthOutcome): void {
@@ -176,7 +190,11 @@ class RequestWalk {
     }
     this.#exchange.accept(outcome);
     if (known.route.method === "GET") return this.#serve(known);
+    this.#isReading = true;
     readBody(this.#request, known.route.bodyBytesMax, (body) => {
+      // The rest may arrive while a refused connection is being closed.
+      if (this.#exchange.isAnswered) return;
+      this.#isReading = false;
       if (!Buffer.isBuffer(body)) return this.#options.refuseUnread(this.#exchange, body);
       this.#exchange.body = body;
       this.#serve(known);

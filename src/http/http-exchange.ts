@@ -49,7 +49,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   #listensToDrain = false;
   #finishing = false;
   #isChunked = false;
-  #isLast = false;
+  #lingerMs: number | undefined;
 
   constructor(input: ExchangeInput) {
     this.#input = input;
@@ -166,11 +166,9 @@ export class HttpExchange implements ClientExchange, Deadline {
     return this.#finishing;
   }
 
-  /** Refuses, and closes the connection after it: nothing more of it is believed. */
-  refuseLast(refusal: Refusal, lingerMs: number): void {
-    this.#isLast = true;
-    this.refuse(refusal);
-    closeConnection(this.#input.request.socket, lingerMs);
+  /** A refusal will close the connection: nothing more that comes by it is believed. */
+  closeAfterRefusal(lingerMs: number): void {
+    this.#lingerMs = lingerMs;
   }
 
   refuse(refusal: Refusal, headers: ServedHeaders = {}): void {
@@ -182,10 +180,11 @@ export class HttpExchange implements ClientExchange, Deadline {
     list.push("content-type", "application/json", "content-length", String(body.length));
     addServedHeaders(list, headers);
     addRefusalHeaders(list, refusal);
-    if (this.#isLast) list.push("connection", "close");
+    if (this.#lingerMs !== undefined) list.push("connection", "close");
     this.#finishing = true;
     this.#input.response.writeHead(refusal.status, list);
     this.#endWith([body]);
+    if (this.#lingerMs !== undefined) closeConnection(this.#input.request.socket, this.#lingerMs);
   }
 
   /** A client that takes no byte for too long has left. */

@@ -90,6 +90,7 @@ export class Listeners {
     const chunks: Buffer[] = [];
     let ended = false;
     socket.on("end", () => (ended = true));
+    socket.on("close", () => (ended = true));
     socket.on("error", () => undefined);
     socket.on("data", (chunk: Buffer) => chunks.push(chunk));
     if (!isReading) socket.pause();
