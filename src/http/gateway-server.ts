@@ -6,10 +6,11 @@ import type { Principal } from "../auth/principal.ts";
 import { headerBytesMax } from "../core/constants.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import { newRequestId } from "../core/ids.ts";
-import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
+import { refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import type { GatewayMetrics } from "../gateway/metrics.ts";
 import type { ClientTimeouts } from "./client-timeouts.ts";
+import { ambiguityOf } from "./ambiguity.ts";
 import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
 import { ConnectionBound } from "./connection-bound.ts";
 import { HttpExchange } from "./http-exchange.ts";
@@ -35,6 +36,8 @@ export interface GatewayServerOptions {
 }
 
 const KEEP_ALIVE_MS = 65_000;
+/** Fixed: `*` stands for every name but `authorization`, in what browsers send without cookies. */
+const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";
 
 /** The gateway's listener: a strict parser, bounded in time and size, in front of the recipes. */
@@ -84,18 +87,6 @@ export function serveKnownCaller(
   call: KnownCall,
 ): void {
   new RequestWalk(options, socket.request, socket.response, call).start();
-}
-
-/** The parser lets requests without a version pass, and keeps the first of several hosts. */
-function ambiguityOf(request: IncomingMessage): Refusal | undefined {
-  const { rawHeaders } = request;
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
-  }
-  if (request.httpVersionMajor !== 1) return invalidRequest("send the request with HTTP/1.1");
-  return hosts <= 1 ? undefined : invalidRequest("send one host header, not several");
 }
 
 /** One request on its way down: path, key, route, body, recipe. */
@@ -231,7 +222,7 @@ class RequestWalk implements OpenRequest {
       "access-control-allow-methods",
       "GET, POST, HEAD, OPTIONS",
       "access-control-allow-headers",
-      this.#exchange.header("access-control-request-headers") ?? "authorization, content-type",
+      PREFLIGHT_HEADERS,
       "access-control-max-age",
       PREFLIGHT_SECONDS,
       "content-length",

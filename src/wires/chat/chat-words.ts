@@ -4,7 +4,7 @@ import { WordTable } from "../json/word-table.ts";
 // prettier-ignore
 const names = [
   "__proto__", "allow_fallbacks", "allowed_tools", "any", "arguments", "assistant", "audio",
-  "audio_url", "auto", "base64", "cache_control", "connections", "container", "content", "custom",
+  "audio_url", "auto", "base64", "cache_control", "connections", "constructor", "container", "content", "custom",
   "data", "description", "detail", "developer", "disable_parallel_tool_use", "document", "effort",
   "false", "file", "format", "frequency_penalty", "function", "function_call", "functions", "id",
   "ignore", "image", "image_url", "include_usage", "inference_geo", "input", "input_audio",
@@ -13,7 +13,7 @@ const names = [
   "metadata", "min_p", "modalities", "mode", "model", "models", "moderation", "n", "name", "none",
   "only", "order", "output_config", "parallel_tool_calls", "parameters", "prediction",
   "presence_penalty", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
-  "properties", "provider", "reasoning", "reasoning_content", "reasoning_details",
+  "properties", "prototype", "provider", "reasoning", "reasoning_content", "reasoning_details",
   "reasoning_effort", "redacted_thinking", "refusal", "repetition_penalty", "require_parameters",
   "required", "response_format", "role", "route", "safety_identifier", "schema",
   "search_result", "seed", "server_tool_use", "service_tier", "session_id", "signature", "source",
@@ -23,7 +23,8 @@ const names = [
   "upstream", "url", "user", "user_id", "verbosity", "video", "video_url", "web_search_options",
 ] as const;
 
-export type ChatWord = (typeof names)[number];
+/** Without a name that every object has: tables of words are objects. */
+export type ChatWord = Exclude<(typeof names)[number], "constructor">;
 
 export const chatWords: WordTable = new WordTable(names);
 
