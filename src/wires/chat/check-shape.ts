@@ -7,6 +7,7 @@ import {
   stringKind,
   trueKind,
 } from "../json/json-document.ts";
+import { unknownFieldsMax } from "../json/json-limits.ts";
 import { type ChatWord, chatWords, word } from "./chat-words.ts";
 
 /** What is wrong with a value, and where below the value that was checked. */
@@ -133,6 +134,7 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
       unknown ??= new Set();
       if (unknown.has(name)) return duplicate(name);
       unknown.add(name);
+      if (unknown.size > unknownFieldsMax) return tooManyFields;
     } else if (seenInRound[wordId] === round) return duplicate(chatWords.nameOf(wordId) ?? "");
     seenInRound[wordId] = round;
     if (other !== undefined && checks[wordId] === undefined) {
@@ -142,6 +144,8 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
   }
   return undefined;
 }
+
+const tooManyFields = problem(`has more than ${unknownFieldsMax} unknown fields; send fewer`);
 
 function duplicate(name: string): Problem {
   return problem("is there twice; send it once", name);
