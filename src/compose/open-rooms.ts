@@ -142,6 +142,7 @@ function gatewayServerOptions(
     }),
     metrics: serve.metrics,
     log: new RequestLog(log),
+    refuseBeforeBody: (principal) => serve.refusals.check(principal),
     refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
     ready,
   };

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import { RefusalWindows } from "../admission/refusal-windows.ts";
 import type { UsageGuard } from "../admission/usage-guard.ts";
 import type { CatalogHolder } from "../catalog/catalog-holder.ts";
 import type { Config } from "../config/settings.ts";
@@ -89,6 +90,7 @@ export function openServing(
     drains: new DrainGate(config.concurrentDrains),
     metrics: new GatewayMetrics(),
     usage,
+    refusals: new RefusalWindows({ ...config, limits: limits.store, clock }),
     scopesOf: limitScopes(config),
     platform: platformScopes(config),
   };

@@ -1,4 +1,4 @@
-import { connectionsMax, keyCacheMs } from "../core/constants.ts";
+import { connectionsMax, keyCacheMs, refusalsPerMinute } from "../core/constants.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { flag, integer, text, type Setting } from "./setting.ts";
 
@@ -38,6 +38,7 @@ export interface Config extends ConsoleConfig {
   readonly videoContentBytesMax: number;
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;
+  readonly refusalsPerMinute: number;
   readonly keyRequestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly concurrentRequests: number;
@@ -220,6 +221,13 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     20,
     1,
     "Requests per minute of an organization and its keys until it holds credit.",
+  ),
+  refusalsPerMinute: integer(
+    "limits.refusals_rpm",
+    refusalsPerMinute,
+    1,
+    "Refused requests per minute of one key, and three times as many of one organization; above " +
+      "that its requests are refused before their bodies are read.",
   ),
   keyRequestsPerMinute: integer(
     "limits.key_requests_per_minute",

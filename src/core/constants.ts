@@ -33,6 +33,7 @@ export const retryAfterSecondsMax: number = 60;
 // Limits (specification: Rate limits, defaults)
 export const orgRequestsPerMinute: number = 300;
 export const unfundedRequestsPerMinute: number = 20;
+export const refusalsPerMinute: number = 600;
 export const trialKeyRequestsPerMinute: number = 20;
 export const consoleKeyRequestsPerMinute: number = 300;
 export const managedKeyRequestsPerMinute: number = 60;

@@ -72,6 +72,7 @@ export class Listeners {
       log: new RequestLog(
         pino({ level: "info" }, { write: (line: string) => void lines.push(line) }),
       ),
+      refuseBeforeBody: () => undefined,
       refuseUnread: (exchange, refusal) => exchange.refuse(refusal),
       ready: () => true,
       ...change,
