@@ -1,3 +1,5 @@
+import { journalRetryAfterSeconds, retryAfterSecondsMax } from "./constants.ts";
+
 /**
  * The one table of refusals. A refusal is a value that the rooms return; `http` renders it into the
  * shape of either wire. Source: specification, "Errors".
@@ -209,7 +211,14 @@ export type RefusalDetail = Partial<Omit<Refusal, "class" | "message">>;
 /** Makes a refusal of `cls`; status and retryability come from the table unless given. */
 export function refusal(cls: RefusalClass, message: string, detail: RefusalDetail = {}): Refusal {
   const row = REFUSALS[cls];
-  return { status: row.status, retryable: row.retryable, ...detail, class: cls, message };
+  const { status = row.status, retryable = row.retryable } = detail;
+  return { ...retryAfter(status, retryable), ...detail, status, retryable, class: cls, message };
+}
+
+/** Every 429 and 503 says when to come back: late where waiting does not help. */
+function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
+  if (status !== 429 && status !== 503) return {};
+  return { retryAfterSeconds: retryable ? journalRetryAfterSeconds : retryAfterSecondsMax };
 }
 
 /** The commonest refusal: the request's own shape. No origin, as the specification says. */

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 
 import { isPrincipal, type AuthOutcome, type Authenticator } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/principal.ts";
-import { headerBytesMax } from "../core/constants.ts";
+import { headerBytesMax, journalRetryAfterSeconds } from "../core/constants.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import { newRequestId } from "../core/ids.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
@@ -13,6 +13,7 @@ import type { ClientTimeouts } from "./client-timeouts.ts";
 import { ambiguityOf } from "./ambiguity.ts";
 import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
 import { ConnectionBound } from "./connection-bound.ts";
+import { HEADERS } from "./header-table.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { readBody } from "./read-body.ts";
 import type { RequestLog } from "./request-log.ts";
@@ -248,6 +249,7 @@ class RequestWalk implements OpenRequest {
       "content-length",
       String(body.length),
     ];
+    if (!up) headers.push(HEADERS.retryAfter.name, String(journalRetryAfterSeconds));
     this.#response.writeHead(up ? 200 : 503, headers).end(method === "HEAD" ? undefined : body);
     return true;
   }
