@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { invalidRequest, type Refusal } from "../core/refusals.ts";
 
 /**
- * Refuses a request that a proxy in front of the gateway could read in another way than the gateway.
+ * Refuses a request that a proxy in front of the gateway could read in another way than it does.
  * The parser accepts requests without a version, keeps the first of several keys or hosts, and
  * believes the last of several encodings.
  */

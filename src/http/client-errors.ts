@@ -54,24 +54,23 @@ interface ClientFault extends Error {
 }
 
 function refusalOf(code: string | undefined): Refusal {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return refusal(
-        "request_too_large",
-        `the request line and the headers are over the bound of ${headerBytesMax} bytes together; send fewer or shorter headers`,
-        { status: 431 },
-      );
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return refusal(
-        "invalid_request",
-        "the request did not arrive within its time limit (15 s for the headers, 60 s in all); check the connection and resend",
-        { status: 408, retryable: true },
-      );
-    default:
-      return invalidRequest(
-        "the bytes received are not a valid HTTP/1.1 request; check the request line, the headers and the framing of the body",
-      );
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return refusal(
+      "request_too_large",
+      `the request line and the headers are over the bound of ${headerBytesMax} bytes together; send fewer or shorter headers`,
+      { status: 431 },
+    );
   }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return refusal(
+      "invalid_request",
+      "the request did not arrive within its time limit (15 s for the headers, 60 s in all); check the connection and resend",
+      { status: 408, retryable: true },
+    );
+  }
+  return invalidRequest(
+    "the bytes received are not a valid HTTP/1.1 request; check the request line, the headers and the framing of the body",
+  );
 }
 
 /** The path of the request line, where the faulty bytes begin with one. */
