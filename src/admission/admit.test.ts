@@ -5,6 +5,8 @@ import { microUsd } from "../core/money.ts";
 import { tokenCount, type ClaimOutcome, type LimitStore } from "../limits/limit-store.ts";
 import { claimScopes, reserveRefusal, type ClaimsOutcome } from "./admit.ts";
 
+const CALLER = { orgId: "org_a" as OrgId, keyId: "key_a" as KeyId };
+
 type Answer = ClaimOutcome | Promise<ClaimOutcome>;
 
 /** Answers slot after slot what it is told and writes down what it was asked: the port's edge. */
@@ -126,6 +128,7 @@ describe("a balance refusal", () => {
         heldMicroUsd: microUsd(held),
       },
       microUsd(500n),
+      CALLER,
     );
 
   test("tells what is needed, available and held", () => {
@@ -155,19 +158,22 @@ test("a spend cap names its scope and the instant at which it resets", () => {
     inFlightMicroUsd: microUsd(0n),
     resetAtMs,
   } as const;
-  expect(reserveRefusal(cap, microUsd(500n))).toMatchObject({
+  expect(reserveRefusal(cap, microUsd(500n), CALLER)).toMatchObject({
     class: "insufficient_quota",
     message: expect.stringMatching(/scope org.*2026-12-01T00:00:00.000Z/),
-    limit: { scope: "org", kind: "spend" },
+    limit: { scope: "org", kind: "spend", id: "org:org_a" },
+    retryAfterSeconds: 60,
     capResetAtMs: resetAtMs,
     retryable: false,
   });
 });
 
 test("a ledger that does not answer is a 503 with retry-after 2", () => {
-  expect(reserveRefusal({ kind: "unavailable", reason: "no" }, microUsd(1n))).toMatchObject({
-    class: "gateway_error",
-    status: 503,
-    retryAfterSeconds: 2,
-  });
+  expect(reserveRefusal({ kind: "unavailable", reason: "no" }, microUsd(1n), CALLER)).toMatchObject(
+    {
+      class: "gateway_error",
+      status: 503,
+      retryAfterSeconds: 2,
+    },
+  );
 });

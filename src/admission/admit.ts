@@ -142,6 +142,7 @@ const NEXT_STEP = {
 export function reserveRefusal(
   outcome: Exclude<ReserveOutcome, { kind: "reserved" }>,
   needed: MicroUsd,
+  { orgId, keyId }: ClaimInput["principal"],
 ): Refusal {
   switch (outcome.kind) {
     case "unavailable":
@@ -165,13 +166,14 @@ export function reserveRefusal(
     }
     case "cap": {
       const reset = new Date(outcome.resetAtMs).toISOString();
+      const id = outcome.scope === "org" ? `org:${orgId}` : `key:${keyId}`;
       const whose = outcome.scope === "org" ? "the organization's" : "this key's";
       return refusal(
         "insufficient_quota",
         `${whose} monthly spend cap (scope ${outcome.scope}) of $${formatUsd(outcome.capMicroUsd)} would be passed: $${formatUsd(outcome.settledMicroUsd)} is spent this month and $${formatUsd(outcome.inFlightMicroUsd)} in flight, this request may cost up to $${formatUsd(needed)}; lower max_tokens, raise the cap or resend after it resets at ${reset}`,
         {
           origin: "gateway_admission",
-          limit: { scope: outcome.scope, kind: "spend" },
+          limit: { scope: outcome.scope, kind: "spend", id },
           retryable: false,
           capResetAtMs: outcome.resetAtMs,
         },

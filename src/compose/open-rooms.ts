@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 
 import { openAuthenticator } from "../auth/authenticate.ts";
 import type { CatalogHolder } from "../catalog/catalog-holder.ts";
+import { internalConnectionsMax } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import { refuseCall } from "../gateway/refuse-call.ts";
 import type { ServeDeps } from "../gateway/serve-deps.ts";
@@ -76,6 +77,7 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
   const gateway = createGatewayServer(walk);
   const registry = metricsRegistry(metrics, videos.videoMetrics, () => drains.active);
   const internal = createInternalServer({ registry, ready });
+  internal.maxConnections = internalConnectionsMax;
   const console = await openConsole(options, {
     ...preparedConsole,
     ...known,
@@ -83,6 +85,7 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
     serve,
     playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
   });
+  console.server.maxConnections = config.maxConnections;
   return {
     servers: { gateway, console: console.server, internal },
     addresses,
@@ -122,6 +125,7 @@ function gatewayServerOptions(
     clock,
     deadlines: serve.deadlines,
     clientTimeouts: CLIENT_TIMEOUTS,
+    connectionsMax: config.maxConnections,
     authenticator: openAuthenticator({
       keyStore: backend.keyStore,
       clock,
@@ -139,6 +143,7 @@ function gatewayServerOptions(
     }),
     metrics: serve.metrics,
     log: new RequestLog(log),
+    refuseBeforeBody: (principal) => serve.refusals.check(principal),
     refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
     ready,
   };

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import { RefusalWindows } from "../admission/refusal-windows.ts";
 import type { UsageGuard } from "../admission/usage-guard.ts";
 import type { CatalogHolder } from "../catalog/catalog-holder.ts";
 import type { Config } from "../config/settings.ts";
@@ -91,6 +92,7 @@ export function openServing(
     metrics: new GatewayMetrics(),
     repeats: new RepeatedFailures(),
     usage,
+    refusals: new RefusalWindows({ ...config, limits: limits.store, clock }),
     scopesOf: limitScopes(config),
     platform: platformScopes(config),
   };

@@ -1,4 +1,4 @@
-import { keyCacheMs } from "../core/constants.ts";
+import { connectionsMax, keyCacheMs, refusalsPerMinute } from "../core/constants.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { flag, integer, text, type Setting } from "./setting.ts";
 
@@ -11,6 +11,7 @@ export interface Config extends ConsoleConfig {
   readonly internalPort: number;
   readonly host: string;
   readonly internalHost: string;
+  readonly maxConnections: number;
   readonly dataDir: string;
   readonly manifestsDir: string;
   readonly gatewayUrl: string;
@@ -43,6 +44,7 @@ export interface Config extends ConsoleConfig {
   readonly videoContentBytesMax: number;
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;
+  readonly refusalsPerMinute: number;
   readonly keyRequestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly concurrentRequests: number;
@@ -84,6 +86,13 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "internal_host",
     "127.0.0.1",
     "Address the internal port listens on; it asks for no key, so never a public one.",
+  ),
+  maxConnections: integer(
+    "max_connections",
+    connectionsMax,
+    1,
+    "Open connections of one process, of the gateway and of the console each; the gateway answers " +
+      "one more with 503 and closes it.",
   ),
   dataDir: text("data", "./data", "Folder of the embedded PostgreSQL and of local files."),
   manifestsDir: text("manifests", "./manifests", "Folder of provider manifests (`*.json`)."),
@@ -255,6 +264,13 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     20,
     1,
     "Requests per minute of an organization and its keys until it holds credit.",
+  ),
+  refusalsPerMinute: integer(
+    "limits.refusals_rpm",
+    refusalsPerMinute,
+    1,
+    "Refused requests per minute of one key, and three times as many of one organization; above " +
+      "that its requests are refused before their bodies are read.",
   ),
   keyRequestsPerMinute: integer(
     "limits.key_requests_per_minute",

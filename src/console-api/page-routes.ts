@@ -22,6 +22,8 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
   if (!existsSync(join(staticDir, INDEX))) return;
   const assets = join(staticDir, "assets");
   if (existsSync(assets)) {
+    // Without this the folder itself is a path outside of what may be read: a fault.
+    app.get("/assets/", (_request, reply) => reply.callNotFound());
     void app.register(fastifyStatic, {
       root: assets,
       prefix: "/assets/",

@@ -8,7 +8,7 @@ const MiB = 1024 * KiB;
 export const bodyBytesMax: number = 10 * MiB;
 export const smallBodyBytesMax: number = 1 * MiB;
 export const jsonDepthMax: number = 64;
-export const jsonKeysMax: number = 200_000;
+export const jsonKeysMax: number = 20_000;
 export const outputTokensMin: number = 1;
 export const outputTokensMax: number = 32_768;
 export const outputTokensDefault: number = 4_096;
@@ -36,6 +36,7 @@ export const reportedTokensMax: number = 2 ** 31;
 // Limits (specification: Rate limits, defaults)
 export const orgRequestsPerMinute: number = 300;
 export const unfundedRequestsPerMinute: number = 20;
+export const refusalsPerMinute: number = 600;
 export const trialKeyRequestsPerMinute: number = 20;
 export const consoleKeyRequestsPerMinute: number = 300;
 export const managedKeyRequestsPerMinute: number = 60;
@@ -49,6 +50,15 @@ export const modelLimitsPerOrgMax: number = 200;
 export const requestHeadersTimeoutMs: number = 15_000;
 export const requestBodyTimeoutMs: number = 60_000;
 export const writeIdleTimeoutMs: number = 60_000;
+/** How long a connection is read after its last answer, so that the client sees that answer. */
+export const lingerMs: number = 1_000;
+export const connectionsMax: number = 10_000;
+/** Of the internal listener, which only probes and collectors of metrics use. */
+export const internalConnectionsMax: number = 1_000;
+/** Connections over the bound that may be answered at once; further ones are closed. */
+export const refusedConnectionsMax: number = 1_000;
+/** Bytes of a refused body that are read and thrown away before its connection is closed. */
+export const discardBytesMax: number = 128 * MiB;
 
 // Files of records
 export const usageFileTimeoutMs: number = 600_000;

@@ -1,3 +1,5 @@
+import { journalRetryAfterSeconds, retryAfterSecondsMax } from "./constants.ts";
+
 /**
  * The one table of refusals. A refusal is a value that the rooms return; `http` renders it into the
  * shape of either wire. Source: specification, "Errors".
@@ -65,8 +67,9 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireBType: "invalid_request_error",
     wireAType: "invalid_request_error",
     retryable: false,
-    condition: "the request has a shape that no deployment of the model can serve as sent",
-    advice: "change the field that the message names",
+    condition:
+      "the request has a shape that no deployment of the model can serve as sent; 408: it did not arrive in time",
+    advice: "change what the message names; 408: resend",
   },
   model_not_priced: {
     status: 400,
@@ -122,8 +125,9 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireBType: "request_too_large",
     wireAType: "invalid_request_error",
     retryable: false,
-    condition: "the body is over the bound of the route",
-    advice: "send a smaller body",
+    condition:
+      "413: the body is over the bound of the route; 431: the headers are over 16 KB together",
+    advice: "send a smaller body, or fewer headers",
   },
   rate_limit: {
     status: 429,
@@ -209,7 +213,14 @@ export type RefusalDetail = Partial<Omit<Refusal, "class" | "message">>;
 /** Makes a refusal of `cls`; status and retryability come from the table unless given. */
 export function refusal(cls: RefusalClass, message: string, detail: RefusalDetail = {}): Refusal {
   const row = REFUSALS[cls];
-  return { status: row.status, retryable: row.retryable, ...detail, class: cls, message };
+  const { status = row.status, retryable = row.retryable } = detail;
+  return { ...retryAfter(status, retryable), ...detail, status, retryable, class: cls, message };
+}
+
+/** Every 429 and 503 says when to come back: late where waiting does not help. */
+function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
+  if (status !== 429 && status !== 503) return {};
+  return { retryAfterSeconds: retryable ? journalRetryAfterSeconds : retryAfterSecondsMax };
 }
 
 /** The commonest refusal: the request's own shape. No origin, as the specification says. */

@@ -28,6 +28,9 @@ export function refuseCall(deps: ServeDeps, exchange: ClientExchange, input: Ref
     errorClass: input.refusal.class,
     createdAtMs: nowMs,
   });
+  if (!NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
+    deps.refusals.note(principal, input.refusal);
+  }
   noteRefused(deps, exchange, input);
   const droppedParams = input.request?.droppedParams ?? [];
   exchange.refuse(input.refusal, droppedParams.length === 0 ? {} : { droppedParams });

@@ -98,7 +98,7 @@ async function serveClaimed<R extends CallRequest>(
   const held = await hold.reserve(reserve, room.pool);
   if (held.kind !== "reserved") {
     leaveCircuit(deps, room);
-    return reserveRefusal(held, reserve.reserveMicroUsd);
+    return reserveRefusal(held, reserve.reserveMicroUsd, principal);
   }
   await serveAdmitted(deps, exchange, { ...call, room, reserve, lastStartMs });
   return undefined;

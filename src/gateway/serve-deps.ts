@@ -1,3 +1,4 @@
+import type { RefusalWindows } from "../admission/refusal-windows.ts";
 import type { UsageGuard } from "../admission/usage-guard.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -46,6 +47,8 @@ export interface ServeDeps {
   readonly metrics: GatewayMetrics;
   readonly pools: PoolBoard;
   readonly usage: UsageGuard;
+  /** How many requests of a caller may be refused. */
+  readonly refusals: Pick<RefusalWindows, "check" | "note">;
   /** The limit scopes of a principal, narrowest first. */
   readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
   /** Limits of everybody together; empty when there are none. */

@@ -184,10 +184,14 @@ async function refusedByMoney(
     if (capMicroUsd === null || spentMicroUsd + inFlightMicroUsd + needed <= capMicroUsd) continue;
     const settledMicroUsd = spentMicroUsd;
     const cap = { scope, capMicroUsd, settledMicroUsd, inFlightMicroUsd, resetAtMs };
-    return reserveRefusal({ kind: "cap", ...cap }, needed);
+    return reserveRefusal({ kind: "cap", ...cap }, needed, principal);
   }
   const { settledMicroUsd, heldMicroUsd } = balance;
   const availableMicroUsd = microUsd(settledMicroUsd - heldMicroUsd);
   if (needed <= availableMicroUsd) return undefined;
-  return reserveRefusal({ kind: "low_balance", availableMicroUsd, heldMicroUsd }, needed);
+  return reserveRefusal(
+    { kind: "low_balance", availableMicroUsd, heldMicroUsd },
+    needed,
+    principal,
+  );
 }

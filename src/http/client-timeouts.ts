@@ -1,4 +1,5 @@
 import {
+  lingerMs,
   requestBodyTimeoutMs,
   requestHeadersTimeoutMs,
   writeIdleTimeoutMs,
@@ -12,6 +13,8 @@ export interface ClientTimeouts {
   readonly bodyMs: number;
   /** Longest time in which a client takes no byte of an answer. */
   readonly writeIdleMs: number;
+  /** How long a connection that is being closed is read, so that its client sees the answer. */
+  readonly lingerMs: number;
   /** Between two checks of all connections: headers and bodies may be late by that much. */
   readonly checkEveryMs: number;
 }
@@ -21,5 +24,6 @@ export const CLIENT_TIMEOUTS: ClientTimeouts = {
   headersMs: requestHeadersTimeoutMs,
   bodyMs: requestBodyTimeoutMs,
   writeIdleMs: writeIdleTimeoutMs,
+  lingerMs,
   checkEveryMs: 5_000,
 };

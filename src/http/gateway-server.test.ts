@@ -1,82 +1,28 @@
 import { once } from "node:events";
-import type { Server } from "node:http";
-import { connect, type AddressInfo, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 
-import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
-import { PLAIN_RULES } from "../auth/account-rules.ts";
-import type { Principal } from "../auth/principal.ts";
-import { Deadlines } from "../core/deadlines.ts";
-import type { KeyId, OrgId } from "../core/ids.ts";
-import { systemClock } from "../core/time.ts";
-import { GatewayMetrics } from "../gateway/metrics.ts";
-import { CLIENT_TIMEOUTS, type ClientTimeouts } from "./client-timeouts.ts";
-import { createGatewayServer, type GatewayServerOptions } from "./gateway-server.ts";
-import { RequestLog } from "./request-log.ts";
-import { get, post, RouteTable, type Route } from "./route-table.ts";
+import { Listeners, NO_TIMEOUTS, type Listening } from "../../test/support/http-listener.ts";
+import { CLIENT_TIMEOUTS } from "./client-timeouts.ts";
+import type { GatewayServerOptions } from "./gateway-server.ts";
+import { get, post, type Route } from "./route-table.ts";
 
-const PRINCIPAL: Principal = {
-  orgId: "org_test" as OrgId,
-  keyId: "key_test" as KeyId,
-  keyOrigin: "console",
-  requestsPerMinuteCeiling: 300,
-  funded: true,
-  managed: false,
-  rules: PLAIN_RULES,
-};
-
-/** Longer than any test takes: a limit under test is never waited for. */
-const NEVER_MS = 600_000;
-const NO_TIMEOUTS: ClientTimeouts = {
-  headersMs: NEVER_MS,
-  bodyMs: NEVER_MS,
-  writeIdleMs: NEVER_MS,
-  checkEveryMs: 20,
-};
 /** A limit that holds is met a hundred times sooner. */
 const PATIENCE = { timeout: 20_000, interval: 10 };
 
-const servers: Server[] = [];
+const listeners = new Listeners();
 const sockets: Socket[] = [];
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
+  await listeners.close();
 });
-
-interface Listening {
-  readonly port: number;
-  readonly url: string;
-  readonly logged: () => string;
-}
 
 async function listen(
   routes: readonly Route[],
   change: Partial<GatewayServerOptions> = {},
 ): Promise<Listening> {
-  const lines: string[] = [];
-  const server = createGatewayServer({
-    clock: systemClock,
-    deadlines: new Deadlines(systemClock),
-    clientTimeouts: NO_TIMEOUTS,
-    authenticator: { authenticate: () => PRINCIPAL, forget: () => undefined },
-    routes: new RouteTable(routes),
-    metrics: new GatewayMetrics(),
-    log: new RequestLog(
-      pino({ level: "info" }, { write: (line: string) => void lines.push(line) }),
-    ),
-    refuseUnread: (exchange, refusal) => exchange.refuse(refusal),
-    ready: () => true,
-    ...change,
-  });
-  servers.push(server);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return { port, url: `http://127.0.0.1:${port}`, logged: () => lines.join("") };
+  return await listeners.listen(routes, change);
 }
 
 /** A client that sends these bytes and then nothing more. */
@@ -140,8 +86,8 @@ describe("a connection is closed when its client is too slow", () => {
       writeIdleMs: 60_000,
     });
     expect(CLIENT_TIMEOUTS.checkEveryMs).toBeLessThan(CLIENT_TIMEOUTS.headersMs);
-    await listen([], { clientTimeouts: CLIENT_TIMEOUTS });
-    expect(servers[0]).toMatchObject({ headersTimeout: 15_000, requestTimeout: 60_000 });
+    const { server } = await listen([], { clientTimeouts: CLIENT_TIMEOUTS });
+    expect(server).toMatchObject({ headersTimeout: 15_000, requestTimeout: 60_000 });
   });
 });
 

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 
 import { isPrincipal, type AuthOutcome, type Authenticator } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -10,6 +11,10 @@ import { isStoreFault } from "../core/store-fault.ts";
 import type { Clock } from "../core/time.ts";
 import type { GatewayMetrics } from "../gateway/metrics.ts";
 import type { ClientTimeouts } from "./client-timeouts.ts";
+import { ambiguityOf } from "./ambiguity.ts";
+import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
+import { ConnectionBound } from "./connection-bound.ts";
+import { HEADERS } from "./header-table.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { readBody } from "./read-body.ts";
 import type { RequestLog } from "./request-log.ts";
@@ -20,10 +25,14 @@ export interface GatewayServerOptions {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly clientTimeouts: ClientTimeouts;
+  /** Connections of this process at once; further ones are answered 503 and closed. */
+  readonly connectionsMax: number;
   readonly authenticator: Authenticator;
   readonly routes: RouteTable;
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
+  /** Refuses a caller whose body is not even read; such a refusal is not recorded. */
+  readonly refuseBeforeBody: (principal: Principal) => Refusal | undefined;
   /** Refuses an authenticated request whose body was not taken; its id has to stay known. */
   readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
   /** May this instance take traffic? Answered on `/readyz`. */
@@ -31,11 +40,13 @@ export interface GatewayServerOptions {
 }
 
 const KEEP_ALIVE_MS = 65_000;
+/** Fixed: `*` stands for every name but `authorization`, in what browsers send without cookies. */
+const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";
 
 /** The gateway's listener: a strict parser, bounded in time and size, in front of the recipes. */
 export function createGatewayServer(options: GatewayServerOptions): Server {
-  const { headersMs, bodyMs, checkEveryMs } = options.clientTimeouts;
+  const { headersMs, bodyMs, lingerMs, checkEveryMs } = options.clientTimeouts;
   const server = createServer(
     {
       maxHeaderSize: headerBytesMax,
@@ -47,14 +58,19 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       noDelay: true,
     },
     (request, response) => {
-      if (isUnambiguous(request)) new RequestWalk(options, request, response).start();
-      else response.writeHead(400, { connection: "close", "content-length": 0 }).end();
+      const walk = new RequestWalk(options, request, response);
+      open.set(request.socket, walk);
+      response.once("close", () => {
+        if (open.get(request.socket) === walk) open.delete(request.socket);
+      });
+      const refused = bound.refusalOf(request.socket) ?? ambiguityOf(request);
+      if (refused === undefined) walk.start();
+      else walk.refuseLast(refused);
     },
   );
-  server.on("clientError", (_error, socket) => {
-    // The bytes were no HTTP request: nothing of it may be believed, so nothing is answered to it.
-    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
-  });
+  const open = new WeakMap<Duplex, RequestWalk>();
+  const bound = new ConnectionBound(server, { max: options.connectionsMax, lingerMs });
+  answerClientErrors(server, { ...options, lingerMs, openRequestOf: (socket) => open.get(socket) });
   return server;
 }
 
@@ -77,19 +93,8 @@ export function serveKnownCaller(
   new RequestWalk(options, socket.request, socket.response, call).start();
 }
 
-/** The parser lets requests without a version pass, and keeps the first of several hosts. */
-function isUnambiguous(request: IncomingMessage): boolean {
-  const { rawHeaders } = request;
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
-  }
-  return hosts <= 1 && request.httpVersionMajor === 1;
-}
-
 /** One request on its way down: path, key, route, body, recipe. */
-class RequestWalk {
+class RequestWalk implements OpenRequest {
   readonly #options: GatewayServerOptions;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -100,6 +105,7 @@ class RequestWalk {
   readonly #known: { readonly route: Route; readonly id?: string } | undefined;
   readonly #caller: Principal | undefined;
   readonly #baseHeaders: (requestId: string) => HeaderList;
+  #isReading = false;
 
   constructor(
     options: GatewayServerOptions,
@@ -154,6 +160,23 @@ class RequestWalk {
     }
   }
 
+  get isAnswered(): boolean {
+    return this.#exchange.isAnswered;
+  }
+
+  refuseUnread(value: Refusal): boolean {
+    if (!this.#isReading) return false;
+    this.#exchange.closeAfterRefusal(this.#options.clientTimeouts.lingerMs);
+    this.#options.refuseUnread(this.#exchange, value);
+    return true;
+  }
+
+  /** Refuses, and closes the connection after it. */
+  refuseLast(value: Refusal): void {
+    this.#exchange.closeAfterRefusal(this.#options.clientTimeouts.lingerMs);
+    this.#refuse(value);
+  }
+
   #authenticated(outcome: AuthOutcome): void {
     if (!isPrincipal(outcome)) return this.#refuse(outcome);
     const known = this.#known;
@@ -162,7 +185,13 @@ class RequestWalk {
     }
     this.#exchange.accept(outcome);
     if (known.route.method === "GET") return this.#serve(known);
+    const unread = this.#options.refuseBeforeBody(outcome);
+    if (unread !== undefined) return this.#refuse(unread);
+    this.#isReading = true;
     readBody(this.#request, known.route.bodyBytesMax, (body) => {
+      // The rest may arrive while a refused connection is being closed.
+      if (this.#exchange.isAnswered) return;
+      this.#isReading = false;
       if (!Buffer.isBuffer(body)) return this.#options.refuseUnread(this.#exchange, body);
       this.#exchange.body = body;
       this.#serve(known);
@@ -198,7 +227,7 @@ class RequestWalk {
       "access-control-allow-methods",
       "GET, POST, HEAD, OPTIONS",
       "access-control-allow-headers",
-      this.#exchange.header("access-control-request-headers") ?? "authorization, content-type",
+      PREFLIGHT_HEADERS,
       "access-control-max-age",
       PREFLIGHT_SECONDS,
       "content-length",
@@ -220,6 +249,7 @@ class RequestWalk {
       "content-length",
       String(body.length),
     ];
+    if (!up) headers.push(HEADERS.retryAfter.name, String(journalRetryAfterSeconds));
     this.#response.writeHead(up ? 200 : 503, headers).end(method === "HEAD" ? undefined : body);
     return true;
   }

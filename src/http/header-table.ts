@@ -95,7 +95,7 @@ export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
   }),
   retryAfter: header("retry-after", "refusals", {
     exposed: true,
-    doc: "seconds to wait, on 429 and 503 where it is known",
+    doc: "seconds to wait, on every 429 and 503; 60 where waiting does not help",
   }),
   shouldRetry: header("x-should-retry", "refusals", {
     exposed: false,

@@ -10,6 +10,7 @@ import type { Clock } from "../core/time.ts";
 import type { ClientExchange, ServedHeaders } from "../gateway/client-exchange.ts";
 import { isPieces, type Output, type WholeBody } from "../wires/chat/answer-bridge.ts";
 import { renderErrorBody } from "../wires/error-body.ts";
+import { closeConnection, discardBody, hasUnreadBody } from "./closing.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 
 export interface ExchangeInput {
@@ -21,7 +22,7 @@ export interface ExchangeInput {
   readonly errorWire: WireId;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** Longest time in which the client takes no byte of a stream. */
+  /** Longest time in which the client takes no byte of an answer. */
   readonly writeIdleMs: number;
   /** What every answer begins with: ids, and who may read it. */
   readonly baseHeaders: (requestId: string) => HeaderList;
@@ -48,6 +49,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   #listensToDrain = false;
   #finishing = false;
   #isChunked = false;
+  #lingerMs: number | undefined;
 
   constructor(input: ExchangeInput) {
     this.#input = input;
@@ -136,12 +138,12 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (this.gone) return;
     this.#finishing = true;
     const { response } = this.#input;
-    if (!this.#isChunked) {
-      response.end(last);
-      return;
+    if (!this.#isChunked) response.end(last);
+    else {
+      if (last.length > 0) response.write(chunkOf(last));
+      response.end(LAST_CHUNK);
     }
-    if (last.length > 0) response.write(chunkOf(last));
-    response.end(LAST_CHUNK);
+    this.#boundWriting();
   }
 
   cut(): void {
@@ -155,12 +157,18 @@ export class HttpExchange implements ClientExchange, Deadline {
     const list = this.#input.baseHeaders(this.requestId);
     list.push("content-type", contentType, "content-length", String(bytesOf(body)));
     this.#finishing = true;
-    const response = this.#input.response.writeHead(200, addServedHeaders(list, headers));
-    if (!isPieces(body)) response.end(body);
-    else {
-      for (const piece of body) response.write(piece);
-      response.end();
-    }
+    this.#input.response.writeHead(200, addServedHeaders(list, headers));
+    this.#endWith(isPieces(body) ? body : [body]);
+  }
+
+  /** Is the whole answer written, though it may not have left yet? */
+  get isAnswered(): boolean {
+    return this.#finishing;
+  }
+
+  /** A refusal will close the connection: nothing more that comes by it is believed. */
+  closeAfterRefusal(lingerMs: number): void {
+    this.#lingerMs = lingerMs;
   }
 
   refuse(refusal: Refusal, headers: ServedHeaders = {}): void {
@@ -172,13 +180,44 @@ export class HttpExchange implements ClientExchange, Deadline {
     list.push("content-type", "application/json", "content-length", String(body.length));
     addServedHeaders(list, headers);
     addRefusalHeaders(list, refusal);
+    if (this.#lingerMs !== undefined) list.push("connection", "close");
     this.#finishing = true;
-    this.#input.response.writeHead(refusal.status, list).end(body);
+    this.#input.response.writeHead(refusal.status, list);
+    this.#endWith([body]);
+    if (this.#lingerMs !== undefined) closeConnection(this.#input.request.socket, this.#lingerMs);
   }
 
   /** A client that takes no byte for too long has left. */
   onDue(): void {
     this.#input.response.destroy();
+  }
+
+  /**
+   * Writes the whole body of an answer. While the request's own body still arrives, the answer is
+   * complete for the client, but it ends only behind that body: a connection that is closed with
+   * unread bytes is reset, and clients that send first and read later lose the answer.
+   */
+  #endWith(pieces: readonly Output[]): void {
+    const { request, response } = this.#input;
+    const [only] = pieces;
+    if (hasUnreadBody(request)) {
+      for (const piece of pieces) response.write(piece);
+      discardBody(request, () => response.end());
+    } else if (pieces.length === 1 && only !== undefined) {
+      response.end(only);
+    } else {
+      for (const piece of pieces) response.write(piece);
+      response.end();
+    }
+    this.#boundWriting();
+  }
+
+  /** What is left of a whole answer is dropped when its client takes no byte of it for too long. */
+  #boundWriting(): void {
+    const { response, writeIdleMs } = this.#input;
+    this.dueMs = Number.POSITIVE_INFINITY;
+    // The timeout of a socket begins again while bytes leave; `drain` would come at the very end.
+    if (response.writableLength > 0) response.setTimeout(writeIdleMs, () => response.destroy());
   }
 
   #closed(): void {

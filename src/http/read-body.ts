@@ -2,12 +2,9 @@ import type { IncomingMessage } from "node:http";
 
 import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 
-/** After a refusal this many further bytes are read and thrown away, so that the client reads it. */
-const DISCARD_BYTES_MAX = 32 * 1024 * 1024;
-
 /**
- * Reads a request body, counting while it reads: over `bytesMax` it is refused and the rest thrown
- * away. `done` is called exactly once, and not at all when the client leaves first.
+ * Reads a request body, counting while it reads: over `bytesMax` it is refused; the refusal reads
+ * the rest. `done` is called exactly once, and not at all when the client leaves first.
  */
 export function readBody(
   request: IncomingMessage,
@@ -16,7 +13,6 @@ export function readBody(
 ): void {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
-    discard(request);
     done(
       invalidRequest(
         "content-encoding is not accepted on requests; send the JSON body uncompressed",
@@ -26,7 +22,6 @@ export function readBody(
   }
   const declared = Number(request.headers["content-length"] ?? Number.NaN);
   if (declared > bytesMax) {
-    discard(request);
     done(tooLarge(bytesMax));
     return;
   }
@@ -49,7 +44,7 @@ function collect(
       return;
     }
     finished = true;
-    discard(request);
+    chunks.length = 0;
     done(tooLarge(bytesMax));
   });
   request.on("end", () => {
@@ -62,15 +57,6 @@ function collect(
   request.on("error", () => {
     finished = true;
   });
-}
-
-function discard(request: IncomingMessage): void {
-  let discarded = 0;
-  request.on("data", (chunk: Buffer) => {
-    discarded += chunk.length;
-    if (discarded > DISCARD_BYTES_MAX) request.destroy();
-  });
-  request.on("error", () => {});
 }
 
 function tooLarge(bytesMax: number): Refusal {

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import type { RequestId } from "../core/ids.ts";
+import type { Refusal } from "../core/refusals.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 
 export interface AnsweredRequest {
@@ -39,6 +40,11 @@ export class RequestLog {
 
   storeFailed(requestId: RequestId, fault: unknown): void {
     this.#log.warn({ request_id: requestId, err: fault }, "the database did not answer a request");
+  }
+
+  /** Bytes that were no request, or did not become one in time. */
+  unreadable(requestId: RequestId, { class: error, status }: Refusal): void {
+    this.#log.info({ request_id: requestId, route: "unknown", status, error }, "request");
   }
 
   crashed(requestId: RequestId, fault: unknown): void {

@@ -82,8 +82,8 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
     list.push(HEADERS.upstreamStatus.name, String(refusal.upstreamStatus));
   }
   const bug = refusal.class === "gateway_error" && refusal.status === 500;
-  // A provider's allowance or credit comes back, but not soon.
-  const notSoon = refusal.class === "model_unavailable" && !refusal.retryable;
+  // Official clients would send it again at once or after `retry-after`.
+  const notSoon = (refusal.status === 429 || refusal.status === 503) && !refusal.retryable;
   if (NEVER_RETRY.has(refusal.class) || bug || notSoon)
     list.push(HEADERS.shouldRetry.name, "false");
   return list;

@@ -86,6 +86,15 @@ const refused: readonly (readonly [string, () => Shape])[] = [
     () => ({ headers: [CHUNKED], body: `${"f".repeat(20)}\r\n${BODY}` }),
   ],
   ["no host", () => ({ host: "", headers: [LENGTH] })],
+  [
+    "two keys in Authorization",
+    () => ({ headers: [LENGTH, "Authorization: Bearer tm_vk_of_another_caller"] }),
+  ],
+  ["two keys in x-api-key", () => ({ headers: [LENGTH, "X-Api-Key: a", "X-Api-Key: b"] })],
+  [
+    "a compressed body in chunks",
+    () => ({ headers: ["Transfer-Encoding: gzip, chunked"], body: CHUNKS }),
+  ],
   ["two hosts", () => ({ headers: [LENGTH, "Host: other"] })],
   [
     "a version that does not exist",

@@ -177,6 +177,7 @@ export class SimulatedInstance implements StoreUser {
       limits,
       pools: new PoolBoard({ limits }),
       usage: NO_USAGE_GUARD,
+      refusals: { check: () => undefined, note: () => undefined },
       platform: [],
       ledger: new ObservedLedger(this.#world.sabotage(ledger), this, checks),
       upstream: new SimulatedProviders(this.#world, this, (served, attemptId) =>

@@ -166,6 +166,7 @@ function newCall() {
     limits,
     pools: new PoolBoard({ limits }),
     usage: NO_USAGE_GUARD,
+    refusals: { check: () => undefined, note: () => undefined },
     platform: [],
     ledger,
     upstream,

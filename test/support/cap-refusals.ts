@@ -15,6 +15,7 @@ export function capOf(scope: "org" | "key"): object {
       origin: "gateway_admission",
       limit_scope: scope,
       limit_kind: "spend",
+      limit_id: `${scope}:…`,
       retryable: false,
       reset_at: reset,
     },
@@ -33,11 +34,20 @@ export function capsOf(answers: readonly HttpAnswer[]): unknown[] {
       scope: headers["x-tm-limit-scope"],
       kind: headers["x-tm-limit-kind"],
       reset: headers["x-tm-cap-reset"],
-      metadata: at(json, "error", "metadata"),
+      metadata: withoutIds(at(json, "error", "metadata")),
       named: [/scope \w+/.exec(message)?.[0], /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(message)?.[0]],
     });
   });
   return [...new Set(said)].map((each) => JSON.parse(each) as unknown);
+}
+
+/** Refusals of several keys are compared: only the form of the limit's id is. */
+function withoutIds(metadata: unknown): unknown {
+  const text = JSON.stringify(metadata).replace(
+    /"limit_id":"(org|key):[^"]+"/,
+    '"limit_id":"$1:…"',
+  );
+  return JSON.parse(text) as unknown;
 }
 
 function nextUtcMonth(): string {

@@ -7,6 +7,7 @@ import {
   stringKind,
   trueKind,
 } from "../json/json-document.ts";
+import { unknownFieldsMax } from "../json/json-limits.ts";
 import { type ChatWord, chatWords, word } from "./chat-words.ts";
 import { foldName } from "./fold-name.ts";
 
@@ -134,6 +135,7 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
       unknown ??= new Set();
       if (unknown.has(name)) return duplicate(name);
       unknown.add(name);
+      if (unknown.size > unknownFieldsMax) return tooManyFields;
     } else if (seenInRound[wordId] === round) return duplicate(chatWords.nameOf(wordId) ?? "");
     seenInRound[wordId] = round;
     if (name !== undefined) {
@@ -154,6 +156,8 @@ function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Pr
   if (folded === name || checks[chatWords.idOf(folded)] === undefined) return undefined;
   return problem(`is not taken: write ${folded}, in exactly these letters`, name);
 }
+
+const tooManyFields = problem(`has more than ${unknownFieldsMax} unknown fields; send fewer`);
 
 function duplicate(name: string): Problem {
   return problem("is there twice; send it once", name);

@@ -46,8 +46,10 @@ describe.each(wires)("reading a %s body", (wire) => {
     ["[]", "the body must be one JSON object"],
     [`{"a":${"[".repeat(100)}`, "the body is nested deeper than 64 levels at byte 68"],
     [bodyOf({ metadata: { a: JSON.parse('{"__proto__":1}') as unknown } }), "metadata.a.__proto__"],
-    [bodyOf({ constructor: 1 }), "constructor is not taken"],
-    [bodyOf({ prototype: {} }), "prototype is not taken"],
+    [bodyOf({ metadata: { a: { constructor: 1 } } }), "metadata.a.constructor"],
+    [bodyOf({ metadata: { a: [{ prototype: 1 }] } }), "metadata.a.0.prototype"],
+    [bodyOf({ constructor: 1 }), "constructor is a key that is not taken"],
+    [bodyOf({ prototype: {} }), "prototype is a key that is not taken"],
   ])("%.60s is refused: %s", (body, message) => {
     expect(readBad(wire, body)).toMatchObject({ class: "invalid_request", status: 400 });
     expect(readBad(wire, body).message).toContain(message);

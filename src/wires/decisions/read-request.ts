@@ -7,6 +7,7 @@ import { readDroppedParams } from "../chat/common-fields.ts";
 import { readControls } from "../chat/provider-controls.ts";
 import { JsonDocument, type JsonNode } from "../json/json-document.ts";
 import { readJsonObject } from "../json/read-json-object.ts";
+import { FREE_DATA_FORBIDDEN_KEYS } from "../json/scan-json.ts";
 import { readBodyFields, whyForeignField } from "./body-fields.ts";
 import { type DecisionState, readState, whyMisfit } from "./decision-state.ts";
 import type { DecisionRequest, Question } from "./decision-wire.ts";
@@ -18,7 +19,7 @@ import type { ReadQuestion } from "./read-question.ts";
 
 /** Reads and checks a body, or gives the 400 that names the place; see `DecisionWire`. */
 export function readDecisionRequest(body: Buffer): DecisionRequest | Refusal {
-  const doc = readJsonObject(body, chatWords);
+  const doc = readJsonObject(body, chatWords, FREE_DATA_FORBIDDEN_KEYS);
   if (!(doc instanceof JsonDocument)) return doc;
   const parts = readParts(doc);
   return isProblem(parts) ? invalidRequest(sentenceOf(parts)) : new ReadDecision(parts);

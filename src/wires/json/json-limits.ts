@@ -1,5 +1,8 @@
 /** Values of one body, keys included, that are kept for reading: bounds the memory of a scan. */
-export const jsonValuesMax = 1_000_000;
+export const jsonValuesMax = 250_000;
+
+/** Unknown names in one object whose names are checked: each costs far more than other keys. */
+export const unknownFieldsMax = 1_000;
 
 /**
  * Containers nested deeper than this are checked but kept as one value: nothing the gateway reads

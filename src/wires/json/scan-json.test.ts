@@ -6,7 +6,7 @@ import { absent, JsonDocument, type JsonNode } from "./json-document.ts";
 import { jsonKeysMax } from "../../core/constants.ts";
 import type { JsonFault } from "./json-fault.ts";
 import { jsonValuesMax } from "./json-limits.ts";
-import { scanJson } from "./scan-json.ts";
+import { FORBIDDEN_KEYS, scanJson } from "./scan-json.ts";
 import { WordTable } from "./word-table.ts";
 
 const words = new WordTable(["__proto__", "a", "model", "messages", "stream"]);
@@ -155,6 +155,18 @@ describe("refusals", () => {
     const list = (values: number): string => `[${"0,".repeat(values - 1)}0]`;
     expect(scan(list(jsonValuesMax - 1))).toBeInstanceOf(JsonDocument);
     expect(scan(list(jsonValuesMax))).toMatchObject({ fault: "values" });
+  });
+
+  test.each(["__proto__", "constructor", "prototype"])("%s is refused at any depth", (name) => {
+    const known = new WordTable(FORBIDDEN_KEYS);
+    for (const text of [`{"${name}":1}`, `{"a":[{"b":{"${name}":{}}}]}`]) {
+      expect(scanJson(Buffer.from(text), known, FORBIDDEN_KEYS)).toMatchObject({
+        fault: "forbidden_key",
+      });
+    }
+    expect(scanJson(Buffer.from(`{"a":"${name}"}`), known, FORBIDDEN_KEYS)).not.toHaveProperty(
+      "fault",
+    );
   });
 
   test("a __proto__ key is refused at any depth with its path, escaped or not", () => {

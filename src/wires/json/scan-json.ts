@@ -22,13 +22,22 @@ import type { WordTable } from "./word-table.ts";
  * Checks bytes against the JSON grammar (RFC 8259) in one pass and keeps where everything stands.
  * Never throws and never recurses, whatever the bytes are.
  */
-export function scanJson(body: Buffer, words: WordTable): JsonDocument | JsonFault {
+export function scanJson(
+  body: Buffer,
+  words: WordTable,
+  forbiddenKeys: readonly string[] = FREE_DATA_FORBIDDEN_KEYS,
+): JsonDocument | JsonFault {
   if (!isUtf8(body)) return { fault: "encoding", offset: firstBadByte(body) };
-  const scan = new Scan(body, words);
+  const scan = new Scan(body, words, forbiddenKeys);
   const fault = scan.run();
   if (fault === undefined) return new JsonDocument(body, scan.takeTape(), words);
   return fault;
 }
+
+/** Keys that some parsers act on. They are refused at any depth, where the word table has them. */
+export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "prototype"];
+/** The same for data whose keys are the customer's own names: states, arguments of tools. */
+export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];
 
 /** Open containers around the deepest values that are kept. */
 const deepestKept = readDepthMax + 1;
@@ -53,7 +62,7 @@ class Scan {
   readonly #body: Buffer;
   readonly #words: WordTable;
   readonly #plainRun: PlainRun;
-  readonly #forbidden: number;
+  readonly #forbidden: readonly number[];
   #at = 0;
   #depth = 0;
   #top = 0;
@@ -62,11 +71,11 @@ class Scan {
   #escaped = false;
   #fault: JsonFault | undefined;
 
-  constructor(body: Buffer, words: WordTable) {
+  constructor(body: Buffer, words: WordTable, forbiddenKeys: readonly string[]) {
     this.#body = body;
     this.#words = words;
     this.#plainRun = new PlainRun(body);
-    this.#forbidden = words.idOf("__proto__");
+    this.#forbidden = forbiddenKeys.map((name) => words.idOf(name));
   }
 
   takeTape(): Int32Array {
@@ -127,7 +136,7 @@ class Scan {
     this.#keys += 1;
     if (this.#keys > jsonKeysMax) return this.#fail("keys", start);
     const word = this.#keyWord(start);
-    if (word === this.#forbidden && word !== 0) return this.#failKey(start);
+    if (word !== 0 && this.#forbidden.includes(word)) return this.#failKey(start);
     if (!this.#record(stringKind | this.#escapedBit(), start, this.#at, word)) return false;
     if (this.#skipSpace() !== COLON) return this.#unexpected();
     this.#at += 1;

@@ -23,6 +23,8 @@ const HTML = `<!doctype html><html><head><meta name="csp-nonce" content="__CSP_N
 let backend: FreshBackend;
 let built: Served;
 let unbuilt: Served;
+/** What the built console reported as its own failure. */
+const faults: unknown[] = [];
 
 interface Served {
   readonly url: string;
@@ -52,7 +54,11 @@ async function serve(staticDir: string, address: string, after: () => void): Pro
   if (outcome.kind === "invalid") throw new Error(outcome.problems.join("\n"));
   const consoleUrl = (): string => address;
   const common = { config: outcome.config, consoleUrl, clock: systemClock };
-  const log = { ...silentLog, debug: () => undefined };
+  const log = {
+    ...silentLog,
+    debug: () => undefined,
+    error: (line: unknown) => void faults.push(line),
+  };
   const identity = await openIdentity({ ...common, log, store: backend.identityStore });
   const deps = { ...common, log, identity, staticDir, gatewayUrl: () => "http://127.0.0.1:8080" };
   const console: ConsoleServer = await createConsoleServer(deps as unknown as ConsoleDeps);
@@ -157,6 +163,17 @@ describe("a file of the pages", () => {
     expect(text).not.toContain("a digest");
     expect(text).not.toContain("doctype");
   });
+
+  test.each(["GET", "HEAD"])(
+    "%s of their folder is a 404, and no fault of ours",
+    async (method) => {
+      const accept = "application/json";
+      faults.length = 0;
+      const answer = await httpCall(`${built.url}/assets/`, { method, headers: { accept } });
+      expect(answer.status).toBe(404);
+      expect(faults).toEqual([]);
+    },
+  );
 });
 
 describe("where the pages are not built", () => {

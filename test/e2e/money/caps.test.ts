@@ -113,7 +113,13 @@ describe.each(WIRES)("on %s", (wire) => {
       const answer = await refused(account, wire);
       const reset = String(answer.headers["x-tm-cap-reset"]);
       expect(answer.headers).toMatchObject({ ...PLAIN_REFUSAL, "x-tm-limit-scope": scope });
-      for (const name of ["x-tm-limit-id", "retry-after", "x-tm-attempts", "x-tm-provider"]) {
+      const limitId = `${scope}:${scope === "org" ? account.orgId : account.keyId}`;
+      expect(answer.headers).toMatchObject({
+        "x-tm-limit-id": limitId,
+        "retry-after": "60",
+        "x-should-retry": "false",
+      });
+      for (const name of ["x-tm-attempts", "x-tm-provider"]) {
         expect(answer.headers).not.toHaveProperty(name);
       }
       const whose = scope === "org" ? "the organization's" : "this key's";
@@ -128,6 +134,7 @@ describe.each(WIRES)("on %s", (wire) => {
             origin: "gateway_admission",
             limit_scope: scope,
             limit_kind: "spend",
+            limit_id: limitId,
             retryable: false,
             reset_at: reset,
           },
@@ -167,9 +174,10 @@ describe.each(WIRES)("on %s", (wire) => {
         metadata: { ...metadata, retryable: false },
       }),
     );
+    expect([waiting, dear].map(({ headers }) => headers["retry-after"])).toEqual(["2", "60"]);
     for (const { headers } of [waiting, dear]) {
       expect(headers).toMatchObject({ ...PLAIN_REFUSAL, "x-tm-limit-scope": "org" });
-      for (const name of ["x-tm-cap-reset", "x-tm-limit-id", "retry-after"]) {
+      for (const name of ["x-tm-cap-reset", "x-tm-limit-id"]) {
         expect(headers).not.toHaveProperty(name);
       }
     }

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+
+import { refusal, REFUSALS, type RefusalClass } from "./refusals.ts";
+
+test("every 429 and 503 says when to come back, and 60 where waiting does not help", () => {
+  for (const cls of Object.keys(REFUSALS) as RefusalClass[]) {
+    for (const status of [429, 503]) {
+      expect(refusal(cls, "no", { status, retryable: true }).retryAfterSeconds).toBe(2);
+      expect(refusal(cls, "no", { status, retryable: false }).retryAfterSeconds).toBe(60);
+      expect(refusal(cls, "no", { status, retryAfterSeconds: 7 }).retryAfterSeconds).toBe(7);
+    }
+    expect(refusal(cls, "no", { status: 400 })).not.toHaveProperty("retryAfterSeconds");
+  }
+});

@@ -1,0 +1,118 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
+
+import { pino } from "pino";
+
+import { PLAIN_RULES } from "../../src/auth/account-rules.ts";
+import type { Principal } from "../../src/auth/principal.ts";
+import { Deadlines } from "../../src/core/deadlines.ts";
+import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import { GatewayMetrics } from "../../src/gateway/metrics.ts";
+import type { ClientTimeouts } from "../../src/http/client-timeouts.ts";
+import { createGatewayServer, type GatewayServerOptions } from "../../src/http/gateway-server.ts";
+import { RequestLog } from "../../src/http/request-log.ts";
+import { RouteTable, type Route } from "../../src/http/route-table.ts";
+
+const PRINCIPAL: Principal = {
+  orgId: "org_test" as OrgId,
+  keyId: "key_test" as KeyId,
+  keyOrigin: "console",
+  requestsPerMinuteCeiling: 300,
+  funded: true,
+  managed: false,
+  rules: PLAIN_RULES,
+};
+
+/** Longer than any test takes: a limit under test is never waited for. */
+const NEVER_MS = 600_000;
+export const NO_TIMEOUTS: ClientTimeouts = {
+  headersMs: NEVER_MS,
+  bodyMs: NEVER_MS,
+  writeIdleMs: NEVER_MS,
+  lingerMs: NEVER_MS,
+  checkEveryMs: 20,
+};
+
+/** A listener of the gateway in front of the routes of a test. */
+export interface Listening {
+  readonly port: number;
+  readonly url: string;
+  readonly server: Server;
+  readonly logged: () => string;
+}
+
+/** A client that writes bytes and keeps its half of the connection open. */
+export interface RawClient {
+  readonly socket: Socket;
+  readonly text: () => string;
+  /** Has the server ended its half? */
+  readonly hasEnded: () => boolean;
+}
+
+/** Opens listeners and clients, and closes all of them together. */
+export class Listeners {
+  readonly #servers: Server[] = [];
+  readonly #sockets: Socket[] = [];
+
+  async listen(
+    routes: readonly Route[],
+    change: Partial<GatewayServerOptions> = {},
+  ): Promise<Listening> {
+    const lines: string[] = [];
+    const server = createGatewayServer({
+      clock: systemClock,
+      deadlines: new Deadlines(systemClock),
+      clientTimeouts: NO_TIMEOUTS,
+      connectionsMax: 1_000,
+      authenticator: { authenticate: () => PRINCIPAL, forget: () => undefined },
+      routes: new RouteTable(routes),
+      metrics: new GatewayMetrics(),
+      log: new RequestLog(
+        pino({ level: "info" }, { write: (line: string) => void lines.push(line) }),
+      ),
+      refuseBeforeBody: () => undefined,
+      refuseUnread: (exchange, refusal) => exchange.refuse(refusal),
+      ready: () => true,
+      ...change,
+    });
+    this.#servers.push(server);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    return { port, url: `http://127.0.0.1:${port}`, server, logged: () => lines.join("") };
+  }
+
+  /** `isReading` false: the client takes no byte of what the server sends. */
+  async client(port: number, bytes: string | Buffer, isReading = true): Promise<RawClient> {
+    const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
+    this.#sockets.push(socket);
+    const chunks: Buffer[] = [];
+    let ended = false;
+    socket.on("end", () => (ended = true));
+    socket.on("close", () => (ended = true));
+    socket.on("error", () => undefined);
+    socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+    if (!isReading) socket.pause();
+    await once(socket, "connect");
+    socket.write(bytes);
+    const text = (): string => Buffer.concat(chunks).toString("latin1");
+    return { socket, text, hasEnded: () => ended };
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets.splice(0)) socket.destroy();
+    for (const server of this.#servers.splice(0)) {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+}
+
+/** Connections that the server still holds. */
+export async function connectionsOf(server: Server): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    server.getConnections((fault, count) => (fault === null ? resolve(count) : reject(fault)));
+  });
+}
