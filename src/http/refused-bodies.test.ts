@@ -35,7 +35,10 @@ async function sendAll(port: number, head: string, body: readonly Buffer[]): Pro
 const MB = Buffer.alloc(1_000_000, 0x20);
 const TOO_LARGE = Buffer.alloc(bodyBytesMax + 1, 0x20);
 const notAuthenticated = {
-  authenticator: { authenticate: () => refusal("auth", "no valid API key") },
+  authenticator: {
+    authenticate: () => refusal("auth", "no valid API key"),
+    forget: () => undefined,
+  },
 };
 
 describe("a client that has sent its whole body sees the refusal", () => {
