@@ -368,7 +368,7 @@ describe("what looks wrong and is right", () => {
 
   test("names that are no header text are dropped and still named safely", async () => {
     const odd = { "x\r\nx-injected: 1": 1, "ünïcode🙂": 2, "a,b": 3, "": 4 };
-    const many = Object.fromEntries(Array.from({ length: 2_000 }, (_item, n) => [`field_${n}`, n]));
+    const many = Object.fromEntries(Array.from({ length: 900 }, (_item, n) => [`field_${n}`, n]));
     for (const more of [odd, many]) {
       const answer = await post({ body: { ...chatBody("test/b"), ...more } });
       expect(answer.status).toBe(200);

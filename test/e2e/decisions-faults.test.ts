@@ -218,7 +218,7 @@ describe("the prompt is too long", () => {
     const fault = 'envelope:{"code":5021,"nested":true,"message":"70000 tokens are over 65536"}';
     const answer = await asking("f56-nested", fault);
     expect(answer.status).toBe(413);
-    expect(textAt(answer.json, "error.message")).toBe("70000 tokens are over 65536");
+    expect(textAt(answer.json, "error.message")).toContain("70000 tokens are over 65536");
   });
 
   test("a 400 about the maximum context length keeps the 400", async () => {
@@ -226,7 +226,7 @@ describe("the prompt is too long", () => {
     const answer = await asking("too-long", `status:400;message:${message}`);
     expect(answer.status).toBe(400);
     expect(answer.headers["x-tm-error-code"]).toBe("context_overflow");
-    expect(textAt(answer.json, "error.message")).toBe(message);
+    expect(textAt(answer.json, "error.message")).toContain(message);
     await expectUnbilled(answer);
   });
 });

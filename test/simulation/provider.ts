@@ -209,7 +209,7 @@ class Script {
     const text = letter.repeat(Math.max(1, answer.text.length));
     const { faults, random } = this.#world;
     const isDear = faults.strikes("provider: costs more than the reserve");
-    const output = answer.usage.output + (isDear ? random.between(10_000, 1_000_000) : 0);
+    const output = answer.usage.output + (isDear ? random.between(10_000, 150_000) : 0);
     return { ...answer, text, usage: { ...answer.usage, output } };
   }
 

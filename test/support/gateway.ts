@@ -210,7 +210,7 @@ export const STANDARD_MANIFESTS: readonly object[] = [
 ];
 
 /** Every provider of these manifests may have the one key that the tests' providers share. */
-function keyOrigins(manifests: readonly string[]): string {
+export function keyOrigins(manifests: readonly string[]): string {
   const bases = manifests.flatMap((text) => /"base_url":"([^"]+)"/.exec(text)?.[1] ?? []);
   return bases.map((base) => `TEST_PROVIDER_KEY=${new URL(base).origin}`).join(",");
 }

@@ -25,14 +25,20 @@ export function cleanProviderWords(message: string): string {
   return cleanSentence(message) || FALLBACK;
 }
 
+/** A quoted name, a path such as `messages.0.content`, a name with an underscore, or a field's word. */
+const fieldName =
+  /[`'"][\w.[\]$-]+[`'"]|\b\w+_\w+\b|\b[a-z]\w*(?:\.\w+|\[\d+\])+|\b(?:content|field|format|images?|messages?|model|parameters?|property|prompt|roles?|schema|stop|system|temperature|thinking|tools?)\b/i;
+
 /**
- * Quotes the sentence of a provider that blames the request, without the names that follow the word
- * for an account; undefined when it says nothing. As long as the words of an overflow may be.
+ * Quotes the sentence of a provider about a field of the request, without the names that follow the
+ * word for an account; undefined when it names no field. As long as the words of an overflow may be.
  */
 export function quoteRequestWords(message: string): string | undefined {
   const named = message.slice(0, READ_CHARS_MAX).replaceAll(accountName, "$1 [removed]");
   const sentence = cleanSentence(named);
-  return sentence === "" ? undefined : cut(`the provider refused the request: ${sentence}`);
+  return !fieldName.test(sentence)
+    ? undefined
+    : cut(`the provider refused the request: ${sentence}`);
 }
 
 function cleanSentence(message: string): string {

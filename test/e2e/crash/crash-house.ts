@@ -8,6 +8,7 @@ import { startSimulator, type Simulator } from "../../../src/simulator/simulator
 import {
   openAccount,
   PROVIDER_KEY,
+  keyOrigins,
   STANDARD_MANIFESTS,
   type TestAccount,
 } from "../../support/gateway.ts";
@@ -66,13 +67,18 @@ export async function openCrashHouse(more: readonly object[] = []): Promise<Cras
   const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
   const build = await builtProgram();
   const manifests = mkdtempSync(join(tmpdir(), "tokenmarket-crash-"));
-  for (const [at, manifest] of [...STANDARD_MANIFESTS, ...more].entries()) {
-    const text = JSON.stringify(manifest).replaceAll("{simulator}", simulator.url);
+  const texts = [...STANDARD_MANIFESTS, ...more].map((manifest) =>
+    JSON.stringify(manifest).replaceAll("{simulator}", simulator.url),
+  );
+  for (const [at, text] of texts.entries())
     writeFileSync(join(manifests, `manifest-${at}.json`), text);
-  }
+  const own = {
+    DATABASE_URL: backend.connectionString,
+    TM_PROVIDER_KEY_ORIGINS: keyOrigins(texts),
+  };
   const input = (env: Readonly<Record<string, string>> = {}): Omit<LoadInput, "file"> => ({
     args: ["serve", "--manifests", manifests, ...ANY_PORTS],
-    env: { ...GATEWAY_ENV, DATABASE_URL: backend.connectionString, ...env },
+    env: { ...GATEWAY_ENV, ...own, ...env },
   });
   const load = (env = {}): LoadedProcess =>
     loadProcess({ file: build.crashingFile, ...input(env) });
