@@ -25,9 +25,21 @@ export function cleanProviderWords(message: string): string {
   return cleanSentence(message) || FALLBACK;
 }
 
-/** A quoted name, a path such as `messages.0.content`, a name with an underscore, or a field's word. */
-const fieldName =
-  /[`'"][\w.[\]$-]+[`'"]|\b\w+_\w+\b|\b[a-z]\w*(?:\.\w+|\[\d+\])+|\b(?:content|field|format|images?|messages?|model|parameters?|property|prompt|roles?|schema|stop|system|temperature|thinking|tools?)\b/i;
+/** Fields whose names are words without an underscore. */
+const fieldWords =
+  "audio|content|effort|field|format|functions?|images?|input|logprobs|messages?|metadata|" +
+  "modalities|model|parameters?|prompt|property|roles?|schema|seed|stop|stream|strict|system|" +
+  "temperature|thinking|tokens?|tools?|user|verbosity";
+/** One of them, a quoted name, a name with an underscore, or a path such as `messages.0.content`. */
+const fieldName = new RegExp(
+  [
+    String.raw`["'\`][\w.[\]$-]+["'\`]`,
+    String.raw`\b\w+_\w+\b`,
+    String.raw`\b[a-z]\w*(?:\.\w+|\[\d+\])+`,
+    String.raw`\b(?:${fieldWords})\b`,
+  ].join("|"),
+  "i",
+);
 
 /**
  * Quotes the sentence of a provider about a field of the request, without the names that follow the
