@@ -43,7 +43,7 @@ const fieldName = new RegExp(
 
 /**
  * Quotes the sentence of a provider about a field of the request, without the names that follow the
- * word for an account; undefined when it names no field. As long as the words of an overflow may be.
+ * word for an account; undefined when it names no field. Bounded like the words of an overflow.
  */
 export function quoteRequestWords(message: string): string | undefined {
   const named = message.slice(0, READ_CHARS_MAX).replaceAll(accountName, "$1 [removed]");
