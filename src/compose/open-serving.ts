@@ -92,7 +92,12 @@ export function openServing(
     metrics: new GatewayMetrics(),
     repeats: new RepeatedFailures(),
     usage,
-    refusals: new RefusalWindows({ ...config, limits: limits.store, clock }),
+    refusals: new RefusalWindows({
+      limits: limits.store,
+      clock,
+      refusalsPerMinute: config.refusalsPerMinute,
+      unfundedRequestsPerMinute: config.unfundedRequestsPerMinute,
+    }),
     scopesOf: limitScopes(config),
     platform: platformScopes(config),
   };

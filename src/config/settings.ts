@@ -1,4 +1,9 @@
-import { connectionsMax, keyCacheMs, refusalsPerMinute } from "../core/constants.ts";
+import {
+  connectionsMax,
+  databaseConnectionsMax,
+  keyCacheMs,
+  refusalsPerMinute,
+} from "../core/constants.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { flag, integer, text, type Setting } from "./setting.ts";
 
@@ -108,7 +113,7 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   },
   databasePoolMax: integer(
     "database.pool_max",
-    10,
+    databaseConnectionsMax,
     1,
     "Most database connections of a process, besides 3 of reports and 2 of the ledger.",
   ),

@@ -47,6 +47,8 @@ export const settingsRequestsPerMinute: number = 60;
 export const modelLimitsPerOrgMax: number = 200;
 
 // Connections
+/** Of one process to its database, besides those of reports and of the ledger. */
+export const databaseConnectionsMax: number = 10;
 export const requestHeadersTimeoutMs: number = 15_000;
 export const requestBodyTimeoutMs: number = 60_000;
 export const writeIdleTimeoutMs: number = 60_000;

@@ -68,7 +68,7 @@ export interface AttemptResult {
   readonly timedOut: boolean;
   /** Did output reach the client? */
   readonly committed: boolean;
-  /** Was the 200 written before there was any output? Then there is no failover either. */
+  /** Was the 200 written before any output? Failover is no longer possible then. */
   readonly begun: boolean;
   readonly upstreamStatus: number | null;
   /** Milliseconds from dispatch to the first headers. */

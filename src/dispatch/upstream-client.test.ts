@@ -198,7 +198,7 @@ describe("a file elsewhere", () => {
   });
 });
 
-test("every provider is told who asks", async () => {
+test("every request to a provider names the gateway as its user agent", async () => {
   const client = clientOf();
   await send(client, listed("wire_a"));
   await send(client, listed("wire_b"));

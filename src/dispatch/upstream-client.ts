@@ -218,10 +218,10 @@ export class UpstreamClient {
   }
 }
 
-/** Time limits are the run's own, on one shared timer. */
-/** Some providers refuse a request that does not say what sent it. */
+/** Some providers refuse a request without a user agent. */
 const COMMON_HEADERS = ["accept-encoding", "identity", "user-agent", "tokenmarket"] as const;
 
+/** Time limits are the run's own, on one shared timer. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 
 interface Dispatched extends UpstreamQuestion {

@@ -10,8 +10,8 @@ import { changedLimitBody } from "./show-limits.ts";
 
 /**
  * `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model under it
- * or, where the organization allows it, of the organization. Free; counts in a
- * window of its own. What is refused has changed nothing and counts nothing.
+ * or, where the organization allows it, of the organization. Free; counts in a window of its own.
+ * What is refused has changed nothing and counts nothing.
  */
 export async function serveAdmissionLimits(
   deps: LimitDeps,

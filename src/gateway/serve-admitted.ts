@@ -206,8 +206,8 @@ async function attemptOnce<R extends CallRequest>(
 }
 
 /**
- * Repeats of one failed request are one strike: clients repeat what a provider cannot bear, and
- * that closes the model for nobody else. A probe of an open circuit always counts.
+ * Repeats of one failed request are one strike: a client that resends what a provider cannot
+ * process does not open the circuit for other callers. A probe of an open circuit always counts.
  */
 function healthOutcome(
   { health, repeats, clock }: ServeDeps,

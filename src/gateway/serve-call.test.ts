@@ -125,7 +125,7 @@ test("a job that its provider accepted is made at no other, though it could not 
   expect(client.refusal).toBe(unwritten);
 });
 
-test("a candidate whose pool is full is asked again when the pool has room: its circuit waits for nobody", async () => {
+test("a candidate that is skipped because its pool is full gives the probe of its circuit back", async () => {
   const clock = { ms: 0 };
   const recipe = openRecipe(
     { nowMs: () => 1_767_225_600_000 + clock.ms, monotonicMs: () => clock.ms },

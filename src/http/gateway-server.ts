@@ -59,18 +59,20 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     },
     (request, response) => {
       const walk = new RequestWalk(options, request, response);
-      open.set(request.socket, walk);
-      response.once("close", () => {
-        if (open.get(request.socket) === walk) open.delete(request.socket);
-      });
+      lastWalks.set(request.socket, walk);
       const refused = bound.refusalOf(request.socket) ?? ambiguityOf(request);
       if (refused === undefined) walk.start();
       else walk.refuseLast(refused);
     },
   );
-  const open = new WeakMap<Duplex, RequestWalk>();
+  const lastWalks = new WeakMap<Duplex, RequestWalk>();
+  const { clock, metrics, log } = options;
   const bound = new ConnectionBound(server, { max: options.connectionsMax, lingerMs });
-  answerClientErrors(server, { ...options, lingerMs, openRequestOf: (socket) => open.get(socket) });
+  const openRequestOf = (socket: Duplex): OpenRequest | undefined => {
+    const walk = lastWalks.get(socket);
+    return walk?.isOver === true ? undefined : walk;
+  };
+  answerClientErrors(server, { clock, metrics, log, lingerMs, openRequestOf });
   return server;
 }
 
@@ -162,6 +164,11 @@ class RequestWalk implements OpenRequest {
 
   get isAnswered(): boolean {
     return this.#exchange.isAnswered;
+  }
+
+  /** Has its answer left, or its connection ended? */
+  get isOver(): boolean {
+    return this.#response.closed;
   }
 
   refuseUnread(value: Refusal): boolean {

@@ -206,7 +206,7 @@ test("what the books have and the journal does not is told, row by row", () => {
   });
 });
 
-test("what the journal has and the books have lost is told too", () => {
+test("an account that the journal has and the books lack is reported", () => {
   const replay = new JournalReplay(0n);
   const of = { debitAccount: "grants", creditAccount: "wallet:org" } as const;
   replay.take({ kind: "transfer", ...of, amount: 7n });

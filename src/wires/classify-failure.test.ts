@@ -292,7 +292,7 @@ describe("a provider that blames the request", () => {
     expect(rejected(400, "x ".repeat(900)).refusal.message.length).toBeLessThan(350);
   });
 
-  test("without words, or with another status, is told in ours", () => {
+  test("without words, or with another status, gets the gateway's own message", () => {
     const ours = "the provider rejected the request with status";
     expect(rejected(400, "").refusal.message).toContain(ours);
     expect(rejected(409, "seed is bad").refusal.message).toContain(ours);

@@ -4,7 +4,7 @@ import { Client, type Pool } from "pg";
 
 import type { OrgId } from "../../core/ids.ts";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
-import { accountNoticeChannel } from "./migrations/0012-account-notices.ts";
+import { accountNoticeChannel } from "./migrations/0011-account-notices.ts";
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS = 500;

@@ -7,11 +7,14 @@ import {
   type QueryResult,
   type QueryResultRow,
 } from "pg";
-import { reportConnectionsMax, storeAnswerTimeoutMs } from "../../core/constants.ts";
+import {
+  databaseConnectionsMax,
+  reportConnectionsMax,
+  storeAnswerTimeoutMs,
+} from "../../core/constants.ts";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
 import { markFaults } from "./database-faults.ts";
 
-const POOL_CLIENTS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 const POOL_STATEMENT_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
@@ -31,7 +34,7 @@ const bigintOids = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC]
 export function openPool(
   connectionString: string,
   log: LedgerLog,
-  clientsMax: number = POOL_CLIENTS_MAX,
+  clientsMax: number = databaseConnectionsMax,
 ): Pool {
   return openPoolWith(log, {
     connectionString,

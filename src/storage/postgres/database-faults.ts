@@ -2,7 +2,7 @@ import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import { asStoreFault } from "../../core/store-fault.ts";
 
-/** Marks the faults of everything that runs on this pool, whoever asked for it. */
+/** Marks the faults of every statement on this pool and on its connections. */
 export function markFaults(pool: Pool): Pool {
   pool.on("connect", (client: PoolClient) => markMethod(client, "query"));
   markMethod(pool, "query");

@@ -10,7 +10,7 @@ import { identitySql } from "./migrations/0007-identity.ts";
 import { billingSql } from "./migrations/0008-billing.ts";
 import { reportsSql } from "./migrations/0009-reports.ts";
 import { optimizeSql } from "./migrations/0010-optimize.ts";
-import { accountNoticesSql } from "./migrations/0012-account-notices.ts";
+import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
 
 /** In order; a published one is never changed, a new one is added below. */
 const migrations: Record<string, Migration> = {
@@ -24,7 +24,7 @@ const migrations: Record<string, Migration> = {
   "0008-billing": sqlMigration(billingSql),
   "0009-reports": sqlMigration(reportsSql),
   "0010-optimize": sqlMigration(optimizeSql),
-  "0012-account-notices": sqlMigration(accountNoticesSql),
+  "0011-account-notices": sqlMigration(accountNoticesSql),
 };
 
 /** Brings the database to this program's schema; returns the names of the migrations it ran. */

@@ -13,7 +13,7 @@ import { identitySql } from "./migrations/0007-identity.ts";
 import { billingSql } from "./migrations/0008-billing.ts";
 import { reportsSql } from "./migrations/0009-reports.ts";
 import { optimizeSql } from "./migrations/0010-optimize.ts";
-import { accountNoticesSql } from "./migrations/0012-account-notices.ts";
+import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
 
 function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);

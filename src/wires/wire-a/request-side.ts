@@ -33,7 +33,7 @@ export const wireARequests: RequestSide = {
   editBody,
   isUsualPrice: (field, value) => field === "service_tier" && value === "default",
   isClientTool: (doc, type) => doc.word(type) === word.function || doc.word(type) === word.custom,
-  // No answer of this wire starts with a count: the bytes are as good as any.
+  // No answer of this wire starts with a count, so nothing more exact is needed than the bytes.
   countTokens: (doc) => doc.body.length,
   headers: () => headers,
 };

@@ -5,23 +5,10 @@ import { newRequestId } from "../../../src/core/ids.ts";
 import { gatewayRoutes, type StoredDeps } from "../../../src/http/gateway-routes.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
-import { withAccount, withGateway } from "../../support/gateway.ts";
+import { withGatewayBehindProxy } from "../../support/database-proxy.ts";
 import { bearer, httpCall, type HttpAnswer } from "../../support/http-call.ts";
-import { withDatabase } from "../../support/postgres.ts";
-import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
 
-const database = withDatabase();
-const proxy = withProxyTo(database);
-const gateway = withGateway(() => ({
-  settings: {
-    databaseUrl: urlThrough(proxy, database).href,
-    orgRequestsPerMinute: 10_000,
-    keyRequestsPerMinute: 10_000,
-    // A key that was read once is known however long the database is away.
-    keyCacheMs: 3_600_000,
-  },
-}));
-const account = withAccount(gateway, "10");
+const { proxy, gateway, account } = withGatewayBehindProxy();
 
 afterEach(() => proxy.set("up"));
 afterAll(() => proxy.set("up"));

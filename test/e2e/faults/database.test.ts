@@ -3,25 +3,12 @@ import { afterAll, describe, expect, test } from "vitest";
 import { ask, costOf, openAsk, type Ask } from "../../support/ask.ts";
 import { brokenBooks, debitOf, debitsOf, ended, nothingHeld, until } from "../../support/books.ts";
 import { PatientClock } from "../../support/clocks.ts";
-import { withGateway, withAccount } from "../../support/gateway.ts";
-import { withDatabase } from "../../support/postgres.ts";
-import { withProxyTo, urlThrough } from "../../support/tcp-proxy.ts";
+import { withGatewayBehindProxy } from "../../support/database-proxy.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
 /** Time that passes while this process runs: a busy machine is not the gateway's fault. */
 const clock = new PatientClock();
-const database = withDatabase();
-const proxy = withProxyTo(database);
-const gateway = withGateway(() => ({
-  settings: {
-    databaseUrl: urlThrough(proxy, database).href,
-    orgRequestsPerMinute: 10_000,
-    keyRequestsPerMinute: 10_000,
-    // A key that was read once is known however long the database is away.
-    keyCacheMs: 3_600_000,
-  },
-}));
-const account = withAccount(gateway, "10");
+const { proxy, gateway, account } = withGatewayBehindProxy();
 
 afterAll(() => {
   proxy.set("up");

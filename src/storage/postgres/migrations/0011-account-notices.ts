@@ -10,7 +10,7 @@ const RULES: readonly string[] = [
 ];
 const TABLES: readonly string[] = ["org", "api_key", ...RULES];
 
-/** With the commit of each change, whoever makes it: a process, a command, an operator. */
+/** Sent with the commit of each change, by a process, a command or an operator alike. */
 export const accountNoticesSql: string = `
 create function notify_account_change() returns trigger language plpgsql as $$
 begin
