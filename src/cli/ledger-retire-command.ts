@@ -48,7 +48,8 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
   const olderThanDays = readDays(flags) ?? config.retentionAttemptsDays;
   if (olderThanDays === 0) {
     const text = "nothing is retired: retention.attempts_days is 0, which keeps all";
-    return { json: { ok: true, retired: [], dropped: [], kept: [], stopped: null }, text };
+    const nothing = { retired: [], refused_requests: 0, dropped: [], kept: [], stopped: null };
+    return { json: { ok: true, ...nothing }, text };
   }
   const archive = openDayArchive(config, textFlag(flags, "out"));
   return await withBackend(context, flags, async ({ retentionStore }) => {
@@ -80,7 +81,7 @@ function answerOf(
   outcome: RetireOutcome,
   run: { readonly folder: string; readonly publicKey: string; readonly olderThanDays: number },
 ): CommandAnswer {
-  const { retired, dropped, kept, stopped } = outcome;
+  const { retired, refusedRequests, dropped, kept, stopped } = outcome;
   const ok = stopped === undefined && kept.length === 0;
   return {
     json: {
@@ -94,6 +95,7 @@ function answerOf(
         debit_usd: formatUsd(sums.all.debitMicroUsd),
         file: dayFiles(day).rows,
       })),
+      refused_requests: refusedRequests,
       dropped,
       kept,
       stopped: stopped ?? null,

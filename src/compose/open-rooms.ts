@@ -5,7 +5,7 @@ import { openAuthenticator } from "../auth/authenticate.ts";
 import type { CatalogHolder } from "../catalog/catalog-holder.ts";
 import { internalConnectionsMax } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
-import { refuseCall } from "../gateway/refuse-call.ts";
+import { refuseBeforeBody, refuseCall } from "../gateway/refuse-call.ts";
 import type { ServeDeps } from "../gateway/serve-deps.ts";
 import type { VideoReadDeps } from "../gateway/serve-video.ts";
 import { CLIENT_TIMEOUTS } from "../http/client-timeouts.ts";
@@ -143,7 +143,7 @@ function gatewayServerOptions(
     }),
     metrics: serve.metrics,
     log: new RequestLog(log),
-    refuseBeforeBody: (principal) => serve.refusals.check(principal),
+    refuseBeforeBody: (exchange) => refuseBeforeBody(serve, exchange),
     refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
     ready,
   };

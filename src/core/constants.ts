@@ -88,6 +88,12 @@ export const usageRollupBatchesMax: number = 10;
 export const usageRollupEveryMs: number = 60_000;
 export const usageRollupPauseMs: number = 1_000;
 
+// Refused requests
+/** Rows of refused requests of one key in one minute; what is beyond them is counted. */
+export const refusedRowsPerMinute: number = 60;
+/** The same over all keys of an organization, in one process. */
+export const refusedRowsPerMinutePerOrg: number = 3 * refusedRowsPerMinute;
+
 // Caches and stores
 export const keyCacheMs: number = 5_000;
 export const keyCacheEntriesMax: number = 100_000;

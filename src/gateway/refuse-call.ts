@@ -16,8 +16,29 @@ export interface RefusedCall {
 
 /** Refuses before any dispatch: the id stays known, nothing is owed. */
 export function refuseCall(deps: ServeDeps, exchange: ClientExchange, input: RefusedCall): void {
+  recordRefused(deps, exchange, input);
+  if (!NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
+    deps.refusals.note(exchange.principal, input.refusal);
+  }
+  noteRefused(deps, exchange, input);
+  const droppedParams = input.request?.droppedParams ?? [];
+  exchange.refuse(input.refusal, droppedParams.length === 0 ? {} : { droppedParams });
+}
+
+/**
+ * Refuses a caller whose window of refused requests is full, before its body is read. Recorded like
+ * any other refusal, but no further one in that window.
+ */
+export function refuseBeforeBody(deps: ServeDeps, exchange: ClientExchange): boolean {
+  const value = deps.refusals.check(exchange.principal);
+  if (value === undefined) return false;
+  recordRefused(deps, exchange, { refusal: value });
+  exchange.refuse(value);
+  return true;
+}
+
+function recordRefused(deps: ServeDeps, exchange: ClientExchange, input: RefusedCall): void {
   const { principal } = exchange;
-  const nowMs = deps.clock.nowMs();
   deps.ledger.recordRefused({
     requestId: exchange.requestId,
     orgId: principal.orgId,
@@ -26,14 +47,8 @@ export function refuseCall(deps: ServeDeps, exchange: ClientExchange, input: Ref
     route: exchange.route,
     stream: input.request?.stream ?? false,
     errorClass: input.refusal.class,
-    createdAtMs: nowMs,
+    createdAtMs: deps.clock.nowMs(),
   });
-  if (!NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
-    deps.refusals.note(principal, input.refusal);
-  }
-  noteRefused(deps, exchange, input);
-  const droppedParams = input.request?.droppedParams ?? [];
-  exchange.refuse(input.refusal, droppedParams.length === 0 ? {} : { droppedParams });
 }
 
 const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([

@@ -32,7 +32,8 @@ export interface GatewayServerOptions {
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
   /** Refuses a caller whose body is not even read; such a refusal is not recorded. */
-  readonly refuseBeforeBody: (principal: Principal) => Refusal | undefined;
+  /** Refuses a caller whose body is not worth reading; false: nothing is to be refused. */
+  readonly refuseBeforeBody: (exchange: HttpExchange) => boolean;
   /** Refuses an authenticated request whose body was not taken; its id has to stay known. */
   readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
   /** May this instance take traffic? Answered on `/readyz`. */
@@ -192,8 +193,7 @@ class RequestWalk implements OpenRequest {
     }
     this.#exchange.accept(outcome);
     if (known.route.method === "GET") return this.#serve(known);
-    const unread = this.#options.refuseBeforeBody(outcome);
-    if (unread !== undefined) return this.#refuse(unread);
+    if (this.#options.refuseBeforeBody(this.#exchange)) return;
     this.#isReading = true;
     readBody(this.#request, known.route.bodyBytesMax, (body) => {
       // The rest may arrive while a refused connection is being closed.

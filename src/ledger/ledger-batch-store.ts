@@ -3,6 +3,7 @@ import type { MicroUsd } from "../core/money.ts";
 import type {
   CloseRow,
   PricePin,
+  RefusedCount,
   RefusedRequest,
   ReserveOutcome,
   ReserveRow,
@@ -80,7 +81,14 @@ export interface LedgerBatchStore {
   closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]>;
   /** After an ambiguous reserve: afterwards none of these attempts holds anything, ever. */
   annul(rows: readonly ReserveRow[]): Promise<void>;
-  recordRefusedBatch(requests: readonly RefusedRequest[]): Promise<void>;
+  /**
+   * Keeps the first refused requests of each key and minute one by one, and counts the others. A
+   * batch that is sent again after its answer was lost may count those others twice.
+   */
+  recordRefusedBatch(
+    requests: readonly RefusedRequest[],
+    counts: readonly RefusedCount[],
+  ): Promise<void>;
   /** Prices an attempt will refer to; known pins are left as they are. */
   ensurePricePins(pins: readonly PricePin[]): Promise<void>;
   /** Starts a new epoch of the instance `name`, or of `name-2`, … while that one is alive. */

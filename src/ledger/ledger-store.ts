@@ -90,6 +90,15 @@ export interface RefusedRequest {
   readonly createdAtMs: number;
 }
 
+/** Refused requests of a key in one minute that have no record of their own. */
+export interface RefusedCount {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  /** Start of the minute, milliseconds since 1970. */
+  readonly minuteMs: number;
+  readonly requests: number;
+}
+
 /** Immutable prices an attempt refers to. */
 export interface PricePin {
   readonly pinId: string;

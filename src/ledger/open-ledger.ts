@@ -60,7 +60,10 @@ class BatchedLedger implements Ledger {
       onFault: (entries, fault) => this.#careFor(entries, fault),
     });
     this.#closings = new CloseLane({ clock, log, send: (rows) => store.closeBatch(rows) });
-    this.#refused = new RefusedLane({ log, send: (rows) => store.recordRefusedBatch(rows) });
+    this.#refused = new RefusedLane({
+      log,
+      send: (rows, counts) => store.recordRefusedBatch(rows, counts),
+    });
   }
 
   get healthy(): boolean {

@@ -71,6 +71,11 @@ export interface RetentionSession {
   detachedDays(): Promise<readonly DetachedDay[]>;
   /** Deletes the attempts of a detached day. */
   drop(day: Day): Promise<void>;
+  /**
+   * Deletes refused requests that are as old, but none of this day or later ones; how many requests
+   * it was. They owe nothing, so that nothing of them is kept.
+   */
+  deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number>;
   close(): Promise<void>;
 }
 

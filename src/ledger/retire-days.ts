@@ -31,6 +31,8 @@ export interface RetireOutcome {
   readonly dropped: readonly Day[];
   /** Where it stopped, and why; the days behind it were not looked at. */
   readonly stopped: { readonly day: Day; readonly why: string } | undefined;
+  /** Refused requests that were deleted with the attempts of their days. */
+  readonly refusedRequests: number;
   /** Days that were to be dropped and stay, and why. */
   readonly kept: readonly { readonly day: Day; readonly why: string }[];
 }
@@ -54,8 +56,10 @@ export async function retireDays(
     }
     retired.push(done);
   }
+  const refusedRequests = await deps.session.deleteRefused(options.olderThanDays, stopped?.day);
+  if (refusedRequests > 0) deps.progress(`${refusedRequests} refused requests deleted`);
   const drops = options.drop ? await dropDetached(deps) : { dropped: [], kept: [] };
-  return { retired, stopped, ...drops };
+  return { retired, stopped, refusedRequests, ...drops };
 }
 
 /** Answers the day as it was retired, or why it is not ready. */

@@ -98,9 +98,9 @@ describe("a run that is ended anywhere is run again, and ends as if nothing had 
 
   const STEPS = (
     "daysOlderThan survey freeze survey pages stage readStaged readManifest publish retire " +
-    "detachedDays readManifest readPublished drop"
+    "deleteRefused detachedDays readManifest readPublished drop"
   ).split(" ");
-  const WRITES = ["freeze", "stage", "publish", "retire", "drop"];
+  const WRITES = ["freeze", "stage", "publish", "retire", "deleteRefused", "drop"];
 
   test(`after every ${quickOrDeep("step that writes", "single step")}`, async () => {
     const failures: string[] = [];

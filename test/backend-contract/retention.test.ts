@@ -197,7 +197,13 @@ describe("a day that is old enough", () => {
   });
 
   test("is not retired again", async () => {
-    expect(await run("day")).toEqual({ retired: [], dropped: [], kept: [], stopped: undefined });
+    expect(await run("day")).toEqual({
+      retired: [],
+      dropped: [],
+      kept: [],
+      stopped: undefined,
+      refusedRequests: 0,
+    });
   });
 });
 

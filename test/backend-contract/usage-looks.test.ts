@@ -285,9 +285,10 @@ test("more groups than a report lists end in one that is called other", async ()
     route: "/v1/chat/completions",
     stream: false,
     errorClass: "model_not_found" as never,
-    createdAtMs: nowMs,
+    // Of a minute only so many are kept one by one.
+    createdAtMs: nowMs - (at % 4) * 60_000,
   }));
-  await backend.ledgerBatchStore.recordRefusedBatch(refused);
+  await backend.ledgerBatchStore.recordRefusedBatch(refused, []);
   const range = { orgId, fromMs: nowMs - DAY_MS / 4, toMs: nowMs + DAY_MS / 4 };
   const report = await backend.usageReports.report(range, "model");
   expect(report.groups).toHaveLength(200);

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test, vi } from "vitest";
 
+import type { OrgId } from "../../src/core/ids.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withAccount, withGateway, type TestAccount } from "../support/gateway.ts";
 import { bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
@@ -18,6 +19,15 @@ async function send(account: TestAccount, body: unknown): Promise<HttpAnswer> {
     body,
     headers: bearer(account.key),
   });
+}
+
+async function countRefused(orgId: OrgId): Promise<number> {
+  const range = { orgId, fromMs: Date.now() - 3_600_000, toMs: Date.now() + 1 };
+  const { totals } = await gateway.backend.usageReports.report(
+    { ...range, status: "refused" },
+    "status",
+  );
+  return totals.requests;
 }
 
 describe("refused requests have a window of their own", () => {
@@ -44,5 +54,6 @@ describe("refused requests have a window of their own", () => {
       "x-tm-limit-id": `refusals:${account.keyId}`,
     });
     expect(gateway.simulator.counts().total).toBe(before);
+    await expect.poll(() => countRefused(account.orgId), PATIENCE).toBe(LIMIT + 2);
   });
 });

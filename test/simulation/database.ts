@@ -52,6 +52,8 @@ export class SimulatedDatabase {
   readonly instances: Map<string, InstanceRow> = new Map();
   /** Refused requests that were recorded. */
   readonly refused: Set<RequestId> = new Set();
+  /** Those that were only counted. */
+  refusedCounted = 0;
   /** Grows with every change of an amount. */
   version = 0;
   /** Nobody reaches it before. */

@@ -33,10 +33,10 @@ export function brokenAtRest(world: World, before: ReadonlySet<RequestId>): read
     ...(restless === undefined ? [] : [`after the last probes ${restless}`]),
     ...[...world.checks.requests.values()].flatMap((record) => [
       ...unanswered(record),
-      ...forgotten(world, record),
       ...wronglyTold(world, record),
       ...(before.has(record.client.requestId) ? [] : unserved(record)),
     ]),
+    ...forgotten(world),
     ...[...world.database.journal.values()].flatMap((line) => wronglyDebited(world, line)),
     ...world.running.flatMap(leftInLimits),
   ];
@@ -140,13 +140,15 @@ function leftInLimits(instance: SimulatedInstance): readonly string[] {
   return [`${instance.name} grants ${leases.length} at once instead of ${atOnce}`];
 }
 
-/** The id of a refused request stays known; only with its instance it may be forgotten. */
-function forgotten(
-  world: World,
-  { client, instance, isRefused }: RequestRecord,
-): readonly string[] {
-  if (!isRefused || instance.isDead || world.database.refused.has(client.requestId)) return [];
-  return [`request ${client.request.number} was refused and is not recorded`];
+/** A refused request stays known, by its id or in a count; only with its instance it may be lost. */
+function forgotten({ checks, database }: World): readonly string[] {
+  const unlisted = [...checks.requests.values()].filter(
+    ({ client, instance, isRefused }) =>
+      isRefused && !instance.isDead && !database.refused.has(client.requestId),
+  );
+  if (unlisted.length <= database.refusedCounted) return [];
+  const of = unlisted.map(({ client }) => client.request.number).join(", ");
+  return [`of the requests ${of} ${database.refusedCounted} are counted, and none is recorded`];
 }
 
 /** Recovery's promise: what a dead instance left open is closed within this time. */

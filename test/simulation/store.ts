@@ -9,6 +9,7 @@ import type {
 import type {
   CloseRow,
   PricePin,
+  RefusedCount,
   RefusedRequest,
   ReserveOutcome,
   ReserveRow,
@@ -98,9 +99,13 @@ export class NetworkedStore implements LedgerBatchStore {
     });
   }
 
-  recordRefusedBatch(requests: readonly RefusedRequest[]): Promise<void> {
+  recordRefusedBatch(
+    requests: readonly RefusedRequest[],
+    counts: readonly RefusedCount[],
+  ): Promise<void> {
     return this.#query("refused record", {
       transaction: () => {
+        for (const count of counts) this.#world.database.refusedCounted += count.requests;
         for (const { requestId } of requests) this.#world.database.refused.add(requestId);
       },
     });

@@ -72,7 +72,7 @@ export class Listeners {
       log: new RequestLog(
         pino({ level: "info" }, { write: (line: string) => void lines.push(line) }),
       ),
-      refuseBeforeBody: () => undefined,
+      refuseBeforeBody: () => false,
       refuseUnread: (exchange, refusal) => exchange.refuse(refusal),
       ready: () => true,
       ...change,

@@ -173,17 +173,20 @@ export class UsageJournal {
   }
 
   async #refuse(spec: RequestSpec, requestId: RequestId): Promise<void> {
-    await this.#backend.ledgerBatchStore.recordRefusedBatch([
-      {
-        requestId,
-        ...this.#of(spec),
-        modelId: MODELS[spec.model] ?? null,
-        route: "/v1/chat/completions",
-        stream: false,
-        errorClass: "rate_limit",
-        createdAtMs: this.startOf(spec.day) + spec.atMs,
-      },
-    ]);
+    await this.#backend.ledgerBatchStore.recordRefusedBatch(
+      [
+        {
+          requestId,
+          ...this.#of(spec),
+          modelId: MODELS[spec.model] ?? null,
+          route: "/v1/chat/completions",
+          stream: false,
+          errorClass: "rate_limit",
+          createdAtMs: this.startOf(spec.day) + spec.atMs,
+        },
+      ],
+      [],
+    );
   }
 
   async #close(rows: readonly CloseRow[]): Promise<void> {

@@ -13,6 +13,7 @@ import type { LedgerLog } from "../../ledger/ledger-log.ts";
 import type {
   CloseRow,
   PricePin,
+  RefusedCount,
   RefusedRequest,
   ReserveOutcome,
   ReserveRow,
@@ -22,6 +23,7 @@ import { queryInTime } from "./connection.ts";
 import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
 import { LaneConnection } from "./lane-connection.ts";
 import { runCloseBatch, runReserveBatch } from "./ledger-batches.ts";
+import { recordRefused } from "./refused-rows.ts";
 
 const RESERVE_STATEMENT_TIMEOUT_MS = 1_000;
 const RESERVE_LOCK_TIMEOUT_MS = 500;
@@ -86,19 +88,11 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
     }
   }
 
-  async recordRefusedBatch(requests: readonly RefusedRequest[]): Promise<void> {
-    const column = <T>(read: (request: RefusedRequest) => T): T[] => requests.map(read);
-    const values = [
-      column((request) => request.requestId),
-      column((request) => request.orgId),
-      column((request) => request.keyId),
-      column((request) => request.modelId?.replaceAll("\0", "") ?? null),
-      column((request) => request.route),
-      column((request) => request.stream),
-      column((request) => request.errorClass),
-      column((request) => request.createdAtMs),
-    ];
-    await queryInTime(this.#pool, { text: recordRefusedSql, values });
+  recordRefusedBatch(
+    requests: readonly RefusedRequest[],
+    counts: readonly RefusedCount[],
+  ): Promise<void> {
+    return recordRefused(this.#pool, requests, counts);
   }
 
   async ensurePricePins(pins: readonly PricePin[]): Promise<void> {
@@ -177,16 +171,6 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
 
 const annulSql = `select annul_attempt($1, $2, $3::smallint, $4, $5, $6, $7, $8, $9, $10, $11, $12,
   $13)`;
-
-const recordRefusedSql = `
-  insert into refused_request (request_id, org_id, key_id, model_id, route, stream, error_class,
-    created_at)
-  select t.request, t.org, t.key, t.model, t.route, t.stream, t.class,
-    to_timestamp(t.created_ms / 1000.0)
-  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[],
-    $8::double precision[])
-    as t(request, org, key, model, route, stream, class, created_ms)
-  on conflict do nothing`;
 
 const ensurePinsSql = `
   insert into price_pin (pin_id, provider_id, model_id, prompt_pico, cached_prompt_pico,

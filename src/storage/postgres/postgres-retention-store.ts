@@ -21,6 +21,7 @@ import type {
   RetentionStore,
   RetiredDay,
 } from "../../ledger/retention.ts";
+import { deleteRefusedBefore } from "./refused-rows.ts";
 import * as sql from "./retention-sql.ts";
 
 /** So long the batches of the gateways may stand behind a wait for the journal's lock. */
@@ -159,6 +160,19 @@ class PostgresRetentionSession implements RetentionSession {
 
   async drop(day: Day): Promise<void> {
     await this.#client.query(`drop table retired.${sql.dayTable(day)}`);
+  }
+
+  async deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number> {
+    const { rows } = await this.#client.query<{ before: Day }>(sql.refusedBoundSql, [
+      olderThanDays,
+      before ?? null,
+    ]);
+    const bound = rows[0]?.before;
+    assert(bound !== undefined, "the age of a day is a day");
+    return await deleteRefusedBefore(
+      async (text, values) => (await this.#client.query<{ requests: bigint }>(text, values)).rows,
+      Date.parse(bound),
+    );
   }
 
   async close(): Promise<void> {

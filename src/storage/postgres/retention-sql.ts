@@ -14,6 +14,11 @@ export const daysOlderThanSql = `
     and d.day < (clock_timestamp() at time zone 'utc')::date - $1::integer
   order by 1`;
 
+/** $1 days, $2 a day or null: the first day whose refused requests stay. */
+export const refusedBoundSql = `
+  select to_char(least((clock_timestamp() at time zone 'utc')::date - $1::integer, $2::date),
+    'YYYY-MM-DD') as before`;
+
 export const detachedDaysSql = `
   select to_char(r.day, 'YYYY-MM-DD') as day, r.sha256
   from retired_day r

@@ -37,7 +37,9 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
   const { status } = plan.filter;
   const parts = [
     fromJournalSql(plan, $),
-    ...((status ?? "refused") === "refused" ? [refusedSql(plan, org, $)] : []),
+    ...((status ?? "refused") === "refused"
+      ? [refusedSql(plan, org, $), countedSql(plan, org, $)]
+      : []),
     ...(hasSums(plan) ? [fromSumsSql(plan, org, $)] : []),
   ];
   const text = `
@@ -130,6 +132,17 @@ function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
     where org_id = ${org} and request_id >= ${$(requestIdFrom(filter.fromMs))}::uuid
       and request_id < ${$(requestIdFrom(filter.toMs))}::uuid
       and not exists (select from request q where q.request_id = r.request_id)`;
+}
+
+/* Those without a row of their own: of no model, and of the instant at which their minute began. */
+function countedSql({ filter, bucketMs }: ReportPlan, org: string, $: Bind): string {
+  return `
+    select key_id, null, null, 'refused',
+      floor(extract(epoch from minute) * 1000 / ${bucketMs})::bigint, null, unlisted,
+      0, 0, 0, 0, 0, 0
+    from refused_minute
+    where org_id = ${org} and minute >= ${$(new Date(filter.fromMs))}
+      and minute < ${$(new Date(filter.toMs))} and unlisted > 0`;
 }
 
 const sumDayBucket = "(request_day - date '1970-01-01')::bigint";

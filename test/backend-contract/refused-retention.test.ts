@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { newRequestId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { Day } from "../../src/ledger/retention.ts";
+import type { RetireOutcome } from "../../src/ledger/retire-days.ts";
+import { DayFolder } from "../../src/storage/files/day-folder.ts";
+import { openSigningKey, type SigningKey } from "../../src/storage/files/signing-key.ts";
+import { closeRow } from "../support/ledger-rows.ts";
+import { dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
+
+const REFUSED = 70;
+const books = withOldBooks();
+let root: string;
+let key: SigningKey;
+
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "tokenmarket-retire-"));
+  key = openSigningKey(join(root, "key.pem"));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function run(): Promise<RetireOutcome> {
+  return retireOldDays(books, { key, archive: new DayFolder(join(root, "days")) });
+}
+
+/** In the last minute of the day: 60 that are kept one by one, and ten that are counted. */
+async function refuseOn(day: Day): Promise<void> {
+  const atMs = Date.parse(`${day}T23:59:30Z`);
+  const refused = Array.from({ length: REFUSED }, () => ({
+    ...books.org,
+    requestId: newRequestId(atMs),
+    modelId: null,
+    route: "/v1/messages",
+    stream: false,
+    errorClass: "invalid_request" as const,
+    createdAtMs: atMs,
+  }));
+  await books.backend.ledgerBatchStore.recordRefusedBatch(refused, []);
+}
+
+async function daysLeft(table: string, column: string): Promise<unknown[]> {
+  const rows = await books.backend.query(
+    `select distinct to_char(${column} at time zone 'utc', 'YYYY-MM-DD') as day from ${table}
+    order by day`,
+  );
+  return rows.map((row) => row["day"]);
+}
+
+async function expectDays(...days: readonly Day[]): Promise<void> {
+  expect(await daysLeft("refused_request", "created_at")).toEqual(days);
+  expect(await daysLeft("refused_minute", "minute")).toEqual(days);
+}
+
+test("refused requests leave with the attempts of their day, and stay as long as those stay", async () => {
+  const [settled, open] = [dayOf("2025-04-10"), dayOf("2025-04-12")];
+  const today = dayOf(new Date(systemClock.nowMs()).toISOString().slice(0, 10));
+  await books.fill(settled);
+  await books.settle();
+  const attempt = await books.hold(open);
+  for (const day of [settled, open, today]) await refuseOn(day);
+
+  const first = await run();
+  expect(first).toMatchObject({ stopped: { day: open }, refusedRequests: REFUSED });
+  await expectDays(open, today);
+
+  await books.close(closeRow(attempt, 7n));
+  await books.settle();
+  expect(await run()).toMatchObject({ stopped: undefined, refusedRequests: REFUSED });
+  await expectDays(today);
+  const { orgId } = books.org;
+  const report = await books.backend.usageReports.report(
+    { orgId, fromMs: 0, toMs: systemClock.nowMs() + 86_400_000 },
+    "status",
+  );
+  expect(report.totals.requests).toBe(REFUSED);
+});

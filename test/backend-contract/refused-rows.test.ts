@@ -1,0 +1,121 @@
+import { expect, test } from "vitest";
+
+import { keysPerOrgMax } from "../../src/core/constants.ts";
+import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import { newRequestId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { Ledger } from "../../src/ledger/ledger-store.ts";
+import { keyOf, orgWithKey } from "../support/ledger-rows.ts";
+import { withLedger, withPricedBackend } from "../support/postgres.ts";
+
+const MINUTE_MS = 60_000;
+const REFUSED = 5_000;
+const PATIENCE = { timeout: 10_000, interval: 20 };
+
+const backend = withPricedBackend();
+const ledger = withLedger(backend, "main");
+const peer = withLedger(backend, "peer");
+
+interface Owner {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+}
+
+/** The whole minute before this one. */
+function lastMinuteMs(): number {
+  return Math.floor(systemClock.nowMs() / MINUTE_MS - 1) * MINUTE_MS;
+}
+
+function refuse(by: readonly Ledger[], owner: Owner, minuteMs: number, count: number): void {
+  for (let n = 0; n < count; n++) {
+    const createdAtMs = minuteMs + n * Math.floor(MINUTE_MS / count);
+    by[n % by.length]?.recordRefused({
+      ...owner,
+      requestId: newRequestId(createdAtMs),
+      modelId: "acme/small",
+      route: "/v1/messages",
+      stream: false,
+      errorClass: "invalid_request",
+      createdAtMs,
+    });
+  }
+}
+
+async function requestsOf(
+  { orgId }: Owner,
+  minuteMs: number,
+  by: "status" | "key" | "day",
+): Promise<Record<string, number>> {
+  const range = { orgId, fromMs: minuteMs - MINUTE_MS, toMs: minuteMs + 2 * MINUTE_MS };
+  const { totals, groups } = await backend.usageReports.report(range, by);
+  const named = groups.map(({ group, figures }) => [group, figures.requests] as const);
+  return { total: totals.requests, ...Object.fromEntries(named) };
+}
+
+async function rowsOf({ orgId }: Owner, table: string): Promise<number> {
+  const rows = await backend.query(`select count(*) as n from ${table} where org_id = $1`, [orgId]);
+  return Number(rows[0]?.["n"]);
+}
+
+test("5,000 refused requests of a minute are 60 rows and a count, and figures say 5,000", async () => {
+  const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const minuteMs = lastMinuteMs();
+  const day = new Date(minuteMs).toISOString().slice(0, 10);
+  refuse([ledger, peer], owner, minuteMs, REFUSED);
+  await expect
+    .poll(() => requestsOf(owner, minuteMs, "status"), PATIENCE)
+    .toEqual({ total: REFUSED, refused: REFUSED });
+  expect(await rowsOf(owner, "refused_request")).toBe(60);
+  expect(await rowsOf(owner, "refused_minute")).toBe(1);
+  expect(await requestsOf(owner, minuteMs, "key")).toEqual({
+    total: REFUSED,
+    [owner.keyId]: REFUSED,
+  });
+  expect(await requestsOf(owner, minuteMs, "day")).toEqual({ total: REFUSED, [day]: REFUSED });
+  const days = await backend.usageReports.keyDays(owner.orgId, owner.keyId, 2);
+  expect(days.find((each) => each.day === day)?.requests).toBe(REFUSED);
+});
+
+test("an organization's rows of a minute are bounded over its keys as well", async () => {
+  const first = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const others = await Promise.all([1, 2, 3, 4].map(() => keyOf(backend, first.orgId)));
+  const minuteMs = lastMinuteMs();
+  for (const keyId of [first.keyId, ...others]) {
+    refuse([ledger], { ...first, keyId }, minuteMs, 100);
+  }
+  await expect
+    .poll(() => requestsOf(first, minuteMs, "status"), PATIENCE)
+    .toEqual({ total: 500, refused: 500 });
+  expect(await rowsOf(first, "refused_request")).toBe(180);
+  expect(await rowsOf(first, "refused_minute")).toBeLessThanOrEqual(keysPerOrgMax);
+});
+
+test("the next minute has rows of its own", async () => {
+  const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const minuteMs = lastMinuteMs();
+  refuse([ledger], owner, minuteMs - MINUTE_MS, 70);
+  refuse([ledger], owner, minuteMs, 50);
+  await expect
+    .poll(() => requestsOf(owner, minuteMs, "status"), PATIENCE)
+    .toEqual({ total: 120, refused: 120 });
+  expect(await rowsOf(owner, "refused_request")).toBe(110);
+});
+
+test("an unknown model or another organization sees none of what is only counted", async () => {
+  const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const other = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const minuteMs = lastMinuteMs();
+  refuse([ledger], owner, minuteMs, 100);
+  await expect
+    .poll(() => requestsOf(owner, minuteMs, "status"), PATIENCE)
+    .toEqual({ total: 100, refused: 100 });
+  expect(await requestsOf(other, minuteMs, "status")).toEqual({ total: 0 });
+  const range = { orgId: owner.orgId, fromMs: minuteMs, toMs: minuteMs + MINUTE_MS };
+  const byModel = await backend.usageReports.report(range, "model");
+  expect(byModel.groups.map(({ group, figures }) => [group, figures.requests])).toEqual([
+    ["acme/small", 60],
+    ["none", 40],
+  ]);
+  const ofModel = { ...range, modelId: "acme/small" };
+  expect((await backend.usageReports.report(ofModel, "status")).totals.requests).toBe(60);
+});
