@@ -3,14 +3,15 @@ import type { DedicatedEndpoint } from "../auth/account-rules.ts";
 import type { Principal } from "../auth/principal.ts";
 import { endpointScope, endpointSelfScopes } from "../limits/effective-limits.ts";
 import { orgSlot, type ScopeClaim } from "../limits/limit-store.ts";
+import type { OwnKeys } from "../routing/plan-route.ts";
 import type { ServeDeps } from "./serve-deps.ts";
 
 /** What decides which limits a request has to be admitted by. */
 export interface ClaimedCall {
   readonly modelId: string;
   readonly endpoint: DedicatedEndpoint | undefined;
-  /** Only the caller's own provider keys can serve it. */
-  readonly ownKeysOnly: boolean;
+  /** What of it the caller's own provider keys serve. */
+  readonly ownKeys: OwnKeys;
 }
 
 /**
@@ -22,7 +23,8 @@ export function claimParts(
   principal: Principal,
   call: ClaimedCall,
 ): readonly ClaimPart[] {
-  const { endpoint, modelId, ownKeysOnly } = call;
+  const { endpoint, modelId, ownKeys } = call;
+  const ownKeysOnly = ownKeys !== "none";
   const parts: ClaimPart[] = [];
   const slot = orgSlot(principal.orgId);
   if (endpoint === undefined) {

@@ -8,6 +8,7 @@ import type { TokenCount } from "../limits/limit-store.ts";
 import { allCooling } from "../routing/plan-route.ts";
 import type { Step } from "./call-kind.ts";
 import type { CallSteps } from "./call-steps.ts";
+import type { MarketplaceClaim } from "./marketplace-claim.ts";
 import type { ServeDeps } from "./serve-deps.ts";
 
 export type RoomDeps = Pick<ServeDeps, "health" | "pools" | "limits" | "clock">;
@@ -16,13 +17,14 @@ export interface RoomInput {
   readonly principal: Principal;
   readonly tokens: TokenCount;
   readonly steps: CallSteps;
+  readonly marketplace: MarketplaceClaim | undefined;
 }
 
 /** A candidate that may be dispatched to now. Its circuit waits to be told how that ended. */
 export interface Room {
   readonly kind: "room";
   readonly step: Step;
-  /** Its place in the provider's pool; undefined where nothing limits the pool. */
+  /** Its place in the provider's pool, and what it was admitted by besides; often nothing. */
   readonly pool: ClaimedScopes | undefined;
   /** Monotonic time at which its circuit let it through: goes along when the end is reported. */
   readonly probedMs: number;
@@ -69,21 +71,24 @@ export type PoolEntry =
   | { readonly kind: "entered"; readonly pool: ClaimedScopes | undefined }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
-/** Takes a place in the pool of a deployment, or tells what the pool says instead. */
+/** Takes a place in the pool of a deployment, or returns the refusal of what limits it. */
 export async function enterPool(
   deps: RoomDeps,
-  { principal, tokens }: Pick<RoomInput, "principal" | "tokens">,
-  { pool }: Deployment,
+  { principal, tokens, marketplace }: Omit<RoomInput, "steps">,
+  deployment: Deployment,
 ): Promise<PoolEntry> {
+  const { pool } = deployment;
   const monotonicMs = deps.clock.monotonicMs();
   const nowMs = deps.clock.nowMs();
   const restMs = deps.pools.restMs(pool.id, monotonicMs);
   if (restMs > 0) return { kind: "refused", refusal: poolRests(pool.id, restMs, nowMs) };
   const part = deps.pools.claimOf(pool, principal.orgId, monotonicMs);
-  if (part === undefined) return { kind: "entered", pool: undefined };
-  const input = { principal, parts: [part], tokens, nowMs, monotonicMs };
-  const outcome = await claimScopes(deps.limits, input);
-  return outcome.kind === "claimed" ? { kind: "entered", pool: outcome.claimed } : outcome;
+  const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
+  if (parts.length === 0) return { kind: "entered", pool: undefined };
+  const outcome = await claimScopes(deps.limits, { principal, parts, tokens, nowMs, monotonicMs });
+  if (outcome.kind !== "claimed") return outcome;
+  marketplace?.admitted(deployment);
+  return { kind: "entered", pool: outcome.claimed };
 }
 
 function poolRests(poolId: string, restMs: number, nowMs: number): Refusal {

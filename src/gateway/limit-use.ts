@@ -80,7 +80,7 @@ function partsOf(
     return [{ slot: orgSlot(principal.orgId), scopes: deps.scopesOf(principal) }];
   }
   const own = { scopesOf: deps.scopesOf, platform: [] };
-  return claimParts(own, principal, { modelId, endpoint, ownKeysOnly: false });
+  return claimParts(own, principal, { modelId, endpoint, ownKeys: "none" });
 }
 
 async function peek(

@@ -16,6 +16,7 @@ import type { CallSteps } from "./call-steps.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import { Delivery } from "./delivery.ts";
 import { findRoom, leaveCircuit, type Room } from "./find-room.ts";
+import type { MarketplaceClaim } from "./marketplace-claim.ts";
 import { clientLeft } from "./refuse-call.ts";
 import { reserveRow } from "./reserve-row.ts";
 import type { ServeDeps } from "./serve-deps.ts";
@@ -30,6 +31,8 @@ export interface ClaimedCall<R extends CallRequest> {
   /** The estimate. */
   readonly tokens: TokenCount;
   readonly hold: CallHold;
+  /** What it is admitted by once a key of the marketplace's is to serve it. */
+  readonly marketplace: MarketplaceClaim | undefined;
   /** How long it had to wait for its turn. */
   readonly queueMs: number;
   readonly remainingRequests: number;
@@ -58,7 +61,7 @@ export async function serveAdmitted<R extends CallRequest>(
   exchange: ClientExchange,
   call: AdmittedCall<R>,
 ): Promise<void> {
-  const { kind, request, steps, hold, tokens, lastStartMs } = call;
+  const { kind, request, steps, hold, tokens, marketplace, lastStartMs } = call;
   const { principal } = exchange;
   let { reserve, room } = call;
   const ended: EndedAttempt[] = [];
@@ -89,7 +92,9 @@ export async function serveAdmitted<R extends CallRequest>(
       !exchange.gone &&
       clock.monotonicMs() < lastStartMs;
     hold.leavePool(seen);
-    const next = mayGoOn ? await findRoom(deps, { principal, tokens, steps }) : undefined;
+    const next = mayGoOn
+      ? await findRoom(deps, { principal, tokens, steps, marketplace })
+      : undefined;
     const close = closeRowOf({
       attemptId,
       result,

@@ -7,6 +7,7 @@ import { callSteps } from "./call-steps.ts";
 import { claimParts } from "./claim-parts.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { findRoom, leaveCircuit, type Room } from "./find-room.ts";
+import { marketplaceClaim } from "./marketplace-claim.ts";
 import { callPlanInput, findModel } from "./plan-call.ts";
 import { clientLeft, refuseCall, routingDeadlinePassed, shuttingDown } from "./refuse-call.ts";
 import { reserveRow } from "./reserve-row.ts";
@@ -39,9 +40,10 @@ export async function serveCall<R extends CallRequest>(
 
   const { modelId } = request;
   const tokens = callTokens(kind, request, model);
+  const limited = { modelId, endpoint, ownKeys: plan.ownKeys };
   const claims = await claimScopes(deps.limits, {
     principal,
-    parts: claimParts(deps, principal, { modelId, endpoint, ownKeysOnly: plan.ownKeysOnly }),
+    parts: claimParts(deps, principal, limited),
     tokens,
     nowMs: deps.clock.nowMs(),
     monotonicMs: deps.clock.monotonicMs(),
@@ -57,6 +59,7 @@ export async function serveCall<R extends CallRequest>(
       steps,
       tokens,
       hold,
+      marketplace: marketplaceClaim(deps, principal, limited),
       queueMs: claimed.queueMs,
       remainingRequests: claimed.remainingRequests,
       remainingTokens: claimed.remainingTokens,
@@ -79,7 +82,7 @@ async function serveClaimed<R extends CallRequest>(
   exchange: ClientExchange,
   call: ClaimedCall<R>,
 ): Promise<Refusal | undefined> {
-  const { hold, steps, tokens, queueMs } = call;
+  const { hold, steps, tokens, marketplace, queueMs } = call;
   const { principal } = exchange;
   const timeoutMs = Math.min(
     deps.timeouts.routingMs,
@@ -91,7 +94,7 @@ async function serveClaimed<R extends CallRequest>(
   // Whoever left the queue has sent nothing, so nothing is held for it.
   if (turn === "left") return clientLeft();
   if (turn === "cut") return shuttingDown();
-  const room = await findRoom(deps, { principal, tokens, steps });
+  const room = await findRoom(deps, { principal, tokens, steps, marketplace });
   if (room.kind === "full") return room.refusal;
   if (deps.clock.monotonicMs() > lastStartMs) return leaveRoom(deps, room, timeoutMs);
   const reserve = reserveRow(deps, exchange, { ...call, step: room.step, ordinal: 1 });

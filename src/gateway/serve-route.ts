@@ -7,11 +7,13 @@ import { invalidRequest, type Refusal } from "../core/refusals.ts";
 import type { RecordStore } from "../ledger/record-store.ts";
 import type { TokenCount } from "../limits/limit-store.ts";
 import { explainRoute } from "../routing/explain-route.ts";
+import type { OwnKeys } from "../routing/plan-route.ts";
 import { callTokens, isRefusal, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
-import { claimParts } from "./claim-parts.ts";
+import { claimParts, type ClaimedCall } from "./claim-parts.ts";
 import { enterPool } from "./find-room.ts";
+import { marketplaceClaim } from "./marketplace-claim.ts";
 import { callPlanInput, findModel } from "./plan-call.ts";
 import { refuseCall } from "./refuse-call.ts";
 import type { ServeDeps } from "./serve-deps.ts";
@@ -80,7 +82,7 @@ interface RouteWalk {
   readonly excluded: readonly ExcludedStep[];
   readonly refusal: Refusal | undefined;
   readonly endpoint: DedicatedEndpoint | undefined;
-  readonly ownKeysOnly: boolean;
+  readonly ownKeys: OwnKeys;
   readonly tokens: TokenCount;
 }
 
@@ -94,6 +96,8 @@ async function walkRoute<R extends CallRequest>(
   const { model, endpoint } = findModel(deps.catalog.current, principal, request.modelId);
   const explained = explainRoute(callPlanInput(deps, principal, { kind, request, model }));
   const tokens = callTokens(kind, request, model);
+  const { ownKeys } = explained;
+  const limited = { modelId: request.modelId, endpoint, ownKeys };
   const steps: ShownStep[] = [];
   const excluded: ExcludedStep[] = [...explained.excluded];
   let unencoded: Refusal | undefined;
@@ -105,23 +109,27 @@ async function walkRoute<R extends CallRequest>(
     } else {
       const health = deps.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
       const translated = wire !== undefined && deployment.wire !== wire;
-      const poolFull = await whyPoolFull(deps, principal, { deployment, tokens });
+      const poolFull = await whyPoolFull(deps, principal, { deployment, tokens, limited });
       steps.push({ deployment, upstream, health, translated, poolFull });
     }
   }
   const refused = explained.refusal ?? (steps.length === 0 ? unencoded : undefined);
-  const { ownKeysOnly } = explained;
-  return { steps, excluded, refusal: refused, endpoint, ownKeysOnly, tokens };
+  return { steps, excluded, refusal: refused, endpoint, ownKeys, tokens };
 }
 
 /** Takes a place in the pool as the request would, and gives it back at once. */
 async function whyPoolFull(
   deps: ServeDeps,
   principal: Principal,
-  asked: { readonly deployment: Deployment; readonly tokens: TokenCount },
+  asked: {
+    readonly deployment: Deployment;
+    readonly tokens: TokenCount;
+    readonly limited: ClaimedCall;
+  },
 ): Promise<Refusal | undefined> {
   const { deployment, tokens } = asked;
-  const entered = await enterPool(deps, { principal, tokens }, deployment);
+  const marketplace = marketplaceClaim(deps, principal, asked.limited);
+  const entered = await enterPool(deps, { principal, tokens, marketplace }, deployment);
   if (entered.kind === "refused") return entered.refusal;
   entered.pool?.undo(deps.clock.monotonicMs());
   return undefined;
@@ -149,13 +157,13 @@ function reserveOf<R extends CallRequest>(
 async function refusedByLimits(
   deps: ServeDeps,
   principal: Principal,
-  asked: Pick<RouteWalk, "endpoint" | "ownKeysOnly" | "tokens"> & { readonly modelId: string },
+  asked: Pick<RouteWalk, "endpoint" | "ownKeys" | "tokens"> & { readonly modelId: string },
 ): Promise<Refusal | undefined> {
-  const { modelId, endpoint, ownKeysOnly, tokens } = asked;
+  const { modelId, endpoint, ownKeys, tokens } = asked;
   const monotonicMs = deps.clock.monotonicMs();
   const outcome = await claimScopes(deps.limits, {
     principal,
-    parts: claimParts(deps, principal, { modelId, endpoint, ownKeysOnly }),
+    parts: claimParts(deps, principal, { modelId, endpoint, ownKeys }),
     tokens,
     nowMs: deps.clock.nowMs(),
     monotonicMs,

@@ -57,10 +57,12 @@ export const SPECIFIED_LIMITS: LimitDefaults = {
 export interface AskedRequest {
   readonly modelId?: string;
   /**
-   * Only the organization's own provider keys can serve it: it is exempt from what holds until the
+   * The organization's own provider keys serve it: it is exempt from what holds until the
    * organization has credit. Default false.
    */
   readonly ownKeysOnly?: boolean;
+  /** Only what it was exempt from: none of its own keys served it after all. Default false. */
+  readonly unfundedOnly?: boolean;
 }
 
 /**
@@ -74,6 +76,7 @@ export function limitScopes(
   const memo = new ScopeMemo((key, modelId) => scopeSet(key, modelId, defaults));
   return (key, asked) => {
     const set = memo.of(key, asked?.modelId);
+    if (asked?.unfundedOnly === true) return set.unfunded;
     return asked?.ownKeysOnly === true ? set.exempt : set.counted;
   };
 }
@@ -199,13 +202,16 @@ function namedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefined
 interface ScopeSet {
   readonly counted: readonly ScopeClaim[];
   readonly exempt: readonly ScopeClaim[];
+  /** What the exempt one is spared. */
+  readonly unfunded: readonly ScopeClaim[];
 }
 
 function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitDefaults): ScopeSet {
   const rows = limitRows(key, modelId, defaults);
   const exempt = rows.map(claimOf);
-  const isLimitedMore = rows.some((row) => row.unfundedRequestsPerMinute !== undefined);
-  return { counted: isLimitedMore ? rows.flatMap(claimsOf) : exempt, exempt };
+  const unfunded = rows.flatMap(unfundedClaimOf);
+  const isLimitedMore = unfunded.length > 0;
+  return { counted: isLimitedMore ? rows.flatMap(claimsOf) : exempt, exempt, unfunded };
 }
 
 /* Where the customer limits no requests, those to an endpoint use up none of the default. */
@@ -225,10 +231,13 @@ function claimOf({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
  * exempt or not, and in this one only what is not exempt: neither uses up what the other has.
  */
 function claimsOf(row: LimitRow): readonly ScopeClaim[] {
+  return [claimOf(row), ...unfundedClaimOf(row)];
+}
+
+function unfundedClaimOf(row: LimitRow): readonly ScopeClaim[] {
   const { scope, id, shownId, unfundedRequestsPerMinute: requestsPerMinute } = row;
-  if (requestsPerMinute === undefined) return [claimOf(row)];
-  const unfunded = { scope, id: `${id}#unfunded`, shownId, limits: { requestsPerMinute } };
-  return [claimOf(row), unfunded];
+  if (requestsPerMinute === undefined) return [];
+  return [{ scope, id: `${id}#unfunded`, shownId, limits: { requestsPerMinute } }];
 }
 
 function keyRow(key: LimitedKey, defaults: LimitDefaults): LimitRow {

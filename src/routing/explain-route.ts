@@ -1,6 +1,12 @@
 import type { Deployment } from "../catalog/catalog.ts";
 import type { Refusal } from "../core/refusals.ts";
-import { planRoute, whyForbidden, withOwnKeys, type PlanInput } from "./plan-route.ts";
+import {
+  planRoute,
+  whyForbidden,
+  withOwnKeys,
+  type OwnKeys,
+  type PlanInput,
+} from "./plan-route.ts";
 
 /** A plan told in full: who would be tried in which order, and why the others would not. */
 export interface RouteExplanation {
@@ -9,7 +15,7 @@ export interface RouteExplanation {
   readonly excluded: readonly ExcludedDeployment[];
   readonly refusal: Refusal | undefined;
   /** See `RoutePlan`. */
-  readonly ownKeysOnly: boolean;
+  readonly ownKeys: OwnKeys;
 }
 
 export interface ExcludedDeployment {
@@ -30,7 +36,7 @@ export function explainRoute(input: PlanInput): RouteExplanation {
       .filter((each) => !candidates.includes(each))
       .map((deployment) => ({ deployment, reason: whyExcluded(deployment, input) })),
     refusal: plan.kind === "refused" ? plan.refusal : undefined,
-    ownKeysOnly: plan.kind === "plan" && plan.ownKeysOnly,
+    ownKeys: plan.kind === "plan" ? plan.ownKeys : "none",
   };
 }
 

@@ -176,11 +176,11 @@ describe("a customer's own provider keys", () => {
   });
 
   test.each([
-    [{ connections: "only" as const }, true],
-    [{ connections: "prefer" as const, allowFallbacks: false }, true],
-    [{ connections: "prefer" as const }, false],
-    [{ connections: "never" as const, allowFallbacks: false }, false],
-  ])("with %j: nobody else can serve = %s", (change, expected) => {
+    [{ connections: "only" as const }, "only"],
+    [{ connections: "prefer" as const, allowFallbacks: false }, "only"],
+    [{ connections: "prefer" as const }, "first"],
+    [{ connections: "never" as const, allowFallbacks: false }, "none"],
+  ])("with %j: the part of own keys is %s", (change, expected) => {
     const outcome = planRoute({
       modelId: "m",
       model: model([deployment("one"), deployment("two")]),
@@ -190,7 +190,7 @@ describe("a customer's own provider keys", () => {
       whyUnservable: () => undefined,
       isHealthy: () => true,
     });
-    expect(outcome).toMatchObject({ kind: "plan", ownKeysOnly: expected });
+    expect(outcome).toMatchObject({ kind: "plan", ownKeys: expected });
   });
 
   test("need no price of the marketplace's, only their own", () => {

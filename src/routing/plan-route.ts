@@ -14,9 +14,11 @@ export interface RoutePlan {
    * its turn comes: across wires that look costs as much as the translation itself.
    */
   readonly others: () => Generator<Deployment>;
-  /** Can none but the caller's own provider keys serve it? */
-  readonly ownKeysOnly: boolean;
+  /** Which part the caller's own provider keys have: no other key serves it, or they come first. */
+  readonly ownKeys: OwnKeys;
 }
+
+export type OwnKeys = "none" | "first" | "only";
 
 /** What an organization wants of every route, as far as it chooses candidates. */
 export interface PlanPolicy {
@@ -72,9 +74,13 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const first = ranked[firstAt];
   if (first === undefined) return refused(whyNobody(input, allowed));
   const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
-  const ownKeysOnly =
-    controls.connections === "only" || (first.ownKey !== undefined && !controls.allowFallbacks);
-  return { kind: "plan", first, others: () => servable(rest, input), ownKeysOnly };
+  const ownKeys = ownKeysOf(first, controls);
+  return { kind: "plan", first, others: () => servable(rest, input), ownKeys };
+}
+
+function ownKeysOf({ ownKey }: Deployment, controls: ProviderControls): OwnKeys {
+  if (ownKey === undefined) return "none";
+  return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
 }
 
 /** The deployments as they may be called: with the caller's own keys, then the marketplace's. */
