@@ -5,7 +5,11 @@ import { microUsd } from "../core/money.ts";
 import { tokenCount, type ClaimOutcome, type LimitStore } from "../limits/limit-store.ts";
 import { claimScopes, reserveRefusal, type ClaimsOutcome } from "./admit.ts";
 
-const CALLER = { orgId: "org_a" as OrgId, keyId: "key_a" as KeyId };
+const CALLER = {
+  orgId: "org_a" as OrgId,
+  keyId: "key_a" as KeyId,
+  keyOrigin: "console",
+} as const;
 
 type Answer = ClaimOutcome | Promise<ClaimOutcome>;
 

@@ -1,6 +1,8 @@
+import type { Principal } from "../auth/principal.ts";
 import { unreachable } from "../core/assert.ts";
 import { journalRetryAfterSeconds, retryAfterSecondsMax } from "../core/constants.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
+import { shownKeyId } from "../core/managed-keys.ts";
 import { formatUsd, type MicroUsd } from "../core/money.ts";
 import { refusal, type LimitKind, type LimitScope, type Refusal } from "../core/refusals.ts";
 import type { ReserveOutcome } from "../ledger/ledger-store.ts";
@@ -142,7 +144,7 @@ const NEXT_STEP = {
 export function reserveRefusal(
   outcome: Exclude<ReserveOutcome, { kind: "reserved" }>,
   needed: MicroUsd,
-  { orgId, keyId }: ClaimInput["principal"],
+  principal: Pick<Principal, "orgId" | "keyId" | "keyOrigin">,
 ): Refusal {
   switch (outcome.kind) {
     case "unavailable":
@@ -166,7 +168,8 @@ export function reserveRefusal(
     }
     case "cap": {
       const reset = new Date(outcome.resetAtMs).toISOString();
-      const id = outcome.scope === "org" ? `org:${orgId}` : `key:${keyId}`;
+      const id =
+        outcome.scope === "org" ? `org:${principal.orgId}` : `key:${shownKeyId(principal)}`;
       const whose = outcome.scope === "org" ? "the organization's" : "this key's";
       return refusal(
         "insufficient_quota",

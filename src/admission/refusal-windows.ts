@@ -1,6 +1,7 @@
 import { ExpiringCache } from "../auth/expiring-cache.ts";
 import type { Principal } from "../auth/principal.ts";
 import { keyCacheEntriesMax } from "../core/constants.ts";
+import { shownKeyId } from "../core/managed-keys.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import {
@@ -90,6 +91,7 @@ export class RefusalWindows {
       {
         scope: "key",
         id: `refusals:${principal.keyId}`,
+        shownId: `refusals:${shownKeyId(principal)}`,
         limits: { requestsPerMinute: Math.min(refusalsPerMinute, low) },
       },
       {

@@ -1,4 +1,5 @@
 import type { KeyId, OrgId } from "../core/ids.ts";
+import { isManagedOrigin } from "../core/managed-keys.ts";
 import type { AccountRules } from "./account-rules.ts";
 import type { KeyOrigin, KeyRecord } from "./key-store.ts";
 
@@ -27,7 +28,7 @@ export function principalOf(record: KeyRecord): Principal {
     requestsPerMinuteCeiling,
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     funded,
-    managed: origin === "playground" || origin === "optimize",
+    managed: isManagedOrigin(origin),
     rules,
   };
 }

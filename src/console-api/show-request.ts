@@ -1,4 +1,5 @@
 import { csvLine, plainCell } from "../core/csv.ts";
+import { isManagedOrigin, shownKeyId } from "../core/managed-keys.ts";
 import { formatUsd, microUsd, type PicoUsd } from "../core/money.ts";
 import type { Usage } from "../core/usage.ts";
 import type { PinnedPrices, ReportedRequest, UsageReports } from "../ledger/usage-reports.ts";
@@ -11,7 +12,7 @@ export function shownRequest(request: ReportedRequest): RequestRow {
     request_id: request.requestId,
     created_at: instant(request.createdAtMs),
     model: request.modelId,
-    key_id: isManaged(request) ? null : request.keyId,
+    key_id: isManagedOrigin(request.keyOrigin) ? null : request.keyId,
     source: sourceOf(request),
     provider: request.providerId,
     route: request.route,
@@ -24,10 +25,6 @@ export function shownRequest(request: ReportedRequest): RequestRow {
     duration_ms: request.durationMs,
     cost_usd: formatUsd(request.debitMicroUsd),
   };
-}
-
-function isManaged({ keyOrigin }: ReportedRequest): boolean {
-  return keyOrigin === "playground" || keyOrigin === "optimize";
 }
 
 function sourceOf({ keyOrigin, keyName }: ReportedRequest): string {
@@ -109,7 +106,8 @@ export const REQUEST_COLUMNS: readonly string[] = [
 ];
 
 /** One request as a line of the file; what people have named is kept from being a formula. */
-export function requestLine(row: RequestRow): string {
+export function requestLine(request: ReportedRequest): string {
+  const row = shownRequest(request);
   const { tokens } = row;
   const counts =
     tokens === null
@@ -125,7 +123,7 @@ export function requestLine(row: RequestRow): string {
     row.request_id,
     row.created_at,
     plainOrNull(row.model),
-    plainOrNull(row.key_id),
+    plainCell(shownKeyId(request)),
     plainCell(row.source),
     plainOrNull(row.provider),
     plainCell(row.route),

@@ -1,6 +1,7 @@
 import { claimScopes } from "../admission/admit.ts";
 import type { ClaimedScopes } from "../admission/claimed-scopes.ts";
 import { settingsRequestsPerMinute } from "../core/constants.ts";
+import { shownKeyId } from "../core/managed-keys.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { orgSlot, tokenCount, type ScopeClaim } from "../limits/limit-store.ts";
 import type { ClientExchange } from "./client-exchange.ts";
@@ -27,9 +28,11 @@ export async function countSetting(
   deps: ServeDeps,
   exchange: ClientExchange,
 ): Promise<ClaimedScopes | Refusal> {
-  const id = `settings:${exchange.principal.keyId}`;
+  const { principal } = exchange;
+  const id = `settings:${principal.keyId}`;
+  const shownId = `settings:${shownKeyId(principal)}`;
   const limits = { requestsPerMinute: settingsRequestsPerMinute };
-  return await countIn(deps, exchange, [{ scope: "key", id, limits }]);
+  return await countIn(deps, exchange, [{ scope: "key", id, shownId, limits }]);
 }
 
 async function countIn(

@@ -1,3 +1,4 @@
+import { shownKeyId } from "../core/managed-keys.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { isRefusal } from "./call-kind.ts";
 import { makeLimitChange, planLimitChange } from "./change-limit.ts";
@@ -20,18 +21,18 @@ export async function serveAdmissionLimits(
   const refuse = (value: Refusal): void => refuseCall(deps, exchange, { refusal: value });
   const request = readLimitRequest(exchange.body);
   if (isRefusal(request)) return refuse(request);
-  const { orgId, keyId } = exchange.principal;
+  const { principal } = exchange;
+  const { orgId, keyId } = principal;
   const planned = await planLimitChange(deps, { orgId, keyId }, request);
   if (isRefusal(planned)) return refuse(planned);
   const counted = await countSetting(deps, exchange);
   if (isRefusal(counted)) return refuse(counted);
   const stored = await makeLimitChange(deps.rules, planned);
   if (isRefusal(stored)) return refuse(stored);
-  const use = await readLimitUse(deps, exchange.principal, request.modelId);
+  const use = await readLimitUse(deps, principal, request.modelId);
+  // A key sets no limit of another one.
+  const named = stored.keyId === undefined ? {} : { shownKeyId: shownKeyId(principal) };
+  const body = Buffer.from(changedLimitBody({ ...stored, ...named }, use));
   const { remainingRequests } = counted;
-  exchange.answer(
-    "application/json",
-    { remainingRequests },
-    Buffer.from(changedLimitBody(stored, use)),
-  );
+  exchange.answer("application/json", { remainingRequests }, body);
 }

@@ -31,11 +31,14 @@ export function limitsBody({ modelId, use, spend }: ShownLimits): string {
 }
 
 /** The body of `POST /api/admission-limits`: what is stored now, and what that comes to. */
-export function changedLimitBody(stored: StoredLimit, use: LimitUse): string {
-  const { scope, keyId, modelId } = stored;
+export function changedLimitBody(
+  stored: StoredLimit & { readonly shownKeyId?: string },
+  use: LimitUse,
+): string {
+  const { scope, keyId, shownKeyId = keyId, modelId } = stored;
   return printJson({
     scope,
-    ...(keyId === undefined ? {} : { key_id: keyId }),
+    ...(shownKeyId === undefined ? {} : { key_id: shownKeyId }),
     ...(modelId === undefined ? {} : { model: modelId }),
     stored: shownValues(stored),
     effective: effective(use.scopes),
@@ -90,11 +93,11 @@ function tightest(
 }
 
 function shownRow(row: LimitRow): object {
-  const { scope, shownId: id, keyId, ceilings, unfundedRequestsPerMinute: unfunded } = row;
+  const { scope, shownId: id, shownKeyId, ceilings, unfundedRequestsPerMinute: unfunded } = row;
   return {
     scope,
     id,
-    ...(keyId === undefined ? {} : { key_id: keyId }),
+    ...(shownKeyId === undefined ? {} : { key_id: shownKeyId }),
     ...shownValues(
       unfunded === undefined ? row.limits : lowerOf(row.limits, { requestsPerMinute: unfunded }),
     ),

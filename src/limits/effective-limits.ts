@@ -9,6 +9,7 @@ import {
   unfundedRequestsPerMinute,
 } from "../core/constants.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
+import { shownKeyId } from "../core/managed-keys.ts";
 import {
   keyCeilings,
   keyContract,
@@ -107,8 +108,9 @@ export interface LimitRow {
   readonly id: string;
   /** What callers are told; the same as `id` where one name is enough. */
   readonly shownId: string;
-  /** Set for a model under one key. */
+  /** Set for a model under one key; what callers are told of that key. */
   readonly keyId?: KeyId;
+  readonly shownKeyId?: string;
   /** What the customer may set at most. */
   readonly ceilings: LimitCeilings;
   /** What the operator set; it stands in place of the default. */
@@ -247,6 +249,7 @@ function keyRow(key: LimitedKey, defaults: LimitDefaults): LimitRow {
   return boundedRow({
     scope: "key",
     id: `key:${keyId}`,
+    shownId: `key:${shownKeyId(key)}`,
     ceilings: keyCeilings(key, undefined, defaults),
     contract: keyContract(limits, keyId),
     self: lowerOf(stored, requestsPerMinute === undefined ? {} : { requestsPerMinute }),
@@ -259,6 +262,7 @@ function orgRow(key: LimitedKey, defaults: LimitDefaults): LimitRow {
   return boundedRow({
     scope: "org",
     id: `org:${key.orgId}`,
+    shownId: `org:${key.orgId}`,
     ceilings: orgCeilings(limits, undefined, defaults),
     contract: valuesOf(limits, { source: "contract", scope: "org" }),
     self: valuesOf(limits, { source: "self", scope: "org" }),
@@ -271,7 +275,9 @@ function modelRows(key: LimitedKey, modelId: string, defaults: LimitDefaults): r
   const { keyId, orgId } = key;
   const { limits } = key.rules;
   return [
-    ...modelRow(limits, { keyId, modelId }, keyCeilings(key, modelId, defaults), keyId),
+    ...modelRow(limits, { keyId, modelId }, keyCeilings(key, modelId, defaults), keyId).map(
+      (row) => ({ ...row, shownKeyId: shownKeyId(key) }),
+    ),
     ...modelRow(limits, { modelId }, orgCeilings(limits, modelId, defaults), orgId),
   ];
 }
@@ -303,14 +309,14 @@ function modelRow(
 }
 
 /** A scope that always has limits: its ceilings, unless the customer set less. */
-function boundedRow(of: Omit<LimitRow, "shownId" | "limits">): LimitRow {
+function boundedRow(of: Omit<LimitRow, "limits">): LimitRow {
   const limits = lowerOf(of.ceilings, of.self);
   const { requestsPerMinute = 0 } = limits;
   assert(requestsPerMinute > 0, "a scope may make at least one request a minute");
   const { unfundedRequestsPerMinute: unfunded, ...rest } = of;
   const isLess = unfunded !== undefined && unfunded < requestsPerMinute;
   const less = isLess ? { unfundedRequestsPerMinute: unfunded } : {};
-  return { ...rest, shownId: of.id, limits, ...less };
+  return { ...rest, limits, ...less };
 }
 
 /** The managed Playground key is exempt from the rule for organizations without credit. */

@@ -23,6 +23,7 @@ import {
   type RefusedRow,
   type UsageColumns,
 } from "./record-rows.ts";
+import { managedSql } from "./usage-report-parts.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */
 export class PostgresRecordStore implements RecordStore {
@@ -165,12 +166,20 @@ interface UsagePageRow extends UsageColumns {
   readonly basis: SettlementBasis | null;
 }
 
+/* The marketplace's own keys are named by their parts. */
+const managedKeySql = `
+  select key_id as managed_id, origin from api_key where org_id = $1 and ${managedSql}`;
+
 const usagePageSql = `
-  select request_id, min(key_id) as key_id, min(model_id) as model_id, min(route) as route,
-    (array_agg(provider_id order by ordinal desc))[1] as provider_id,
-    (array_agg(basis order by ordinal desc))[1] as basis, ${usageSumsSql}
-  from attempt where ${rangeSql}
-  group by request_id order by request_id desc limit $4`;
+  select page.*, coalesce(k.origin, page.own_key_id) as key_id
+  from (
+    select request_id, min(key_id) as own_key_id, min(model_id) as model_id, min(route) as route,
+      (array_agg(provider_id order by ordinal desc))[1] as provider_id,
+      (array_agg(basis order by ordinal desc))[1] as basis, ${usageSumsSql}
+    from attempt where ${rangeSql}
+    group by request_id order by request_id desc limit $4
+  ) page left join (${managedKeySql}) k on k.managed_id = page.own_key_id
+  order by request_id desc`;
 
 function usageRow(row: UsagePageRow): UsageRow {
   return {
@@ -198,7 +207,7 @@ const requestTimeSql = `to_timestamp(
 const groupColumns = {
   day: `to_char(${requestTimeSql} at time zone 'utc', 'YYYY-MM-DD')`,
   model: "model_id",
-  key: "key_id",
+  key: "coalesce(origin, key_id)",
   provider: "provider_id",
 };
 
@@ -206,7 +215,8 @@ function usageGroupsSql(by: keyof typeof groupColumns): string {
   const order = by === "day" ? "1 desc" : "debit desc, 1";
   return `
   select ${groupColumns[by]} as group, count(distinct request_id) as requests, ${usageSumsSql}
-  from attempt where ${rangeSql}
+  from attempt ${by === "key" ? `left join (${managedKeySql}) k on k.managed_id = key_id` : ""}
+  where ${rangeSql}
   group by 1 order by ${order} limit $4`;
 }
 

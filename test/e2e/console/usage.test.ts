@@ -201,6 +201,12 @@ describe("the playground", () => {
     expect(at(record.json, "data.id")).toBe(id);
     const log = await ann.ask(`GET /api/console/requests/${id}`);
     expect(at(log.json, "request")).toMatchObject({ source: "Playground", key_id: null });
+    const file = await ann.ask("GET /api/console/requests.csv?key=playground");
+    const [head = [], ...rows] = csvRows(file.text);
+    const keys = new Set(rows.map((row) => row[head.indexOf("key_id")]));
+    expect([...keys]).toEqual(["playground"]);
+    const limits = await ann.ask("GET /playground/v1/limits");
+    expect(at(limits.json, "scopes.0.id")).toBe("key:playground");
   });
 
   test("streams, and takes the bodies that the gateway takes", async () => {

@@ -1,0 +1,115 @@
+import { afterAll, describe, expect, test } from "vitest";
+
+import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import type { KeyId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { ask } from "../support/ask.ts";
+import { nothingHeld } from "../support/books.ts";
+import { chatBody } from "../support/chat-bodies.ts";
+import { withGateway, type TestAccount } from "../support/gateway.ts";
+import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+
+const REFUSALS = 3;
+const gateway = withGateway({ settings: { refusalsPerMinute: REFUSALS } });
+
+/** Ids of managed keys, and everything that clients were answered. */
+const ids: string[] = [];
+const answered: string[] = [];
+afterAll(() => {
+  const shown = [...answered, gateway.log()].join("\n");
+  expect(ids.filter((id) => shown.includes(id))).toEqual([]);
+});
+
+interface ManagedKey {
+  readonly account: TestAccount;
+  readonly raw: string;
+  readonly keyId: KeyId;
+}
+
+type Origin = "playground" | "optimize";
+
+async function managedKey(
+  origin: Origin,
+  { rpm = 60, capMicroUsd }: { readonly rpm?: number; readonly capMicroUsd?: bigint } = {},
+): Promise<ManagedKey> {
+  const account = await gateway.account("1.00");
+  const fresh = newVirtualKey();
+  const { keyId } = await gateway.backend.accountStore.createKey({
+    orgId: account.orgId,
+    name: "managed",
+    origin,
+    digest: fresh.digest,
+    label: fresh.label,
+    requestsPerMinuteCeiling: rpm,
+    capMicroUsd: capMicroUsd === undefined ? null : microUsd(capMicroUsd),
+  });
+  ids.push(keyId);
+  return { account, raw: fresh.raw, keyId };
+}
+
+async function get(key: string, path: string): Promise<HttpAnswer> {
+  return noted(await httpCall(`${gateway.url}${path}`, { headers: bearer(key) }));
+}
+
+async function post({ raw }: ManagedKey, path: string, body: unknown): Promise<HttpAnswer> {
+  return noted(await httpCall(`${gateway.url}${path}`, { body, headers: bearer(raw) }));
+}
+
+function noted(answer: HttpAnswer): HttpAnswer {
+  answered.push(JSON.stringify(answer.headers), answer.text);
+  return answer;
+}
+
+const chat = (key: ManagedKey): Promise<HttpAnswer> =>
+  post(key, "/v1/chat/completions", chatBody("test/a"));
+
+describe.each<[Origin]>([["playground"], ["optimize"]])("the key of %s", (origin) => {
+  test("has that name in the usage of its organization, as JSON and as files", async () => {
+    const { account, raw } = await managedKey(origin);
+    await ask(gateway.url, { key: raw, wire: "wire_a", model: "test/a", text: "Hi" });
+    await ask(gateway.url, { key: account.key, wire: "wire_a", model: "test/a", text: "Hi" });
+    await nothingHeld(gateway, account);
+    const rows = await get(account.key, "/v1/usage");
+    expect([at(rows.json, "data.0.key_id"), at(rows.json, "data.1.key_id")]).toEqual([
+      account.keyId,
+      origin,
+    ]);
+    const groups = await get(account.key, "/v1/usage?group_by=key");
+    const names = [at(groups.json, "data.0.group"), at(groups.json, "data.1.group")];
+    expect(names.toSorted()).toEqual([account.keyId, origin].toSorted());
+    const file = await get(account.key, "/v1/usage?format=csv");
+    expect(file.text.split("\r\n").map((line) => line.split(",")[2])).toEqual([
+      "key_id",
+      account.keyId,
+      origin,
+      undefined,
+    ]);
+    const sums = await get(account.key, "/v1/usage?format=csv&group_by=key");
+    expect(sums.text).toContain(`\r\n${origin},1,`);
+  });
+
+  test("has that name in its limits, also in those it sets", async () => {
+    const key = await managedKey(origin);
+    const change = { scope: "model", model: "test/a", rpm: 7 };
+    const changed = await post(key, "/api/admission-limits", change);
+    expect(at(changed.json, "key_id")).toBe(origin);
+    expect(at(changed.json, "effective.tpm.bound_by")).toBe(`key:${origin}`);
+    const limits = await get(key.raw, "/v1/limits?model=test/a");
+    expect(at(limits.json, "scopes.0")).toMatchObject({ scope: "key", id: `key:${origin}` });
+    expect(at(limits.json, "scopes.1")).toMatchObject({ scope: "model", key_id: origin });
+  });
+
+  test("has that name in refusals by its limits, its cap and its refused requests", async () => {
+    const limited = await managedKey(origin, { rpm: 1 });
+    await chat(limited);
+    expect((await chat(limited)).headers["x-tm-limit-id"]).toBe(`key:${origin}`);
+    const capped = await managedKey(origin, { capMicroUsd: 1n });
+    const refused = await chat(capped);
+    expect(refused.headers["x-tm-error-code"]).toBe("insufficient_quota");
+    expect(refused.headers["x-tm-limit-id"]).toBe(`key:${origin}`);
+    for (let n = 1; n < REFUSALS; n += 1) await post(capped, "/v1/messages", "no JSON");
+    await expect
+      .poll(async () => (await post(capped, "/v1/messages", "no JSON")).headers["x-tm-limit-id"])
+      .toBe(`refusals:${origin}`);
+  });
+});
