@@ -9,7 +9,7 @@ import type {
 } from "./catalog.ts";
 import { compileDeployment } from "./compile-deployment.ts";
 import { compilePools, NO_POOLS, type StatedPools } from "./compile-pools.ts";
-import { keyProblems, type KeyRules } from "./key-origins.ts";
+import { keyOwners, keyProblems, type KeyOwners, type KeyRules } from "./key-origins.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import { byRoutingOrder, mergeModels, type Listing } from "./merge-models.ts";
 import { listProviders } from "./list-providers.ts";
@@ -55,7 +55,12 @@ export interface CatalogNote {
 }
 
 export type CatalogOutcome =
-  | { readonly ok: true; readonly catalog: Catalog; readonly notes: readonly CatalogNote[] }
+  | {
+      readonly ok: true;
+      readonly catalog: Catalog;
+      readonly notes: readonly CatalogNote[];
+      readonly keyOwners: KeyOwners;
+    }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
 /**
@@ -65,7 +70,8 @@ export type CatalogOutcome =
 export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const duplicates = duplicateProviders(input.manifests);
   if (duplicates.length > 0) return { ok: false, issues: duplicates };
-  const misplaced = keyProblems(input.manifests, input.keys ?? EACH_FOR_ITS_FIRST_ORIGIN);
+  const rules = input.keys ?? EACH_FOR_ITS_FIRST_ORIGIN;
+  const misplaced = keyProblems(input.manifests, rules);
   const taken = misplaced.filter(({ kind }) => kind === "own_variable");
   if (taken.length > 0) return { ok: false, issues: taken.map(issueOf) };
   const elsewhere = new Map(misplaced.map(({ file, message }) => [file, message]));
@@ -94,7 +100,8 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
     ...past.map(pastNote),
     ...pools.notes,
   ];
-  return { ok: true, catalog, notes: deepFreeze(notes) };
+  const owners = keyOwners(input.manifests, rules);
+  return { ok: true, catalog, notes: deepFreeze(notes), keyOwners: owners };
 }
 
 const EACH_FOR_ITS_FIRST_ORIGIN: KeyRules = { isOwnVariable: () => false, origins: new Map() };

@@ -45,6 +45,24 @@ test("a provider's key goes to the first origin that names it, and to no other",
   });
 });
 
+test("an origin that has a key keeps it from files that sort first, while a file names it", () => {
+  const owners = new Map([["SHARED_KEY", "https://one.example:8443"]]);
+  const compiled = (manifests: readonly ManifestFile[]): CatalogOutcome => {
+    const keys = { isOwnVariable: () => false, origins: new Map(), owners };
+    return compileCatalog({ manifests, hasKey: () => true, today: "2026-11-20", keys });
+  };
+  const outcome = compiled([one, other, sameOrigin]);
+  expect(unrouted(outcome)).toEqual(["one", "same"]);
+  expect(outcome).toMatchObject({ keyOwners: owners });
+  const [note] = outcome.ok ? outcome.notes : [];
+  expect(note?.message).toContain(
+    "belongs to https://one.example:8443, which two.json named before",
+  );
+  const without = compiled([one, sameOrigin]);
+  expect(unrouted(without)).toEqual([]);
+  expect(without).toMatchObject({ keyOwners: new Map([["SHARED_KEY", "https://one.example"]]) });
+});
+
 test("the operator's setting gives a key to several origins, or away from the first", () => {
   const both = "SHARED_KEY=https://one.example, SHARED_KEY=https://one.example:8443/";
   const only = "SHARED_KEY=https://one.example:8443";

@@ -9,7 +9,12 @@ export interface KeyRules {
   readonly isOwnVariable: (name: string) => boolean;
   /** A variable that is listed here goes to these origins only. */
   readonly origins: KeyOrigins;
+  /** The owners of a catalog that is replaced while it is in use; absent at a start. */
+  readonly owners?: KeyOwners;
 }
+
+/** The origin that each variable's key is sent to where no setting says it, by the name. */
+export type KeyOwners = ReadonlyMap<string, string>;
 
 /** Why a manifest may not have the key that it names. */
 export interface KeyProblem {
@@ -21,32 +26,67 @@ export interface KeyProblem {
 
 /**
  * Finds manifests that would send a key where it does not belong: a variable of this program, or
- * one that an earlier file (in the order of file names) names for another origin.
+ * one that belongs to another origin.
  */
 export function keyProblems(manifests: readonly ManifestFile[], rules: KeyRules): KeyProblem[] {
-  const firstOf = new Map<string, { readonly origin: string; readonly file: string }>();
-  return manifests
-    .toSorted((a, b) => (a.file < b.file ? -1 : 1))
-    .flatMap(({ file, manifest }): KeyProblem[] => {
-      const { api_key_env: name, base_url: baseUrl } = manifest.endpoint;
-      if (name === undefined) return [];
-      const problem = { file, pointer: "/endpoint/api_key_env" } as const;
-      if (rules.isOwnVariable(name)) {
-        const message = `${name} is a variable of this program; name one that holds only this provider's key`;
-        return [{ ...problem, kind: "own_variable", message }];
-      }
-      const { origin } = new URL(baseUrl);
-      const listed = rules.origins.get(name);
-      const first = firstOf.get(name) ?? { origin, file };
-      firstOf.set(name, first);
-      if (listed === undefined ? first.origin === origin : listed.has(origin)) return [];
-      const owner =
-        listed === undefined
-          ? `${name} belongs to ${first.origin}, which ${first.file} names first`
-          : `provider_key_origins gives ${name} to ${[...listed].join(" and ")} only`;
-      const next = `name another variable, or add ${name}=${origin} to provider_key_origins`;
-      return [{ ...problem, kind: "other_origin", message: `${owner}; ${next}` }];
-    });
+  const owners = findOwners(manifests, rules);
+  return inOrder(manifests).flatMap(({ file, manifest }): KeyProblem[] => {
+    const { api_key_env: name, base_url: baseUrl } = manifest.endpoint;
+    if (name === undefined) return [];
+    const problem = { file, pointer: "/endpoint/api_key_env" } as const;
+    if (rules.isOwnVariable(name)) {
+      const message = `${name} is a variable of this program; name one that holds only this provider's key`;
+      return [{ ...problem, kind: "own_variable", message }];
+    }
+    const { origin } = new URL(baseUrl);
+    const listed = rules.origins.get(name);
+    const owner = owners.get(name);
+    if (listed === undefined ? owner?.origin === origin : listed.has(origin)) return [];
+    const owned =
+      listed === undefined
+        ? `${name} belongs to ${owner?.origin}, which ${owner?.file} ${owner?.isKept === true ? "named before" : "names first"}`
+        : `provider_key_origins gives ${name} to ${[...listed].join(" and ")} only`;
+    const next = `name another variable, or add ${name}=${origin} to provider_key_origins`;
+    return [{ ...problem, kind: "other_origin", message: `${owned}; ${next}` }];
+  });
+}
+
+/** The owners that a catalog of these manifests has, for the one that will replace it. */
+export function keyOwners(manifests: readonly ManifestFile[], rules: KeyRules): KeyOwners {
+  const owners = findOwners(manifests, rules);
+  return new Map([...owners].map(([name, { origin }]) => [name, origin]));
+}
+
+interface Owner {
+  readonly origin: string;
+  readonly file: string;
+  /** It was the owner before. */
+  readonly isKept: boolean;
+}
+
+/**
+ * A variable belongs to the origin that has it, as long as a manifest names it for that origin; else
+ * to the origin of the first file (in the order of their names) that names it.
+ */
+function findOwners(
+  manifests: readonly ManifestFile[],
+  rules: KeyRules,
+): ReadonlyMap<string, Owner> {
+  const owners = new Map<string, Owner>();
+  for (const { file, manifest } of inOrder(manifests)) {
+    const { api_key_env: name, base_url: baseUrl } = manifest.endpoint;
+    if (name === undefined) continue;
+    const { origin } = new URL(baseUrl);
+    const isKept = rules.owners?.get(name) === origin;
+    const known = owners.get(name);
+    if (known === undefined || (isKept && !known.isKept))
+      owners.set(name, { origin, file, isKept });
+  }
+  return owners;
+}
+
+function inOrder(manifests: readonly ManifestFile[]): readonly ManifestFile[] {
+  return manifests.toSorted((a, b) => (a.file < b.file ? -1 : 1));
 }
 
 export type ParsedKeyOrigins =

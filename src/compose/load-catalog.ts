@@ -10,7 +10,7 @@ import {
 } from "../catalog/compile-catalog.ts";
 import { NO_POOLS } from "../catalog/compile-pools.ts";
 import { parseManifestFiles } from "../catalog/load-manifests.ts";
-import { parseKeyOrigins } from "../catalog/key-origins.ts";
+import { parseKeyOrigins, type KeyOwners } from "../catalog/key-origins.ts";
 import { isOwnVariable } from "../config/own-variables.ts";
 import type { Clock } from "../core/time.ts";
 import { isPrivateAddress } from "../dispatch/address-guard.ts";
@@ -28,6 +28,8 @@ export interface CatalogSources {
   readonly poolsFile?: string;
   /** `NAME=origin` pairs, with commas: where the key of a variable may be sent. */
   readonly providerKeyOrigins?: string;
+  /** Those of the catalog that is replaced, which keep their variables. */
+  readonly keyOwners?: KeyOwners;
   /** Provider ids, with commas, to which decisions go in the public form of their wire. */
   readonly decisionsPublicForm?: string;
 }
@@ -37,6 +39,7 @@ export type LoadedCatalog =
       readonly ok: true;
       readonly catalog: Catalog;
       readonly notes: readonly CatalogNote[];
+      readonly keyOwners: KeyOwners;
       /** How every provider with a manifest is paid, by provider id. */
       readonly settlementTerms: ReadonlyMap<string, SettlementTerms>;
       /** Manifests left out because their address is private and that is not allowed. */
@@ -73,14 +76,17 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
     manifests: reachable,
     hasKey: (name) => (sources.env[name] ?? "") !== "",
     today: new Date(sources.clock.nowMs()).toISOString().slice(0, 10),
-    keys: { isOwnVariable, origins: keyOrigins.origins },
+    keys: {
+      isOwnVariable,
+      origins: keyOrigins.origins,
+      ...(sources.keyOwners === undefined ? {} : { owners: sources.keyOwners }),
+    },
     pools: stated.pools,
     publicForm: (providerId) => publicForm.has(providerId),
   });
   if (!outcome.ok) return outcome;
-  const { catalog, notes } = outcome;
   const settlementTerms = new Map(parsed.manifests.map(termsOf));
-  return { ok: true, catalog, notes, settlementTerms, leftOut: leftOut.map((each) => each.file) };
+  return { ...outcome, settlementTerms, leftOut: leftOut.map((each) => each.file) };
 }
 
 function readText(sources: CatalogSources, file: string): string {

@@ -7,7 +7,7 @@ import { CatalogHolder } from "../catalog/catalog-holder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { openRooms, type RoomOptions } from "./open-rooms.ts";
 import { pricePins } from "./price-pins.ts";
-import { loadCatalog, type CatalogSources } from "./load-catalog.ts";
+import { loadCatalog, type CatalogSources, type LoadedCatalog } from "./load-catalog.ts";
 import { watchManifests } from "./watch-manifests.ts";
 
 export interface GatewayOptions extends RoomOptions {
@@ -36,8 +36,15 @@ export class CatalogFault extends Error {
 export async function openGateway(options: GatewayOptions): Promise<RunningGateway> {
   const { config } = options;
   const sources = catalogSources(options);
-  const holder = new CatalogHolder(await firstCatalog(options, sources));
-  const reload = (): void => void reloadCatalog(options, sources, holder);
+  const first = await firstCatalog(options, sources);
+  const holder = new CatalogHolder(first.catalog);
+  let { keyOwners } = first;
+  const reload = (): void =>
+    void reloadCatalog(options, { ...sources, keyOwners }, holder).then(
+      (swapped) => (keyOwners = swapped?.keyOwners ?? keyOwners),
+      // A file may go away between the listing of its folder and its reading.
+      (fault: unknown) => options.log.error({ err: fault }, "the old catalog stays"),
+    );
   const opened = await openRooms(options, holder);
   const { servers, addresses } = opened;
   try {
@@ -85,7 +92,12 @@ function catalogSources(options: GatewayOptions): CatalogSources {
   };
 }
 
-async function firstCatalog(options: GatewayOptions, sources: CatalogSources): Promise<Catalog> {
+type GoodCatalog = Extract<LoadedCatalog, { ok: true }>;
+
+async function firstCatalog(
+  options: GatewayOptions,
+  sources: CatalogSources,
+): Promise<GoodCatalog> {
   const loaded = loadCatalog(sources);
   if (!loaded.ok) {
     const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
@@ -93,32 +105,34 @@ async function firstCatalog(options: GatewayOptions, sources: CatalogSources): P
   }
   tellNotes(options.log, loaded);
   await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
-  return loaded.catalog;
+  return loaded;
 }
 
+/** What was put in force; undefined: the old catalog stays, or it is the same. */
 async function reloadCatalog(
   options: GatewayOptions,
   sources: CatalogSources,
   holder: CatalogHolder,
-): Promise<void> {
+): Promise<GoodCatalog | undefined> {
   const { log, backend } = options;
   const loaded = loadCatalog(sources);
   if (!loaded.ok) {
     log.error({ issues: loaded.issues }, "the manifests are not valid: the old catalog stays");
-    return;
+    return undefined;
   }
-  if (loaded.catalog.buildId === holder.current.buildId) return;
+  if (loaded.catalog.buildId === holder.current.buildId) return undefined;
   try {
     // An attempt refers to its prices, so they are stored before anybody can be routed by them.
     await backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
   } catch (fault) {
     log.error({ err: fault }, "the new prices could not be stored: the old catalog stays");
-    return;
+    return undefined;
   }
   holder.swap(loaded.catalog);
   tellNotes(log, loaded);
   const { buildId, models } = loaded.catalog;
   log.info({ build_id: buildId, models: models.length }, "catalog swapped");
+  return loaded;
 }
 
 function tellNotes(

@@ -142,7 +142,8 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "provider_key_origins",
     "",
     "`NAME=origin` pairs, with commas: a variable that is listed here is a provider key for these " +
-      "origins only; one that is not listed belongs to the first origin that a manifest names it for.",
+      "origins only; one that is not listed belongs to the first origin that a manifest names it " +
+      "for, and stays there while the program runs.",
   ),
   keyCacheMs: integer(
     "auth.key_cache_ms",
