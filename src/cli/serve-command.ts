@@ -118,7 +118,8 @@ async function startServing(context: CommandContext, config: Config): Promise<Se
   const { env } = context;
   const logging = openCommandLogging(context, config);
   const { log } = logging;
-  const backend = await openBackend({ config, log, isDatabaseKeptUp: true });
+  const schema = config.autoMigrate ? "migrate" : "check";
+  const backend = await openBackend({ config, log, schema, isDatabaseKeptUp: true });
   try {
     const { openGateway } = await loadServer();
     const gateway = await openGateway({ config, env, clock, log, backend });
@@ -148,7 +149,9 @@ async function startDevelopment(context: CommandContext, config: Config): Promis
   const logging = openCommandLogging(context, config);
   const { log } = logging;
   stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
-  const backend = await openBackend({ config, log, isDatabaseKeptUp: true });
+  // All of it is one machine's own, the database too.
+  const schema = "migrate";
+  const backend = await openBackend({ config, log, schema, isDatabaseKeptUp: true });
   try {
     const { openGateway } = await loadServer();
     const { prepareDevelopment } = await import("./dev-setup.ts");
