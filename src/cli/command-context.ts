@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 
 import type { Command } from "commander";
 
-import { openBackend, type Backend } from "../compose/open-backend.ts";
+import { openBackend, type Backend, type BackendOptions } from "../compose/open-backend.ts";
 import { openLogging, type Logging } from "../compose/logging.ts";
 import { loadConfig } from "../config/load-config.ts";
 import type { Config, SettingName } from "../config/settings.ts";
@@ -67,10 +67,11 @@ export async function withBackend(
   io: CommandIo,
   flags: Flags,
   work: (backend: Backend) => Promise<CommandAnswer>,
+  schema: NonNullable<BackendOptions["schema"]> = "check",
 ): Promise<CommandAnswer> {
   const config = readConfig(io, flags);
   const logging = openCommandLogging(io, config, true);
-  const backend = await openBackend({ config, log: logging.log });
+  const backend = await openBackend({ config, log: logging.log, schema });
   try {
     return await work(backend);
   } finally {

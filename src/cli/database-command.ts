@@ -25,17 +25,22 @@ export function addDatabaseCommands(program: Command, context: CommandContext): 
     .description("bring the database schema up to date")
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, async (backend) => {
-          // Opening the stores has migrated already; a second run proves there is nothing left.
-          const left = await backend.migrate();
-          return {
-            json: { ok: true, migrated: backend.migrated, left },
-            text:
-              backend.migrated.length === 0
-                ? "the schema is up to date"
-                : `ran ${backend.migrated.join(", ")}`,
-          };
-        }),
+        withBackend(
+          context,
+          flags,
+          async (backend) => {
+            // Opening the stores has migrated already; a second run proves there is nothing left.
+            const left = await backend.migrate();
+            return {
+              json: { ok: true, migrated: backend.migrated, left },
+              text:
+                backend.migrated.length === 0
+                  ? "the schema is up to date"
+                  : `ran ${backend.migrated.join(", ")}`,
+            };
+          },
+          "migrate",
+        ),
       ),
     );
   onStoredData(program.command("doctor"))

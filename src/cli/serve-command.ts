@@ -1,6 +1,7 @@
 import { Option, type Command } from "commander";
 import type { Logger } from "pino";
 
+import { checkPorts, listenersOf, type Listener } from "../compose/check-ports.ts";
 import { openBackend } from "../compose/open-backend.ts";
 import type { Logging } from "../compose/logging.ts";
 import type { RunningGateway } from "../compose/open-gateway.ts";
@@ -88,9 +89,10 @@ async function runWorkers(context: CommandContext, flags: Flags): Promise<void> 
       "--workers: several processes share their limits in Redis; set REDIS_URL, or run one",
     );
   }
+  const count = readWorkers(flags);
+  await checkPorts(workerListeners(config, count));
   const logging = openCommandLogging(context, config);
   const { log } = logging;
-  const count = readWorkers(flags);
   const onReady = (lines: readonly ReadyLine[]): void => announceAll(context, logging, lines);
   context.setExitCode(await superviseWorkers({ count, log, clock, onReady }));
   logging.flush();
@@ -101,6 +103,16 @@ function workerConfig(context: CommandContext, flags: Flags, number: number): Co
   const config = readConfig(context, flags);
   const { internalPort } = config;
   return { ...config, internalPort: internalPort === 0 ? 0 : internalPort + number };
+}
+
+/** The ports that the workers share, and the internal one of each. */
+function workerListeners(config: Config, count: number): readonly Listener[] {
+  const { gateway, console, internal } = listenersOf(config);
+  const internals = Array.from({ length: count }, (_, number) => ({
+    ...internal,
+    port: internal.port === 0 ? 0 : internal.port + number,
+  }));
+  return [gateway, console, ...internals];
 }
 
 /** A running server and how it ends. */
@@ -116,9 +128,12 @@ function loadServer(): Promise<typeof import("../compose/open-gateway.ts")> {
 
 async function startServing(context: CommandContext, config: Config): Promise<Serving> {
   const { env } = context;
+  // Workers: their supervisor has checked, and a port that they share is in use already.
+  if (workerNumber() === undefined) await checkPorts(Object.values(listenersOf(config)));
   const logging = openCommandLogging(context, config);
   const { log } = logging;
-  const backend = await openBackend({ config, log, isDatabaseKeptUp: true });
+  const schema = config.autoMigrate ? "migrate" : "check";
+  const backend = await openBackend({ config, log, schema, isDatabaseKeptUp: true });
   try {
     const { openGateway } = await loadServer();
     const gateway = await openGateway({ config, env, clock, log, backend });
@@ -145,10 +160,13 @@ async function startServing(context: CommandContext, config: Config): Promise<Se
 
 async function startDevelopment(context: CommandContext, config: Config): Promise<Serving> {
   const { env, stdout } = context;
+  await checkPorts(Object.values(listenersOf(config)));
   const logging = openCommandLogging(context, config);
   const { log } = logging;
   stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
-  const backend = await openBackend({ config, log, isDatabaseKeptUp: true });
+  // All of it is one machine's own, the database too.
+  const schema = "migrate";
+  const backend = await openBackend({ config, log, schema, isDatabaseKeptUp: true });
   try {
     const { openGateway } = await loadServer();
     const { prepareDevelopment } = await import("./dev-setup.ts");

@@ -1,5 +1,6 @@
 import { Option, type Command } from "commander";
 
+import { listenFault, type Listener } from "../compose/check-ports.ts";
 import { startSimulator } from "../simulator/simulator.ts";
 import { reportFault, type Flags } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
@@ -17,15 +18,25 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
     .action((flags: Flags) => simulate(context, flags));
 }
 
+const SIMULATOR: Omit<Listener, "port"> = {
+  name: "simulator",
+  host: "127.0.0.1",
+  portSettings: ["--port"],
+  hostSettings: [],
+};
+
 async function simulate(context: CommandContext, flags: Flags): Promise<void> {
   let stopListening = (): void => undefined;
   try {
     const { wire, fault } = flags;
+    const listener = { ...SIMULATOR, port: Number(flags["port"]) };
     const simulator = await startSimulator({
-      port: Number(flags["port"]),
-      host: "127.0.0.1",
+      port: listener.port,
+      host: listener.host,
       ...(typeof wire === "string" ? { wire } : {}),
       ...(typeof fault === "string" ? { fault } : {}),
+    }).catch((error: unknown) => {
+      throw listenFault(error, listener);
     });
     const stopRequested = new Promise<void>((resolve) => {
       stopListening = onSignals({ SIGTERM: resolve, SIGINT: resolve });

@@ -1,6 +1,8 @@
 import type { Logger } from "pino";
 
 import type { Config } from "../config/settings.ts";
+import { isStoreFault } from "../core/store-fault.ts";
+import { hasEmbeddedDatabase } from "../storage/postgres/embedded-home.ts";
 import { startEmbeddedPostgres } from "../storage/postgres/embedded-server.ts";
 import {
   openPostgresBackend,
@@ -14,6 +16,19 @@ export interface Backend extends PostgresBackend {
   readonly migrated: readonly string[];
 }
 
+/** Thrown where the database does not answer at a start; drivers have faults without any message. */
+export class DatabaseAwayFault extends Error {
+  override readonly name = "DatabaseAwayFault";
+
+  constructor(cause: unknown) {
+    const { message = "", code = "" } = cause as {
+      readonly message?: string;
+      readonly code?: string;
+    };
+    super(`the database does not answer (${message || code}); check DATABASE_URL`, { cause });
+  }
+}
+
 export interface BackendOptions {
   readonly config: Config;
   readonly log: Logger;
@@ -22,6 +37,16 @@ export interface BackendOptions {
    * of a second is started again as easily. Default false.
    */
   readonly isDatabaseKeptUp?: boolean;
+  /**
+   * `migrate`: an older schema, or none, becomes this program's. `check`, the default: nothing is
+   * changed, and a schema of another version is a fault that names the next step.
+   */
+  readonly schema?: "migrate" | "check";
+}
+
+/** Thrown where a database would have to be made first, by a command that makes none. */
+export class NoDatabaseFault extends Error {
+  override readonly name = "NoDatabaseFault";
 }
 
 /**
@@ -29,12 +54,18 @@ export interface BackendOptions {
  * shared with every other process on the same data folder and stopped by the last.
  */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
-  const { config, log } = options;
+  const { config, log, schema = "check" } = options;
   const sizes = { reportTimeoutMs: config.reportTimeoutMs, poolMax: config.databasePoolMax };
   if (config.databaseUrl !== "") {
     const { databaseUrl: connectionString } = config;
-    const opened = await openMigrated({ connectionString, log, ...sizes });
+    const opened = await openStores({ connectionString, log, ...sizes }, schema);
     return { ...opened, dataDir: undefined };
+  }
+  if (schema === "check" && !hasEmbeddedDatabase(config.dataDir)) {
+    throw new NoDatabaseFault(
+      `there is no database in ${config.dataDir}; check --data, or make one with ` +
+        "`tokenmarket migrate`",
+    );
   }
   const server = await startEmbeddedPostgres({
     dataDir: config.dataDir,
@@ -43,7 +74,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
   });
   try {
     const { connectionString } = server;
-    const opened = await openMigrated({ connectionString, log, ...sizes });
+    const opened = await openStores({ connectionString, log, ...sizes }, schema);
     return {
       ...opened,
       dataDir: server.dataDir,
@@ -58,15 +89,17 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
   }
 }
 
-async function openMigrated(
+async function openStores(
   options: Parameters<typeof openPostgresBackend>[0],
+  schema: "migrate" | "check",
 ): Promise<PostgresBackend & { readonly migrated: readonly string[] }> {
   const backend = openPostgresBackend(options);
   try {
-    const migrated = await backend.migrate();
-    return { ...backend, migrated };
+    if (schema === "migrate") return { ...backend, migrated: await backend.migrate() };
+    await backend.checkSchema();
+    return { ...backend, migrated: [] };
   } catch (fault) {
     await backend.close();
-    throw fault;
+    throw isStoreFault(fault) ? new DatabaseAwayFault(fault) : fault;
   }
 }

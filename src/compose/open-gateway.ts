@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 
 import { CatalogHolder } from "../catalog/catalog-holder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
 import { openRooms, type RoomOptions } from "./open-rooms.ts";
 import { pricePins } from "./price-pins.ts";
 import { loadCatalog, type CatalogSources, type LoadedCatalog } from "./load-catalog.ts";
@@ -48,16 +49,12 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
   const opened = await openRooms(options, holder);
   const { servers, addresses } = opened;
   try {
-    addresses.gatewayUrl = await listen(servers.gateway, config.host, config.port);
-    const consoleUrl = await listen(servers.console, config.host, config.consolePort);
+    const listeners = listenersOf(config);
+    addresses.gatewayUrl = await listen(servers.gateway, listeners.gateway);
+    const consoleUrl = await listen(servers.console, listeners.console);
     addresses.consoleUrl = config.consoleUrl || consoleUrl;
     // Among workers every other port is shared: metrics are of one process.
-    const internalUrl = await listen(
-      servers.internal,
-      config.internalHost,
-      config.internalPort,
-      true,
-    );
+    const internalUrl = await listen(servers.internal, listeners.internal, true);
     opened.start();
     const stopWatching = watchManifests(config.manifestsDir, reload);
     return {
@@ -78,6 +75,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     throw fault;
   }
 }
+
 function catalogSources(options: GatewayOptions): CatalogSources {
   const { config, env, clock, rewriteManifests } = options;
   return {
@@ -145,19 +143,8 @@ function tellNotes(
   }
 }
 
-async function listen(
-  server: Server,
-  host: string,
-  port: number,
-  exclusive = false,
-): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ port, host, exclusive }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
+async function listen(server: Server, listener: Listener, exclusive = false): Promise<string> {
+  await listenOn(server, listener, exclusive);
   const address = server.address() as AddressInfo;
   const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return `http://${name === "0.0.0.0" || name === "[::]" ? "127.0.0.1" : name}:${address.port}`;

@@ -24,6 +24,6 @@ export function text(path: string, fallback: string, doc: string): Setting<strin
   return { path, kind: "string", fallback, doc };
 }
 
-export function flag(path: string, doc: string): Setting<boolean> {
-  return { path, kind: "boolean", fallback: false, doc };
+export function flag(path: string, doc: string, fallback = false): Setting<boolean> {
+  return { path, kind: "boolean", fallback, doc };
 }

@@ -5,12 +5,13 @@ import {
   refusalsPerMinute,
 } from "../core/constants.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
+import { OPERATIONS_SETTINGS, type OperationsConfig } from "./operations-settings.ts";
 import { flag, integer, text, type Setting } from "./setting.ts";
 
 export { environmentName, type Setting } from "./setting.ts";
 
 /** The whole configuration, typed; `loadConfig` freezes it. Time limits are milliseconds. */
-export interface Config extends ConsoleConfig {
+export interface Config extends ConsoleConfig, OperationsConfig {
   readonly port: number;
   readonly consolePort: number;
   readonly internalPort: number;
@@ -28,7 +29,6 @@ export interface Config extends ConsoleConfig {
   readonly allowPrivateUpstreams: boolean;
   readonly providerKeyOrigins: string;
   readonly keyCacheMs: number;
-  readonly shutdownGraceMs: number;
   readonly streamHeadersTimeoutMs: number;
   readonly generationTimeoutMs: number;
   readonly streamIdleTimeoutMs: number;
@@ -153,12 +153,7 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
       "known at once where it was made and within 250 ms elsewhere; only while the database's notices " +
       "do not arrive a disabled key works that much longer. 0: every request reads them.",
   ),
-  shutdownGraceMs: integer(
-    "shutdown_grace_ms",
-    30_000,
-    0,
-    "How long running requests may finish after SIGTERM.",
-  ),
+  ...OPERATIONS_SETTINGS,
   streamHeadersTimeoutMs: integer(
     "timeouts.stream_headers_ms",
     20_000,

@@ -77,7 +77,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const config = testConfig(folder, database?.connectionString, settings);
   const lines: string[] = [];
   const log = pino({ level: config.logLevel }, { write: (line: string) => void lines.push(line) });
-  const backend = await openBackend({ config, log });
+  const backend = await openBackend({ config, log, schema: "migrate" });
   const running = await openGateway({
     config,
     env: { ...process.env, TEST_PROVIDER_KEY: PROVIDER_KEY },

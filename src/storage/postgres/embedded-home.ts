@@ -91,6 +91,13 @@ export function hasLivingUsers(home: EmbeddedHome): boolean {
   return living > 0;
 }
 
+/** Is there a database for this data folder already? Makes nothing. */
+export function hasEmbeddedDatabase(dataDir: string): boolean {
+  if (!existsSync(dataDir)) return false;
+  const requested = join(realpathSync(resolve(dataDir)), "postgres");
+  return hasCluster(requested) || hasCluster(join(SYSTEM_ROOT, hashOf(requested)));
+}
+
 export function hasCluster(folder: string): boolean {
   return existsSync(join(folder, "cluster", "PG_VERSION"));
 }

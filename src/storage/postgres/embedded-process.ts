@@ -16,6 +16,7 @@ import type { EmbeddedBinaries } from "./embedded-binaries.ts";
 import { DATABASE_NAME } from "./embedded-database.ts";
 import { embeddedEnvironment } from "./embedded-environment.ts";
 import type { EmbeddedHome } from "./embedded-home.ts";
+import { noteOwner, ownerState } from "./embedded-owner.ts";
 import { isPidAlive, workingFolderOf } from "./process-identity.ts";
 
 const READY_WAIT_MS = 60_000;
@@ -78,15 +79,18 @@ export async function launch(
   home: EmbeddedHome,
   options: LaunchOptions,
 ): Promise<string | undefined> {
-  dropForeignPidFile(home);
+  dropStalePidFile(home);
+  // What is left of an earlier server says nothing about this one, whatever its process number.
+  const stale = pidFileMark(home);
   const logPath = join(home.folder, "postgres.log");
   const child = spawnServer(home, options, logPath);
+  if (child.pid !== undefined) noteOwner(home, child.pid);
   let failure: string | undefined;
   child.once("error", (error) => (failure = error.message));
   child.unref();
   let isAbandoned = false;
   for (let waitedMs = 0; waitedMs < READY_WAIT_MS; waitedMs += POLL_MS) {
-    const file = readPidFile(home);
+    const file = pidFileMark(home) === stale ? undefined : readPidFile(home);
     if (file?.pid === child.pid && file?.state === "ready") return undefined;
     if (child.exitCode !== null || child.signalCode !== null) return lastLines(logPath);
     if (failure !== undefined) return failure;
@@ -198,16 +202,41 @@ function callOf(pid: number): string {
 }
 
 /**
- * After a reboot the number in the file may be another program's, and PostgreSQL would refuse to
- * start. The file may go only when no process at all works in the data folder.
+ * After a reboot, or in a new container, the number in the file may be another program's, or the
+ * next server's: PostgreSQL would refuse to start, or seem ready before it is. The file may go only
+ * when no process at all works in the data folder: it is what keeps two servers apart.
  */
-function dropForeignPidFile(home: EmbeddedHome): void {
+function dropStalePidFile(home: EmbeddedHome): void {
   const file = readPidFile(home);
-  if (file === undefined || !isRunning(file.pid) || isPostmasterOf(home, file.pid)) return;
-  const inUse = readdirSync("/proc").some(
-    (name) => /^\d+$/.test(name) && isPostmasterOf(home, Number(name)),
-  );
-  if (!inUse) rmSync(join(home.cluster, "postmaster.pid"), { force: true });
+  if (file === undefined) return;
+  const isStale =
+    ownerState(home, file.pid) === "gone" ||
+    (isRunning(file.pid) && !isPostmasterOf(home, file.pid));
+  if (isStale && !isInUse(home)) rmSync(join(home.cluster, "postmaster.pid"), { force: true });
+}
+
+/** Does any process work in the data folder? */
+function isInUse(home: EmbeddedHome): boolean {
+  if (process.platform !== "linux") return true;
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).some((pid) => mayWorkIn(home, pid));
+}
+
+/** A PostgreSQL that hides its folder may be a session of this home. */
+function mayWorkIn(home: EmbeddedHome, pid: number): boolean {
+  const folder = workingFolderOf(pid);
+  return folder === undefined ? POSTGRES_CALL.test(callOf(pid)) : folder === home.cluster;
+}
+
+const POSTGRES_CALL = /^postgres[:\0]|\/postgres\0/;
+
+/** Changes whenever a server writes the file; what a dead one left keeps its mark. */
+function pidFileMark(home: EmbeddedHome): string | undefined {
+  const found = statSync(join(home.cluster, "postmaster.pid"), {
+    bigint: true,
+    throwIfNoEntry: false,
+  });
+  return found === undefined ? undefined : `${found.ino} ${found.ctimeNs}`;
 }
 
 function lastLines(path: string): string {

@@ -12,6 +12,7 @@ import { reportsSql } from "./migrations/0009-reports.ts";
 import { optimizeSql } from "./migrations/0010-optimize.ts";
 import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
 import { refusedMinutesSql } from "./migrations/0013-refused-minutes.ts";
+import { assertNotNewer, assertUsable, readSchemaState } from "./schema-state.ts";
 
 /** In order; a published one is never changed, a new one is added below. */
 const migrations: Record<string, Migration> = {
@@ -29,8 +30,14 @@ const migrations: Record<string, Migration> = {
   "0013-refused-minutes": sqlMigration(refusedMinutesSql),
 };
 
+/** Throws unless the database has this program's schema; changes nothing. */
+export async function checkSchema(pool: Pool): Promise<void> {
+  assertUsable(await readSchemaState(pool, Object.keys(migrations)));
+}
+
 /** Brings the database to this program's schema; returns the names of the migrations it ran. */
 export async function migrateDatabase(pool: Pool): Promise<readonly string[]> {
+  assertNotNewer(await readSchemaState(pool, Object.keys(migrations)));
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: borrowed(pool) }) });
   const migrator = new Migrator({
     db,

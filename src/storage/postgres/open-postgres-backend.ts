@@ -21,7 +21,7 @@ import { AccountNotices, noticed } from "./account-notices.ts";
 import { auditLedger } from "./audit.ts";
 import { openPool, openReportPool } from "./connection.ts";
 import { flaggedListings } from "./flagged-listings.ts";
-import { migrateDatabase } from "./migrate.ts";
+import { checkSchema, migrateDatabase } from "./migrate.ts";
 import { PostgresAccountStore } from "./postgres-account-store.ts";
 import { PostgresConnectionStore } from "./postgres-connection-store.ts";
 import { PostgresCreditStore } from "./postgres-credit-store.ts";
@@ -68,6 +68,8 @@ export interface PostgresBackend {
   readonly accountNotices: Pick<AccountNotices, "start">;
   /** Brings the schema up to date; returns the names of the migrations it ran. */
   migrate(): Promise<readonly string[]>;
+  /** Throws unless the database has this program's schema, and names the next step. */
+  checkSchema(): Promise<void>;
   /** Rejects when the database does not answer: readiness. */
   ping(): Promise<void>;
   /** The three proofs of the books, on one snapshot; a long journal tells how far it has come. */
@@ -125,6 +127,7 @@ export function openPostgresBackend(options: {
     optimizeStore: new PostgresOptimizeStore(pool),
     recentUse: new PostgresRecentUse(pool),
     migrate: () => migrateDatabase(pool),
+    checkSchema: () => checkSchema(pool),
     ping: async () => {
       await pool.query("select 1");
     },

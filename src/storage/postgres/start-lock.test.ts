@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -63,4 +63,24 @@ test("work that fails gives the lock back", async () => {
     "broken",
   );
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test("a starter whose number a killed one had does not write into the lock of another", async () => {
+  const holder = spawn("sleep", ["60"]);
+  await once(holder, "spawn");
+  const owner = identityOf(holder.pid ?? 0);
+  const path = join(folder, "start.lock");
+  writeFileSync(path, owner);
+  const calledOff = new AbortController();
+  // Numbers of locks go up with each one taken: the next few are a killed starter's links.
+  for (let number = 0; number < 50; number += 1) {
+    linkSync(path, `${path}.${process.pid}.${number}`);
+  }
+  const waiting = withStartLock(folder, async () => "mine", calledOff.signal);
+  expect(readFileSync(path, "utf8")).toBe(owner);
+  calledOff.abort();
+  await expect(waiting).rejects.toThrow("aborted");
+  holder.kill("SIGKILL");
+  await once(holder, "exit");
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
 });

@@ -35,6 +35,9 @@ export async function withStartLock<T>(
 
 async function acquire(path: string, signal: AbortSignal | undefined): Promise<void> {
   const mine = `${path}.${process.pid}.${locksTaken++}`;
+  // Where process numbers are repeated, a killed starter of this number may have left its file, and
+  // it may be a link to the lock: what is written to it would be written to the lock.
+  rmSync(mine, { force: true });
   writeFileSync(mine, ownIdentity());
   try {
     for (let waitedMs = 0; ; waitedMs += POLL_MS) {

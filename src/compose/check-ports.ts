@@ -1,0 +1,132 @@
+import { createServer, type Server } from "node:net";
+
+import { environmentName, SETTINGS, type Config } from "../config/settings.ts";
+
+/** One listener of this program, and what changes where it listens. */
+export interface Listener {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  /** Flags and environment names. */
+  readonly portSettings: readonly string[];
+  readonly hostSettings: readonly string[];
+}
+
+/** A listener cannot be opened, and which setting changes that. */
+export class PortFault extends Error {
+  override readonly name = "PortFault";
+}
+
+/** The three listeners of a gateway. */
+export function listenersOf(
+  config: Pick<Config, "host" | "internalHost" | "port" | "consolePort" | "internalPort">,
+): Readonly<Record<"gateway" | "console" | "internal", Listener>> {
+  const { host, internalHost, port, consolePort, internalPort } = config;
+  const hostSettings = ["--host", environmentName(SETTINGS.host.path)];
+  return {
+    gateway: {
+      name: "gateway",
+      host,
+      port,
+      portSettings: ["--port", environmentName(SETTINGS.port.path)],
+      hostSettings,
+    },
+    console: {
+      name: "console",
+      host,
+      port: consolePort,
+      portSettings: ["--console-port", environmentName(SETTINGS.consolePort.path)],
+      hostSettings,
+    },
+    internal: {
+      name: "internal",
+      host: internalHost,
+      port: internalPort,
+      portSettings: ["--internal-port", environmentName(SETTINGS.internalPort.path)],
+      hostSettings: [environmentName(SETTINGS.internalHost.path)],
+    },
+  };
+}
+
+/**
+ * Opens all of these listeners at once and closes them again: a port in use is reported before a
+ * database is started for a program that could not serve.
+ */
+export async function checkPorts(listeners: readonly Listener[]): Promise<void> {
+  checkDifferent(listeners);
+  const open: Server[] = [];
+  try {
+    for (const listener of listeners) {
+      const server = createServer();
+      open.push(server);
+      await listenOn(server, listener, true);
+    }
+  } finally {
+    await Promise.all(open.map((server) => new Promise((done) => server.close(done))));
+  }
+}
+
+/** Opens a listener, or throws a fault that names the setting to change. */
+export async function listenOn(
+  server: Server,
+  listener: Listener,
+  exclusive = false,
+): Promise<void> {
+  const { host, port } = listener;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen({ port, host, exclusive }, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+  } catch (fault) {
+    throw listenFault(fault, listener);
+  }
+}
+
+/** The same fault in words; one that no setting of the listener changes stays what it is. */
+export function listenFault(fault: unknown, listener: Listener): unknown {
+  const { name, host, port, portSettings, hostSettings } = listener;
+  const toPort = portSettings.join(" or ");
+  const toHost = hostSettings.join(" or ");
+  switch ((fault as NodeJS.ErrnoException).code) {
+    case "EADDRINUSE":
+      return new PortFault(
+        `the ${name} port ${port} on ${host} is in use by another program; choose another with ` +
+          `${toPort} (0: any free one)`,
+        { cause: fault },
+      );
+    case "EACCES":
+      return new PortFault(
+        `this user may not open the ${name} port ${port}; choose one above 1023 with ${toPort}`,
+        { cause: fault },
+      );
+    case "ERR_SOCKET_BAD_PORT":
+      return new PortFault(`${port} is not a port (0 to 65535); change ${toPort}`, {
+        cause: fault,
+      });
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return new PortFault(`${host} is not an address of this machine; change ${toHost}`, {
+        cause: fault,
+      });
+    default:
+      return fault;
+  }
+}
+
+function checkDifferent(listeners: readonly Listener[]): void {
+  for (const [at, one] of listeners.entries()) {
+    const same = listeners.slice(at + 1).find(({ port, host }) => {
+      return port !== 0 && port === one.port && host === one.host;
+    });
+    if (same === undefined) continue;
+    throw new PortFault(
+      `the ${one.name} and the ${same.name} port are both ${one.port}; choose another with ` +
+        same.portSettings.join(" or "),
+    );
+  }
+}

@@ -1,0 +1,75 @@
+import { existsSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
+import { runCommand } from "../../support/program.ts";
+import { withResource } from "../../support/with-resource.ts";
+
+const taken = withResource(
+  async () => {
+    const server = createServer();
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    return { server, port: String((server.address() as AddressInfo).port) };
+  },
+  ({ server }) => new Promise((done) => server.close(done)),
+);
+const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
+
+const PORTS = [
+  { flag: "--port", setting: "TM_PORT", name: "gateway" },
+  { flag: "--console-port", setting: "TM_CONSOLE_PORT", name: "console" },
+  { flag: "--internal-port", setting: "TM_INTERNAL_PORT", name: "internal" },
+];
+
+describe.each(["serve", "dev"])("%s on a port in use", (command) => {
+  test.each(PORTS)("names $flag before a database is started", async ({ flag, setting, name }) => {
+    const ports = PORTS.flatMap((each) => [each.flag, each.flag === flag ? taken.port : "0"]);
+    const places = ["--data", folder.dataDir, "--manifests", folder.manifestsDir];
+    const { code, stderr } = await runCommand([command, ...ports, ...places], OPERATOR_ENV);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        `tokenmarket: the ${name} port ${taken.port} on 127.0.0.1 is in use by another program; ` +
+        `choose another with ${flag} or ${setting} (0: any free one)\n`,
+    });
+    expect(existsSync(join(folder.dataDir, "postgres"))).toBe(false);
+  });
+});
+
+test("serve names two listeners of its own that want one port", async () => {
+  const args = ["--port", "39871", "--console-port", "39871", "--internal-port", "0"];
+  const { code, stderr } = await runCommand(["serve", ...args, "--data", folder.dataDir], {});
+  expect(code).toBe(2);
+  expect(stderr).toContain("the gateway and the console port are both 39871");
+  expect(stderr).toContain("--console-port");
+});
+
+test("serve with workers names a port in use before it starts one", async () => {
+  const ports = ["--port", "0", "--console-port", "0", "--internal-port", taken.port];
+  const { code, stderr } = await runCommand(["serve", "--workers", "2", ...ports], {
+    REDIS_URL: "redis://127.0.0.1:1",
+  });
+  expect(code).toBe(2);
+  expect(stderr).toContain(`the internal port ${taken.port} on 127.0.0.1 is in use`);
+});
+
+test("serve names an address that this machine does not have", async () => {
+  const args = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
+  const place = ["--host", "192.0.2.1", "--data", folder.dataDir];
+  const { code, stderr } = await runCommand(["serve", ...args, ...place], {});
+  expect(code).toBe(2);
+  expect(stderr).toContain("192.0.2.1 is not an address of this machine");
+  expect(stderr).toContain("--host");
+});
+
+test("simulate on a port in use names its flag", async () => {
+  const { code, stderr } = await runCommand(["simulate", "--port", taken.port], OPERATOR_ENV);
+  expect(code).toBe(2);
+  expect(stderr).toBe(
+    `tokenmarket: the simulator port ${taken.port} on 127.0.0.1 is in use by another program; ` +
+      "choose another with --port (0: any free one)\n",
+  );
+});
