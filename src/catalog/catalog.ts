@@ -136,6 +136,8 @@ export interface Deployment {
   readonly capacity: readonly CapacityDeclaration[];
   readonly pool: PoolDeclaration;
   readonly ownKey?: OwnKey;
+  /** Fields that raise the provider's price go to it as they were sent: it bills its own customer. */
+  readonly passesPricedFields?: true;
   readonly settlement: {
     readonly mode: "prepaid" | "arrears";
     readonly interval: "half_daily" | "daily" | "weekly" | "monthly";

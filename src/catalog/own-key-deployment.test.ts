@@ -59,6 +59,7 @@ test("an own key makes a deployment of its own: no price, no shared capacity, no
     prices: zeroPricePin(deployment),
     capacity: [],
     pool: { id: "connection:conn_1", capacity: [], orgSharePercent: 100 },
+    passesPricedFields: true,
     ownKey: { connectionId: "conn_1", orgId, providerId: "acme", sealedKey },
   });
   expect(Object.isFrozen(copy)).toBe(true);

@@ -25,6 +25,7 @@ export function ownKeyDeployment(
     prices: deployment.prices === null ? null : zeroPricePin(deployment),
     capacity: [],
     pool: { id: `connection:${connectionId}`, capacity: [], orgSharePercent: 100 },
+    passesPricedFields: true,
     ownKey: { connectionId, orgId, providerId: deployment.providerId, sealedKey },
   });
   remember(copies, connectionId, copy);

@@ -50,6 +50,10 @@ function commandLine(context: CommandContext): Command {
       writeOut: (text) => void context.stdout.write(text),
       writeErr: (text) => void context.stderr.write(text),
     });
+  program
+    .command("version")
+    .description("print the version, as --version does")
+    .action(() => void context.stdout.write(`${readVersion()}\n`));
   addServeCommands(program, context);
   addOrgCommand(program, context);
   addCreditCommand(program, context);

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+
 import { Option, type Command } from "commander";
 import type { Logger } from "pino";
 
@@ -5,7 +7,8 @@ import { checkPorts, listenersOf, type Listener } from "../compose/check-ports.t
 import { openBackend } from "../compose/open-backend.ts";
 import type { Logging } from "../compose/logging.ts";
 import type { RunningGateway } from "../compose/open-gateway.ts";
-import type { Config } from "../config/settings.ts";
+import { SHIPPED_MANIFESTS } from "../compose/shipped-files.ts";
+import { SETTINGS, type Config } from "../config/settings.ts";
 import { signInKindOf } from "../identity/console-address.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
 import { onSignals } from "./signals.ts";
@@ -36,9 +39,16 @@ export function addServeCommands(program: Command, context: CommandContext): voi
       runToEnd(context, () => {
         if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
         const config = readConfig(context, flags, { allowPrivateUpstreams: true });
-        return startDevelopment(context, config);
+        return startDevelopment(context, withShippedManifests(config));
       }),
     );
+}
+
+/** `dev` needs no folder: without one it routes to the simulated provider of the package. */
+function withShippedManifests(config: Config): Config {
+  const { manifestsDir } = config;
+  if (manifestsDir !== SETTINGS.manifestsDir.fallback || existsSync(manifestsDir)) return config;
+  return { ...config, manifestsDir: SHIPPED_MANIFESTS };
 }
 
 function addServerOptions(command: Command): Command {

@@ -13,7 +13,7 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
     .description("run the simulated provider")
     .addOption(new Option("--port <n>", "port; 0: any free one").default("9100"))
     .addOption(new Option("--wire <wire>", "speak this wire only").choices(["wire_a", "wire_b"]))
-    .option("--fault <name>", "misbehave on every call; src/simulator/README.md has the language")
+    .option("--fault <name>", "misbehave on every call; docs/simulator.md has the language")
     .option("--json", "accepted everywhere; the ready line is JSON already")
     .action((flags: Flags) => simulate(context, flags));
 }

@@ -19,6 +19,8 @@ import { readPoolsFile, type ReadPools } from "./pools-file.ts";
 
 export interface CatalogSources {
   readonly manifestsDir: string;
+  /** A missing folder is an empty one; default false: it is an issue. */
+  readonly isFolderOptional?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
@@ -52,11 +54,13 @@ export type LoadedCatalog =
  * with them.
  */
 export function loadCatalog(sources: CatalogSources): LoadedCatalog {
-  if (!existsSync(sources.manifestsDir)) {
+  const isThere = existsSync(sources.manifestsDir);
+  if (!isThere && sources.isFolderOptional !== true) {
     const message = "there is no such folder; create it, or name another with --manifests";
     return { ok: false, issues: [{ file: sources.manifestsDir, pointer: "", message }] };
   }
-  const files = readdirSync(sources.manifestsDir)
+  const names = isThere ? readdirSync(sources.manifestsDir) : [];
+  const files = names
     .filter((file) => file.endsWith(".json"))
     .toSorted()
     .map((file) => ({ file, text: readText(sources, file) }));

@@ -1,5 +1,4 @@
 import type { Server } from "node:http";
-import { resolve } from "node:path";
 
 import type { Logger } from "pino";
 
@@ -19,9 +18,7 @@ import { openOptimize } from "../optimize/open-optimize.ts";
 import { checkConnection } from "./check-connection.ts";
 import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault } from "./open-key-vault.ts";
-
-/** Built pages stand beside the compiled program, and in the same place for its sources. */
-const PAGES_FOLDER = resolve(import.meta.dirname, "../../dist/console");
+import { CONSOLE_PAGES } from "./shipped-files.ts";
 
 export interface ConsoleOptions {
   readonly config: Config;
@@ -124,7 +121,7 @@ export async function openConsole(
     config,
     clock,
     log,
-    staticDir: PAGES_FOLDER,
+    staticDir: CONSOLE_PAGES,
     consoleUrl,
     gatewayUrl,
   });

@@ -1,14 +1,17 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 
 import type { Logger } from "pino";
 
 import { CatalogHolder } from "../catalog/catalog-holder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { SETTINGS, type Config } from "../config/settings.ts";
 import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
 import { openRooms, type RoomOptions } from "./open-rooms.ts";
 import { pricePins } from "./price-pins.ts";
 import { loadCatalog, type CatalogSources, type LoadedCatalog } from "./load-catalog.ts";
+import { SHIPPED_MANIFESTS } from "./shipped-files.ts";
 import { watchManifests } from "./watch-manifests.ts";
 
 export interface GatewayOptions extends RoomOptions {
@@ -31,6 +34,11 @@ export interface RunningGateway {
 /** Thrown when the first catalog cannot be built: there is no old one to keep. */
 export class CatalogFault extends Error {
   override readonly name = "CatalogFault";
+}
+
+/** No folder was named, so a missing one is no mistake. */
+function hasDefaultFolder({ manifestsDir }: Config): boolean {
+  return manifestsDir === SETTINGS.manifestsDir.fallback;
 }
 
 /** Puts every room together and opens the three listeners. */
@@ -96,14 +104,31 @@ async function firstCatalog(
   options: GatewayOptions,
   sources: CatalogSources,
 ): Promise<GoodCatalog> {
-  const loaded = loadCatalog(sources);
+  const loaded = loadCatalog({ ...sources, isFolderOptional: hasDefaultFolder(options.config) });
   if (!loaded.ok) {
     const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
     throw new CatalogFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
   }
   tellNotes(options.log, loaded);
+  if (loaded.settlementTerms.size === 0) warnOfNoManifests(options);
   await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
   return loaded;
+}
+
+/** Without a manifest the gateway starts all the same, so that a new installation can be set up. */
+function warnOfNoManifests({ log, config: { manifestsDir } }: GatewayOptions): void {
+  log.warn(
+    {
+      next: [
+        `mkdir -p ${manifestsDir}`,
+        `cp ${join(SHIPPED_MANIFESTS, "openai.json")} ${manifestsDir}/`,
+        "export OPENAI_API_KEY=...",
+        "npx tokenmarket serve",
+      ],
+    },
+    `there are no provider manifests in ${manifestsDir}, so every model is answered with 404; ` +
+      "`next` lists the commands that add a provider, and `npx tokenmarket dev` runs a simulated one",
+  );
 }
 
 /** What was put in force; undefined: the old catalog stays, or it is the same. */

@@ -19,7 +19,7 @@ export interface SimulatorOptions {
   readonly host: string;
   /** Ids of answers depend on it and on nothing else. Default "0". */
   readonly seed?: string;
-  /** A fault for every call, as in the README. Default none. */
+  /** A fault for every call, as in docs/simulator.md. Default none. */
   readonly fault?: string;
   /** Speak this wire only: `wire_a` or `wire_b`. Default both. */
   readonly wire?: string;
@@ -47,7 +47,7 @@ export interface Simulator {
   calls(): readonly CallRecord[];
   /** Every video job with what happened to it, oldest first. */
   jobs(): readonly JobSummary[];
-  /** Scripts a fault ahead; see the README for the language. Throws when it is not understood. */
+  /** Scripts a fault ahead; docs/simulator.md has the language. Throws when it is not understood. */
   script(rule: FaultRule): void;
   /** Lets every answer go that the fault `hold` keeps back now. */
   release(): void;

@@ -36,8 +36,10 @@ export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">)
 /** Sorts an error object found inside a 200 by what its codes mean. `body` holds `error`. */
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   const words = wordsOf(body);
+  // Some providers give no code with these, and all of them refuse the request, not the service.
+  const isOfRequest = speaksOf(words, contentPolicyWording) || isOverflow(words);
   return classify({
-    status: statusOfWords(words) ?? (speaksOf(words, contentPolicyWording) ? 400 : 502),
+    status: statusOfWords(words) ?? (isOfRequest ? 400 : 502),
     upstreamStatus: 200,
     words,
     waitSeconds: undefined,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { invalidRequest, REFUSALS, refusal, type RefusalClass } from "../core/refusals.ts";
 import { renderErrorBody } from "./error-body.ts";
+import { chunks, costUsd, delta, events, openStream } from "./fixtures/answer-kit.ts";
 
 const classes = Object.keys(REFUSALS) as RefusalClass[];
 
@@ -96,4 +97,40 @@ test.each([
     readonly error: { readonly message: string };
   };
   expect(body.error.message).toMatch(expected);
+});
+
+const WIRES = ["wire_a", "wire_b"] as const;
+const word = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } };
+const OUTPUT = {
+  wire_a: chunks(delta({ role: "assistant", content: "hi" })),
+  wire_b: events({ type: "message_start" }, word),
+};
+const tooLong = {
+  type: "invalid_request_error",
+  message: "prompt is too long: 9 tokens > 8 maximum",
+};
+const overflow = { type: "error", error: tooLong };
+/** How a provider of each wire says it within a stream that it has begun. */
+const OVERFLOW = {
+  wire_a: chunks({ error: { message: "This model's maximum context length is 8 tokens." } }),
+  wire_b: events(overflow),
+};
+
+describe.each(WIRES)("an overflow that a provider of %s reports after output", (upstream) => {
+  test.each([
+    ["wire_a", /context_length_exceeded.*maximum context length/],
+    ["wire_b", /prompt is too long/],
+  ] as const)("has the words that clients of %s look for in the last event", (client, expected) => {
+    const bridge = openStream({ client, upstream });
+    bridge.push(Buffer.from(OUTPUT[upstream]));
+    expect(bridge.takeOutput()).toContain("hi");
+    bridge.push(Buffer.from(OVERFLOW[upstream]));
+    const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
+    expect(reported.class).toBe("context_overflow");
+    const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
+    const { error } = JSON.parse(last.slice(last.indexOf("{"))) as {
+      readonly error: { readonly message: string };
+    };
+    expect(error.message).toMatch(expected);
+  });
 });

@@ -1,5 +1,6 @@
 import type { WireId } from "../catalog/catalog.ts";
 import { REFUSALS, type Refusal, wireBErrorType } from "../core/refusals.ts";
+import { messageFor } from "./failure/overflow-message.ts";
 
 /** The error body of a refusal in the shape of `wire` (specification, "Body shape"). */
 export function renderErrorBody(wire: WireId, refusal: Refusal, requestId: string): Buffer {
@@ -30,22 +31,6 @@ const SHAPES: Readonly<Record<WireId, Shape>> = {
     request_id: requestId,
   }),
 };
-
-/** Clients shorten their history when they find these words, whichever provider was too small. */
-const OVERFLOW_WORDS: Readonly<Record<WireId, { readonly sign: RegExp; readonly words: string }>> =
-  {
-    wire_a: {
-      sign: /context_length_exceeded/,
-      words: "context_length_exceeded: the request is above the model's maximum context length",
-    },
-    wire_b: { sign: /prompt is too long/, words: "prompt is too long" },
-  };
-
-function messageFor(wire: WireId, refusal: Refusal): string {
-  const { sign, words } = OVERFLOW_WORDS[wire];
-  const isMissing = refusal.class === "context_overflow" && !sign.test(refusal.message);
-  return isMissing ? `${refusal.message} (${words})` : refusal.message;
-}
 
 function metadata(refusal: Refusal): Record<string, string | boolean> {
   const { origin, limit, retryAtMs, capResetAtMs } = refusal;

@@ -159,6 +159,22 @@ describe("a request with an own key", () => {
     expect(costOf(charged)).toBeGreaterThan(0n);
   });
 
+  test("keeps what changes the provider's price, which the marketplace's key never pays", async () => {
+    const account = await gateway.account("1.00");
+    await connect(account, { provider: "prov-b" });
+    const tier = { wire: "wire_b", model: "test/b" } as const;
+    const more = { service_tier: "auto", cache_control: { type: "ephemeral", ttl: "1h" } };
+    const own = await asking(account, { ...tier, more });
+    expect(own.headers).not.toHaveProperty("x-tm-dropped-params");
+    const provider = { connections: "never" };
+    const shared = await asking(account, { ...tier, more: { ...more, provider } });
+    expect(shared.headers["x-tm-dropped-params"]).toBe("service_tier,cache_control.ttl");
+    expect([own.status, shared.status]).toEqual([200, 200]);
+    const bodies = gateway.simulator.calls().map(({ bodyText }) => bodyText);
+    expect(bodies.map((body) => /service_tier/.test(body))).toEqual([true, false]);
+    expect(bodies.map((body) => /"ttl":"1h"/.test(body))).toEqual([true, false]);
+  });
+
   test("is sent with the key of the caller's own virtual key before its organization's", async () => {
     const account = await gateway.account("0");
     await connect(account, { keyId: account.keyId });

@@ -25,7 +25,7 @@ export function removeProgramFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Builds both programs in one pass into `folder`. The console's pages are linked, not copied. */
+/** Builds both programs in one pass into `folder`. What it serves and ships is linked, not copied. */
 export async function compileProgram(folder: string): Promise<CompiledProgram> {
   const entries = {
     "cli/main": join(ROOT, "src/cli/main.ts"),
@@ -34,6 +34,7 @@ export async function compileProgram(folder: string): Promise<CompiledProgram> {
   await bundle(entries, join(folder, "dist"));
   copyFileSync(join(ROOT, "package.json"), join(folder, "package.json"));
   symlinkSync(join(ROOT, "dist", "console"), join(folder, "dist", "console"));
+  symlinkSync(join(ROOT, "manifests"), join(folder, "manifests"));
   return programIn(folder);
 }
 

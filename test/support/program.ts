@@ -20,12 +20,20 @@ export interface RunningProgram {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
+/** Another program than the one of this run, or another working directory. */
+export interface ProgramPlace {
+  /** What precedes the arguments, as in a shell. */
+  readonly command: readonly [string, ...string[]];
+  readonly cwd: string;
+}
+
 /** Starts `tokenmarket <args>` and waits for its ready line. */
 export async function startProgram(
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  env: Environment = {},
+  place?: ProgramPlace,
 ): Promise<RunningProgram> {
-  const child = await spawnProgram(args, env);
+  const child = await spawnProgram(args, env, place);
   child.stdin.end();
   let stderr = "";
   let stdout = "";
@@ -82,9 +90,9 @@ export async function runCommand(
 export async function runProgram(
   args: readonly string[],
   env: Environment = {},
-  input = "",
+  { input = "", place }: { readonly input?: string; readonly place?: ProgramPlace } = {},
 ): Promise<CommandResult> {
-  const child = await spawnProgram(args, env);
+  const child = await spawnProgram(args, env, place);
   // A command that refuses its arguments ends without reading.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
@@ -127,11 +135,18 @@ async function resultOf(child: ChildProcessWithoutNullStreams): Promise<CommandR
 async function spawnProgram(
   args: readonly string[],
   env: Environment,
+  place?: ProgramPlace,
 ): Promise<ChildProcessWithoutNullStreams> {
-  const { mainFile } = await builtProgram();
-  return spawn(process.execPath, [mainFile, ...args], {
-    cwd: ROOT,
+  const { command, cwd } = place ?? (await programOfRun());
+  const [file, ...first] = command;
+  return spawn(file, [...first, ...args], {
+    cwd,
     env: { ...process.env, ...env },
     stdio: "pipe",
   });
+}
+
+async function programOfRun(): Promise<ProgramPlace> {
+  const { mainFile } = await builtProgram();
+  return { command: [process.execPath, mainFile], cwd: ROOT };
 }

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { CapabilityDescriptor, Deployment, WireId } from "../../catalog/catalog.ts";
+import { ownKeyDeployment } from "../../catalog/own-key-deployment.ts";
+import type { OrgId } from "../../core/ids.ts";
 import { deploymentOf, otherWire, readGood, send } from "../fixtures/request-kit.ts";
 import { chatWires } from "../registry.ts";
 
@@ -102,6 +104,40 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     expect(sent.text.match(/"type":"ephemeral"/g)).toHaveLength(4);
     expect(sent.text).toContain('"ttl":"5m"');
     expect(sent.dropped).toEqual(["cache_control.ttl"]);
+  });
+});
+
+describe.each(wires)("a %s request with a customer's own provider key", (wire) => {
+  const connection = { connectionId: "conn_1", orgId: "org_1" as OrgId, sealedKey: Buffer.of(1) };
+  const own = ownKeyDeployment(deploymentOf(wire), connection);
+
+  test.each<[string, Members]>([
+    ["service_tier", { service_tier: "priority" }],
+    ["web_search_options", { web_search_options: {} }],
+    ["modalities", { modalities: ["text", "audio"] }],
+    ["inference_geo", { inference_geo: "eu" }],
+    ["tools", { tools: [{ type: "web_search_20250305", name: "web_search" }] }],
+    ["cache_control", { cache_control: { type: "ephemeral", ttl: "1h" } }],
+  ])("keeps %s: the provider bills its own customer", (field, members) => {
+    expect(problemOf(wire, members, own)).toBeUndefined();
+    const sent = send(readGood(wire, members), own);
+    expect(sent.body).toHaveProperty(field, members[field]);
+    expect(sent.dropped).toEqual([]);
+    const strict = { ...members, provider: { require_parameters: true } };
+    expect(problemOf(wire, strict, own)).toBeUndefined();
+  });
+
+  test.each<[string, Members]>([
+    ["container", { container: "c" }],
+    ["fallbacks", { fallbacks: ["x"] }],
+    ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
+  ])("is refused by the name of %s, which more than the price depends on", (field, members) => {
+    const problem = chatWires.whyUnservable(readGood(wire, members), own);
+    expect(problem).toEqual({ field, message: expect.not.stringContaining("charge") });
+  });
+
+  test("goes on without speed, which only a beta that is not passed on opens", () => {
+    expect(send(readGood(wire, { speed: "fast" }), own).dropped).toEqual(["speed"]);
   });
 });
 

@@ -73,8 +73,17 @@ function refusedTopLevel(doc: JsonDocument): PricedField[] {
   return found;
 }
 
+/* For these a price is not the only reason: a beta that is not passed on opens them, or another model answers. */
+const neverOpen: ReadonlySet<string> = new Set(["container", "fallbacks", "mcp_servers", "speed"]);
+
+/** May the field go to this deployment, because no price of ours depends on it or the listing takes it? */
+export function isOpen(doc: JsonDocument, priced: PricedField, deployment: Deployment): boolean {
+  const isFree = deployment.passesPricedFields === true && !neverOpen.has(priced.field);
+  return isFree || isDeclared(doc, priced, deployment);
+}
+
 /** Is this value one that the listing says it takes, at its own prices? */
-export function isDeclared(
+function isDeclared(
   doc: JsonDocument,
   { names, node }: PricedField,
   deployment: Deployment,

@@ -2,7 +2,7 @@ import type { Deployment } from "../../catalog/catalog.ts";
 import type { JsonNode } from "../json/json-document.ts";
 import type { Unservable } from "./chat-wire.ts";
 import { word } from "./chat-words.ts";
-import { isDeclared } from "./price-guard.ts";
+import { isOpen } from "./price-guard.ts";
 import type { ReadRequest } from "./read-request.ts";
 
 /** What a body loses on its way to a deployment of its own wire. */
@@ -17,12 +17,13 @@ export interface SameWireDrops {
 
 const nothing: SameWireDrops = { words: [], inside: [], names: [] };
 
-/** The priced fields that the listing does not declare and that an answer does not depend on. */
+/** The priced fields that are not open for the deployment and that an answer does not depend on. */
 export function sameWireDrops(request: ReadRequest, deployment: Deployment): SameWireDrops {
-  const { dropped, longMarks } = request.pricedFields();
+  const { dropped, longMarks: found } = request.pricedFields();
+  const longMarks = deployment.passesPricedFields === true ? [] : found;
   if (dropped.length === 0 && longMarks.length === 0) return nothing;
   const { doc } = request;
-  const lost = dropped.filter((each) => !isDeclared(doc, each, deployment));
+  const lost = dropped.filter((each) => !isOpen(doc, each, deployment));
   return {
     words: lost.map((each) => each.wordId),
     inside: longMarks.map((object) => ({ object, wordId: word.ttl })),
@@ -39,11 +40,15 @@ export function undeclaredPrice(
   deployment: Deployment,
 ): Unservable | undefined {
   const { refused } = request.pricedFields();
-  const found = refused.find((each) => !isDeclared(request.doc, each, deployment));
+  const found = refused.find((each) => !isOpen(request.doc, each, deployment));
   if (found === undefined) return undefined;
   const { field } = found;
-  const message =
-    `${field} makes the provider charge more than tokens, and this model's listing does not ` +
-    "declare it; remove it or choose a model that takes it";
+  const why =
+    deployment.passesPricedFields === true
+      ? "is not passed on to providers, and"
+      : "makes the provider charge more than tokens, and";
+  const next =
+    "this model's listing does not declare it; remove it or choose a model that takes it";
+  const message = `${field} ${why} ${next}`;
   return { field, message };
 }

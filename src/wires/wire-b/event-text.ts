@@ -1,4 +1,5 @@
 import { type Refusal, wireBErrorType } from "../../core/refusals.ts";
+import { messageFor } from "../failure/overflow-message.ts";
 import { sseEventText } from "../sse/sse-writer.ts";
 
 /** An event of the wire: the `event` line and the JSON type always agree. */
@@ -12,7 +13,7 @@ export const pingText: string = eventText("ping", "");
 export function errorEventText(refusal: Refusal): string {
   const error = {
     type: wireBErrorType(refusal),
-    message: refusal.message,
+    message: messageFor("wire_b", refusal),
     error_type: refusal.class,
   };
   return sseEventText("error", JSON.stringify({ type: "error", error }));

@@ -125,7 +125,7 @@ describe("connection add", () => {
     const piped = await runProgram(
       ["connection", "add", "--org", of, "--provider", "operated", "--name", "piped", "--json"],
       env,
-      `${OWN_KEY}\n`,
+      { input: `${OWN_KEY}\n` },
     );
     expect(piped).toMatchObject({ code: 0 });
     expect(JSON.parse(piped.stdout)).toMatchObject({ name: "piped", label: "4711" });

@@ -1,0 +1,251 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { dirname, join, normalize } from "node:path";
+
+import { parseSync } from "oxc-parser";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+
+import { at } from "../../support/ask.ts";
+import { until } from "../../support/books.ts";
+import { isDeep } from "../../support/depth.ts";
+import { bearer, httpCall } from "../../support/http-call.ts";
+import { installPackedProgram, type PackedProgram } from "../../support/packed-program.ts";
+import { openAccountByCommands } from "../../support/operator.ts";
+import { withDatabase } from "../../support/postgres.ts";
+import {
+  runCommand,
+  runProgram,
+  startProgram,
+  type CommandResult,
+  type ProgramPlace,
+  type RunningProgram,
+} from "../../support/program.ts";
+
+const database = withDatabase();
+let packed: PackedProgram;
+beforeAll(async () => {
+  packed = await installPackedProgram();
+});
+afterAll(() => packed.remove());
+
+let running: RunningProgram | undefined;
+afterEach(async () => {
+  await running?.end("SIGTERM");
+  running = undefined;
+});
+
+/** An empty working directory below the installation, and `npx tokenmarket` in it. */
+function emptyPlace(name: string): ProgramPlace {
+  const cwd = join(packed.folder, name);
+  mkdirSync(cwd);
+  const mainFile = join(packed.packageFolder, "dist/cli/main.js");
+  return { command: isDeep ? ["npx", "tokenmarket"] : [process.execPath, mainFile], cwd };
+}
+
+const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
+
+async function start(
+  command: string,
+  place: ProgramPlace,
+  env: Readonly<Record<string, string>>,
+): Promise<RunningProgram> {
+  running = await startProgram([command, ...ANY_PORTS], env, place);
+  return running;
+}
+
+function books(): { readonly DATABASE_URL: string } {
+  return { DATABASE_URL: database.connectionString };
+}
+
+function gatewayUrl(): string {
+  return String(running?.ready["gateway_url"]);
+}
+
+async function modelIds(key: string): Promise<readonly unknown[]> {
+  const { json } = await httpCall(`${gatewayUrl()}/v1/models`, { headers: bearer(key) });
+  return (at(json, "data") as readonly unknown[]).map((model) => at(model, "id"));
+}
+
+describe("the tarball", () => {
+  test("has what is served and read, and nothing of the repository's own", () => {
+    for (const needed of [
+      "README.md",
+      "dist/cli/main.js",
+      "dist/manifest/index.d.ts",
+      "dist/console/index.html",
+      "manifests/simulator-a.json",
+      "schema/provider-manifest.schema.json",
+      "docs/reference/config.md",
+      "docs/simulator.md",
+    ]) {
+      expect(packed.files).toContain(needed);
+    }
+    const allowed =
+      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/manifest\/.+\.d\.ts|dist\/console\/.+|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
+    expect(packed.files.filter((file) => !allowed.test(file))).toEqual([]);
+    const unneeded = /\.test\.|fixtures|\.map$|\.built-from|docs\/decisions\//;
+    expect(packed.files.filter((file) => unneeded.test(file))).toEqual([]);
+    const pointing = programFiles().filter(({ text }) => text.includes("sourceMappingURL"));
+    expect(pointing.map(({ file }) => file)).toEqual([]);
+  });
+
+  test("imports its own files and packages that a customer gets, no others", () => {
+    const { dependencies } = packageJson();
+    const program = programFiles();
+    expect(program.length).toBeGreaterThan(300);
+    expect(program.flatMap((source) => missingImports(source, dependencies))).toEqual([]);
+    const planted = {
+      file: "dist/cli/main.js",
+      text: 'import "openai"; await import("vitest/node"); export * from "./away.js";',
+    };
+    expect(missingImports(planted, dependencies)).toEqual([
+      "dist/cli/main.js: openai",
+      "dist/cli/main.js: dist/cli/away.js",
+      "dist/cli/main.js: vitest",
+    ]);
+  });
+
+  test("has every page that its README and its pages link to", () => {
+    const pages = packed.files.filter((file) => file.endsWith(".md"));
+    expect(pages.length).toBeGreaterThan(10);
+    const links = pages.flatMap((file) => {
+      const text = readFileSync(join(packed.packageFolder, file), "utf8");
+      return [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
+        .map(([, target = ""]) => target)
+        .filter((target) => !/^[a-z]+:/.test(target))
+        .map((target) => normalize(join(dirname(file), target)));
+    });
+    const missing = new Set(links.filter((path) => !existsSync(join(packed.packageFolder, path))));
+    // For those who work on the program: they have the repository.
+    const ofRepository = /^(ARCHITECTURE|CONTRIBUTING|STYLE)\.md$|^docs\/decisions$/;
+    expect([...missing].filter((path) => !ofRepository.test(path))).toEqual([]);
+  });
+});
+
+describe("installed in an empty folder", () => {
+  // A deep run starts the embedded database of the package, a quick one uses that of the run.
+  test("dev serves with the simulated provider, a key and the console", async () => {
+    const place = emptyPlace("dev");
+    const { ready, stdout } = await start("dev", place, isDeep ? {} : books());
+    const key = readFileSync(join(place.cwd, "data/dev-key"), "utf8").trim();
+    expect(await modelIds(key)).toContain("sim/both");
+    const answer = await httpCall(`${gatewayUrl()}/v1/chat/completions`, {
+      headers: bearer(key),
+      body: {
+        model: "sim/both",
+        max_tokens: 64,
+        messages: [{ role: "user", content: "Say hello" }],
+      },
+    });
+    expect(answer.status).toBe(200);
+    const page = await httpCall(String(ready["console_url"]));
+    expect(page.status).toBe(200);
+    expect(page.text).toContain("<script");
+    expect(stdout()).toContain("sim/both");
+    expect(readdirSync(place.cwd)).toEqual(["data"]);
+  });
+
+  test("serve without manifests answers, says what to do next, and that works", async () => {
+    const place = emptyPlace("serve");
+    const { ready, stderr } = await start("serve", place, { ...books(), OPENAI_API_KEY: "sk-x" });
+    expect(ready["models"]).toBe(0);
+    const line = stderr()
+      .split("\n")
+      .find((each) => each.includes("no provider manifests"));
+    const { level, msg, next } = JSON.parse(line ?? "{}") as Record<string, unknown>;
+    const shipped = join(packed.packageFolder, "manifests");
+    expect(level).toBe(40);
+    expect(msg).toContain("there are no provider manifests in ./manifests");
+    expect(next).toEqual([
+      "mkdir -p ./manifests",
+      `cp ${shipped}/openai.json ./manifests/`,
+      "export OPENAI_API_KEY=...",
+      "npx tokenmarket serve",
+    ]);
+    const { key } = await openAccountByCommands([], "1.00", books());
+    expect(await modelIds(key)).toEqual([]);
+    const answer = await httpCall(`${gatewayUrl()}/v1/chat/completions`, {
+      headers: bearer(key),
+      body: { model: "openai/gpt-4.1", messages: [{ role: "user", content: "Hi" }] },
+    });
+    expect(answer.status).toBe(404);
+    expect(at(answer.json, "error", "code")).toBe("model_unavailable");
+    mkdirSync(join(place.cwd, "manifests"));
+    copyFileSync(join(shipped, "openai.json"), join(place.cwd, "manifests/openai.json"));
+    await until("the model is listed", async () =>
+      (await modelIds(key)).includes("openai/gpt-4.1"),
+    );
+  });
+
+  test("a folder that was named and is missing is still an error", async () => {
+    const args = ["serve", ...ANY_PORTS, "--manifests", "./elsewhere"];
+    const result = await runCommand(args, books());
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain("./elsewhere: there is no such folder");
+  });
+
+  test("commands that need no server work there", async () => {
+    const place = emptyPlace("commands");
+    const { version } = packageJson();
+    const run = (...args: string[]): Promise<CommandResult> => runProgram(args, {}, { place });
+    const [help, shown, check] = await Promise.all([
+      run("--help"),
+      run("version"),
+      run("manifest", "check", join(packed.packageFolder, "manifests")),
+    ]);
+    expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining("serve") });
+    expect(shown).toMatchObject({ code: 0, stdout: `${version}\n` });
+    expect(check).toMatchObject({ code: 0, stdout: expect.stringContaining("openai.json: valid") });
+    expect(readdirSync(place.cwd)).toEqual([]);
+  });
+});
+
+function packageJson(): {
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+} {
+  const text = readFileSync(join(packed.packageFolder, "package.json"), "utf8");
+  return JSON.parse(text) as ReturnType<typeof packageJson>;
+}
+
+interface BuiltFile {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** The built program without the console's pages, which browsers load. */
+function programFiles(): BuiltFile[] {
+  return packed.files
+    .filter((file) => /^dist\/.*\.js$/.test(file) && !file.startsWith("dist/console/"))
+    .map((file) => ({ file, text: readFileSync(join(packed.packageFolder, file), "utf8") }));
+}
+
+const BUILT_IN = new Set(builtinModules.flatMap((name) => [name, `node:${name}`]));
+
+/** What a file imports and the installed package does not have. */
+function missingImports(
+  { file, text }: BuiltFile,
+  dependencies: Readonly<Record<string, string>>,
+): string[] {
+  const { module } = parseSync(file, text);
+  const known = new Set(packed.files);
+  return [
+    ...module.staticImports.map((each) => each.moduleRequest.value),
+    ...module.staticExports.flatMap((each) =>
+      each.entries.flatMap(({ moduleRequest }) => moduleRequest?.value ?? []),
+    ),
+    ...module.dynamicImports.map(({ moduleRequest: { start, end } }) =>
+      text.slice(start + 1, end - 1),
+    ),
+    ...[...text.matchAll(/import\.meta\.resolve\("([^"]+)"\)/g)].map(([, name = ""]) => name),
+  ].flatMap((name) => {
+    if (BUILT_IN.has(name)) return [];
+    const isFile = name.startsWith(".");
+    const target = isFile ? normalize(join(dirname(file), name)) : packageOf(name);
+    return (isFile ? known.has(target) : target in dependencies) ? [] : [`${file}: ${target}`];
+  });
+}
+
+function packageOf(name: string): string {
+  return name.split("/", name.startsWith("@") ? 2 : 1).join("/");
+}
