@@ -31,6 +31,11 @@ describe("text", () => {
     expect(answer).toMatchObject({ text: "You said: hi", finish: "stop", stopSequence: null });
   });
 
+  test("is a sample that fits the schema, when there is one", () => {
+    const answer = answerTo({ ...plain, answerSchema: weather.schema });
+    expect(JSON.parse(answer.text)).toEqual({ city: "sample city", days: 7 });
+  });
+
   test("ends at the earliest stop sequence, which is named and left out", () => {
     const answer = answerTo({ ...plain, userText: "one END two STOP", stops: ["STOP", "END"] });
     expect(answer).toMatchObject({

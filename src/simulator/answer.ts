@@ -65,7 +65,8 @@ function sentence(request: SimRequest): string {
   const words = marker(request, "words");
   if (words > 0) return Array.from({ length: words }, (_item, n) => `word${n + 1}`).join(" ");
   const said = plainText(request);
-  const { toolResults } = request;
+  const { answerSchema, toolResults } = request;
+  if (answerSchema !== undefined) return JSON.stringify(argumentsFor(answerSchema));
   if (toolResults.length === 0) return `You said: ${said}`;
   const quoted = `The tool answered: ${toolResults.join("; ")}`;
   return said === "" ? quoted : `${quoted} You said: ${said}`;

@@ -1,5 +1,10 @@
 import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
-import { promptTokensOf, type SimRequest, type SimToolChoice } from "./sim-request.ts";
+import {
+  answerSchemaOf,
+  promptTokensOf,
+  type SimRequest,
+  type SimToolChoice,
+} from "./sim-request.ts";
 
 /** Reads a chat-completions body that has passed the checks. */
 export function readChatRequest(body: JsonObject): SimRequest {
@@ -21,10 +26,16 @@ export function readChatRequest(body: JsonObject): SimRequest {
     toolResults: recent
       .filter((message) => message["role"] === "tool")
       .map((message) => contentText(message["content"])),
+    ...answerSchemaOf(schemaOf(body["response_format"])),
     thinking: false,
     promptTokens: promptTokensOf([messages, body["tools"]]),
     cacheMarkedTokens: 0,
   };
+}
+
+function schemaOf(format: unknown): unknown {
+  const named = isObject(format) ? format["json_schema"] : undefined;
+  return isObject(named) ? named["schema"] : undefined;
 }
 
 function userTextOf(messages: readonly JsonObject[]): string {

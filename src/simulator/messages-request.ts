@@ -1,5 +1,6 @@
 import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
 import {
+  answerSchemaOf,
   cacheMarkedTokensOf,
   promptTokensOf,
   type SimRequest,
@@ -27,10 +28,16 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
     parallel: !(isObject(choice) && choice["disable_parallel_tool_use"] === true),
     userText: userTextOf(recent) || (recent.length > 0 ? "" : userTextOf(messages)),
     toolResults: recent.flatMap(toolResultsOf),
+    ...answerSchemaOf(schemaOf(body["output_config"])),
     thinking: isObject(body["thinking"]) && body["thinking"]["type"] !== "disabled",
     promptTokens: promptTokensOf(prompt),
     cacheMarkedTokens: cacheMarkedTokensOf(prompt),
   };
+}
+
+function schemaOf(config: unknown): unknown {
+  const format = isObject(config) ? config["format"] : undefined;
+  return isObject(format) ? format["schema"] : undefined;
 }
 
 function userTextOf(messages: readonly JsonObject[]): string {

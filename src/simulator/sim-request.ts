@@ -23,11 +23,18 @@ export interface SimRequest {
   readonly userText: string;
   /** Tool results since the last answer. */
   readonly toolResults: readonly string[];
+  /** The JSON schema that the answer has to fit; absent when text is wanted. */
+  readonly answerSchema?: JsonObject;
   /** Are reasoning blocks asked for? */
   readonly thinking: boolean;
   readonly promptTokens: number;
   /** Tokens of the parts that are marked for the prompt cache. */
   readonly cacheMarkedTokens: number;
+}
+
+/** What a request adds when its format has a schema. */
+export function answerSchemaOf(schema: unknown): Pick<SimRequest, "answerSchema"> {
+  return isObject(schema) ? { answerSchema: schema } : {};
 }
 
 const CHARS_PER_TOKEN = 4;

@@ -223,6 +223,8 @@ describe("wire_b answer for a wire_a client", () => {
       object: "chat.completion",
       created: 1_800_000_000,
       model: marketModel,
+      // One official client takes no answer without it.
+      system_fingerprint: null,
       choices: [
         {
           index: 0,

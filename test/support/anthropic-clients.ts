@@ -6,7 +6,7 @@ export type AnthropicOptions = ConstructorParameters<AnthropicClient>[0];
 
 /** The two versions under test. Their surface is the same, the older one's types are not. */
 export const ANTHROPIC_CLIENTS: readonly (readonly [string, AnthropicClient])[] = [
-  ["1.11.0", Anthropic],
+  ["1.12.0", Anthropic],
   ["0.137.0", Anthropic0137 as unknown as AnthropicClient],
 ];
 

@@ -12,7 +12,7 @@ const names = [
   "input_video", "is_error", "json_schema", "logit_bias", "logprobs", "max_completion_tokens",
   "max_tokens", "mcp_servers", "messages", "metadata", "min_p", "modalities", "mode", "model",
   "models", "moderation", "n", "name", "none", "only", "order", "output_config",
-  "parallel_tool_calls", "parameters", "plugins", "prediction", "presence_penalty",
+  "parallel_tool_calls", "parameters", "parsed", "parsed_arguments", "plugins", "prediction", "presence_penalty",
   "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "properties", "prototype",
   "provider", "reasoning", "reasoning_content", "reasoning_details", "reasoning_effort",
   "redacted_thinking", "refusal", "repetition_penalty", "require_parameters", "required",

@@ -64,7 +64,7 @@ export const wireAAnswers: AnswerCodec = {
       `{"id":"chatcmpl-${label.idTail}","object":"chat.completion",` +
       `"created":${label.createdSeconds},"model":${JSON.stringify(label.modelId)},` +
       `"choices":[{"index":0,"message":${message},"logprobs":null,"finish_reason":"${word}"}],` +
-      `"usage":${usageJson(report?.usage ?? ZERO_USAGE, costUsd)}}`
+      `"system_fingerprint":null,"usage":${usageJson(report?.usage ?? ZERO_USAGE, costUsd)}}`
     );
   },
 };

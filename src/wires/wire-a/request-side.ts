@@ -9,6 +9,7 @@ import { word } from "../chat/chat-words.ts";
 import { absent, type JsonDocument } from "../json/json-document.ts";
 import type { JsonText } from "../json/json-text.ts";
 import type { Splice } from "../json/splice.ts";
+import { removeClientCopies } from "./client-copies.ts";
 import { checkWireABody } from "./check-request.ts";
 import { decodeWireACall } from "./decode-call.ts";
 import { encodeWireACall } from "./encode-request.ts";
@@ -53,6 +54,7 @@ function boundNameFor(doc: JsonDocument, deployment: Deployment): OutputBoundNam
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
   const controls = upstreamControls(doc, deployment);
   if (controls !== undefined) splice.insert("provider", controls);
+  removeClientCopies(doc, splice);
   writeBound(doc, splice, { request, deployment });
   if (request.stream) askForUsage(doc, splice);
 }

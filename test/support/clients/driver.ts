@@ -1,0 +1,114 @@
+/** One thing that every client does in its own way; the words of the matrix say what it proves. */
+export type Deed = "plain" | "stream" | "streamWithUsage" | "tools" | "structured" | "cancel";
+
+export interface Target {
+  /** Address of the gateway, without a path. */
+  readonly url: string;
+  readonly key: string;
+  readonly model: string;
+}
+
+/** What a client made of an answer. All of it is JSON: some clients run in a process of their own. */
+export interface Answer {
+  readonly text?: string;
+  readonly tokens?: { readonly input: number; readonly output: number };
+  /** What the client's tool was called with. */
+  readonly toolInputs?: readonly unknown[];
+  readonly object?: unknown;
+}
+
+export interface Outcome extends Answer {
+  readonly fault?: Fault;
+  /** Requests that left the client. */
+  readonly requests: number;
+}
+
+export interface Fault {
+  /** Names of the error's class and of those it extends. */
+  readonly classes: readonly string[];
+  readonly status: unknown;
+  readonly message: string;
+}
+
+/** A client under test. A fault of the client is a part of the outcome. */
+export type Driver = (deed: Deed, target: Target) => Promise<Outcome>;
+
+/** What a client needs beside its target: a `fetch` that counts. */
+export interface Equipped extends Target {
+  readonly fetch: typeof fetch;
+}
+
+export type Deeds = Partial<Readonly<Record<Deed, (target: Equipped) => Promise<Answer>>>>;
+
+/** Node's own `fetch`, also while a test forbids the global one. */
+const realFetch: typeof fetch = globalThis.fetch;
+
+/** A driver of a JavaScript client out of what it does. */
+export function driverOf(deeds: Deeds): Driver {
+  return async (deed, target) => {
+    let requests = 0;
+    const counting: typeof fetch = (...call) => {
+      requests += 1;
+      return realFetch(...call);
+    };
+    const act = deeds[deed];
+    if (act === undefined) throw new Error(`this client has no way to do: ${deed}`);
+    try {
+      const answer = await act({ ...target, fetch: counting });
+      return { ...answer, requests };
+    } catch (error) {
+      return { fault: faultOf(error), requests };
+    }
+  };
+}
+
+export const PROMPT = {
+  plain: `${"x".repeat(400)} [cached:40] [reasoning:20]`,
+  tools: "Call get_weather",
+  structured: "Describe a city",
+  cancel: "[words:60] [[fault:slow:10]]",
+} as const;
+
+export const TOOL = { name: "get_weather", description: "Tells the weather of a city" } as const;
+export const TOOL_RESULT = "21 degrees";
+export const OUTPUT_TOKENS_MAX = 512;
+
+/** Of the tool's input and of the structured answer. */
+export const SCHEMA = {
+  type: "object",
+  properties: { city: { type: "string" } },
+  required: ["city"],
+  additionalProperties: false,
+} as const;
+
+function faultOf(error: unknown): Fault {
+  // Frameworks that try again wrap the last error.
+  const inner = member(error, "lastError") ?? error;
+  const status = member(inner, "status") ?? member(inner, "statusCode");
+  return {
+    classes: classesOf(inner),
+    status,
+    message: `${textOf(inner, "message")} ${textOf(inner, "body")}`,
+  };
+}
+
+/** Some errors keep the gateway's words in the body only. */
+function textOf(error: unknown, name: "message" | "body"): string {
+  const text = member(error, name);
+  return typeof text === "string" ? text : "";
+}
+
+function classesOf(error: unknown): string[] {
+  const names: string[] = [];
+  let shape: unknown = Object.getPrototypeOf(error);
+  while (typeof shape === "object" && shape !== null && shape !== Error.prototype) {
+    names.push(shape.constructor.name);
+    shape = Object.getPrototypeOf(shape);
+  }
+  const name = member(error, "name");
+  return typeof name === "string" ? [...names, name] : names;
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import { outputTokensTotal, promptTokensTotal } from "../../../src/core/usage.ts";
+import { until } from "../books.ts";
+import type { TestAccount, TestGateway } from "../gateway.ts";
+import { walletOf } from "../settled.ts";
+import { TOOL_RESULT, type Deed, type Driver, type Outcome } from "./driver.ts";
+
+/** One row of the matrix: a client, and where it differs from the others. */
+export interface ClientRow {
+  readonly name: string;
+  readonly drive: Driver;
+  readonly wire: "a" | "b";
+  /**
+   * The official client of its wire has two ways to read a stream: on wire_a with and without usage,
+   * on wire_b event by event and with its own accumulator.
+   */
+  readonly isOfficial: boolean;
+  /** How it asks for structured output; only a forced tool is translated for the other wire. */
+  readonly structured: "format" | "tool" | "none";
+  /** Names of its error classes for 401, 429 and 404. */
+  readonly errors: readonly [wrongKey: string, noCredit: string, noModel: string];
+  /** Most requests for a refusal that waiting does not help; 1 where x-should-retry is known. */
+  readonly requestsWithoutCredit?: number;
+  /** What the client itself makes of the usage, where that is not what was debited. */
+  readonly usageRead?: (debited: Tokens, read: UsageRead) => Tokens;
+}
+
+export type Tokens = NonNullable<Outcome["tokens"]>;
+
+interface UsageRead {
+  readonly deed: Deed;
+  readonly crosses: boolean;
+}
+
+const MODELS = [
+  { model: "test/a", wire: "a" },
+  { model: "test/b", wire: "b" },
+] as const;
+const CREDIT_MICRO_USD = 1_000_000n;
+
+/** The cells of these clients: each one has an account of its own, so they run side by side. */
+export function clientMatrix(gateway: TestGateway, rows: readonly ClientRow[]): void {
+  describe.concurrent.each(rows)("$name", (row) => {
+    for (const { model, wire } of MODELS) {
+      const place = row.wire === wire ? "the same wire" : "the other wire";
+      answerCells({ gateway, row, model, crosses: row.wire !== wire }, `in front of ${place}`);
+    }
+    refusalCells(gateway, row);
+  });
+}
+
+interface Cells {
+  readonly gateway: TestGateway;
+  readonly row: ClientRow;
+  readonly model: string;
+  readonly crosses: boolean;
+}
+
+function answerCells({ gateway, row, model, crosses }: Cells, where: string): void {
+  const act = async (deed: Deed): Promise<{ outcome: Outcome; account: TestAccount }> => {
+    const account = await gateway.account("1.00");
+    const outcome = await row.drive(deed, { url: gateway.url, key: account.key, model });
+    return { outcome, account };
+  };
+
+  const expectedTokens = async (deed: Deed, account: TestAccount): Promise<Tokens> => {
+    const debited = await debitedTokens(gateway, account);
+    return row.usageRead?.(debited, { deed, crosses }) ?? debited;
+  };
+
+  test(`a plain answer comes whole, and its usage is what was debited, ${where}`, async () => {
+    const { outcome, account } = await act("plain");
+    expect(outcome).toMatchObject({ text: SAID, requests: 1 });
+    expect(outcome.tokens).toEqual(await expectedTokens("plain", account));
+  });
+
+  const streams: readonly Deed[] = row.isOfficial ? ["stream", "streamWithUsage"] : ["stream"];
+  test.each(streams)(
+    `%s: the loop reads every piece, and the usage is what was debited, ${where}`,
+    async (deed) => {
+      const { outcome, account } = await act(deed);
+      expect(outcome).toMatchObject({ text: SAID, requests: 1 });
+      expect(outcome.tokens).toEqual(await expectedTokens(deed, account));
+    },
+  );
+
+  test(`a tool is called with its input and its result is answered, ${where}`, async () => {
+    const { outcome, account } = await act("tools");
+    expect(outcome).toMatchObject({
+      text: `The tool answered: ${TOOL_RESULT}`,
+      toolInputs: [{ city: "sample city" }],
+    });
+    expect(await rowsOf(gateway, account)).toHaveLength(2);
+  });
+
+  if (row.structured === "format" && crosses) {
+    test(`structured output is refused by the field's name, ${where}`, async () => {
+      const { fault } = (await act("structured")).outcome;
+      expect(fault?.message).toMatch(/response_format|output_config.format/);
+    });
+  } else if (row.structured !== "none") {
+    test(`structured output fits its schema, ${where}`, async () => {
+      const { outcome } = await act("structured");
+      expect(outcome).toMatchObject({ object: { city: "sample city" }, requests: 1 });
+    });
+  }
+
+  test(`a client that leaves in mid-stream is settled once, nothing held, ${where}`, async () => {
+    const { outcome, account } = await act("cancel");
+    expect(outcome.text).toMatch(/^word1/);
+    const [settled] = await until("the attempt has ended", async () => {
+      const rows = await rowsOf(gateway, account);
+      return rows.every(({ basis }) => basis !== null) && rows.length > 0 ? rows : undefined;
+    });
+    expect(settled).toMatchObject({ basis: "reported" });
+    expect(await walletOf(gateway, account)).toEqual({
+      settled: CREDIT_MICRO_USD - (settled?.debitMicroUsd ?? 0n),
+      held: 0n,
+    });
+  });
+}
+
+function refusalCells(gateway: TestGateway, row: ClientRow): void {
+  const [wrongKey, noCredit, noModel] = row.errors;
+  const ask = (key: string, model = "test/a"): Promise<Outcome> =>
+    row.drive("plain", { url: gateway.url, key, model });
+
+  test(`a wrong key is a 401 of its class ${wrongKey}, asked once`, async () => {
+    const key = `tm_vk_${"0".repeat(48)}`;
+    const { fault, requests } = await ask(key);
+    expect(fault).toMatchObject({ status: 401 });
+    expect(fault?.classes).toContain(wrongKey);
+    expect(requests).toBe(1);
+  });
+
+  const most = row.requestsWithoutCredit ?? 1;
+  test(`without credit: a 429 of its class ${noCredit}, in at most ${most} requests`, async () => {
+    const { key } = await gateway.account("0.000100");
+    const { fault, requests } = await ask(key);
+    expect(fault).toMatchObject({ status: 429 });
+    expect(fault?.classes).toContain(noCredit);
+    expect(requests).toBeLessThanOrEqual(most);
+  });
+
+  test(`an unknown model is a 404 of its class ${noModel} that echoes the id`, async () => {
+    const { key } = await gateway.account("1.00");
+    const { fault, requests } = await ask(key, "no/such");
+    expect(fault).toMatchObject({ status: 404 });
+    expect(fault?.classes).toContain(noModel);
+    expect(fault?.message).toContain("no/such");
+    expect(requests).toBe(1);
+  });
+}
+
+const SAID = `You said: ${"x".repeat(400)}`;
+/** The local estimate of the prompt, as count_tokens gives it. */
+export const ESTIMATED_INPUT = 85;
+/** Of the prompt; the account's usage shows them as cached. */
+export const CACHED_INPUT = 40;
+
+type UsageRows = Awaited<ReturnType<TestGateway["backend"]["recordStore"]["usagePage"]>>["rows"];
+
+async function rowsOf(gateway: TestGateway, { orgId }: TestAccount): Promise<UsageRows> {
+  return (await gateway.backend.recordStore.usagePage({ orgId, limit: 10 })).rows;
+}
+
+async function debitedTokens(gateway: TestGateway, account: TestAccount): Promise<Tokens> {
+  const [only] = await rowsOf(gateway, account);
+  if (!only?.usage) throw new Error("the request was not settled with its usage");
+  return { input: promptTokensTotal(only.usage), output: outputTokensTotal(only.usage) };
+}
