@@ -11,6 +11,7 @@ import { billingSql } from "./migrations/0008-billing.ts";
 import { reportsSql } from "./migrations/0009-reports.ts";
 import { optimizeSql } from "./migrations/0010-optimize.ts";
 import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
+import { servedModelsSql } from "./migrations/0012-served-models.ts";
 
 /** In order; a published one is never changed, a new one is added below. */
 const migrations: Record<string, Migration> = {
@@ -25,6 +26,7 @@ const migrations: Record<string, Migration> = {
   "0009-reports": sqlMigration(reportsSql),
   "0010-optimize": sqlMigration(optimizeSql),
   "0011-account-notices": sqlMigration(accountNoticesSql),
+  "0012-served-models": sqlMigration(servedModelsSql),
 };
 
 /** Brings the database to this program's schema; returns the names of the migrations it ran. */

@@ -14,6 +14,7 @@ import { billingSql } from "./migrations/0008-billing.ts";
 import { reportsSql } from "./migrations/0009-reports.ts";
 import { optimizeSql } from "./migrations/0010-optimize.ts";
 import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
+import { servedModelsSql } from "./migrations/0012-served-models.ts";
 
 function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -32,6 +33,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     reportsSql,
     optimizeSql,
     accountNoticesSql,
+    servedModelsSql,
   };
   const hashes = Object.entries(texts).map(([name, text]) => `${name} ${hashOf(text)}`);
   expect(hashes).toEqual([
@@ -46,6 +48,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     "reportsSql 3ed5f07979e1daf7",
     "optimizeSql 89c009ad9d8db470",
     "accountNoticesSql 19f731c589f62756",
+    "servedModelsSql d85d4fee84499d7b",
   ]);
 });
 
