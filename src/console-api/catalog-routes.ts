@@ -1,5 +1,5 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import type { ProviderActivity } from "../ledger/usage-reports.ts";
+import type { ProviderActivity, Substitution } from "../ledger/usage-reports.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { catalogRoutes } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
@@ -23,7 +23,8 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
       const nowMs = deps.clock.monotonicMs();
       const providers = catalog.current.providers.map((provider) =>
         shownProvider(provider, {
-          activity: known.get(provider.id),
+          activity: known.activity.get(provider.id),
+          substitutions: known.substitutions.filter(({ providerId }) => providerId === provider.id),
           mayTry: (id) => deps.health.mayTry(id, nowMs),
         }),
       );
@@ -47,10 +48,13 @@ function keptDocument(contentOf: (catalog: Catalog) => object): (of: Catalog) =>
   };
 }
 
-type Activity = ReadonlyMap<string, ProviderActivity>;
+interface Activity {
+  readonly activity: ReadonlyMap<string, ProviderActivity>;
+  readonly substitutions: readonly Substitution[];
+}
 
 const KEPT_MS = 60_000;
-const NOTHING: Activity = new Map();
+const NOTHING: Activity = { activity: new Map(), substitutions: [] };
 
 /**
  * What all customers together saw of providers: read once a minute at most, however many ask, and
@@ -76,8 +80,10 @@ class ActivityCache {
 
   async #look(): Promise<Activity> {
     try {
-      const rows = await this.#deps.reports.providerActivity();
-      return new Map(rows.map((row) => [row.providerId, row]));
+      const { reports } = this.#deps;
+      const rows = await reports.providerActivity();
+      const substitutions = await reports.substitutions();
+      return { activity: new Map(rows.map((row) => [row.providerId, row])), substitutions };
     } catch (fault) {
       this.#deps.log.warn({ err: fault }, "what providers did lately could not be read");
       return NOTHING;

@@ -20,6 +20,10 @@ function deployment(modelId: string, datacenters: readonly string[]): Deployment
 function shown(one: "yes" | "probe" | "no", two: "yes" | "probe" | "no", attempts = 0) {
   return shownProvider(PROVIDER, {
     activity: { providerId: "acme", attempts, succeeded: attempts / 2, firstByteP50Ms: 120 },
+    substitutions: [
+      { providerId: "acme", modelId: "one", servedModel: "one-mini", answers: 3 },
+      { providerId: "acme", modelId: "unlisted", servedModel: "secret", answers: 3 },
+    ],
     mayTry: (id) => (id === "acme/one" ? one : two),
   });
 }
@@ -47,5 +51,11 @@ describe("a provider", () => {
       terms_of_service_url: null,
       status_page_url: null,
     });
+  });
+
+  test("shows which of its listed models were reported as another one, however few", () => {
+    expect(shown("yes", "yes").substitutions).toEqual([
+      { model: "one", served_model: "one-mini", answers: 3 },
+    ]);
   });
 });

@@ -1,5 +1,5 @@
-import type { ListedProvider } from "../catalog/catalog.ts";
-import type { ProviderActivity } from "../ledger/usage-reports.ts";
+import type { Deployment, ListedProvider } from "../catalog/catalog.ts";
+import type { ProviderActivity, Substitution } from "../ledger/usage-reports.ts";
 import type { DeploymentHealth } from "../routing/health.ts";
 import type { Provider } from "./contract.ts";
 
@@ -11,6 +11,8 @@ export function shownProvider(
   provider: ListedProvider,
   seen: {
     readonly activity: ProviderActivity | undefined;
+    /** Of this provider. */
+    readonly substitutions: readonly Substitution[];
     readonly mayTry: (deploymentId: string) => ReturnType<DeploymentHealth["mayTry"]>;
   },
 ): Provider {
@@ -31,7 +33,22 @@ export function shownProvider(
     status: statusOf(deployments.map(({ id }) => seen.mayTry(id))),
     success_24h: activity === undefined ? null : activity.succeeded / activity.attempts,
     ttft_p50_ms: activity?.firstByteP50Ms ?? null,
+    substitutions: shownSubstitutions(deployments, seen.substitutions),
   };
+}
+
+/** However few: what a buyer was sold as another model is never hidden. */
+function shownSubstitutions(
+  listed: readonly Deployment[],
+  substitutions: readonly Substitution[],
+): Provider["substitutions"] {
+  return substitutions
+    .filter((each) => listed.some(({ modelId }) => modelId === each.modelId))
+    .map(({ modelId, servedModel, answers }) => ({
+      model: modelId,
+      served_model: servedModel,
+      answers,
+    }));
 }
 
 /** `open`: none of its listings may be tried now; `cooling`: not all of them. */

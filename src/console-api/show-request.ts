@@ -57,6 +57,8 @@ export function shownAttempt(attempt: ReportedAttempt): Attempt {
     outcome: attempt.outcome,
     upstream_status: attempt.upstreamStatus,
     error_class: attempt.errorClass,
+    served_model: attempt.served?.name ?? null,
+    substituted: attempt.served?.isSubstituted ?? null,
     tokens: attempt.usage === null ? null : shownTokens(attempt.usage),
     reserved_usd: formatUsd(attempt.reserveMicroUsd),
     settled_usd: formatUsd(attempt.debitMicroUsd),

@@ -23,6 +23,7 @@ class EchoBridge implements AnswerBridge {
   readonly contentType = "text/event-stream";
   readonly usage = undefined;
   readonly reportedCostUsd = undefined;
+  readonly servedModel = undefined;
   readonly failure = undefined;
   #ready: Output | undefined;
 

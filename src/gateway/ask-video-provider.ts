@@ -1,5 +1,6 @@
 import type { Deployment } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
+import { servedModelOf } from "../core/served-model.ts";
 import {
   fetchAnswer,
   type FetchedAnswer,
@@ -60,7 +61,11 @@ export function cancelJob(
 }
 
 /** What the provider's answer says; undefined: there was none in time. */
-export function lookOf(answer: FetchedAnswer | undefined, nowMs: number): JobLook {
+export function lookOf(
+  answer: FetchedAnswer | undefined,
+  deployment: Deployment,
+  nowMs: number,
+): JobLook {
   if (answer === undefined) return { kind: "failure" };
   const { status, headers, body } = answer;
   if (status === 404 || status === 410) return { kind: "missing" };
@@ -71,7 +76,8 @@ export function lookOf(answer: FetchedAnswer | undefined, nowMs: number): JobLoo
       : { kind: "failure", retryAfterMs: waitSeconds * 1000 };
   }
   const job = videoWire.readJob(body);
-  return job === undefined ? { kind: "failure" } : { kind: "told", job };
+  if (job === undefined) return { kind: "failure" };
+  return { kind: "told", job: { ...job, served: servedModelOf(deployment, job.model) } };
 }
 
 /** A record is small. */

@@ -1,5 +1,6 @@
 import type { Deployment } from "../catalog/catalog.ts";
 import type { MicroUsd } from "../core/money.ts";
+import type { ServedModel } from "../core/served-model.ts";
 import type { AttemptResult } from "../dispatch/run-attempt.ts";
 
 /** Plain counters that the hot path adds to; the internal listener turns them into text. */
@@ -12,6 +13,8 @@ export class GatewayMetrics {
   readonly usageMissing: Map<string, number> = new Map();
   /** `provider|model` to answers whose reported usage is impossible and was not believed. */
   readonly usageImpossible: Map<string, number> = new Map();
+  /** `provider|model` to answers of another model than the listing allows. */
+  readonly substituted: Map<string, number> = new Map();
   /** `model` to micro-dollars debited. */
   readonly debitedMicroUsd: Map<string, bigint> = new Map();
   /** Requests between their first byte and their last. */
@@ -29,10 +32,19 @@ export class GatewayMetrics {
     const isDue = deployment.modality !== "video" && result.failure === undefined;
     const silent = isDue && result.bridge?.usage === undefined;
     if (silent) add(this.usageMissing, listing);
+    this.served(deployment, result.bridge?.servedModel);
   }
 
   impossible({ providerId, modelId }: Deployment): void {
     add(this.usageImpossible, `${providerId}|${modelId}`);
+  }
+
+  served(
+    listing: Pick<Deployment, "providerId" | "modelId">,
+    served: ServedModel | undefined,
+  ): void {
+    if (served?.isSubstituted !== true) return;
+    add(this.substituted, `${listing.providerId}|${listing.modelId}`);
   }
 
   settled(model: string, debit: MicroUsd): void {

@@ -106,6 +106,7 @@ export interface CloseInput {
 /** The closing row of an ended attempt. */
 export function closeRowOf(input: CloseInput): CloseRow {
   const { result, settlement } = input;
+  const served = result.bridge?.servedModel;
   return {
     attemptId: input.attemptId,
     outcome: outcomeOf(result, input.clientGone),
@@ -117,6 +118,7 @@ export function closeRowOf(input: CloseInput): CloseRow {
     startedAtMs: input.startedAtMs,
     firstByteMs: result.firstByteMs,
     durationMs: result.durationMs,
+    ...(served === undefined ? {} : { served }),
     final: input.final,
   };
 }

@@ -66,6 +66,7 @@ export function generationBody(record: RequestRecord): string {
       stream: record.stream,
       created_at: instant(record.createdAtMs),
       outcome: record.outcome,
+      ...servedFields(record.attempts.at(-1)),
       total_cost: usd(debit),
       cost_micro_usd: debit,
       reserved_micro_usd: sum(record.attempts.map((each) => each.reserveMicroUsd)),
@@ -73,6 +74,12 @@ export function generationBody(record: RequestRecord): string {
       attempts: record.attempts.map(attempt),
     },
   });
+}
+
+/** The model that the provider reported, and whether the listing does not allow it. */
+function servedFields(record: AttemptRecord | undefined): object {
+  const served = record?.served ?? undefined;
+  return { served_model: served?.name ?? null, substituted: served?.isSubstituted ?? null };
 }
 
 function attempt(record: AttemptRecord): object {
@@ -86,6 +93,7 @@ function attempt(record: AttemptRecord): object {
     outcome: record.outcome,
     upstream_status: record.upstreamStatus,
     error_type: record.errorClass,
+    ...servedFields(record),
     tokens: record.usage === null ? null : tokens(record.usage),
     settled_cost: usd(record.debitMicroUsd),
     settled_cost_micro_usd: record.debitMicroUsd,

@@ -137,7 +137,7 @@ export class VideoPoller {
     const deployment = await deploymentOf(this.#deps, job);
     if (deployment === undefined) return { kind: "failure" };
     const answer = await this.#ended(askAfter(this.#deps, deployment, job));
-    const look = lookOf(answer, clock.nowMs());
+    const look = lookOf(answer, deployment, clock.nowMs());
     const askedMs = look.kind === "failure" ? look.retryAfterMs : undefined;
     const pauseMs = answer === undefined ? videos.noAnswerPauseMs : askedMs;
     if (pauseMs !== undefined) {
@@ -156,9 +156,10 @@ export class VideoPoller {
   }
 
   async #finish(job: TakenJob, ended: EndedJob): Promise<VideoJob> {
-    const { jobs, clock } = this.#deps;
+    const { jobs, clock, metrics } = this.#deps;
     if (ended.errorCode === "video_timeout") await this.#cancel(job);
     const done = await jobs.finish(job.jobId, endOfJob(job, ended, clock.nowMs()));
+    metrics.served(job, ended.served);
     this.#noteEnd(done, ended);
     return done;
   }

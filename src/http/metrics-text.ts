@@ -39,6 +39,12 @@ export function metricsRegistry(
     values: metrics.usageImpossible,
   });
   counter(registry, {
+    name: "tm_substituted_total",
+    help: "Answers of a listing whose provider reported a model that the listing does not allow.",
+    labelNames: ["provider", "model"],
+    values: metrics.substituted,
+  });
+  counter(registry, {
     name: "tm_debited_usd_total",
     help: "Debited dollars by model, for dashboards; the ledger holds the exact amounts.",
     labelNames: ["model"],

@@ -27,7 +27,7 @@ export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd 
 }
 
 function closeOf(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
-  const { errorCode, upstreamStatus } = ended;
+  const { errorCode, upstreamStatus, served } = ended;
   const owed = owedFor(job, ended);
   return {
     attemptId: job.attemptId,
@@ -40,6 +40,7 @@ function closeOf(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
     startedAtMs: job.startedAtMs,
     firstByteMs: null,
     durationMs: Math.max(0, Math.min(DURATION_MS_MAX, nowMs - job.startedAtMs)),
+    ...(served === undefined ? {} : { served }),
     final: true,
   };
 }

@@ -1,6 +1,7 @@
 import { assert, unreachable } from "../core/assert.ts";
 import { retryAfterSecondsMax } from "../core/constants.ts";
 import type { PicoUsd } from "../core/money.ts";
+import type { ServedModel } from "../core/served-model.ts";
 import type { JobNews } from "./job-store.ts";
 import type { TakenJob, VideoErrorCode } from "./video-job.ts";
 
@@ -21,6 +22,8 @@ export interface ToldJob {
   readonly progress: number | undefined;
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
+  /** The model it says it was made with. */
+  readonly served?: ServedModel | undefined;
 }
 
 /** One look at the provider. */
@@ -37,6 +40,7 @@ export interface EndedJob {
   readonly errorCode: VideoErrorCode | null;
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
+  readonly served?: ServedModel | undefined;
   /** Status of the answer that ended it; null: no answer did. */
   readonly upstreamStatus: number | null;
 }
@@ -94,13 +98,13 @@ function endOf(job: TakenJob, look: JobLook): EndedJob | undefined {
 }
 
 function toldEnd(told: ToldJob): EndedJob | undefined {
-  const { costPicoUsd } = told;
+  const { costPicoUsd, expiresAtMs, served } = told;
   const failed = (errorCode: VideoErrorCode): EndedJob => {
-    return { errorCode, costPicoUsd, expiresAtMs: undefined, upstreamStatus: 200 };
+    return { errorCode, costPicoUsd, expiresAtMs: undefined, served, upstreamStatus: 200 };
   };
   switch (told.state) {
     case "completed":
-      return { errorCode: null, costPicoUsd, expiresAtMs: told.expiresAtMs, upstreamStatus: 200 };
+      return { errorCode: null, costPicoUsd, expiresAtMs, served, upstreamStatus: 200 };
     case "failed":
       return failed("video_generation_failed");
     case "refused":

@@ -1,6 +1,7 @@
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId, RequestId } from "../core/ids.ts";
 import type { MicroUsd, PicoUsd } from "../core/money.ts";
 import type { RefusalClass } from "../core/refusals.ts";
+import type { ServedModel } from "../core/served-model.ts";
 import type { Usage } from "../core/usage.ts";
 
 /** A hold on the organization's balance for one physical dispatch: the worst case. */
@@ -67,6 +68,8 @@ export interface CloseRow {
   /** Null: no byte of an answer arrived. */
   readonly firstByteMs: number | null;
   readonly durationMs: number;
+  /** What the provider said it answered with; absent: it said nothing. */
+  readonly served?: ServedModel;
   /** True on the last attempt of the request: its outcome becomes the request's. */
   readonly final: boolean;
 }

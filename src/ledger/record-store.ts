@@ -1,5 +1,6 @@
 import type { OrgId, RequestId } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
+import type { ServedModel } from "../core/served-model.ts";
 import type { Usage } from "../core/usage.ts";
 import type { AttemptOutcome, SettlementBasis } from "./ledger-store.ts";
 
@@ -27,6 +28,8 @@ export interface AttemptRecord {
   readonly outcome: AttemptOutcome | "in_flight" | "unknown_after_crash";
   readonly upstreamStatus: number | null;
   readonly errorClass: string | null;
+  /** The model that the provider reported; null: none. */
+  readonly served: ServedModel | null;
   readonly usage: Usage | null;
   readonly reserveMicroUsd: MicroUsd;
   readonly debitMicroUsd: MicroUsd;

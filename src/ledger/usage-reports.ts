@@ -109,6 +109,15 @@ export interface ProviderActivity {
   readonly firstByteP50Ms: number | null;
 }
 
+/** A listing whose provider reported a model that the listing does not allow. */
+export interface Substitution {
+  readonly providerId: string;
+  readonly modelId: string;
+  /** The name that it reported most often. */
+  readonly servedModel: string;
+  readonly answers: number;
+}
+
 /**
  * One line of a wallet; the requests of a UTC day are one line at its first instant, with what was
  * corrected of them later. The sum of all lines is the settled balance.
@@ -168,6 +177,8 @@ export interface UsageReports {
   firstRequest(orgId: OrgId): Promise<RequestId | undefined>;
   /** Of all customers together, in the last 24 hours, the newest 200,000 at most. */
   providerActivity(): Promise<readonly ProviderActivity[]>;
+  /** Of the same attempts; a listing that substituted nothing has no row. */
+  substitutions(): Promise<readonly Substitution[]>;
   /** Newest first. */
   walletLines(
     orgId: OrgId,

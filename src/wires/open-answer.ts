@@ -5,6 +5,7 @@ import type { ChatRequest } from "./chat/chat-request.ts";
 import type { OpenAnswer } from "./chat/chat-wire.ts";
 import { JsonBridge } from "./chat/json-bridge.ts";
 import { asObject, tryParse } from "./chat/json-edit.ts";
+import { ServedModelNote } from "./chat/served-model-note.ts";
 import { StreamBridge } from "./chat/stream-bridge.ts";
 import type {
   AnswerLabel,
@@ -31,37 +32,39 @@ export function openAnswer(open: OpenAnswer): AnswerBridge {
 /** The answer half of a chat wire. */
 interface AnswerWire {
   readonly answers: AnswerCodec;
-  decoder(isStopSequence: (word: string) => boolean): StreamDecoder;
+  decoder(isStopSequence: (word: string) => boolean, note: ServedModelNote): StreamDecoder;
   encoder(label: AnswerLabel): StreamEncoder;
-  relay(label: AnswerLabel): StreamDriver;
+  relay(label: AnswerLabel, note: ServedModelNote): StreamDriver;
 }
 
 const WIRES: Readonly<Record<WireId, AnswerWire>> = {
   wire_a: {
     answers: wireAAnswers,
-    decoder: (isStopSequence) => new WireAStreamDecoder({ isStopSequence }),
+    decoder: (isStopSequence, note) => new WireAStreamDecoder({ isStopSequence, note }),
     encoder: (label) => new WireAStreamEncoder(label),
-    relay: (label) => new WireAStreamRelay(label),
+    relay: (label, note) => new WireAStreamRelay(label, note),
   },
   wire_b: {
     answers: wireBAnswers,
-    decoder: () => new WireBStreamDecoder(),
+    decoder: (_isStopSequence, note) => new WireBStreamDecoder(note),
     encoder: (label) => new WireBStreamEncoder(label),
-    relay: (label) => new WireBStreamRelay(label),
+    relay: (label, note) => new WireBStreamRelay(label, note),
   },
 };
 
 function openStream(open: OpenAnswer): AnswerBridge {
   const label = labelOf(open);
   const client = WIRES[open.request.wire];
-  if (isSameWire(open)) return new StreamBridge(client.relay(label));
-  const decoder = WIRES[open.deployment.wire].decoder(stopSequences(open.request));
-  return new StreamBridge(new StreamTranslation(decoder, client.encoder(label)));
+  const note = new ServedModelNote(open.deployment);
+  if (isSameWire(open)) return new StreamBridge(client.relay(label, note), note);
+  const decoder = WIRES[open.deployment.wire].decoder(stopSequences(open.request), note);
+  return new StreamBridge(new StreamTranslation(decoder, client.encoder(label)), note);
 }
 
 function openJson(open: OpenAnswer): AnswerBridge {
   const { wire } = open.request;
   return new JsonBridge({
+    note: new ServedModelNote(open.deployment),
     read: isSameWire(open) ? relayReader(open) : translatingReader(open),
     renderError: (refusal) => renderErrorBody(wire, refusal, open.requestId),
   });

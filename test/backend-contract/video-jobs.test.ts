@@ -388,7 +388,8 @@ describe("the end of a job", () => {
 
   test("completed: at its floor, with its file's last day, at a hundred percent", async () => {
     const job = await world.accepted(owner);
-    const end = endTold(job, { ...costing(320n), expiresAtMs: 1_795_000_000_000 });
+    const served = { name: "film-two", isSubstituted: true };
+    const end = endTold(job, { ...costing(320n), expiresAtMs: 1_795_000_000_000, served });
     expect(await world.backend.jobStore.finish(job.jobId, end)).toMatchObject({
       state: "completed",
       progress: 100,
@@ -397,7 +398,9 @@ describe("the end of a job", () => {
       errorCode: null,
       costMicroUsd: 320n,
     });
-    expect(await world.attempt(job)).toMatchObject({ state: "settled", debit: "320" });
+    const reported = { served_model: "film-two", substituted: true };
+    const row = { state: "settled", debit: "320", ...reported };
+    expect(await world.attempt(job)).toMatchObject(row);
   });
 
   test("completed above its reserve debits the reserve; the house bears the rest", async () => {

@@ -81,6 +81,10 @@ export const Provider = Type.Object({
   /** Over all customers in the last 24 hours; null without enough traffic. */
   success_24h: nullable(Type.Number()),
   ttft_p50_ms: nullable(Count),
+  /** Models whose answers of the last 24 hours were reported to come from another one. */
+  substitutions: Type.Array(
+    Type.Object({ model: Type.String(), served_model: Type.String(), answers: Count }),
+  ),
 });
 export type Provider = Static<typeof Provider>;
 

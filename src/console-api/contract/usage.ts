@@ -106,6 +106,9 @@ export const Attempt = Type.Object({
   outcome: RequestOutcome,
   upstream_status: nullable(Count),
   error_class: nullable(Type.String()),
+  /** The model that the provider reported, and whether the listing does not allow it. */
+  served_model: nullable(Type.String()),
+  substituted: nullable(Type.Boolean()),
   tokens: nullable(Tokens),
   reserved_usd: Usd,
   settled_usd: Usd,

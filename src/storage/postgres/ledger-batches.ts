@@ -6,7 +6,7 @@ import { plainColumn, readPlainColumn, textColumn } from "./column-text.ts";
 import type { LaneConnection, LaneStatement } from "./lane-connection.ts";
 
 const RESERVE_PARAMETERS = 15;
-const CLOSE_PARAMETERS = 15;
+const CLOSE_PARAMETERS = 17;
 
 const reserveStatement: LaneStatement = {
   name: "reserve_batch",
@@ -103,6 +103,8 @@ export function closeValues(rows: readonly CloseRow[]): string[] {
     plainColumn(rows, (row) => (row.firstByteMs === null ? null : Math.round(row.firstByteMs))),
     plainColumn(rows, (row) => Math.round(row.durationMs)),
     plainColumn(rows, (row) => row.final),
+    textColumn(rows, (row) => row.served?.name ?? null),
+    plainColumn(rows, (row) => row.served?.isSubstituted ?? null),
   ];
 }
 

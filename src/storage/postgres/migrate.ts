@@ -11,6 +11,7 @@ import { billingSql } from "./migrations/0008-billing.ts";
 import { reportsSql } from "./migrations/0009-reports.ts";
 import { optimizeSql } from "./migrations/0010-optimize.ts";
 import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
+import { servedModelsSql } from "./migrations/0012-served-models.ts";
 import { refusedMinutesSql } from "./migrations/0013-refused-minutes.ts";
 import { assertNotNewer, assertUsable, readSchemaState } from "./schema-state.ts";
 
@@ -27,6 +28,7 @@ const migrations: Record<string, Migration> = {
   "0009-reports": sqlMigration(reportsSql),
   "0010-optimize": sqlMigration(optimizeSql),
   "0011-account-notices": sqlMigration(accountNoticesSql),
+  "0012-served-models": sqlMigration(servedModelsSql),
   "0013-refused-minutes": sqlMigration(refusedMinutesSql),
 };
 

@@ -14,6 +14,7 @@ import { billingSql } from "./migrations/0008-billing.ts";
 import { reportsSql } from "./migrations/0009-reports.ts";
 import { optimizeSql } from "./migrations/0010-optimize.ts";
 import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
+import { servedModelsSql } from "./migrations/0012-served-models.ts";
 import { refusedMinutesSql } from "./migrations/0013-refused-minutes.ts";
 
 function hashOf(text: string): string {
@@ -33,6 +34,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     reportsSql,
     optimizeSql,
     accountNoticesSql,
+    servedModelsSql,
     refusedMinutesSql,
   };
   const hashes = Object.entries(texts).map(([name, text]) => `${name} ${hashOf(text)}`);
@@ -48,6 +50,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     "reportsSql 3ed5f07979e1daf7",
     "optimizeSql 89c009ad9d8db470",
     "accountNoticesSql 19f731c589f62756",
+    "servedModelsSql d85d4fee84499d7b",
     "refusedMinutesSql 991dea24492286a4",
   ]);
 });

@@ -136,4 +136,5 @@ const keepSql = `
   where job_id = $1 and completed_at is null`;
 
 const finishSql = `select * from finish_job($1, $2, $3, $4, $5,
-  $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`;
+  $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+  $21, $22)`;

@@ -223,7 +223,8 @@ function usageGroupsSql(by: keyof typeof groupColumns): string {
 const attemptsSql = `
   select ordinal, key_id, model_id, provider_id, upstream_model_id, route, stream, created_at,
     started_at, first_byte_ms, duration_ms, state, outcome, basis, upstream_status, error_class,
-    prompt, cached_prompt, cache_write, completion, internal_reasoning, reserve, debit
+    served_model, substituted, prompt, cached_prompt, cache_write, completion,
+    internal_reasoning, reserve, debit
   from attempt where org_id = $1 and request_id = $2::uuid
   order by ordinal, attempt_id`;
 

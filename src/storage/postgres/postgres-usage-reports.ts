@@ -6,6 +6,7 @@ import { ZERO_MICRO_USD, type MicroUsd } from "../../core/money.ts";
 import type {
   KeyActivity,
   ProviderActivity,
+  Substitution,
   ReportedRequest,
   ReportFilter,
   ReportGroupBy,
@@ -124,6 +125,11 @@ export class PostgresUsageReports implements UsageReports {
     const sql = activity.providerActivitySql;
     const rows = await this.#rows<activity.ProviderActivityRow>(sql, []);
     return rows.map(activity.providerActivity);
+  }
+
+  async substitutions(): Promise<readonly Substitution[]> {
+    const rows = await this.#rows<activity.SubstitutionRow>(activity.substitutionsSql, []);
+    return rows.map(activity.substitution);
   }
 
   async walletLines(

@@ -29,6 +29,8 @@ export interface AttemptRow extends UsageColumns {
   readonly basis: SettlementBasis | null;
   readonly upstream_status: number | null;
   readonly error_class: string | null;
+  readonly served_model: string | null;
+  readonly substituted: boolean | null;
   readonly reserve: bigint;
   readonly debit: bigint;
 }
@@ -53,6 +55,10 @@ export function usageOf(row: UsageColumns): Usage | null {
   };
 }
 
+function servedOf({ served_model: name, substituted }: AttemptRow): AttemptRecord["served"] {
+  return name === null ? null : { name, isSubstituted: substituted === true };
+}
+
 export function attemptRecord(row: AttemptRow): AttemptRecord {
   return {
     ordinal: row.ordinal,
@@ -64,6 +70,7 @@ export function attemptRecord(row: AttemptRow): AttemptRecord {
     outcome: row.state === "open" ? "in_flight" : (row.outcome ?? "failed"),
     upstreamStatus: row.upstream_status,
     errorClass: row.error_class,
+    served: servedOf(row),
     usage: usageOf(row),
     reserveMicroUsd: microUsd(row.reserve),
     debitMicroUsd: microUsd(row.debit),

@@ -1,7 +1,7 @@
 import { providerActivityAttemptsMax } from "../../core/constants.ts";
 import type { KeyId } from "../../core/ids.ts";
 import { microUsd } from "../../core/money.ts";
-import type { KeyActivity, ProviderActivity } from "../../ledger/usage-reports.ts";
+import type { KeyActivity, ProviderActivity, Substitution } from "../../ledger/usage-reports.ts";
 import { unsummedSql } from "./usage-report-days.ts";
 import { managedSql } from "./usage-report-parts.ts";
 
@@ -92,5 +92,33 @@ export function providerActivity(row: ProviderActivityRow): ProviderActivity {
     attempts: Number(row.attempts),
     succeeded: Number(row.succeeded),
     firstByteP50Ms: row.p50,
+  };
+}
+
+export interface SubstitutionRow {
+  readonly provider_id: string;
+  readonly model_id: string;
+  readonly served_model: string;
+  readonly answers: bigint;
+}
+
+/** Of the newest attempts, like the activity: the ids carry the time. */
+export const substitutionsSql = `
+  select provider_id, model_id, mode() within group (order by served_model) as served_model,
+    count(*) as answers
+  from (
+    select provider_id, model_id, served_model, substituted from attempt
+    where attempt_id >= attempt_id_at(now() - interval '24 hours') and state in ('settled', 'void')
+    order by attempt_id desc limit ${providerActivityAttemptsMax}
+  ) newest
+  where substituted
+  group by provider_id, model_id order by provider_id, model_id`;
+
+export function substitution(row: SubstitutionRow): Substitution {
+  return {
+    providerId: row.provider_id,
+    modelId: row.model_id,
+    servedModel: row.served_model,
+    answers: Number(row.answers),
   };
 }

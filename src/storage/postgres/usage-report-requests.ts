@@ -168,8 +168,9 @@ export const pricedAttemptsSql = `
     p.internal_reasoning_pico
   from (
     select ordinal, attempt_id, provider_id, upstream_model_id, created_at, started_at,
-      first_byte_ms, duration_ms, state, outcome, basis, upstream_status, error_class, prompt,
-      cached_prompt, cache_write, completion, internal_reasoning, reserve, debit, price_pin_id
+      first_byte_ms, duration_ms, state, outcome, basis, upstream_status, error_class,
+      served_model, substituted, prompt, cached_prompt, cache_write, completion,
+      internal_reasoning, reserve, debit, price_pin_id
     from attempt where org_id = $1 and request_id = $2::uuid
   ) a left join price_pin p on p.pin_id = a.price_pin_id
   order by ordinal, attempt_id`;

@@ -1,4 +1,5 @@
 import type { Refusal } from "../../core/refusals.ts";
+import type { ServedModel } from "../../core/served-model.ts";
 import type { Usage } from "../../core/usage.ts";
 import type { UpstreamFailure } from "./upstream-failure.ts";
 
@@ -33,6 +34,8 @@ export interface AnswerBridge {
   readonly usage: Usage | undefined;
   /** The provider's own cost in USD as raw number text, for `reported_cost` listings. */
   readonly reportedCostUsd: string | undefined;
+  /** The model that the provider reported; undefined while it reported none. */
+  readonly servedModel: ServedModel | undefined;
   /** Set exactly when `state` is `failed`. */
   readonly failure: UpstreamFailure | undefined;
   /** Takes the next bytes of the provider's body. */

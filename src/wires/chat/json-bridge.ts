@@ -1,16 +1,20 @@
 import { isUtf8 } from "node:buffer";
 import { answerBytesMax } from "../../core/constants.ts";
 import type { Refusal } from "../../core/refusals.ts";
+import type { ServedModel } from "../../core/served-model.ts";
 import type { Usage } from "../../core/usage.ts";
 import { classifyEmbeddedError } from "../classify-failure.ts";
 import { unusableFailure } from "../failure/failures.ts";
 import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
 import { type AnswerReader, isFailure, type ReadyAnswer } from "./chat-answer.ts";
 import { asObject, tryParse } from "./json-edit.ts";
+import type { ServedModelNote } from "./served-model-note.ts";
 import type { UpstreamFailure } from "./upstream-failure.ts";
 
 export interface JsonBridgeOptions {
   readonly read: AnswerReader;
+  /** Takes the model that the body reports. */
+  readonly note: ServedModelNote;
   /** The error body of the client's wire. */
   readonly renderError: (refusal: Refusal) => Buffer;
   /** Most bytes of the provider's body. Default: what any answer may have. */
@@ -50,6 +54,10 @@ export class JsonBridge implements AnswerBridge {
 
   get reportedCostUsd(): string | undefined {
     return this.#answer?.report?.reportedCostUsd;
+  }
+
+  get servedModel(): ServedModel | undefined {
+    return this.#options.note.served;
   }
 
   get failure(): UpstreamFailure | undefined {
@@ -102,13 +110,14 @@ const BYTE_ORDER_MARK = 0xfeff;
 
 function readBody(
   body: Buffer,
-  { read, classifyError = classifyEmbeddedError }: JsonBridgeOptions,
+  { read, note, classifyError = classifyEmbeddedError }: JsonBridgeOptions,
 ): ReadyAnswer | UpstreamFailure {
   if (!isUtf8(body)) return unusableFailure();
   const decoded = body.toString("utf8");
   const text = decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded;
   const value = asObject(tryParse(text)?.value);
   if (value === undefined) return unusableFailure();
+  note.take(value["model"]);
   const { error } = value;
   const hasError = error !== undefined && error !== null && error !== false;
   return (hasError ? classifyError(value) : undefined) ?? read({ text, value });

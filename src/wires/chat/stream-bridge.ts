@@ -1,5 +1,6 @@
 import { answerBytesMax, errorBodyBytesMax } from "../../core/constants.ts";
 import type { Refusal } from "../../core/refusals.ts";
+import type { ServedModel } from "../../core/served-model.ts";
 import type { Usage } from "../../core/usage.ts";
 import { classifyPlainBody } from "../classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
@@ -8,6 +9,7 @@ import { type SseEvent, SseReader } from "../sse/sse-reader.ts";
 import { sseContentType } from "../sse/sse-writer.ts";
 import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
 import { OutputPieces } from "./output-pieces.ts";
+import type { ServedModelNote } from "./served-model-note.ts";
 import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 import type { UpstreamFailure } from "./upstream-failure.ts";
 
@@ -21,6 +23,7 @@ const streamBytesMax = 8 * answerBytesMax;
 export class StreamBridge implements AnswerBridge {
   readonly contentType: string = sseContentType;
   readonly #driver: StreamDriver;
+  readonly #note: ServedModelNote;
   readonly #reader: SseReader;
   readonly #out = new OutputPieces();
   /** The body's first bytes while no event was read: an error may come as plain JSON. */
@@ -32,8 +35,10 @@ export class StreamBridge implements AnswerBridge {
   #bytes = 0;
   #failure: UpstreamFailure | undefined;
 
-  constructor(driver: StreamDriver) {
+  /** The driver gives `note` every model name that the stream reports. */
+  constructor(driver: StreamDriver, note: ServedModelNote) {
     this.#driver = driver;
+    this.#note = note;
     this.#reader = new SseReader((event) => this.#take(event));
   }
 
@@ -47,6 +52,10 @@ export class StreamBridge implements AnswerBridge {
 
   get reportedCostUsd(): string | undefined {
     return this.#driver.report?.reportedCostUsd;
+  }
+
+  get servedModel(): ServedModel | undefined {
+    return this.#note.served;
   }
 
   get failure(): UpstreamFailure | undefined {

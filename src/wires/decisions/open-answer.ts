@@ -4,6 +4,7 @@ import type { AnswerBridge } from "../chat/answer-bridge.ts";
 import type { ReadyAnswer } from "../chat/chat-answer.ts";
 import { JsonBridge } from "../chat/json-bridge.ts";
 import { tryPrint } from "../chat/json-edit.ts";
+import { ServedModelNote } from "../chat/served-model-note.ts";
 import type { UpstreamFailure } from "../chat/upstream-failure.ts";
 import { renderErrorBody } from "../error-body.ts";
 import { unusableFailure } from "../failure/failures.ts";
@@ -18,8 +19,10 @@ import { readSystemOneAnswers } from "./read-answers-systemone.ts";
 /** The bridge for a provider's 2xx: every question answered in its type, or none. */
 export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   const { deployment, request } = open;
+  const note = new ServedModelNote(deployment);
   return new JsonBridge({
-    read: ({ value }) => readDecision(value, open),
+    read: ({ value }) => readDecision(value, open, note),
+    note,
     renderError: (refusal) => renderErrorBody("wire_a", refusal, open.requestId),
     bytesMax: decisionAnswerBytesMax,
     classifyError: (value) =>
@@ -34,11 +37,16 @@ function asksFor(name: string, { questions }: DecisionRequest): boolean {
   return questions.some((each) => each.wire === "gliner" && each.resultName === name);
 }
 
-function readDecision(value: Fields, open: OpenDecisionAnswer): ReadyAnswer | UpstreamFailure {
+function readDecision(
+  value: Fields,
+  open: OpenDecisionAnswer,
+  note: ServedModelNote,
+): ReadyAnswer | UpstreamFailure {
   const { deployment, request } = open;
   const opened = openEnvelope(value, deployment.decisions?.envelope);
   if (opened.kind === "refused") return classifyDecisionWords(opened.words, deployment);
   if (opened.kind === "unreadable") return unusableFailure();
+  note.take(opened.body["model"]);
   const answers = readAnswers(opened.body, request);
   const answersText = answers && answersJson(answers);
   if (answersText === undefined) return unusableFailure();

@@ -1,6 +1,7 @@
 import { imageAnswerRestBytesMax, imageBytesMax } from "../../core/constants.ts";
 import { floorToMicroUsd } from "../../core/money.ts";
 import type { Refusal } from "../../core/refusals.ts";
+import { type ServedModel, servedModelOf } from "../../core/served-model.ts";
 import type { Usage } from "../../core/usage.ts";
 import type { AnswerBridge, BridgeState } from "../chat/answer-bridge.ts";
 import { isFailure } from "../chat/chat-answer.ts";
@@ -44,6 +45,10 @@ export class ImageBridge implements AnswerBridge {
 
   get reportedCostUsd(): string | undefined {
     return this.#answer?.report.costUsd;
+  }
+
+  get servedModel(): ServedModel | undefined {
+    return servedModelOf(this.#open.deployment, this.#answer?.model);
   }
 
   get failure(): UpstreamFailure | undefined {

@@ -16,6 +16,8 @@ export interface ImageAnswer {
   readonly images: readonly AnsweredImage[];
   readonly echoed: Readonly<Record<string, string>>;
   readonly report: ImageReport;
+  /** As reported. */
+  readonly model: unknown;
 }
 
 export interface AnsweredImage {
@@ -58,6 +60,7 @@ export function readImageAnswer(
     images,
     echoed: echoedOf(answer),
     report: readImageReport(answer, rest),
+    model: answer["model"],
   };
 }
 

@@ -24,6 +24,8 @@ export class AcceptBridge implements VideoAcceptBridge {
   readonly contentType: string = "application/json";
   readonly usage: undefined;
   readonly reportedCostUsd: undefined;
+  /** The record of the finished job tells it, not that of the accepted one. */
+  readonly servedModel: undefined;
   readonly seconds: number;
   readonly options: VideoRequest["options"];
   job: ProviderJob | undefined;

@@ -33,6 +33,7 @@ export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefi
     progress: percentOf(value["progress"]),
     costPicoUsd: costOf(text),
     expiresAtMs: instantOf(value["expires_at"]),
+    model: value["model"],
   };
 }
 

@@ -43,6 +43,8 @@ export interface ProviderJob {
   /** What it reports to have cost; read from the raw text. */
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
+  /** The model's name as reported, whatever was reported. */
+  readonly model: unknown;
 }
 
 /** The bridge of an accept call: besides carrying nothing to the client it has read the job. */

@@ -1,6 +1,7 @@
 import type { ChatEvent, FinishReason } from "../chat/chat-event.ts";
 import { readEventJson } from "../chat/event-json.ts";
 import { asObject, textOf } from "../chat/json-edit.ts";
+import type { ServedModelNote } from "../chat/served-model-note.ts";
 import type { StreamDecoder } from "../chat/stream-driver.ts";
 import type { UsageReport } from "../chat/usage-report.ts";
 import { classifyEmbeddedError } from "../classify-failure.ts";
@@ -18,6 +19,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface WireADecoderOptions {
   /** Is this word one of the request's own stop sequences? */
   readonly isStopSequence: (word: string) => boolean;
+  readonly note: ServedModelNote;
 }
 
 /** Chunks of a wire_a provider to neutral events, whatever dialect of the wire it speaks. */
@@ -53,6 +55,7 @@ export class WireAStreamDecoder implements StreamDecoder {
   }
 
   #chunk(chunk: Fields, text: string, emit: Emit): void {
+    this.#options.note.take(chunk["model"]);
     if (chunk["usage"] !== null) this.#report = readUsage(chunk, text) ?? this.#report;
     const choice = Array.isArray(chunk["choices"]) ? asObject(chunk["choices"][0]) : undefined;
     if (isErrorChunk(chunk, choice)) {

@@ -10,6 +10,7 @@ import {
 } from "../chat/json-edit.ts";
 import { ModelSplice } from "../chat/model-splice.ts";
 import type { OutputPieces } from "../chat/output-pieces.ts";
+import type { ServedModelNote } from "../chat/served-model-note.ts";
 import type { AnswerLabel, StepOutcome, StreamDriver } from "../chat/stream-driver.ts";
 import { countOf, type UsageReport } from "../chat/usage-report.ts";
 import { classifyEmbeddedError } from "../classify-failure.ts";
@@ -40,6 +41,7 @@ export class WireAStreamRelay implements StreamDriver {
   readonly keepAliveText: string = sseCommentText("keep-alive");
   readonly #label: AnswerLabel;
   readonly #model: ModelSplice;
+  readonly #note: ServedModelNote;
   #report: UsageReport | undefined;
   #usageText: string | undefined;
   #head: string | undefined;
@@ -48,8 +50,9 @@ export class WireAStreamRelay implements StreamDriver {
   /** The chunk with the finish reason, until the usage is known. */
   #last: string | undefined;
 
-  constructor(label: AnswerLabel) {
+  constructor(label: AnswerLabel, note: ServedModelNote) {
     this.#label = label;
+    this.#note = note;
     this.#model = new ModelSplice(label.modelId, ["model"]);
   }
 
@@ -62,6 +65,7 @@ export class WireAStreamRelay implements StreamDriver {
     const json = readEventJson(event.data);
     if (json === undefined) return unusableFailure();
     const chunk = json.value;
+    this.#note.take(chunk["model"]);
     const choices = Array.isArray(chunk["choices"]) ? (chunk["choices"] as unknown[]) : undefined;
     const choice = asObject(choices?.[0]);
     this.#head ??= headOf(chunk, this.#label);

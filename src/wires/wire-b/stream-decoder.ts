@@ -1,6 +1,7 @@
 import type { ChatEvent } from "../chat/chat-event.ts";
 import { type EventJson, readEventJson } from "../chat/event-json.ts";
 import { asObject, compactJson, findPath, textOf } from "../chat/json-edit.ts";
+import type { ServedModelNote } from "../chat/served-model-note.ts";
 import type { StreamDecoder } from "../chat/stream-driver.ts";
 import { costText, type UsageReport } from "../chat/usage-report.ts";
 import { classifyEmbeddedError } from "../classify-failure.ts";
@@ -44,12 +45,17 @@ export class WireBReporter {
 
 /** Events of a wire_b provider to neutral events. The type that counts is the one in the JSON. */
 export class WireBStreamDecoder implements StreamDecoder {
+  readonly #note: ServedModelNote;
   readonly #reporter = new WireBReporter();
   readonly #tools = new Map<unknown, OpenTool>();
   #callCount = 0;
   #hasStarted = false;
   #stopReason = "";
   #stopSequence = "";
+
+  constructor(note: ServedModelNote) {
+    this.#note = note;
+  }
 
   get report(): UsageReport | undefined {
     return this.#reporter.report;
@@ -75,11 +81,7 @@ export class WireBStreamDecoder implements StreamDecoder {
       case "content_block_stop":
         return this.#blockStop(value["index"], emit);
       case "message_start":
-        this.#hasStarted = true;
-        return this.#reporter.read(json, asObject(value["message"])?.["usage"], [
-          "message",
-          "usage",
-        ]);
+        return this.#start(json, asObject(value["message"]));
       case "message_delta":
         return this.#messageDelta(json);
       case "message_stop":
@@ -92,6 +94,12 @@ export class WireBStreamDecoder implements StreamDecoder {
           emit({ type: "failure", failure: classifyEmbeddedError(value) });
         }
     }
+  }
+
+  #start(json: EventJson, message: Fields | undefined): void {
+    this.#hasStarted = true;
+    this.#note.take(message?.["model"]);
+    this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
   }
 
   #blockStart(json: EventJson, emit: Emit): void {

@@ -2,6 +2,7 @@ import type { Refusal } from "../../core/refusals.ts";
 import { type EventJson, readEventJson } from "../chat/event-json.ts";
 import { asObject, findPath, textOf, withMember } from "../chat/json-edit.ts";
 import type { OutputPieces } from "../chat/output-pieces.ts";
+import type { ServedModelNote } from "../chat/served-model-note.ts";
 import type { AnswerLabel, StepOutcome, StreamDriver } from "../chat/stream-driver.ts";
 import type { UsageReport } from "../chat/usage-report.ts";
 import { classifyEmbeddedError } from "../classify-failure.ts";
@@ -21,12 +22,14 @@ type Fields = Readonly<Record<string, unknown>>;
 export class WireBStreamRelay implements StreamDriver {
   readonly keepAliveText: string = pingText;
   readonly #modelId: string;
+  readonly #note: ServedModelNote;
   readonly #reporter = new WireBReporter();
   #heldDeltas: string[] = [];
   #hasStarted = false;
   #hasContent = false;
 
-  constructor(label: AnswerLabel) {
+  constructor(label: AnswerLabel, note: ServedModelNote) {
+    this.#note = note;
     this.#modelId = label.modelId;
   }
 
@@ -81,6 +84,7 @@ export class WireBStreamRelay implements StreamDriver {
     if (this.#hasStarted) return "silent";
     this.#hasStarted = true;
     const message = asObject(json.value["message"]);
+    this.#note.take(message?.["model"]);
     this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
     out.add(sseEventText("message_start", withModel(json.text, this.#modelId)));
     return "silent";

@@ -13,20 +13,28 @@ import { capacityWords, countryNames, loggingWords } from "./model-words.ts";
 import { defaultWords, showPrice, skuName, tokenPrice, type Sku } from "./price-words.ts";
 import styles from "./models.module.css";
 
-type Row = ModelProvider & { readonly place: number; readonly known: Provider | undefined };
+type Row = ModelProvider & {
+  readonly model: string;
+  readonly place: number;
+  readonly known: Provider | undefined;
+};
 
 /** A model's providers with all that tells them apart, in the order the gateway asks them. */
-export function ListingTable(props: { readonly listings: readonly ModelProvider[] }): ReactElement {
-  const { listings } = props;
+export function ListingTable(props: {
+  readonly model: string;
+  readonly listings: readonly ModelProvider[];
+}): ReactElement {
+  const { model, listings } = props;
   const providers = useAnswer("GET /api/providers.json").data?.providers;
   const rows = useMemo(
     () =>
       listings.map((listing, at) => ({
         ...listing,
+        model,
         place: at + 1,
         known: providers?.find(({ id }) => id === listing.provider),
       })),
-    [listings, providers],
+    [model, listings, providers],
   );
   return (
     <DataTable
@@ -35,6 +43,26 @@ export function ListingTable(props: { readonly listings: readonly ModelProvider[
       rows={rows}
       rowKey={({ provider, place }) => `${place}-${provider}`}
     />
+  );
+}
+
+/** Whether the provider says that it answered with the model that it lists. */
+function ReportedModel(props: {
+  readonly provider: Provider | undefined;
+  readonly model: string;
+}): ReactElement {
+  const { provider, model } = props;
+  if (provider === undefined) return <>–</>;
+  const found = provider.substitutions.find((each) => each.model === model);
+  if (found === undefined) return <>as listed</>;
+  const { served_model, answers } = found;
+  return (
+    <>
+      <StatusBadge tone="warn">{served_model}</StatusBadge>
+      <span className={styles.priceNote}>
+        {formatCount(answers)} {answers === 1 ? "answer" : "answers"} in 24 hours
+      </span>
+    </>
   );
 }
 
@@ -68,6 +96,11 @@ const COLUMNS: readonly Column<Row>[] = [
     id: "status",
     label: "Status",
     render: ({ known }) => (known === undefined ? "–" : <ProviderStatus status={known.status} />),
+  },
+  {
+    id: "reported",
+    label: "Model reported",
+    render: ({ known, model }) => <ReportedModel provider={known} model={model} />,
   },
   {
     id: "logging",

@@ -89,7 +89,7 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
           The gateway asks the first healthy one that can serve the request. Prices are per million
           tokens; yours are those of the provider that answered.
         </Text>
-        <ListingTable listings={model.providers} />
+        <ListingTable model={model.id} listings={model.providers} />
       </Panel>
       <PriceCard listings={model.providers} />
       <Panel title="What it takes">

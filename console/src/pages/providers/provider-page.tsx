@@ -60,6 +60,12 @@ function NoProvider(): ReactElement {
   );
 }
 
+/** Models that were answered with another one, as the provider itself reports. */
+function substitutionWords({ substitutions }: Provider): string {
+  if (substitutions.length === 0) return "none in the last 24 hours";
+  return substitutions.map((each) => `${each.served_model} for ${each.model}`).join(", ");
+}
+
 function ProviderParts({ provider }: { readonly provider: Provider }): ReactElement {
   const logging = loggingWords([provider]);
   const { datacenters, success_24h, ttft_p50_ms } = provider;
@@ -80,6 +86,7 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
                 value: success_24h === null ? "too few requests to say" : formatShare(success_24h),
               },
               { label: "First byte, median", value: formatMs(ttft_p50_ms) },
+              { label: "Other models reported", value: substitutionWords(provider) },
               {
                 label: "Data centres",
                 value: countryNames(datacenters),

@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 
 import type { Attempt } from "../../../../src/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
@@ -52,6 +53,7 @@ function AttemptItem(props: {
       <FactList
         facts={[
           { label: "Deployment", value: <code>{attempt.upstream_id}</code> },
+          { label: "Model reported", value: <ReportedModel attempt={attempt} /> },
           { label: "Started", value: <Time at={attempt.started_at} precision="second" /> },
           { label: "First byte", value: formatMs(attempt.first_byte_ms) },
           { label: "Duration", value: formatMs(attempt.duration_ms) },
@@ -66,6 +68,17 @@ function AttemptItem(props: {
       <AttemptLines attempt={attempt} />
       {moved === undefined ? null : <div className={styles.moved}>{moved}</div>}
     </li>
+  );
+}
+
+/** What the provider says it answered with; another model than the listed one is marked. */
+function ReportedModel({ attempt }: { readonly attempt: Attempt }): ReactElement {
+  const { served_model, substituted } = attempt;
+  if (served_model === null) return <>none</>;
+  return substituted === true ? (
+    <StatusBadge tone="warn">{`${served_model}, not the listed model`}</StatusBadge>
+  ) : (
+    <code>{served_model}</code>
   );
 }
 

@@ -13,6 +13,8 @@ const attempt: Attempt = {
   outcome: "failed",
   upstream_status: 503,
   error_class: "upstream_error",
+  served_model: null,
+  substituted: null,
   tokens: null,
   reserved_usd: "0.010000",
   settled_usd: "0.000000",

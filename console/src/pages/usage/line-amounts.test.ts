@@ -13,6 +13,8 @@ const attempt: Attempt = {
   outcome: "completed",
   upstream_status: 200,
   error_class: null,
+  served_model: null,
+  substituted: null,
   tokens: { prompt: 7, cached_prompt: 0, cache_write: 0, completion: 3, internal_reasoning: 0 },
   reserved_usd: "0.010000",
   settled_usd: "0.000023",

@@ -32,6 +32,8 @@ test("the text for support names the request and each attempt", () => {
         outcome: "failed",
         upstream_status: 503,
         error_class: "upstream_error",
+        served_model: null,
+        substituted: null,
         tokens: null,
         reserved_usd: "0.010000",
         settled_usd: "0.000000",

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+
+import { servedModelOf } from "./served-model.ts";
+
+const LISTING = { upstreamModelId: "lab/quill-2", resolvesTo: ["quill-large"] };
+
+test.each([
+  ["the id that was asked for", "lab/quill-2", false],
+  ["a declared other id", "quill-large", false],
+  ["a dated snapshot", "lab/quill-2-20261001", false],
+  ["a dated snapshot with dashes", "lab/quill-2-2026-10-01", false],
+  ["a leap day", "lab/quill-2-20240229", false],
+  ["a day that no calendar has", "lab/quill-2-20250229", true],
+  ["a month that no calendar has", "lab/quill-2-2026-13-01", true],
+  ["half of a date", "lab/quill-2-202610", true],
+  ["mixed dashes", "lab/quill-2-2026-1001", true],
+  ["a dated snapshot of a declared other id", "quill-large-20261001", true],
+  ["a smaller model", "lab/quill-2-mini", true],
+  ["another case", "LAB/Quill-2", true],
+  ["the end of the id only", "quill-2", true],
+])("%s", (_name, served, flagged) => {
+  expect(servedModelOf(LISTING, served)).toEqual({ name: served, isSubstituted: flagged });
+});
+
+test("an id with a variant may be reported without it", () => {
+  const listing = { upstreamModelId: "lab/quill-2:fast", resolvesTo: [] };
+  const flagged = ["lab/quill-2:fast", "lab/quill-2", "lab/quill-2:slow"].map(
+    (name) => servedModelOf(listing, name)?.isSubstituted,
+  );
+  expect(flagged).toEqual([false, false, true]);
+});
+
+test.each([
+  ["a name", "lab/quill-2", "lab/quill-2"],
+  ["space around it", "  lab/quill-2\n", "lab/quill-2"],
+  ["what cannot be seen", "lab/\u0000quill\u001B[31m-2\u202E", "lab/quill[31m-2"],
+  ["half of a surrogate pair", "lab/\uD800quill", "lab/quill"],
+  ["an account's resource", "arn:aws:bedrock:us-east-1:123456789012:profile/x", "[removed]"],
+  ["an address", "http://10.0.0.7:8000/models/quill", "[removed]"],
+  ["no text", 7, undefined],
+  ["nothing", "", undefined],
+  ["nothing that can be seen", "\u0000 \u200B", undefined],
+])("kept of %s", (_name, reported, kept) => {
+  expect(servedModelOf(LISTING, reported)?.name).toBe(kept);
+});
+
+test("a long name is cut, and no character in two", () => {
+  const cut = (text: string) => servedModelOf(LISTING, text)?.name;
+  expect(cut("x".repeat(100_000))).toBe("x".repeat(200));
+  expect(cut(`${"x".repeat(199)}😀`)).toBe("x".repeat(199));
+});
