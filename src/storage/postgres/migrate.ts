@@ -12,6 +12,7 @@ import { reportsSql } from "./migrations/0009-reports.ts";
 import { optimizeSql } from "./migrations/0010-optimize.ts";
 import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
 import { refusedMinutesSql } from "./migrations/0013-refused-minutes.ts";
+import { usageHoldNoticesSql } from "./migrations/0014-usage-hold-notices.ts";
 
 /** In order; a published one is never changed, a new one is added below. */
 const migrations: Record<string, Migration> = {
@@ -27,6 +28,7 @@ const migrations: Record<string, Migration> = {
   "0010-optimize": sqlMigration(optimizeSql),
   "0011-account-notices": sqlMigration(accountNoticesSql),
   "0013-refused-minutes": sqlMigration(refusedMinutesSql),
+  "0014-usage-hold-notices": sqlMigration(usageHoldNoticesSql),
 };
 
 /** Brings the database to this program's schema; returns the names of the migrations it ran. */

@@ -15,6 +15,7 @@ import { reportsSql } from "./migrations/0009-reports.ts";
 import { optimizeSql } from "./migrations/0010-optimize.ts";
 import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
 import { refusedMinutesSql } from "./migrations/0013-refused-minutes.ts";
+import { usageHoldNoticesSql } from "./migrations/0014-usage-hold-notices.ts";
 
 function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -34,6 +35,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     optimizeSql,
     accountNoticesSql,
     refusedMinutesSql,
+    usageHoldNoticesSql,
   };
   const hashes = Object.entries(texts).map(([name, text]) => `${name} ${hashOf(text)}`);
   expect(hashes).toEqual([
@@ -49,6 +51,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     "optimizeSql 89c009ad9d8db470",
     "accountNoticesSql 19f731c589f62756",
     "refusedMinutesSql 991dea24492286a4",
+    "usageHoldNoticesSql df44ba08d8d5eb40",
   ]);
 });
 
