@@ -1,5 +1,6 @@
 import { assert } from "../core/assert.ts";
 import type { UsageHold } from "../auth/account-rules.ts";
+import type { OrgId } from "../core/ids.ts";
 import type { UsageFinding } from "../auth/usage-hold-store.ts";
 
 /** Most holds that are remembered before everybody can read them from the store. */
@@ -7,11 +8,14 @@ const freshHoldsMax = 10_000;
 
 /** A hold that this process has made, until principals carry it. */
 export interface FreshHold {
+  readonly orgId: OrgId;
   readonly hold: UsageHold;
   /** From then on principals carry it, or it has ended. */
   readonly goodUntilMs: number;
   /** What is still to be told to the store; undefined: it knows, or is asked at this moment. */
   readonly untold: UntoldFinding | undefined;
+  /** The store has answered with it: who reads a principal from now on reads this hold too. */
+  readonly isStored: boolean;
 }
 
 export interface UntoldFinding {
@@ -50,5 +54,12 @@ export class FreshHolds {
 
   delete(key: string): void {
     this.#holds.delete(key);
+  }
+
+  /** Forgets the holds of this organization, or of all, that principals carry when read again. */
+  forgetStored(orgId: OrgId | undefined): void {
+    for (const [key, { isStored, orgId: ofOrg }] of this.#holds) {
+      if (isStored && (orgId === undefined || orgId === ofOrg)) this.#holds.delete(key);
+    }
   }
 }

@@ -54,6 +54,24 @@ test("a key has 600 refused requests a minute, and its organization 1,800", () =
   for (const key of [FUNDED, ...others, fourth]) expect(opened.check(key)).toBeUndefined();
 });
 
+test("a change ends the memory of the caller's own full minute, and not of its refused requests", () => {
+  const { opened, refuse } = windows();
+  const full = refusal("rate_limit", "1 a minute", {
+    origin: "gateway_admission",
+    limit: { scope: "key", kind: "rpm", id: "key:key_a" },
+    retryAfterSeconds: 30,
+  });
+  opened.note(UNFUNDED, full);
+  opened.forget("org_b" as OrgId);
+  expect(opened.check(UNFUNDED)).toMatchObject({ limit: full.limit });
+  // The limit was raised.
+  opened.forget(UNFUNDED.orgId);
+  expect(opened.check(UNFUNDED)).toBeUndefined();
+  refuse(UNFUNDED, 20);
+  opened.forget(undefined);
+  expect(opened.check(UNFUNDED)).toMatchObject({ limit: { id: "refusals:key_a" } });
+});
+
 test("without credit it is 20, whether requests are refused or served, until there is credit", () => {
   const { opened, refuse } = windows();
   refuse(UNFUNDED, 20);

@@ -1,6 +1,7 @@
 import { ExpiringCache } from "../auth/expiring-cache.ts";
 import type { Principal } from "../auth/principal.ts";
 import { keyCacheEntriesMax } from "../core/constants.ts";
+import type { OrgId } from "../core/ids.ts";
 import { shownKeyId } from "../core/managed-keys.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
@@ -49,9 +50,17 @@ export class RefusalWindows {
     };
   }
 
+  /**
+   * Something of this organization changed, or of any: limits of its own may be higher now. Those of
+   * refused requests are not of its making.
+   */
+  forget(orgId: OrgId | undefined): void {
+    this.#full.drop((full) => full.isOfLimits && (orgId === undefined || full.orgId === orgId));
+  }
+
   /** Counts a refusal that the caller caused. */
   note(principal: Principal, value: Refusal): void {
-    if (isFullMinute(value) && isUnfunded(principal)) this.#remember(principal, value);
+    if (isFullMinute(value) && isUnfunded(principal)) this.#remember(principal, value, true);
     // A store that does not answer refuses the next claim of this caller anyway.
     this.#count(principal).catch(() => undefined);
   }
@@ -64,7 +73,7 @@ export class RefusalWindows {
     // The window has just become full: a claim that it refuses says for how long.
     const second = counted.kind === "claimed" ? this.#claim(principal) : counted;
     const refused = second instanceof Promise ? await second : second;
-    if (refused.kind === "refused") this.#remember(principal, windowRefusal(refused));
+    if (refused.kind === "refused") this.#remember(principal, windowRefusal(refused), false);
   }
 
   #claim(principal: Principal): ClaimOutcome | Promise<ClaimOutcome> {
@@ -104,10 +113,11 @@ export class RefusalWindows {
     return scopes;
   }
 
-  #remember(principal: Principal, value: Refusal): void {
+  #remember(principal: Principal, value: Refusal, isOfLimits: boolean): void {
     const nowMs = this.#options.clock.monotonicMs();
+    const { orgId } = principal;
     const untilMs = nowMs + (value.retryAfterSeconds ?? 0) * 1000;
-    this.#full.set(nameOf(principal), { refusal: value, untilMs }, nowMs);
+    this.#full.set(nameOf(principal), { refusal: value, untilMs, orgId, isOfLimits }, nowMs);
   }
 }
 
@@ -115,6 +125,9 @@ interface FullWindow {
   readonly refusal: Refusal;
   /** Monotonic milliseconds. */
   readonly untilMs: number;
+  readonly orgId: OrgId;
+  /** Of a limit of the caller's requests, and not of a window of refused ones. */
+  readonly isOfLimits: boolean;
 }
 
 const NO_TOKENS = tokenCount(0, 0);

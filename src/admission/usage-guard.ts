@@ -1,5 +1,6 @@
 import type { CallFamily } from "../auth/account-rules.ts";
 import type { Principal } from "../auth/principal.ts";
+import type { OrgId } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
 
@@ -20,10 +21,13 @@ export interface UsageGuard {
   refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined;
   /** Counts a request that ended; wall-clock time. Never throws and is never waited for. */
   note(event: UsageEvent, nowMs: number): void;
+  /** Something of this organization changed, or of any: its principals are read again. */
+  forget(orgId: OrgId | undefined): void;
 }
 
 /** When nothing is looked for: nobody is refused, whatever the store still holds. */
 export const NO_USAGE_GUARD: UsageGuard = Object.freeze({
   refuse: () => undefined,
   note: () => undefined,
+  forget: () => undefined,
 });

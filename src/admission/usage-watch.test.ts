@@ -287,6 +287,32 @@ describe("holds that the principal carries", () => {
   });
 });
 
+describe("a notice that something of an organization changed", () => {
+  test("ends what is remembered of a hold that the store knows: principals are read again", async () => {
+    const { watch, world, misbehave, refuse, answered } = watchWorld();
+    world.answer = LIMITED;
+    misbehave();
+    await answered();
+    watch.forget("org_other" as OrgId);
+    expect(refuse()).toMatchObject({ class: "usage_limited" });
+    // An operator lifted it.
+    watch.forget(TRIAL.orgId);
+    expect(refuse()).toBeUndefined();
+  });
+
+  test("keeps a finding that the store has not answered yet, or could not take", async () => {
+    for (const answer of ["silence", new Error("away")] as const) {
+      const { watch, world, misbehave, refuse, answered } = watchWorld();
+      world.answer = answer;
+      misbehave();
+      watch.forget(undefined);
+      await answered();
+      watch.forget(undefined);
+      expect(refuse()).toMatchObject({ class: "usage_limited" });
+    }
+  });
+});
+
 describe("an organization that bought credit", () => {
   const paying = principalOf("org_paying", { isTrial: false, usageHolds: [RESTRICTED] });
 

@@ -5,6 +5,7 @@ import type { Principal } from "../auth/principal.ts";
 import type { UsageHoldStore } from "../auth/usage-hold-store.ts";
 import { assert } from "../core/assert.ts";
 import { retryAfterSecondsMax } from "../core/constants.ts";
+import type { OrgId } from "../core/ids.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import type { LedgerLog } from "../ledger/ledger-log.ts";
@@ -86,6 +87,10 @@ export class UsageWatch implements UsageGuard {
     this.#limit(event, lines, { sinceMs: use.sinceMs ?? nowMs, nowMs });
   }
 
+  forget(orgId: OrgId | undefined): void {
+    this.#fresh.forgetStored(orgId);
+  }
+
   /** The strongest hold that stands: of the store, or one that this process has just made. */
   #holdOf(principal: Principal, family: CallFamily, nowMs: number): UsageHold | undefined {
     const fresh = this.#fresh.find(watchKey(principal, family), nowMs)?.hold;
@@ -121,7 +126,9 @@ export class UsageWatch implements UsageGuard {
     };
     const key = watchKey(principal, family);
     const hold: UsageHold = { family, state: "limited", untilMs };
-    this.#fresh.set(key, { hold, goodUntilMs: untilMs, untold }, at.nowMs);
+    const { orgId } = principal;
+    const fresh = { orgId, hold, goodUntilMs: untilMs, untold, isStored: false };
+    this.#fresh.set(key, fresh, at.nowMs);
     this.#tellAgain(key, at.nowMs);
   }
 
@@ -144,7 +151,7 @@ export class UsageWatch implements UsageGuard {
         ageMs: Math.max(0, askedAtMs - sinceMs),
         limitedMs: untilMs - askedAtMs,
       });
-      this.#keep(key, hold, clock.nowMs());
+      this.#keep(key, { orgId: finding.orgId, hold }, clock.nowMs());
       log.warn({ ...detail, state: hold?.state ?? "none" }, "unusual use on trial credit");
     } catch (fault) {
       log.warn({ ...detail, err: fault }, "unusual use could not be recorded");
@@ -158,10 +165,17 @@ export class UsageWatch implements UsageGuard {
   }
 
   /** The store has answered: after the life of a remembered principal all of them carry it. */
-  #keep(key: string, hold: UsageHold | undefined, nowMs: number): void {
+  #keep(
+    key: string,
+    { orgId, hold }: { readonly orgId: OrgId; readonly hold: UsageHold | undefined },
+    nowMs: number,
+  ): void {
     const goodUntilMs = nowMs + this.#options.principalMs;
     if (hold === undefined) this.#fresh.delete(key);
-    else this.#fresh.set(key, { hold, goodUntilMs, untold: undefined }, nowMs);
+    else {
+      const kept = { orgId, hold, goodUntilMs, untold: undefined, isStored: true };
+      this.#fresh.set(key, kept, nowMs);
+    }
   }
 }
 

@@ -73,7 +73,11 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
   let accepting = true;
   const ready = (): boolean => accepting && ledger.healthy;
   const walk = gatewayServerOptions(options, { serve, videos, holder, ready });
-  await backend.accountNotices.start((orgId) => walk.authenticator.forget(orgId));
+  await backend.accountNotices.start((orgId) => {
+    walk.authenticator.forget(orgId);
+    serve.usage.forget(orgId);
+    serve.refusals.forget(orgId);
+  });
   const gateway = createGatewayServer(walk);
   const registry = metricsRegistry(metrics, videos.videoMetrics, () => drains.active);
   const internal = createInternalServer({ registry, ready });

@@ -29,6 +29,16 @@ test("a nested key is set in the file by its path and in the environment by its 
   });
 });
 
+test("keys are remembered for at most five seconds: a change without a notice acts by then", () => {
+  const outcome = loadConfig({ flags: {}, env: { TM_AUTH_KEY_CACHE_MS: "5001" } });
+  expect(outcome).toEqual({
+    kind: "invalid",
+    problems: ["TM_AUTH_KEY_CACHE_MS: auth.key_cache_ms must be a whole number from 0 to 5000"],
+  });
+  const most = loadConfig({ flags: {}, env: { TM_AUTH_KEY_CACHE_MS: "5000" } });
+  expect(most).toMatchObject({ config: { keyCacheMs: 5_000 } });
+});
+
 test("every problem is reported at once, with the place and the right form", () => {
   const env = { TM_PORT: "eighty", LOG_LEVEL: "loud" };
   const outcome = loadConfig({ flags: {}, env, yamlText: "timeout: 3\nhost: 5\n" });

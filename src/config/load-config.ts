@@ -99,7 +99,8 @@ function readValue(setting: Setting<unknown>, raw: unknown): string | number | b
     case "integer": {
       const value = typeof raw === "string" && /^\d{1,15}$/.test(raw) ? Number(raw) : raw;
       const whole = typeof value === "number" && Number.isSafeInteger(value);
-      return whole && value >= (setting.min ?? 0) ? value : undefined;
+      const { min = 0, max = Number.MAX_SAFE_INTEGER } = setting;
+      return whole && value >= min && value <= max ? value : undefined;
     }
     default:
       return unreachable(setting.kind);
@@ -114,8 +115,12 @@ function expectation(setting: Setting<unknown>): string {
       return `one of ${LOG_LEVELS.join(", ")}`;
     case "boolean":
       return "true or false (1 or 0)";
-    case "integer":
-      return `a whole number, at least ${setting.min ?? 0}`;
+    case "integer": {
+      const { min = 0, max } = setting;
+      return max === undefined
+        ? `a whole number, at least ${min}`
+        : `a whole number from ${min} to ${max}`;
+    }
     default:
       return unreachable(setting.kind);
   }

@@ -7,6 +7,7 @@ export interface Setting<T> {
   readonly kind: "string" | "integer" | "boolean" | "level";
   readonly fallback: T;
   readonly min?: number;
+  readonly max?: number;
   readonly secret?: boolean;
   readonly doc: string;
 }
@@ -18,6 +19,10 @@ export function environmentName(path: string): string {
 
 export function integer(path: string, fallback: number, min: number, doc: string): Setting<number> {
   return { path, kind: "integer", fallback, min, doc };
+}
+
+export function atMost(setting: Setting<number>, max: number): Setting<number> {
+  return { ...setting, max };
 }
 
 export function text(path: string, fallback: string, doc: string): Setting<string> {

@@ -6,7 +6,7 @@ import {
 } from "../core/constants.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { OPERATIONS_SETTINGS, type OperationsConfig } from "./operations-settings.ts";
-import { flag, integer, text, type Setting } from "./setting.ts";
+import { atMost, flag, integer, text, type Setting } from "./setting.ts";
 
 export { environmentName, type Setting } from "./setting.ts";
 
@@ -145,13 +145,16 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
       "origins only; one that is not listed belongs to the first origin that a manifest names it " +
       "for, and stays there while the program runs.",
   ),
-  keyCacheMs: integer(
-    "auth.key_cache_ms",
+  keyCacheMs: atMost(
+    integer(
+      "auth.key_cache_ms",
+      keyCacheMs,
+      0,
+      "How long a key and the rules of its account are remembered after they were read. A change is " +
+        "known at once where it was made and within 250 ms elsewhere; only while the database's notices " +
+        "do not arrive a disabled key works that much longer. 0: every request reads them. At most 5000.",
+    ),
     keyCacheMs,
-    0,
-    "How long a key and the rules of its account are remembered after they were read. A change is " +
-      "known at once where it was made and within 250 ms elsewhere; only while the database's notices " +
-      "do not arrive a disabled key works that much longer. 0: every request reads them.",
   ),
   ...OPERATIONS_SETTINGS,
   streamHeadersTimeoutMs: integer(

@@ -48,7 +48,7 @@ export interface ServeDeps {
   readonly pools: PoolBoard;
   readonly usage: UsageGuard;
   /** How many requests of a caller may be refused. */
-  readonly refusals: Pick<RefusalWindows, "check" | "note">;
+  readonly refusals: Pick<RefusalWindows, "check" | "note" | "forget">;
   /** The limit scopes of a principal, narrowest first. */
   readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
   /** Limits of everybody together; empty when there are none. */

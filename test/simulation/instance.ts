@@ -177,7 +177,7 @@ export class SimulatedInstance implements StoreUser {
       limits,
       pools: new PoolBoard({ limits }),
       usage: NO_USAGE_GUARD,
-      refusals: { check: () => undefined, note: () => undefined },
+      refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
       platform: [],
       ledger: new ObservedLedger(this.#world.sabotage(ledger), this, checks),
       upstream: new SimulatedProviders(this.#world, this, (served, attemptId) =>

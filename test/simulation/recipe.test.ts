@@ -166,7 +166,7 @@ function newCall() {
     limits,
     pools: new PoolBoard({ limits }),
     usage: NO_USAGE_GUARD,
-    refusals: { check: () => undefined, note: () => undefined },
+    refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
     platform: [],
     ledger,
     upstream,

@@ -15,9 +15,9 @@ export function withGatewayBehindProxy(): {
       databaseUrl: urlThrough(proxy, database).href,
       orgRequestsPerMinute: 10_000,
       keyRequestsPerMinute: 10_000,
-      // A key that was read once is known however long the database is away.
-      keyCacheMs: 3_600_000,
     },
+    // A key that was read once is known however long the database is away.
+    keyCacheMs: 3_600_000,
   }));
   return { proxy, gateway, account: withAccount(gateway, "10") };
 }

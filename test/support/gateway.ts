@@ -53,6 +53,8 @@ export interface TestGatewayOptions {
   /** Credit is bought with test money there. */
   readonly testCheckout?: GatewayOptions["testCheckout"];
   readonly settings?: Partial<Record<SettingName, string | number | boolean>>;
+  /** Longer than a setting may say: a key that was read once is known from then on. */
+  readonly keyCacheMs?: number;
   /** Default: the clock of the system. One that can be stopped is stopped with the gateway. */
   readonly clock?: Clock & { stop?(): void };
   /** Manifests instead of the standard ones; `{simulator}` is replaced by the simulator's URL. */
@@ -74,7 +76,9 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     writeFileSync(join(folder, `manifest-${at}.json`), text);
   const providerKeyOrigins = keyOrigins(texts);
   const settings = { providerKeyOrigins, ...options.settings };
-  const config = testConfig(folder, database?.connectionString, settings);
+  const loaded = testConfig(folder, database?.connectionString, settings);
+  const { keyCacheMs = loaded.keyCacheMs } = options;
+  const config = { ...loaded, keyCacheMs };
   const lines: string[] = [];
   const log = pino({ level: config.logLevel }, { write: (line: string) => void lines.push(line) });
   const backend = await openBackend({ config, log, schema: "migrate" });

@@ -113,7 +113,7 @@ export function openPostgresBackend(options: {
       "disable",
     ]),
     identityStore: new PostgresIdentityStore(pool),
-    usageHoldStore: new PostgresUsageHoldStore(pool),
+    usageHoldStore: noticed(new PostgresUsageHoldStore(pool), accountNotices, ["lift"]),
     customerStore: noticed(new PostgresCustomerStore(pool), accountNotices, ["disableKey"]),
     recordStore: new PostgresRecordStore(pool),
     usageReports,

@@ -48,9 +48,9 @@ const gateway = withGateway(() => {
       databaseUrl: url.href,
       orgRequestsPerMinute: 10_000,
       keyRequestsPerMinute: 10_000,
-      // A key that was read once is known however long the database is away.
-      keyCacheMs: 3_600_000,
     },
+    // A key that was read once is known however long the database is away.
+    keyCacheMs: 3_600_000,
   };
 });
 const account = withAccount(gateway, "10", { requestsPerMinute: 10_000 });
