@@ -13,6 +13,7 @@ import { addLedgerCommand } from "./ledger-command.ts";
 import { addLimitsCommand } from "./limits-command.ts";
 import { addManifestCommand } from "./manifest-command.ts";
 import { addOrgCommand } from "./org-command.ts";
+import { addProbeCommand } from "./probe-command.ts";
 import { addServeCommands } from "./serve-command.ts";
 import { addSettlementCommand } from "./settlement-command.ts";
 import { addSimulateCommand } from "./simulate-command.ts";
@@ -55,6 +56,7 @@ function commandLine(context: CommandContext): Command {
     .description("print the version, as --version does")
     .action(() => void context.stdout.write(`${readVersion()}\n`));
   addServeCommands(program, context);
+  addProbeCommand(program, context);
   addOrgCommand(program, context);
   addCreditCommand(program, context);
   addKeyCommand(program, context);

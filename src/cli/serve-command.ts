@@ -10,15 +10,9 @@ import type { RunningGateway } from "../compose/open-gateway.ts";
 import { SHIPPED_MANIFESTS } from "../compose/shipped-files.ts";
 import { SETTINGS, type Config } from "../config/settings.ts";
 import { signInKindOf } from "../identity/console-address.ts";
-import { endServer, type CommandContext } from "./command-io.ts";
-import { onSignals } from "./signals.ts";
-import {
-  followSupervisor,
-  superviseWorkers,
-  tellReady,
-  workerNumber,
-  type ReadyLine,
-} from "./workers.ts";
+import type { CommandContext } from "./command-io.ts";
+import { runToEnd, type Serving } from "./run-to-end.ts";
+import { superviseWorkers, tellReady, workerNumber, type ReadyLine } from "./workers.ts";
 import {
   clock,
   openCommandLogging,
@@ -36,10 +30,12 @@ export function addServeCommands(program: Command, context: CommandContext): voi
   addServerOptions(program.command("dev"))
     .description("run the gateway with a simulated provider and a key with test credit")
     .action((flags: Flags) =>
-      runToEnd(context, () => {
-        if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
-        const config = readConfig(context, flags, { allowPrivateUpstreams: true });
-        return startDevelopment(context, withShippedManifests(config));
+      runToEnd(context, {
+        config: () => {
+          if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
+          return readConfig(context, flags, { allowPrivateUpstreams: true });
+        },
+        start: (config) => startDevelopment(context, withShippedManifests(config)),
       }),
     );
 }
@@ -79,13 +75,17 @@ function readWorkers(flags: Flags): number {
 async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<void> {
   const number = workerNumber();
   if (number !== undefined) {
-    return await runToEnd(context, () =>
-      startServing(context, workerConfig(context, flags, number)),
-    );
+    return await runToEnd(context, {
+      config: () => workerConfig(context, flags, number),
+      start: (config) => startServing(context, config),
+    });
   }
   try {
     if (readWorkers(flags) > 1) return await runWorkers(context, flags);
-    await runToEnd(context, () => startServing(context, readConfig(context, flags)));
+    await runToEnd(context, {
+      config: () => readConfig(context, flags),
+      start: (config) => startServing(context, config),
+    });
   } catch (fault) {
     reportFault(context, fault);
     context.setExitCode(2);
@@ -123,12 +123,6 @@ function workerListeners(config: Config, count: number): readonly Listener[] {
     port: internal.port === 0 ? 0 : internal.port + number,
   }));
   return [gateway, console, ...internals];
-}
-
-/** A running server and how it ends. */
-interface Serving {
-  readonly gateway: RunningGateway;
-  close(): Promise<void>;
 }
 
 /** Loaded by who serves: a command of a second need not read the console and all it stands on. */
@@ -247,38 +241,4 @@ function announceAll(
   const time = new Date(clock.nowMs()).toISOString();
   const ready = { level: 30, time, msg: "ready", ...lines[0], ...several };
   stderr.write(`${JSON.stringify(ready)}\n`);
-}
-
-/** Runs until a signal says stop; a second one does not wait. SIGHUP rebuilds the catalog. */
-async function runToEnd(context: CommandContext, start: () => Promise<Serving>): Promise<void> {
-  let serving: Serving | undefined;
-  let isStopping = false;
-  let requestStop = (): void => undefined;
-  const stopRequested = new Promise<void>((resolve) => {
-    requestStop = resolve;
-  });
-  const stop = (): void => {
-    if (isStopping) endServer(context, 1);
-    isStopping = true;
-    requestStop();
-  };
-  const reload = (): void => serving?.gateway.reload();
-  let stopListening = (): void => undefined;
-  if (workerNumber() === undefined) {
-    stopListening = onSignals({ SIGTERM: stop, SIGINT: stop, SIGHUP: reload });
-  } else {
-    followSupervisor({ stop, reload });
-  }
-  try {
-    serving = await start();
-    // The request may have come while everything was starting.
-    await stopRequested;
-    await serving.close();
-    endServer(context, 0);
-  } catch (fault) {
-    reportFault(context, fault);
-    endServer(context, 2);
-  } finally {
-    stopListening();
-  }
 }

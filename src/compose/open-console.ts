@@ -86,6 +86,7 @@ export async function openConsole(
       readonly catalog: CatalogHolder;
       readonly serve: ServeDeps;
       readonly playground: ConsoleDeps["playground"];
+      readonly serverResponse: ConsoleDeps["serverResponse"];
     },
 ): Promise<RunningConsole> {
   const { config, clock, log, backend } = options;
@@ -118,6 +119,7 @@ export async function openConsole(
     limitUse: { ...serve, rules: backend.rulesStore, limitDefaults: config },
     health: serve.health,
     playground,
+    serverResponse: parts.serverResponse,
     config,
     clock,
     log,

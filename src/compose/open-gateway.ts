@@ -58,11 +58,12 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
   const { servers, addresses } = opened;
   try {
     const listeners = listenersOf(config);
+    // First, so that its probes answer while the others open. Among workers every other port is
+    // shared: metrics are of one process.
+    const internalUrl = await listen(servers.internal, listeners.internal, true);
     addresses.gatewayUrl = await listen(servers.gateway, listeners.gateway);
     const consoleUrl = await listen(servers.console, listeners.console);
     addresses.consoleUrl = config.consoleUrl || consoleUrl;
-    // Among workers every other port is shared: metrics are of one process.
-    const internalUrl = await listen(servers.internal, listeners.internal, true);
     opened.start();
     const stopWatching = watchManifests(config.manifestsDir, reload);
     return {

@@ -6,9 +6,12 @@ import type { CatalogHolder } from "../catalog/catalog-holder.ts";
 import { internalConnectionsMax } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import { refuseBeforeBody, refuseCall } from "../gateway/refuse-call.ts";
+import { Readiness } from "../gateway/readiness.ts";
 import type { ServeDeps } from "../gateway/serve-deps.ts";
 import type { VideoReadDeps } from "../gateway/serve-video.ts";
+import type { VideoMetrics } from "../gateway/video-metrics.ts";
 import { CLIENT_TIMEOUTS } from "../http/client-timeouts.ts";
+import { drainingResponse } from "../http/draining.ts";
 import { gatewayRoutes } from "../http/gateway-routes.ts";
 import {
   createGatewayServer,
@@ -23,6 +26,7 @@ import { openConsole, prepareConsole, type ConsoleOptions } from "./open-console
 import { openLimits } from "./open-limits.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
 import { openVideos } from "./open-videos.ts";
+import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
 export interface RoomOptions extends ConsoleOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -69,24 +73,25 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
   const serving = openServing(options, { ...prepared, catalog: holder, ledger, limits });
   const { serve } = serving;
   const videos = openVideos(options, serve);
-  const { metrics, drains } = serve;
-  let accepting = true;
-  const ready = (): boolean => accepting && ledger.healthy;
-  const walk = gatewayServerOptions(options, { serve, videos, holder, ready });
+  const readiness = new Readiness({
+    clock,
+    isLeaseHeld: () => ledger.healthy,
+    pingDatabase: () => backend.ping(),
+  });
+  const walk = gatewayServerOptions(options, { serve, videos, holder, readiness });
   await backend.accountNotices.start((orgId) => {
     walk.authenticator.forget(orgId);
     serve.usage.forget(orgId);
     serve.refusals.forget(orgId);
   });
   const gateway = createGatewayServer(walk);
-  const registry = metricsRegistry(metrics, videos.videoMetrics, () => drains.active);
-  const internal = createInternalServer({ registry, ready });
-  internal.maxConnections = internalConnectionsMax;
+  const internal = openInternal(serve, videos.videoMetrics, readiness);
   const console = await openConsole(options, {
     ...preparedConsole,
     ...known,
     catalog: holder,
     serve,
+    serverResponse: drainingResponse(() => readiness.isDraining),
     playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
   });
   console.server.maxConnections = config.maxConnections;
@@ -94,12 +99,13 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
     servers: { gateway, console: console.server, internal },
     addresses,
     start: () => {
+      readiness.serve();
       videos.poller.start();
       console.start();
     },
     makeClaimLink: (email) => console.makeClaimLink(email),
     close: async () => {
-      accepting = false;
+      await drain(readiness, config.shutdownDelayMs);
       // First: nobody waits for a look at a job any more, and looks under way are given back.
       const pollerClosed = videos.poller.close();
       // The playground lets calls in as well.
@@ -110,8 +116,20 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
       await serve.upstream.close();
       await ledger.shutDown();
       limits.close();
+      readiness.close();
     },
   };
+}
+
+/** The listener of probes and metrics; no client is slowed down by it. */
+function openInternal(serve: ServeDeps, videos: VideoMetrics, readiness: Readiness): Server {
+  const registry = metricsRegistry(serve.metrics, videos, {
+    drains: () => serve.drains.active,
+    instanceState: () => readiness.state,
+  });
+  const internal = createInternalServer({ registry, readiness });
+  internal.maxConnections = internalConnectionsMax;
+  return internal;
 }
 
 /** What the gateway's walk goes by: keys, routes, log. */
@@ -121,10 +139,10 @@ function gatewayServerOptions(
     readonly serve: ServeDeps;
     readonly videos: VideoReadDeps;
     readonly holder: CatalogHolder;
-    readonly ready: () => boolean;
+    readonly readiness: Readiness;
   },
 ): GatewayServerOptions {
-  const { serve, videos, holder, ready } = parts;
+  const { serve, videos, holder, readiness } = parts;
   return {
     clock,
     deadlines: serve.deadlines,
@@ -149,7 +167,7 @@ function gatewayServerOptions(
     log: new RequestLog(log),
     refuseBeforeBody: (exchange) => refuseBeforeBody(serve, exchange),
     refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
-    ready,
+    readiness,
   };
 }
 
@@ -162,42 +180,4 @@ function oncePerSecond(clock: Clock, tell: (fault: unknown) => void): (fault: un
     nextMs = nowMs + 1_000;
     tell(fault);
   };
-}
-
-function closeNow(server: Server): void {
-  server.close();
-  server.closeAllConnections();
-}
-
-const SHUTDOWN_POLL_MS = 50;
-/** For the terminal events and settlements of what was cut. */
-const LAST_ANSWERS_MS = 5_000;
-
-/**
- * Lets running requests and drains end. What outlives the grace time is ended with the wire's
- * terminal error event and settled at what was reported.
- */
-async function finishRequests(
-  servers: readonly Server[],
-  serve: ServeDeps,
-  graceMs: number,
-): Promise<void> {
-  for (const server of servers) server.close();
-  await emptied(servers, serve, graceMs);
-  serve.deadlines.cutAll();
-  await emptied(servers, serve, LAST_ANSWERS_MS);
-}
-
-async function emptied(
-  servers: readonly Server[],
-  serve: ServeDeps,
-  withinMs: number,
-): Promise<void> {
-  const { clock, metrics, drains } = serve;
-  const lastMs = clock.monotonicMs() + withinMs;
-  for (const server of servers) server.closeIdleConnections();
-  while (metrics.inFlight + drains.active > 0 && clock.monotonicMs() < lastMs) {
-    await new Promise((resolve) => setTimeout(resolve, SHUTDOWN_POLL_MS));
-    for (const server of servers) server.closeIdleConnections();
-  }
 }

@@ -84,7 +84,7 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "internal_port",
     8082,
     0,
-    "Internal port: `/metrics`, `/healthz`, `/readyz`; 0 picks a free one.",
+    "Internal port: `/metrics`, `/livez`, `/readyz`; 0 picks a free one.",
   ),
   host: text("host", "127.0.0.1", "Address the gateway and the console listen on."),
   internalHost: text(

@@ -54,6 +54,8 @@ export interface ConsoleDeps {
     response: ServerResponse,
     call: { readonly principal: Principal; readonly url: string },
   ) => void;
+  /** What answers are written with: connections end with them while the instance drains. */
+  readonly serverResponse: typeof ServerResponse;
   readonly optimize: OptimizeSearches;
   readonly config: Pick<Config, "support" | "privacyUrl" | "termsUrl">;
   readonly clock: Clock;

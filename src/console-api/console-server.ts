@@ -37,7 +37,11 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
     requestTimeout: requestBodyTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: true,
-    http: { maxHeaderSize: headerBytesMax, headersTimeout: requestHeadersTimeoutMs },
+    http: {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: requestHeadersTimeoutMs,
+      ServerResponse: deps.serverResponse,
+    },
     genReqId: () => newRequestId(deps.clock.nowMs()),
     requestIdHeader: false,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX, ignoreTrailingSlash: false },

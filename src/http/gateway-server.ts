@@ -10,10 +10,12 @@ import { refusal, type Refusal } from "../core/refusals.ts";
 import { isStoreFault } from "../core/store-fault.ts";
 import type { Clock } from "../core/time.ts";
 import type { GatewayMetrics } from "../gateway/metrics.ts";
+import type { Readiness } from "../gateway/readiness.ts";
 import type { ClientTimeouts } from "./client-timeouts.ts";
 import { ambiguityOf } from "./ambiguity.ts";
 import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
 import { ConnectionBound } from "./connection-bound.ts";
+import { drainingResponse } from "./draining.ts";
 import { HEADERS } from "./header-table.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { readBody } from "./read-body.ts";
@@ -36,20 +38,22 @@ export interface GatewayServerOptions {
   readonly refuseBeforeBody: (exchange: HttpExchange) => boolean;
   /** Refuses an authenticated request whose body was not taken; its id has to stay known. */
   readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
-  /** May this instance take traffic? Answered on `/readyz`. */
-  readonly ready: () => boolean;
+  /** May this instance take traffic, and is it about to stop? The first is answered on `/readyz`. */
+  readonly readiness: Pick<Readiness, "isReady" | "isDraining">;
 }
 
 const KEEP_ALIVE_MS = 65_000;
 /** Fixed: `*` stands for every name but `authorization`, in what browsers send without cookies. */
 const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";
+const PROBE_PATHS: ReadonlySet<string> = new Set(["/livez", "/healthz", "/readyz"]);
 
 /** The gateway's listener: a strict parser, bounded in time and size, in front of the recipes. */
 export function createGatewayServer(options: GatewayServerOptions): Server {
   const { headersMs, bodyMs, lingerMs, checkEveryMs } = options.clientTimeouts;
   const server = createServer(
     {
+      ServerResponse: drainingResponse(() => options.readiness.isDraining),
       maxHeaderSize: headerBytesMax,
       headersTimeout: headersMs,
       requestTimeout: bodyMs,
@@ -246,8 +250,8 @@ class RequestWalk implements OpenRequest {
   #isProbe(method: string): boolean {
     if (method !== "GET" && method !== "HEAD") return false;
     const isRoot = this.#path === "/" && method === "HEAD";
-    if (!isRoot && this.#path !== "/healthz" && this.#path !== "/readyz") return false;
-    const up = this.#path !== "/readyz" || this.#options.ready();
+    if (!isRoot && !PROBE_PATHS.has(this.#path)) return false;
+    const up = this.#path !== "/readyz" || this.#options.readiness.isReady;
     const body = up ? "ok\n" : "not ready\n";
     const headers = [
       ...this.#baseHeaders(this.#exchange.requestId),

@@ -2,24 +2,44 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 
 import type { Registry } from "prom-client";
 
-/** The internal listener, on loopback unless a setting says otherwise: `/metrics`, `/healthz`, `/readyz`. */
+import type { Readiness } from "../gateway/readiness.ts";
+import { drainingResponse } from "./draining.ts";
+
+/**
+ * The internal listener, on loopback unless a setting says otherwise: `/metrics`, `/livez` (also
+ * `/healthz`) and `/readyz`, with its reasons when they are asked for.
+ */
 export function createInternalServer(options: {
   readonly registry: Registry;
-  readonly ready: () => boolean;
+  readonly readiness: Pick<Readiness, "isReady" | "isDraining" | "report">;
 }): Server {
-  return createServer((request, response) => {
-    const path = request.url?.split("?", 1)[0];
-    if (path === "/healthz") return send(response, { status: 200, body: "ok\n" });
-    if (path === "/readyz") {
-      const up = options.ready();
-      return send(response, { status: up ? 200 : 503, body: up ? "ok\n" : "not ready\n" });
+  const { registry, readiness } = options;
+  const ServerResponse = drainingResponse(() => readiness.isDraining);
+  return createServer({ ServerResponse }, (request, response) => {
+    const [path, query] = (request.url ?? "").split("?", 2);
+    if (path === "/livez" || path === "/healthz") {
+      return send(response, { status: 200, body: "ok\n" });
     }
+    if (path === "/readyz") return sendReadiness(response, readiness, query);
     if (path !== "/metrics") return send(response, { status: 404, body: "not found\n" });
-    options.registry.metrics().then(
-      (body) => send(response, { status: 200, body, contentType: options.registry.contentType }),
+    registry.metrics().then(
+      (body) => send(response, { status: 200, body, contentType: registry.contentType }),
       () => send(response, { status: 500, body: "the metrics could not be read\n" }),
     );
   });
+}
+
+function sendReadiness(
+  response: ServerResponse,
+  readiness: Pick<Readiness, "isReady" | "report">,
+  query: string | undefined,
+): void {
+  const status = readiness.isReady ? 200 : 503;
+  if (new URLSearchParams(query).has("verbose")) {
+    const body = `${JSON.stringify(readiness.report())}\n`;
+    return send(response, { status, body, contentType: "application/json" });
+  }
+  send(response, { status, body: readiness.isReady ? "ok\n" : "not ready\n" });
 }
 
 function send(

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 
 import type { GatewayMetrics } from "../gateway/metrics.ts";
+import { INSTANCE_STATES, type InstanceState } from "../gateway/readiness.ts";
 import type { VideoMetrics } from "../gateway/video-metrics.ts";
 
 const MICRO_PER_USD = 1e6;
@@ -9,7 +10,7 @@ const MICRO_PER_USD = 1e6;
 export function metricsRegistry(
   metrics: GatewayMetrics,
   videos: VideoMetrics,
-  drains: () => number,
+  instance: { readonly drains: () => number; readonly instanceState: () => InstanceState },
 ): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -52,7 +53,8 @@ export function metricsRegistry(
     scale: MICRO_PER_USD,
   });
   gauge(registry, "tm_requests_in_flight", "Requests being served.", () => metrics.inFlight);
-  gauge(registry, "tm_drains", "Answers read on after their client left.", drains);
+  gauge(registry, "tm_drains", "Answers read on after their client left.", instance.drains);
+  stateGauge(registry, instance.instanceState);
   return registry;
 }
 
@@ -89,6 +91,20 @@ function gauge(registry: Registry, name: string, help: string, read: () => numbe
     registers: [registry],
     collect() {
       made.set(read());
+    },
+  });
+}
+
+/** One series for each state, so that a query for one of them always finds it. */
+function stateGauge(registry: Registry, read: () => InstanceState): void {
+  const made = new Gauge({
+    name: "tm_instance_state",
+    help: "1 for what this instance is at the moment, 0 for the other states.",
+    labelNames: ["state"],
+    registers: [registry],
+    collect() {
+      const now = read();
+      for (const state of INSTANCE_STATES) made.set({ state }, state === now ? 1 : 0);
     },
   });
 }

@@ -74,7 +74,7 @@ export class Listeners {
       ),
       refuseBeforeBody: () => false,
       refuseUnread: (exchange, refusal) => exchange.refuse(refusal),
-      ready: () => true,
+      readiness: { isReady: true, isDraining: false },
       ...change,
     });
     this.#servers.push(server);

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LedgerLog } from "../../ledger/ledger-log.ts";
 import { findEmbeddedBinaries } from "./embedded-binaries.ts";
@@ -74,6 +75,11 @@ export async function startEmbeddedPostgres(
       started,
       stop: async () => {
         await supervisor?.stop();
+        if (!existsSync(home.folder)) {
+          // Without its files it ends by itself, and there is nothing left to note.
+          options.log.error({ dataDir: home.folder }, "the folder of the database is gone");
+          return;
+        }
         await withStartLock(home.folder, async () => {
           if (removeUser(home, user)) await stopServer(home);
         });

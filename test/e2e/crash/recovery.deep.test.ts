@@ -98,8 +98,11 @@ test("an instance that wakes up sends nothing new until it has joined again", as
     const refused = await ask(woken.url, scene.doomed);
     expect(refused.status).toBe(503);
     expect(at(refused.json, "error", "metadata", "retryable")).toBe(true);
-    const probe = await get(woken.url, { key: scene.account.key, path: "/readyz" });
-    expect(probe.status).toBe(503);
+    // The database answers, and this one has lost its lease: it alone is not ready.
+    await until("it is not ready", async () => {
+      const probe = await get(woken.url, { key: scene.account.key, path: "/readyz" });
+      return probe.status === 503;
+    });
   }
   await expectDecided(bedroom, scene, { pays: [], received: 0 });
 });

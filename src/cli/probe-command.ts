@@ -1,0 +1,64 @@
+import type { Command } from "commander";
+
+import {
+  answering,
+  readConfig,
+  UsageFault,
+  type CommandAnswer,
+  type Flags,
+} from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+
+const ANSWER_WAIT_MS = 3_000;
+
+/** `probe`: the health check of an image without a shell. */
+export function addProbeCommand(program: Command, context: CommandContext): void {
+  program
+    .command("probe")
+    .description("ask the internal port of a running server; exit 1 when it does not answer well")
+    .option("--ready", "whether it may take traffic (default: whether it answers at all)")
+    .option("--internal-port <n>", "internal port (default 8082)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
+    .option("--json", "print one JSON document on standard output")
+    .action(answering(context, (flags: Flags) => probe(context, flags)));
+}
+
+async function probe(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const { internalHost, internalPort } = readConfig(context, flags);
+  if (internalPort === 0) {
+    throw new UsageFault("--internal-port: 0 is any free port; name the one of the ready line");
+  }
+  const path = flags["ready"] === true ? "/readyz" : "/livez";
+  const url = `http://${reachable(internalHost)}:${internalPort}${path}`;
+  const { ok, status, detail } = await ask(url);
+  return { json: { ok, url, status, detail }, text: `${url}: ${detail}`, exitCode: ok ? 0 : 1 };
+}
+
+interface Answer {
+  readonly ok: boolean;
+  /** Null: there was no answer. */
+  readonly status: number | null;
+  readonly detail: string;
+}
+
+async function ask(url: string): Promise<Answer> {
+  try {
+    const response = await fetch(url, {
+      signal: AbortSignal.timeout(ANSWER_WAIT_MS),
+      headers: { connection: "close" },
+    });
+    const { ok, status } = response;
+    return { ok, status, detail: (await response.text()).trim() };
+  } catch (fault) {
+    const cause = (fault as { readonly cause?: { readonly code?: string } }).cause;
+    const detail = `no answer (${cause?.code ?? (fault as Error).name})`;
+    return { ok: false, status: null, detail };
+  }
+}
+
+/** An address that listens everywhere is asked on loopback. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}

@@ -1,0 +1,81 @@
+import type { RunningGateway } from "../compose/open-gateway.ts";
+import type { Config } from "../config/settings.ts";
+import { reportFault } from "./command-context.ts";
+import { endServer, type CommandContext } from "./command-io.ts";
+import { onSignals } from "./signals.ts";
+import { followSupervisor, workerNumber } from "./workers.ts";
+
+/** A running server and how it ends. */
+export interface Serving {
+  readonly gateway: RunningGateway;
+  close(): Promise<void>;
+}
+
+/** A server to run: its configuration, and its start with it. */
+export interface ServerRun {
+  readonly config: () => Config;
+  readonly start: (config: Config) => Promise<Serving>;
+}
+
+/** On top of the time that requests are given: for terminal events, settlements and the stores. */
+const STOP_EXTRA_MS = 10_000;
+
+/** A stop that did not end by itself, or a start that it interrupted. */
+class StopFault extends Error {
+  override readonly name = "StopFault";
+}
+
+/**
+ * Runs until a signal says stop; a second one does not wait, and no stop takes longer than its
+ * grace time and some seconds, whatever it waits for. SIGHUP rebuilds the catalog.
+ */
+export async function runToEnd(context: CommandContext, run: ServerRun): Promise<void> {
+  let serving: Serving | undefined;
+  let longestStopMs = STOP_EXTRA_MS;
+  let lastMoment: NodeJS.Timeout | undefined;
+  let isStopping = false;
+  let requestStop = (): void => undefined;
+  const stopRequested = new Promise<void>((resolve) => {
+    requestStop = resolve;
+  });
+  const stop = (): void => {
+    if (isStopping) endServer(context, 1);
+    isStopping = true;
+    lastMoment ??= setTimeout(() => giveUp(context, longestStopMs), longestStopMs);
+    requestStop();
+  };
+  const reload = (): void => serving?.gateway.reload();
+  let stopListening = (): void => undefined;
+  if (workerNumber() === undefined) {
+    stopListening = onSignals({ SIGTERM: stop, SIGINT: stop, SIGHUP: reload });
+  } else {
+    followSupervisor({ stop, reload });
+  }
+  try {
+    const config = run.config();
+    longestStopMs += config.shutdownDelayMs + config.shutdownGraceMs;
+    serving = await run.start(config);
+    // The request may have come while everything was starting.
+    await stopRequested;
+    await serving.close();
+    endServer(context, 0);
+  } catch (fault) {
+    reportFault(context, fault);
+    endServer(context, 2);
+  } finally {
+    clearTimeout(lastMoment);
+    stopListening();
+  }
+}
+
+function giveUp(context: CommandContext, afterMs: number): void {
+  const seconds = Math.round(afterMs / 1_000);
+  reportFault(
+    context,
+    new StopFault(
+      `not stopped after ${seconds} s (the stores do not answer, or the start still waits): ended ` +
+        "without them; the next start settles what is open",
+    ),
+  );
+  endServer(context, 2);
+}

@@ -1,0 +1,124 @@
+import { afterAll, describe, expect, test } from "vitest";
+
+import { ask } from "../../support/ask.ts";
+import { until } from "../../support/books.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { MovableClock } from "../../support/clocks.ts";
+import { startTestGateway, withAccount, withGateway } from "../../support/gateway.ts";
+import { bearer, httpCall } from "../../support/http-call.ts";
+import { withDatabase } from "../../support/postgres.ts";
+import { runCommand } from "../../support/program.ts";
+import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
+import { expectUnavailable } from "../../support/unavailable.ts";
+
+const LEASE_MS = 10_000;
+
+describe("a database that is away", () => {
+  const database = withDatabase();
+  const proxy = withProxyTo(database);
+  const clock = new MovableClock();
+  const gateway = withGateway(() => ({
+    settings: { databaseUrl: urlThrough(proxy, database).href, keyCacheMs: 3_600_000 },
+    clock,
+  }));
+  const account = withAccount(gateway, "10");
+  afterAll(() => proxy.set("up"));
+
+  test("leaves every instance ready: requests get the 503 that says when to come back", async () => {
+    const asked = { key: account.key, wire: "wire_a", model: "test/a", text: "hi" } as const;
+    expect((await ask(gateway.url, asked)).status).toBe(200);
+    proxy.set("down");
+    clock.moveOn(LEASE_MS);
+    expectUnavailable(await ask(gateway.url, asked));
+    for (const url of [gateway.url, gateway.running.internalUrl]) {
+      expect(await httpCall(`${url}/readyz`)).toMatchObject({ status: 200, text: "ok\n" });
+    }
+    proxy.set("up");
+    await until("the gateway serves again", async () => {
+      return (await ask(gateway.url, asked)).status === 200;
+    });
+  });
+});
+
+describe("a running instance", () => {
+  const gateway = withGateway();
+
+  test("answers both names of the liveness probe on both listeners", async () => {
+    for (const url of [gateway.url, gateway.running.internalUrl]) {
+      for (const path of ["/livez", "/healthz"]) {
+        expect(await httpCall(url + path)).toMatchObject({ status: 200, text: "ok\n" });
+      }
+    }
+  });
+
+  test("says more about its readiness on the internal port only", async () => {
+    const told = await httpCall(`${gateway.running.internalUrl}/readyz?verbose`);
+    expect(told.status).toBe(200);
+    expect(told.json).toEqual({
+      ready: true,
+      state: "serving",
+      checks: {
+        listening: true,
+        catalog: true,
+        joined: true,
+        not_draining: true,
+        not_fenced: true,
+      },
+    });
+    expect(await httpCall(`${gateway.url}/readyz?verbose`)).toMatchObject({ text: "ok\n" });
+  });
+
+  test("has its state among its metrics", async () => {
+    const { text } = await httpCall(`${gateway.running.internalUrl}/metrics`);
+    expect(text).toContain('tm_instance_state{state="starting"} 0');
+    expect(text).toContain('tm_instance_state{state="serving"} 1');
+    expect(text).toContain('tm_instance_state{state="draining"} 0');
+  });
+
+  test("is found by the probe command", async () => {
+    const { port } = new URL(gateway.running.internalUrl);
+    for (const args of [["probe"], ["probe", "--ready"]]) {
+      const result = await runCommand([...args, "--internal-port", port, "--json"]);
+      expect(result).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.parse(result.stdout)).toMatchObject({ ok: true, status: 200 });
+    }
+  });
+});
+
+test("an instance that is told to stop is alive, not ready, and still serves for a while", async () => {
+  const gateway = await startTestGateway({ settings: { shutdownDelayMs: 3_000 } });
+  const { internalUrl } = gateway.running;
+  const { port } = new URL(internalUrl);
+  const account = await gateway.account("10");
+  const asked = { key: account.key, wire: "wire_a", model: "test/a", stream: true } as const;
+  const running = ask(gateway.url, { ...asked, text: "[words:3] [[fault:hold]]" });
+  await until("the stream runs", () => gateway.simulator.counts().open === 1);
+  const closed = gateway.close();
+  for (const url of [gateway.url, internalUrl]) {
+    const probe = await httpCall(`${url}/readyz`);
+    expect(probe).toMatchObject({ status: 503, headers: { connection: "close" } });
+    expect((await httpCall(`${url}/livez`)).status).toBe(200);
+  }
+  expect((await httpCall(`${internalUrl}/readyz?verbose`)).json).toMatchObject({
+    ready: false,
+    state: "draining",
+    checks: { not_draining: false },
+  });
+  expect(await runCommand(["probe", "--ready", "--internal-port", port])).toMatchObject({
+    code: 1,
+  });
+  expect(await runCommand(["probe", "--internal-port", port])).toMatchObject({ code: 0 });
+  const { text } = await httpCall(`${internalUrl}/metrics`);
+  expect(text).toContain('tm_instance_state{state="draining"} 1');
+  const served = await httpCall(`${gateway.url}/v1/chat/completions`, {
+    headers: bearer(account.key),
+    body: chatBody("test/a"),
+  });
+  expect(served).toMatchObject({ status: 200, headers: { connection: "close" } });
+  const console = await httpCall(`${gateway.running.consoleUrl}/api/models.json`);
+  expect(console).toMatchObject({ status: 200, headers: { connection: "close" } });
+  gateway.simulator.release();
+  expect((await running).text).toContain("data: [DONE]");
+  await closed;
+  expect(await runCommand(["probe", "--internal-port", port])).toMatchObject({ code: 1 });
+});

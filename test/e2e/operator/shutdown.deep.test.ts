@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { identityOf } from "../../../src/storage/postgres/process-identity.ts";
+import { until } from "../../support/books.ts";
+import { builtProgram } from "../../support/build-program.ts";
+import { OPERATOR_ENV, serve, withOperatorFolder } from "../../support/operator.ts";
+import { withDatabase } from "../../support/postgres.ts";
+import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
+
+const GRACE_MS = 500;
+/** On top of the grace time, whatever the stores do; and a busy machine. */
+const EXTRA_MS = 14_000;
+const ENV = { TM_SHUTDOWN_GRACE_MS: String(GRACE_MS) };
+
+const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
+const database = withDatabase();
+const proxy = withProxyTo(database);
+
+test("SIGTERM ends a start that waits for another process, after the grace time and 10 s", async () => {
+  const holder = spawn("sleep", ["120"]);
+  await once(holder, "spawn");
+  const home = join(folder.dataDir, "postgres");
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, "start.lock"), identityOf(holder.pid ?? 0));
+  const { mainFile } = await builtProgram();
+  const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
+  const program = spawn(process.execPath, [mainFile, "serve", ...ports, "--data", folder.dataDir], {
+    env: { ...process.env, ...OPERATOR_ENV, ...ENV },
+  });
+  let stderr = "";
+  program.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const exited = once(program, "exit");
+  await until("it waits for the lock", () => readdirSync(home).some((name) => /\d$/.test(name)));
+  const beganMs = performance.now();
+  program.kill("SIGTERM");
+  expect(await exited).toEqual([2, null]);
+  expect(performance.now() - beganMs).toBeLessThan(GRACE_MS + EXTRA_MS);
+  expect(stderr).toContain("not stopped after 11 s");
+  holder.kill("SIGKILL");
+});
+
+test("SIGTERM ends a process whose database is silent", async () => {
+  const program = await serve(folder, { ...ENV, DATABASE_URL: urlThrough(proxy, database).href });
+  proxy.set("silent");
+  const beganMs = performance.now();
+  expect(await program.end("SIGTERM")).toBe(0);
+  expect(performance.now() - beganMs).toBeLessThan(GRACE_MS + EXTRA_MS);
+  proxy.set("up");
+});
