@@ -127,7 +127,7 @@ describe.each(WIRES)("an overflow that a provider of %s reports after output", (
     bridge.push(Buffer.from(OVERFLOW[upstream]));
     const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
     expect(reported.class).toBe("context_overflow");
-    const last = bridge.fail(reported, costUsd).trimEnd().split("\n\n").at(-1) ?? "";
+    const last = bridge.fail(reported, costUsd).toString().trimEnd().split("\n\n").at(-1) ?? "";
     const { error } = JSON.parse(last.slice(last.indexOf("{"))) as {
       readonly error: { readonly message: string };
     };
