@@ -70,7 +70,8 @@ export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
 /** What a store makes of a job that goes on, in plain words: what `keep` must agree with. */
 export function keptJob(job: TakenJob, update: JobNews): TakenJob {
   const { takenAtMs: nowMs, missingAtMs } = job;
-  const counts = update.isMissing && (missingAtMs === null || nowMs - missingAtMs >= missingApartMs);
+  const counts =
+    update.isMissing && (missingAtMs === null || nowMs - missingAtMs >= missingApartMs);
   const isKnown = !update.isMissing && !update.isFailure;
   return {
     ...job,
