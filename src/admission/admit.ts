@@ -98,7 +98,8 @@ const LIMIT_WORDS: Readonly<Partial<Record<LimitKind, (limit: number) => string>
   rps: (limit) => `${limit} requests per second`,
   rps_queue: (limit) => `${limit} requests per second, and its queue is full`,
   concurrency: (limit) => `${limit} requests in flight`,
-  capacity: (limit) => (limit === 0 ? "nothing for a moment" : `${limit} in its declared window`),
+  capacity: (limit) =>
+    limit === 0 ? "no requests for a moment" : `${limit} in its declared window`,
 };
 
 /** What a refused claim tells the caller; `nowMs` is the wall clock. */
@@ -173,7 +174,7 @@ export function reserveRefusal(
       const whose = outcome.scope === "org" ? "the organization's" : "this key's";
       return refusal(
         "insufficient_quota",
-        `${whose} monthly spend cap (scope ${outcome.scope}) of $${formatUsd(outcome.capMicroUsd)} would be passed: $${formatUsd(outcome.settledMicroUsd)} is spent this month and $${formatUsd(outcome.inFlightMicroUsd)} in flight, this request may cost up to $${formatUsd(needed)}; lower max_tokens, raise the cap or resend after it resets at ${reset}`,
+        `${whose} monthly spend cap (scope ${outcome.scope}) of $${formatUsd(outcome.capMicroUsd)} would be exceeded: $${formatUsd(outcome.settledMicroUsd)} is spent this month and $${formatUsd(outcome.inFlightMicroUsd)} in flight, this request may cost up to $${formatUsd(needed)}; lower max_tokens, raise the cap or resend after it resets at ${reset}`,
         {
           origin: "gateway_admission",
           limit: { scope: outcome.scope, kind: "spend", id },

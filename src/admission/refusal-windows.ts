@@ -159,7 +159,7 @@ function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Ref
   const whose = scope === "org" ? "the organization" : "this key";
   return refusal(
     "rate_limit",
-    `${whose} is limited to ${limit} refused requests per minute; repair what the earlier refusals name, and retry after \`retry-after\``,
+    `${whose} is limited to ${limit} refused requests per minute; fix what the earlier error messages name, and retry after \`retry-after\``,
     {
       origin: "gateway_admission",
       limit: { scope, kind: limitKind, id },

@@ -188,7 +188,7 @@ describe("what the store answers", () => {
       status: 403,
       origin: "gateway_admission",
       retryable: false,
-      message: expect.stringMatching(/refused until support has reviewed.*write to support/),
+      message: expect.stringMatching(/refused until support has reviewed.*contact support/),
     });
     expect(refused).not.toHaveProperty("retryAfterSeconds");
   });

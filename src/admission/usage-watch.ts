@@ -192,18 +192,18 @@ function latest(holds: readonly UsageHold[]): UsageHold | undefined {
 
 /** What the caller is told: never what was seen, nor where the lines are. */
 function holdRefusal(hold: UsageHold, nowMs: number): Refusal {
-  const what = `unusual use was noticed on this organization, which has only trial credit: its ${hold.family} requests are`;
+  const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;
   if (hold.untilMs === undefined) {
     return refusal(
       "usage_restricted",
-      `${what} refused until support has reviewed them; write to support with this request id`,
+      `${what} refused until support has reviewed them; contact support with this request id`,
       { origin: "gateway_admission" },
     );
   }
   const restSeconds = Math.ceil((hold.untilMs - nowMs) / 1000);
   return refusal(
     "usage_limited",
-    `${what} limited for a while; wait \`retry-after\`, and write to support with this request id when it persists`,
+    `${what} limited for a while; wait \`retry-after\`, and contact support with this request id if it persists`,
     {
       origin: "gateway_admission",
       retryAfterSeconds: Math.min(retryAfterSecondsMax, restSeconds),

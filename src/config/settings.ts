@@ -115,7 +115,8 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "database.pool_max",
     databaseConnectionsMax,
     1,
-    "Most database connections of a process, besides 3 of reports and 2 of the ledger.",
+    "Most database connections of a process, besides 3 of reports, 2 of the ledger and 1 that listens " +
+      "for changes.",
   ),
   redisUrl: {
     path: "redis_url",

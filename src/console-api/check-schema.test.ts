@@ -15,7 +15,7 @@ describe("a body", () => {
   });
 
   test.each<[string, unknown, string | undefined, string]>([
-    ["with a field that the route does not have", { name: "a", cap: "1" }, "cap", "no field"],
+    ["with a field that the route does not have", { name: "a", cap: "1" }, "cap", "not a field"],
     ["without a field that it needs", {}, "name", "is missing"],
     ["with a text where a number is due", { name: "a", rpm: "20" }, "rpm", "must be integer"],
     ["with a number where dollars are due", { name: "a", cap_usd: 5 }, "cap_usd", "six decimals"],

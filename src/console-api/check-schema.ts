@@ -69,7 +69,7 @@ function unescaped(step: string): string {
 
 function wordsOf(outer: ErrorObject, all: readonly ErrorObject[]): string {
   if (outer.keyword === "required") return "is missing";
-  if (outer.keyword === "additionalProperties") return "is no field of this route; leave it out";
+  if (outer.keyword === "additionalProperties") return "is not a field of this route; leave it out";
   const told = all.map(({ parentSchema }) => parentSchema?.["description"]);
   const description = told.find((text) => typeof text === "string");
   if (description !== undefined) return `must be ${description}`;

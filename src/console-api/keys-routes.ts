@@ -182,7 +182,7 @@ async function planRpm(
 function aboveCeiling(rpm: number, ceiling: number): ConsoleRefusal {
   return invalidField(
     "rpm",
-    `rpm ${rpm} is above the ceiling of ${ceiling}; a limit can be lowered and not raised`,
+    `rpm ${rpm} is above the ceiling of ${ceiling}; a limit can be lowered but not raised`,
   );
 }
 

@@ -126,7 +126,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "invalid_request_error",
     retryable: false,
     condition:
-      "413: the body is over the bound of the route; 431: the headers are over 16 KB together",
+      "413: the body exceeds the limit of the route; 431: the headers exceed 16 KB in total",
     advice: "send a smaller body, or fewer headers",
   },
   rate_limit: {
@@ -150,7 +150,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireBType: "billing_error",
     wireAType: "insufficient_quota",
     retryable: false,
-    condition: "the balance is too low, or a monthly spend cap would be passed",
+    condition: "the balance is too low, or a monthly spend cap would be exceeded",
     advice: "buy credit, lower `max_tokens`, or wait for `x-tm-cap-reset`",
   },
   usage_limited: {
@@ -159,7 +159,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "rate_limit_error",
     retryable: true,
     condition: "unusual usage on an organization with only trial credit; this request was limited",
-    advice: "wait `retry-after`; write to support when it persists",
+    advice: "wait `retry-after`; contact support when it persists",
   },
   usage_restricted: {
     status: 403,
@@ -167,7 +167,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "permission_error",
     retryable: false,
     condition: "unusual usage; this kind of request is refused until support reviews it",
-    advice: "write to support",
+    advice: "contact support",
   },
   gateway_error: {
     status: 500,

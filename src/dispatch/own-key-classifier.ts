@@ -19,6 +19,6 @@ function toOwner(failure: UpstreamFailure): UpstreamFailure {
   if (refusal.class !== "auth") return failure;
   const message =
     `the provider refused your organization's own key with status ${refusal.status}; ` +
-    `check its connection, or send provider.connections "never" meanwhile`;
+    `check its connection, or set provider.connections to "never" in the meantime`;
   return { ...failure, refusal: { ...refusal, message } };
 }

@@ -81,13 +81,13 @@ export async function makeLimitChange(
 
 /* One answer for every other key, of this organization or not, and for one that never existed. */
 const NOT_YOUR_KEY: Refusal = invalidRequest(
-  "key_id must be the id of the key that calls, or be left out; limits of other keys are set in the console",
+  "key_id must be the id of the calling key, or be left out; limits of other keys are set in the console",
 );
 
-const NO_SUCH_KEY: Refusal = refusal("not_found", "the organization has no key of this key_id");
+const NO_SUCH_KEY: Refusal = refusal("not_found", "the organization has no key with this key_id");
 
 const ORG_NOT_OPEN: Refusal = invalidRequest(
-  'scope "org" is not open to the keys of this organization; set it in the console, or allow its keys to set it there',
+  'scope "org" may not be set by the keys of this organization; set the limit in the console, or allow it there',
 );
 
 /** The key whose limit is meant; undefined: that of the whole organization. */
@@ -146,7 +146,7 @@ function whyTooHigh(change: LimitChange, ceilings: LimitCeilings): string | unde
     const ceiling = Math.min(ceilings[name], STORED_LIMIT_MAX);
     const value = change[name] ?? 0;
     if (value > ceiling) {
-      return `${word} ${value} is above the ceiling of ${ceiling}; a limit can be lowered and not raised`;
+      return `${word} ${value} is above the ceiling of ${ceiling}; a limit can be lowered but not raised`;
     }
   }
   return undefined;

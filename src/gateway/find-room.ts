@@ -95,7 +95,7 @@ function poolRests(poolId: string, restMs: number, nowMs: number): Refusal {
   const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.ceil(restMs / 1000));
   return refusal(
     "rate_limit",
-    `the provider's pool rests after the provider said it was too much; retry in ${retryAfterSeconds} s, or choose another model meanwhile`,
+    `the provider has rate-limited this model and its capacity is paused; retry in ${retryAfterSeconds} s, or choose another model meanwhile`,
     {
       origin: "upstream_quota",
       limit: { scope: "pool", kind: "capacity", id: `pool:${poolId}` },

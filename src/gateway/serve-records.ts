@@ -87,7 +87,7 @@ export async function serveGeneration(
       : await deps.records.generation(exchange.principal.orgId, requestId);
   if (record === undefined) {
     return exchange.refuse(
-      refusal("not_found", "no request has this id; it is the x-request-id of an earlier answer"),
+      refusal("not_found", "no request has this id; send the x-request-id of an earlier response"),
     );
   }
   json(exchange, generationBody(record));

@@ -51,7 +51,9 @@ function whyNoFile(job: VideoJob, nowMs: number): Refusal | undefined {
     );
   }
   if (state !== "completed") {
-    return invalidRequest(`this video is ${state}; its file is there once its status is completed`);
+    return invalidRequest(
+      `this video is ${state}; its file is available once its status is completed`,
+    );
   }
   return expiresAtMs !== null && nowMs >= expiresAtMs ? goneFile() : undefined;
 }
@@ -152,7 +154,7 @@ function whyNotPassed(
 const NO_WORDS = Buffer.alloc(0);
 
 function goneFile(upstreamStatus?: number): Refusal {
-  const message = "the provider no longer has the file of this video; make it again";
+  const message = "the provider no longer has the file of this video; generate it again";
   return refusal("not_found", message, upstreamStatus === undefined ? {} : { upstreamStatus });
 }
 
@@ -164,7 +166,7 @@ function unreachableFile(): Refusal {
 function unusableFile(upstreamStatus: number): Refusal {
   return refusal(
     "upstream_error",
-    "the provider sent something that is no video; try again later",
+    "the provider sent a file that is not a video; try again later",
     {
       status: 502,
       origin: "upstream",

@@ -41,8 +41,5 @@ export async function findVideo(
 }
 
 function noSuchVideo(): Refusal {
-  return refusal(
-    "not_found",
-    "no video has this id; it is the id in the answer of POST /v1/videos",
-  );
+  return refusal("not_found", "no video has this id; send the id that POST /v1/videos returned");
 }

@@ -69,7 +69,7 @@ test("more groups than a file may have are refused, not left out", async () => {
   const { exchange, ends } = openExchange();
   const csv = new UsageCsv(records, clock);
   await csv.serve(exchange, { range: {}, groupBy: "key" });
-  expect(ends).toEqual([expect.stringContaining("ask for a shorter time")]);
+  expect(ends).toEqual([expect.stringContaining("ask for a shorter time range")]);
   await csv.serve(exchange, { range: {}, groupBy: "key", limit: 10 });
   expect(ends[1]).toBe("answer");
 });

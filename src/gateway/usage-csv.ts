@@ -79,7 +79,7 @@ export class UsageCsv {
     const limit = asked.limit ?? usageFileGroupsMax + 1;
     const groups = await this.#records.usageGroups({ orgId, ...asked.range, limit }, by);
     if (groups.length > usageFileGroupsMax) {
-      const problem = `group_by gives more than ${usageFileGroupsMax} groups; ask for a shorter time`;
+      const problem = `group_by gives more than ${usageFileGroupsMax} groups; ask for a shorter time range`;
       return exchange.refuse(invalidRequest(problem));
     }
     const text = lineOf([GROUP_COLUMN[by], ...SUM_COLUMNS]) + groups.map(groupLine).join("");
@@ -161,7 +161,7 @@ function dayOf(ms: number): string {
 function tooManyFiles(): ReturnType<typeof refusal> {
   return refusal(
     "rate_limit",
-    `${usageFilesPerOrgMax} usage files of this organization are under way; wait for one of them`,
+    `${usageFilesPerOrgMax} usage files of this organization are already being written; wait until one of them is complete`,
     {
       origin: "gateway_admission",
       limit: { scope: "org", kind: "concurrency" },

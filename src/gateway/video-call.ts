@@ -55,7 +55,7 @@ async function acceptVideo(deps: VideoDeps, accepted: AcceptedJob): Promise<Outp
   cancelJob(deps, accepted.deployment, job);
   return refusal(
     "gateway_error",
-    `the video could not be taken on: the ledger did not answer; nothing is charged, resend in ${journalRetryAfterSeconds} seconds`,
+    `the video could not be accepted: the ledger did not respond; nothing was charged, resend in ${journalRetryAfterSeconds} seconds`,
     {
       status: 503,
       origin: "gateway_infrastructure",

@@ -20,7 +20,7 @@ export function ambiguityOf(request: IncomingMessage): Refusal | undefined {
   const encoding = request.headers["transfer-encoding"];
   if (encoding === undefined || encoding.toLowerCase() === "chunked") return undefined;
   return invalidRequest(
-    "transfer-encoding must be chunked alone; send the JSON body uncompressed, or with its length",
+    "transfer-encoding must be chunked and nothing else; send the JSON body uncompressed",
   );
 }
 

@@ -57,7 +57,7 @@ function refusalOf(code: string | undefined): Refusal {
   if (code === "HPE_HEADER_OVERFLOW") {
     return refusal(
       "request_too_large",
-      `the request line and the headers are over the bound of ${headerBytesMax} bytes together; send fewer or shorter headers`,
+      `the request line and the headers together exceed the limit of ${headerBytesMax} bytes; send fewer or shorter headers`,
       { status: 431 },
     );
   }

@@ -38,7 +38,7 @@ export class ConnectionBound {
 
 const TOO_MANY_CONNECTIONS: Refusal = refusal(
   "gateway_error",
-  `this gateway has as many open connections as it accepts; nothing was sent and nothing charged, resend in ${journalRetryAfterSeconds} seconds`,
+  `this gateway has reached its maximum number of open connections; nothing was sent and nothing charged, resend in ${journalRetryAfterSeconds} seconds`,
   {
     status: 503,
     origin: "gateway_infrastructure",

@@ -122,7 +122,7 @@ describe("a handler that crashes", () => {
         type: "error",
         error: {
           type: "api_error",
-          message: expect.stringContaining("report it with its id"),
+          message: expect.stringContaining("report it with the x-request-id"),
           error_type: "gateway_error",
           metadata,
         },
@@ -142,7 +142,7 @@ describe("a handler that crashes", () => {
     expect(body).toEqual({
       error: {
         code: "gateway_error",
-        message: expect.stringContaining("report it with its id"),
+        message: expect.stringContaining("report it with the x-request-id"),
         type: expect.any(String),
         metadata: { error_type: "gateway_error", ...metadata },
       },

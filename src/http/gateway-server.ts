@@ -281,7 +281,7 @@ class RequestWalk implements OpenRequest {
 
 const CRASHED: Refusal = refusal(
   "gateway_error",
-  "the gateway failed on this request; report it with its id",
+  "the gateway failed on this request; report it with the x-request-id",
   { retryable: false, origin: "gateway_infrastructure" },
 );
 

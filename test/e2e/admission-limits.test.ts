@@ -268,7 +268,7 @@ describe("limits of others", () => {
     const { orgId } = account;
     const body = { scope: "org", rpm: 2 };
     const route = { gateway, account, path: PATH };
-    const message = /^scope "org" is not open to the keys of this organization/;
+    const message = /^scope "org" may not be set by the keys of this organization/;
     await expectCleanRefusal(route, { body }, { status: 400, code: "invalid_request", message });
     expect(await stored(account)).toEqual([]);
     await gateway.backend.rulesStore.setKeysMaySetOrgLimits(orgId, true);
@@ -308,9 +308,9 @@ describe("bodies that are refused", () => {
     [{ ...key, tpm: true }, /^tpm must be/],
     [{ ...key, concurrency: {} }, /^concurrency must be/],
     ['{"scope":"key","rpm":1e999}', /^rpm must be/],
-    ['{"scope":"key","rpm":5,"rpm":6}', /^rpm is there twice/],
+    ['{"scope":"key","rpm":5,"rpm":6}', /^rpm is duplicated/],
     ['{"scope":"key","rpm":5,"__proto__":{"scope":"org"}}', "__proto__"],
-    [{ ...key, rpm: 5, burst: 1 }, /^burst is no field/],
+    [{ ...key, rpm: 5, burst: 1 }, /^burst is not a field/],
     [{ ...key, model: "test/a", rpm: 5 }, /^model does not go with scope "key"/],
     [{ scope: "model", rpm: 5 }, /^model is missing/],
     [{ scope: "org", key_id: "key_1", rpm: 5 }, /^key_id does not go with scope "org"/],

@@ -234,7 +234,7 @@ describe("refused with a 400 that names the place, before any money", () => {
     ],
     ['{"model":"judge/plain","state":{"x":{"y":1,"y":2}},"questions":{}}', "state.x.y"],
   ])("a key that stands twice: %s", async (body, place) => {
-    await expectRefused(body, invalid(`${place} is there twice`));
+    await expectRefused(body, invalid(`${place} is duplicated`));
   });
 
   test("what is no JSON", async () => {

@@ -74,11 +74,11 @@ const REFUSED: readonly (readonly [object, string])[] = [
   [{ mask: "x" }, "mask is not taken: this route makes images"],
   [{ input_references: [{ type: "image_url" }] }, "input_references is not taken"],
   [{ image_url: { url: "https://example.com/1.png" } }, "image_url is not taken"],
-  [{ api_key: "sk-1" }, "api_key is not taken: a request cannot bring credentials"],
-  [{ base_url: "https://example.com" }, "base_url is not taken: a request cannot bring"],
-  [{ connection_id: "c1" }, "connection_id is not taken: a request cannot bring"],
+  [{ api_key: "sk-1" }, "api_key is not taken: a request cannot carry credentials"],
+  [{ base_url: "https://example.com" }, "base_url is not taken: a request cannot carry"],
+  [{ connection_id: "c1" }, "connection_id is not taken: a request cannot carry"],
   [{ provider: { base_url: "https://example.com" } }, "provider.base_url is not taken"],
-  [{ provider: { sort: "price" } }, "provider.sort is no control"],
+  [{ provider: { sort: "price" } }, "provider.sort is not a control"],
   [{ provider: { only: ["nobody"] } }, "provider.only leaves no provider of pic/one"],
 ];
 

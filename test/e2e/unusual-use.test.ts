@@ -73,7 +73,7 @@ function expectRestricted(answer: HttpAnswer): void {
   expect(codeOf(answer)).toBe("usage_restricted");
   expect(answer.headers["retry-after"]).toBeUndefined();
   expect(at(answer.json, "error", "metadata", "retryable")).toBe(false);
-  expect(at(answer.json, "error", "message")).toMatch(/write to support/);
+  expect(at(answer.json, "error", "message")).toMatch(/contact support/);
 }
 
 /** Lets the limits of the organization have run out, and waits until the gateway knows. */

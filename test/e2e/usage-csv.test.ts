@@ -208,7 +208,7 @@ describe("a client that does not read", () => {
   test("holds the writing up, and one that left ends it: other files may be opened again", async () => {
     const opened = await Promise.all([1, 2, 3, 4].map(() => openFile(heavy)));
     const fifth = await read("?format=csv", heavy);
-    expectRefusal(fifth, { status: 429, code: "rate_limit", message: "under way" });
+    expectRefusal(fifth, { status: 429, code: "rate_limit", message: "already being written" });
     expect(fifth.headers["retry-after"]).toBeDefined();
     expect((await read("?format=csv", many)).status).toBe(200);
     for (const each of opened) each.leave();

@@ -233,7 +233,7 @@ describe("a request of the wrong shape is refused before any money", () => {
   test.each<[string, string, string | RegExp]>([
     ["no JSON", '{"model":', "not valid JSON"],
     ["no object", "[]", "must be one JSON object"],
-    ["a key twice", '{"model":"test/video","prompt":"a","prompt":"b"}', "prompt is there twice"],
+    ["a key twice", '{"model":"test/video","prompt":"a","prompt":"b"}', "prompt is duplicated"],
   ])("a body that is %s", async (_what, body, message) => {
     await expectRefused(body, message);
   });

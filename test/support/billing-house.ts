@@ -56,6 +56,21 @@ export interface Bought {
 
 export const MICRO_PER_USD = 1_000_000n;
 
+/** Settings of billing without a payment provider. */
+export const NO_PROVIDER_CONFIG = {
+  stripeSecretKey: "",
+  stripeWebhookSecret: "",
+  stripeApiUrl: "",
+  purchaseMinUsd: "5.00",
+  purchaseMaxUsd: "50.00",
+};
+
+export const silentBillingLog: BillingLog = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
 /** The same for the tests of a file; it registers its own hooks. */
 export function withBillingHouse(options: BillingHouseOptions = {}): BillingHouse {
   return withResource(() => openBillingHouse(options));

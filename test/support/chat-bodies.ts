@@ -50,22 +50,18 @@ export function brokenBodies(good: object): readonly BrokenBody[] {
     ],
     ["constructor at the top", JSON.stringify({ ...good, constructor: {} }), "constructor"],
     ["prototype at the top", JSON.stringify({ ...good, prototype: {} }), "prototype"],
-    [
-      "the model twice",
-      '{"model":"test/a","model":"test/b","messages":[]}',
-      "model is there twice",
-    ],
+    ["the model twice", '{"model":"test/a","model":"test/b","messages":[]}', "model is duplicated"],
     [
       "a key twice, once with an escape",
       String.raw`{"model":"test/a","mode\u006c":"test/b","messages":[]}`,
-      "model is there twice",
+      "model is duplicated",
     ],
-    ["max_tokens twice", twice("max_tokens", "5", "9"), "max_tokens is there twice"],
-    ["an unknown key twice", twice("frobnicate", "5", "9"), "frobnicate is there twice"],
+    ["max_tokens twice", twice("max_tokens", "5", "9"), "max_tokens is duplicated"],
+    ["an unknown key twice", twice("frobnicate", "5", "9"), "frobnicate is duplicated"],
     [
       "a role twice",
       '{"model":"test/a","messages":[{"role":"user","role":"system","content":"x"}]}',
-      /messages.*role is there twice/,
+      /messages.*role is duplicated/,
     ],
   ];
 }

@@ -1,7 +1,7 @@
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { JobStore } from "../../src/jobs/job-store.ts";
-import type { NewVideoJob } from "../../src/jobs/video-job.ts";
+import type { NewVideoJob, VideoJob } from "../../src/jobs/video-job.ts";
 import type { Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import {
@@ -13,10 +13,23 @@ import { orgWithKey, pinPrices, reserveRow } from "./ledger-rows.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
 import { silentLog } from "./silent-log.ts";
 import { newVideoJob } from "./video-jobs.ts";
+import { withResource } from "./with-resource.ts";
 
 export interface Owner {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
+}
+
+/** How long a process that took a poll may keep it. */
+export const LEASE_MS = 600_000;
+export const POLL = { pollMinMs: 3_000, leaseMs: LEASE_MS };
+
+/** The jobs of two processes, for the tests of the calling file. */
+export function withJobWorld(): JobWorld {
+  return withResource(
+    () => JobWorld.open(),
+    (opened) => opened.close(),
+  );
 }
 
 /** A ledger with jobs, opened by two processes. */
@@ -86,6 +99,26 @@ export class JobWorld {
       "select state, debit, resumable, provider_job_id from attempt where attempt_id = $1";
     const [row] = await this.backend.query(sql, [job.attemptId]);
     return row ?? {};
+  }
+
+  async found(job: NewVideoJob): Promise<VideoJob> {
+    const known = await this.backend.jobStore.find(job.orgId, job.jobId);
+    if (known === undefined) throw new Error(`no job ${job.jobId}`);
+    return known;
+  }
+
+  /** Lets every write of this kind into the jobs fail at its very end. */
+  async whileBroken(verb: "insert" | "update", work: () => Promise<void>): Promise<void> {
+    await this.backend.query(`
+      create function break_on_purpose() returns trigger language plpgsql as
+        $$ begin raise exception 'broken on purpose'; end $$;
+      create trigger broken after ${verb} on video_job
+        for each row execute function break_on_purpose();`);
+    try {
+      await work();
+    } finally {
+      await this.backend.query("drop function break_on_purpose cascade");
+    }
   }
 
   async settledMicroUsd({ orgId }: Owner): Promise<bigint> {

@@ -1,9 +1,11 @@
+import { afterAll, expect } from "vitest";
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
 import { picoUsd } from "../../src/core/money.ts";
 import type { CloseRow } from "../../src/ledger/ledger-store.ts";
 import { settlementAuditQuery } from "../../src/storage/postgres/settlement-audit.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "./ledger-rows.ts";
-import type { FreshBackend } from "./postgres.ts";
+import { withBackend, type FreshBackend } from "./postgres.ts";
+import { withResource } from "./with-resource.ts";
 
 /** One attempt of a provider, and when it was admitted and ended. */
 export interface JournaledAttempt {
@@ -24,6 +26,23 @@ export interface JournaledAttempt {
 const BATCH_ROWS = 500;
 const RESERVE_MICRO_USD = 10_000_000n;
 const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0);
+
+/** Books with a journal, for the tests of the calling file; after the last one they must be whole. */
+export function withSettlementBooks(): {
+  readonly backend: FreshBackend;
+  readonly journal: SettlementJournal;
+} {
+  const backend = withBackend();
+  const journal = withResource(
+    () => SettlementJournal.open(backend),
+    () => undefined,
+  );
+  afterAll(async () => {
+    expect(await brokenSettlement(backend)).toEqual([]);
+    for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+  });
+  return { backend, journal };
+}
 
 /** Writes attempts through the ledger itself and sets the clock of each back to when it was. */
 export class SettlementJournal {

@@ -1,9 +1,10 @@
 import type { AttemptId, JobId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
 import { newJobId, newRequestId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import { microUsd, picoUsd } from "../../src/core/money.ts";
+import { endOfJob } from "../../src/jobs/job-close.ts";
 import { missingApartMs, type EndedJob, type ToldJob } from "../../src/jobs/job-state.ts";
 import type { JobNews } from "../../src/jobs/job-store.ts";
-import type { NewVideoJob, TakenJob } from "../../src/jobs/video-job.ts";
+import type { NewVideoJob, TakenJob, VideoJob } from "../../src/jobs/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 
 export const JOB_DEADLINE_MS = 7_200_000;
@@ -67,17 +68,18 @@ export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
 }
 
 /** What a store makes of a job that goes on, in plain words: what `keep` must agree with. */
-export function keptJob(job: TakenJob, news: JobNews): TakenJob {
+export function keptJob(job: TakenJob, update: JobNews): TakenJob {
   const { takenAtMs: nowMs, missingAtMs } = job;
-  const counts = news.isMissing && (missingAtMs === null || nowMs - missingAtMs >= missingApartMs);
-  const isKnown = !news.isMissing && !news.isFailure;
+  const counts =
+    update.isMissing && (missingAtMs === null || nowMs - missingAtMs >= missingApartMs);
+  const isKnown = !update.isMissing && !update.isFailure;
   return {
     ...job,
-    state: job.state === "queued" ? news.state : job.state,
-    progress: Math.max(job.progress, news.progress),
+    state: job.state === "queued" ? update.state : job.state,
+    progress: Math.max(job.progress, update.progress),
     polledAtMs: nowMs,
     polls: job.polls + 1,
-    pollFailures: news.isFailure ? job.pollFailures + 1 : 0,
+    pollFailures: update.isFailure ? job.pollFailures + 1 : 0,
     missingPolls: isKnown ? 0 : counts ? job.missingPolls + 1 : job.missingPolls,
     missingAtMs: isKnown ? null : counts ? nowMs : missingAtMs,
   };
@@ -95,4 +97,28 @@ export function ended(change: Partial<EndedJob> = {}): EndedJob {
     upstreamStatus: 200,
     ...change,
   };
+}
+
+/** What the store is told of a job that goes on. */
+export function news(change: Partial<JobNews> = {}): JobNews {
+  return {
+    state: "in_progress",
+    progress: 10,
+    isFailure: false,
+    isMissing: false,
+    nextPollMs: 10_000,
+    ...change,
+  };
+}
+
+/** The end that a provider's word makes of a job. */
+export function endTold(
+  job: Pick<VideoJob, "attemptId" | "startedAtMs">,
+  change: Parameters<typeof ended>[0] = {},
+): ReturnType<typeof endOfJob> {
+  return endOfJob(job as VideoJob, ended(change), job.startedAtMs + 60_000);
+}
+
+export function costing(micros: bigint): { readonly costPicoUsd: ReturnType<typeof picoUsd> } {
+  return { costPicoUsd: picoUsd(micros * 1_000_000n + 999_999n) };
 }

@@ -160,7 +160,7 @@ function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Pr
 const tooManyFields = problem(`has more than ${unknownFieldsMax} unknown fields; send fewer`);
 
 function duplicate(name: string): Problem {
-  return problem("is there twice; send it once", name);
+  return problem("is duplicated; send it once", name);
 }
 
 function checkRequired(

@@ -20,7 +20,7 @@ export function refuseCredential(name: string): Problem | undefined {
   if (name.length > NAME_CHARS_MAX) return undefined;
   if (!credentialNames.has(foldName(name).replaceAll(/[_-]/g, ""))) return undefined;
   return problem(
-    "is not taken: a request cannot bring credentials or a destination; remove it",
+    "is not taken: a request cannot carry credentials or a destination; remove it",
     name,
   );
 }

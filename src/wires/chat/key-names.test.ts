@@ -39,7 +39,7 @@ describe.each(wires)("keys of a %s body that a careless provider reads as anothe
       '"cache_control":0',
       '"cache_control":{"ttl":"5m","ttl":"1h"}',
     );
-    expect(readBad(wire, text).message).toMatch(/^cache_control\.ttl is there twice/);
+    expect(readBad(wire, text).message).toMatch(/^cache_control\.ttl is duplicated/);
   });
 
   test("a credential in other letters is one too", () => {

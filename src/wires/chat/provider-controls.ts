@@ -21,7 +21,7 @@ const upstream = shape(
   {
     other: (name) =>
       refuseCredential(name) ??
-      problem("is no control; use only, ignore, order or allow_fallbacks", name),
+      problem("is not a control; use only, ignore, order or allow_fallbacks", name),
   },
 );
 
@@ -45,7 +45,7 @@ export const checkProvider: Check = shape(
     other: (name) =>
       refuseCredential(name) ??
       problem(
-        "is no control; use only, ignore, order, upstream, allow_fallbacks, require_parameters " +
+        "is not a control; use only, ignore, order, upstream, allow_fallbacks, require_parameters " +
           "or connections",
         name,
       ),

@@ -59,20 +59,22 @@ describe.each(wires)("reading a %s body", (wire) => {
   test("a key that stands twice is refused by name, spelled with escapes or not", () => {
     const open = '{"messages":[{"role":"user","content":"x"}],';
     expect(readBad(wire, `${open}"model":"a","mod\\u0065l":"b"}`).message).toMatch(
-      /^model is there/,
+      /^model is duplicated/,
     );
-    expect(readBad(wire, `${open}"model":"a","x":1,"y":2,"x":3}`).message).toMatch(/^x is there/);
+    expect(readBad(wire, `${open}"model":"a","x":1,"y":2,"x":3}`).message).toMatch(
+      /^x is duplicated/,
+    );
     const message = '{"role":"user","content":"x","content":"y"}';
     expect(readBad(wire, `{"model":"a","messages":[${message}]}`).message).toMatch(
-      /^messages(\[0\]|\.0)\.content is there twice/,
+      /^messages(\[0\]|\.0)\.content is duplicated/,
     );
     const part = '{"type":"text","text":"x","type":"image"}';
     expect(
       readBad(wire, `{"model":"a","messages":[{"role":"user","content":[${part}]}]}`).message,
-    ).toMatch(/type is there twice/);
+    ).toMatch(/type is duplicated/);
     expect(
       readBad(wire, `${open}"model":"a","provider":{"only":["a"],"only":[]}}`).message,
-    ).toMatch(/^provider.only is there twice/);
+    ).toMatch(/^provider.only is duplicated/);
   });
 
   test.each([

@@ -43,7 +43,7 @@ export function readBodyFields(doc: JsonDocument): Members | Problem {
   const forbidden = doc.keys(0).map((key) => refuseForbidden(doc.text(key)));
   const body = forbidden.find((found) => found !== undefined) ?? readMembers(doc, 0, names);
   if (isProblem(body)) return body;
-  if (!body.has("model")) return problem("required: an id of GET /v1/models", "model");
+  if (!body.has("model")) return problem("required: an id from GET /v1/models", "model");
   for (const [name, { node }] of body) {
     const found = checks.get(name)?.(doc, node);
     if (found !== undefined) return under(name, found);

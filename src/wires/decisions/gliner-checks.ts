@@ -14,7 +14,7 @@ export const isCount: Check = (doc, node) => {
   const value = doc.kind(node) === numberKind ? doc.number(node) : NaN;
   return Number.isInteger(value) && value >= 1 ? undefined : notCount;
 };
-const notCount = problem("must be a whole number from 1 on");
+const notCount = problem("must be a whole number of at least 1");
 
 /** Pairs of an input and its label. */
 export const areExamples: Check = listOf(
@@ -114,6 +114,6 @@ export const areFields: Check = (doc, node) => {
     names.push(doc.text(name));
   }
   const same = twice(names);
-  if (same !== undefined) return problem("this name is there twice", same[1] - 1, "name");
+  if (same !== undefined) return problem("this name is duplicated", same[1] - 1, "name");
   return whyCount(names.length, { min: 1, max: Infinity, noun: "field" });
 };

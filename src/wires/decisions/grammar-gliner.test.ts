@@ -88,7 +88,7 @@ describe("GLiNER questions", () => {
     [{ type: "classification", labels: { a: "x" } }, ".labels: 1 label, at least 2 needed"],
     [{ type: "entities", labels: [] }, ".labels: 0 labels, at least 1 needed"],
     [{ type: "relations", labels: {} }, ".labels: 0 labels, at least 1 needed"],
-    [{ type: "entities", labels: ["a", "a"] }, ".labels[1]: this label is there twice"],
+    [{ type: "entities", labels: ["a", "a"] }, ".labels[1]: this label is duplicated"],
     [{ type: "entities", labels: ["a", " "] }, ".labels[1] must not be blank"],
     [{ type: "entities", labels: [{ a: 1 }] }, ".labels[0] must be a string"],
     [
@@ -117,8 +117,8 @@ describe("GLiNER questions", () => {
     [{ ...mood, cls_threshold: 1 }, ".cls_threshold: this model does not take this field"],
     [{ ...mood, threshold: 1.1 }, ".threshold must be a number from 0 to 1"],
     [{ ...mood, threshold: "1" }, ".threshold must be a number from 0 to 1"],
-    [{ ...mood, top_k: 0 }, ".top_k must be a whole number from 1 on"],
-    [{ ...mood, top_k: 1.5 }, ".top_k must be a whole number from 1 on"],
+    [{ ...mood, top_k: 0 }, ".top_k must be a whole number of at least 1"],
+    [{ ...mood, top_k: 1.5 }, ".top_k must be a whole number of at least 1"],
     [{ ...mood, multi_label: 1 }, ".multi_label must be true or false"],
     [{ ...mood, instructions: {} }, ".instructions must be a non-empty string"],
     [{ ...mood, examples: [["a"]] }, ".examples[0] must be an input and its label"],
@@ -129,7 +129,7 @@ describe("GLiNER questions", () => {
     [{ type: "structure", fields: [{ name: "" }] }, ".fields[0].name must not be blank"],
     [
       { type: "structure", fields: [{ name: "a" }, { name: "a" }] },
-      ".fields[1].name: this name is there twice",
+      ".fields[1].name: this name is duplicated",
     ],
     [
       { type: "structure", fields: [{ name: "a", choices: [] }] },
@@ -137,7 +137,7 @@ describe("GLiNER questions", () => {
     ],
     [
       { type: "structure", fields: [{ name: "a", choices: ["x", "x"] }] },
-      ".fields[0].choices[1]: this label is there twice",
+      ".fields[0].choices[1]: this label is duplicated",
     ],
     [
       { type: "structure", fields: [{ name: "a", dtype: "int" }] },

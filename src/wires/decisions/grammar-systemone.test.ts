@@ -122,7 +122,7 @@ describe("systemone questions", () => {
       { schema: { type: "box", criteria: {} }, prompt: "i" },
       ".schema.criteria: the type box does not take this field",
     ],
-    [{ schema: { type: "noul" }, type: "noul" }, ".type: belongs into the schema; move it there"],
+    [{ schema: { type: "noul" }, type: "noul" }, ".type: belongs in the schema; move it there"],
     [{ schema: { type: "noul" } }, ".instructions: required: what to decide about the state"],
     [
       { schema: { type: "noul", criteria: {} } },
@@ -175,7 +175,7 @@ describe("systemone questions", () => {
     ],
     [
       { schema: { type: "enum", values: ["a", "b", "a"] }, prompt: "i" },
-      ".schema.values[2]: this label is there twice",
+      ".schema.values[2]: this label is duplicated",
     ],
     [{ schema: { type: "enum", values: ["a", " "] }, prompt: "i" }, /\[1\] must not be blank$/],
     [{ schema: { type: "enum", values: ["a", 1] }, prompt: "i" }, /\[1\] must be a string$/],

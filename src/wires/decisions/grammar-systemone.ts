@@ -72,7 +72,7 @@ export const schemaMissing: Problem = problem(
 
 function readSchema(doc: JsonDocument, members: Members, { sent, node }: Member): Asked | Problem {
   const beside = members.get("type") ?? members.get("criteria");
-  if (beside !== undefined) return problem("belongs into the schema; move it there", beside.sent);
+  if (beside !== undefined) return problem("belongs in the schema; move it there", beside.sent);
   const schema = readMembers(doc, node, schemaNames);
   if (isProblem(schema)) return under(sent, schema);
   const typed = readTyped(doc, schema, schemaTypes);

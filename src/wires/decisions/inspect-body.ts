@@ -56,7 +56,7 @@ class Inspection {
     const names = new Set<string>();
     for (const key of doc.keys(object)) {
       const name = doc.text(key);
-      if (names.has(name)) return problem("is there twice; send it once", ...this.#trail, name);
+      if (names.has(name)) return problem("is duplicated; send it once", ...this.#trail, name);
       names.add(name);
       const found = this.#visitChild(name, doc, doc.valueOf(key), depth);
       if (found !== undefined) return found;

@@ -37,7 +37,7 @@ export function readLabels(doc: JsonDocument, array: JsonNode): readonly string[
     const found = isLabel(doc, item);
     if (found !== undefined) return problem(found.message, index);
     const label = doc.text(item);
-    if (labels.has(label)) return problem("this label is there twice", index);
+    if (labels.has(label)) return problem("this label is duplicated", index);
     labels.add(label);
   }
   return [...labels];

@@ -124,13 +124,13 @@ describe("the top level takes what it knows and nothing else", () => {
   });
 
   test.each([
-    [{ base_url: "https://x.test" }, /^base_url is not taken: a request cannot bring credentials/],
-    [{ apiKey: "k" }, /^apiKey is not taken: a request cannot bring credentials/],
-    [{ provider: { api_key: "k" } }, /^provider\.api_key is not taken: a request cannot bring/],
-    [{ provider: { zone: "x" } }, /^provider\.zone is no control; use only, ignore, order/],
+    [{ base_url: "https://x.test" }, /^base_url is not taken: a request cannot carry credentials/],
+    [{ apiKey: "k" }, /^apiKey is not taken: a request cannot carry credentials/],
+    [{ provider: { api_key: "k" } }, /^provider\.api_key is not taken: a request cannot carry/],
+    [{ provider: { zone: "x" } }, /^provider\.zone is not a control; use only, ignore, order/],
     [{ provider: { only: [1] } }, /^provider\.only\[0\] must be a non-empty string$/],
     [{ model: "" }, "model must be a non-empty string"],
-    [{ model: undefined }, "model: required: an id of GET /v1/models"],
+    [{ model: undefined }, "model: required: an id from GET /v1/models"],
     [{ model: 7 }, "model must be a non-empty string"],
     [{ user: 7 }, "user must be a string"],
     [{ metadata: "m" }, "metadata must be an object"],
@@ -297,22 +297,22 @@ describe("the body", () => {
   test("has no key twice, however deep", () => {
     const open = decisionBody({ questions: { urgent } }).slice(0, -1);
     const twice = '{"x":1,"y":2,"x":3}';
-    expect(badDecision(`${open},"model":"b"}`)).toBe("model is there twice; send it once");
-    expect(badDecision(`${open},"m\\u006fdel":"b"}`)).toBe("model is there twice; send it once");
-    expect(badDecision(`${open},"metadata":${twice}}`)).toMatch(/^metadata\.x is there twice/);
+    expect(badDecision(`${open},"model":"b"}`)).toBe("model is duplicated; send it once");
+    expect(badDecision(`${open},"m\\u006fdel":"b"}`)).toBe("model is duplicated; send it once");
+    expect(badDecision(`${open},"metadata":${twice}}`)).toMatch(/^metadata\.x is duplicated/);
     const inState = decisionBody({ questions: { urgent }, state: ["HERE"] });
     for (let levels = 0; levels <= 29; levels += 1) {
       const deep = `${'{"in":['.repeat(levels)}${twice}${"]}".repeat(levels)}`;
       expect(badDecision(inState.replace('"HERE"', deep))).toBe(
-        `state[0]${".in[0]".repeat(levels)}.x is there twice; send it once`,
+        `state[0]${".in[0]".repeat(levels)}.x is duplicated; send it once`,
       );
     }
     expect(badDecision(inState.replace('"HERE"', '{"":0,"":0}'))).toMatch(
-      /^state\[0\]\. is there twice/,
+      /^state\[0\]\. is duplicated/,
     );
     const questions = `"questions":{"a":${JSON.stringify(mood)},"a":${JSON.stringify(mood)}}`;
     expect(badDecision(`{"model":"m","state":"s",${questions}}`)).toBe(
-      "questions.a is there twice; send it once",
+      "questions.a is duplicated; send it once",
     );
   });
 });

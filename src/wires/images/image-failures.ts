@@ -24,7 +24,7 @@ export function unusableImagesFailure(what: string): UpstreamFailure {
  */
 export function tooLargeImagesFailure(): UpstreamFailure {
   const message =
-    "the images are over 32 MiB together; nothing was billed, ask for fewer (n) or a lower quality";
+    "the images exceed 32 MiB in total; nothing was billed, ask for fewer (n) or a lower quality";
   return {
     refusal: refusal("gateway_error", message, {
       status: 502,

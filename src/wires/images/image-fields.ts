@@ -29,7 +29,7 @@ export function readImageFields(doc: JsonDocument): ImageFields | Problem {
   const fields = new Map<string, ImageField>();
   for (const key of doc.keys(0)) {
     const name = doc.text(key);
-    if (fields.has(name)) return problem("is there twice; send it once", name);
+    if (fields.has(name)) return problem("is duplicated; send it once", name);
     fields.set(name, { key, value: doc.valueOf(key) });
   }
   return fields;

@@ -90,10 +90,10 @@ const REFUSED: readonly (readonly [Readonly<Record<string, unknown>>, string])[]
     (name) => [{ [name]: [{ type: "image_url" }] }, `${name} is not taken`] as const,
   ),
   ...["api_key", "base_url", "connection_id", "baseURL", "url", "headers"].map(
-    (name) => [{ [name]: "x" }, `${name} is not taken: a request cannot bring`] as const,
+    (name) => [{ [name]: "x" }, `${name} is not taken: a request cannot carry`] as const,
   ),
   [{ provider: { api_key: "x" } }, "provider.api_key is not taken"],
-  [{ provider: { sort: "price" } }, "provider.sort is no control"],
+  [{ provider: { sort: "price" } }, "provider.sort is not a control"],
   [{ provider: { only: "lab-a" } }, "provider.only must be an array"],
   [{ provider: { only: ["lab-a", 7] } }, "provider.only[1] must be a non-empty string"],
   [{ provider: "lab-a" }, "provider must be an object"],

@@ -46,7 +46,7 @@ test.each([
     form([`Content-Disposition: form-data; name="input_reference"; filename="a.png"`, "PNG"]),
     "input_reference is a file",
   ],
-  ["a field twice", form(field("model", "a"), field("model", "b")), "model is there twice"],
+  ["a field twice", form(field("model", "a"), field("model", "b")), "model is duplicated"],
   ["no boundary", form(field("model", "a")), "names no boundary"],
   ["no end", Buffer.from('--x-1\r\nContent-Disposition: form-data; name="a"\r\n\r\nb'), "cannot"],
   ["no name", form(["Content-Disposition: form-data", "b"]), "cannot be read"],

@@ -22,7 +22,7 @@ export function jsonOfForm(body: Buffer, contentType: string): Buffer | Refusal 
     if (part === undefined || members.size === PARTS_MAX) return notAForm("it cannot be read");
     const { name, isFile, text } = part;
     if (isFile) return invalidRequest(`${name} is a file; videos are made from a text alone`);
-    if (members.has(name)) return invalidRequest(`${name} is there twice; send it once`);
+    if (members.has(name)) return invalidRequest(`${name} is duplicated; send it once`);
     members.set(name, jsonValue(name, text));
   }
   const fields = [...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`);
@@ -72,6 +72,6 @@ function partOf(head: string, bytes: Buffer): FormPart | undefined {
 
 function notAForm(why: string): Refusal {
   return invalidRequest(
-    `the body is no form that can be read: ${why}; send one JSON object as application/json`,
+    `the form body cannot be read: ${why}; send one JSON object as application/json`,
   );
 }

@@ -16,7 +16,10 @@ export function refuseField(name: string): Problem | undefined {
   if (imageNames.has(name)) return problem(noImages, name);
   if (name === "duration") return problem("is not taken; send seconds", name);
   if (name === "callback_url") {
-    return problem("is not taken: nobody is called back; ask with GET /v1/videos/{id}", name);
+    return problem(
+      "is not supported: the gateway makes no callbacks; poll GET /v1/videos/{id}",
+      name,
+    );
   }
   return undefined;
 }

@@ -71,7 +71,7 @@ describe("a key made in the console", () => {
     ["with 0 requests a minute", { name: "a", rpm: 0 }, "rpm", ">= 1"],
     ["with 301 requests a minute", { name: "a", rpm: 301 }, "rpm", "ceiling of 300"],
     ["with a cap below zero", { name: "a", cap_usd: "-1" }, "cap_usd", "not negative"],
-    ["with a field that does not exist", { name: "a", limit: 1 }, "limit", "no field"],
+    ["with a field that does not exist", { name: "a", limit: 1 }, "limit", "not a field"],
   ])("%s is not made", async (_, body, field, words) => {
     const before = listAt((await ann.ask("GET /api/console/keys")).json, "data").length;
     const refused = await ann.ask("POST /api/console/keys", { body });

@@ -98,7 +98,7 @@ describe("POST /api/admission-limits with a session", () => {
     ["of another scope", { scope: "team", rpm: 5 }, "scope must be"],
     ["of a model without its name", { scope: "model", rpm: 5 }, "model is missing"],
     ["of an unknown model", { scope: "model", model: "test/none", rpm: 5 }, "test/none"],
-    ["with a field that does not exist", { scope: "key", rpm: 5, cap: 1 }, "cap is no field"],
+    ["with a field that does not exist", { scope: "key", rpm: 5, cap: 1 }, "cap is not a field"],
   ];
   test.each(refused)(
     "refuses %s in the words of the gateway's own door",
@@ -118,7 +118,7 @@ describe("POST /api/admission-limits with a session", () => {
   test("sees what stands twice in a body", async () => {
     const answer = await change('{"scope":"org","scope":"org","rpm":5}');
     expect(answer.status).toBe(400);
-    expect(textAt(answer.json, "error.message")).toContain("scope is there twice");
+    expect(textAt(answer.json, "error.message")).toContain("scope is duplicated");
   });
 
   test("needs a key where one is meant, which the gateway's door has already", async () => {

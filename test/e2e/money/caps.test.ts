@@ -126,7 +126,7 @@ describe.each(WIRES)("on %s", (wire) => {
       expect(answer.json).toEqual(
         bodyWith(wire, answer, {
           message:
-            `${whose} monthly spend cap (scope ${scope}) of $${usd(cap - 1n)} would be passed: ` +
+            `${whose} monthly spend cap (scope ${scope}) of $${usd(cap - 1n)} would be exceeded: ` +
             `$${usd(spent)} is spent this month and $${usd(WORST)} in flight, ` +
             `this request may cost up to $${usd(WORST)}; ` +
             `lower max_tokens, raise the cap or resend after it resets at ${reset}`,

@@ -44,7 +44,7 @@ function emptyPlace(name: string): ProgramPlace {
 
 const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
 
-async function start(
+async function startPacked(
   command: string,
   place: ProgramPlace,
   env: Readonly<Record<string, string>>,
@@ -126,7 +126,7 @@ describe("installed in an empty folder", () => {
   // A deep run starts the embedded database of the package, a quick one uses that of the run.
   test("dev serves with the simulated provider, a key and the console", async () => {
     const place = emptyPlace("dev");
-    const { ready, stdout } = await start("dev", place, isDeep ? {} : books());
+    const program = await startPacked("dev", place, isDeep ? {} : books());
     const key = readFileSync(join(place.cwd, "data/dev-key"), "utf8").trim();
     expect(await modelIds(key)).toContain("sim/both");
     const answer = await httpCall(`${gatewayUrl()}/v1/chat/completions`, {
@@ -138,18 +138,19 @@ describe("installed in an empty folder", () => {
       },
     });
     expect(answer.status).toBe(200);
-    const page = await httpCall(String(ready["console_url"]));
+    const page = await httpCall(String(program.ready["console_url"]));
     expect(page.status).toBe(200);
     expect(page.text).toContain("<script");
-    expect(stdout()).toContain("sim/both");
+    expect(program.stdout()).toContain("sim/both");
     expect(readdirSync(place.cwd)).toEqual(["data"]);
   });
 
   test("serve without manifests answers, says what to do next, and that works", async () => {
     const place = emptyPlace("serve");
-    const { ready, stderr } = await start("serve", place, { ...books(), OPENAI_API_KEY: "sk-x" });
-    expect(ready["models"]).toBe(0);
-    const line = stderr()
+    const program = await startPacked("serve", place, { ...books(), OPENAI_API_KEY: "sk-x" });
+    expect(program.ready["models"]).toBe(0);
+    const line = program
+      .stderr()
       .split("\n")
       .find((each) => each.includes("no provider manifests"));
     const { level, msg, next } = JSON.parse(line ?? "{}") as Record<string, unknown>;

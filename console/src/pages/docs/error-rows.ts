@@ -69,20 +69,20 @@ export const ERROR_ROWS: readonly ErrorRow[] = [
   row(
     "insufficient_quota",
     429,
-    "the balance is too low, or a monthly cap would be passed",
+    "the balance is too low, or a monthly cap would be exceeded",
     "add credit, lower max_tokens, or wait for the next month",
   ),
   retryable(
     "usage_limited",
     429,
     "unusual use on trial credit: this request was limited",
-    "wait for retry-after; write to support when it persists",
+    "wait for retry-after; contact support when it persists",
   ),
   row(
     "usage_restricted",
     403,
     "unusual use: this kind of request is refused until support has looked at it",
-    "write to support",
+    "contact support",
   ),
   retryable(
     "gateway_error",

@@ -1,0 +1,281 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import { tokenCount, type ScopeClaim } from "../../src/limits/limit-store.ts";
+import { until } from "../support/books.ts";
+import { charged, newSlot, orgScope, Side } from "../support/redis-side.ts";
+import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
+
+const isMissing = redisProgram === undefined;
+const UNAVAILABLE_WITHIN_MS = 10_000;
+
+describe.skipIf(isMissing)("a Redis that loses its data", () => {
+  let redis: TestRedis;
+  let near: Side;
+  let far: Side;
+  let nowMs = 1_700_000_000_000;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.close());
+  beforeEach(async () => {
+    await redis.command("flushall");
+    [near, far] = [1, 2].map(() => new Side(redis.url, { now: () => nowMs })) as [Side, Side];
+    await Promise.all([near.store.ready(10_000), far.store.ready(10_000)]);
+  });
+  afterEach(() => {
+    near.store.close();
+    far.store.close();
+  });
+
+  test("gets the windows back from the journal before the next claim", async () => {
+    const slot = newSlot();
+    const scopes = orgScope({ requestsPerMinute: 10, tokensPerMinute: 1_000 });
+    for (let n = 0; n < 5; n += 1) await near.take(slot, scopes, 100);
+    await redis.command("flushall");
+    const scopeIds = ["org:shared", "key:other"];
+    const charge = charged({ scopeIds, requests: 2, tokens: 150, ageSeconds: 0 });
+    far.journal.push(charge, charge);
+    far.journal.push({ ...charge, ageSeconds: 30, requests: 1 });
+    far.journal.push({ ...charge, ageSeconds: 61, requests: 90 });
+    const lease = await far.take(slot, scopes, 50);
+    expect(lease).toMatchObject({ remainingRequests: 4, remainingTokens: 500 });
+    expect(await near.take(slot, scopes, 50)).toMatchObject({ remainingRequests: 3 });
+    expect([near.asked, far.asked]).toEqual([1, 1]);
+    nowMs += 31_000;
+    expect(await near.take(slot, scopes, 50)).toMatchObject({ remainingRequests: 3 });
+    nowMs += 30_000;
+    expect(await near.take(slot, scopes, 50)).toMatchObject({ remainingRequests: 8 });
+  });
+
+  test("gets a pool's declared tokens back too, each kind in its own window", async () => {
+    const slot = newSlot();
+    const windows = [
+      { kind: "prompt", seconds: 60, limit: 100 },
+      { kind: "completion", seconds: 60, limit: 100 },
+    ] as const;
+    await near.take(slot, orgScope({ windows }), 10);
+    await redis.command("flushall");
+    const charge = { scopeIds: ["org:shared"], requests: 1, tokens: 150, ageSeconds: 7 };
+    near.journal.push({ ...charge, promptTokens: 60, completionTokens: 90 });
+    expect(await near.claim(slot, orgScope({ windows }), 41)).toMatchObject({ limitKind: "tpm" });
+    await near.take(slot, orgScope({ windows }), 40);
+    const completion = orgScope({ windows: windows.slice(1) });
+    const claim = { orgId: "o" as OrgId, keyId: "k" as KeyId, slot, scopes: completion, nowMs: 0 };
+    expect(await near.store.claim({ ...claim, ...tokenCount(0, 11) })).toMatchObject({
+      limitKind: "tpm",
+    });
+    expect((await near.store.claim({ ...claim, ...tokenCount(0, 10) })).kind).toBe("claimed");
+  });
+
+  test("counts nothing until its next claim, and a look refills nothing", async () => {
+    const slot = newSlot();
+    await near.take(slot, orgScope({}), 10);
+    await redis.command("flushall");
+    const looked = await far.store.peek({ slot, scopes: orgScope({}) });
+    expect(looked).toEqual([{ requests: 0, tokens: 0, inFlight: 0 }]);
+    expect(far.asked).toBe(0);
+    expect(await redis.command("dbsize")).toBe(0);
+  });
+
+  test("asks the journal once, however many wait for the slot", async () => {
+    const slot = newSlot();
+    const scopes = orgScope({ requestsPerMinute: 100 });
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => near.claim(slot, scopes)));
+    expect(outcomes.filter(({ kind }) => kind === "claimed")).toHaveLength(50);
+    expect(near.asked).toBe(1);
+    expect(await far.take(slot, scopes)).toMatchObject({ remainingRequests: 49 });
+    expect(far.asked).toBe(0);
+  });
+
+  test("gets what is in flight back from those who hold it", async () => {
+    const slot = newSlot();
+    const scopes = orgScope({ concurrent: 6 });
+    const leases = [];
+    for (let n = 0; n < 3; n += 1) leases.push(await near.take(slot, scopes));
+    for (let n = 0; n < 2; n += 1) await far.take(slot, scopes);
+    await redis.command("flushall");
+    // Who refills a slot tells at once what it holds there; the others do within seconds.
+    await far.take(slot, scopes);
+    const held = await redis.command("zcard", `tm:${slot}:held:org:shared`);
+    expect(held).toBeGreaterThanOrEqual(3);
+    await until("the other's places are taken again", async () => {
+      const outcome = await far.claim(slot, scopes);
+      if (outcome.kind === "claimed") far.store.undo(outcome.lease);
+      return outcome.kind === "refused";
+    });
+    for (const lease of leases) near.store.release(lease, tokenCount(1, 0));
+    for (let n = 0; n < 3; n += 1) await near.take(slot, scopes);
+    expect((await near.claim(slot, scopes)).kind).toBe("refused");
+  });
+
+  test("admits no more under load than was on its way to the journal", async () => {
+    const slot = newSlot();
+    const limit = 300;
+    const atOnce = 16;
+    const scopes = orgScope({ requestsPerMinute: limit });
+    let admitted = 0;
+    let flushes = 0;
+    const worker = async (side: Side): Promise<void> => {
+      for (let n = 0; n < 40; n += 1) {
+        const outcome = await side.claim(slot, scopes);
+        expect(outcome.kind).not.toBe("unavailable");
+        if (outcome.kind !== "claimed") continue;
+        admitted += 1;
+        const scopeIds = ["org:shared"];
+        const written = charged({ ageSeconds: 0, scopeIds, requests: admitted, tokens: 0 });
+        for (const { journal } of [near, far]) journal[0] = written;
+        side.store.release(outcome.lease, tokenCount(1, 0));
+        if (admitted % 80 !== 0 || flushes === 3) continue;
+        flushes += 1;
+        await redis.command("flushall");
+      }
+    };
+    const sides = Array.from({ length: atOnce }, (_, at) => (at % 2 === 0 ? near : far));
+    await Promise.all(sides.map(worker));
+    expect(flushes).toBe(3);
+    expect(admitted).toBeGreaterThanOrEqual(limit);
+    expect(admitted).toBeLessThanOrEqual(limit + flushes * atOnce);
+  });
+
+  test("and comes back with an old file is not believed from the next second on", async () => {
+    const slot = newSlot();
+    const scopes = orgScope({ requestsPerMinute: 10 });
+    for (let n = 0; n < 2; n += 1) await near.take(slot, scopes);
+    await redis.command("save");
+    for (let n = 0; n < 5; n += 1) await near.take(slot, scopes);
+    await redis.kill();
+    await redis.restart();
+    const scopeIds = ["org:shared"];
+    near.journal.push(charged({ ageSeconds: 1, scopeIds, requests: 7, tokens: 7 }));
+    nowMs += 1_000;
+    const lease = await until("it answers again", async () => {
+      const outcome = await near.claim(slot, scopes);
+      return outcome.kind === "claimed" ? outcome.lease : undefined;
+    });
+    expect(lease.remainingRequests).toBe(2);
+  });
+
+  test("refuses while the journal does not answer, and asks again", async () => {
+    const slot = newSlot();
+    const scopes = orgScope({ requestsPerMinute: 10 });
+    near.journalFails = true;
+    expect((await near.claim(slot, scopes)).kind).toBe("unavailable");
+    near.journalFails = false;
+    expect((await near.claim(slot, scopes)).kind).toBe("claimed");
+  });
+
+  test("or only its marker, counts nothing twice", async () => {
+    const slot = newSlot();
+    const scopes = orgScope({ requestsPerMinute: 10, tokensPerMinute: 100 });
+    const first = await near.take(slot, scopes, 30);
+    await near.take(slot, scopes, 30);
+    nowMs += 5_000;
+    await near.take(slot, scopes, 2);
+    await redis.command("set", `tm:${slot}`, "nonsense");
+    const scopeIds = ["org:shared"];
+    const charge = charged({ scopeIds, requests: 2, tokens: 20, ageSeconds: 5 });
+    near.journal.push(charge, { ...charge, ageSeconds: 0, requests: 1 });
+    expect(await near.take(slot, scopes, 1)).toMatchObject({
+      remainingRequests: 6,
+      remainingTokens: 19,
+    });
+    near.store.release(first, tokenCount(0, 0));
+    expect(await near.take(slot, scopes, 1)).toMatchObject({ remainingTokens: 48 });
+    nowMs += 56_000;
+    expect(await near.take(slot, scopes, 1)).toMatchObject({ remainingRequests: 6 });
+  });
+
+  test("hears of requests it does not know, and nothing goes below zero", async () => {
+    const slot = newSlot();
+    const scopes = orgScope({ requestsPerMinute: 10, tokensPerMinute: 1_000 });
+    const [first, second] = [await near.take(slot, scopes, 90), await near.take(slot, scopes, 90)];
+    await redis.command("flushall");
+    const third = await near.take(slot, scopes, 10);
+    nowMs += 1_000;
+    near.store.release(first, tokenCount(0, 0));
+    near.store.undo(second);
+    near.store.release(third, tokenCount(4, 0));
+    expect(await near.take(slot, scopes, 6)).toMatchObject({
+      remainingRequests: 9,
+      remainingTokens: 994,
+    });
+  });
+});
+
+describe.skipIf(isMissing)("a Redis that does not answer", () => {
+  let redis: TestRedis;
+  let side: Side;
+  beforeEach(async () => {
+    redis = await startRedis();
+    side = new Side(redis.url, { answerWithinMs: 1_000 });
+    await side.store.ready(10_000);
+  });
+  afterEach(async () => {
+    side.store.close();
+    await redis.close();
+  });
+  const expectInTime = async (slot: string, scopes: readonly ScopeClaim[]): Promise<void> => {
+    const askedMs = systemClock.monotonicMs();
+    const outcomes = await Promise.all([1, 2, 3].map(() => side.claim(slot, scopes)));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(Array(3).fill("unavailable"));
+    expect(await side.store.peek({ slot, scopes })).toBe(undefined);
+    expect(systemClock.monotonicMs() - askedMs).toBeLessThan(UNAVAILABLE_WITHIN_MS);
+  };
+
+  test("frozen: unavailable in time; what it grants too late is given back", async () => {
+    const slot = newSlot();
+    const scopes = orgScope({ requestsPerMinute: 10, concurrent: 3 });
+    await side.take(slot, scopes);
+    redis.pause();
+    await expectInTime(slot, scopes);
+    redis.resume();
+    const lease = await until("it answers again, with nothing of the late ones left", async () => {
+      const outcome = await side.claim(slot, scopes);
+      if (outcome.kind !== "claimed") return undefined;
+      if (outcome.lease.remainingRequests === 8) return outcome.lease;
+      side.store.undo(outcome.lease);
+      return undefined;
+    });
+    side.store.undo(lease);
+    for (let n = 0; n < 2; n += 1) await side.take(slot, scopes);
+    expect(await side.claim(slot, scopes)).toMatchObject({ limitKind: "concurrency" });
+  });
+
+  test("killed: unavailable at once; back by itself when it is started again", async () => {
+    const slot = newSlot();
+    const scopes = orgScope({ requestsPerMinute: 10 });
+    const lease = await side.take(slot, scopes);
+    await redis.kill();
+    await expectInTime(slot, scopes);
+    side.store.release(lease, tokenCount(1, 0));
+    side.store.cool(slot, "org:shared", 5);
+    await redis.restart();
+    await until("it answers again", async () => {
+      return (await side.claim(slot, scopes)).kind === "claimed";
+    });
+  });
+
+  test("not there at the start: unavailable, and served once it is", async () => {
+    const { port } = redis;
+    await redis.kill();
+    const early = new Side(`redis://127.0.0.1:${port}`);
+    await early.store.ready(50);
+    expect((await early.claim(newSlot(), orgScope({}))).kind).toBe("unavailable");
+    await redis.restart();
+    await early.store.ready(10_000);
+    expect((await early.claim(newSlot(), orgScope({}))).kind).toBe("claimed");
+    early.store.close();
+  });
+
+  test("answering with errors: unavailable, and only for the slot that is damaged", async () => {
+    const slot = newSlot();
+    await side.take(slot, orgScope({}));
+    await redis.command("del", `tm:${slot}:use:org:shared`);
+    await redis.command("set", `tm:${slot}:use:org:shared`, "not a hash");
+    expect((await side.claim(slot, orgScope({}))).kind).toBe("unavailable");
+    expect(await side.store.peek({ slot, scopes: orgScope({}) })).toBe(undefined);
+    expect((await side.claim(newSlot(), orgScope({}))).kind).toBe("claimed");
+  });
+});

@@ -1,0 +1,334 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { microUsd } from "../../src/core/money.ts";
+import { balanceOf, closeUntil, entriesOf } from "../support/settlement-books.ts";
+import { brokenSettlement, withSettlementBooks } from "../support/settlement-journal.ts";
+
+const { backend, journal } = withSettlementBooks();
+
+describe("a provider's money", () => {
+  test("prices of a pico-dollar a token are carried until they are worth paying", async () => {
+    const days = Array.from({ length: 28 }, (_, i) => `2026-02-${String(i + 1).padStart(2, "0")}`);
+    await journal.write(
+      days.flatMap((day, i) => [
+        { provider: "tiny", closed: `${day}T05:00Z`, cost: 1n },
+        { provider: "tiny", closed: `${day}T06:00Z`, cost: BigInt(i) * 33_333n },
+      ]),
+    );
+    const closed = await closeUntil(backend, "2026-03-01T00:00Z", { id: "tiny" });
+    expect(closed).toHaveLength(28);
+    const pico = 28n + 33_333n * ((27n * 28n) / 2n);
+    expect(closed.reduce((sum, each) => sum + each.payableMicroUsd, 0n)).toBe(pico / 1_000_000n);
+    expect(closed.at(-1)?.carryOutPicoUsd).toBe(pico % 1_000_000n);
+    expect(closed.every((each) => each.sums.debitMicroUsd === 0n)).toBe(true);
+    const owed = await balanceOf(backend, "tiny");
+    expect(owed).toMatchObject({ accruedMicroUsd: 0n, payableMicroUsd: pico / 1_000_000n });
+  });
+
+  test("what was above the reserve is owed too, by the house", async () => {
+    await journal.write([
+      { provider: "over", closed: "2026-01-01T05:00Z", cost: 720_400_000n, reserveMicroUsd: 500n },
+    ]);
+    const [period] = await closeUntil(backend, "2026-01-02T00:00Z", { id: "over" });
+    expect(period).toMatchObject({
+      payableMicroUsd: 720n,
+      sums: { debitMicroUsd: 500n, overrunMicroUsd: 220n },
+    });
+  });
+
+  test("sums beyond 64 bits stay exact", async () => {
+    const cost = 9_999_999_999_999n * 10_100_000n + 1n;
+    await journal.write([
+      { provider: "dear", closed: "2026-01-01T05:00Z", cost, reserveMicroUsd: 10n ** 15n },
+      { provider: "dear", closed: "2026-01-01T06:00Z", cost, reserveMicroUsd: 10n ** 15n },
+    ]);
+    const [period] = await closeUntil(backend, "2026-01-02T00:00Z", { id: "dear" });
+    expect(period?.sums.costPicoUsd).toBe(2n * cost);
+    expect(period?.payableMicroUsd).toBe((2n * cost) / 1_000_000n);
+  });
+
+  test("a prepaid period is taken from the deposit, which may run below zero", async () => {
+    const of = { id: "prepaid", mode: "prepaid" } as const;
+    const store = backend.settlementStore;
+    const paidIn = { providerId: of.id, amountMicroUsd: microUsd(100n), ref: "deposit-1" };
+    expect(await store.deposit(paidIn)).toMatchObject({
+      created: true,
+      balance: { depositMicroUsd: 100n },
+    });
+    expect(await store.deposit(paidIn)).toMatchObject({ created: false });
+    const other = store.deposit({ ...paidIn, amountMicroUsd: microUsd(101n) });
+    await expect(other).rejects.toMatchObject({ kind: "ref_taken" });
+    await journal.write([
+      { provider: of.id, closed: "2026-01-01T05:00Z", cost: 30_000_000n },
+      { provider: of.id, closed: "2026-01-02T05:00Z", cost: 80_000_000n },
+    ]);
+    const closed = await closeUntil(backend, "2026-01-03T00:00Z", of);
+    expect(closed.map((each) => each.payableMicroUsd)).toEqual([30n, 80n]);
+    expect(await balanceOf(backend, of.id)).toMatchObject({
+      accruedMicroUsd: 0n,
+      payableMicroUsd: 0n,
+      depositMicroUsd: -10n,
+    });
+    const period = { providerId: of.id, startMs: Date.parse("2026-01-01T00:00Z") };
+    await expect(store.pay({ ...period, ref: "pay-1" })).rejects.toMatchObject({
+      kind: "nothing_to_pay",
+    });
+  });
+
+  test("a period in arrears is paid whole and once, under one reference", async () => {
+    const store = backend.settlementStore;
+    await journal.write([
+      { provider: "owed", closed: "2026-01-01T05:00Z", cost: 30_000_000n },
+      { provider: "owed", closed: "2026-01-02T05:00Z", cost: 30_000_000n },
+      { provider: "owed", closed: "2026-01-03T05:00Z", cost: 0n },
+    ]);
+    const [first, second, third] = await closeUntil(backend, "2026-01-04T00:00Z", { id: "owed" });
+    if (first === undefined || second === undefined || third === undefined) throw new Error("no");
+    const pay = (startMs: number, ref: string): ReturnType<typeof store.pay> =>
+      store.pay({ providerId: "owed", startMs, ref });
+    const paid = await Promise.all([1, 2, 3].map(() => pay(first.startMs, "wire-1")));
+    expect(paid.filter(({ created }) => created)).toHaveLength(1);
+    expect((await store.statement(first))?.period.payment).toMatchObject({ ref: "wire-1" });
+    await expect(pay(first.startMs, "wire-2")).rejects.toMatchObject({ kind: "paid_before" });
+    await expect(pay(second.startMs, "wire-1")).rejects.toMatchObject({ kind: "ref_taken" });
+    await expect(pay(third.startMs, "wire-3")).rejects.toMatchObject({ kind: "nothing_to_pay" });
+    await expect(pay(7, "wire-3")).rejects.toMatchObject({ kind: "no_such_period" });
+    expect(await balanceOf(backend, "owed")).toMatchObject({ payableMicroUsd: 30n });
+    expect((await store.periods("owed")).map(({ payment }) => payment?.ref)).toEqual([
+      undefined,
+      undefined,
+      "wire-1",
+    ]);
+  });
+});
+
+describe("what does not fit one period", () => {
+  test("an attempt admitted before a period and closed in it is in it, marked late", async () => {
+    const [late, punctual] = await journal.write([
+      {
+        provider: "late",
+        admitted: "2026-01-01T23:59:59.999Z",
+        closed: "2026-01-02T00:00Z",
+        cost: 3_000_000n,
+      },
+      { provider: "late", admitted: "2026-01-02T00:00Z", closed: "2026-01-02T01:00Z", cost: 1n },
+    ]);
+    const [period] = await closeUntil(backend, "2026-01-03T00:00Z", { id: "late" });
+    expect(period).toMatchObject({
+      startMs: Date.parse("2026-01-02T00:00Z"),
+      sums: { attempts: 2n },
+      late: { attempts: 1n, costPicoUsd: 3_000_000n, corrections: 0n },
+    });
+    expect(await entriesOf(backend, period)).toEqual([
+      expect.objectContaining({ attemptId: late, isLate: true, isCorrected: false }),
+      expect.objectContaining({ attemptId: punctual, isLate: false }),
+    ]);
+  });
+
+  test("an unknown end is shown and not owed; observed later, it is owed in the later period", async () => {
+    const id = "crashed";
+    const [seen, unseen, void_] = await journal.write([
+      { provider: id, closed: "2026-01-01T05:00Z", cost: "unknown", reserveMicroUsd: 100n },
+      { provider: id, closed: "2026-01-01T06:00Z", cost: "unknown", reserveMicroUsd: 50n },
+      { provider: id, closed: "2026-01-01T07:00Z", cost: "unknown", reserveMicroUsd: 70n },
+      { provider: id, closed: "2026-01-01T08:00Z", cost: 2_000_000n },
+    ]);
+    if (seen === undefined || void_ === undefined) throw new Error("not written");
+    const [first] = await closeUntil(backend, "2026-01-02T00:00Z", { id });
+    expect(first).toMatchObject({
+      payableMicroUsd: 2n,
+      sums: { attempts: 4n, settled: 1n, unknowns: 3n, unknownMicroUsd: 220n, debitMicroUsd: 2n },
+    });
+    expect((await balanceOf(backend, id)).unknownMicroUsd).toBe(220n);
+    await journal.correct(seen, "2026-01-02T05:00Z", 130_500_000n);
+    await journal.correct(void_, "2026-01-02T05:00Z", "void");
+    expect(await entriesOf(backend, first)).toEqual([
+      expect.objectContaining({
+        attemptId: seen,
+        state: "unknown_after_crash",
+        basis: "unknown_after_crash",
+        usage: null,
+        costPicoUsd: null,
+        debitMicroUsd: 100n,
+        overrunMicroUsd: 0n,
+        isCorrected: false,
+      }),
+      expect.objectContaining({ attemptId: unseen, costPicoUsd: null, debitMicroUsd: 50n }),
+      expect.objectContaining({ attemptId: void_, costPicoUsd: null, debitMicroUsd: 70n }),
+      expect.objectContaining({ state: "settled", costPicoUsd: 2_000_000n }),
+    ]);
+    const [second] = await closeUntil(backend, "2026-01-03T00:00Z", { id });
+    expect(second).toMatchObject({
+      payableMicroUsd: 130n,
+      sums: {
+        attempts: 0n,
+        corrections: 2n,
+        resolvedMicroUsd: 170n,
+        correctedPicoUsd: 130_500_000n,
+        costPicoUsd: 130_500_000n,
+        debitMicroUsd: 100n,
+        overrunMicroUsd: 30n,
+      },
+      late: { attempts: 0n, corrections: 2n, correctedPicoUsd: 130_500_000n },
+    });
+    expect(await entriesOf(backend, second)).toEqual([
+      expect.objectContaining({
+        attemptId: seen,
+        basis: "reported",
+        costPicoUsd: 130_500_000n,
+        debitMicroUsd: 100n,
+        overrunMicroUsd: 30n,
+        isLate: true,
+        isCorrected: true,
+      }),
+      expect.objectContaining({
+        attemptId: void_,
+        usage: null,
+        costPicoUsd: 0n,
+        isCorrected: true,
+      }),
+    ]);
+    expect(await balanceOf(backend, id)).toMatchObject({
+      accruedMicroUsd: 0n,
+      payableMicroUsd: 132n,
+      unknownMicroUsd: 50n,
+    });
+  });
+
+  test("an end that is corrected within its period is one line of it", async () => {
+    const id = "healed";
+    await journal.write([
+      {
+        provider: id,
+        closed: "2026-01-01T05:00Z",
+        cost: "unknown",
+        reserveMicroUsd: 100n,
+        corrected: { at: "2026-01-01T23:00Z", cost: 8_000_000n },
+      },
+    ]);
+    const [period] = await closeUntil(backend, "2026-01-02T00:00Z", { id });
+    expect(period).toMatchObject({
+      payableMicroUsd: 8n,
+      sums: { attempts: 1n, unknowns: 1n, corrections: 1n },
+      late: { attempts: 0n, corrections: 0n },
+    });
+    expect(await entriesOf(backend, period)).toEqual([
+      expect.objectContaining({ costPicoUsd: 8_000_000n, isLate: false, isCorrected: true }),
+    ]);
+  });
+});
+
+describe("a closed period", () => {
+  const id = "frozen";
+  const startMs = Date.parse("2026-01-01T00:00Z");
+
+  beforeAll(async () => {
+    await journal.write([
+      { provider: id, closed: "2026-01-01T05:00Z", cost: 5_400_000n, model: "a/one" },
+      { provider: id, closed: "2026-01-01T06:00Z", cost: 5_400_000n, model: "a/two" },
+      {
+        provider: id,
+        admitted: "2025-12-31T06:00Z",
+        closed: "2026-01-01T06:00Z",
+        cost: 1n,
+        model: "a/two",
+        upstreamModel: "two-b",
+      },
+      { provider: id, closed: "2026-01-02T05:00Z", cost: 1n },
+    ]);
+    await closeUntil(backend, "2026-01-03T00:00Z", { id });
+  });
+
+  test("is read back as it was closed, line by line", async () => {
+    const statement = await backend.settlementStore.statement({ providerId: id, startMs });
+    expect(statement?.period).toMatchObject({ providerId: id, startMs, payableMicroUsd: 10n });
+    const lines = statement?.lines.map((line) => [
+      new Date(line.admittedDayMs).toISOString().slice(0, 10),
+      line.modelId,
+      line.upstreamModelId,
+      line.sums.costPicoUsd,
+    ]);
+    expect(lines).toEqual([
+      ["2025-12-31", "a/two", "two-b", 1n],
+      ["2026-01-01", "a/one", "small-2026", 5_400_000n],
+      ["2026-01-01", "a/two", "small-2026", 5_400_000n],
+    ]);
+    const unknown = { providerId: id, startMs: startMs + 1 };
+    expect(await backend.settlementStore.statement(unknown)).toBeUndefined();
+  });
+
+  test("keeps what the provider's own statement said, once per file", async () => {
+    const comparison = {
+      theirPicoUsd: 9n as never,
+      ourPicoUsd: 10_800_001n as never,
+      lines: { compared: 3, differing: 1, onlyTheirs: 0, onlyOurs: 2, unknownClaimed: 0 },
+    };
+    const of = { providerId: id, startMs, sha256: Buffer.alloc(32, 1), comparison };
+    await backend.settlementStore.recordClaim(of);
+    await backend.settlementStore.recordClaim(of);
+    const totals = { ...comparison, lines: null };
+    await backend.settlementStore.recordClaim({
+      ...of,
+      sha256: Buffer.alloc(32, 2),
+      comparison: totals,
+    });
+    const statement = await backend.settlementStore.statement(of);
+    expect(statement?.claims).toEqual([
+      expect.objectContaining(comparison),
+      expect.objectContaining(totals),
+    ]);
+  });
+
+  test.each([
+    "update provider_period set payable = payable + 1",
+    "delete from provider_period_line",
+    "truncate provider_period cascade",
+    "update provider_payment set ref = 'x'",
+    "delete from provider_statement",
+  ])("cannot be rewritten: %s", async (sql) => {
+    await expect(backend.query(sql)).rejects.toThrow("never changed");
+  });
+
+  test.each([
+    ["a second one from the same start", "start_at", "after_end_at", "_pkey"],
+    ["one that overlaps it", "start_at + interval '1 hour'", "after_end_at", "after_end_at_key"],
+    ["one before what it continues", "start_at - interval '9 day'", "after_end_at", "_check"],
+    ["one that continues none", "end_at", "end_at - interval '1 hour'", "after_end_at_fkey"],
+  ])("cannot have %s beside it", async (_, start, after, rule) => {
+    const insert = `
+      insert into provider_period select (jsonb_populate_record(p, jsonb_build_object(
+        'start_at', ${start}, 'end_at', ${start} + interval '1 day', 'after_end_at', ${after}))).*
+      from provider_period p where provider_id = '${id}' and after_end_at is not null`;
+    await expect(backend.query(insert)).rejects.toThrow(rule);
+  });
+
+  test.each([
+    ["its sum", "update provider_period set payable = payable + 1, rounding = rounding + 1"],
+    ["its carry", "update provider_period set carry_in_pico = 1 where after_end_at is null"],
+    ["its end", "update provider_period set end_at = end_at + interval '1 year'"],
+    ["a line", "delete from provider_period_line where model_id = 'a/one'"],
+    ["a day", "update provider_period_line set admitted_on = admitted_on - 1"],
+    ["a cost", "update attempt set cost_pico = cost_pico + 1 where model_id = 'a/one'"],
+    ["a closing", "update attempt set closed_at = '2026-03-01' where model_id = 'a/one'"],
+    ["a lost attempt", "delete from attempt where model_id = 'a/one'"],
+    ["a transfer", "update transfer set amount = amount + 1 where kind = 'period'"],
+    ["a payment", "delete from provider_payment"],
+    ["the horizon", "update settlement_horizon set through = '2020-01-01'"],
+    ["the accrual", "update account set credits = credits + 1 where account_id like 'accrual:%'"],
+    ["progress", "update provider_progress set through = '2100-01-01'"],
+    [
+      "a retired day",
+      `insert into retired_day (day, from_id, to_id, attempts, debit, overrun, cost_pico, file,
+        sha256, signature) values ('2026-01-01', 0, 0, 1, 0, 0, 0, '', '', '')`,
+    ],
+  ])("that somebody tampered with is found by the audit: %s", async (_, sql) => {
+    await journal.write([{ provider: id, cost: 1n }]);
+    await backend.query("begin");
+    try {
+      await backend.query("alter table provider_period drop constraint period_owes_the_exact_sum");
+      await journal.tamper(sql);
+      expect(await brokenSettlement(backend)).not.toEqual([]);
+    } finally {
+      await backend.query("rollback");
+    }
+  });
+});

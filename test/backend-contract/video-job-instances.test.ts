@@ -1,0 +1,165 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import type { NewVideoJob } from "../../src/jobs/video-job.ts";
+import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
+import { DayFolder } from "../../src/storage/files/day-folder.ts";
+import { openSigningKey } from "../../src/storage/files/signing-key.ts";
+import { until } from "../support/books.ts";
+import { LEASE_MS, withJobWorld, type Owner } from "../support/job-world.ts";
+import { reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
+import { costing, endTold, newVideoJob } from "../support/video-jobs.ts";
+
+const world = withJobWorld();
+let owner: Owner;
+beforeEach(async () => {
+  owner = await world.owner();
+});
+
+describe("a job whose instance is dead", () => {
+  test("goes on: declared dead, recovered, joined again, it is nobody's loss", async () => {
+    const { ledgerBatchStore: store, jobStore } = world.backend;
+    const dead = await store.join("filming", 0);
+    const attempts = [rowOf(), rowOf()];
+    await store.reserveBatch(
+      dead,
+      attempts.map((row) => ({ row, close: null })),
+    );
+    const [film, lost] = attempts.map((row) => newVideoJob(row));
+    if (film === undefined || lost === undefined) throw new Error();
+    expect(await jobStore.accept(film)).toBe(true);
+    expect(await store.takeOverDeadInstances()).toContain(dead.instanceId);
+    // Too late: recovery may have seen this attempt without its mark.
+    expect(await jobStore.accept(lost)).toBe(false);
+    expect(await jobStore.accept(film)).toBe(true);
+    expect(await store.recoverOpenAttempts()).toBe(1);
+    expect(await store.takeOverDeadInstances()).toEqual([]);
+    expect(await world.attempt(lost)).toMatchObject({ state: "unknown_after_crash" });
+    await store.join("filming", 0);
+    expect(await store.recoverOpenAttempts()).toBe(0);
+    expect(await world.brokenBooks()).toEqual([]);
+
+    await world.setBack(60_000, film);
+    const taken = await world.other.jobStore.takeDue({ limit: 1_000, leaseMs: LEASE_MS });
+    expect(taken.map(({ jobId }) => jobId)).toContain(film.jobId);
+    expect(await world.attempt(film)).toMatchObject({ state: "open" });
+    const end = await world.other.jobStore.finish(film.jobId, endTold(film, costing(320n)));
+    expect(end).toMatchObject({ state: "completed", costMicroUsd: 320n });
+    expect(await world.brokenBooks()).toEqual([]);
+  });
+
+  test("is not made while a peer declares its instance dead, whoever is first", async () => {
+    const { ledgerBatchStore: store } = world.backend;
+    const dying = await store.join("dying", LEASE_MS);
+    const row = rowOf();
+    await store.reserveBatch(dying, [{ row, close: null }]);
+    const job = newVideoJob(row);
+    await world.backend.query("begin");
+    const fence = "update instance set epoch = epoch + 1 where instance_id = $1";
+    await world.backend.query(fence, [dying.instanceId]);
+    const accepting = world.other.jobStore.accept(job);
+    accepting.catch(() => undefined);
+    await until("it waits for the fence", async () => {
+      // A transaction sees other sessions as they were when it first looked.
+      await world.backend.query("select pg_stat_clear_snapshot()");
+      return (await world.backend.query(waitingSql)).length === 1;
+    });
+    await world.backend.query("commit");
+    expect(await accepting).toBe(false);
+    expect(await store.recoverOpenAttempts()).toBe(1);
+    expect(await world.attempt(job)).toMatchObject({
+      state: "unknown_after_crash",
+      resumable: false,
+    });
+    await world.ledger.close(voidRow(row.attemptId));
+    expect(await world.settledMicroUsd(owner)).toBe(10_000n);
+    expect(await world.brokenBooks()).toEqual([]);
+  });
+
+  test("keeps its instance's number taken until it ends", async () => {
+    const { ledgerBatchStore: store, jobStore } = world.backend;
+    const dead = await store.join("long gone", 0);
+    const row = rowOf();
+    await store.reserveBatch(dead, [{ row, close: null }]);
+    const job = newVideoJob(row);
+    await jobStore.accept(job);
+    await store.leave(dead);
+    const age =
+      "update instance_lease set lease_until = now() - interval '2 days' where instance_id = $1";
+    await world.backend.query(age, [dead.instanceId]);
+    await store.takeOverDeadInstances();
+    const next = await store.join("next one", LEASE_MS);
+    expect(next.number).not.toBe(dead.number);
+    expect(await world.brokenBooks()).toEqual([]);
+
+    await jobStore.finish(job.jobId, endTold(job, costing(320n)));
+    await store.join("one after", LEASE_MS);
+    const known = "select from instance where instance_id = $1";
+    expect(await world.backend.query(known, [dead.instanceId])).toEqual([]);
+    expect(await world.found(job)).toMatchObject({ state: "completed", costMicroUsd: 320n });
+    expect(await world.brokenBooks()).toEqual([]);
+  });
+
+  const waitingSql = `select from pg_stat_activity where datname = current_database()
+    and wait_event_type = 'Lock' and query like '%accept_job%'`;
+
+  /** A hold that some instance is going to make. */
+  function rowOf(): ReserveRow {
+    return reserveRow({ ...owner, attemptId: world.ledger.newAttemptId() }, 1_000n);
+  }
+});
+
+describe("the day of a job's admission", () => {
+  const day = dayOf("2025-04-10");
+  const books = withOldBooks();
+  let folder: string;
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "tokenmarket-jobs-"));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function accepted(): Promise<NewVideoJob> {
+    const attemptId = await books.hold(day);
+    const job = newVideoJob(reserveRow({ ...books.org, attemptId }, 1_000n));
+    expect(await books.backend.jobStore.accept(job)).toBe(true);
+    return job;
+  }
+
+  function retire(): ReturnType<typeof retireOldDays> {
+    const key = openSigningKey(join(folder, "key.pem"));
+    return retireOldDays(books, { key, archive: new DayFolder(join(folder, "days")) });
+  }
+
+  test("stays in the journal until it ends, and may leave it before the job is forgotten", async () => {
+    const { jobStore } = books.backend;
+    const [job, voided] = [await accepted(), await accepted()];
+    await books.close(voidRow(voided.attemptId));
+    await books.settle();
+    expect(await retire()).toMatchObject({
+      stopped: { day, why: expect.stringContaining("1 attempt is still open") },
+    });
+
+    const end = await jobStore.finish(job.jobId, endTold(job, costing(320n)));
+    // Its day is settled with the provider: it counts in the period in which it ended.
+    const late = `select from attempt, settlement_horizon
+      where attempt_id = $1 and closed_at >= through`;
+    expect(await books.backend.query(late, [job.attemptId])).toHaveLength(1);
+    await books.pretendThen();
+    await books.settle();
+    expect((await retire()).retired.map((each) => each.day)).toContain(day);
+
+    expect(await jobStore.find(job.orgId, job.jobId)).toEqual(end);
+    expect(await jobStore.finish(job.jobId, endTold(job))).toEqual(end);
+    // Nobody had looked at this one while its attempt was still there.
+    expect(await jobStore.finish(voided.jobId, endTold(voided, costing(9n)))).toMatchObject({
+      state: "completed",
+      costMicroUsd: 0n,
+    });
+    expect(await brokenChecks(books)).toEqual([]);
+  });
+});

@@ -1,0 +1,97 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { environmentName, SETTINGS } from "../src/config/settings.ts";
+import { runCommand } from "./support/program.ts";
+
+const ROOT = resolve(import.meta.dirname, "..");
+
+interface Page {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** What people read; `docs/decisions` tells of the past. */
+const pages: readonly Page[] = ["README.md", ...pagesIn("docs"), ...pagesIn("examples")]
+  .filter((file) => !file.startsWith("docs/decisions/"))
+  .map((file) => ({ file, text: readFileSync(join(ROOT, file), "utf8") }));
+
+function pagesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => join(folder, name));
+}
+
+test("every link leads to a file", () => {
+  expect(pages.length).toBeGreaterThan(20);
+  expect(pages.flatMap(deadLinks)).toEqual([]);
+  expect(deadLinks({ file: "docs/x.md", text: "[a](limits.md#b) [c](gone.md)" })).toEqual([
+    "docs/x.md: gone.md",
+  ]);
+});
+
+function deadLinks({ file, text }: Page): string[] {
+  return [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
+    .map(([, target = ""]) => target)
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .filter((target) => !existsSync(join(ROOT, dirname(file), target)))
+    .map((target) => `${file}: ${target}`);
+}
+
+test("every variable that begins with TM_ is that of a setting, or of a client", () => {
+  expect(pages.flatMap(unknownVariables)).toEqual([]);
+  expect(unknownVariables({ file: "x", text: "`TM_PORTS`" })).toEqual(["x: TM_PORTS"]);
+});
+
+/** What the pages call the address, the key and the model of a client; and a switch of the tests. */
+const OTHERS = ["TM_URL", "TM_KEY", "TM_MODEL", "TM_TEST_DEPTH"];
+
+function unknownVariables({ file, text }: Page): string[] {
+  const known = new Set([
+    ...Object.values(SETTINGS).map(({ path }) => environmentName(path)),
+    ...OTHERS,
+  ]);
+  return [...text.matchAll(/\bTM_[A-Z_]+/g)]
+    .filter(([name]) => !known.has(name))
+    .map(([name]) => `${file}: ${name}`);
+}
+
+test("every command is one of the program, with these options", async () => {
+  const wrong = await Promise.all(pages.map(wrongCommands));
+  expect(wrong.flat()).toEqual([]);
+  const planted = "`tokenmarket org remove X` and `tokenmarket serve --worker 4 --port 1`";
+  expect(await wrongCommands({ file: "x", text: planted })).toEqual([
+    "x: tokenmarket org remove X",
+    "x: tokenmarket serve --worker 4 --port 1",
+  ]);
+});
+
+async function wrongCommands({ file, text }: Page): Promise<string[]> {
+  const written = text.matchAll(/(?:tokenmarket|cli\/main\.js) ([a-z][^`\n#|<>()]*)/g);
+  const found = [...written].map(([, words = ""]) => words.trim());
+  const isRight = await Promise.all(found.map(isCommand));
+  return found
+    .filter((_, at) => isRight[at] === false)
+    .map((each) => `${file}: tokenmarket ${each}`);
+}
+
+/** `org create "Acme" --email X`: its help is that of this very command, and names the options. */
+async function isCommand(words: string): Promise<boolean> {
+  const options = words.match(/--[a-z-]+/g) ?? [];
+  const path = (/^[a-z-]+(?: [a-z-]+)*/.exec(words)?.[0] ?? "").replace(/ -.*/, "").split(" ");
+  const [command = "", second] = path;
+  const help = (await runCommand([command, "--help"])).stdout;
+  if (!help.startsWith(`Usage: tokenmarket ${command} `)) return false;
+  const isGroup = /\[command\]/.test(help.split("\n")[0] ?? "");
+  if (!isGroup || second === undefined) return hasOptions(help, options);
+  const inner = (await runCommand([command, second, "--help"])).stdout;
+  const isInner = inner.startsWith(`Usage: tokenmarket ${command} ${second} `);
+  return isInner && hasOptions(inner, options);
+}
+
+function hasOptions(help: string, options: readonly string[]): boolean {
+  const known = new Set(help.match(/--[a-z-]+/g));
+  return options.every((option) => known.has(option));
+}

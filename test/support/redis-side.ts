@@ -1,0 +1,72 @@
+import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import {
+  tokenCount,
+  type ClaimOutcome,
+  type LimitLease,
+  type ScopeClaim,
+} from "../../src/limits/limit-store.ts";
+import type { RecentCharge } from "../../src/limits/recent-use.ts";
+import {
+  RedisLimitStore,
+  type RedisLimitStoreOptions,
+} from "../../src/storage/redis/redis-limit-store.ts";
+import { silentLog } from "./silent-log.ts";
+
+let slots = 0;
+export const newSlot = (): string => `{org:shared-${(slots += 1)}}`;
+
+/** A store of this process, and what its journal would tell. */
+export class Side {
+  readonly journal: RecentCharge[] = [];
+  readonly store: RedisLimitStore;
+  journalFails = false;
+  asked = 0;
+
+  constructor(url: string, more: Partial<RedisLimitStoreOptions> = {}) {
+    const recentUse = (): Promise<readonly RecentCharge[]> => {
+      this.asked += 1;
+      if (this.journalFails) return Promise.reject(new Error("the journal is away"));
+      return Promise.resolve(this.journal);
+    };
+    const clock = systemClock;
+    this.store = new RedisLimitStore({
+      url,
+      recentUse: { recentUse },
+      clock,
+      log: silentLog,
+      // Nobody is refused here because the machine is busy.
+      answerWithinMs: 30_000,
+      ...more,
+    });
+  }
+
+  async claim(slot: string, scopes: readonly ScopeClaim[], tokens = 1): Promise<ClaimOutcome> {
+    const [orgId, keyId] = ["o" as OrgId, "k" as KeyId];
+    return await this.store.claim({
+      orgId,
+      keyId,
+      slot,
+      scopes,
+      ...tokenCount(tokens, 0),
+      nowMs: 0,
+    });
+  }
+
+  async take(slot: string, scopes: readonly ScopeClaim[], tokens = 1): Promise<LimitLease> {
+    const outcome = await this.claim(slot, scopes, tokens);
+    if (outcome.kind !== "claimed") throw new Error(`not granted: ${JSON.stringify(outcome)}`);
+    return outcome.lease;
+  }
+}
+
+/** What the journal tells: so many tokens, all of them prompt. */
+export function charged(
+  charge: Omit<RecentCharge, "promptTokens" | "completionTokens">,
+): RecentCharge {
+  return { ...charge, promptTokens: charge.tokens, completionTokens: 0 };
+}
+
+export const orgScope = (limits: ScopeClaim["limits"]): readonly ScopeClaim[] => [
+  { scope: "org", id: "org:shared", limits },
+];

@@ -1,0 +1,71 @@
+import type { AccountRules } from "../../src/auth/account-rules.ts";
+import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import { microUsd } from "../../src/core/money.ts";
+import type { FreshBackend } from "./postgres.ts";
+
+export interface TestKey {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly digest: Buffer;
+}
+
+export interface RuleKeys {
+  /** A key of an organization with bought credit. */
+  readonly key: TestKey;
+  /** Another key of it. */
+  readonly second: TestKey;
+  /** A key of another such organization. */
+  readonly foreign: TestKey;
+}
+
+export async function makeRuleKeys(backend: FreshBackend): Promise<RuleKeys> {
+  const [key, foreign] = await Promise.all([boughtOrg(backend), boughtOrg(backend)]);
+  return { key, second: await addKey(backend, key.orgId), foreign };
+}
+
+async function boughtOrg(backend: FreshBackend): Promise<TestKey> {
+  const orgId = await emptyOrg(backend);
+  await grant(backend, orgId, "bought");
+  return await addKey(backend, orgId);
+}
+
+export async function emptyOrg(backend: FreshBackend): Promise<OrgId> {
+  return (await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" })).orgId;
+}
+
+export async function grant(
+  backend: FreshBackend,
+  orgId: OrgId,
+  kind: "bought" | "trial",
+): Promise<void> {
+  await backend.creditStore.grant({
+    orgId,
+    amountMicroUsd: microUsd(1_000_000n),
+    ref: `${kind} ${orgId}`,
+    ...(kind === "trial" ? { isTrial: true } : {}),
+  });
+}
+
+export async function addKey(backend: FreshBackend, orgId: OrgId): Promise<TestKey> {
+  const { digest, label } = newVirtualKey();
+  const { keyId } = await backend.accountStore.createKey({
+    orgId,
+    name: "one",
+    origin: "console",
+    digest,
+    label,
+    requestsPerMinuteCeiling: 300,
+    capMicroUsd: null,
+  });
+  return { orgId, keyId, digest };
+}
+
+/** Reads the rules that a request with this key is served by. */
+export function rulesReader(backend: FreshBackend): (key: TestKey) => Promise<AccountRules> {
+  return async ({ digest }) => {
+    const record = await backend.keyStore.findByDigest(digest);
+    if (record === undefined) throw new Error("the key is found");
+    return record.rules;
+  };
+}
