@@ -32,3 +32,12 @@ test("the caller's own data may have such names", () => {
   const messages = [{ role: "user", content: '{"parsed":1}' }];
   expect(sendSame("wire_a", { messages, tools }).body).toMatchObject({ messages, tools });
 });
+
+test("a tool's name is sent once, in its function: one agent writes it beside it as well", () => {
+  const fn = { name: "f", parameters: { type: "object" } };
+  const tool = { type: "function", function: fn };
+  const custom = { type: "custom", name: "g" };
+  const { body, dropped } = sendSame("wire_a", { tools: [{ name: "f", ...tool }, custom] });
+  expect(body["tools"]).toEqual([tool, custom]);
+  expect(dropped).toEqual([]);
+});

@@ -3,24 +3,27 @@ import { absent, nodeSize, type JsonDocument, type JsonNode } from "../json/json
 import type { Splice } from "../json/splice.ts";
 
 /**
+ * Removes what clients write twice, because strict servers refuse fields that they do not know.
  * Helpers of the official clients add their own reading of an answer to its message, `parsed` and
- * `parsed_arguments`, and send both back with the history. The text is there as well, and strict
- * servers refuse fields that they do not know.
+ * `parsed_arguments`, and send both back with the history beside the text. Codex writes the name of
+ * a function beside it as well.
  */
 export function removeClientCopies(doc: JsonDocument, splice: Splice): void {
-  const end = doc.next(doc.member(0, word.messages));
-  const first = doc.member(0, word.messages) + nodeSize;
-  for (let message = first; message < end; message = doc.next(message)) {
-    removeCopy(doc, splice, message);
-  }
+  eachItem(doc, doc.present(0, word.messages), (message) => {
+    if (doc.member(message, word.parsed) !== absent) splice.removeFrom(message, [word.parsed]);
+    eachItem(doc, doc.present(message, word.tool_calls), (call) => {
+      const called = doc.present(call, word.function);
+      if (called !== absent) splice.removeFrom(called, [word.parsed_arguments]);
+    });
+  });
+  eachItem(doc, doc.present(0, word.tools), (tool) => {
+    const isNamed = doc.present(tool, word.function) !== absent;
+    if (isNamed) splice.removeFrom(tool, [word.name]);
+  });
 }
 
-function removeCopy(doc: JsonDocument, splice: Splice, message: JsonNode): void {
-  if (doc.member(message, word.parsed) !== absent) splice.removeFrom(message, [word.parsed]);
-  const calls = doc.present(message, word.tool_calls);
-  if (calls === absent) return;
-  for (const call of doc.items(calls)) {
-    const called = doc.present(call, word.function);
-    if (called !== absent) splice.removeFrom(called, [word.parsed_arguments]);
-  }
+function eachItem(doc: JsonDocument, array: JsonNode, act: (item: JsonNode) => void): void {
+  if (array === absent) return;
+  const end = doc.next(array);
+  for (let item = array + nodeSize; item < end; item = doc.next(item)) act(item);
 }
