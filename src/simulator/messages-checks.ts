@@ -13,9 +13,22 @@ import { contentComplaint, pairingComplaint, type Complaint } from "./messages-b
 const BODY_KEYS = wordSet(
   "model messages max_tokens system temperature top_p top_k stop_sequences stream",
   "tools tool_choice metadata thinking service_tier container mcp_servers",
-  "context_management output_config cache_control inference_geo speed diagnostics",
-  "user_profile_id workspace_id",
+  "context_management compaction output_config output_format cache_control inference_geo speed",
+  "diagnostics fallback_credit_token billing_policy user_profile_id workspace_id",
 );
+/** Fields that count as unknown without one of these names in the beta header. */
+const GATED: Readonly<Record<string, RegExp>> = {
+  context_management: /\b(context-management|compact)-\d/,
+  compaction: /\bcompact-\d/,
+  output_format: /\bstructured-outputs-\d/,
+  mcp_servers: /\bmcp-client-\d/,
+  fallback_credit_token: /\bfallback-credit-\d/,
+  billing_policy: /\buser-profiles-billing-\d/,
+  "output_config.task_budget": /\btask-budgets-\d/,
+  "tools.defer_loading": /\badvanced-tool-use-\d/,
+  "tools.allowed_callers": /\badvanced-tool-use-\d/,
+  "tools.input_examples": /\badvanced-tool-use-\d/,
+};
 const TOOL_KEYS = wordSet(
   "type name description input_schema cache_control strict defer_loading",
   "allowed_callers input_examples eager_input_streaming",
@@ -30,6 +43,7 @@ export function messagesProblem(body: JsonObject, headers: RequestHeaders): SimE
   const message =
     versionComplaint(headers) ??
     fieldComplaint(body) ??
+    gateComplaint(body, String(headers["anthropic-beta"] ?? "")) ??
     samplingComplaint(body) ??
     toolsComplaint(body) ??
     messagesComplaint(body);
@@ -58,6 +72,20 @@ function fieldComplaint(body: JsonObject): Complaint {
     return "stream: Input should be a valid boolean";
   }
   return metadataComplaint(metadata) ?? thinkingComplaint(body["thinking"], maxTokens);
+}
+
+function gateComplaint(body: JsonObject, betas: string): Complaint {
+  const isShut = (name: string): boolean => GATED[name]?.test(betas) === false;
+  const shut = Object.keys(body).find(isShut);
+  if (shut !== undefined) return `${shut}: Extra inputs are not permitted`;
+  const config = isObject(body["output_config"]) ? Object.keys(body["output_config"]) : [];
+  const setting = config.find((key) => isShut(`output_config.${key}`));
+  if (setting !== undefined) return `output_config.${setting}: Extra inputs are not permitted`;
+  for (const [index, tool] of objectsOf(body["tools"]).entries()) {
+    const key = Object.keys(tool).find((each) => isShut(`tools.${each}`));
+    if (key !== undefined) return `tools.${index}.custom.${key}: Extra inputs are not permitted`;
+  }
+  return undefined;
 }
 
 function metadataComplaint(metadata: unknown): Complaint {

@@ -51,7 +51,7 @@ function splicedBody(
     splice.replace(doc.member(0, word.model), textToken(deployment.upstreamModelId));
   }
   splice.remove([...keptBack, ...side.surplusBounds(doc, deployment), ...drops.words]);
-  for (const { object, wordId } of drops.inside) splice.removeFrom(object, [wordId]);
+  for (const { object, wordIds } of drops.inside) splice.removeFrom(object, wordIds);
   side.editBody(doc, splice, { request, deployment });
   return splice.result();
 }

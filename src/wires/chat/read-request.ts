@@ -2,6 +2,7 @@ import { invalidRequest, refusal, type Refusal } from "../../core/refusals.ts";
 import type { WireId } from "../../catalog/catalog.ts";
 import { absent, JsonDocument } from "../json/json-document.ts";
 import { readJsonObject } from "../json/read-json-object.ts";
+import { findBetaFields } from "./beta-fields.ts";
 import { type BetaNames, splitBetaNames } from "./beta-names.ts";
 import type { ChatCall } from "./chat-call.ts";
 import type { ChatRequest, CrossingNeeds, MediaPart, ProviderControls } from "./chat-request.ts";
@@ -13,6 +14,7 @@ import { MediaCollector } from "./media-collector.ts";
 import { type OutputBound, readOutputBound } from "./output-bound.ts";
 import { findPricedFields, type PricedFields } from "./price-guard.ts";
 import { readControls } from "./provider-controls.ts";
+import type { SameWireDrops } from "./same-wire-drops.ts";
 import type { RequestSide } from "./request-side.ts";
 
 /** Reads and checks a body that came on this wire; see `ChatWires.readChatRequest`. */
@@ -71,6 +73,7 @@ export class ReadRequest implements ChatRequest {
   readonly #side: RequestSide;
   #decoded: DecodedCall | undefined;
   #priced: PricedFields | undefined;
+  #betaFields: SameWireDrops | undefined;
 
   constructor({ side, doc, bound, betas }: CheckedParts) {
     const media = new MediaCollector();
@@ -98,6 +101,12 @@ export class ReadRequest implements ChatRequest {
   pricedFields(): PricedFields {
     this.#priced ??= findPricedFields(this.doc, this.#side);
     return this.#priced;
+  }
+
+  /** What only a dropped name of the beta header opens; looked for once. */
+  betaFields(): SameWireDrops {
+    this.#betaFields ??= findBetaFields(this.doc, this.betas.others);
+    return this.#betaFields;
   }
 
   countInputTokens(): number {

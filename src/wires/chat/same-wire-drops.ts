@@ -10,24 +10,27 @@ export interface SameWireDrops {
   /** Words of top-level members. */
   readonly words: readonly number[];
   /** Members of objects inside the body. */
-  readonly inside: readonly { readonly object: JsonNode; readonly wordId: number }[];
+  readonly inside: readonly { readonly object: JsonNode; readonly wordIds: readonly number[] }[];
   /** For `x-tm-dropped-params`. */
   readonly names: readonly string[];
 }
 
-const nothing: SameWireDrops = { words: [], inside: [], names: [] };
-
-/** The priced fields that are not open for the deployment and that an answer does not depend on. */
+/**
+ * What an answer does not depend on: the priced fields that the listing does not declare, and the
+ * fields that only a dropped name of the beta header opens.
+ */
 export function sameWireDrops(request: ReadRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
   const longMarks = deployment.passesPricedFields === true ? [] : found;
-  if (dropped.length === 0 && longMarks.length === 0) return nothing;
+  const opened = request.betaFields();
+  if (dropped.length === 0 && longMarks.length === 0) return opened;
   const { doc } = request;
   const lost = dropped.filter((each) => !isOpen(doc, each, deployment));
   return {
-    words: lost.map((each) => each.wordId),
-    inside: longMarks.map((object) => ({ object, wordId: word.ttl })),
+    words: [...opened.words, ...lost.map((each) => each.wordId)],
+    inside: [...opened.inside, ...longMarks.map((object) => ({ object, wordIds: [word.ttl] }))],
     names: [
+      ...opened.names,
       ...lost.map((each) => each.field),
       ...(longMarks.length === 0 ? [] : ["cache_control.ttl"]),
     ],

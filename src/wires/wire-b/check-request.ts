@@ -16,6 +16,7 @@ import {
   textOr,
   variant,
 } from "../chat/check-shape.ts";
+import { word } from "../chat/chat-words.ts";
 import { nodeSize } from "../json/json-document.ts";
 
 const blockFields: Fields = { type: isText, cache_control: optional(cacheMark) };
@@ -23,7 +24,18 @@ const textBlock: Check = shape({ ...blockFields, text: isText }, { required: ["t
 const blocksMessage = "must be a string or an array of content blocks";
 /** Blocks inside a tool result or a source; a source may hold blocks of its own. */
 const nestedContent: Check = textOr((doc, node) => nestedBlocks(doc, node), blocksMessage);
-const source: Check = shape({ type: isText, content: nestedContent, data: isText, url: isText });
+const sourceType: Check = (doc, node) =>
+  isText(doc, node) ?? (doc.word(node) === word.file ? keptFile : undefined);
+const keptFile = problem(
+  "is file, which is not taken: files are kept by one provider, and no provider keeps any for this " +
+    "gateway; send the content itself, as base64, text or url",
+);
+const source: Check = shape({
+  type: sourceType,
+  content: nestedContent,
+  data: isText,
+  url: isText,
+});
 const sourced: Check = shape({ ...blockFields, source }, { required: ["source"] });
 const nestedBlocks: Check = listOf(
   variant("type", { text: textBlock, image: sourced, document: sourced }, shape(blockFields)),
@@ -50,6 +62,8 @@ const block: Check = variant(
     ),
     thinking: shape({ ...blockFields, thinking: isText, signature: optional(isText) }),
     redacted_thinking: shape({ ...blockFields, data: isText }),
+    container_upload: () =>
+      problem("is container_upload, which is not taken: no container runs here; remove it", "type"),
   },
   shape(blockFields),
 );
@@ -99,6 +113,7 @@ export const checkWireBBody: Check = shape(
     metadata: optional(shape({ user_id: optional(isText) })),
     top_p: optional(isNumber),
     thinking: optional(shape({ type: isText }, { required: ["type"] })),
+    output_format: optional(() => problem("is not taken; send it as output_config.format")),
     output_config: optional(shape({ effort: optional(isText), format: optional(isObject) })),
   },
   { required: ["model", "messages"], other: refuseForbidden },

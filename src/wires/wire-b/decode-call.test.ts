@@ -69,7 +69,7 @@ describe("user messages", () => {
     expect(messagesOf([{ role: "user", content }])).toEqual([{ role: "user", content: expected }]);
   });
 
-  test.each(["image", "document", "search_result", "container_upload"])(
+  test.each(["image", "document", "search_result"])(
     "a %s block is refused by its place",
     (type) => {
       const block = { type, source: { type: "url", url: "https://a.test/x" } };
