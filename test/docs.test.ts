@@ -58,6 +58,21 @@ function unknownVariables({ file, text }: Page): string[] {
     .map(([name]) => `${file}: ${name}`);
 }
 
+test("every name in the form of a setting is one", () => {
+  expect(pages.flatMap(unknownSettings)).toEqual([]);
+  expect(unknownSettings({ file: "x", text: "`timeouts.never_ms`" })).toEqual([
+    "x: timeouts.never_ms",
+  ]);
+});
+
+function unknownSettings({ file, text }: Page): string[] {
+  const known = new Set(Object.values(SETTINGS).map(({ path }) => path));
+  const groups = new Set([...known].flatMap((path) => /^(.+)\./.exec(path)?.[1] ?? []));
+  return [...text.matchAll(/`([a-z_]+)\.[a-z_]+/g)]
+    .filter(([name, group = ""]) => groups.has(group) && !known.has(name.slice(1)))
+    .map(([name]) => `${file}: ${name.slice(1)}`);
+}
+
 test("every command is one of the program, with these options", async () => {
   const wrong = await Promise.all(pages.map(wrongCommands));
   expect(wrong.flat()).toEqual([]);

@@ -49,14 +49,18 @@ export async function startProgram(
     });
   });
   child.removeAllListeners("exit");
-  const exited = new Promise<number | null>((done) => child.once("exit", done));
+  // Closed is later: then no process of the group holds the pipes any more.
+  const over = place === undefined ? "exit" : "close";
+  const exited = new Promise<number | null>((done) => child.once(over, done));
   return {
     process: child,
     ready,
     stderr: () => stderr,
     stdout: () => stdout,
     end: async (signal) => {
-      child.kill(signal);
+      // npx passes no signal on to what it started: its whole group gets it.
+      if (place !== undefined && child.pid !== undefined) process.kill(-child.pid, signal);
+      else child.kill(signal);
       return await exited;
     },
   };
@@ -143,6 +147,7 @@ async function spawnProgram(
     cwd,
     env: { ...process.env, ...env },
     stdio: "pipe",
+    detached: place !== undefined,
   });
 }
 
