@@ -8,6 +8,8 @@ export interface Setting<T> {
   readonly fallback: T;
   readonly min?: number;
   readonly secret?: boolean;
+  /** What is wrong with a value of the right kind; undefined: nothing. */
+  problem?(value: T): string | undefined;
   readonly doc: string;
 }
 
