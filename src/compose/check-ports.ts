@@ -90,33 +90,29 @@ export async function listenOn(
 export function listenFault(fault: unknown, listener: Listener): unknown {
   const { name, host, port, portSettings, hostSettings } = listener;
   const toPort = portSettings.join(" or ");
-  const toHost = hostSettings.join(" or ");
-  switch ((fault as NodeJS.ErrnoException).code) {
-    case "EADDRINUSE":
-      return new PortFault(
-        `the ${name} port ${port} on ${host} is in use by another program; choose another with ` +
-          `${toPort} (0: any free one)`,
-        { cause: fault },
-      );
-    case "EACCES":
-      return new PortFault(
-        `this user may not open the ${name} port ${port}; choose one above 1023 with ${toPort}`,
-        { cause: fault },
-      );
-    case "ERR_SOCKET_BAD_PORT":
-      return new PortFault(`${port} is not a port (0 to 65535); change ${toPort}`, {
-        cause: fault,
-      });
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return new PortFault(`${host} is not an address of this machine; change ${toHost}`, {
-        cause: fault,
-      });
-    default:
-      return fault;
+  const { code = "" } = fault as NodeJS.ErrnoException;
+  if (code === "EADDRINUSE") {
+    return new PortFault(
+      `the ${name} port ${port} on ${host} is in use by another program; choose another with ` +
+        `${toPort} (0: any free one)`,
+      { cause: fault },
+    );
   }
+  if (code === "EACCES") {
+    const text = `this user may not open the ${name} port ${port}; choose one above 1023 with ${toPort}`;
+    return new PortFault(text, { cause: fault });
+  }
+  if (code === "ERR_SOCKET_BAD_PORT") {
+    return new PortFault(`${port} is not a port (0 to 65535); change ${toPort}`, { cause: fault });
+  }
+  if (NO_ADDRESS.has(code)) {
+    const text = `${host} is not an address of this machine; change ${hostSettings.join(" or ")}`;
+    return new PortFault(text, { cause: fault });
+  }
+  return fault;
 }
+
+const NO_ADDRESS: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN"]);
 
 function checkDifferent(listeners: readonly Listener[]): void {
   for (const [at, one] of listeners.entries()) {

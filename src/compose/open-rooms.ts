@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 
 import { openAuthenticator } from "../auth/authenticate.ts";
 import type { CatalogHolder } from "../catalog/catalog-holder.ts";
+import { ClientAddresses } from "../core/client-address.ts";
 import { internalConnectionsMax } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import { refuseBeforeBody, refuseCall } from "../gateway/refuse-call.ts";
@@ -148,6 +149,7 @@ function gatewayServerOptions(
     deadlines: serve.deadlines,
     clientTimeouts: CLIENT_TIMEOUTS,
     connectionsMax: config.maxConnections,
+    clientAddresses: new ClientAddresses(config.trustedProxies),
     authenticator: openAuthenticator({
       keyStore: backend.keyStore,
       clock,

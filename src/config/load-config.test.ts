@@ -53,6 +53,17 @@ test("every problem is reported at once, with the place and the right form", () 
   });
 });
 
+test("a value of the right kind may still be refused, with its reason", () => {
+  const outcome = loadConfig({ flags: {}, env: { TM_TRUSTED_PROXIES: "10.0.0.0/8,proxy" } });
+  expect(outcome).toEqual({
+    kind: "invalid",
+    problems: [
+      'TM_TRUSTED_PROXIES: trusted_proxies has "proxy", which is no network; write 10.0.0.0/8 or ' +
+        "2001:db8::/32",
+    ],
+  });
+});
+
 test("the configuration cannot be changed after it was loaded", () => {
   const outcome = loadConfig({ flags: {}, env: {} });
   if (outcome.kind !== "loaded") throw new Error("not loaded");

@@ -41,6 +41,8 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
       problems.push(`${found.where}: ${setting.path} must be ${expectation(setting)}`);
       continue;
     }
+    const problem = setting.problem?.(value);
+    if (problem !== undefined) problems.push(`${found.where}: ${setting.path} ${problem}`);
     config[name] = value;
   }
   for (const path of file.keys()) {

@@ -1,8 +1,10 @@
+import { networksProblem } from "../core/client-address.ts";
 import { flag, integer, type Setting } from "./setting.ts";
 
 /** What an operator decides about starts and stops. */
 export interface OperationsConfig {
   readonly autoMigrate: boolean;
+  readonly trustedProxies: string;
   readonly shutdownDelayMs: number;
   readonly shutdownGraceMs: number;
 }
@@ -16,6 +18,16 @@ export const OPERATIONS_SETTINGS: {
       "start on an older schema, and only `tokenmarket migrate` changes one.",
     true,
   ),
+  trustedProxies: {
+    path: "trusted_proxies",
+    kind: "string",
+    fallback: "",
+    problem: networksProblem,
+    doc:
+      "Networks of your proxies, with commas (`10.0.0.0/8, 2001:db8::/32`): for a connection from one of " +
+      "them the last address of `x-forwarded-for` outside of them counts as the client's. From others " +
+      "that header is ignored.",
+  },
   shutdownDelayMs: integer(
     "shutdown_delay_ms",
     0,

@@ -9,6 +9,8 @@ export interface Setting<T> {
   readonly min?: number;
   readonly max?: number;
   readonly secret?: boolean;
+  /** What is wrong with a value of the right kind; undefined: nothing. */
+  problem?(value: T): string | undefined;
   readonly doc: string;
 }
 

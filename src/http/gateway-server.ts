@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { isPrincipal, type AuthOutcome, type Authenticator } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/principal.ts";
 import { headerBytesMax, journalRetryAfterSeconds } from "../core/constants.ts";
+import type { ClientAddresses } from "../core/client-address.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import { newRequestId } from "../core/ids.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
@@ -30,6 +31,8 @@ export interface GatewayServerOptions {
   /** Connections of this process at once; further ones are answered 503 and closed. */
   readonly connectionsMax: number;
   readonly authenticator: Authenticator;
+  /** Whose word is believed about where a request comes from. */
+  readonly clientAddresses: ClientAddresses;
   readonly routes: RouteTable;
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
@@ -139,6 +142,7 @@ class RequestWalk implements OpenRequest {
       errorWire: errorWireOf(this.#path),
       clock: options.clock,
       deadlines: options.deadlines,
+      clientAddresses: options.clientAddresses,
       writeIdleMs: options.clientTimeouts.writeIdleMs,
       baseHeaders: this.#baseHeaders,
       onClosed: () => this.#closed(),

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal } from "../auth/principal.ts";
 import type { WireId } from "../catalog/catalog.ts";
 import { assert } from "../core/assert.ts";
+import type { ClientAddresses } from "../core/client-address.ts";
 import type { Deadline, Deadlines } from "../core/deadlines.ts";
 import type { RequestId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusals.ts";
@@ -22,6 +23,7 @@ export interface ExchangeInput {
   readonly errorWire: WireId;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
+  readonly clientAddresses: ClientAddresses;
   /** Longest time in which the client takes no byte of an answer. */
   readonly writeIdleMs: number;
   /** What every answer begins with: ids, and who may read it. */
@@ -69,7 +71,8 @@ export class HttpExchange implements ClientExchange, Deadline {
   }
 
   get clientAddress(): string | undefined {
-    return this.#input.request.socket.remoteAddress;
+    const peer = this.#input.request.socket.remoteAddress;
+    return this.#input.clientAddresses.of(peer, this.header("x-forwarded-for"));
   }
 
   get wantsBody(): boolean {

@@ -10,6 +10,7 @@ import { jsonCommand, operatorFolder, serve } from "../support/operator.ts";
 import { runSql } from "../support/sql.ts";
 
 const REFUSED_LINE = 6;
+const TRUSTED_PROXY = "127.0.0.9";
 const LIMITED_SECONDS = 600;
 const BOTH: readonly Wire[] = ["wire_a", "wire_b"];
 
@@ -20,6 +21,7 @@ const gateway = withGateway({
     unusualUseClientAddresses: 3,
     unusualUseRequestsMin: 4,
     unusualUseSpendUsd: "0.01",
+    trustedProxies: TRUSTED_PROXY,
   },
 });
 
@@ -205,6 +207,27 @@ describe("other lines of a trial organization", () => {
   });
 });
 
+describe.skipIf(process.platform !== "linux")("behind a proxy", () => {
+  const FORGED = ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4"];
+
+  test("clients are told apart by the header of a trusted one", async () => {
+    const account = await trialAccount();
+    const statuses = [];
+    for (const client of ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.1"]) {
+      // What the client itself has sent comes first.
+      statuses.push(await askFrom(TRUSTED_PROXY, account, `${statuses.length}.1.1.1, ${client}`));
+    }
+    expect(statuses).toEqual([200, 200, 200, 429]);
+  });
+
+  test("the header of any other peer is ignored", async () => {
+    const account = await trialAccount();
+    const statuses = [];
+    for (const client of FORGED) statuses.push(await askFrom("127.0.0.1", account, client));
+    expect(statuses).toEqual([200, 200, 200, 200]);
+  });
+});
+
 /** A finding refuses at once and is recorded a moment later. */
 async function recordedHoldsOf({ orgId }: TestAccount) {
   return await until("the finding is recorded", async () => {
@@ -213,13 +236,21 @@ async function recordedHoldsOf({ orgId }: TestAccount) {
   });
 }
 
-/** The status of one good request that comes from this address. */
-function askFrom(localAddress: string, { key }: TestAccount): Promise<number> {
+/** The status of one good request that comes from this address, for a client behind it. */
+function askFrom(
+  localAddress: string,
+  { key }: TestAccount,
+  forwardedFor?: string,
+): Promise<number> {
   const sent = httpRequest(`${gateway.url}/v1/chat/completions`, {
     agent: false,
     method: "POST",
     localAddress,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      ...(forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor }),
+    },
   });
   const messages = [{ role: "user", content: "hi" }];
   sent.end(JSON.stringify({ model: "test/both", max_tokens: 8, messages }));

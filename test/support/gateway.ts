@@ -66,9 +66,29 @@ export interface TestGatewayOptions {
  * simulated provider behind it.
  */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const closers: (() => unknown)[] = [() => options.clock?.stop?.()];
+  const close = async (): Promise<void> => {
+    for (const each of closers.splice(0).toReversed()) await each();
+  };
+  try {
+    return { ...(await openTestGateway(options, closers)), close };
+  } catch (fault) {
+    await close();
+    throw fault;
+  }
+}
+
+/** Opens one thing after the other, and adds how each is closed. */
+async function openTestGateway(
+  options: TestGatewayOptions,
+  closers: (() => unknown)[],
+): Promise<Omit<TestGateway, "close">> {
   const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  closers.push(() => simulator.close());
   const database = options.settings?.databaseUrl === undefined ? await freshDatabase() : undefined;
+  closers.push(() => database?.drop());
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-test-"));
+  closers.push(() => rmSync(folder, { recursive: true, force: true }));
   const texts = (options.manifests ?? STANDARD_MANIFESTS).map((manifest) =>
     JSON.stringify(manifest).replaceAll("{simulator}", simulator.url),
   );
@@ -82,6 +102,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const lines: string[] = [];
   const log = pino({ level: config.logLevel }, { write: (line: string) => void lines.push(line) });
   const backend = await openBackend({ config, log, schema: "migrate" });
+  closers.push(() => backend.close());
   const running = await openGateway({
     config,
     env: { ...process.env, TEST_PROVIDER_KEY: PROVIDER_KEY },
@@ -90,6 +111,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     backend,
     ...(options.testCheckout === undefined ? {} : { testCheckout: options.testCheckout }),
   });
+  closers.push(() => running.close());
   return {
     url: running.gatewayUrl,
     simulator,
@@ -98,14 +120,6 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     config,
     account: (usd, limits) => openAccount(backend, usd, limits),
     log: () => lines.join(""),
-    close: async () => {
-      await running.close();
-      await backend.close();
-      await simulator.close();
-      await database?.drop();
-      rmSync(folder, { recursive: true, force: true });
-      options.clock?.stop?.();
-    },
   };
 }
 

@@ -6,6 +6,7 @@ import { pino } from "pino";
 
 import { PLAIN_RULES } from "../../src/auth/account-rules.ts";
 import type { Principal } from "../../src/auth/principal.ts";
+import { ClientAddresses } from "../../src/core/client-address.ts";
 import { Deadlines } from "../../src/core/deadlines.ts";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
@@ -66,6 +67,7 @@ export class Listeners {
       deadlines: new Deadlines(systemClock),
       clientTimeouts: NO_TIMEOUTS,
       connectionsMax: 1_000,
+      clientAddresses: new ClientAddresses(""),
       authenticator: { authenticate: () => PRINCIPAL, forget: () => undefined },
       routes: new RouteTable(routes),
       metrics: new GatewayMetrics(),

@@ -34,7 +34,7 @@ test.skipIf(!hasNamespaces)(
 /** Starts, writes one row, counts the rows of all starts, and kills the whole namespace. */
 async function rowsAfter(start: number): Promise<number> {
   const script = new URL("../../../test/support/embedded-child.ts", import.meta.url).pathname;
-  const [program = "", ...args] = [...FRESH_NAMESPACE, process.execPath, "--import", "tsx", script];
+  const [program, ...args] = [...FRESH_NAMESPACE, process.execPath, "--import", "tsx", script];
   const child = spawn(program, [...args, join(root.path, "data")], {
     stdio: ["pipe", "pipe", "pipe"],
   });

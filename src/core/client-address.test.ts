@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+
+import { ClientAddresses, networksProblem } from "./client-address.ts";
+
+const PROXIES = new ClientAddresses("10.0.0.0/8, 192.0.2.1, 2001:db8:5::/48");
+
+test.each([
+  { peer: "203.0.113.9", forwarded: "198.51.100.1", client: "203.0.113.9", why: "an unknown peer" },
+  { peer: "10.1.2.3", forwarded: undefined, client: "10.1.2.3", why: "no header" },
+  { peer: "10.1.2.3", forwarded: "", client: "10.1.2.3", why: "an empty header" },
+  { peer: "10.1.2.3", forwarded: "198.51.100.1", client: "198.51.100.1", why: "one proxy" },
+  { peer: "192.0.2.1", forwarded: "198.51.100.1", client: "198.51.100.1", why: "a single address" },
+  { peer: "192.0.2.2", forwarded: "198.51.100.1", client: "192.0.2.2", why: "its neighbour" },
+  {
+    peer: "10.1.2.3",
+    forwarded: "1.1.1.1, 198.51.100.1, 10.9.9.9",
+    client: "198.51.100.1",
+    why: "two proxies, behind what the client itself has sent",
+  },
+  { peer: "10.1.2.3", forwarded: "10.0.0.5, 10.0.0.6", client: "10.0.0.5", why: "all trusted" },
+  { peer: "::ffff:10.1.2.3", forwarded: "198.51.100.1", client: "198.51.100.1", why: "mapped" },
+  { peer: "2001:db8:5::7", forwarded: "2001:db8:9::1", client: "2001:db8:9::1", why: "IPv6" },
+  { peer: "10.1.2.3", forwarded: "198.51.100.1:4711", client: "198.51.100.1", why: "a port" },
+  { peer: "10.1.2.3", forwarded: "[2001:db8:9::1]:80", client: "2001:db8:9::1", why: "brackets" },
+  { peer: "10.1.2.3", forwarded: "1.1.1.1, unknown", client: "10.1.2.3", why: "no address" },
+  { peer: "10.1.2.3", forwarded: "1.1.1.1, unknown, 10.4.4.4", client: "10.4.4.4", why: "a gap" },
+  { peer: undefined, forwarded: "198.51.100.1", client: undefined, why: "no peer" },
+])("behind proxies, $why: $client", ({ peer, forwarded, client }) => {
+  expect(PROXIES.of(peer, forwarded)).toBe(client);
+});
+
+test("without trusted proxies every header is ignored", () => {
+  expect(new ClientAddresses("").of("10.1.2.3", "198.51.100.1")).toBe("10.1.2.3");
+});
+
+test("a long header costs no more than its last entries", () => {
+  const chain = ["198.51.100.1", ...Array.from({ length: 100 }, () => "10.0.0.7")];
+  expect(PROXIES.of("10.1.2.3", chain.join(","))).toBe("10.0.0.7");
+  expect(PROXIES.of("10.1.2.3", `${"x".repeat(100_000)}, 198.51.100.1`)).toBe("198.51.100.1");
+  // One that is cut could be another address.
+  expect(PROXIES.of("10.1.2.3", `1${"9".repeat(2_000)}8.51.100.1`.padStart(2_050))).toBe(
+    "10.1.2.3",
+  );
+  expect(PROXIES.of("10.1.2.3", `198.51.100.1${" ".repeat(2_038)}`)).toBe("10.1.2.3");
+});
+
+describe("a list of networks", () => {
+  test.each(["", "10.0.0.0/8", " 10.0.0.0/8 , ::1 ", "0.0.0.0/0,::/0"])("%j is one", (text) => {
+    expect(networksProblem(text)).toBeUndefined();
+  });
+
+  test.each([
+    ["10.0.0.0/33", "10.0.0.0/33"],
+    ["10.0.0.0/8,proxy.example", "proxy.example"],
+    ["2001:db8::/129", "2001:db8::/129"],
+    ["10.0.0.0/", "10.0.0.0/"],
+    ["10.0.0.0/8/8", "10.0.0.0/8/8"],
+    [",", ""],
+  ])("%j is none, and says which entry", (text, entry) => {
+    expect(networksProblem(text)).toContain(JSON.stringify(entry));
+  });
+
+  test("of more than 256 entries is refused", () => {
+    const text = Array.from({ length: 257 }, () => "10.0.0.1").join(",");
+    expect(networksProblem(text)).toContain("256");
+  });
+});
