@@ -1,11 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
+import { settingsRequestsPerMinute } from "../core/constants.ts";
+import type { Refusal } from "../core/refusals.ts";
+import { claimOrgSetting } from "../gateway/count-request.ts";
 import type { SignedIn } from "../identity/identity.ts";
+import { tokenCount } from "../limits/limit-store.ts";
 import { NO_JSON, sendAnswer, sendRefusal } from "./answer-request.ts";
 import { compileCheck, type SchemaCheck, type SchemaProblem } from "./check-schema.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { consoleHandlers } from "./console-handlers.ts";
-import { ConsoleRefusal } from "./console-refusal.ts";
+import { ConsoleRefusal, ofGateway, rateLimited } from "./console-refusal.ts";
 import { ROUTES, type RouteName } from "./contract.ts";
 import type { RouteContract } from "./contract/shared.ts";
 import { readOpenSession, whyForeign } from "./guard-request.ts";
@@ -66,9 +70,42 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
         cookieHeader: request.headers.cookie,
         session: sessions.get(request),
       };
-      return sendAnswer(request, reply, await handle(call as unknown as Call<RouteName>));
+      const run = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
+      const { session } = call;
+      const isCounted = contract.isSetting === true && session !== undefined;
+      const answer = isCounted ? await changeSetting(deps, session, run) : await run();
+      return sendAnswer(request, reply, answer);
     },
   });
+}
+
+/** Runs a change within the organization's changes of a minute; a refused one is not counted. */
+async function changeSetting(
+  { limitUse }: ConsoleDeps,
+  { orgId }: SignedIn,
+  run: () => Promise<unknown>,
+): Promise<unknown> {
+  const claimed = await claimOrgSetting(limitUse, orgId);
+  if ("class" in claimed) return settingsRefusal(claimed);
+  const nowMs = limitUse.clock.monotonicMs();
+  let isMade = false;
+  try {
+    const answer = await run();
+    isMade = !(answer instanceof ConsoleRefusal);
+    return answer;
+  } finally {
+    if (isMade) claimed.release(tokenCount(0, 0), nowMs);
+    else claimed.undo(nowMs);
+  }
+}
+
+function settingsRefusal(refusal: Refusal): ConsoleRefusal {
+  const { class: code, retryAfterSeconds = 1 } = refusal;
+  if (code !== "rate_limit") return ofGateway(refusal);
+  return rateLimited(
+    `the organization is limited to ${settingsRequestsPerMinute} changes of settings a minute; try again in ${retryAfterSeconds} seconds`,
+    retryAfterSeconds,
+  );
 }
 
 /** The session that the route needs, undefined where it needs none, or why it does not open. */

@@ -1,3 +1,4 @@
+import { retryAfterSecondsMax } from "../core/constants.ts";
 import type { Refusal } from "../core/refusals.ts";
 
 /** Codes that only the console has, beside the gateway's canonical classes. */
@@ -10,6 +11,7 @@ export class ConsoleRefusal {
   /** What was wrong, where, and the next step; never a secret, never an id of somebody else. */
   readonly message: string;
   readonly field: string | undefined;
+  /** Always there with 429 and 503: a minute where nothing better is known. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(of: {
@@ -23,7 +25,8 @@ export class ConsoleRefusal {
     this.code = of.code;
     this.message = of.message;
     this.field = of.field;
-    this.retryAfterSeconds = of.retryAfterSeconds;
+    const isPassing = of.status === 429 || of.status === 503;
+    this.retryAfterSeconds = of.retryAfterSeconds ?? (isPassing ? retryAfterSecondsMax : undefined);
   }
 }
 

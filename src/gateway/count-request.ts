@@ -1,9 +1,11 @@
 import { claimScopes } from "../admission/admit.ts";
 import type { ClaimedScopes } from "../admission/claimed-scopes.ts";
 import { settingsRequestsPerMinute } from "../core/constants.ts";
+import type { KeyId, OrgId } from "../core/ids.ts";
 import { shownKeyId } from "../core/managed-keys.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { orgSlot, tokenCount, type ScopeClaim } from "../limits/limit-store.ts";
+import { isRefusal } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { ServeDeps } from "./serve-deps.ts";
 
@@ -35,9 +37,34 @@ export async function countSetting(
   return await countIn(deps, exchange, [{ scope: "key", id, shownId, limits }]);
 }
 
+/**
+ * Claims one change of a setting by a person of this organization; released when it was made, undone
+ * when it was refused.
+ */
+export async function claimOrgSetting(
+  deps: Pick<ServeDeps, "limits" | "clock">,
+  orgId: OrgId,
+): Promise<ClaimedScopes | Refusal> {
+  const limits = { requestsPerMinute: settingsRequestsPerMinute };
+  const scopes: readonly ScopeClaim[] = [{ scope: "org", id: `settings:${orgId}`, limits }];
+  return await claimIn(deps, { orgId, keyId: NO_KEY }, scopes);
+}
+
+const NO_KEY = "" as KeyId;
+
 async function countIn(
   deps: ServeDeps,
   { principal }: ClientExchange,
+  scopes: readonly ScopeClaim[],
+): Promise<ClaimedScopes | Refusal> {
+  const claimed = await claimIn(deps, principal, scopes);
+  if (!isRefusal(claimed)) claimed.release(NO_TOKENS, deps.clock.monotonicMs());
+  return claimed;
+}
+
+async function claimIn(
+  deps: Pick<ServeDeps, "limits" | "clock">,
+  principal: { readonly orgId: OrgId; readonly keyId: KeyId },
   scopes: readonly ScopeClaim[],
 ): Promise<ClaimedScopes | Refusal> {
   const outcome = await claimScopes(deps.limits, {
@@ -47,9 +74,7 @@ async function countIn(
     nowMs: deps.clock.nowMs(),
     monotonicMs: deps.clock.monotonicMs(),
   });
-  if (outcome.kind === "refused") return outcome.refusal;
-  outcome.claimed.release(NO_TOKENS, deps.clock.monotonicMs());
-  return outcome.claimed;
+  return outcome.kind === "refused" ? outcome.refusal : outcome.claimed;
 }
 
 const requestScopes = new WeakMap<readonly ScopeClaim[], readonly ScopeClaim[]>();

@@ -48,6 +48,7 @@ export const connectionRoutes = {
   "POST /api/console/connections": {
     summary: "Stores an own provider key, encrypted; it is never shown again",
     access: "session",
+    isSetting: true,
     body: Type.Object(
       {
         provider: Id,
@@ -68,6 +69,7 @@ export const connectionRoutes = {
   "POST /api/console/connections/:connection_id/disable": {
     summary: "Disables it for ever and forgets the provider's key",
     access: "session",
+    isSetting: true,
     params,
     answer: Connection,
   },

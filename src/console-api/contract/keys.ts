@@ -85,12 +85,14 @@ export const keyRoutes = {
   "POST /api/console/keys": {
     summary: "Makes a named key; its raw form is in the answer and never again",
     access: "session",
+    isSetting: true,
     body: NewKey,
     answer: CreatedKey,
   },
   "POST /api/identity/keys": {
     summary: "The same for programs that hold a session: a key of the identity API",
     access: "session",
+    isSetting: true,
     body: NewKey,
     answer: CreatedKey,
   },
@@ -103,6 +105,7 @@ export const keyRoutes = {
   "PATCH /api/console/keys/:key_id": {
     summary: "Renames a key, or changes its own limit and cap",
     access: "session",
+    isSetting: true,
     params: keyParams,
     body: KeyChange,
     answer: Key,
@@ -110,6 +113,7 @@ export const keyRoutes = {
   "POST /api/console/keys/:key_id/disable": {
     summary: "Disables a key for ever; it may work for up to 5 seconds more",
     access: "session",
+    isSetting: true,
     params: keyParams,
     /** The key's name, typed by the person: nobody disables the wrong one by a slip. */
     body: Type.Object({ confirm_name: Type.String() }, { additionalProperties: false }),

@@ -92,12 +92,14 @@ export const limitRoutes = {
   "POST /api/admission-limits": {
     summary: "Lowers or removes an own limit: the gateway's route, with a session for a key",
     access: "session",
+    isSetting: true,
     body: LimitChange,
     answer: ChangedLimit,
   },
   "PATCH /api/console/org-cap": {
     summary: "The monthly cap of the organization: blank changes nothing, 0 removes it",
     access: "session",
+    isSetting: true,
     body: Type.Object(
       { cap_usd: Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))) },
       { additionalProperties: false },

@@ -107,6 +107,7 @@ export const sessionRoutes = {
   "PATCH /api/console/settings": {
     summary: "Changes the organization; an absent field stays as it is",
     access: "session",
+    isSetting: true,
     body: SettingsChange,
     answer: Settings,
   },

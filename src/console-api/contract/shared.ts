@@ -5,6 +5,8 @@ export interface RouteContract {
   readonly summary: string;
   /** `public`: no session is needed; `session`: signed in with a verified e-mail. */
   readonly access: "public" | "session" | "unverified";
+  /** It changes a setting: an organization may change so many a minute. */
+  readonly isSetting?: true;
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly body?: TSchema;

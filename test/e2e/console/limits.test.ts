@@ -162,3 +162,28 @@ describe("the cap of the organization", () => {
     expect(textAt(json, "cap_reset_at")).toMatch(/-01T00:00:00\.000Z$/);
   });
 });
+
+test("changes of settings have a window of their own, 60 a minute of an organization", async () => {
+  const bea = await world.signIn(newcomer("bea"));
+  const cap = (value: unknown): ReturnType<Person["ask"]> =>
+    bea.ask("PATCH /api/console/org-cap", { body: { cap_usd: value } });
+  for (let n = 1; n < 60; n += 1) expect((await cap(`${n}.00`)).status).toBe(200);
+  // What is refused for itself counts nothing.
+  expect((await cap(7)).status).toBe(400);
+  expect((await bea.ask("POST /api/admission-limits", { body: { scope: "org" } })).status).toBe(
+    400,
+  );
+  const made = await bea.ask("POST /api/console/keys", { body: { name: "the 60th change" } });
+  expect(made.status).toBe(200);
+  const refused = await cap("1.00");
+  expect(refused.status).toBe(429);
+  expect(refused.headers["retry-after"]).toMatch(/^[1-9]\d?$/);
+  expect(at(refused.json, "error")).toMatchObject({
+    code: "rate_limit",
+    message: expect.stringContaining("60 changes of settings a minute"),
+  });
+  expect((await bea.ask("GET /api/console/limits")).status).toBe(200);
+  expect((await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: null } })).status).toBe(
+    200,
+  );
+});

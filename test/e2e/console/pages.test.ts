@@ -180,6 +180,7 @@ describe("where the pages are not built", () => {
   test("a page says how to build them, and the rest works", async () => {
     const page = await httpCall(`${unbuilt.url}/keys`, { headers: BROWSER });
     expect(page.status).toBe(503);
+    expect(page.headers["retry-after"]).toBe("60");
     expect(textAt(page.json, "error.message")).toContain("npm run build");
     const refused = await httpCall(`${unbuilt.url}/api/console/keys`);
     expect(refused.status).toBe(401);

@@ -160,6 +160,26 @@ describe("the log of requests", () => {
     expect((await ann.ask(`GET /api/console/refusals/${okId}`)).status).toBe(404);
   });
 
+  test("takes no served request with usage that cannot be for a refusal", async () => {
+    const cat = await world.signIn(newcomer("cat"));
+    await world.grant(cat, "1");
+    const usage = JSON.stringify({ prompt_tokens: 9e15, completion_tokens: 9e15 });
+    const messages = [{ role: "user", content: `[[fault:usage:${usage}]]` }];
+    const body = chatBody("test/a", { messages });
+    const answer = await cat.do("POST /playground/v1/chat/completions", { body });
+    const id = String(answer.headers["x-request-id"]);
+    const row = await cat.do(`GET /api/console/requests/${id}`);
+    expect(at(row.json, "request")).toMatchObject({
+      outcome: "completed",
+      error_class: "usage_impossible",
+    });
+    const why = await cat.ask(`GET /api/console/refusals/${id}`);
+    expect([why.status, textAt(why.json, "error.message")]).toEqual([
+      404,
+      "this request was not refused; its own page shows what became of it",
+    ]);
+  });
+
   test("that nobody waits for gives its turn back", async () => {
     const headers = { cookie: ann.browser.header(new URL(world.url)) };
     for (let tries = 0; tries < 12; tries += 1) {

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { ROUTES } from "../../../src/console-api/contract.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { at, type HttpAnswer } from "../../support/http-call.ts";
+import { withDatabase } from "../../support/postgres.ts";
+import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
+import { withResource } from "../../support/with-resource.ts";
+import { newcomer, openProviderWorld, type Person } from "./provider-world.ts";
+
+const database = withDatabase();
+const proxy = withProxyTo(database);
+const world = withResource(() =>
+  openProviderWorld({ settings: { databaseUrl: urlThrough(proxy, database).href } }),
+);
+let ann: Person;
+
+beforeAll(async () => {
+  ann = await world.signIn(newcomer("ann"));
+});
+afterAll(() => proxy.set("up"));
+
+/** Answered from memory. */
+const FREE = new Set(["GET /api/models.json", "GET /api/catalog.json", "GET /api/providers.json"]);
+
+const ALL = [
+  ...Object.keys(ROUTES).map((name) => [name, {}] as const),
+  ["POST /auth/sign-out", {}] as const,
+  ["GET /playground/v1/limits", {}] as const,
+  ["POST /playground/v1/chat/completions", chatBody("test/a")] as const,
+];
+
+/** What matters of an answer, on one line. */
+function told({ status, headers, json, text }: HttpAnswer): string {
+  if (status < 500) return `${status}`;
+  expect(text).not.toMatch(/postgres|sql|127\.0\.0\.1|ECONN/i);
+  expect(at(json, "request_id")).toBe(headers["x-request-id"]);
+  const { code, message } = at(json, "error") as Readonly<Record<string, string>>;
+  return `${status} ${code} after ${headers["retry-after"]}: ${message}`;
+}
+
+const AWAY =
+  "503 gateway_error after 2: the database does not answer at the moment; try again in 2 seconds";
+
+describe("a database that does not answer is a 503 with retry-after on the console's routes", () => {
+  test.each([
+    ["away", "down"],
+    ["too slow", { delayMs: 2_500 }],
+  ] as const)("when it is %s", async (_what, state) => {
+    proxy.set(state);
+    const answers = await Promise.all(
+      ALL.map(async ([route, body]) => {
+        const path = route.replaceAll(/:\w+/g, "some-id");
+        return [route, told(await ann.ask(path, { body }))];
+      }),
+    );
+    proxy.set("up");
+    expect(answers).toEqual(ALL.map(([route]) => [route, FREE.has(route) ? "200" : AWAY]));
+  });
+});
