@@ -99,6 +99,7 @@ function labelOf(open: OpenAnswer): AnswerLabel {
     modelId: open.deployment.modelId,
     createdSeconds: open.createdSeconds,
     wantsUsageChunk: open.request.wantsUsageChunk,
+    usesFunctions: open.request.usesFunctions,
     countInputTokens: () => open.request.countInputTokens(),
   };
 }

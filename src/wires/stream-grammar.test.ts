@@ -25,6 +25,7 @@ const label = {
   modelId: marketModel,
   createdSeconds: 7,
   wantsUsageChunk: false,
+  usesFunctions: false,
   countInputTokens: () => 0,
 };
 const failure = refusal("upstream_error", "the provider failed");

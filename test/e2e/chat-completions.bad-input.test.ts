@@ -270,7 +270,11 @@ const unservable: readonly (readonly [string, string, object])[] = [
   ["test/b", "temperature", { temperature: 1.5 }],
   ["test/b", "response_format", { response_format: { type: "json_object" } }],
   ["test/b", "thinking", { thinking: { type: "enabled", budget_tokens: 1024 } }],
-  ["test/b", "functions", { functions: [{ name: "f" }] }],
+  [
+    "test/b",
+    "functions",
+    { functions: [{ name: "f" }], tools: [{ type: "function", function: { name: "g" } }] },
+  ],
   ["test/b", "audio", { audio: { voice: "x", format: "wav" } }],
   ["test/b", "web_search_options", { web_search_options: {} }],
   ["test/b", "messages[0].content[0]", asks(image)],

@@ -1,3 +1,4 @@
+import type { Effort } from "./effort.ts";
 import type { JsonText } from "../json/json-text.ts";
 
 /**
@@ -15,6 +16,7 @@ export interface ChatCall {
   /** Number texts, as sent. */
   readonly temperature: JsonText | undefined;
   readonly topP: JsonText | undefined;
+  readonly effort: Effort | undefined;
   /** The caller's own id for its end user, a string token. */
   readonly userId: JsonText | undefined;
 }

@@ -38,6 +38,8 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** Did the caller of a wire_a stream ask for usage in a chunk of its own? */
   readonly wantsUsageChunk: boolean;
+  /** Does the caller of a wire_a request know calls in their older form only? */
+  readonly usesFunctions: boolean;
   /** Most output tokens: the caller's bound, or the default that is written upstream. */
   readonly outputTokens: number;
   /** Above 1 needs a deployment whose wire takes it. */

@@ -3,6 +3,7 @@ import { textToken } from "../json/json-text.ts";
 import { Splice } from "../json/splice.ts";
 import { word } from "./chat-words.ts";
 import { keptBack } from "./common-fields.ts";
+import { lostEffort } from "./effort.ts";
 import type { ReadRequest } from "./read-request.ts";
 import type { EncodeTarget, RequestSide } from "./request-side.ts";
 import { type SameWireDrops, sameWireDrops } from "./same-wire-drops.ts";
@@ -36,7 +37,13 @@ export function encodeAcross(
     path: side.path,
     headers: side.headers(request, false),
     body: side.encodeCall(call, { request, deployment }),
-    droppedParams: [...request.droppedParams, ...needs.dropped, ...kept, ...others],
+    droppedParams: [
+      ...request.droppedParams,
+      ...needs.dropped,
+      ...lostEffort(call, deployment),
+      ...kept,
+      ...others,
+    ],
   };
 }
 

@@ -61,6 +61,7 @@ export class ReadRequest implements ChatRequest {
   readonly modelId: string;
   readonly stream: boolean;
   readonly wantsUsageChunk: boolean;
+  readonly usesFunctions: boolean;
   readonly outputTokens: number;
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
@@ -85,6 +86,7 @@ export class ReadRequest implements ChatRequest {
     this.modelId = doc.text(doc.member(0, word.model));
     this.stream = stream >= 0 && doc.isTrue(stream);
     this.wantsUsageChunk = readWantsUsageChunk(doc);
+    this.usesFunctions = doc.present(0, word.functions) !== absent;
     this.outputTokens = bound.tokens;
     if (temperature >= 0) this.temperature = doc.number(temperature);
     this.mediaParts = media.parts;

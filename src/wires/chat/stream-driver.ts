@@ -50,6 +50,8 @@ export interface AnswerLabel {
   readonly createdSeconds: number;
   /** See `ChatRequest.wantsUsageChunk`. */
   readonly wantsUsageChunk: boolean;
+  /** See `ChatRequest.usesFunctions`. */
+  readonly usesFunctions: boolean;
   /** See `ChatRequest.countInputTokens`. */
   readonly countInputTokens: () => number;
 }

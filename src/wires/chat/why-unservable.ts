@@ -2,6 +2,7 @@ import { assert } from "../../core/assert.ts";
 import type { Deployment } from "../../catalog/catalog.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import type { Unservable } from "./chat-wire.ts";
+import { lostEffort } from "./effort.ts";
 import { ReadRequest } from "./read-request.ts";
 import { sameWireDrops, undeclaredPrice } from "./same-wire-drops.ts";
 
@@ -13,7 +14,9 @@ export function whyUnservable(
   return (
     tooWarm(request, deployment) ??
     undeclaredMedia(request, deployment) ??
-    (deployment.wire === request.wire ? whyNotAsPriced(request, deployment) : whyNotAcross(request))
+    (deployment.wire === request.wire
+      ? whyNotAsPriced(request, deployment)
+      : whyNotAcross(request, deployment))
   );
 }
 
@@ -45,11 +48,13 @@ function whyNotAsPriced(request: ChatRequest, deployment: Deployment): Unservabl
   return whyLost(sameWireDrops(request, deployment).names);
 }
 
-function whyNotAcross(request: ChatRequest): Unservable | undefined {
+function whyNotAcross(request: ChatRequest, deployment: Deployment): Unservable | undefined {
+  assert(request instanceof ReadRequest, "a chat request is one that readChatRequest made");
   const { refused, dropped } = request.crossing();
   const [first] = refused;
   if (first !== undefined) return first;
-  return request.controls.requireParameters ? whyLost(dropped) : undefined;
+  if (!request.controls.requireParameters) return undefined;
+  return whyLost([...dropped, ...lostEffort(request.decoded().call, deployment)]);
 }
 
 function whyLost([lost]: readonly string[]): Unservable | undefined {

@@ -55,11 +55,12 @@ export const wireAAnswers: AnswerCodec = {
     const content = answer.text === "" ? "null" : JSON.stringify(answer.text);
     const reasoning =
       answer.reasoning === "" ? "" : `,"reasoning_content":${JSON.stringify(answer.reasoning)}`;
-    const calls = answer.calls.map((call) => callJson(call, ids)).join(",");
-    const message =
-      `{"role":"assistant","content":${content},"refusal":null${reasoning}` +
-      (calls === "" ? "}" : `,"tool_calls":[${calls}]}`);
-    const word = wordOfReason(settledFinish(answer.finish, answer.calls.length > 0));
+    const calls = label.usesFunctions
+      ? functionCallMember(answer.calls)
+      : toolCallsMember(answer.calls, ids);
+    const message = `{"role":"assistant","content":${content},"refusal":null${reasoning}${calls}}`;
+    const finish = settledFinish(answer.finish, answer.calls.length > 0);
+    const word = wordOfReason(finish, label.usesFunctions);
     return (
       `{"id":"chatcmpl-${label.idTail}","object":"chat.completion",` +
       `"created":${label.createdSeconds},"model":${JSON.stringify(label.modelId)},` +
@@ -102,6 +103,18 @@ function argumentsOf(value: unknown): string | undefined {
   const text = typeof value === "string" ? value : tryPrint(value);
   if (text === undefined) return undefined;
   return asObject(tryParse(text)?.value) === undefined ? undefined : compactJson(text);
+}
+
+function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
+  const list = calls.map((call) => callJson(call, ids)).join(",");
+  return list === "" ? "" : `,"tool_calls":[${list}]`;
+}
+
+/** The older form has one call; providers were asked for no more. */
+function functionCallMember([call]: readonly ToolCall[]): string {
+  if (call === undefined) return "";
+  const { name, argumentsJson } = call;
+  return `,"function_call":${JSON.stringify({ name, arguments: argumentsJson })}`;
 }
 
 function callJson(call: ToolCall, ids: UniqueIds): string {

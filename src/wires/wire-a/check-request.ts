@@ -59,6 +59,11 @@ const toolCall: Check = shape(
   { required: ["id"] },
 );
 
+const legacyCall: Check = shape(
+  { name: isFilledText, arguments: optional(isText) },
+  { required: ["name"] },
+);
+
 const messageFields: Fields = { role: isText, content, name: optional(isText) };
 
 const assistant: Check = shape({
@@ -66,7 +71,7 @@ const assistant: Check = shape({
   content: optional(content),
   refusal: optional(isText),
   tool_calls: optional(listOf(toolCall)),
-  function_call: optional(isObject),
+  function_call: optional(legacyCall),
   audio: optional(isObject),
   reasoning_content: optional(isText),
   reasoning: optional(isText),
@@ -162,8 +167,8 @@ export const checkWireABody: Check = shape(
     prompt_cache_retention: optional(isText),
     reasoning_effort: optional(isText),
     reasoning: optional(isObject),
-    functions: optional(isArray),
-    function_call: optional(textOr(isObject, "must be a string or an object")),
+    functions: optional(listOf(namedFunction)),
+    function_call: optional(textOr(functionName, "must be a string or an object")),
   },
   { required: ["model", "messages"], other: refuseForbidden },
 );

@@ -142,7 +142,6 @@ describe("assistant messages", () => {
 
   test.each([
     ["audio", { audio: { id: "x" } }, "messages[1].audio"],
-    ["function_call", { function_call: { name: "f" } }, "messages[1].function_call"],
     [
       "custom call",
       { tool_calls: [{ id: "c", type: "custom", custom: { name: "x", input: "" } }] },
@@ -153,7 +152,7 @@ describe("assistant messages", () => {
     expect(refusedBy({ messages })).toBe(place);
   });
 
-  test("the deprecated function role is refused by its place", () => {
+  test("a function's result without a call before it is refused by its place", () => {
     expect(refusedBy({ messages: [user, { role: "function", content: "x" }] })).toBe(
       "messages[1].role",
     );
@@ -350,9 +349,9 @@ describe("the other fields", () => {
   }); // prettier-ignore
 
   test.each([
-    ["response_format", { type: "json_object" }], ["response_format", { type: "text" }],
+    ["response_format", { type: "json_object" }],
     ["thinking", { type: "enabled" }], ["audio", { voice: "x" }], ["web_search_options", {}],
-    ["functions", [{ name: "f" }]], ["function_call", "auto"], ["modalities", ["text", "audio"]],
+    ["modalities", ["text", "audio"]],
   ])("%s %j is refused by name", (field, value) => {
     expect(refusedBy({ [field]: value })).toBe(field);
   }); // prettier-ignore

@@ -1,19 +1,17 @@
 import type { ChatCall } from "../chat/chat-call.ts";
 import { cannotCross, type CrossingNotes } from "../chat/crossing-notes.ts";
 import { chatWords, type ChatWord, word } from "../chat/chat-words.ts";
+import type { Effort } from "../chat/effort.ts";
+import { isNoOp } from "../chat/no-op-values.ts";
 import { notePricedFields, pricedNames } from "../chat/price-guard.ts";
 import { absent, type JsonDocument } from "../json/json-document.ts";
 import { isBlankToken, type JsonText } from "../json/json-text.ts";
 import { decodeMessages } from "./decode-messages.ts";
-import { decodeToolChoice, decodeTools } from "./decode-tools.ts";
+import { decodeFunctions } from "./decode-legacy.ts";
+import { type Chosen, decodeToolChoice, decodeTools } from "./decode-tools.ts";
 
 /** Fields whose silent loss would change the answer. */
-const refused: ReadonlySet<string> = new Set<ChatWord>([
-  "response_format",
-  "thinking",
-  "functions",
-  "function_call",
-]);
+const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thinking"]);
 
 /** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
@@ -28,7 +26,10 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
   "stop",
   "tools",
   "tool_choice",
+  "functions",
+  "function_call",
   "parallel_tool_calls",
+  "reasoning_effort",
   "user",
   "safety_identifier",
   "n",
@@ -42,8 +43,7 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 export function decodeWireACall(doc: JsonDocument, notes: CrossingNotes): ChatCall {
   noteFields(doc, notes);
   const { system, turns } = decodeMessages(doc, notes);
-  const tools = decodeTools(doc, notes);
-  const choice = decodeToolChoice(doc, { tools, notes });
+  const choice = decodeChoice(doc, notes);
   return {
     system,
     turns,
@@ -53,14 +53,29 @@ export function decodeWireACall(doc: JsonDocument, notes: CrossingNotes): ChatCa
     stops: decodeStops(doc, notes),
     temperature: rawOf(doc, "temperature"),
     topP: rawOf(doc, "top_p"),
+    effort: decodeEffort(doc),
     userId: rawOf(doc, "user") ?? rawOf(doc, "safety_identifier"),
   };
+}
+
+/** The tools in their newer form or in the older one, which takes one call at a time. */
+function decodeChoice(doc: JsonDocument, notes: CrossingNotes): Chosen {
+  const legacy = decodeFunctions(doc, notes);
+  if (legacy !== undefined) return { ...legacy, parallelTools: false };
+  const tools = decodeTools(doc, notes);
+  return decodeToolChoice(doc, { tools, notes });
+}
+
+function decodeEffort(doc: JsonDocument): Effort | undefined {
+  const effort = doc.present(0, word.reasoning_effort);
+  return effort === absent ? undefined : { field: "reasoning_effort", value: doc.text(effort) };
 }
 
 function noteFields(doc: JsonDocument, notes: CrossingNotes): void {
   for (const key of doc.keys(0)) {
     if (doc.isNull(doc.valueOf(key))) continue;
     const name = chatWords.nameOf(doc.keyWord(key)) ?? doc.text(key);
+    if (isNoOp(doc, name)) continue;
     if (refused.has(name)) notes.refuse(name, cannotCross);
     else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
   }

@@ -5,6 +5,7 @@ import { argumentsObject } from "../chat/tool-arguments.ts";
 import { word } from "../chat/chat-words.ts";
 import { absent, type JsonDocument, type JsonNode } from "../json/json-document.ts";
 import { isBlankToken, type JsonText } from "../json/json-text.ts";
+import { LegacyCalls } from "./decode-legacy.ts";
 import { partKind } from "./find-media.ts";
 import { TurnList } from "./turn-list.ts";
 
@@ -17,8 +18,9 @@ export interface DecodedMessages {
 export function decodeMessages(doc: JsonDocument, notes: CrossingNotes): DecodedMessages {
   const system: JsonText[] = [];
   const turns = new TurnList(notes);
+  const legacy = new LegacyCalls();
   for (const [index, node] of doc.items(doc.member(0, word.messages)).entries()) {
-    const message: Message = { doc, node, notes, path: `messages[${index}]` };
+    const message: Message = { doc, node, notes, legacy, path: `messages[${index}]` };
     switch (doc.word(doc.member(node, word.role))) {
       case word.user:
         dropMembers(message, plainMembers);
@@ -35,7 +37,8 @@ export function decodeMessages(doc: JsonDocument, notes: CrossingNotes): Decoded
         });
         break;
       case word.function:
-        notes.refuse(`${message.path}.role`, cannotCross);
+        dropMembers(message, functionMembers);
+        addFunctionResult(turns, message);
         break;
       default:
         dropMembers(message, plainMembers);
@@ -45,7 +48,16 @@ export function decodeMessages(doc: JsonDocument, notes: CrossingNotes): Decoded
   return { system, turns: turns.finish() };
 }
 
+/** The older form of a tool's result. */
+function addFunctionResult(turns: TurnList, message: Message): void {
+  const callId = message.legacy.answeredId();
+  if (callId === undefined) {
+    message.notes.refuse(`${message.path}.role`, "is function, but no function_call is before it");
+  } else turns.addResult({ callId, texts: contentTexts(message) });
+}
+
 interface Message {
+  readonly legacy: LegacyCalls;
   readonly doc: JsonDocument;
   readonly node: JsonNode;
   readonly notes: CrossingNotes;
@@ -54,6 +66,7 @@ interface Message {
 
 const plainMembers = new Set([word.role, word.content]);
 const toolMembers = new Set([word.role, word.content, word.tool_call_id]);
+const functionMembers = new Set([word.role, word.content, word.name]);
 const assistantMembers = new Set([
   word.role,
   word.content,
@@ -96,16 +109,27 @@ function partTexts({ doc, notes, path }: Message, content: JsonNode): JsonText[]
 function assistantParts(message: Message): readonly AssistantPart[] {
   const { doc, node, notes, path } = message;
   dropMembers(message, assistantMembers);
-  for (const name of ["function_call", "audio"] as const) {
-    if (doc.present(node, word[name]) !== absent) notes.refuse(`${path}.${name}`, cannotCross);
-  }
+  if (doc.present(node, word.audio) !== absent) notes.refuse(`${path}.audio`, cannotCross);
   const texts = [...contentTexts(message)];
   const refusal = doc.present(node, word.refusal);
   if (refusal !== absent && !isBlankToken(doc.raw(refusal))) texts.push(doc.raw(refusal));
   return [
     ...texts.map((text): AssistantPart => ({ kind: "text", text })),
-    ...toolCalls(message).map((call): AssistantPart => ({ kind: "call", call })),
+    ...[...toolCalls(message), ...legacyCall(message)].map((call): AssistantPart => ({
+      kind: "call",
+      call,
+    })),
   ];
+}
+
+function legacyCall({ doc, node, notes, legacy, path }: Message): readonly ToolCall[] {
+  const called = doc.present(node, word.function_call);
+  if (called === absent) return [];
+  const call = legacy.call(doc, called);
+  if (call === undefined) {
+    notes.refuse(`${path}.function_call.arguments`, "must be the text of one JSON object");
+  }
+  return call === undefined ? [] : [call];
 }
 
 function toolCalls({ doc, node, notes, path }: Message): readonly ToolCall[] {

@@ -22,17 +22,22 @@ export function decodeTools(doc: JsonDocument, notes: CrossingNotes): readonly T
     }
     dropOthers(doc, tool, { carried: toolMembers, path: "tools[].", notes });
     dropOthers(doc, spec, { carried: functionMembers, path: "tools[].function.", notes });
-    const description = doc.present(spec, word.description);
-    tools.push({
-      name: doc.raw(doc.member(spec, word.name)),
-      description: description === absent ? undefined : doc.raw(description),
-      schema: objectSchema(doc, doc.present(spec, word.parameters)),
-    });
+    tools.push(functionSpec(doc, spec));
   }
   return tools;
 }
 
-interface Chosen {
+/** What a function is told to the model by, in either form of tools. */
+export function functionSpec(doc: JsonDocument, spec: JsonNode): ToolSpec {
+  const description = doc.present(spec, word.description);
+  return {
+    name: doc.raw(doc.member(spec, word.name)),
+    description: description === absent ? undefined : doc.raw(description),
+    schema: objectSchema(doc, doc.present(spec, word.parameters)),
+  };
+}
+
+export interface Chosen {
   readonly tools: readonly ToolSpec[];
   readonly toolChoice: ToolChoice | undefined;
   readonly parallelTools: boolean;
@@ -59,7 +64,7 @@ export function decodeToolChoice(
   return { tools, toolChoice, parallelTools };
 }
 
-function choiceWord(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
+export function choiceWord(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
   switch (doc.word(choice)) {
     case word.auto:
       return { kind: "auto" };

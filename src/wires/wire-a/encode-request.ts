@@ -8,6 +8,7 @@ import type {
   ToolResult,
   ToolSpec,
 } from "../chat/chat-call.ts";
+import { effortFor } from "../chat/effort.ts";
 import { outputBoundName, upstreamControls } from "../chat/deployment-fields.ts";
 import type { EncodeTarget } from "../chat/request-side.ts";
 import {
@@ -35,6 +36,7 @@ export function encodeWireACall(call: ChatCall, { request, deployment }: EncodeT
     tools: hasTools ? arrayText(call.tools.map(toolText)) : undefined,
     tool_choice: hasTools && call.toolChoice ? toolChoiceText(call.toolChoice) : undefined,
     parallel_tool_calls: hasTools && !call.parallelTools ? "false" : undefined,
+    reasoning_effort: effortFor(call, deployment),
     user: call.userId,
     provider: upstreamControls(request.doc, deployment),
   });

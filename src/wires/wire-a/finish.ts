@@ -24,8 +24,9 @@ export function reasonOfWord(word: string): FinishReason {
   return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
 }
 
-export function wordOfReason(reason: FinishReason): string {
-  return WORDS[reason];
+/** `usesFunctions`: the caller knows calls in their older form, which has a word of its own. */
+export function wordOfReason(reason: FinishReason, usesFunctions: boolean): string {
+  return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
 export function isFailureWord(word: unknown): boolean {

@@ -28,6 +28,7 @@ export class WireAStreamEncoder implements StreamEncoder {
   readonly #chunkStart: string;
   readonly #ids: UniqueIds;
   readonly #wantsUsageChunk: boolean;
+  readonly #usesFunctions: boolean;
   readonly #chunkEnd: string;
   readonly #calls = new Map<number, SentCall>();
   #hasBegun = false;
@@ -39,6 +40,7 @@ export class WireAStreamEncoder implements StreamEncoder {
     this.#chunkStart = `data: ${this.#head}"choices":[{"index":0,"delta":`;
     this.#ids = new UniqueIds(`call_${label.idTail}`);
     this.#wantsUsageChunk = label.wantsUsageChunk;
+    this.#usesFunctions = label.usesFunctions;
     this.#chunkEnd = label.wantsUsageChunk ? '],"usage":null}\n\n' : "]}\n\n";
   }
 
@@ -69,7 +71,8 @@ export class WireAStreamEncoder implements StreamEncoder {
 
   finishText(report: UsageReport | undefined, costUsd: string): string {
     const usage = knownUsageJson(report?.usage, costUsd);
-    const word = wordOfReason(settledFinish(this.#finish, this.#calls.size > 0));
+    const finish = settledFinish(this.#finish, this.#calls.size > 0);
+    const word = wordOfReason(finish, this.#usesFunctions);
     const closing = this.#wantsUsageChunk
       ? this.#chunkText("{}", `"${word}"`) + usageChunkText(this.#head, usage)
       : sseDataText(lastChunk(this.#head, word, usage));
@@ -100,19 +103,23 @@ export class WireAStreamEncoder implements StreamEncoder {
     this.#begin(out);
     const index = this.#calls.size;
     this.#calls.set(event.call, { index, hasArguments: false, hasEnded: false });
-    const id = JSON.stringify(this.#ids.take(event.id));
     const fn = `{"name":${JSON.stringify(event.name)},"arguments":""}`;
-    this.#chunk(
-      `{"tool_calls":[{"index":${index},"id":${id},"type":"function","function":${fn}}]}`,
-      out,
-    );
+    const id = JSON.stringify(this.#ids.take(event.id));
+    this.#callDelta(index, { head: `"id":${id},"type":"function",`, fn }, out);
   }
 
   #arguments(call: SentCall | undefined, json: string, out: OutputPieces): void {
     if (call === undefined || call.hasEnded || json === "") return;
     call.hasArguments = true;
     const fn = `{"arguments":${JSON.stringify(json)}}`;
-    this.#chunk(`{"tool_calls":[{"index":${call.index},"function":${fn}}]}`, out);
+    this.#callDelta(call.index, { head: "", fn }, out);
+  }
+
+  /** A piece of a call. The older form has one call; providers were asked for no more. */
+  #callDelta(index: number, { head, fn }: { head: string; fn: string }, out: OutputPieces): void {
+    if (!this.#usesFunctions) {
+      this.#chunk(`{"tool_calls":[{"index":${index},${head}"function":${fn}}]}`, out);
+    } else if (index === 0) this.#chunk(`{"function_call":${fn}}`, out);
   }
 
   #endCall(call: SentCall | undefined, out: OutputPieces): void {

@@ -2,6 +2,8 @@ import type { ChatCall } from "../chat/chat-call.ts";
 import { cannotCross, type CrossingNotes } from "../chat/crossing-notes.ts";
 import { chatWords, type ChatWord, word } from "../chat/chat-words.ts";
 import { dropOthers } from "../chat/drop-others.ts";
+import type { Effort } from "../chat/effort.ts";
+import { isNoOp } from "../chat/no-op-values.ts";
 import { notePricedFields, pricedNames } from "../chat/price-guard.ts";
 import { absent, type JsonDocument, type JsonNode } from "../json/json-document.ts";
 import type { JsonText } from "../json/json-text.ts";
@@ -41,16 +43,16 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 /** Decodes a checked messages body for a chat-completions provider. */
 export function decodeWireBCall(doc: JsonDocument, notes: CrossingNotes): ChatCall {
   noteFields(doc, notes);
-  const stops = doc.present(0, word.stop_sequences);
   const tools = decodeTools(doc, notes);
   return {
     system: decodeSystem(doc, notes),
     turns: decodeMessages(doc, notes),
     tools,
     ...decodeToolChoice(doc, { tools, notes }),
-    stops: stops === absent ? [] : doc.items(stops).map((node) => doc.raw(node)),
+    stops: decodeStops(doc, notes),
     temperature: rawOf(doc, 0, word.temperature),
     topP: rawOf(doc, 0, word.top_p),
+    effort: decodeEffort(doc),
     userId: decodeUserId(doc, notes),
   };
 }
@@ -59,6 +61,7 @@ function noteFields(doc: JsonDocument, notes: CrossingNotes): void {
   for (const key of doc.keys(0)) {
     if (doc.isNull(doc.valueOf(key))) continue;
     const name = chatWords.nameOf(doc.keyWord(key)) ?? doc.text(key);
+    if (isNoOp(doc, name)) continue;
     if (refused.has(name)) notes.refuse(name, cannotCross);
     else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
   }
@@ -72,7 +75,31 @@ function noteOutputConfig(doc: JsonDocument, notes: CrossingNotes): void {
   if (config === absent) return;
   if (doc.present(config, word.format) !== absent)
     notes.refuse("output_config.format", cannotCross);
-  dropOthers(doc, config, { carried: new Set([word.format]), path: "output_config.", notes });
+  dropOthers(doc, config, { carried: configMembers, path: "output_config.", notes });
+}
+
+const configMembers = new Set([word.format, word.effort]);
+
+function decodeEffort(doc: JsonDocument): Effort | undefined {
+  const config = doc.present(0, word.output_config);
+  const effort = config === absent ? absent : doc.present(config, word.effort);
+  if (effort === absent) return undefined;
+  return { field: "output_config.effort", value: doc.text(effort) };
+}
+
+/** The reference servers of wire_a refuse more. */
+const STOPS_MAX = 4;
+
+function decodeStops(doc: JsonDocument, notes: CrossingNotes): readonly JsonText[] {
+  const sent = doc.present(0, word.stop_sequences);
+  const stops = sent === absent ? [] : doc.items(sent).map((node) => doc.raw(node));
+  if (stops.length > STOPS_MAX) {
+    const message =
+      `has ${stops.length} entries, and the providers of this model take ${STOPS_MAX} at most; ` +
+      "send fewer or choose a model that takes them";
+    notes.refuse("stop_sequences", message);
+  }
+  return stops;
 }
 
 function decodeUserId(doc: JsonDocument, notes: CrossingNotes): JsonText | undefined {

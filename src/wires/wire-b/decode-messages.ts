@@ -23,17 +23,17 @@ export function decodeSystem(doc: JsonDocument, notes: CrossingNotes): readonly 
 
 /** Decodes the messages one to one; this wire's order is kept, results before words. */
 export function decodeMessages(doc: JsonDocument, notes: CrossingNotes): readonly ChatTurn[] {
-  return doc.items(doc.member(0, word.messages)).map((message, index): ChatTurn => {
+  return doc.items(doc.member(0, word.messages)).flatMap((message, index): readonly ChatTurn[] => {
     dropOthers(doc, message, { carried: messageMembers, path: "messages.", notes });
     const node = doc.member(message, word.content);
     const content: Content = { doc, node, notes, path: `messages.${index}.content` };
     switch (doc.word(doc.member(message, word.role))) {
       case word.assistant:
-        return { role: "assistant", parts: assistantParts(content) };
+        return assistantTurn(content);
       case word.system:
-        return { role: "system", text: joinTokens(textsOf(content), "\\n\\n") };
+        return [{ role: "system", text: joinTokens(textsOf(content), "\\n\\n") }];
       default:
-        return userTurn(content);
+        return [userTurn(content)];
     }
   });
 }
@@ -78,6 +78,16 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
   };
 }
 
+/** Nothing is left of a message that held thinking only. */
+function assistantTurn(content: Content): readonly ChatTurn[] {
+  const parts = assistantParts(content);
+  const { doc, node } = content;
+  const isLost = parts.length === 0 && doc.isArray(node) && doc.items(node).length > 0;
+  return isLost ? [] : [{ role: "assistant", parts }];
+}
+
+const thoughts = new Set([word.thinking, word.redacted_thinking]);
+
 function assistantParts(content: Content): readonly AssistantPart[] {
   const { doc, node, notes } = content;
   if (doc.isString(node)) return [{ kind: "text", text: doc.raw(node) }];
@@ -93,6 +103,9 @@ function assistantParts(content: Content): readonly AssistantPart[] {
         kind: "call",
         call: { id, name, input: doc.raw(doc.member(block, word.input)) },
       });
+    } else if (thoughts.has(type)) {
+      // Only the model that thought it can read it.
+      notes.drop(`messages.content.${doc.text(doc.member(block, word.type))}`);
     } else refuseBlock(content, block, index);
   }
   return parts;

@@ -6,6 +6,7 @@ import type {
   ToolResult,
   ToolSpec,
 } from "../chat/chat-call.ts";
+import { effortFor } from "../chat/effort.ts";
 import type { EncodeTarget } from "../chat/request-side.ts";
 import { toWireBToolId } from "../chat/tool-ids.ts";
 import {
@@ -21,6 +22,7 @@ import {
 /** The messages body of a translated call. */
 export function encodeWireBCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
   const system = systemTexts(call);
+  const effort = effortFor(call, deployment);
   const tools = call.tools.length > 0 ? call.tools : toolsOfHistory(call.turns);
   const body = objectText({
     model: textToken(deployment.upstreamModelId),
@@ -33,6 +35,7 @@ export function encodeWireBCall(call: ChatCall, { request, deployment }: EncodeT
     stop_sequences: call.stops.length > 0 ? arrayText(call.stops) : undefined,
     tools: tools.length > 0 ? arrayText(tools.map(toolText)) : undefined,
     tool_choice: tools.length > 0 ? toolChoiceText(call) : undefined,
+    output_config: effort && objectText({ effort }),
     metadata: call.userId && objectText({ user_id: call.userId }),
   });
   return textBytes(body);
