@@ -51,7 +51,7 @@ export class RefusalWindows {
   }
 
   /**
-   * Something of this organization changed, or of any: limits of its own may be higher now. Those of
+   * Something of this organization changed, or of any: its limits may be higher now. Those of
    * refused requests are not of its making.
    */
   forget(orgId: OrgId | undefined): void {

@@ -65,8 +65,8 @@ interface Owner {
 }
 
 /**
- * A variable belongs to the origin that has it, as long as a manifest names it for that origin; else
- * to the origin of the first file (in the order of their names) that names it.
+ * A variable belongs to the origin that has it, as long as a manifest names it for that origin;
+ * else to the origin of the first file (in the order of their names) that names it.
  */
 function findOwners(
   manifests: readonly ManifestFile[],

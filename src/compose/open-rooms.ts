@@ -74,16 +74,11 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
   const serving = openServing(options, { ...prepared, catalog: holder, ledger, limits });
   const { serve } = serving;
   const videos = openVideos(options, serve);
-  const readiness = new Readiness({
-    clock,
-    isLeaseHeld: () => ledger.healthy,
-    pingDatabase: () => backend.ping(),
-  });
+  const isLeaseHeld = (): boolean => ledger.healthy;
+  const readiness = new Readiness({ clock, isLeaseHeld, pingDatabase: () => backend.ping() });
   const walk = gatewayServerOptions(options, { serve, videos, holder, readiness });
   await backend.accountNotices.start((orgId) => {
-    walk.authenticator.forget(orgId);
-    serve.usage.forget(orgId);
-    serve.refusals.forget(orgId);
+    for (const each of [walk.authenticator, serve.usage, serve.refusals]) each.forget(orgId);
   });
   const gateway = createGatewayServer(walk);
   const internal = openInternal(serve, videos.videoMetrics, readiness);

@@ -38,8 +38,8 @@ export async function countSetting(
 }
 
 /**
- * Claims one change of a setting by a person of this organization; released when it was made, undone
- * when it was refused.
+ * Claims one change of a setting by a person of this organization; released when it was made,
+ * undone when it was refused.
  */
 export async function claimOrgSetting(
   deps: Pick<ServeDeps, "limits" | "clock">,

@@ -66,8 +66,7 @@ export async function serveAdmitted<R extends CallRequest>(
   let { reserve, room } = call;
   const ended: EndedAttempt[] = [];
   const served = (): ServedHeaders => servedHeaders(call, room, reserve.ordinal);
-  const { clock, deadlines } = deps;
-  const { timeouts } = deps;
+  const { clock, deadlines, timeouts } = deps;
   const delivery = new Delivery({ exchange, clock, deadlines, timeouts, headers: served });
 
   for (;;) {
@@ -92,9 +91,8 @@ export async function serveAdmitted<R extends CallRequest>(
       !exchange.gone &&
       clock.monotonicMs() < lastStartMs;
     hold.leavePool(seen);
-    const next = mayGoOn
-      ? await findRoom(deps, { principal, tokens, steps, marketplace })
-      : undefined;
+    const wanted = { principal, tokens, steps, marketplace };
+    const next = mayGoOn ? await findRoom(deps, wanted) : undefined;
     const close = closeRowOf({
       attemptId,
       result,
