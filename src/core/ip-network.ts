@@ -38,8 +38,8 @@ export function parseNetwork(text: string): IpNetwork | undefined {
 
 export function isWithin(network: IpNetwork, address: IpAddress): boolean {
   if (network.bits !== address.bits) return false;
-  const rest = BigInt(network.bits - network.prefix);
-  return network.value >> rest === address.value >> rest;
+  const hostBits = BigInt(network.bits - network.prefix);
+  return network.value >> hostBits === address.value >> hostBits;
 }
 
 function prefixOf(text: string): number {

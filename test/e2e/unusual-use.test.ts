@@ -210,7 +210,7 @@ describe("other lines of a trial organization", () => {
 describe.skipIf(process.platform !== "linux")("behind a proxy", () => {
   const FORGED = ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4"];
 
-  test("clients are told apart by the header of a trusted one", async () => {
+  test("clients are distinguished by the header of a trusted one", async () => {
     const account = await trialAccount();
     const statuses = [];
     for (const client of ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.1"]) {

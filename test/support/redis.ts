@@ -126,7 +126,7 @@ async function answers(port: number): Promise<boolean> {
   return isReady;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -204,7 +204,7 @@ function callOf(pid: number): string {
 /**
  * After a reboot, or in a new container, the number in the file may be another program's, or the
  * next server's: PostgreSQL would refuse to start, or seem ready before it is. The file may go only
- * when no process at all works in the data folder: it is what keeps two servers apart.
+ * when no process at all works in the data folder: it keeps a second server from starting.
  */
 function dropStalePidFile(home: EmbeddedHome): void {
   const file = readPidFile(home);

@@ -52,9 +52,9 @@ describe("a running instance", () => {
   });
 
   test("says more about its readiness on the internal port only", async () => {
-    const told = await httpCall(`${gateway.running.internalUrl}/readyz?verbose`);
-    expect(told.status).toBe(200);
-    expect(told.json).toEqual({
+    const verbose = await httpCall(`${gateway.running.internalUrl}/readyz?verbose`);
+    expect(verbose.status).toBe(200);
+    expect(verbose.json).toEqual({
       ready: true,
       state: "serving",
       checks: {
@@ -85,7 +85,7 @@ describe("a running instance", () => {
   });
 });
 
-test("an instance that is told to stop is alive, not ready, and still serves for a while", async () => {
+test("an instance that drains is alive, not ready, and still serves for a while", async () => {
   const gateway = await startTestGateway({ settings: { shutdownDelayMs: 3_000 } });
   const { internalUrl } = gateway.running;
   const { port } = new URL(internalUrl);

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { expect, test } from "vitest";
+
+import { ask, at, eventsOf, type HttpAnswer } from "../../support/ask.ts";
+import { withSimulator } from "../../support/gateway.ts";
+import { hasNginx, startNginx } from "../../support/nginx.ts";
+import {
+  jsonCommand,
+  openAccountByCommands,
+  serve,
+  withOperatorFolder,
+} from "../../support/operator.ts";
+import { withDatabase } from "../../support/postgres.ts";
+import type { RunningProgram } from "../../support/program.ts";
+
+const PER_SECOND = 200;
+/** Runs for a minute, and with it the instance that serves it. */
+const LONG_STREAM = "[words:75] [[fault:slow:1000]]";
+const LONG_MS = 55_000;
+/** When the balancer knows of a stop, and how long an instance waits for that. */
+const NOTICED_MS = 3_000;
+const DELAY_MS = 6_000;
+
+const simulator = withSimulator();
+const folder = withOperatorFolder(simulator);
+const database = withDatabase();
+
+function up(): Promise<RunningProgram> {
+  return serve(folder, {
+    DATABASE_URL: database.connectionString,
+    LOG_LEVEL: "warn",
+    TM_SHUTDOWN_DELAY_MS: String(DELAY_MS),
+    TM_SHUTDOWN_GRACE_MS: "120000",
+    TM_LIMITS_ORG_REQUESTS_PER_MINUTE: "10000000",
+    TM_LIMITS_KEY_REQUESTS_PER_MINUTE: "10000000",
+    TM_LIMITS_TOKENS_PER_MINUTE: "1000000000",
+    TM_LIMITS_CONCURRENT_REQUESTS: "10000",
+  });
+}
+
+function urlOf(program: RunningProgram): string {
+  return String(program.ready["gateway_url"]);
+}
+
+test.skipIf(!hasNginx)(
+  "two instances that are restarted in turn behind nginx refuse no request and cut no stream",
+  async () => {
+    const first = await up();
+    const second = await up();
+    const env = { DATABASE_URL: database.connectionString };
+    const { key } = await openAccountByCommands([], "1000.00", env);
+    const nginx = await startNginx([urlOf(first), urlOf(second)]);
+    const asked = { key, wire: "wire_a", model: "op/model", stream: true } as const;
+    const beganMs = performance.now();
+    const streams = [first, second].map((each) =>
+      ask(urlOf(each), { ...asked, text: LONG_STREAM, maxTokens: 1_000 }),
+    );
+    const load = new Load(() =>
+      ask(nginx.url, { key, wire: "wire_a", model: "op/model", text: "a" }),
+    );
+
+    const ended: Promise<number | null>[] = [];
+    const restart = async (old: RunningProgram, other: RunningProgram): Promise<RunningProgram> => {
+      await sleep(2_000);
+      ended.push(old.end("SIGTERM"));
+      await sleep(NOTICED_MS);
+      nginx.balance([urlOf(other)]);
+      await sleep(DELAY_MS);
+      const fresh = await up();
+      nginx.balance([urlOf(other), urlOf(fresh)]);
+      return fresh;
+    };
+    const third = await restart(first, second);
+    const fourth = await restart(second, third);
+    await sleep(2_000);
+
+    const { answers, faults } = await load.stop();
+    const logs = [first, second, third, fourth].map((program) => program.stderr());
+    const refused = answers.filter(({ status }) => status !== 200).map(({ text }) => text);
+    expect({ faults, refused }, logs.join("\n")).toEqual({ faults: [], refused: [] });
+    expect(answers.length).toBeGreaterThan(15 * PER_SECOND);
+    for (const stream of await Promise.all(streams)) {
+      expect(contentOf(stream)).toContain("word75");
+      expect(stream.text).toContain("data: [DONE]");
+    }
+    expect(performance.now() - beganMs).toBeGreaterThan(LONG_MS);
+    expect(await Promise.all(ended)).toEqual([0, 0]);
+    expect((await jsonCommand(["ledger", "audit"], env)).json).toMatchObject({ ok: true });
+    await nginx.close();
+    for (const program of [third, fourth]) expect(await program.end("SIGTERM")).toBe(0);
+  },
+);
+
+function contentOf(stream: HttpAnswer): string {
+  const pieces = eventsOf(stream.text).map(({ json }) =>
+    at(json, "choices", 0, "delta", "content"),
+  );
+  return pieces.filter((piece) => typeof piece === "string").join("");
+}
+
+/** So many requests a second, whether earlier ones have ended or not. */
+class Load {
+  readonly #timer: NodeJS.Timeout;
+  readonly #answers: Promise<HttpAnswer | Error>[] = [];
+
+  constructor(send: () => Promise<HttpAnswer>) {
+    this.#timer = setInterval(() => {
+      this.#answers.push(send().catch((fault: unknown) => fault as Error));
+    }, 1_000 / PER_SECOND);
+  }
+
+  async stop(): Promise<{ readonly answers: HttpAnswer[]; readonly faults: Error[] }> {
+    clearInterval(this.#timer);
+    const all = await Promise.all(this.#answers);
+    return {
+      answers: all.filter((each): each is HttpAnswer => !(each instanceof Error)),
+      faults: all.filter((each): each is Error => each instanceof Error),
+    };
+  }
+}

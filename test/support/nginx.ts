@@ -1,0 +1,87 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { until } from "./books.ts";
+import { freePort } from "./redis.ts";
+
+/** On PATH. */
+const PROGRAM: string = "nginx";
+
+/** Present on this machine? Without it the tests behind a real balancer are skipped, and say so. */
+export const hasNginx: boolean = spawnSync(PROGRAM, ["-v"]).status === 0;
+
+if (!hasNginx) {
+  process.stderr.write(
+    "\n!!! SKIPPED: nginx is not on PATH: restarts behind a balancer were NOT tested. Install it " +
+      "and run again.\n\n",
+  );
+}
+
+/** A real nginx in front of some servers of this machine. */
+export interface TestNginx {
+  readonly url: string;
+  /** Sends new requests to these servers only; running ones end where they are. */
+  balance(urls: readonly string[]): void;
+  close(): Promise<void>;
+}
+
+/** Starts nginx on a free port of loopback. It repeats no request and keeps connections open. */
+export async function startNginx(urls: readonly string[]): Promise<TestNginx> {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-nginx-"));
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const file = join(folder, "nginx.conf");
+  const write = (servers: readonly string[]): void =>
+    writeFileSync(file, configOf({ folder, port, servers }));
+  write(urls);
+  const child = spawn(PROGRAM, ["-p", folder, "-c", file, "-e", "stderr"], { stdio: "ignore" });
+  const url = `http://127.0.0.1:${port}`;
+  await until("nginx answers", () =>
+    fetch(`${url}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return {
+    url,
+    balance: (servers) => {
+      write(servers);
+      child.kill("SIGHUP");
+    },
+    close: async () => {
+      const exited = once(child, "exit");
+      child.kill("SIGTERM");
+      await exited;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function configOf(input: {
+  readonly folder: string;
+  readonly port: number;
+  readonly servers: readonly string[];
+}): string {
+  const { folder, port, servers } = input;
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  const upstream = servers.map((server) => `server ${new URL(server).host} max_fails=0;`);
+  return `worker_processes 1; daemon off; pid ${folder}/nginx.pid; error_log stderr warn;
+events { worker_connections 1024; }
+http {
+  access_log off; ${temporary.join(" ")}
+  upstream gateways { ${upstream.join(" ")} keepalive 32; }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://gateways; proxy_http_version 1.1; proxy_set_header Connection "";
+      proxy_buffering off; proxy_read_timeout 300s; proxy_next_upstream off;
+    }
+  }
+}
+`;
+}
