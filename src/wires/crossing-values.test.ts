@@ -54,6 +54,16 @@ describe("effort", () => {
   });
 });
 
+test("a schema with names that every object has crosses as it is", () => {
+  const properties = { constructor: { type: "string" }, prototype: { type: "object" } };
+  const schema = { type: "object", properties };
+  const fn = { name: "f", parameters: schema };
+  const toB = sendAcross("wire_a", { tools: [{ type: "function", function: fn }] });
+  expect(toB.body["tools"]).toEqual([{ name: "f", input_schema: schema }]);
+  const toA = sendAcross("wire_b", { tools: [{ name: "f", input_schema: schema }] });
+  expect(toA.body["tools"]).toEqual([{ type: "function", function: fn }]);
+});
+
 describe("stop sequences", () => {
   test("more than a chat-completions provider takes are refused with their number", () => {
     const five = ["a", "b", "c", "d", "e"];

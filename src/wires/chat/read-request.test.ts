@@ -56,6 +56,44 @@ describe.each(wires)("reading a %s body", (wire) => {
     expect(readBad(wire, body).origin).toBeUndefined();
   });
 
+  test("a schema and the arguments of a call have the customer's own names", () => {
+    const names = '{"constructor":{"type":"string"},"a":{"prototype":{}}}';
+    const schema = `{"type":"object","properties":${names}}`;
+    const call = `{"type":"tool_use","id":"t","name":"f","input":${names}}`;
+    const start = '{"model":"m","messages":[{"role":"user","content":"x"}]';
+    const taken = {
+      wire_a: [
+        `${start},"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]}`,
+        `${start},"functions":[{"name":"f","parameters":${schema}}]}`,
+        `${start},"response_format":{"type":"json_schema","json_schema":{"schema":${schema}}}}`,
+      ],
+      wire_b: [
+        `${start},"tools":[{"name":"f","input_schema":${schema}}]}`,
+        `${start},"tools":[{"name":"f","input_schema":{},"input_examples":[${names}]}]}`,
+        `${start},"output_config":{"format":{"type":"json_schema","schema":${schema}}}}`,
+        `{"model":"m","messages":[{"role":"assistant","content":[${call}]}]}`,
+      ],
+    };
+    for (const body of taken[wire]) {
+      expect(readGood(wire, body)).toHaveProperty("modelId");
+      const polluting = body.replace('"constructor"', '"__proto__"');
+      expect(readBad(wire, polluting).message).toContain("__proto__ is a key that is not taken");
+    }
+  });
+
+  test.each([
+    ['"parameters":{"constructor":1}', "parameters.constructor"],
+    ['"metadata":{"input":{"constructor":1}}', "metadata.input.constructor"],
+    ['"tools":{"function":{"parameters":{"constructor":1}}}', "tools.function.parameters"],
+    ['"tools":[{"type":"function","function":{"constructor":1}}]', "function.constructor"],
+    ['"x":{"tools":[{"input_schema":{"prototype":1}}]}', "x.tools.0.input_schema.prototype"],
+    ['"tools":[{"input_schema":{}}],"metadata":{"constructor":1}', "metadata.constructor"],
+    ['"tools":[[{"input_schema":{"constructor":1}}]]', "tools.0.0.input_schema.constructor"],
+  ])("%s is not among them", (members, path) => {
+    const body = `{"model":"m","messages":[{"role":"user","content":"x"}],${members}}`;
+    expect(readBad(wire, body).message).toContain(path);
+  });
+
   test("a key that stands twice is refused by name, spelled with escapes or not", () => {
     const open = '{"messages":[{"role":"user","content":"x"}],';
     expect(readBad(wire, `${open}"model":"a","mod\\u0065l":"b"}`).message).toMatch(

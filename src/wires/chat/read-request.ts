@@ -3,6 +3,7 @@ import type { WireId } from "../../catalog/catalog.ts";
 import { absent, JsonDocument } from "../json/json-document.ts";
 import { readJsonObject } from "../json/read-json-object.ts";
 import { findBetaFields } from "./beta-fields.ts";
+import { FORBIDDEN_KEYS, type KeyRules } from "../json/scan-json.ts";
 import { type BetaNames, splitBetaNames } from "./beta-names.ts";
 import type { ChatCall } from "./chat-call.ts";
 import type { ChatRequest, CrossingNeeds, MediaPart, ProviderControls } from "./chat-request.ts";
@@ -26,9 +27,26 @@ export function readRequest(side: RequestSide, input: ChatRequestInput): ReadReq
   return new ReadRequest({ side, doc, bound, betas: splitBetaNames(input.betaHeader) });
 }
 
+/**
+ * Schemas and the arguments of calls have names of the customer's own, which the gateway moves as
+ * bytes and never makes objects of.
+ */
+const keyRules: KeyRules = {
+  forbidden: FORBIDDEN_KEYS,
+  freeData: [
+    ["tools", "", "function", "parameters"],
+    ["functions", "", "parameters"],
+    ["response_format", "json_schema", "schema"],
+    ["tools", "", "input_schema"],
+    ["tools", "", "input_examples"],
+    ["output_config", "format", "schema"],
+    ["messages", "", "content", "", "input"],
+  ],
+};
+
 /** The body with its types checked, or the 400 that names the field. */
 export function readCheckedBody(side: RequestSide, body: Buffer): JsonDocument | Refusal {
-  const doc = readJsonObject(body, chatWords);
+  const doc = readJsonObject(body, chatWords, keyRules);
   if (!(doc instanceof JsonDocument)) return doc;
   const found = side.checkBody(doc, 0);
   if (found === undefined) return refuseThread(doc) ?? doc;

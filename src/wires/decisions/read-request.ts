@@ -19,7 +19,7 @@ import type { ReadQuestion } from "./read-question.ts";
 
 /** Reads and checks a body, or gives the 400 that names the place; see `DecisionWire`. */
 export function readDecisionRequest(body: Buffer): DecisionRequest | Refusal {
-  const doc = readJsonObject(body, chatWords, FREE_DATA_FORBIDDEN_KEYS);
+  const doc = readJsonObject(body, chatWords, { forbidden: FREE_DATA_FORBIDDEN_KEYS });
   if (!(doc instanceof JsonDocument)) return doc;
   const parts = readParts(doc);
   return isProblem(parts) ? invalidRequest(sentenceOf(parts)) : new ReadDecision(parts);

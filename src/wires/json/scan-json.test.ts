@@ -160,13 +160,13 @@ describe("refusals", () => {
   test.each(["__proto__", "constructor", "prototype"])("%s is refused at any depth", (name) => {
     const known = new WordTable(FORBIDDEN_KEYS);
     for (const text of [`{"${name}":1}`, `{"a":[{"b":{"${name}":{}}}]}`]) {
-      expect(scanJson(Buffer.from(text), known, FORBIDDEN_KEYS)).toMatchObject({
+      expect(scanJson(Buffer.from(text), known, { forbidden: FORBIDDEN_KEYS })).toMatchObject({
         fault: "forbidden_key",
       });
     }
-    expect(scanJson(Buffer.from(`{"a":"${name}"}`), known, FORBIDDEN_KEYS)).not.toHaveProperty(
-      "fault",
-    );
+    expect(
+      scanJson(Buffer.from(`{"a":"${name}"}`), known, { forbidden: FORBIDDEN_KEYS }),
+    ).not.toHaveProperty("fault");
   });
 
   test("a __proto__ key is refused at any depth with its path, escaped or not", () => {

@@ -25,10 +25,10 @@ import type { WordTable } from "./word-table.ts";
 export function scanJson(
   body: Buffer,
   words: WordTable,
-  forbiddenKeys: readonly string[] = FREE_DATA_FORBIDDEN_KEYS,
+  rules: KeyRules = { forbidden: FREE_DATA_FORBIDDEN_KEYS },
 ): JsonDocument | JsonFault {
   if (!isUtf8(body)) return { fault: "encoding", offset: firstBadByte(body) };
-  const scan = new Scan(body, words, forbiddenKeys);
+  const scan = new Scan(body, words, rules);
   const fault = scan.run();
   if (fault === undefined) return new JsonDocument(body, scan.takeTape(), words);
   return fault;
@@ -39,6 +39,13 @@ export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "p
 /** The same for data whose keys are the customer's own names: states, arguments of tools. */
 export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];
 
+/** Which keys are refused where. */
+export interface KeyRules {
+  readonly forbidden: readonly string[];
+  /** Places of free data: keys from the root on, `""` for any item of an array. */
+  readonly freeData?: readonly (readonly string[])[];
+}
+
 /** Open containers around the deepest values that are kept. */
 const deepestKept = readDepthMax + 1;
 
@@ -48,6 +55,9 @@ const SCRATCH_KEPT_ENTRIES = 1 << 18;
 let scratch = new Int32Array(SCRATCH_ENTRIES);
 const openNodes = new Int32Array(jsonDepthMax + 2);
 const openKinds = new Uint8Array(jsonDepthMax + 2);
+/** The word of the key whose value each open container is, or that it is an item of an array. */
+const openWords = new Int32Array(jsonDepthMax + 2);
+const arrayItem = -1;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -63,19 +73,27 @@ class Scan {
   readonly #words: WordTable;
   readonly #plainRun: PlainRun;
   readonly #forbidden: readonly number[];
+  readonly #forbiddenInFreeData: readonly number[];
+  readonly #freeData: readonly (readonly number[])[];
   #at = 0;
   #depth = 0;
   #top = 0;
   #keys = 0;
+  #lastKey = 0;
   /** Did the string just skipped hold a backslash? */
   #escaped = false;
   #fault: JsonFault | undefined;
 
-  constructor(body: Buffer, words: WordTable, forbiddenKeys: readonly string[]) {
+  constructor(body: Buffer, words: WordTable, { forbidden, freeData = [] }: KeyRules) {
+    const idOf = (name: string): number => words.idOf(name);
     this.#body = body;
     this.#words = words;
     this.#plainRun = new PlainRun(body);
-    this.#forbidden = forbiddenKeys.map((name) => words.idOf(name));
+    this.#forbidden = forbidden.map(idOf);
+    this.#forbiddenInFreeData = FREE_DATA_FORBIDDEN_KEYS.map(idOf);
+    this.#freeData = freeData.map((path) =>
+      path.map((key) => (key === "" ? arrayItem : idOf(key))),
+    );
   }
 
   takeTape(): Int32Array {
@@ -136,11 +154,25 @@ class Scan {
     this.#keys += 1;
     if (this.#keys > jsonKeysMax) return this.#fail("keys", start);
     const word = this.#keyWord(start);
-    if (word !== 0 && this.#forbidden.includes(word)) return this.#failKey(start);
+    this.#lastKey = word;
+    if (word !== 0 && this.#isForbidden(word)) return this.#failKey(start);
     if (!this.#record(stringKind | this.#escapedBit(), start, this.#at, word)) return false;
     if (this.#skipSpace() !== COLON) return this.#unexpected();
     this.#at += 1;
     return this.#value();
+  }
+
+  #isForbidden(word: number): boolean {
+    if (!this.#forbidden.includes(word)) return false;
+    return this.#forbiddenInFreeData.includes(word) || !this.#isInFreeData();
+  }
+
+  /** The root is open container 1, and the value of one of its keys can be container 2. */
+  #isInFreeData(): boolean {
+    return this.#freeData.some(
+      (path) =>
+        path.length < this.#depth && path.every((word, index) => openWords[index + 2] === word),
+    );
   }
 
   #keyWord(start: number): number {
@@ -156,7 +188,9 @@ class Scan {
     if (this.#depth === jsonDepthMax) return this.#fail("depth", this.#at);
     const node = this.#depth <= deepestKept ? this.#top : -1;
     if (!this.#record(kind, this.#at, 0, 0)) return false;
+    const isValueOfKey = openKinds[this.#depth] === objectKind;
     this.#depth += 1;
+    openWords[this.#depth] = isValueOfKey ? this.#lastKey : arrayItem;
     openNodes[this.#depth] = node;
     openKinds[this.#depth] = kind;
     this.#at += 1;
