@@ -3,6 +3,7 @@ import { healthRetryAfterSeconds } from "../core/constants.ts";
 import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 import type { ProviderControls } from "../wires/chat/chat-request.ts";
 import type { Unservable } from "../wires/chat/chat-wire.ts";
+import { whyNoDeployment } from "./why-no-deployment.ts";
 
 /** The deployments that may serve one request, in the order in which they are tried. */
 export interface RoutePlan {
@@ -104,8 +105,10 @@ function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Dep
 function whyNobody(input: PlanInput, allowed: readonly Deployment[]): Refusal {
   const reasons = allowed.map((each) => input.whyUnservable(each));
   const eligible = allowed.filter((_, at) => reasons[at] === undefined);
-  const [reason] = reasons;
-  if (eligible.length === 0 && reason !== undefined) return invalidRequest(reason.message);
+  const unservable = reasons.flatMap((reason) => reason ?? []);
+  if (eligible.length === 0 && unservable.length > 0) {
+    return invalidRequest(whyNoDeployment(input.modelId, unservable));
+  }
   if (eligible.every((each) => each.prices === null)) return notPriced(input.modelId);
   return allCooling(input.modelId);
 }

@@ -23,6 +23,8 @@ export interface OpenAnswer {
 export interface Unservable {
   readonly field: string;
   readonly message: string;
+  /** The field is a part of a kind that the listing does not declare, and those that it does. */
+  readonly undeclared?: { readonly kind: string; readonly taken: ReadonlySet<string> };
 }
 
 /**

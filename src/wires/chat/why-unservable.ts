@@ -30,13 +30,15 @@ function tooWarm(request: ChatRequest, deployment: Deployment): Unservable | und
 function undeclaredMedia(request: ChatRequest, deployment: Deployment): Unservable | undefined {
   const part = request.mediaParts.find(({ kind }) => !deployment.inputModalities.has(kind));
   if (part === undefined) return undefined;
-  const taken = [...deployment.inputModalities].join(", ");
+  const { path, kind } = part;
+  const { inputModalities: taken, providerName } = deployment;
   return {
-    field: part.path,
-    // One listing's kinds: of several together there may be none that takes them.
+    field: path,
+    // One listing's kinds: what the others take is not known here.
     message:
-      `${part.path} is a part of kind ${part.kind}; the listing of ${deployment.providerName} ` +
-      `takes ${taken}; send one of these or choose a model that takes ${part.kind}`,
+      `${path} is a part of kind ${kind}; the listing of ${providerName} takes ` +
+      `${[...taken].join(", ")}; send one of these or choose a model that takes ${kind}`,
+    undeclared: { kind, taken },
   };
 }
 
