@@ -1,12 +1,14 @@
 import type { Reporter, TestModule } from "vitest/node";
 
+import { clientsNotRun } from "./clients/deep-clients.ts";
+
 const SLOWEST_FILES = 10;
 
-/** Ends a run with the tests of each project and the ten slowest files. */
+/** Ends a run with the tests of each project, the ten slowest files, and the clients left out. */
 export default class RunSummary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (modules.length < SLOWEST_FILES) return;
-    process.stdout.write(`\n${summaryOf(modules)}\n`);
+    process.stdout.write(`\n${summaryOf(modules)}\n${leftOut()}`);
   }
 }
 
@@ -22,6 +24,13 @@ function summaryOf(modules: readonly TestModule[]): string {
     .slice(0, SLOWEST_FILES)
     .map((file) => `  ${seconds([file])} s  ${file.relativeModuleId}`);
   return ["Tests by project:", ...byProject, "The ten slowest files:", ...slowest].join("\n");
+}
+
+function leftOut(): string {
+  const clients = clientsNotRun();
+  if (clients.length === 0) return "";
+  const lines = ["Clients NOT RUN here (npm run check:deep runs them):", ...clients];
+  return `${lines.join("\n  ")}\n`;
 }
 
 function seconds(files: readonly TestModule[]): string {

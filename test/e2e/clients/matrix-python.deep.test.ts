@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { withClientProcess } from "../../support/clients/child-driver.ts";
+import { PYTHON_CLIENTS } from "../../support/clients/deep-clients.ts";
 import { clientMatrix, type ClientRow } from "../../support/clients/matrix.ts";
 import { hasPython, pythonWith } from "../../support/clients/python.ts";
 import { withGateway } from "../../support/gateway.ts";
 
 const CHILD = resolve(import.meta.dirname, "../../support/clients/driver_child.py");
-const PACKAGES = ["openai==3.54.0", "anthropic==2.12.0"];
 const OFFICIAL = {
   isOfficial: true,
   structured: "format",
@@ -15,9 +15,9 @@ const OFFICIAL = {
 
 const gateway = withGateway();
 
-if (hasPython) {
+if (hasPython()) {
   const clients = withClientProcess(async () => ({
-    file: await pythonWith(PACKAGES),
+    file: await pythonWith(PYTHON_CLIENTS),
     args: [CHILD],
   }));
   const rows: readonly ClientRow[] = [
@@ -37,6 +37,6 @@ if (hasPython) {
   clientMatrix(gateway, rows);
 } else {
   test("NOT RUN: openai and anthropic for Python, as this machine has no Python 3.9", () => {
-    expect(hasPython).toBe(false);
+    expect(hasPython()).toBe(false);
   });
 }

@@ -27,7 +27,6 @@ import {
   type Tokens,
 } from "../../support/clients/matrix.ts";
 import { openaiDriver } from "../../support/clients/openai-driver.ts";
-import { openrouterDriver } from "../../support/clients/openrouter-driver.ts";
 import { withGateway } from "../../support/gateway.ts";
 import { forbidGlobalFetch } from "../../support/noting-fetch.ts";
 
@@ -141,17 +140,6 @@ const ROWS: readonly ClientRow[] = [
       if (deed === "plain") return { input, output };
       return crosses ? { input: ESTIMATED_INPUT, output } : { input, output: output + 1 };
     },
-  },
-  {
-    name: "@openrouter/sdk 1.3",
-    drive: openrouterDriver(),
-    wire: "a",
-    // With include_usage its schema refuses the null usage that official chunks have then; without,
-    // it gets the usage all the same.
-    isOfficial: false,
-    structured: "format",
-    // Its schema of an error wants a number where every other client of the wire wants our class.
-    errors: ["OpenRouterError", "OpenRouterError", "OpenRouterError"],
   },
 ];
 

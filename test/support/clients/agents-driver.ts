@@ -86,7 +86,7 @@ export function agentsDriver(agents: AgentsModule, Client: typeof OpenAI): Drive
       const run = await start(target, PROMPT.cancel, { stream: true, signal: abort.signal });
       let text = "";
       for await (const part of run.toTextStream()) {
-        text = part;
+        text ||= part;
         abort.abort();
       }
       await run.completed.catch(() => undefined);

@@ -75,7 +75,8 @@ export function aiSdkDriver(
       let text = "";
       for await (const part of stream.fullStream) {
         if (part.type !== "text-delta") continue;
-        text = part.text;
+        // Parts that were on their way come behind the abort.
+        text ||= part.text;
         abort.abort();
       }
       return { text };

@@ -36,8 +36,10 @@ export async function npmFolder(input: {
   readonly name: string;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly module?: string;
+  /** Programs put their binary in its place by a script. */
+  readonly runsScripts?: boolean;
 }): Promise<string> {
-  const { name, dependencies, module } = input;
+  const { name, dependencies, module, runsScripts = false } = input;
   return await clientFolder({
     name,
     pins: [dependencies, module],
@@ -47,6 +49,7 @@ export async function npmFolder(input: {
       if (module !== undefined) writeFileSync(join(folder, "clients.mjs"), module);
       // Packages for a newer Node are run by one of their own, not by the one of the tests.
       const options = ["--engine-strict=false", "--no-audit", "--no-fund", "--loglevel=error"];
+      if (!runsScripts) options.push("--ignore-scripts");
       await run("npm", ["install", ...options], { cwd: folder });
     },
   });

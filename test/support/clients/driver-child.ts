@@ -5,8 +5,9 @@ import { agentsDriver, type AgentsModule } from "./agents-driver.ts";
 import { aiSdkDriver, type AiSettings } from "./ai-sdk-driver.ts";
 import type { Deed, Driver, Target } from "./driver.ts";
 import { openaiDriver } from "./openai-driver.ts";
+import { openrouterDriver, type OpenRouterModule } from "./openrouter-driver.ts";
 
-/* Drives clients that the Node of the tests is too old for: one JSON line in, one out. */
+/* Drives the clients of a folder of their own: one JSON line in, one out. */
 
 interface Order {
   readonly id: number;
@@ -25,6 +26,7 @@ type Create = (settings: AiSettings & { name?: string }) => ((id: string) => Lan
 interface Clients {
   readonly OpenAI: Parameters<typeof openaiDriver>[0];
   readonly agents: AgentsModule;
+  readonly openrouter: OpenRouterModule;
   readonly ai: Parameters<typeof aiSdkDriver>[0];
   readonly createOpenAI: Create;
   readonly createOpenAICompatible: Create;
@@ -39,6 +41,7 @@ const market = { name: "market", supportsStructuredOutputs: true };
 const drivers: Readonly<Record<string, Driver>> = {
   openai: openaiDriver(clients.OpenAI),
   agents: agentsDriver(clients.agents, clients.OpenAI),
+  openrouter: openrouterDriver(clients.openrouter),
   "ai openai": aiSdkDriver(ai, (settings, id) => createOpenAI(settings).chat(id)),
   "ai compatible": aiSdkDriver(ai, (settings, id) =>
     createOpenAICompatible({ ...market, ...settings })(id),

@@ -1,5 +1,3 @@
-import { HTTPClient, OpenRouter } from "@openrouter/sdk";
-import type { ChatRequest, ChatResult, ChatStreamChunk, ChatUsage } from "@openrouter/sdk/models";
 import {
   driverOf,
   OUTPUT_TOKENS_MAX,
@@ -12,17 +10,59 @@ import {
   type Equipped,
 } from "./driver.ts";
 
+/** What is used of `@openrouter/sdk`, which is not among the packages of this repository. */
+export interface OpenRouterModule {
+  readonly HTTPClient: new (options: { readonly fetcher: typeof fetch }) => object;
+  readonly OpenRouter: new (options: object) => {
+    readonly chat: {
+      send(request: {
+        readonly chatRequest: object;
+      }): Promise<ChatResult | AsyncIterable<ChatChunk>>;
+    };
+  };
+}
+
+interface ChatRequest {
+  readonly model: string;
+  readonly maxTokens: number;
+  readonly messages: readonly object[];
+  readonly responseFormat?: object;
+  readonly tools?: readonly object[];
+}
+
+interface ChatResult {
+  readonly choices: readonly { readonly message: ChatMessage }[];
+  readonly usage?: ChatUsage;
+}
+
+interface ChatMessage {
+  readonly content?: unknown;
+  readonly toolCalls?: readonly {
+    readonly id: string;
+    readonly function: { readonly arguments: string };
+  }[];
+}
+
+interface ChatChunk {
+  readonly choices: readonly { readonly delta: { readonly content?: string | null } }[];
+  readonly usage?: ChatUsage;
+}
+
+interface ChatUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
 /** A client with a schema of its own for every answer and every error. */
-export function openrouterDriver(): Driver {
+export function openrouterDriver(module: OpenRouterModule): Driver {
+  const open = (target: Equipped): Client => new Client(module, target);
   return driverOf({
-    plain: async (target) => answerOf(await send(target, bodyOf(target))),
-    stream: (target) => streamed(target, bodyOf(target)),
-    streamWithUsage: (target) =>
-      streamed(target, { ...bodyOf(target), streamOptions: { includeUsage: true } }),
-    tools: callTools,
+    plain: async (target) => answerOf(await open(target).send(bodyOf(target))),
+    stream: (target) => streamed(open(target), bodyOf(target)),
+    tools: (target) => callTools(open(target), bodyOf(target, PROMPT.tools)),
     structured: async (target) => {
       const { text = "" } = answerOf(
-        await send(target, {
+        await open(target).send({
           ...bodyOf(target, PROMPT.structured),
           responseFormat: {
             type: "json_schema",
@@ -33,7 +73,7 @@ export function openrouterDriver(): Driver {
       return { object: JSON.parse(text) };
     },
     cancel: async (target) => {
-      for await (const chunk of await chunksOf(target, bodyOf(target, PROMPT.cancel))) {
+      for await (const chunk of await open(target).chunks(bodyOf(target, PROMPT.cancel))) {
         const text = chunk.choices[0]?.delta.content;
         if (text) return { text };
       }
@@ -42,63 +82,63 @@ export function openrouterDriver(): Driver {
   });
 }
 
-function open({ url, key, fetch }: Equipped): OpenRouter {
-  const httpClient = new HTTPClient({ fetcher: (input, init) => fetch(input, init) });
-  return new OpenRouter({ apiKey: key, serverURL: `${url}/v1`, httpClient });
+class Client {
+  readonly #client: InstanceType<OpenRouterModule["OpenRouter"]>;
+
+  constructor({ HTTPClient, OpenRouter }: OpenRouterModule, { url, key, fetch }: Equipped) {
+    const httpClient = new HTTPClient({ fetcher: fetch });
+    this.#client = new OpenRouter({ apiKey: key, serverURL: `${url}/v1`, httpClient });
+  }
+
+  async send(body: ChatRequest): Promise<ChatResult> {
+    const result = await this.#client.chat.send({ chatRequest: { ...body, stream: false } });
+    if (Symbol.asyncIterator in result) throw new TypeError("a stream was not asked for");
+    return result;
+  }
+
+  async chunks(body: ChatRequest): Promise<AsyncIterable<ChatChunk>> {
+    const result = await this.#client.chat.send({ chatRequest: { ...body, stream: true } });
+    if (Symbol.asyncIterator in result) return result;
+    throw new TypeError("a document came where a stream was asked for");
+  }
 }
 
 function bodyOf({ model }: Equipped, prompt: string = PROMPT.plain): ChatRequest {
   return { model, maxTokens: OUTPUT_TOKENS_MAX, messages: [{ role: "user", content: prompt }] };
 }
 
-async function send(target: Equipped, chatRequest: ChatRequest): Promise<ChatResult> {
-  const result = await open(target).chat.send({ chatRequest: { ...chatRequest, stream: false } });
-  if (Symbol.asyncIterator in result) throw new TypeError("a stream came that was not asked for");
-  return result;
-}
-
-async function chunksOf(
-  target: Equipped,
-  chatRequest: ChatRequest,
-): Promise<AsyncIterable<ChatStreamChunk>> {
-  const result = await open(target).chat.send({ chatRequest: { ...chatRequest, stream: true } });
-  if (Symbol.asyncIterator in result) return result;
-  throw new TypeError("a document came where a stream was asked for");
-}
-
-async function streamed(target: Equipped, body: ChatRequest): Promise<Answer> {
+async function streamed(client: Client, body: ChatRequest): Promise<Answer> {
   let text = "";
   let usage: ChatUsage | undefined;
-  for await (const chunk of await chunksOf(target, body)) {
+  for await (const chunk of await client.chunks(body)) {
     usage = chunk.usage ?? usage;
     text += chunk.choices[0]?.delta.content ?? "";
   }
   return { text, ...tokensOf(usage) };
 }
 
-async function callTools(target: Equipped): Promise<Answer> {
+async function callTools(client: Client, question: ChatRequest): Promise<Answer> {
   const body: ChatRequest = {
-    ...bodyOf(target, PROMPT.tools),
+    ...question,
     tools: [{ type: "function", function: { ...TOOL, parameters: SCHEMA } }],
   };
-  const first = (await send(target, body)).choices[0]?.message;
-  const calls = first?.toolCalls ?? [];
-  const second = await send(target, {
+  const toolCalls = (await client.send(body)).choices[0]?.message.toolCalls ?? [];
+  const second = await client.send({
     ...body,
     messages: [
       ...body.messages,
-      { role: "assistant", content: null, toolCalls: calls },
-      ...calls.map(({ id }) => ({ role: "tool" as const, toolCallId: id, content: TOOL_RESULT })),
+      { role: "assistant", content: null, toolCalls },
+      ...toolCalls.map(({ id }) => ({ role: "tool", toolCallId: id, content: TOOL_RESULT })),
     ],
   });
   return {
     ...answerOf(second),
-    toolInputs: calls.map((call): unknown => JSON.parse(call.function.arguments)),
+    toolInputs: toolCalls.map((call): unknown => JSON.parse(call.function.arguments)),
   };
 }
 
 function answerOf({ choices, usage }: ChatResult): Answer {
-  const content: unknown = choices[0]?.message.content;
+  const content = choices[0]?.message.content;
   return { text: typeof content === "string" ? content : "", ...tokensOf(usage) };
 }
 

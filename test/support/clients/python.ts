@@ -9,7 +9,9 @@ const run = promisify(execFile);
 const PROGRAM = "python3";
 const CHECK = "import sys, venv; sys.exit(sys.version_info < (3, 9))";
 
-export const hasPython: boolean = spawnSync(PROGRAM, ["-c", CHECK]).status === 0;
+export function hasPython(): boolean {
+  return spawnSync(PROGRAM, ["-c", CHECK]).status === 0;
+}
 
 /** The interpreter of a virtual environment with these packages. */
 export async function pythonWith(packages: readonly string[]): Promise<string> {

@@ -1,33 +1,26 @@
 import { join, resolve } from "node:path";
 import { withClientProcess } from "../../support/clients/child-driver.ts";
 import { npmFolder } from "../../support/clients/client-folder.ts";
+import { OWN_FOLDER_CLIENTS } from "../../support/clients/deep-clients.ts";
 import { clientMatrix, type ClientRow } from "../../support/clients/matrix.ts";
 import { withGateway } from "../../support/gateway.ts";
 
-/* These packages ask for Node 22, which is newer than what this repository supports. */
+/** The Node of the tests may be older than what these clients ask for. */
 const NODE = `node-${process.platform}-${process.arch}`;
-const DEPENDENCIES = {
-  [NODE]: "22.23.3",
-  openai: "7.57.0",
-  "@openai/agents": "0.20.0",
-  zod: "4.6.7",
-  ai: "7.0.173",
-  "@ai-sdk/openai": "4.0.118",
-  "@ai-sdk/openai-compatible": "3.0.92",
-  "@ai-sdk/anthropic": "4.0.105",
-};
+const DEPENDENCIES = { ...OWN_FOLDER_CLIENTS, [NODE]: "22.23.3", zod: "4.6.7" };
 const MODULE = `export { OpenAI } from "openai";
 export * as agents from "@openai/agents";
 export * as ai from "ai";
 export { createOpenAI } from "@ai-sdk/openai";
 export { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 export { createAnthropic } from "@ai-sdk/anthropic";
+export * as openrouter from "@openrouter/sdk";
 `;
 const CHILD = resolve(import.meta.dirname, "../../support/clients/driver-child.ts");
 
 const gateway = withGateway();
 const clients = withClientProcess(async () => {
-  const folder = await npmFolder({ name: "node-22", dependencies: DEPENDENCIES, module: MODULE });
+  const folder = await npmFolder({ name: "matrix", dependencies: DEPENDENCIES, module: MODULE });
   const file = join(folder, "node_modules", NODE, "bin", "node");
   return { file, args: ["--no-warnings", CHILD, folder] };
 });
@@ -76,6 +69,17 @@ const ROWS: readonly ClientRow[] = [
     wire: "b",
     structured: "tool",
     ...AI_SDK,
+  },
+  {
+    name: "@openrouter/sdk 1.3.19",
+    drive: (...order) => clients.driver("openrouter")(...order),
+    wire: "a",
+    // With include_usage its schema refuses the null usage that official chunks have then; without,
+    // it gets the usage all the same.
+    isOfficial: false,
+    structured: "format",
+    // Its schema of an error wants a number where every other client of the wire wants our class.
+    errors: ["OpenRouterError", "OpenRouterError", "OpenRouterError"],
   },
 ];
 
