@@ -24,7 +24,7 @@ export function decodeFunctions(doc: JsonDocument, notes: CrossingNotes): Legacy
     return undefined;
   }
   if (doc.present(0, word.tools) !== absent) {
-    notes.refuse("functions", "stands beside tools; send either of them");
+    notes.refuse("functions", "cannot be combined with tools; send one of them");
   }
   const tools = doc.items(list).map((spec) => {
     dropOthers(doc, spec, { carried: functionMembers, path: "functions[].", notes });

@@ -27,7 +27,7 @@ export function decodeTools(doc: JsonDocument, notes: CrossingNotes): readonly T
   return tools;
 }
 
-/** What a function is told to the model by, in either form of tools. */
+/** How a function is described to the model, in either form of tools. */
 export function functionSpec(doc: JsonDocument, spec: JsonNode): ToolSpec {
   const description = doc.present(spec, word.description);
   return {

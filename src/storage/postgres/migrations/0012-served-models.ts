@@ -39,7 +39,7 @@ const observedColumns = `
       first_byte_ms = q.first_byte_ms, duration_ms = q.duration_ms,
       served_model = q.served_model, substituted = q.substituted`;
 
-/** Adds what the transfers of `moved` moved to the accounts of the house. */
+/** Adds what the transfers of `moved` moved to the accounts of the platform. */
 const moveHouse = `
     insert into account as h (account_id, debits, credits)
     select t.account_id, sum(t.debits), sum(t.credits) from (
@@ -227,7 +227,7 @@ end $$;
 
 /**
  * Ends a job and closes its attempt, once. Locks in the ledger's order, and the job behind the
- * wallet: whoever else locks a job locks nothing after it.
+ * wallet: any other lock of a job is the last one of its transaction.
  */
 const finishJob = `
 create function finish_job(
@@ -261,8 +261,8 @@ end $$;
 `;
 
 /**
- * As it was called before: by the functions that close what nobody answered, and by a process of
- * the release before this one.
+ * As it was called before: by the functions that close abandoned attempts, and by a process of the
+ * release before this one.
  */
 const closeBatchAsBefore = `
 create or replace function close_batch(
