@@ -110,15 +110,10 @@ export function formatExactUsd(amount: PicoUsd): string {
   return `${amount < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
-/** A million dollars for one request: what a provider reports beyond it is owed to nobody. */
+/** A million dollars above the hold of one request: a cost beyond it is not believed. */
 const REPORTED_COST_MAX = picoUsd(10n ** 18n);
 
 /** Is this cost at most a million dollars above what was held for it? */
 export function isWithinExcess(cost: PicoUsd, reserve: MicroUsd): boolean {
   return cost <= reserve * PICO_PER_MICRO + REPORTED_COST_MAX;
-}
-
-/** A cost as the books can write it down, however absurd what was reported. */
-export function boundedCost(reported: PicoUsd): PicoUsd {
-  return reported < REPORTED_COST_MAX ? reported : REPORTED_COST_MAX;
 }

@@ -64,10 +64,12 @@ describe("what an attempt owes", () => {
     expect(settled).toEqual({ usage: null, basis: "none", costPicoUsd: 0n });
   });
 
-  test("an absurd reported cost is one that the books can write down", () => {
+  test("a reported cost beyond a million dollars above the reserve is not believed", () => {
     const listing = { ...deployment, billing: "reported_cost" } as Deployment;
     const settled = settlementOf(result({ usage: USAGE, cost: "1e11" }), listing);
-    expect(settled).toMatchObject({ basis: "reported", costPicoUsd: 10n ** 18n });
+    expect(settled).toMatchObject({ basis: "none", flag: "usage_impossible", costPicoUsd: 0n });
+    const most = settlementOf(result({ usage: USAGE, cost: "1e6" }), listing);
+    expect(most).toMatchObject({ basis: "reported", costPicoUsd: 10n ** 18n });
   });
 
   test.each([

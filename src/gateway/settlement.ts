@@ -1,7 +1,6 @@
 import type { Deployment } from "../catalog/catalog.ts";
 import { outputTokensMax, reportedTokensMax } from "../core/constants.ts";
 import {
-  boundedCost,
   isWithinExcess,
   parseUsdToPico,
   ZERO_MICRO_USD,
@@ -36,8 +35,8 @@ const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
 /**
  * Debits what the provider reported and nothing else: the whole of a complete answer, or what had
  * been reported before a stream died. Refused content and an answer that cannot be represented
- * cost nothing, whatever they report. Usage that is impossible is not believed: it settles like
- * none, so that a broken report can neither fill the accounts nor stop a closing.
+ * cost nothing, whatever they report. Usage or a cost that is impossible is not believed: it settles
+ * like none, so that a broken report can neither fill the accounts nor stop a closing.
  */
 export function settlementOf(
   result: AttemptResult,
@@ -53,10 +52,12 @@ export function settlementOf(
   if (unbillable) return NOTHING;
   const basis = failure === undefined ? "reported" : "partial";
   if (deployment.billing === "reported_cost") {
-    const cost = parseUsdToPico(bridge.reportedCostUsd ?? "");
-    return cost === undefined
-      ? { ...NOTHING, usage: usage ?? null }
-      : { usage: usage ?? null, basis, costPicoUsd: boundedCost(cost) };
+    const { reportedCostUsd } = bridge;
+    if (reportedCostUsd === undefined) return { ...NOTHING, usage: usage ?? null };
+    const costPicoUsd = parseUsdToPico(reportedCostUsd);
+    return costPicoUsd !== undefined && isWithinExcess(costPicoUsd, reserveMicroUsd)
+      ? { usage: usage ?? null, basis, costPicoUsd }
+      : IMPOSSIBLE;
   }
   if (usage === undefined || deployment.prices === null) return NOTHING;
   const costPicoUsd = exactCost(deployment.prices, usage);

@@ -61,6 +61,13 @@ describe("a completed job", () => {
     expect(end).not.toHaveProperty("reportedCostPicoUsd");
   });
 
+  test("owes nothing when the reported cost cannot be, and says so", () => {
+    const costPicoUsd = picoUsd(10n ** 19n);
+    const { close } = endOfJob(takenJob(), ended({ costPicoUsd }), NOW_MS);
+    const flagged = { basis: "none", costPicoUsd: 0n, errorClass: "usage_impossible" };
+    expect(close).toMatchObject({ outcome: "completed", ...flagged });
+  });
+
   test("made with a customer's own provider key owes nothing to anybody here", () => {
     const job = takenJob({ connectionId: "conn_1", reserveMicroUsd: microUsd(0n) });
     const { close } = endOfJob(job, ended({ costPicoUsd: picoUsd(10n ** 12n) }), NOW_MS);
@@ -116,7 +123,8 @@ test("no debit is above its reserve, and a failed job never has one", () => {
       const job = takenJob({ reserveMicroUsd: microUsd(reserve) });
       const { close } = endOfJob(job, ended({ costPicoUsd, errorCode }), NOW_MS);
       const { debit, overrun } = settle(close, reserve);
-      const owed = errorCode === null ? (costPicoUsd ?? 0n) / 1_000_000n : 0n;
+      const isBelieved = (costPicoUsd ?? 0n) <= reserve * 1_000_000n + 10n ** 18n;
+      const owed = errorCode === null && isBelieved ? (costPicoUsd ?? 0n) / 1_000_000n : 0n;
       expect(debit).toBe(owed < reserve ? owed : reserve);
       // The house's loss stays within what its accounts can hold.
       expect(overrun).toBeLessThanOrEqual(10n ** 12n);

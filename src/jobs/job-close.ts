@@ -1,5 +1,5 @@
 import { unreachable } from "../core/assert.ts";
-import { boundedCost, ZERO_PICO_USD, type PicoUsd } from "../core/money.ts";
+import { isWithinExcess, ZERO_PICO_USD, type PicoUsd } from "../core/money.ts";
 import type { AttemptOutcome, CloseRow } from "../ledger/ledger-store.ts";
 import type { EndedJob } from "./job-state.ts";
 import type { JobEnd } from "./job-store.ts";
@@ -29,14 +29,16 @@ export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd 
 function closeOf(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
   const { errorCode, upstreamStatus, served } = ended;
   const owed = owedFor(job, ended);
+  const flag = owed === "impossible" ? "usage_impossible" : undefined;
+  const costPicoUsd = owed === "impossible" ? undefined : owed;
   return {
     attemptId: job.attemptId,
     outcome: outcomeOf(errorCode),
     usage: null,
-    basis: owed === undefined ? "none" : "reported",
-    costPicoUsd: owed ?? ZERO_PICO_USD,
+    basis: costPicoUsd === undefined ? "none" : "reported",
+    costPicoUsd: costPicoUsd ?? ZERO_PICO_USD,
     upstreamStatus,
-    errorClass: errorClassOf(errorCode),
+    errorClass: flag ?? errorClassOf(errorCode),
     startedAtMs: job.startedAtMs,
     firstByteMs: null,
     durationMs: Math.max(0, Math.min(DURATION_MS_MAX, nowMs - job.startedAtMs)),
@@ -46,12 +48,15 @@ function closeOf(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
 }
 
 /** Undefined: nothing was observed that could be owed. */
-function owedFor(job: VideoJob, { errorCode, costPicoUsd }: EndedJob): PicoUsd | undefined {
+function owedFor(
+  job: VideoJob,
+  { errorCode, costPicoUsd }: EndedJob,
+): PicoUsd | "impossible" | undefined {
   if (errorCode !== null) return undefined;
   // What a provider reports for a customer's own key is between the two of them.
   if (job.connectionId !== undefined) return ZERO_PICO_USD;
   if (costPicoUsd === undefined) return undefined;
-  return boundedCost(costPicoUsd);
+  return isWithinExcess(costPicoUsd, job.reserveMicroUsd) ? costPicoUsd : "impossible";
 }
 
 function outcomeOf(errorCode: VideoErrorCode | null): AttemptOutcome {

@@ -193,7 +193,7 @@ describe("a finished video", () => {
     ["to the last micro-dollar, rounded down", { cost: 0.0000019 }, 1n],
     ["that is the whole reserve", { cost: 0.8 }, 800_000n],
     ["above the reserve: the reserve, the house bears the rest", { cost: 0.80001 }, 800_000n],
-    ["beyond all bounds", { cost: 1e300 }, 800_000n],
+    ["beyond all bounds, which is not believed", { cost: 1e300 }, 0n],
     ["below nothing", { cost: -1 }, 0n],
   ])("costs what the provider reports: a cost %s", async (_what, usage, debit) => {
     const video = await running({ id: "x", status: "succeeded", usage });

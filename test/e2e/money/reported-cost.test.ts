@@ -78,6 +78,7 @@ interface Paid {
   readonly told: bigint | undefined;
   readonly debitMicroUsd: bigint;
   readonly basis: string | null;
+  readonly errorClass: string | null;
 }
 
 async function pay(way: { wire: Wire; stream: boolean }, reported: string): Promise<Paid> {
@@ -99,6 +100,7 @@ async function pay(way: { wire: Wire; stream: boolean }, reported: string): Prom
     told: costOf(answer),
     debitMicroUsd: attempt?.debitMicroUsd ?? -1n,
     basis: attempt?.basis ?? null,
+    errorClass: attempt?.errorClass ?? null,
   };
 }
 
@@ -112,13 +114,22 @@ describe.each(WAYS)("a provider that reports its own cost, on $wire, stream $str
     ["0", 0n],
   ])("is paid %s dollars from its own digits, rounded down once", async (reported, debit) => {
     const paid = await pay(way, reported);
-    expect(paid).toEqual({ told: debit, debitMicroUsd: debit, basis: "reported" });
+    expect(paid).toMatchObject({ told: debit, debitMicroUsd: debit, basis: "reported" });
+    expect(paid.errorClass).toBeNull();
   });
 
   test("is never paid by the customer beyond the hold", async () => {
-    const paid = await pay(way, "0.01");
+    const paid = await pay(way, "999999.99");
     expect(paid).toMatchObject({ told: HELD_MICRO_USD, debitMicroUsd: HELD_MICRO_USD });
   });
+
+  test.each(["1000000.01", "1e12", "1e300"])(
+    "is not believed when the amount cannot be: %s",
+    async (reported) => {
+      const nothing = { told: 0n, debitMicroUsd: 0n, basis: "none" };
+      expect(await pay(way, reported)).toEqual({ ...nothing, errorClass: "usage_impossible" });
+    },
+  );
 
   test.each(["", "-0.01", "true", "null"])(
     "is paid nothing when it reports no amount: %j",
