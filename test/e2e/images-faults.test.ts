@@ -274,7 +274,7 @@ test("a provider is hung up on at the bound, not read to its end", async () => {
   const { abandoned } = gateway.simulator.counts();
   const row = rowOf("over 32 MiB without a length");
   const answer = await draw(row, false, 'image:{"bytes":2000000000}');
-  expectRefusal(answer, { status: 502, code: "gateway_error", message: "over 32 MiB" });
+  expectRefusal(answer, { status: 502, code: "gateway_error", message: "exceed 32 MiB" });
   await until("the provider has noticed", () => gateway.simulator.counts().abandoned > abandoned);
 });
 

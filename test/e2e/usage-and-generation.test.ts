@@ -189,6 +189,8 @@ describe("GET /v1/generation", () => {
       cost_micro_usd: microOf(answer),
       reserved_micro_usd: expect.any(Number),
       usage: tokens(answer),
+      served_model: "test/a",
+      substituted: false,
       attempts: [
         {
           n: 1,
@@ -205,6 +207,8 @@ describe("GET /v1/generation", () => {
           settled_cost_micro_usd: microOf(answer),
           reserved_micro_usd: expect.any(Number),
           settlement: "reported",
+          served_model: "test/a",
+          substituted: false,
         },
       ],
     });

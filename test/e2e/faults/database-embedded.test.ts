@@ -25,8 +25,8 @@ let key = "";
 let unseenKey = "";
 
 beforeAll(async () => {
-  // A key that was read once is known however long the database is away.
-  running = await serve(folder, { TM_AUTH_KEY_CACHE_MS: "3600000" });
+  // A key that was read once is known for as long as a server may remember it.
+  running = await serve(folder, { TM_AUTH_KEY_CACHE_MS: "5000" });
   const place = ["--data", folder.dataDir];
   [{ key }, { key: unseenKey }] = await Promise.all([
     openAccountByCommands(place, "5.00"),
