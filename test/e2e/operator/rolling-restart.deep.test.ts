@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 import { ask, at, eventsOf, type HttpAnswer } from "../../support/ask.ts";
 import { withSimulator } from "../../support/gateway.ts";
@@ -26,8 +26,9 @@ const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
 const database = withDatabase();
 
-function up(): Promise<RunningProgram> {
-  return serve(folder, {
+/** Ended with the test, whether it passes or fails. */
+async function up(): Promise<RunningProgram> {
+  const program = await serve(folder, {
     DATABASE_URL: database.connectionString,
     LOG_LEVEL: "warn",
     TM_SHUTDOWN_DELAY_MS: String(DELAY_MS),
@@ -37,6 +38,8 @@ function up(): Promise<RunningProgram> {
     TM_LIMITS_TOKENS_PER_MINUTE: "1000000000",
     TM_LIMITS_CONCURRENT_REQUESTS: "10000",
   });
+  onTestFinished(() => void program.process.kill("SIGKILL"));
+  return program;
 }
 
 function urlOf(program: RunningProgram): string {
@@ -51,6 +54,7 @@ test.skipIf(!hasNginx)(
     const env = { DATABASE_URL: database.connectionString };
     const { key } = await openAccountByCommands([], "1000.00", env);
     const nginx = await startNginx([urlOf(first), urlOf(second)]);
+    onTestFinished(() => nginx.close());
     const asked = { key, wire: "wire_a", model: "op/model", stream: true } as const;
     const beganMs = performance.now();
     const streams = [first, second].map((each) =>
@@ -87,7 +91,6 @@ test.skipIf(!hasNginx)(
     expect(performance.now() - beganMs).toBeGreaterThan(LONG_MS);
     expect(await Promise.all(ended)).toEqual([0, 0]);
     expect((await jsonCommand(["ledger", "audit"], env)).json).toMatchObject({ ok: true });
-    await nginx.close();
     for (const program of [third, fourth]) expect(await program.end("SIGTERM")).toBe(0);
   },
 );

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 import { identityOf } from "../../../src/storage/postgres/process-identity.ts";
 import { until } from "../../support/books.ts";
@@ -35,13 +35,13 @@ test("SIGTERM ends a start that waits for another process, after the grace time 
   let stderr = "";
   program.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   const exited = once(program, "exit");
+  onTestFinished(() => void [program, holder].map((each) => each.kill("SIGKILL")));
   await until("it waits for the lock", () => readdirSync(home).some((name) => /\d$/.test(name)));
   const beganMs = performance.now();
   program.kill("SIGTERM");
   expect(await exited).toEqual([2, null]);
   expect(performance.now() - beganMs).toBeLessThan(GRACE_MS + EXTRA_MS);
   expect(stderr).toContain("not stopped after 11 s");
-  holder.kill("SIGKILL");
 });
 
 test("SIGTERM ends a process whose database is silent", async () => {
