@@ -35,8 +35,8 @@ const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
 /**
  * Debits what the provider reported and nothing else: the whole of a complete answer, or what had
  * been reported before a stream died. Refused content and an answer that cannot be represented
- * cost nothing, whatever they report. Usage or a cost that is impossible is not believed: it settles
- * like none, so that a broken report can neither fill the accounts nor stop a closing.
+ * cost nothing, whatever they report. Usage or a cost that is impossible is not believed: it
+ * settles like none, so that a broken report can neither fill the accounts nor stop a closing.
  */
 export function settlementOf(
   result: AttemptResult,

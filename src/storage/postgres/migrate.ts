@@ -13,6 +13,7 @@ import { optimizeSql } from "./migrations/0010-optimize.ts";
 import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
 import { refusedMinutesSql } from "./migrations/0013-refused-minutes.ts";
 import { usageHoldNoticesSql } from "./migrations/0014-usage-hold-notices.ts";
+import { emailNormsSql } from "./migrations/0015-email-norms.ts";
 
 /** In order; a published one is never changed, a new one is added below. */
 const migrations: Record<string, Migration> = {
@@ -29,6 +30,7 @@ const migrations: Record<string, Migration> = {
   "0011-account-notices": sqlMigration(accountNoticesSql),
   "0013-refused-minutes": sqlMigration(refusedMinutesSql),
   "0014-usage-hold-notices": sqlMigration(usageHoldNoticesSql),
+  "0015-email-norms": sqlMigration(emailNormsSql),
 };
 
 /** Brings the database to this program's schema; returns the names of the migrations it ran. */

@@ -16,6 +16,7 @@ import { optimizeSql } from "./migrations/0010-optimize.ts";
 import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
 import { refusedMinutesSql } from "./migrations/0013-refused-minutes.ts";
 import { usageHoldNoticesSql } from "./migrations/0014-usage-hold-notices.ts";
+import { emailNormsSql } from "./migrations/0015-email-norms.ts";
 
 function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -36,6 +37,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     accountNoticesSql,
     refusedMinutesSql,
     usageHoldNoticesSql,
+    emailNormsSql,
   };
   const hashes = Object.entries(texts).map(([name, text]) => `${name} ${hashOf(text)}`);
   expect(hashes).toEqual([
@@ -52,6 +54,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     "accountNoticesSql 19f731c589f62756",
     "refusedMinutesSql 991dea24492286a4",
     "usageHoldNoticesSql df44ba08d8d5eb40",
+    "emailNormsSql d2cc3a9c85ea581b",
   ]);
 });
 
