@@ -252,15 +252,15 @@ describe("letters beyond ASCII", () => {
   test("of accounts that were made before are compared like those of new ones", async () => {
     const [old, mailbox] = ["Öl@acme.example", "öl@acme.example"];
     const claim = claimOf({ email: old, emailNorm: mailbox });
-    const made = await resolve(claim);
+    const created = await resolve(claim);
     await backend.query(emailNormsSql);
     const other = await resolve(claimOf({ email: mailbox, emailNorm: mailbox }));
     expect(other).toMatchObject({ kind: "created" });
-    expect(other.orgId).not.toBe(made.orgId);
+    expect(other.orgId).not.toBe(created.orgId);
     const known = await resolve({ ...claim, emailNorm: old });
-    expect(known).toMatchObject({ kind: "known", accountId: made.accountId });
+    expect(known).toMatchObject({ kind: "known", accountId: created.accountId });
     const elsewhere = await resolve(claimOf({ email: old, emailNorm: old }));
-    expect(elsewhere).toMatchObject({ kind: "linked", accountId: made.accountId });
+    expect(elsewhere).toMatchObject({ kind: "linked", accountId: created.accountId });
   });
 });
 
