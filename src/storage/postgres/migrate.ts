@@ -14,6 +14,7 @@ import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
 import { servedModelsSql } from "./migrations/0012-served-models.ts";
 import { refusedMinutesSql } from "./migrations/0013-refused-minutes.ts";
 import { usageHoldNoticesSql } from "./migrations/0014-usage-hold-notices.ts";
+import { emailNormsSql } from "./migrations/0015-email-norms.ts";
 import { assertNotNewer, assertUsable, readSchemaState } from "./schema-state.ts";
 
 /** In order; a published one is never changed, a new one is added below. */
@@ -32,6 +33,7 @@ const migrations: Record<string, Migration> = {
   "0012-served-models": sqlMigration(servedModelsSql),
   "0013-refused-minutes": sqlMigration(refusedMinutesSql),
   "0014-usage-hold-notices": sqlMigration(usageHoldNoticesSql),
+  "0015-email-norms": sqlMigration(emailNormsSql),
 };
 
 /** Throws unless the database has this program's schema; changes nothing. */

@@ -17,6 +17,7 @@ import { accountNoticesSql } from "./migrations/0011-account-notices.ts";
 import { servedModelsSql } from "./migrations/0012-served-models.ts";
 import { refusedMinutesSql } from "./migrations/0013-refused-minutes.ts";
 import { usageHoldNoticesSql } from "./migrations/0014-usage-hold-notices.ts";
+import { emailNormsSql } from "./migrations/0015-email-norms.ts";
 
 function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -38,6 +39,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     servedModelsSql,
     refusedMinutesSql,
     usageHoldNoticesSql,
+    emailNormsSql,
   };
   const hashes = Object.entries(texts).map(([name, text]) => `${name} ${hashOf(text)}`);
   expect(hashes).toEqual([
@@ -55,6 +57,7 @@ test("the text of a published migration is frozen, to the byte", () => {
     "servedModelsSql d85d4fee84499d7b",
     "refusedMinutesSql 991dea24492286a4",
     "usageHoldNoticesSql df44ba08d8d5eb40",
+    "emailNormsSql d2cc3a9c85ea581b",
   ]);
 });
 
