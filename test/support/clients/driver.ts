@@ -19,7 +19,7 @@ export interface Answer {
 
 export interface Outcome extends Answer {
   readonly fault?: Fault;
-  /** Requests that left the client. */
+  /** Answered requests of the client, without those that a busy machine answered with a 503. */
   readonly requests: number;
 }
 
@@ -43,13 +43,17 @@ export type Deeds = Partial<Readonly<Record<Deed, (target: Equipped) => Promise<
 /** Node's own `fetch`, also while a test forbids the global one. */
 const realFetch: typeof fetch = globalThis.fetch;
 
+/** Clients are right to repeat these. */
+const OVERLOADED = 503;
+
 /** A driver of a JavaScript client out of what it does. */
 export function driverOf(deeds: Deeds): Driver {
   return async (deed, target) => {
     let requests = 0;
-    const counting: typeof fetch = (...call) => {
-      requests += 1;
-      return realFetch(...call);
+    const counting: typeof fetch = async (...call) => {
+      const response = await realFetch(...call);
+      if (response.status !== OVERLOADED) requests += 1;
+      return response;
     };
     const act = deeds[deed];
     if (act === undefined) throw new Error(`this client has no way to do: ${deed}`);

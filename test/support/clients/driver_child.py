@@ -32,15 +32,16 @@ class Target:
         self.url, self.key, self.model = url, key, model
         self.requests = 0
 
-    def count(self, _request):
-        self.requests += 1
+    def count(self, response):
+        if response.status_code != 503:
+            self.requests += 1
 
     def openai(self):
-        http = openai.DefaultHttpxClient(event_hooks={"request": [self.count]})
+        http = openai.DefaultHttpxClient(event_hooks={"response": [self.count]})
         return openai.OpenAI(api_key=self.key, base_url=self.url + "/v1", http_client=http)
 
     def anthropic(self):
-        http = anthropic.DefaultHttpxClient(event_hooks={"request": [self.count]})
+        http = anthropic.DefaultHttpxClient(event_hooks={"response": [self.count]})
         return anthropic.Anthropic(api_key=self.key, base_url=self.url, http_client=http)
 
     def body(self, prompt):
