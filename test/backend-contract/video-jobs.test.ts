@@ -46,6 +46,8 @@ describe("an accepted job", () => {
     expect(await world.attempt(job)).toEqual({
       state: "open",
       debit: "0",
+      served_model: null,
+      substituted: null,
       resumable: true,
       provider_job_id: job.providerJobId,
     });
