@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { systemClock } from "../src/core/time.ts";
-import type { AuditProgress } from "../src/ledger/ledger-audit.ts";
-import { startEmbeddedPostgres } from "../src/storage/postgres/embedded-server.ts";
-import { openPostgresBackend } from "../src/storage/postgres/open-postgres-backend.ts";
+import type { AuditProgress } from "../src/ledger/audit/ledger-audit.ts";
+import { startEmbeddedPostgres } from "../src/storage/embedded-server.ts";
+import { openPostgresBackend } from "../src/app/open-postgres-backend.ts";
 
 const attempts = Number(process.argv[2] ?? 1_000_000);
 const ORGS = 1_000;

@@ -17,11 +17,8 @@ import { microUsd, picoUsd } from "../src/core/money.ts";
 import { systemClock } from "../src/core/time.ts";
 import type { Ledger, ReserveRow } from "../src/ledger/ledger-store.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
-import {
-  startEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from "../src/storage/postgres/embedded-server.ts";
-import { openPostgresBackend } from "../src/storage/postgres/open-postgres-backend.ts";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "../src/storage/embedded-server.ts";
+import { openPostgresBackend } from "../src/app/open-postgres-backend.ts";
 
 const { values: flags } = parseArgs({
   options: {

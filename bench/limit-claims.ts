@@ -12,8 +12,8 @@ import {
   type LimitStore,
   type ScopeClaim,
 } from "../src/limits/limit-store.ts";
-import { MemoryLimitStore } from "../src/storage/memory/memory-limit-store.ts";
-import { RedisLimitStore } from "../src/storage/redis/redis-limit-store.ts";
+import { MemoryLimitStore } from "../src/limits/memory/memory-limit-store.ts";
+import { RedisLimitStore } from "../src/limits/redis/redis-limit-store.ts";
 import { redisProgram, startRedis, type TestRedis } from "../test/support/redis.ts";
 
 const claimsPerLine = Number(process.argv[2] ?? 100_000);

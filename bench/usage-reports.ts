@@ -10,9 +10,9 @@ import { join } from "node:path";
 import { Client } from "pg";
 import type { KeyId, OrgId } from "../src/core/ids.ts";
 import { systemClock } from "../src/core/time.ts";
-import type { ReportFilter } from "../src/ledger/usage-reports.ts";
-import { startEmbeddedPostgres } from "../src/storage/postgres/embedded-server.ts";
-import { openPostgresBackend } from "../src/storage/postgres/open-postgres-backend.ts";
+import type { ReportFilter } from "../src/records/usage-reports.ts";
+import { startEmbeddedPostgres } from "../src/storage/embedded-server.ts";
+import { openPostgresBackend } from "../src/app/open-postgres-backend.ts";
 
 const attempts = Number(process.argv[2] ?? 1_000_000);
 const OTHER_ORGS = 1_000;

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { publishedSchema } from "../src/manifest/index.ts";
+import { publishedSchema } from "../src/catalog/manifest/index.ts";
 import { configPage } from "./reference/config-page.ts";
 import { errorsPage } from "./reference/errors-page.ts";
 import { headersPage } from "./reference/headers-page.ts";

@@ -1,7 +1,18 @@
+import { basename } from "node:path";
+
 import { describe, expect, test } from "vitest";
 
 import { INSTALL_SCRIPTS, installScriptsOf } from "./tidy/install-scripts.ts";
-import { cyclesOf, MAY_IMPORT, programImportsOf } from "./tidy/layers.ts";
+import {
+  fileCycles,
+  forbiddenImports,
+  IO_FILES,
+  programImportsOf,
+  readLayerTables,
+  unknownFolders,
+  unusedAllowances,
+  uphillAllowances,
+} from "./tidy/layers.ts";
 import { RULES, type RuleName } from "./tidy/rules.ts";
 import {
   isProduct,
@@ -41,22 +52,89 @@ describe.each(Object.keys(RULES) as RuleName[])("%s", (name) => {
   });
 });
 
-test("a rule notices a breakage in a copy of a real file", () => {
-  const money = readSourceFile("src/core/money.ts");
-  const broken = { ...money, text: `import "../ledger/replay.ts";\n${money.text}` };
-  const { check } = RULES["imports go downhill"];
-  expect(check([money])).toEqual([]);
-  expect(check([broken])).toEqual(["src/core/money.ts imports src/ledger/replay.ts"]);
+describe("the layer tables of ARCHITECTURE.md", () => {
+  const page = readSourceFile("ARCHITECTURE.md").text;
+  const tables = readLayerTables(page);
+  /** The program with one more import in one of its files. */
+  const planted = (file: string, line: string): SourceFile[] =>
+    product.map((each) => (each.file === file ? { file, text: `${line}\n${each.text}` } : each));
+
+  test("are there for src and for each big folder", () => {
+    const parents = tables.map(({ parent }) => parent);
+    const big = ["wire", "modality", "catalog", "ledger", "limits", "storage"];
+    expect(parents).toEqual(["src", ...big.map((folder) => `src/${folder}`)]);
+    expect(tables[0]?.rows.size).toBeGreaterThan(20);
+  });
+
+  test("name every folder, and no folder that does not exist", () => {
+    expect(unknownFolders(product, tables)).toEqual([]);
+    const more = [...product, { file: "src/helpers/text.ts", text: "" }];
+    expect(unknownFolders(more, tables)).toEqual(["src/helpers is not in the layer table"]);
+    const fewer = product.filter(({ file }) => !file.startsWith("src/pricing/"));
+    expect(unknownFolders(fewer, tables)).toEqual([
+      "src/pricing is in the layer table and does not exist",
+    ]);
+  });
+
+  test("allow every import of the program", () => {
+    expect(forbiddenImports(product, tables)).toEqual([]);
+  });
+
+  test.each([
+    ["an import of a folder above", "src/core/money.ts", 'import "../wire/b.ts";'],
+    ["one of a folder beside it", "src/json/splice.ts", 'import "../config/settings.ts";'],
+    ["one of a type", "src/core/money.ts", 'import type { B } from "../ledger/b.ts";'],
+    ["a type by its path", "src/core/money.ts", 'type B = import("../ledger/b.ts").B;'],
+    ["a re-export", "src/core/money.ts", 'export * from "../call/b.ts";'],
+    ["an import at run time", "src/core/money.ts", 'await import("../storage/b.ts");'],
+    ["one between parts of a big folder", "src/wire/sse/sse-reader.ts", 'import "../answer/b.ts";'],
+  ])("forbid %s", (_what, file, line) => {
+    expect(forbiddenImports(planted(file, line), tables)).toHaveLength(1);
+  });
+
+  test("are silent about an import in a comment and about packages", () => {
+    const silent = planted("src/core/money.ts", '// import "../wire/b.ts";\nimport "typebox";');
+    expect(forbiddenImports(silent, tables)).toEqual([]);
+  });
+
+  test("allow only what goes to a lower level", () => {
+    expect(uphillAllowances(tables)).toEqual([]);
+    const changed = readLayerTables(page.replace(/(`json` +\| )`core`/, "$1`wire`"));
+    expect(uphillAllowances(changed)).toEqual(["src/json > wire"]);
+  });
+
+  test("allow nothing that no file uses", () => {
+    expect(unusedAllowances(product, tables)).toEqual([]);
+    const changed = readLayerTables(page.replace(/(`pricing` +\| )`core`/, "$1`json`, `core`"));
+    expect(unusedAllowances(product, changed)).toEqual(["src/pricing > json"]);
+  });
 });
 
-describe("the layer table", () => {
-  test("has no two rows that import each other", () => {
-    expect(cyclesOf(MAY_IMPORT)).toEqual([]);
-  });
+test("ARCHITECTURE.md names tests that exist", () => {
+  const named = readSourceFile("ARCHITECTURE.md").text.match(/[\w-]+\.test\.ts/g) ?? [];
+  const known = new Set(everything.map(({ file }) => basename(file)));
+  expect(named.length).toBeGreaterThan(8);
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
 
-  test("notices rows that import each other through a third", () => {
-    expect(cyclesOf({ a: ["b"], b: ["c/inner"], c: ["a"], d: ["a"] })).toEqual(["a", "b", "c"]);
-  });
+test("no files import each other in a circle", () => {
+  expect(fileCycles(product)).toEqual([]);
+  const text = 'import type { MicroUsd } from "./money.ts";';
+  const circle = product.map((each) =>
+    each.file === "src/core/money.ts"
+      ? { ...each, text: `import "./planted.ts";\n${each.text}` }
+      : each,
+  );
+  expect(fileCycles([...circle, { file: "src/core/planted.ts", text }])).toHaveLength(1);
+});
+
+test("every exception for a file that opens files or sockets is needed", () => {
+  const { check } = RULES["files and sockets are opened at the edge"];
+  const moved = product
+    .filter(({ file }) => file in IO_FILES)
+    .map(({ text }, at) => ({ file: `src/core/moved-${at}.ts`, text }));
+  expect(moved).toHaveLength(Object.keys(IO_FILES).length);
+  for (const each of moved) expect(check([each])).not.toEqual([]);
 });
 
 describe("only named packages run a script when they are installed", () => {

@@ -1,4 +1,4 @@
-import { listManifestRules, manifestSchema } from "../../src/manifest/index.ts";
+import { listManifestRules, manifestSchema } from "../../src/catalog/manifest/index.ts";
 import { code, page, table } from "./markdown.ts";
 
 interface Node {

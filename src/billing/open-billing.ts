@@ -1,38 +1,8 @@
-import type { ConsoleConfig } from "../config/console-settings.ts";
 import { parseUsd, type MicroUsd } from "../core/money.ts";
-import type { Clock } from "../core/time.ts";
-import type { Billing } from "./billing.ts";
-import type { BillingLog } from "./billing-log.ts";
 import { GrantedBilling } from "./granted-billing.ts";
-import type { PurchaseStore } from "./purchase-store.ts";
 import { StripeBilling } from "./stripe-billing.ts";
 import type { StripeAccount } from "./stripe-payments.ts";
-
-export interface BillingOptions {
-  readonly config: Pick<
-    ConsoleConfig,
-    "stripeSecretKey" | "stripeWebhookSecret" | "stripeApiUrl" | "purchaseMinUsd" | "purchaseMaxUsd"
-  >;
-  /** A checkout with test money, instead of the account that the settings name. */
-  readonly testCheckout?: {
-    readonly url: string;
-    readonly secretKey: string;
-    readonly webhookSecret: string;
-  };
-  readonly store: PurchaseStore;
-  /** Where people come back to from the checkout; asked at each purchase. */
-  readonly consoleUrl: () => string;
-  readonly clock: Clock;
-  readonly log: BillingLog;
-  /** For metrics: every event that was proven, by its type, and what came of it. */
-  readonly onEvent?: (event: { readonly type: string; readonly result: "done" | "again" }) => void;
-}
-
-/** Credit for money. */
-export interface OpenBilling extends Billing {
-  /** Looks once after everything that nobody told the end of, whoever's turn it is. */
-  lookAfterAll(): Promise<void>;
-}
+import type { BillingOptions, OpenBilling, PurchaseBounds } from "./billing-mode.ts";
 
 /** Throws when a setting is wrong, naming it. */
 export function openBilling(options: BillingOptions): OpenBilling {
@@ -54,11 +24,6 @@ function accountOf({ config, testCheckout }: BillingOptions): StripeAccount | un
     .map((secret) => secret.trim())
     .filter((secret) => secret !== "");
   return { secretKey: config.stripeSecretKey, webhookSecrets, apiUrl: config.stripeApiUrl };
-}
-
-export interface PurchaseBounds {
-  readonly minMicroUsd: MicroUsd;
-  readonly maxMicroUsd: MicroUsd;
 }
 
 /** What Stripe takes in one payment. */

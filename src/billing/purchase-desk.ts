@@ -1,4 +1,4 @@
-import type { BillingLog } from "./billing-log.ts";
+import type { Logger } from "../core/log.ts";
 import { judgeSession } from "./judge-session.ts";
 import type { ClaimNews, PaymentNews, SessionNews } from "./payment-news.ts";
 import type { KnownPurchase, PurchaseStore } from "./purchase-store.ts";
@@ -9,7 +9,7 @@ import { formatUsd } from "../core/money.ts";
 export interface DeskDeps {
   readonly store: PurchaseStore;
   readonly payments: StripePayments;
-  readonly log: BillingLog;
+  readonly log: Logger;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/time.ts";
-import type { BillingLog } from "./billing-log.ts";
+import type { Logger } from "../core/log.ts";
 import type { PurchaseDesk } from "./purchase-desk.ts";
 import type { KnownPurchase, PurchaseStore } from "./purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
@@ -29,7 +29,7 @@ export interface RoundsDeps {
   readonly payments: StripePayments;
   readonly desk: PurchaseDesk;
   readonly clock: Clock;
-  readonly log: BillingLog;
+  readonly log: Logger;
 }
 
 /**
@@ -135,10 +135,10 @@ export class PurchaseRounds {
 
 /** One that fails must not keep the others waiting; many in a row end the round. */
 class Failures {
-  readonly #log: BillingLog;
+  readonly #log: Logger;
   #inARow = 0;
 
-  constructor(log: BillingLog) {
+  constructor(log: Logger) {
     this.#log = log;
   }
 

@@ -1,7 +1,9 @@
 import { newRecordId, type OrgId } from "../core/ids.ts";
 import { formatUsd, type MicroUsd } from "../core/money.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
-import type { BillingOptions, OpenBilling, PurchaseBounds } from "./open-billing.ts";
+import type { PurchaseBounds } from "./billing-mode.ts";
+import type { OpenBilling } from "./billing-mode.ts";
+import type { BillingOptions } from "./billing-mode.ts";
 import { PurchaseDesk } from "./purchase-desk.ts";
 import { PurchaseRounds } from "./purchase-rounds.ts";
 import type { KnownPurchase } from "./purchase-store.ts";

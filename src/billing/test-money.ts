@@ -1,4 +1,4 @@
-import type { BillingLog } from "./billing-log.ts";
+import type { Logger } from "../core/log.ts";
 import type { PurchaseStore } from "./purchase-store.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { PurchaseStore } from "./purchase-store.ts";
  */
 export async function tellOfTestMoney(
   store: PurchaseStore,
-  log: BillingLog,
+  log: Logger,
 ): Promise<{ readonly purchases: number }> {
   try {
     const { purchases, orgIds } = await store.testMoney();

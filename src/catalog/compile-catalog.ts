@@ -1,5 +1,5 @@
 import { assert } from "../core/assert.ts";
-import type { Manifest } from "../manifest/index.ts";
+import type { Manifest } from "./manifest/index.ts";
 import type {
   Catalog,
   Deployment,
@@ -14,12 +14,7 @@ import { deepFreeze } from "./deep-freeze.ts";
 import { byRoutingOrder, mergeModels, type Listing } from "./merge-models.ts";
 import { listProviders } from "./list-providers.ts";
 import { shortHash } from "./price-sheet.ts";
-
-/** A valid manifest and the name of the file it was read from, for messages. */
-export interface ManifestFile {
-  readonly file: string;
-  readonly manifest: Manifest;
-}
+import type { CatalogIssue, CatalogNote, ManifestFile } from "./catalog-input.ts";
 
 export interface CatalogInput {
   readonly manifests: readonly ManifestFile[];
@@ -33,25 +28,6 @@ export interface CatalogInput {
   readonly today: string;
   /** What an operator says of capacity that listings share; a listing in none has its own pool. */
   readonly pools?: StatedPools;
-}
-
-/** Why manifests cannot be one catalog. */
-export interface CatalogIssue {
-  readonly file: string;
-  /** JSON pointer into the file; "" is the whole document. */
-  readonly pointer: string;
-  readonly message: string;
-}
-
-/**
- * A listing that is compiled but not routed, that has left, or that a pool names in vain; names
- * variables, never values.
- */
-export interface CatalogNote {
-  readonly file: string;
-  readonly deploymentId: string;
-  readonly reason: NotReadyReason | "past_dated" | "unknown_listing";
-  readonly message: string;
 }
 
 export type CatalogOutcome =

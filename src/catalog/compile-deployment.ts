@@ -5,7 +5,7 @@ import type {
   ManifestDescriptor,
   ManifestModel,
   ManifestPriceCardLine,
-} from "../manifest/index.ts";
+} from "./manifest/index.ts";
 import type {
   CapabilityDescriptor,
   CapacityDeclaration,

@@ -5,10 +5,11 @@ import {
   textManifest,
   type Edits,
   type Json,
-} from "../manifest/fixtures/samples.ts";
-import { validateManifest } from "../manifest/index.ts";
+} from "./manifest/fixtures/samples.ts";
+import { validateManifest } from "./manifest/index.ts";
 import type { PoolDeclaration } from "./catalog.ts";
-import { compileCatalog, type CatalogOutcome, type ManifestFile } from "./compile-catalog.ts";
+import { compileCatalog, type CatalogOutcome } from "./compile-catalog.ts";
+import { type ManifestFile } from "./catalog-input.ts";
 import type { StatedPool } from "./compile-pools.ts";
 
 const minute600 = { type: "request", per: "minute", value: 600 } as const;

@@ -1,4 +1,4 @@
-import type { ManifestFile } from "./compile-catalog.ts";
+import type { ManifestFile } from "./catalog-input.ts";
 
 /** Which origins (scheme, host, port) the key in a variable may be sent to, by its name. */
 export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;

@@ -1,4 +1,4 @@
-import type { Manifest } from "../manifest/index.ts";
+import type { Manifest } from "./manifest/index.ts";
 import type { Deployment, ListedProvider } from "./catalog.ts";
 
 /** Providers of routed listings, given in routing order, by name: what their manifests say of them. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { edited, textManifest } from "../manifest/fixtures/samples.ts";
+import { edited, textManifest } from "./manifest/fixtures/samples.ts";
 import { compileCatalog } from "./compile-catalog.ts";
 import { parseManifestFiles } from "./load-manifests.ts";
 

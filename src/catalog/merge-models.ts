@@ -1,5 +1,5 @@
 import { assert } from "../core/assert.ts";
-import type { ManifestModel } from "../manifest/index.ts";
+import type { ManifestModel } from "./manifest/index.ts";
 import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
 
 /** A compiled deployment beside the listing it came from, which has the words for buyers. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { assert } from "../core/assert.ts";
-import type { ManifestPrice, ManifestSku } from "../manifest/index.ts";
+import type { ManifestPrice, ManifestSku } from "./manifest/index.ts";
 import type { PricedSku, PriceSheet } from "./catalog.ts";
 
 /**

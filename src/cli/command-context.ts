@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 
 import type { Command } from "commander";
 
-import { openBackend, type Backend, type BackendOptions } from "../compose/open-backend.ts";
-import { openLogging, type Logging } from "../compose/logging.ts";
+import { openBackend, type Backend, type BackendOptions } from "../app/open-backend.ts";
+import { openLogging, type Logging } from "../app/logging.ts";
 import { loadConfig } from "../config/load-config.ts";
 import type { Config, SettingName } from "../config/settings.ts";
 import { systemClock } from "../core/time.ts";

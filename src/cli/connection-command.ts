@@ -4,13 +4,13 @@ import {
   sealConnection,
   type ConnectionSummary,
   type StoredConnection,
-} from "../auth/connection-store.ts";
-import { whyNoProviderKey, type KeyVault } from "../auth/key-vault.ts";
+} from "../accounts/connection-store.ts";
+import { whyNoProviderKey, type KeyVault } from "../accounts/key-vault.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import { checkConnection, type ConnectionCheck } from "../compose/check-connection.ts";
-import { loadCatalog } from "../compose/load-catalog.ts";
-import type { Backend } from "../compose/open-backend.ts";
-import { openConfiguredVault } from "../compose/open-key-vault.ts";
+import { checkConnection, type ConnectionCheck } from "../app/check-connection.ts";
+import { loadCatalog } from "../app/load-catalog.ts";
+import type { Backend } from "../app/open-backend.ts";
+import { openConfiguredVault } from "../app/open-key-vault.ts";
 import type { Config } from "../config/settings.ts";
 import { unreachable } from "../core/assert.ts";
 import type { KeyId, ProviderId } from "../core/ids.ts";

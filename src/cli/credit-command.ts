@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import type { Backend } from "../compose/open-backend.ts";
+import type { Backend } from "../app/open-backend.ts";
 import { formatUsd, parseUsd } from "../core/money.ts";
 import {
   answering,

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
-import { loadCatalog } from "../compose/load-catalog.ts";
-import type { FlaggedListing } from "../ledger/ledger-audit.ts";
+import { loadCatalog } from "../app/load-catalog.ts";
+import type { FlaggedListing } from "../ledger/audit/ledger-audit.ts";
 import {
   answering,
   clock,

@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { newVirtualKey } from "../auth/virtual-key.ts";
-import { startTestCheckout } from "../billing/test-checkout/start-test-checkout.ts";
-import type { Backend } from "../compose/open-backend.ts";
-import type { GatewayOptions, RunningGateway } from "../compose/open-gateway.ts";
+import { newVirtualKey } from "../accounts/virtual-key.ts";
+import { startTestCheckout } from "../dev/test-checkout/start-test-checkout.ts";
+import type { Backend } from "../app/open-backend.ts";
+import type { GatewayOptions, RunningGateway } from "../app/open-gateway.ts";
 import type { Config } from "../config/settings.ts";
 import { consoleKeyRequestsPerMinute } from "../core/constants.ts";
 import { formatUsd, microUsd } from "../core/money.ts";
-import { startSimulator, type Simulator } from "../simulator/simulator.ts";
+import { startSimulator, type Simulator } from "../dev/simulator/simulator.ts";
 import { clock } from "./command-context.ts";
 
 export interface Development {

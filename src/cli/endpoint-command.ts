@@ -3,11 +3,11 @@ import { join } from "node:path";
 
 import type { Command } from "commander";
 
-import type { DedicatedEndpoint } from "../auth/account-rules.ts";
-import type { EndpointRecord } from "../auth/rules-store.ts";
-import type { ManifestFile } from "../catalog/compile-catalog.ts";
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
+import type { EndpointRecord } from "../accounts/rules-store.ts";
+import type { ManifestFile } from "../catalog/catalog-input.ts";
 import { parseManifestFiles } from "../catalog/load-manifests.ts";
-import type { Backend } from "../compose/open-backend.ts";
+import type { Backend } from "../app/open-backend.ts";
 import {
   answering,
   onStoredData,

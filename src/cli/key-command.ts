@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
-import type { KeySummary } from "../auth/key-store.ts";
-import { newVirtualKey } from "../auth/virtual-key.ts";
+import type { KeySummary } from "../accounts/key-store.ts";
+import { newVirtualKey } from "../accounts/virtual-key.ts";
 import { consoleKeyRequestsPerMinute } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
 import { formatUsd } from "../core/money.ts";

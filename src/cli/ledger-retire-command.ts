@@ -4,12 +4,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Command } from "commander";
 
-import { openDayArchive, openExportKey, readExportKey } from "../compose/open-retention.ts";
+import { openDayArchive, openExportKey, readExportKey } from "../app/open-retention.ts";
 import { formatUsd } from "../core/money.ts";
-import { dayFiles, type RetentionSession, type RetentionStore } from "../ledger/retention.ts";
-import { verifyExport, type ExportCheck } from "../ledger/retention-export.ts";
-import { publicKeyText, readManifest } from "../ledger/retention-manifest.ts";
-import { retireDays, type RetireOutcome } from "../ledger/retire-days.ts";
+import {
+  dayFiles,
+  type RetentionSession,
+  type RetentionStore,
+} from "../ledger/retention/retention.ts";
+import { verifyExport, type ExportCheck } from "../ledger/retention/retention-export.ts";
+import { publicKeyText, readManifest } from "../ledger/retention/retention-manifest.ts";
+import { retireDays, type RetireOutcome } from "../ledger/retention/retire-days.ts";
 import {
   answering,
   onStoredData,

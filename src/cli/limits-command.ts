@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
-import type { AccountRules } from "../auth/account-rules.ts";
-import type { LimitChange, LimitTarget } from "../auth/rules-store.ts";
-import type { Backend } from "../compose/open-backend.ts";
+import type { AccountRules } from "../accounts/account-rules.ts";
+import type { LimitChange, LimitTarget } from "../accounts/rules-store.ts";
+import type { Backend } from "../app/open-backend.ts";
 import type { KeyId } from "../core/ids.ts";
 import {
   answering,

@@ -3,11 +3,11 @@ import { join } from "node:path";
 
 import type { Command } from "commander";
 
-import type { ManifestFile } from "../catalog/compile-catalog.ts";
+import type { ManifestFile } from "../catalog/catalog-input.ts";
 import { keyProblems, parseKeyOrigins } from "../catalog/key-origins.ts";
-import { loadCatalog } from "../compose/load-catalog.ts";
+import { loadCatalog } from "../app/load-catalog.ts";
 import { isOwnVariable } from "../config/own-variables.ts";
-import { publishedSchema, validateManifest } from "../manifest/index.ts";
+import { publishedSchema, validateManifest } from "../catalog/manifest/index.ts";
 import { answering, clock, readConfig, UsageFault, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 

@@ -1,8 +1,8 @@
 import { Argument, Option, type Command } from "commander";
 
-import type { RoutingPolicy } from "../auth/account-rules.ts";
-import type { OrgSummary } from "../auth/key-store.ts";
-import type { Backend } from "../compose/open-backend.ts";
+import type { RoutingPolicy } from "../accounts/account-rules.ts";
+import type { OrgSummary } from "../accounts/key-store.ts";
+import type { Backend } from "../app/open-backend.ts";
 import { formatUsd } from "../core/money.ts";
 import { capAnswer, onStoredCap, readCap } from "./cap-flags.ts";
 import {

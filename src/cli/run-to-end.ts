@@ -1,4 +1,4 @@
-import type { RunningGateway } from "../compose/open-gateway.ts";
+import type { RunningGateway } from "../app/open-gateway.ts";
 import type { Config } from "../config/settings.ts";
 import { reportFault } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";

@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { Option, type Command } from "commander";
 import type { Logger } from "pino";
 
-import { checkPorts, listenersOf, type Listener } from "../compose/check-ports.ts";
-import { openBackend } from "../compose/open-backend.ts";
-import type { Logging } from "../compose/logging.ts";
-import type { RunningGateway } from "../compose/open-gateway.ts";
-import { SHIPPED_MANIFESTS } from "../compose/shipped-files.ts";
+import { checkPorts, listenersOf, type Listener } from "../app/check-ports.ts";
+import { openBackend } from "../app/open-backend.ts";
+import type { Logging } from "../app/logging.ts";
+import type { RunningGateway } from "../app/open-gateway.ts";
+import { SHIPPED_MANIFESTS } from "../app/shipped-files.ts";
 import { SETTINGS, type Config } from "../config/settings.ts";
 import { signInKindOf } from "../identity/console-address.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -126,8 +126,8 @@ function workerListeners(config: Config, count: number): readonly Listener[] {
 }
 
 /** Loaded by who serves: a command of a second need not read the console and all it stands on. */
-function loadServer(): Promise<typeof import("../compose/open-gateway.ts")> {
-  return import("../compose/open-gateway.ts");
+function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
+  return import("../app/open-gateway.ts");
 }
 
 async function startServing(context: CommandContext, config: Config): Promise<Serving> {

@@ -1,14 +1,20 @@
 import { csvLine, plainCell } from "../core/csv.ts";
 import { formatExactUsd, formatUsd, picoUsd, type PicoUsd } from "../core/money.ts";
-import type { SettlementLine } from "../ledger/settlement-plan.ts";
-import type { DifferingLine, Reconciliation } from "../ledger/settlement-reconcile.ts";
+import type { SettlementLine } from "../ledger/provider-settlement/settlement-plan.ts";
+import type {
+  DifferingLine,
+  Reconciliation,
+} from "../ledger/provider-settlement/settlement-reconcile.ts";
 import type {
   ClaimComparison,
   ProviderBalance,
   ProviderPeriod,
   SettlementStatement,
-} from "../ledger/settlement-store.ts";
-import { addSettlementSums, type SettlementSums } from "../ledger/settlement-sums.ts";
+} from "../ledger/provider-settlement/settlement-store.ts";
+import {
+  addSettlementSums,
+  type SettlementSums,
+} from "../ledger/provider-settlement/settlement-sums.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -3,20 +3,24 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 
 import type { Command } from "commander";
 
-import { loadCatalog } from "../compose/load-catalog.ts";
-import type { Backend } from "../compose/open-backend.ts";
+import { loadCatalog } from "../app/load-catalog.ts";
+import type { Backend } from "../app/open-backend.ts";
 import { settlementStatementBytesMax } from "../core/constants.ts";
 import { formatUsd, parseUsd } from "../core/money.ts";
-import { ENTRY_COLUMNS, entryLine, wholePeriod } from "../ledger/settlement-entries.ts";
-import { readProviderClaim } from "../ledger/settlement-file.ts";
-import type { SettlementTerms } from "../ledger/settlement-plan.ts";
-import { reconcile } from "../ledger/settlement-reconcile.ts";
+import {
+  ENTRY_COLUMNS,
+  entryLine,
+  wholePeriod,
+} from "../ledger/provider-settlement/settlement-entries.ts";
+import { readProviderClaim } from "../ledger/provider-settlement/settlement-file.ts";
+import type { SettlementTerms } from "../ledger/provider-settlement/settlement-plan.ts";
+import { reconcile } from "../ledger/provider-settlement/settlement-reconcile.ts";
 import type {
   ClosingOutcome,
   PeriodName,
   SettlementStatement,
   SettlementStore,
-} from "../ledger/settlement-store.ts";
+} from "../ledger/provider-settlement/settlement-store.ts";
 import {
   answering,
   clock,

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
-import type { CallFamily } from "../auth/account-rules.ts";
-import type { UsageHoldRecord } from "../auth/usage-hold-store.ts";
-import type { Backend } from "../compose/open-backend.ts";
+import type { CallFamily } from "../accounts/account-rules.ts";
+import type { UsageHoldRecord } from "../abuse/usage-hold-store.ts";
+import type { Backend } from "../app/open-backend.ts";
 import type { OrgId } from "../core/ids.ts";
 import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 
 import { journalRetryAfterSeconds, writeIdleTimeoutMs } from "../core/constants.ts";
 import { isStoreFault } from "../core/store-fault.ts";
-import { ReportTimeout } from "../ledger/usage-reports.ts";
+import { ReportTimeout } from "../records/usage-reports.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { ConsoleError } from "./contract.ts";

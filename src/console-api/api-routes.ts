@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { settingsRequestsPerMinute } from "../core/constants.ts";
 import type { Refusal } from "../core/refusals.ts";
-import { claimOrgSetting } from "../gateway/count-request.ts";
+import { claimOrgSetting } from "../call/count-request.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import { tokenCount } from "../limits/limit-store.ts";
 import { NO_JSON, sendAnswer, sendRefusal } from "./answer-request.ts";

@@ -2,7 +2,7 @@ import { csvLine, plainCell } from "../core/csv.ts";
 import type { OrgId } from "../core/ids.ts";
 import { formatUsd } from "../core/money.ts";
 import { PurchaseFault, type PurchaseRecord } from "../billing/billing.ts";
-import type { WalletLine } from "../ledger/usage-reports.ts";
+import type { WalletLine } from "../records/usage-reports.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { Billing, CreditEntry, Purchase } from "./contract.ts";

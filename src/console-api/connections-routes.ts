@@ -1,6 +1,6 @@
-import { sealConnection, type ConnectionSummary } from "../auth/connection-store.ts";
-import { SealedKeyFault, whyNoProviderKey } from "../auth/key-vault.ts";
-import type { EndpointRecord } from "../auth/rules-store.ts";
+import { sealConnection, type ConnectionSummary } from "../accounts/connection-store.ts";
+import { SealedKeyFault, whyNoProviderKey } from "../accounts/key-vault.ts";
+import type { EndpointRecord } from "../accounts/rules-store.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { unreachable } from "../core/assert.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";

@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { ConnectionStore, StoredConnection } from "../auth/connection-store.ts";
-import type { CustomerStore } from "../auth/customer-store.ts";
-import type { KeyVault } from "../auth/key-vault.ts";
-import type { Principal } from "../auth/principal.ts";
-import type { RulesStore } from "../auth/rules-store.ts";
-import type { UsageHoldStore } from "../auth/usage-hold-store.ts";
+import type { ConnectionStore, StoredConnection } from "../accounts/connection-store.ts";
+import type { CustomerStore } from "../accounts/customer-store.ts";
+import type { KeyVault } from "../accounts/key-vault.ts";
+import type { Principal } from "../accounts/principal.ts";
+import type { RulesStore } from "../accounts/rules-store.ts";
+import type { UsageHoldStore } from "../abuse/usage-hold-store.ts";
 import type { Billing } from "../billing/billing.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/settings.ts";
 import type { Clock } from "../core/time.ts";
-import type { LimitUseDeps } from "../gateway/limit-use.ts";
+import type { LimitUseDeps } from "../records/limit-use.ts";
 import type { Identity } from "../identity/identity.ts";
-import type { RecordStore } from "../ledger/record-store.ts";
-import type { UsageReports } from "../ledger/usage-reports.ts";
+import type { RecordStore } from "../records/record-store.ts";
+import type { UsageReports } from "../records/usage-reports.ts";
 import type { OptimizeSearches } from "../optimize/optimize.ts";
 import type { DeploymentHealth } from "../routing/health.ts";
 

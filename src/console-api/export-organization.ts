@@ -1,4 +1,4 @@
-import type { RoutingPolicy } from "../auth/account-rules.ts";
+import type { RoutingPolicy } from "../accounts/account-rules.ts";
 import { formatUsd } from "../core/money.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import type { StoredLimit } from "../limits/stored-limit.ts";

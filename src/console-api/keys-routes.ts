@@ -1,13 +1,13 @@
-import type { KeySummary } from "../auth/key-store.ts";
-import { newVirtualKey } from "../auth/virtual-key.ts";
+import type { KeySummary } from "../accounts/key-store.ts";
+import { newVirtualKey } from "../accounts/virtual-key.ts";
 import { assert } from "../core/assert.ts";
 import type { KeyId } from "../core/ids.ts";
 import { formatUsd, ZERO_MICRO_USD } from "../core/money.ts";
-import { makeLimitChange, planLimitChange, type PlannedChange } from "../gateway/change-limit.ts";
+import { makeLimitChange, planLimitChange, type PlannedChange } from "../records/change-limit.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import { requestsPerMinuteCeilingOf } from "../limits/effective-limits.ts";
 import { keyCeilings } from "../limits/limit-ceilings.ts";
-import { ReportTimeout } from "../ledger/usage-reports.ts";
+import { ReportTimeout } from "../records/usage-reports.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
 import type { CreatedKey, Key, KeyChange, NewKey } from "./contract.ts";

@@ -1,4 +1,4 @@
-import type { CustomerOrg } from "../auth/customer-store.ts";
+import type { CustomerOrg } from "../accounts/customer-store.ts";
 import { assert } from "../core/assert.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import type { ConsoleDeps } from "./console-deps.ts";

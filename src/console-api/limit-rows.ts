@@ -1,5 +1,5 @@
-import type { CustomerOrg } from "../auth/customer-store.ts";
-import type { KeySummary } from "../auth/key-store.ts";
+import type { CustomerOrg } from "../accounts/customer-store.ts";
+import type { KeySummary } from "../accounts/key-store.ts";
 import type { KeyId } from "../core/ids.ts";
 import { limitRows, type LimitedKey, type LimitRow } from "../limits/effective-limits.ts";
 import type { ScopeClaim } from "../limits/limit-store.ts";

@@ -1,11 +1,11 @@
-import type { KeySummary } from "../auth/key-store.ts";
-import { PLAIN_RULES } from "../auth/account-rules.ts";
-import { principalOf, type Principal } from "../auth/principal.ts";
+import type { KeySummary } from "../accounts/key-store.ts";
+import { PLAIN_RULES } from "../accounts/account-rules.ts";
+import { principalOf, type Principal } from "../accounts/principal.ts";
 import { parseRequestId, type KeyId, type OrgId } from "../core/ids.ts";
-import { makeLimitChange, planLimitChange } from "../gateway/change-limit.ts";
-import { readLimitRequest, type LimitRequest } from "../gateway/limit-request.ts";
-import { readLimitUse } from "../gateway/limit-use.ts";
-import { changedLimitBody } from "../gateway/show-limits.ts";
+import { makeLimitChange, planLimitChange } from "../records/change-limit.ts";
+import { readLimitRequest, type LimitRequest } from "../records/limit-request.ts";
+import { readLimitUse } from "../records/limit-use.ts";
+import { changedLimitBody } from "../records/show-limits.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import type { StoredLimit } from "../limits/stored-limit.ts";
 import type { ConsoleDeps } from "./console-deps.ts";

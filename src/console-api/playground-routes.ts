@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 
-import { principalOf, type Principal } from "../auth/principal.ts";
+import { principalOf, type Principal } from "../accounts/principal.ts";
 import { assert } from "../core/assert.ts";
 import { bodyBytesMax } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";

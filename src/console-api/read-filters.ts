@@ -1,5 +1,5 @@
 import type { OrgId } from "../core/ids.ts";
-import type { ReportFilter } from "../ledger/usage-reports.ts";
+import type { ReportFilter } from "../records/usage-reports.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";
 

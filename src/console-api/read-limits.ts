@@ -1,5 +1,5 @@
-import type { KeySummary } from "../auth/key-store.ts";
-import type { EndpointRecord } from "../auth/rules-store.ts";
+import type { KeySummary } from "../accounts/key-store.ts";
+import type { EndpointRecord } from "../accounts/rules-store.ts";
 import { formatUsd, microUsd, ZERO_MICRO_USD } from "../core/money.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import { endpointScope } from "../limits/effective-limits.ts";

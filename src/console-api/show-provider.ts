@@ -1,5 +1,5 @@
 import type { Deployment, ListedProvider } from "../catalog/catalog.ts";
-import type { ProviderActivity, Substitution } from "../ledger/usage-reports.ts";
+import type { ProviderActivity, Substitution } from "../records/usage-reports.ts";
 import type { DeploymentHealth } from "../routing/health.ts";
 import type { Provider } from "./contract.ts";
 

@@ -2,7 +2,7 @@ import { csvLine, plainCell } from "../core/csv.ts";
 import { isManagedOrigin, shownKeyId } from "../core/managed-keys.ts";
 import { formatUsd, microUsd, type PicoUsd } from "../core/money.ts";
 import type { Usage } from "../core/usage.ts";
-import type { PinnedPrices, ReportedRequest, UsageReports } from "../ledger/usage-reports.ts";
+import type { PinnedPrices, ReportedRequest, UsageReports } from "../records/usage-reports.ts";
 import type { Attempt, RequestRow, Tokens } from "./contract.ts";
 import { instant } from "./read-values.ts";
 

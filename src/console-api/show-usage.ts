@@ -4,7 +4,7 @@ import type {
   ReportFigures,
   ReportFilter,
   UsageReport,
-} from "../ledger/usage-reports.ts";
+} from "../records/usage-reports.ts";
 import type { Usage, UsageFigures } from "./contract.ts";
 import { instant } from "./read-values.ts";
 import { shownTokens } from "./show-request.ts";

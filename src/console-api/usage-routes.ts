@@ -1,7 +1,7 @@
 import { csvLine } from "../core/csv.ts";
 import { parseRequestId, type OrgId } from "../core/ids.ts";
 import type { SignedIn } from "../identity/identity.ts";
-import type { ReportFilter, ReportGroupBy } from "../ledger/usage-reports.ts";
+import type { ReportFilter, ReportGroupBy } from "../records/usage-reports.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";

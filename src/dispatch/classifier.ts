@@ -1,12 +1,12 @@
 import type { Clock } from "../core/time.ts";
-import { classifyFailure } from "../wires/classify-failure.ts";
+import { classifyFailure } from "../wire/failure/classify-failure.ts";
 import {
   brokenOffFailure,
   connectionFailure,
   timeoutFailure,
   unusableFailure,
   type ConnectionFault,
-} from "../wires/failure/failures.ts";
+} from "../wire/failure/failures.ts";
 import type { AttemptClassifier } from "./run-attempt.ts";
 
 const FAULT_OF_CODE: Readonly<Record<string, ConnectionFault>> = {

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { Deadlines } from "../core/deadlines.ts";
 import { systemClock, type Clock } from "../core/time.ts";
-import { deploymentOf } from "../wires/fixtures/request-kit.ts";
+import { deploymentOf } from "../modality/fixtures/request-kit.ts";
 import type { ContentHead } from "./content-head.ts";
 import {
   fetchContent,

@@ -1,5 +1,5 @@
 import type { Deployment } from "../catalog/catalog.ts";
-import type { UpstreamFailure } from "../wires/chat/upstream-failure.ts";
+import type { UpstreamFailure } from "../wire/failure/upstream-failure.ts";
 import type { AttemptClassifier } from "./run-attempt.ts";
 
 /**

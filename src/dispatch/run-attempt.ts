@@ -3,8 +3,8 @@ import type { Dispatcher } from "undici";
 import { errorBodyBytesMax } from "../core/constants.ts";
 import type { Deadline, Deadlines } from "../core/deadlines.ts";
 import type { Clock } from "../core/time.ts";
-import type { AnswerBridge, Output } from "../wires/chat/answer-bridge.ts";
-import type { FailedAnswer, UpstreamFailure } from "../wires/chat/upstream-failure.ts";
+import type { AnswerBridge, Output } from "../wire/answer/answer-bridge.ts";
+import type { FailedAnswer, UpstreamFailure } from "../wire/failure/upstream-failure.ts";
 
 /** Everything one physical dispatch may take. */
 export interface AttemptTimeouts {

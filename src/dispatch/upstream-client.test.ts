@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { Deployment, OwnKey, WireId } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
 import type { ModelId, OrgId, ProviderId } from "../core/ids.ts";
-import { checkKeyRequest } from "../wires/check-key-request.ts";
+import { checkKeyRequest } from "../wire/check-key-request.ts";
 import {
   UpstreamClient,
   type UpstreamClientOptions,

@@ -3,9 +3,9 @@ import { Client, Pool, type buildConnector, type Dispatcher } from "undici";
 import type { Deployment, OwnKey } from "../catalog/catalog.ts";
 import { assert } from "../core/assert.ts";
 import type { AttemptId } from "../core/ids.ts";
-import type { CheckKeyRequest } from "../wires/check-key-request.ts";
-import { providerAuthHeader } from "../wires/provider-auth.ts";
-import type { UpstreamRequest } from "../wires/chat/upstream-request.ts";
+import type { CheckKeyRequest } from "../wire/check-key-request.ts";
+import { providerAuthHeader } from "../wire/provider-auth.ts";
+import type { UpstreamRequest } from "../wire/upstream-request.ts";
 import { isPrivateAddress, PrivateAddressError, publicLookup } from "./address-guard.ts";
 
 export interface UpstreamClientOptions {

@@ -1,28 +1,28 @@
-import { chatCall } from "../gateway/chat-call.ts";
-import { decisionCall } from "../gateway/decision-call.ts";
-import { imageCall } from "../gateway/image-call.ts";
-import { serveCall } from "../gateway/serve-call.ts";
-import { serveCountTokens } from "../gateway/serve-count-tokens.ts";
-import type { LimitDeps } from "../gateway/limit-use.ts";
-import type { ServeDeps } from "../gateway/serve-deps.ts";
-import { serveAdmissionLimits } from "../gateway/serve-admission-limits.ts";
-import { serveLimits } from "../gateway/serve-limits.ts";
+import { chatCall } from "../call/chat-call.ts";
+import { decisionCall } from "../call/decision-call.ts";
+import { imageCall } from "../call/image-call.ts";
+import { serveCall } from "../call/serve-call.ts";
+import { serveCountTokens } from "../call/serve-count-tokens.ts";
+import type { LimitDeps } from "../records/limit-use.ts";
+import type { ServeDeps } from "../call/serve-deps.ts";
+import { serveAdmissionLimits } from "../records/serve-admission-limits.ts";
+import { serveLimits } from "../records/serve-limits.ts";
 import {
   serveGeneration,
   serveModel,
   serveModels,
   serveUsage,
   type RecordDeps,
-} from "../gateway/serve-records.ts";
-import { dryRunOf, serveRoute } from "../gateway/serve-route.ts";
-import { serveVideoContent } from "../gateway/serve-video-content.ts";
-import { serveVideo, type VideoReadDeps } from "../gateway/serve-video.ts";
-import { UsageCsv } from "../gateway/usage-csv.ts";
-import { decisionWire } from "../wires/decisions/index.ts";
-import { imageWire } from "../wires/images/registry.ts";
-import { chatWires } from "../wires/registry.ts";
-import { videoWire } from "../wires/videos/index.ts";
-import { videoCall } from "../gateway/video-call.ts";
+} from "../records/serve-records.ts";
+import { dryRunOf, serveRoute } from "../call/serve-route.ts";
+import { serveVideoContent } from "../videos/serve-video-content.ts";
+import { serveVideo, type VideoReadDeps } from "../videos/serve-video.ts";
+import { UsageCsv } from "../records/usage-csv.ts";
+import { decisionWire } from "../modality/decisions/index.ts";
+import { imageWire } from "../modality/images/registry.ts";
+import { chatWires } from "../modality/chat/registry.ts";
+import { videoWire } from "../modality/videos/index.ts";
+import { videoCall } from "../videos/video-call.ts";
 import { get, post, postSmall, RouteTable, type RequestTarget } from "./route-table.ts";
 
 /** What the routes read from and write to besides serving calls. */

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { isPrincipal, type AuthOutcome, type Authenticator } from "../auth/authenticate.ts";
-import type { Principal } from "../auth/principal.ts";
+import { isPrincipal, type AuthOutcome, type Authenticator } from "../accounts/authenticate.ts";
+import type { Principal } from "../accounts/principal.ts";
 import { headerBytesMax, journalRetryAfterSeconds } from "../core/constants.ts";
 import type { ClientAddresses } from "../core/client-address.ts";
 import type { Deadlines } from "../core/deadlines.ts";
@@ -10,8 +10,8 @@ import { newRequestId } from "../core/ids.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import { isStoreFault } from "../core/store-fault.ts";
 import type { Clock } from "../core/time.ts";
-import type { GatewayMetrics } from "../gateway/metrics.ts";
-import type { Readiness } from "../gateway/readiness.ts";
+import type { GatewayMetrics } from "../call/metrics.ts";
+import type { Readiness } from "./readiness.ts";
 import type { ClientTimeouts } from "./client-timeouts.ts";
 import { ambiguityOf } from "./ambiguity.ts";
 import { answerClientErrors, type OpenRequest } from "./client-errors.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../accounts/principal.ts";
 import type { WireId } from "../catalog/catalog.ts";
 import { assert } from "../core/assert.ts";
 import type { ClientAddresses } from "../core/client-address.ts";
@@ -8,9 +8,9 @@ import type { Deadline, Deadlines } from "../core/deadlines.ts";
 import type { RequestId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
-import type { ClientExchange, ServedHeaders } from "../gateway/client-exchange.ts";
-import { isPieces, type Output, type WholeBody } from "../wires/chat/answer-bridge.ts";
-import { renderErrorBody } from "../wires/error-body.ts";
+import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
+import { isPieces, type Output, type WholeBody } from "../wire/answer/answer-bridge.ts";
+import { renderErrorBody } from "../wire/error-body.ts";
 import { closeConnection, discardBody, hasUnreadBody } from "./closing.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 

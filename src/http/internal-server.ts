@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 
 import type { Registry } from "prom-client";
 
-import type { Readiness } from "../gateway/readiness.ts";
+import type { Readiness } from "./readiness.ts";
 import { drainingResponse } from "./draining.ts";
 
 /**

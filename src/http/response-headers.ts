@@ -1,4 +1,4 @@
-import type { ServedHeaders } from "../gateway/client-exchange.ts";
+import type { ServedHeaders } from "../call/client-exchange.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { EXPOSED_HEADERS, HEADERS } from "./header-table.ts";
 

@@ -1,6 +1,6 @@
 import type { Config } from "../config/settings.ts";
 import type { Clock } from "../core/time.ts";
-import type { LedgerLog } from "../ledger/ledger-log.ts";
+import type { Logger } from "../core/log.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import {
   assertSafeConsole,
@@ -42,7 +42,7 @@ export interface OpenIdentityOptions {
   readonly consoleUrl: () => string;
   readonly store: IdentityStore;
   readonly clock: Clock;
-  readonly log: LedgerLog;
+  readonly log: Logger;
 }
 
 /**

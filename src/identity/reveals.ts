@@ -1,5 +1,5 @@
 import { trialKeyRequestsPerMinute } from "../core/constants.ts";
-import { newVirtualKey } from "../auth/virtual-key.ts";
+import { newVirtualKey } from "../accounts/virtual-key.ts";
 import type { BrowserToken } from "./browser-token.ts";
 import type { SealedReveal, SignInToResolve } from "./identity-store.ts";
 import { deriveKey, openText, sealText } from "./sealed-text.ts";

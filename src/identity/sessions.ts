@@ -1,5 +1,5 @@
 import type { Clock } from "../core/time.ts";
-import type { LedgerLog } from "../ledger/ledger-log.ts";
+import type { Logger } from "../core/log.ts";
 import { hashOf, type BrowserToken } from "./browser-token.ts";
 import { cookieJar } from "./cookies.ts";
 import { faultWords } from "./fault-words.ts";
@@ -21,7 +21,7 @@ export interface SessionsOptions {
   readonly consoleUrl: () => string;
   readonly store: IdentityStore;
   readonly clock: Clock;
-  readonly log: LedgerLog;
+  readonly log: Logger;
   readonly relyingParty: RelyingParty | undefined;
   readonly refreshTokens: RefreshTokens | undefined;
   /** The bundled issuer has no session of its own that could end before ours. */

@@ -1,7 +1,7 @@
 import { AuthorizationResponseError } from "openid-client";
 
 import type { Clock } from "../core/time.ts";
-import type { LedgerLog } from "../ledger/ledger-log.ts";
+import type { Logger } from "../core/log.ts";
 import { hashOf, newBrowserToken, type BrowserToken } from "./browser-token.ts";
 import { cookieJar, isToken, type CookieJar } from "./cookies.ts";
 import { lacksEmailClaim, readEmailClaim, type EmailRules } from "./email-claim.ts";
@@ -32,7 +32,7 @@ export interface SignInsOptions {
   readonly consoleUrl: () => string;
   readonly store: IdentityStore;
   readonly clock: Clock;
-  readonly log: LedgerLog;
+  readonly log: Logger;
   readonly sessions: Sessions;
   readonly relyingParty: RelyingParty;
   readonly refreshTokens: RefreshTokens | undefined;

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/time.ts";
-import type { LedgerLog } from "../ledger/ledger-log.ts";
+import type { Logger } from "../core/log.ts";
 import type { IdentityStore } from "./identity-store.ts";
 
 const SWEEP_EVERY_MS = 60_000;
@@ -8,7 +8,7 @@ const SWEEP_EVERY_MS = 60_000;
 export function keepSwept(options: {
   readonly store: IdentityStore;
   readonly clock: Clock;
-  readonly log: LedgerLog;
+  readonly log: Logger;
 }): () => Promise<void> {
   const { store, clock, log } = options;
   let running: Promise<unknown> | undefined;

@@ -2,7 +2,7 @@ import { ledgerBatchRowsMax, settleWaitMs } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import { microUsd } from "../core/money.ts";
 import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
-import type { LedgerLog } from "./ledger-log.ts";
+import type { Logger } from "../core/log.ts";
 import type { CloseOutcome, CloseRow } from "./ledger-store.ts";
 
 interface Waiting {
@@ -14,7 +14,7 @@ interface Waiting {
 
 export interface CloseLaneOptions {
   readonly clock: Clock;
-  readonly log: LedgerLog;
+  readonly log: Logger;
   readonly send: (rows: readonly CloseRow[]) => Promise<readonly CloseVerdict[]>;
 }
 

@@ -2,7 +2,7 @@ import { leaseMs, maintainEveryMs, leaseRenewMs } from "../core/constants.ts";
 import { attemptIdMaker, type AttemptId } from "../core/ids.ts";
 import type { Clock } from "../core/time.ts";
 import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
-import type { LedgerLog } from "./ledger-log.ts";
+import type { Logger } from "../core/log.ts";
 
 /** Stop taking traffic this long before the store may give the instance away. */
 const SAFETY_MS = 1_000;
@@ -17,7 +17,7 @@ const ATTEMPT_TIME_SHIFT = 22n;
 export interface InstanceLeaseOptions {
   readonly store: LedgerBatchStore;
   readonly clock: Clock;
-  readonly log: LedgerLog;
+  readonly log: Logger;
   readonly instanceName: string;
 }
 

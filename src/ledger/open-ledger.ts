@@ -5,7 +5,7 @@ import type { Clock } from "../core/time.ts";
 import { CloseLane } from "./close-lane.ts";
 import { InstanceLease } from "./instance-lease.ts";
 import type { BatchFault, LedgerBatchStore, ReserveEntry } from "./ledger-batch-store.ts";
-import type { LedgerLog } from "./ledger-log.ts";
+import type { Logger } from "../core/log.ts";
 import type {
   CloseOutcome,
   CloseRow,
@@ -20,7 +20,7 @@ import { ReserveLane } from "./reserve-lane.ts";
 export interface OpenLedgerOptions {
   readonly store: LedgerBatchStore;
   readonly clock: Clock;
-  readonly log: LedgerLog;
+  readonly log: Logger;
   /** Stable over restarts of one instance, different between instances. */
   readonly instanceName: string;
 }

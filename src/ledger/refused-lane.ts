@@ -3,11 +3,11 @@ import {
   refusedRowsPerMinute,
   refusedRowsPerMinutePerOrg,
 } from "../core/constants.ts";
-import type { LedgerLog } from "./ledger-log.ts";
+import type { Logger } from "../core/log.ts";
 import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
 
 export interface RefusedLaneOptions {
-  readonly log: LedgerLog;
+  readonly log: Logger;
   readonly send: (
     requests: readonly RefusedRequest[],
     counts: readonly RefusedCount[],

@@ -19,7 +19,7 @@ import {
   type LimitCeilings,
 } from "./limit-ceilings.ts";
 import type { ScopeClaim } from "./limit-store.ts";
-import type { EndpointLimits, LimitValues, StoredLimit } from "./stored-limit.ts";
+import type { EndpointLimits, LimitDefaults, LimitValues, StoredLimit } from "./stored-limit.ts";
 
 type Origin = "trial" | "console" | "identity" | "playground" | "optimize";
 
@@ -34,16 +34,6 @@ export interface LimitedKey {
   /** Has the organization ever held bought or granted credit? */
   readonly funded: boolean;
   readonly rules: { readonly limits: readonly StoredLimit[] };
-}
-
-/** The limits an installation gives to everybody; the specification's unless configured. */
-export interface LimitDefaults {
-  readonly orgRequestsPerMinute: number;
-  readonly unfundedRequestsPerMinute: number;
-  /** Replaces every key's own ceiling when above 0. */
-  readonly keyRequestsPerMinute: number;
-  readonly tokensPerMinute: number;
-  readonly concurrentRequests: number;
 }
 
 export const SPECIFIED_LIMITS: LimitDefaults = {

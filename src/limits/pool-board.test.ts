@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { OrgId } from "../core/ids.ts";
-import { PoolBoard, type Pool } from "./pool-board.ts";
+import { PoolBoard } from "./pool-board.ts";
+import { type Pool } from "./pool.ts";
 import { PoolClaims } from "./pool-claims.ts";
 
 const org = "org_1" as OrgId;

@@ -1,5 +1,5 @@
 import type { OrgId } from "../core/ids.ts";
-import type { LimitStore, ScopeClaim } from "./limit-store.ts";
+import type { LimitStore } from "./limit-store.ts";
 import { PoolClaims } from "./pool-claims.ts";
 import { hasLimits, poolScopeId, poolSlot } from "./pool-scopes.ts";
 import {
@@ -10,28 +10,7 @@ import {
   usablePercent,
   type PoolThrottle,
 } from "./pool-throttle.ts";
-
-/** Capacity that is shared: what a provider declared, or what an operator says of several listings. */
-export interface Pool {
-  readonly id: string;
-  readonly capacity: readonly {
-    readonly type: "request" | "prompt" | "completion";
-    readonly per: "minute" | "hour" | "day";
-    readonly value: number;
-  }[];
-  readonly tokensPerMinute?: number;
-  readonly requestsPerSecond?: number;
-  readonly concurrent?: number;
-  /** Whole percent of every limit that one organization may use: rounded down, at least 1. */
-  readonly orgSharePercent: number;
-}
-
-/** What has to be claimed before a dispatch into a pool. */
-export interface PoolClaim {
-  readonly slot: string;
-  /** The organization's share, then the pool itself. */
-  readonly scopes: readonly ScopeClaim[];
-}
+import type { Pool, PoolClaim } from "./pool.ts";
 
 export interface PoolBoardOptions {
   readonly limits: Pick<LimitStore, "cool">;

@@ -1,5 +1,6 @@
 import type { OrgId } from "../core/ids.ts";
-import type { Pool, PoolClaim } from "./pool-board.ts";
+import type { PoolClaim } from "./pool.ts";
+import type { Pool } from "./pool.ts";
 import { poolClaim } from "./pool-scopes.ts";
 
 /** An organization that has not claimed for one to two of these is forgotten. */

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { OrgId } from "../core/ids.ts";
 import type { LimitSet } from "./limit-store.ts";
-import type { Pool } from "./pool-board.ts";
+import type { Pool } from "./pool.ts";
 import { hasLimits, poolClaim, portion } from "./pool-scopes.ts";
 
 const org = "org_1" as OrgId;

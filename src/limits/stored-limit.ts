@@ -31,3 +31,12 @@ export interface EndpointLimits extends LimitValues {
   /** Requests leave at this even rate and wait for their turn, `waitMsMax` at most (`rps_queue`). */
   readonly paced?: { readonly perSecond: number; readonly waitMsMax: number };
 }
+/** The limits an installation gives to everybody; the specification's unless configured. */
+export interface LimitDefaults {
+  readonly orgRequestsPerMinute: number;
+  readonly unfundedRequestsPerMinute: number;
+  /** Replaces every key's own ceiling when above 0. */
+  readonly keyRequestsPerMinute: number;
+  readonly tokensPerMinute: number;
+  readonly concurrentRequests: number;
+}

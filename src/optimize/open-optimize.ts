@@ -1,8 +1,8 @@
-import { newVirtualKey } from "../auth/virtual-key.ts";
+import { newVirtualKey } from "../accounts/virtual-key.ts";
 import { managedKeyRequestsPerMinute } from "../core/constants.ts";
 import { newRecordId, type KeyId, type OrgId } from "../core/ids.ts";
 import type { Clock } from "../core/time.ts";
-import type { LedgerLog } from "../ledger/ledger-log.ts";
+import type { Logger } from "../core/log.ts";
 import { GatewayCaller } from "./gateway-caller.ts";
 import { endsMonthSoon } from "./month-end.ts";
 import type {
@@ -22,7 +22,7 @@ const SWEEP_EVERY_MS = 10_000;
 export interface OptimizeOptions {
   readonly store: OptimizeStore;
   readonly clock: Clock;
-  readonly log: LedgerLog;
+  readonly log: Logger;
   /** Where the gateway listens: searches call it as any client does. */
   readonly gatewayUrl: () => string;
   /** Is this a listed chat model? */

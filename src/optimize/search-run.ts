@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { ZERO_MICRO_USD } from "../core/money.ts";
 import type { Clock } from "../core/time.ts";
-import type { LedgerLog } from "../ledger/ledger-log.ts";
+import type { Logger } from "../core/log.ts";
 import type { CallOutcome, GatewayCaller } from "./gateway-caller.ts";
 import { readVerdict } from "./judge.ts";
 import { endsMonthSoon } from "./month-end.ts";
@@ -19,6 +19,7 @@ const SEARCH_MS_MAX = 2 * 3_600_000;
 const JUDGE_TOKENS_MAX = 1_024;
 const END_TRIES_MAX = 5;
 const END_RETRY_MS = 1_000;
+
 export const searchLeaseMs = 20_000;
 const KEEP_EVERY_MS = 2_000;
 
@@ -26,7 +27,7 @@ export interface RunOptions {
   readonly store: OptimizeStore;
   readonly caller: GatewayCaller;
   readonly clock: Clock;
-  readonly log: LedgerLog;
+  readonly log: Logger;
   /** Milliseconds between the starts of two calls. */
   readonly callGapMs: number;
   readonly search: OptimizeSearch;

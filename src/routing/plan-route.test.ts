@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment, ListedModel, PriceSheet } from "../catalog/catalog.ts";
 import type { ModelId, OrgId, ProviderId } from "../core/ids.ts";
-import type { ProviderControls } from "../wires/chat/chat-request.ts";
+import type { ProviderControls } from "../wire/fields/provider-controls.ts";
 import { planRoute, type PlanInput } from "./plan-route.ts";
 
 const PRICES: PriceSheet = {

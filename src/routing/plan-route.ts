@@ -1,8 +1,8 @@
 import type { Deployment, ListedModel, Modality } from "../catalog/catalog.ts";
 import { healthRetryAfterSeconds } from "../core/constants.ts";
 import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
-import type { ProviderControls } from "../wires/chat/chat-request.ts";
-import type { Unservable } from "../wires/chat/chat-wire.ts";
+import type { ProviderControls } from "../wire/fields/provider-controls.ts";
+import type { Unservable } from "../wire/chat-wire.ts";
 import { whyNoDeployment } from "./why-no-deployment.ts";
 
 /** The deployments that may serve one request, in the order in which they are tried. */

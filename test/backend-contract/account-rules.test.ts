@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { PLAIN_RULES, type AccountRules } from "../../src/auth/account-rules.ts";
-import type { LimitTarget } from "../../src/auth/rules-store.ts";
+import { PLAIN_RULES, type AccountRules } from "../../src/accounts/account-rules.ts";
+import type { LimitTarget } from "../../src/accounts/rules-store.ts";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { withBackend } from "../support/postgres.ts";
 import {

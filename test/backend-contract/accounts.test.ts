@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { PLAIN_RULES } from "../../src/auth/account-rules.ts";
+import { PLAIN_RULES } from "../../src/accounts/account-rules.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";

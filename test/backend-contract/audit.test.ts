@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
-import type { AuditCheck } from "../../src/ledger/ledger-audit.ts";
+import type { AuditCheck } from "../../src/ledger/audit/ledger-audit.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";

@@ -4,8 +4,8 @@ import {
   sealConnection,
   type ConnectionSummary,
   type NewConnection,
-} from "../../src/auth/connection-store.ts";
-import { openKeyVault, SealedKeyFault, type KeyVault } from "../../src/auth/key-vault.ts";
+} from "../../src/accounts/connection-store.ts";
+import { openKeyVault, SealedKeyFault, type KeyVault } from "../../src/accounts/key-vault.ts";
 import { zeroPricePin } from "../../src/catalog/own-key-deployment.ts";
 import { assert } from "../../src/core/assert.ts";
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { NewKey } from "../../src/auth/key-store.ts";
+import type { NewKey } from "../../src/accounts/key-store.ts";
 import { keysPerOrgMax } from "../../src/core/constants.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { openBackend } from "../../src/compose/open-backend.ts";
-import { openLogging } from "../../src/compose/logging.ts";
+import { openBackend } from "../../src/app/open-backend.ts";
+import { openLogging } from "../../src/app/logging.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { freshDatabase } from "../support/postgres.ts";
 import { readSql } from "../support/sql.ts";

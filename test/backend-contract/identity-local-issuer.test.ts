@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { makeConsoleLink } from "../../src/compose/console-link.ts";
+import { makeConsoleLink } from "../../src/app/console-link.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import type { Config } from "../../src/config/settings.ts";
 import { makeClaimLink } from "../../src/identity/local-issuer/claim-link.ts";

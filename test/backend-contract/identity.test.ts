@@ -10,7 +10,7 @@ import type {
   SignInClaim,
   SignInToResolve,
 } from "../../src/identity/identity-store.ts";
-import { emailNormsSql } from "../../src/storage/postgres/migrations/0015-email-norms.ts";
+import { emailNormsSql } from "../../src/storage/migrations/0015-email-norms.ts";
 import { withBackend } from "../support/postgres.ts";
 
 const NOW_MS = 1_800_000_000_000;

@@ -1,12 +1,9 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AttemptId } from "../../src/core/ids.ts";
-import {
-  openPostgresBackend,
-  type PostgresBackend,
-} from "../../src/storage/postgres/open-postgres-backend.ts";
-import { LaneConnection } from "../../src/storage/postgres/lane-connection.ts";
-import { runReserveBatch } from "../../src/storage/postgres/ledger-batches.ts";
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { LaneConnection } from "../../src/ledger/lane-connection.ts";
+import { runReserveBatch } from "../../src/ledger/ledger-batches.ts";
 import { until } from "../support/books.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";

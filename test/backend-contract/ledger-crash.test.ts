@@ -6,9 +6,9 @@ import type { AttemptId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { startEmbeddedPostgres } from "../../src/storage/postgres/embedded-server.ts";
-import { openPool } from "../../src/storage/postgres/connection.ts";
-import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import { startEmbeddedPostgres } from "../../src/storage/embedded-server.ts";
+import { openPool } from "../../src/storage/connection.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { silentLog } from "../support/silent-log.ts";
 

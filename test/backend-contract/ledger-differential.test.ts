@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { quickOrDeep, seedOf } from "../support/depth.ts";
 import {
   INSTANCES,

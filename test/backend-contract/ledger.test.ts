@@ -6,10 +6,7 @@ import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import {
-  openPostgresBackend,
-  type PostgresBackend,
-} from "../../src/storage/postgres/open-postgres-backend.ts";
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withPricedBackend, withLedger } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { limitScopes, type LimitedKey } from "../../src/limits/effective-limits.ts";
 import { orgSlot, tokenCount } from "../../src/limits/limit-store.ts";
-import { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
+import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
 import { runs } from "../support/depth.ts";
 
 /*

@@ -6,7 +6,7 @@ import { text as textOf } from "node:stream/consumers";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
-import { isVirtualKey } from "../../src/auth/virtual-key.ts";
+import { isVirtualKey } from "../../src/accounts/virtual-key.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { parseUsd, type MicroUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
 import { newRecordId, type KeyId, type OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import type { OptimizeResult, OptimizeSearch } from "../../src/optimize/optimize.ts";

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
 
-import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { freshDatabase } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 

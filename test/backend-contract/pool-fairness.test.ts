@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { tokenCount, type ClaimOutcome, type LimitLease } from "../../src/limits/limit-store.ts";
-import { PoolBoard, type Pool } from "../../src/limits/pool-board.ts";
+import { PoolBoard } from "../../src/limits/pool-board.ts";
+import { type Pool } from "../../src/limits/pool.ts";
 import { limitWorlds } from "../support/limit-worlds.ts";
 import { withResource } from "../support/with-resource.ts";
 

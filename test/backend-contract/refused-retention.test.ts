@@ -6,10 +6,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { newRequestId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
-import type { Day } from "../../src/ledger/retention.ts";
-import type { RetireOutcome } from "../../src/ledger/retire-days.ts";
-import { DayFolder } from "../../src/storage/files/day-folder.ts";
-import { openSigningKey, type SigningKey } from "../../src/storage/files/signing-key.ts";
+import type { Day } from "../../src/ledger/retention/retention.ts";
+import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
+import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
+import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { closeRow } from "../support/ledger-rows.ts";
 import { dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
 

@@ -13,12 +13,12 @@ import { gunzipSync } from "node:zlib";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AttemptId, RequestId } from "../../src/core/ids.ts";
-import { dayFiles, type Day } from "../../src/ledger/retention.ts";
+import { dayFiles, type Day } from "../../src/ledger/retention/retention.ts";
 import { CsvReader } from "../../src/core/csv-reader.ts";
-import { readManifest } from "../../src/ledger/retention-manifest.ts";
-import type { RetireOutcome } from "../../src/ledger/retire-days.ts";
-import { DayFolder } from "../../src/storage/files/day-folder.ts";
-import { openSigningKey, type SigningKey } from "../../src/storage/files/signing-key.ts";
+import { readManifest } from "../../src/ledger/retention/retention-manifest.ts";
+import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
+import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
+import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
 import { asAdmin, runOnce } from "../support/postgres.ts";
 

@@ -2,13 +2,16 @@ import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import type { AttemptId } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
-import { HALF_DAY_MS, SETTLEMENT_INTERVALS } from "../../src/ledger/settlement-interval.ts";
-import type { ProviderPeriod } from "../../src/ledger/settlement-store.ts";
+import {
+  HALF_DAY_MS,
+  SETTLEMENT_INTERVALS,
+} from "../../src/ledger/provider-settlement/settlement-interval.ts";
+import type { ProviderPeriod } from "../../src/ledger/provider-settlement/settlement-store.ts";
 import {
   addSettlementSums,
   ZERO_SETTLEMENT_SUMS,
   type SettlementSums,
-} from "../../src/ledger/settlement-sums.ts";
+} from "../../src/ledger/provider-settlement/settlement-sums.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { withBackend } from "../support/postgres.ts";
 import { closeUntil, entriesOf, type ClosingTerms } from "../support/settlement-books.ts";

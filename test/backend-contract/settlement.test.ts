@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { describe, expect, test } from "vitest";
-import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import type { FreshBackend } from "../support/postgres.ts";
 import { balanceOf, closeUntil, spansOf } from "../support/settlement-books.ts";
 import { brokenSettlement, withSettlementBooks } from "../support/settlement-journal.ts";

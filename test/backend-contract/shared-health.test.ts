@@ -4,8 +4,9 @@ import { systemClock, type Clock } from "../../src/core/time.ts";
 import { HealthExchange } from "../../src/routing/health-exchange.ts";
 import { MemoryDeploymentHealth } from "../../src/routing/health.ts";
 import type { RestNotice } from "../../src/routing/shared-health.ts";
-import { RedisLink } from "../../src/storage/redis/redis-link.ts";
-import { RedisSharedHealth } from "../../src/storage/redis/redis-shared-health.ts";
+import { healthScripts } from "../../src/routing/health-scripts.ts";
+import { RedisLink } from "../../src/storage/redis-link.ts";
+import { RedisSharedHealth } from "../../src/routing/redis-shared-health.ts";
 import { until } from "../support/books.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 
@@ -17,7 +18,7 @@ class Instance {
   readonly shared: RedisSharedHealth;
 
   constructor(url: string, now?: () => number) {
-    this.link = new RedisLink(url, () => undefined);
+    this.link = new RedisLink(url, healthScripts, () => undefined);
     this.shared = new RedisSharedHealth({ link: this.link, ...(now && { now }) });
   }
 

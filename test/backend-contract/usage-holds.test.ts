@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
-import type { UsageFinding } from "../../src/auth/usage-hold-store.ts";
+import type { UsageFinding } from "../../src/abuse/usage-hold-store.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
-import { openPostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { withResource } from "../support/with-resource.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import type { KeyId } from "../../src/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import type { ReportFilter, ReportGroupBy, UsageReport } from "../../src/ledger/usage-reports.ts";
+import type { ReportFilter, ReportGroupBy, UsageReport } from "../../src/records/usage-reports.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { microUsd, picoUsd } from "../../src/core/money.ts";
-import type { NewVideoJob } from "../../src/jobs/video-job.ts";
+import type { NewVideoJob } from "../../src/videos/video-job.ts";
 import { withJobWorld, type Owner } from "../support/job-world.ts";
 import { closeRow, voidRow } from "../support/ledger-rows.ts";
 import { costing, endTold, news } from "../support/video-jobs.ts";

@@ -4,10 +4,10 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import type { NewVideoJob } from "../../src/jobs/video-job.ts";
+import type { NewVideoJob } from "../../src/videos/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
-import { DayFolder } from "../../src/storage/files/day-folder.ts";
-import { openSigningKey } from "../../src/storage/files/signing-key.ts";
+import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
+import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { until } from "../support/books.ts";
 import { LEASE_MS, withJobWorld, type Owner } from "../support/job-world.ts";
 import { reserveRow, voidRow } from "../support/ledger-rows.ts";

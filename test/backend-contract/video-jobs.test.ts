@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import type { JobId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
-import { judgeLook, type JobLook } from "../../src/jobs/job-state.ts";
-import type { TakenJob } from "../../src/jobs/video-job.ts";
+import { judgeLook, type JobLook } from "../../src/videos/job-state.ts";
+import type { TakenJob } from "../../src/videos/video-job.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { LEASE_MS, POLL, withJobWorld, type Owner } from "../support/job-world.ts";
 import { voidRow } from "../support/ledger-rows.ts";

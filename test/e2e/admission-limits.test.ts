@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { planLimitChange, makeLimitChange } from "../../src/gateway/change-limit.ts";
+import { planLimitChange, makeLimitChange } from "../../src/records/change-limit.ts";
 import {
   bodyBytesMax,
   modelLimitsPerOrgMax,
   settingsRequestsPerMinute as changesMax,
 } from "../../src/core/constants.ts";
 import type { KeyId } from "../../src/core/ids.ts";
-import type { LimitRequest } from "../../src/gateway/limit-request.ts";
+import type { LimitRequest } from "../../src/records/limit-request.ts";
 import { SPECIFIED_LIMITS } from "../../src/limits/effective-limits.ts";
 import type { StoredLimit } from "../../src/limits/stored-limit.ts";
 import { addKey } from "../support/add-key.ts";

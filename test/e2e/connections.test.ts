@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/auth/connection-store.ts";
-import { openKeyVault } from "../../src/auth/key-vault.ts";
-import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import { sealConnection } from "../../src/accounts/connection-store.ts";
+import { openKeyVault } from "../../src/accounts/key-vault.ts";
+import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
 import { assert } from "../../src/core/assert.ts";
 import type { KeyId, ProviderId } from "../../src/core/ids.ts";
 import { ask, at, costOf, get, type Ask, type HttpAnswer } from "../support/ask.ts";

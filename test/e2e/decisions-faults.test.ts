@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/auth/connection-store.ts";
-import { openKeyVault } from "../../src/auth/key-vault.ts";
+import { sealConnection } from "../../src/accounts/connection-store.ts";
+import { openKeyVault } from "../../src/accounts/key-vault.ts";
 import { assert } from "../../src/core/assert.ts";
 import type { ProviderId } from "../../src/core/ids.ts";
 import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";

@@ -5,7 +5,11 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 
 import { smallBodyBytesMax } from "../../src/core/constants.ts";
-import { edited, imageManifest, videoManifest } from "../../src/manifest/fixtures/samples.ts";
+import {
+  edited,
+  imageManifest,
+  videoManifest,
+} from "../../src/catalog/manifest/fixtures/samples.ts";
 import { brokenBooks, nothingHeld } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {

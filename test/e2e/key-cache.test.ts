@@ -1,8 +1,8 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
 
-import { sealConnection } from "../../src/auth/connection-store.ts";
-import { openKeyVault } from "../../src/auth/key-vault.ts";
+import { sealConnection } from "../../src/accounts/connection-store.ts";
+import { openKeyVault } from "../../src/accounts/key-vault.ts";
 import { SETTINGS } from "../../src/config/settings.ts";
 import { assert } from "../../src/core/assert.ts";
 import type { KeyId, ProviderId } from "../../src/core/ids.ts";

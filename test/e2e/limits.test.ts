@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
 import {
   concurrentRequestsMax,
   tokensPerMinute,

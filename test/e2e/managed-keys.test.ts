@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
 import type { KeyId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { ask } from "../support/ask.ts";

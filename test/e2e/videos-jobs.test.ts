@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { sealConnection } from "../../src/auth/connection-store.ts";
-import { openKeyVault } from "../../src/auth/key-vault.ts";
+import { sealConnection } from "../../src/accounts/connection-store.ts";
+import { openKeyVault } from "../../src/accounts/key-vault.ts";
 import { assert } from "../../src/core/assert.ts";
 import type { ProviderId } from "../../src/core/ids.ts";
 import { brokenBooks, until } from "../support/books.ts";

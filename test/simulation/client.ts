@@ -1,10 +1,10 @@
-import type { Principal } from "../../src/auth/principal.ts";
+import type { Principal } from "../../src/accounts/principal.ts";
 import type { WireId } from "../../src/catalog/catalog.ts";
 import { writeIdleTimeoutMs } from "../../src/core/constants.ts";
 import type { RequestId } from "../../src/core/ids.ts";
 import type { Refusal } from "../../src/core/refusals.ts";
-import type { ClientExchange, ServedHeaders } from "../../src/gateway/client-exchange.ts";
-import type { Output } from "../../src/wires/chat/answer-bridge.ts";
+import type { ClientExchange, ServedHeaders } from "../../src/call/client-exchange.ts";
+import type { Output } from "../../src/wire/answer/answer-bridge.ts";
 import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
 import type { Actor, VirtualTime } from "./virtual-time.ts";

@@ -1,23 +1,23 @@
-import { NO_USAGE_GUARD } from "../../src/admission/usage-guard.ts";
+import { NO_USAGE_GUARD } from "../../src/abuse/usage-guard.ts";
 import { Deadlines } from "../../src/core/deadlines.ts";
 import { refusal } from "../../src/core/refusals.ts";
 import { attemptClassifier } from "../../src/dispatch/classifier.ts";
-import type { CallKind } from "../../src/gateway/call-kind.ts";
-import { chatCall } from "../../src/gateway/chat-call.ts";
-import { DrainGate } from "../../src/gateway/drain-gate.ts";
-import { GatewayMetrics } from "../../src/gateway/metrics.ts";
-import { serveCall } from "../../src/gateway/serve-call.ts";
-import type { ServeDeps } from "../../src/gateway/serve-deps.ts";
-import type { LedgerLog } from "../../src/ledger/ledger-log.ts";
+import type { CallKind } from "../../src/call/call-kind.ts";
+import { chatCall } from "../../src/call/chat-call.ts";
+import { DrainGate } from "../../src/call/drain-gate.ts";
+import { GatewayMetrics } from "../../src/call/metrics.ts";
+import { serveCall } from "../../src/call/serve-call.ts";
+import type { ServeDeps } from "../../src/call/serve-deps.ts";
+import type { Logger } from "../../src/core/log.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { limitScopes, SPECIFIED_LIMITS } from "../../src/limits/effective-limits.ts";
 import { PoolBoard } from "../../src/limits/pool-board.ts";
 import { MemoryDeploymentHealth } from "../../src/routing/health.ts";
-import { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
-import type { ChatRequest } from "../../src/wires/chat/chat-request.ts";
-import { chatWires } from "../../src/wires/registry.ts";
-import { pricePins } from "../../src/compose/price-pins.ts";
+import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
+import type { ChatRequest } from "../../src/wire/chat-request.ts";
+import { chatWires } from "../../src/modality/chat/registry.ts";
+import { pricePins } from "../../src/app/price-pins.ts";
 import { SimulatedClient, type ClientRequest } from "./client.ts";
 import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLedger } from "./observed-ledger.ts";
@@ -227,7 +227,7 @@ export class SimulatedInstance implements StoreUser {
     };
   }
 
-  #log(): LedgerLog {
+  #log(): Logger {
     const tell = (_detail: object, message: string): void => {
       this.#world.note(`  ${this.name} says: ${message}`);
       if (message.startsWith("shut down with open")) this.saidItLeftSomething = true;

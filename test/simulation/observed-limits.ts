@@ -7,7 +7,7 @@ import type {
   ScopeUsage,
   TokenCount,
 } from "../../src/limits/limit-store.ts";
-import type { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
+import type { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
 
 interface Grant {
   readonly scopes: readonly ScopeClaim[];

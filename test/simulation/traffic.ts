@@ -1,4 +1,4 @@
-import type { Principal } from "../../src/auth/principal.ts";
+import type { Principal } from "../../src/accounts/principal.ts";
 import type { RequestId } from "../../src/core/ids.ts";
 import { MODELS } from "./catalog.ts";
 import type { ClientRequest } from "./client.ts";

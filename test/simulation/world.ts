@@ -1,4 +1,4 @@
-import type { Principal } from "../../src/auth/principal.ts";
+import type { Principal } from "../../src/accounts/principal.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { simulatedCatalog } from "./catalog.ts";

@@ -1,7 +1,7 @@
-import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import type { MicroUsd } from "../../src/core/money.ts";
-import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 
 /** One more key of an organization; returns it raw. */
 export async function addKey(

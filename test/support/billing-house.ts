@@ -2,17 +2,18 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PurchaseRecord } from "../../src/billing/billing.ts";
-import type { BillingLog } from "../../src/billing/billing-log.ts";
-import { openBilling, type OpenBilling } from "../../src/billing/open-billing.ts";
+import type { Logger } from "../../src/core/log.ts";
+import { openBilling } from "../../src/billing/open-billing.ts";
+import { type OpenBilling } from "../../src/billing/billing-mode.ts";
 import type {
   CheckoutEvent,
   CheckoutPayment,
   CheckoutSession,
-} from "../../src/billing/test-checkout/checkout-objects.ts";
+} from "../../src/dev/test-checkout/checkout-objects.ts";
 import {
   startTestCheckout,
   type TestCheckout,
-} from "../../src/billing/test-checkout/start-test-checkout.ts";
+} from "../../src/dev/test-checkout/start-test-checkout.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { MovableClock } from "./clocks.ts";
@@ -65,7 +66,7 @@ export const NO_PROVIDER_CONFIG = {
   purchaseMaxUsd: "50.00",
 };
 
-export const silentBillingLog: BillingLog = {
+export const silentLogger: Logger = {
   info: () => undefined,
   warn: () => undefined,
   error: () => undefined,
@@ -209,7 +210,7 @@ function addressOf(server: Server | undefined): string {
   return `http://127.0.0.1:${port}`;
 }
 
-function noting(lines: LogLine[]): BillingLog {
+function noting(lines: LogLine[]): Logger {
   const note =
     (level: LogLine["level"]) =>
     (detail: object, message: string): void => {

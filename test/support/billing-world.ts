@@ -3,7 +3,7 @@ import { assert, unreachable } from "../../src/core/assert.ts";
 import type {
   CheckoutPayment,
   CheckoutSession,
-} from "../../src/billing/test-checkout/checkout-objects.ts";
+} from "../../src/dev/test-checkout/checkout-objects.ts";
 import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { closeRow, keyOf, reserveRow } from "./ledger-rows.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { parseRequestId } from "../../src/core/ids.ts";
-import type { RequestRecord } from "../../src/ledger/record-store.ts";
-import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import type { RequestRecord } from "../../src/records/record-store.ts";
+import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import type { TestAccount } from "./gateway.ts";
 import type { HttpAnswer } from "./http-call.ts";
 

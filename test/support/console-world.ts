@@ -3,7 +3,7 @@ import { systemClock } from "../../src/core/time.ts";
 import {
   startTestCheckout,
   type TestCheckout,
-} from "../../src/billing/test-checkout/start-test-checkout.ts";
+} from "../../src/dev/test-checkout/start-test-checkout.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "./gateway.ts";
 import { withResource } from "./with-resource.ts";
 

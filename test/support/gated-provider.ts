@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Simulator } from "../../src/simulator/simulator.ts";
+import type { Simulator } from "../../src/dev/simulator/simulator.ts";
 import { simulatorManifest, textModel } from "./gateway.ts";
 import { withResource } from "./with-resource.ts";
 

@@ -4,19 +4,19 @@ import { join } from "node:path";
 
 import { pino } from "pino";
 
-import { newVirtualKey } from "../../src/auth/virtual-key.ts";
-import { openBackend, type Backend } from "../../src/compose/open-backend.ts";
+import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
+import { openBackend, type Backend } from "../../src/app/open-backend.ts";
 import {
   openGateway,
   type GatewayOptions,
   type RunningGateway,
-} from "../../src/compose/open-gateway.ts";
+} from "../../src/app/open-gateway.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import type { Config, SettingName } from "../../src/config/settings.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { parseUsd } from "../../src/core/money.ts";
 import { systemClock, type Clock } from "../../src/core/time.ts";
-import { startSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { startSimulator, type Simulator } from "../../src/dev/simulator/simulator.ts";
 import { freshDatabase } from "./postgres.ts";
 import { withResource } from "./with-resource.ts";
 

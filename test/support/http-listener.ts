@@ -4,13 +4,13 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 
 import { pino } from "pino";
 
-import { PLAIN_RULES } from "../../src/auth/account-rules.ts";
-import type { Principal } from "../../src/auth/principal.ts";
+import { PLAIN_RULES } from "../../src/accounts/account-rules.ts";
+import type { Principal } from "../../src/accounts/principal.ts";
 import { ClientAddresses } from "../../src/core/client-address.ts";
 import { Deadlines } from "../../src/core/deadlines.ts";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
-import { GatewayMetrics } from "../../src/gateway/metrics.ts";
+import { GatewayMetrics } from "../../src/call/metrics.ts";
 import type { ClientTimeouts } from "../../src/http/client-timeouts.ts";
 import { createGatewayServer, type GatewayServerOptions } from "../../src/http/gateway-server.ts";
 import { RequestLog } from "../../src/http/request-log.ts";

@@ -1,13 +1,10 @@
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
-import type { JobStore } from "../../src/jobs/job-store.ts";
-import type { NewVideoJob, VideoJob } from "../../src/jobs/video-job.ts";
+import type { JobStore } from "../../src/videos/job-store.ts";
+import type { NewVideoJob, VideoJob } from "../../src/videos/video-job.ts";
 import type { Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import {
-  openPostgresBackend,
-  type PostgresBackend,
-} from "../../src/storage/postgres/open-postgres-backend.ts";
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { brokenBooks } from "./books.ts";
 import { orgWithKey, pinPrices, reserveRow } from "./ledger-rows.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";

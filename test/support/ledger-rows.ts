@@ -3,7 +3,7 @@ import { newRequestId } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { CloseRow, PricePin, ReserveRow } from "../../src/ledger/ledger-store.ts";
-import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 
 let keysMade = 0;
 

@@ -10,7 +10,7 @@ import {
   type LimitLease,
   type ScopeClaim,
 } from "../../src/limits/limit-store.ts";
-import { RedisLimitStore } from "../../src/storage/redis/redis-limit-store.ts";
+import { RedisLimitStore } from "../../src/limits/redis/redis-limit-store.ts";
 import { silentLog } from "./silent-log.ts";
 
 /** What the parent orders. */

@@ -12,8 +12,8 @@ import {
   type TokenCount,
 } from "../../src/limits/limit-store.ts";
 import type { RecentUse } from "../../src/limits/recent-use.ts";
-import { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
-import { RedisLimitStore } from "../../src/storage/redis/redis-limit-store.ts";
+import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
+import { RedisLimitStore } from "../../src/limits/redis/redis-limit-store.ts";
 import { redisProgram, startRedis } from "./redis.ts";
 import { silentLog } from "./silent-log.ts";
 

@@ -6,7 +6,7 @@ const LONG = [
   "/test/e2e/crash/",
   "/test/e2e/operator/kill.test.ts",
   "/test/e2e/faults/database",
-  "/src/storage/postgres/embedded-",
+  "/src/storage/embedded-",
 ];
 
 /** Long files begin first, so that no worker is left alone with one at the end of its project. */

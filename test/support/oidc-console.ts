@@ -6,7 +6,7 @@ import { systemClock, type Clock } from "../../src/core/time.ts";
 import type { Identity, Redirect } from "../../src/identity/identity.ts";
 import type { IdentityStore } from "../../src/identity/identity-store.ts";
 import { openIdentity, type IdentityConfig } from "../../src/identity/open-identity.ts";
-import type { LedgerLog } from "../../src/ledger/ledger-log.ts";
+import type { Logger } from "../../src/core/log.ts";
 import { silentLog } from "./silent-log.ts";
 
 /** A wall clock that a test can put forward; durations stay real. */
@@ -54,7 +54,7 @@ export async function startOidcConsole(options: {
   /** Known once the console's address is. */
   readonly config?: (consoleUrl: string) => Promise<Partial<IdentityConfig>>;
   readonly clock?: ShiftedClock;
-  readonly log?: LedgerLog;
+  readonly log?: Logger;
   /** The address it believes to have: that of another process on the same port. */
   readonly answersAs?: string;
 }): Promise<OidcConsole> {

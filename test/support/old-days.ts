@@ -2,14 +2,14 @@ import type { AttemptId, OrgId, KeyId } from "../../src/core/ids.ts";
 import { picoUsd } from "../../src/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
-import { retireDays, type RetireOutcome } from "../../src/ledger/retire-days.ts";
+import { retireDays, type RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import {
   parseDay,
   type Day,
   type DayArchive,
   type RetentionSession,
-} from "../../src/ledger/retention.ts";
-import type { SigningKey } from "../../src/storage/files/signing-key.ts";
+} from "../../src/ledger/retention/retention.ts";
+import type { SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { until } from "./books.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow, voidRow } from "./ledger-rows.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";

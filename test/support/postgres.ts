@@ -4,12 +4,9 @@ import { newRecordId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { PROGRAM_ROLE } from "../../src/storage/postgres/embedded-database.ts";
-import { startEmbeddedPostgres } from "../../src/storage/postgres/embedded-server.ts";
-import {
-  openPostgresBackend,
-  type PostgresBackend,
-} from "../../src/storage/postgres/open-postgres-backend.ts";
+import { PROGRAM_ROLE } from "../../src/storage/embedded-database.ts";
+import { startEmbeddedPostgres } from "../../src/storage/embedded-server.ts";
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { pinPrices } from "./ledger-rows.ts";
 import { silentLog } from "./silent-log.ts";
 import { withResource } from "./with-resource.ts";

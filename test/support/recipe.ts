@@ -1,14 +1,15 @@
 import type { Dispatcher } from "undici";
 
-import { NO_USAGE_GUARD } from "../../src/admission/usage-guard.ts";
-import { PLAIN_RULES } from "../../src/auth/account-rules.ts";
-import type { Principal } from "../../src/auth/principal.ts";
+import { NO_USAGE_GUARD } from "../../src/abuse/usage-guard.ts";
+import { PLAIN_RULES } from "../../src/accounts/account-rules.ts";
+import type { Principal } from "../../src/accounts/principal.ts";
 import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
 import type { Deployment } from "../../src/catalog/catalog.ts";
-import { compileCatalog, type ManifestFile } from "../../src/catalog/compile-catalog.ts";
+import { compileCatalog } from "../../src/catalog/compile-catalog.ts";
+import { type ManifestFile } from "../../src/catalog/catalog-input.ts";
 import type { KeyOrigins } from "../../src/catalog/key-origins.ts";
 import { parseManifestFiles } from "../../src/catalog/load-manifests.ts";
-import { openServing } from "../../src/compose/open-serving.ts";
+import { openServing } from "../../src/app/open-serving.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
 import { newRequestId } from "../../src/core/ids.ts";
@@ -17,10 +18,10 @@ import type { Refusal } from "../../src/core/refusals.ts";
 import type { Clock } from "../../src/core/time.ts";
 import type { AttemptHandler } from "../../src/dispatch/run-attempt.ts";
 import { UpstreamClient } from "../../src/dispatch/upstream-client.ts";
-import type { ClientExchange } from "../../src/gateway/client-exchange.ts";
-import type { ServeDeps } from "../../src/gateway/serve-deps.ts";
+import type { ClientExchange } from "../../src/call/client-exchange.ts";
+import type { ServeDeps } from "../../src/call/serve-deps.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
-import { MemoryLimitStore } from "../../src/storage/memory/memory-limit-store.ts";
+import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
 
 /** One dispatch under control of the test: what undici would report, the test reports. */
 export class Dispatched {

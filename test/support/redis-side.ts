@@ -10,7 +10,7 @@ import type { RecentCharge } from "../../src/limits/recent-use.ts";
 import {
   RedisLimitStore,
   type RedisLimitStoreOptions,
-} from "../../src/storage/redis/redis-limit-store.ts";
+} from "../../src/limits/redis/redis-limit-store.ts";
 import { silentLog } from "./silent-log.ts";
 
 let slots = 0;

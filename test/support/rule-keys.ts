@@ -1,6 +1,6 @@
-import type { AccountRules } from "../../src/auth/account-rules.ts";
+import type { AccountRules } from "../../src/accounts/account-rules.ts";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
-import { newVirtualKey } from "../../src/auth/virtual-key.ts";
+import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
 import { microUsd } from "../../src/core/money.ts";
 import type { FreshBackend } from "./postgres.ts";
 

@@ -1,12 +1,12 @@
-import type { SettlementInterval } from "../../src/ledger/settlement-interval.ts";
-import type { SettlementMode } from "../../src/ledger/settlement-plan.ts";
+import type { SettlementInterval } from "../../src/ledger/provider-settlement/settlement-interval.ts";
+import type { SettlementMode } from "../../src/ledger/provider-settlement/settlement-plan.ts";
 import type {
   ProviderBalance,
   ProviderPeriod,
   SettlementEntry,
-} from "../../src/ledger/settlement-store.ts";
-import { wholePeriod } from "../../src/ledger/settlement-entries.ts";
-import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+} from "../../src/ledger/provider-settlement/settlement-store.ts";
+import { wholePeriod } from "../../src/ledger/provider-settlement/settlement-entries.ts";
+import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 
 export interface ClosingTerms {
   readonly id: string;

@@ -2,7 +2,7 @@ import { afterAll, expect } from "vitest";
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
 import { picoUsd } from "../../src/core/money.ts";
 import type { CloseRow } from "../../src/ledger/ledger-store.ts";
-import { settlementAuditQuery } from "../../src/storage/postgres/settlement-audit.ts";
+import { settlementAuditQuery } from "../../src/ledger/audit/settlement-audit.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "./ledger-rows.ts";
 import { withBackend, type FreshBackend } from "./postgres.ts";
 import { withResource } from "./with-resource.ts";

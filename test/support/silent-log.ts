@@ -1,7 +1,7 @@
-import type { LedgerLog } from "../../src/ledger/ledger-log.ts";
+import type { Logger } from "../../src/core/log.ts";
 
 /** For tests that provoke faults: what they log is expected. */
-export const silentLog: LedgerLog = {
+export const silentLog: Logger = {
   info: () => undefined,
   warn: () => undefined,
   error: () => undefined,

@@ -1,4 +1,8 @@
-import type { ReportFigures, ReportFilter, ReportGroupBy } from "../../src/ledger/usage-reports.ts";
+import type {
+  ReportFigures,
+  ReportFilter,
+  ReportGroupBy,
+} from "../../src/records/usage-reports.ts";
 import type { FreshBackend } from "./postgres.ts";
 
 /** A request as the plainest reading of its rows has it. */

@@ -1,10 +1,10 @@
 import type { AttemptId, JobId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
 import { newJobId, newRequestId } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
-import { endOfJob } from "../../src/jobs/job-close.ts";
-import { missingApartMs, type EndedJob, type ToldJob } from "../../src/jobs/job-state.ts";
-import type { JobNews } from "../../src/jobs/job-store.ts";
-import type { NewVideoJob, TakenJob, VideoJob } from "../../src/jobs/video-job.ts";
+import { endOfJob } from "../../src/videos/job-close.ts";
+import { missingApartMs, type EndedJob, type ToldJob } from "../../src/videos/job-state.ts";
+import type { JobNews } from "../../src/videos/job-store.ts";
+import type { NewVideoJob, TakenJob, VideoJob } from "../../src/videos/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 
 export const JOB_DEADLINE_MS = 7_200_000;

@@ -11,68 +11,192 @@ import {
   type SourceFile,
 } from "./source-files.ts";
 
-/** What each folder of `src/` may import, besides itself. The table of ARCHITECTURE.md, as data. */
-export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  core: [],
-  config: ["core"],
-  manifest: ["core"],
-  catalog: ["core", "manifest"],
-  pricing: ["core", "catalog"],
-  wires: ["core", "catalog"],
-  auth: ["core", "limits"],
-  limits: ["core"],
-  ledger: ["core"],
-  jobs: ["core", "ledger"],
-  routing: ["core", "catalog", "wires"],
-  admission: ["core", "auth", "limits", "ledger"],
-  dispatch: ["core", "catalog", "wires", "routing", "limits"],
-  gateway: words(
-    "core config manifest catalog pricing wires auth limits ledger jobs routing admission dispatch",
-  ),
-  simulator: ["core", "wires/sse"],
-  identity: ["core", "config", "auth", "ledger"],
-  billing: ["core", "config", "auth", "ledger"],
-  optimize: ["core", "auth", "ledger"],
-  http: ["core", "config", "catalog", "auth", "wires", "gateway"],
-  "console-api": words(
-    "core config manifest catalog auth limits ledger routing gateway identity billing optimize",
-  ),
-  storage: words("core auth limits ledger jobs routing identity billing optimize"),
-  compose: words(
-    "core config manifest catalog pricing wires auth limits ledger jobs routing admission",
-    "dispatch gateway simulator http identity billing optimize console-api storage",
-  ),
-  cli: words("core config manifest catalog auth ledger identity billing simulator compose"),
+/** One table of ARCHITECTURE.md: what each folder below `parent` may import of its siblings. */
+export interface LayerTable {
+  /** `src`, or a folder of it that has a table of its own: `src/wire`. */
+  readonly parent: string;
+  readonly rows: ReadonlyMap<string, LayerRow>;
+}
+
+export interface LayerRow {
+  readonly level: number;
+  /** `everything`: whatever has a lower level. */
+  readonly mayImport: ReadonlySet<string> | "everything";
+}
+
+/** The name of the row for files that are in the parent itself. */
+const OWN_FILES = "its own files";
+/** What a row that puts everything together may import. */
+const EVERYTHING = "everything lower";
+
+/**
+ * Reads the layer tables of ARCHITECTURE.md: each one with the columns `Level`, `Folder of src/…` and
+ * `May import`, names in code quotes. Throws on a table that it cannot read.
+ */
+export function readLayerTables(markdown: string): LayerTable[] {
+  const tables: { parent: string; rows: Map<string, LayerRow> }[] = [];
+  for (const line of markdown.split("\n")) {
+    const cells = /^\|(.+)\|$/
+      .exec(line)?.[1]
+      ?.split("|")
+      .map((cell) => cell.trim());
+    if (cells === undefined) continue;
+    const [level = "", folder = "", mayImport = ""] = cells;
+    const parent = /^Folder of `(src[^`]*?)\/`$/.exec(folder)?.[1];
+    if (parent !== undefined) tables.push({ parent, rows: new Map() });
+    const name = /^`([a-z-]+)`$/.exec(folder)?.[1] ?? (folder === OWN_FILES ? folder : undefined);
+    const rows = tables.at(-1)?.rows;
+    if (name === undefined || rows === undefined || !/^\d+$/.test(level)) continue;
+    if (rows.has(name)) throw new Error(`${name} is in the layer table twice`);
+    const names = [...mayImport.matchAll(/`([a-z-]+)`|(its own files)/g)].map(
+      ([, code, own]) => code ?? own ?? "",
+    );
+    const allowed = mayImport === EVERYTHING ? "everything" : new Set(names);
+    rows.set(name, { level: Number(level), mayImport: allowed });
+  }
+  return tables.map((table) => ({ ...table }));
+}
+
+/** Folders that a table does not know, and rows whose folder does not exist. */
+export function unknownFolders(
+  files: readonly SourceFile[],
+  tables: readonly LayerTable[],
+): string[] {
+  return tables.flatMap(({ parent, rows }) => {
+    const found = new Set(files.flatMap(({ file }) => childOf(parent, file) ?? []));
+    const missing = [...found].filter((folder) => !rows.has(folder));
+    const empty = [...rows.keys()].filter((folder) => !found.has(folder));
+    return [
+      ...missing.map((folder) => `${parent}/${folder} is not in the layer table`),
+      ...empty.map((folder) => `${parent}/${folder} is in the layer table and does not exist`),
+    ];
+  });
+}
+
+/** Imports that the tables do not allow. */
+export function forbiddenImports(
+  files: readonly SourceFile[],
+  tables: readonly LayerTable[],
+): string[] {
+  return edgesOf(files, tables)
+    .filter(({ table, from, to }) => !isAllowed(table, from, to))
+    .map(({ file, target }) => `${file} imports ${target}`);
+}
+
+function isAllowed({ rows }: LayerTable, from: string, to: string): boolean {
+  const row = rows.get(from);
+  if (row?.mayImport !== "everything") return row?.mayImport.has(to) === true;
+  return (rows.get(to)?.level ?? Infinity) < row.level;
+}
+
+/** The names that a row lists. */
+function listed({ mayImport: names }: LayerRow): readonly string[] {
+  return names === "everything" ? [] : [...names];
+}
+
+/** Allowances of the tables that no import needs. */
+export function unusedAllowances(
+  files: readonly SourceFile[],
+  tables: readonly LayerTable[],
+): string[] {
+  const used = new Set(
+    edgesOf(files, tables).map(({ table, from, to }) => `${table.parent}/${from} > ${to}`),
+  );
+  return tables.flatMap(({ parent, rows }) =>
+    [...rows].flatMap(([from, row]) =>
+      listed(row)
+        .map((to) => `${parent}/${from} > ${to}`)
+        .filter((each) => !used.has(each)),
+    ),
+  );
+}
+
+/** Allowances of the tables that do not go to a lower level. */
+export function uphillAllowances(tables: readonly LayerTable[]): string[] {
+  return tables.flatMap(({ parent, rows }) =>
+    [...rows].flatMap(([from, row]) =>
+      listed(row)
+        .filter((to) => (rows.get(to)?.level ?? Infinity) >= row.level)
+        .map((to) => `${parent}/${from} > ${to}`),
+    ),
+  );
+}
+
+/** Files that import each other, directly or through others; a file of each such group. */
+export function fileCycles(files: readonly SourceFile[]): string[] {
+  const known = new Set(files.map(({ file }) => file));
+  const imports = new Map(
+    files.map((source) => [
+      source.file,
+      programImportsOf(source).filter((target) => known.has(target)),
+    ]),
+  );
+  const done = new Set<string>();
+  const path: string[] = [];
+  const found: string[] = [];
+  const visit = (file: string): void => {
+    const at = path.indexOf(file);
+    if (at >= 0) found.push([...path.slice(at), file].join(" > "));
+    if (at >= 0 || done.has(file)) return;
+    path.push(file);
+    for (const target of imports.get(file) ?? []) visit(target);
+    path.pop();
+    done.add(file);
+  };
+  for (const { file } of files) visit(file);
+  return found;
+}
+
+interface Edge {
+  readonly table: LayerTable;
+  readonly from: string;
+  readonly to: string;
+  readonly file: string;
+  readonly target: string;
+}
+
+/** Every import that crosses from one child of a table's parent to another. */
+function edgesOf(files: readonly SourceFile[], tables: readonly LayerTable[]): Edge[] {
+  return files.flatMap((source) =>
+    programImportsOf(source).flatMap((target) =>
+      tables.flatMap((table): Edge[] => {
+        const from = childOf(table.parent, source.file);
+        const to = childOf(table.parent, target);
+        if (from === undefined || to === undefined || from === to) return [];
+        return [{ table, from, to, file: source.file, target }];
+      }),
+    ),
+  );
+}
+
+/** The child of `parent` that a file is in; undefined when it is not below `parent`. */
+function childOf(parent: string, file: string): string | undefined {
+  if (!file.startsWith(`${parent}/`)) return undefined;
+  const [child = "", ...rest] = file.slice(parent.length + 1).split("/");
+  return rest.length === 0 ? OWN_FILES : child;
+}
+
+/** Modules that open files, sockets or processes. */
+const IO_MODULES =
+  /^(node:)?(fs|net|http|https|http2|dns|tls|dgram|child_process|cluster)(\/|$)|^(undici|ioredis|stripe|fastify)$/;
+const WITH_IO = new Set(["storage", "dispatch", "http", "console-api", "app", "cli", "dev"]);
+
+/** Files of other folders that do, each with the reason. */
+export const IO_FILES: Readonly<Record<string, string>> = {
+  "src/billing/stripe-payments.ts": "the one client of the payment provider",
+  "src/identity/bounded-fetch.ts": "asks the identity provider",
+  "src/identity/logout-token.ts": "asks the identity provider for its keys",
+  "src/identity/local-issuer/in-process-fetch.ts": "calls the bundled issuer without a socket",
+  "src/ledger/retention/day-folder.ts": "writes exported days",
+  "src/ledger/retention/signing-key.ts": "reads the key that signs them",
+  "src/optimize/gateway-caller.ts": "calls the gateway",
 };
 
-/** What only dispatch and the folders above it may use. */
-const IO_MODULES =
-  /^(node:)?(fs|net|http|https|http2|dns|tls|dgram|child_process|cluster)(\/|$)|^(undici|pg|ioredis|stripe)$/;
-const WITHOUT_IO = words(
-  "core config manifest catalog pricing wires auth limits ledger jobs routing admission",
-);
-
-export const everyFolderIsInTheTable: Rule = (files) =>
-  [...new Set(files.map(({ file }) => roomOf(file)))].filter((room) => !(room in MAY_IMPORT));
-
-export const importsGoDownhill: Rule = (files) =>
-  files.flatMap((source) =>
-    programImportsOf(source)
-      .filter((target) => !isAllowed(source.file, target))
-      .map((target) => `${source.file} imports ${target}`),
-  );
-
-export const onlyComposeImportsStorage: Rule = (files) =>
+export const inputAndOutputAreAtTheEdge: Rule = (files) =>
   files
-    .filter(({ file }) => !["storage", "compose"].includes(roomOf(file)))
-    .filter((source) => programImportsOf(source).some((target) => roomOf(target) === "storage"))
-    .map(({ file }) => file);
-
-export const noIoBelowDispatch: Rule = (files) =>
-  files
-    .filter(({ file }) => WITHOUT_IO.includes(roomOf(file)))
+    .filter(({ file }) => !WITH_IO.has(roomOf(file)) && !(file in IO_FILES))
     .flatMap((source) => [
-      ...specifiersOf(source)
+      ...valueImportsOf(source)
         .filter((specifier) => IO_MODULES.test(specifier))
         .map((specifier) => `${source.file} imports ${specifier}`),
       ...nodesWith(source, /\bfetch\b/, (node) => {
@@ -80,17 +204,6 @@ export const noIoBelowDispatch: Rule = (files) =>
         return isNode(callee) && callee["name"] === "fetch";
       }),
     ]);
-
-/** Rows of a table that import each other, directly or through others. */
-export function cyclesOf(table: Readonly<Record<string, readonly string[]>>): string[] {
-  const below = (room: string, seen: Set<string>): Set<string> => {
-    for (const next of (table[room] ?? []).map((each) => each.split("/")[0] ?? each)) {
-      if (!seen.has(next)) below(next, seen.add(next));
-    }
-    return seen;
-  };
-  return Object.keys(table).filter((room) => below(room, new Set()).has(room));
-}
 
 /** Files of this program that a file imports, types and re-exports included. */
 export function programImportsOf(source: SourceFile): string[] {
@@ -100,16 +213,22 @@ export function programImportsOf(source: SourceFile): string[] {
 }
 
 function specifiersOf(source: SourceFile): string[] {
+  return [...valueImportsOf(source, true), ...typeImportsOf(source)];
+}
+
+/** What is imported when the program runs; with types, also what is only read by the compiler. */
+function valueImportsOf(source: SourceFile, withTypes = false): string[] {
   const { module } = parse(source);
   return [
-    ...module.staticImports.map((each) => each.moduleRequest.value),
+    ...module.staticImports
+      .filter(({ entries }) => withTypes || entries.length === 0 || entries.some((e) => !e.isType))
+      .map((each) => each.moduleRequest.value),
     ...module.staticExports.flatMap((each) =>
       each.entries.flatMap((entry) => entry.moduleRequest?.value ?? []),
     ),
     ...module.dynamicImports.map((each) =>
       source.text.slice(each.moduleRequest.start + 1, each.moduleRequest.end - 1),
     ),
-    ...typeImportsOf(source),
   ];
 }
 
@@ -119,16 +238,4 @@ function typeImportsOf(source: SourceFile): string[] {
   return nodesOf(source).flatMap(({ type, source: from }) =>
     type === "TSImportType" && isNode(from) ? [textOf(source, from).slice(1, -1)] : [],
   );
-}
-
-function isAllowed(file: string, target: string): boolean {
-  const from = roomOf(file);
-  const to = roomOf(target);
-  if (from === to) return true;
-  const folder = dirname(target).replace(/^src\//, "");
-  return (MAY_IMPORT[from] ?? []).some((room) => room === to || folder === room);
-}
-
-function words(...lines: readonly string[]): readonly string[] {
-  return lines.join(" ").split(" ");
 }

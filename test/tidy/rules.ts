@@ -25,57 +25,21 @@ const long = "x".repeat(sizes.LINE_CHARS_MAX);
 const marked = (marker: string): Planted => ["test/a.test.ts", `test${marker}("a", () => {});`];
 
 export const RULES = {
-  "every folder is in the layer table": {
-    check: layers.everyFolderIsInTheTable,
-    covers: "product",
-    breakages: { "a new folder": ["src/helpers/text.ts", "export {};"] },
-    nearMisses: { "a new file in a known folder": ["src/core/text.ts", "export {};"] },
-  },
-  "imports go downhill": {
-    check: layers.importsGoDownhill,
-    covers: "product",
-    breakages: {
-      "an import of a folder above": ["src/core/a.ts", 'import { b } from "../wires/b.ts";'],
-      "an import of a folder beside it": ["src/wires/a.ts", 'import "../pricing/b.ts";'],
-      "an import of a type": ["src/ledger/a.ts", 'import type { B } from "../auth/b.ts";'],
-      "a type by its path": ["src/ledger/a.ts", 'type B = import("../auth/b.ts").B;'],
-      "a re-export": ["src/limits/a.ts", 'export * from "../gateway/b.ts";'],
-      "an import at run time": ["src/jobs/a.ts", 'await import("../storage/b.ts");'],
-      "a folder of which only a part is allowed": [
-        "src/simulator/a.ts",
-        'import "../wires/chat/chat-call.ts";',
-      ],
-    },
-    nearMisses: {
-      "an import of a folder below": ["src/gateway/a.ts", 'import "../core/b.ts";'],
-      "an import within the folder": ["src/wires/chat/a.ts", 'import "../wire-a/b.ts";'],
-      "the allowed part of a folder": ["src/simulator/a.ts", 'import "../wires/sse/b.ts";'],
-      "an import in a comment": ["src/core/a.ts", '// import "../wires/b.ts";'],
-      "a package": ["src/core/a.ts", 'import "typebox";'],
-    },
-  },
-  "only compose imports storage": {
-    check: layers.onlyComposeImportsStorage,
-    covers: "product",
-    breakages: {
-      "a command that opens the database": ["src/cli/a.ts", 'import "../storage/postgres/b.ts";'],
-    },
-    nearMisses: { compose: ["src/compose/a.ts", 'import "../storage/postgres/b.ts";'] },
-  },
-  "no folder below dispatch touches network or disk": {
-    check: layers.noIoBelowDispatch,
+  "files and sockets are opened at the edge": {
+    check: layers.inputAndOutputAreAtTheEdge,
     covers: "product",
     breakages: {
       "an import of the file system": ["src/core/a.ts", 'import { readFileSync } from "node:fs";'],
       "its promises": ["src/limits/a.ts", 'import { readFile } from "node:fs/promises";'],
-      "it without its prefix": ["src/auth/a.ts", "import fs from 'fs';"],
-      "it at run time": ["src/wires/a.ts", 'await import("node:net");'],
-      "a database client": ["src/ledger/a.ts", 'import type { Pool } from "pg";'],
+      "it without its prefix": ["src/accounts/a.ts", "import fs from 'fs';"],
+      "it at run time": ["src/wire/a.ts", 'await import("node:net");'],
+      "a client of a server": ["src/ledger/a.ts", 'import { Redis } from "ioredis";'],
       "a call of fetch": ["src/routing/a.ts", 'await fetch("https://example.test");'],
     },
     nearMisses: {
       dispatch: ["src/dispatch/a.ts", 'import { request } from "undici";'],
-      "a builtin without input and output": ["src/auth/a.ts", 'import "node:crypto";'],
+      "a builtin without input and output": ["src/accounts/a.ts", 'import "node:crypto";'],
+      "a type": ["src/call/a.ts", 'import type { Dispatcher } from "undici";'],
       "a package with a similar name": ["src/core/a.ts", 'import "pg-types";'],
     },
   },
@@ -115,8 +79,8 @@ export const RULES = {
     breakages: {
       "a fraction": ["src/pricing/a.ts", "const fee = 0.05;"],
       "a fraction beside a text": ["src/ledger/a.ts", 'pay(1.5, "EUR");'],
-      "a negative power": ["src/gateway/a.ts", "const unit = 1e-6;"],
-      "a rounding to a text": ["src/admission/a.ts", "const text = part.toFixed(2);"],
+      "a negative power": ["src/call/a.ts", "const unit = 1e-6;"],
+      "a rounding to a text": ["src/abuse/a.ts", "const text = part.toFixed(2);"],
       "a parser": ["src/core/money.ts", "const part = Number.parseFloat(text);"],
     },
     nearMisses: {
@@ -130,16 +94,16 @@ export const RULES = {
     check: values.clocksAreReadInOneFile,
     covers: "product",
     breakages: {
-      "the time of day": ["src/gateway/a.ts", "const startMs = Date.now();"],
-      "the clock handed on": ["src/gateway/a.ts", "run({ nowMs: Date.now });"],
-      "the monotonic clock": ["src/gateway/a.ts", "const startMs = performance.now();"],
+      "the time of day": ["src/call/a.ts", "const startMs = Date.now();"],
+      "the clock handed on": ["src/call/a.ts", "run({ nowMs: Date.now });"],
+      "the monotonic clock": ["src/call/a.ts", "const startMs = performance.now();"],
       "the date of today": ["src/billing/a.ts", "const today = new Date();"],
       "the high resolution clock": ["src/http/a.ts", "process.hrtime.bigint();"],
     },
     nearMisses: {
       "the one file": ["src/core/time.ts", "export const now = () => Date.now();"],
       "the date of a given time": ["src/billing/a.ts", "const day = new Date(atMs);"],
-      "a clock in a comment": ["src/gateway/a.ts", "// Date.now() is not called here"],
+      "a clock in a comment": ["src/call/a.ts", "// Date.now() is not called here"],
     },
   },
   "commands get environment, streams and exit from their caller": {
@@ -160,12 +124,12 @@ export const RULES = {
     check: values.onlyWiresCompareWireIds,
     covers: "product",
     breakages: {
-      "a comparison": ["src/gateway/a.ts", 'const isA = call.wire === "wire_a";'],
-      "one the other way round": ["src/gateway/a.ts", 'if ("wire_b" !== call.wire) stop();'],
+      "a comparison": ["src/call/a.ts", 'const isA = call.wire === "wire_a";'],
+      "one the other way round": ["src/call/a.ts", 'if ("wire_b" !== call.wire) stop();'],
       "a switch": ["src/http/a.ts", 'switch (wire) {\n  case "wire_a":\n}'],
     },
     nearMisses: {
-      "a wire": ["src/wires/a.ts", 'const isA = call.wire === "wire_a";'],
+      "a wire": ["src/wire/a.ts", 'const isA = call.wire === "wire_a";'],
       "a wire id that is given": ["src/http/a.ts", 'serve({ wire: "wire_a" });'],
     },
   },

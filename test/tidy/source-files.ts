@@ -35,8 +35,9 @@ export function isProduct({ file }: SourceFile): boolean {
   return file.startsWith("src/") && !isTest({ file });
 }
 
+/** Tests beside the program, and what they share. */
 export function isTest({ file }: Pick<SourceFile, "file">): boolean {
-  return file.endsWith(".test.ts");
+  return file.endsWith(".test.ts") || file.includes("/fixtures/");
 }
 
 /** The folder below `src/` that a path is in: the row of the layer table. */

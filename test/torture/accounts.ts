@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
-import type { PostgresBackend } from "../../src/storage/postgres/open-postgres-backend.ts";
+import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { addKey } from "../support/add-key.ts";
 import type { Dice } from "./seeded.ts";
 

@@ -3,15 +3,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { systemClock } from "../../src/core/time.ts";
-import {
-  startEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from "../../src/storage/postgres/embedded-server.ts";
-import {
-  openPostgresBackend,
-  type PostgresBackend,
-} from "../../src/storage/postgres/open-postgres-backend.ts";
-import { openPool } from "../../src/storage/postgres/connection.ts";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../src/storage/embedded-server.ts";
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { openPool } from "../../src/storage/connection.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const START_TRIES = 10;

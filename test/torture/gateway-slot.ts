@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { systemClock } from "../../src/core/time.ts";
-import { identityOf } from "../../src/storage/postgres/process-identity.ts";
+import { identityOf } from "../../src/storage/process-identity.ts";
 import { PROVIDER_KEY } from "../support/gateway.ts";
 
 /** What every gateway of a run is started with. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import type { Provider } from "oidc-provider";
 
 import type { Clock } from "../../core/time.ts";
-import type { LedgerLog } from "../../ledger/ledger-log.ts";
+import type { Logger } from "../../core/log.ts";
 import { hashOf, newBrowserToken } from "../browser-token.ts";
 import { cookieJar, isToken } from "../cookies.ts";
 import type { LocalIssuerStore } from "../identity-store.ts";
@@ -26,7 +26,7 @@ export interface LocalIssuerOptions {
   readonly consoleUrl: () => string;
   readonly store: LocalIssuerStore;
   readonly clock: Clock;
-  readonly log: LedgerLog;
+  readonly log: Logger;
 }
 
 /** Everything under `/local-idp`: the pages of the bundled issuer and its protocol. */

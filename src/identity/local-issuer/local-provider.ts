@@ -2,7 +2,7 @@ import { exportJWK, generateKeyPair } from "jose";
 import type { Configuration, Grant, KoaContextWithOIDC, Provider } from "oidc-provider";
 
 import type { Clock } from "../../core/time.ts";
-import type { LedgerLog } from "../../ledger/ledger-log.ts";
+import type { Logger } from "../../core/log.ts";
 import type { LocalIssuerStore } from "../identity-store.ts";
 import { IssuerRecords } from "./issuer-records.ts";
 import { errorPage } from "./issuer-pages.ts";
@@ -26,7 +26,7 @@ export interface LocalProviderOptions {
   readonly consoleUrl: string;
   readonly store: LocalIssuerStore;
   readonly clock: Clock;
-  readonly log: LedgerLog;
+  readonly log: Logger;
 }
 
 /**

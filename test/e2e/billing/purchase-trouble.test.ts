@@ -4,7 +4,7 @@ import type { AttemptId } from "../../../src/core/ids.ts";
 import { microUsd } from "../../../src/core/money.ts";
 import {
   MICRO_PER_USD,
-  silentBillingLog,
+  silentLogger,
   paymentOf,
   withBillingHouse,
   type Bought,
@@ -171,7 +171,7 @@ describe("events", () => {
       store: backend.purchaseStore,
       consoleUrl: () => "http://127.0.0.1:1",
       clock,
-      log: silentBillingLog,
+      log: silentLogger,
     });
     const payload = JSON.stringify({ id: "evt_1", object: "event", type: "ping", data: {} });
     const { webhooks } = new Stripe("sk_test_x");

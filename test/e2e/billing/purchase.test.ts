@@ -5,7 +5,7 @@ import { microUsd } from "../../../src/core/money.ts";
 import {
   MICRO_PER_USD,
   NO_PROVIDER_CONFIG,
-  silentBillingLog,
+  silentLogger,
   withBillingHouse,
   type BillingHouse,
   type Bought,
@@ -123,7 +123,7 @@ describe("buying credit", () => {
       store: backend.purchaseStore,
       consoleUrl: () => "http://127.0.0.1:1",
       clock,
-      log: silentBillingLog,
+      log: silentLogger,
     });
     const orgId = await house.newOrg();
     const wanted = { orgId, amountMicroUsd: microUsd(5n * MICRO_PER_USD), email: "a@b.test" };
@@ -212,7 +212,7 @@ test("a running console looks after purchases by itself, until it is closed", as
     store: deaf.backend.purchaseStore,
     consoleUrl: () => "",
     clock: deaf.clock,
-    log: silentBillingLog,
+    log: silentLogger,
   });
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   running.start();
@@ -233,7 +233,7 @@ test("a start with a live key tells of credit that was bought with test money", 
     store: house.backend.purchaseStore,
     consoleUrl: () => "",
     clock: house.clock,
-    log: { ...silentBillingLog, error: (detail) => void errors.push(detail) },
+    log: { ...silentLogger, error: (detail) => void errors.push(detail) },
   });
   expect(live.mode).toBe("stripe");
   live.start();
@@ -263,7 +263,7 @@ test.each([
     store,
     consoleUrl: () => "",
     clock: house.clock,
-    log: silentBillingLog,
+    log: silentLogger,
   };
   expect(() => openBilling(options)).toThrow(message);
 });
@@ -274,7 +274,7 @@ test("without a payment provider credit is granted, and nobody can buy", async (
     store: house.backend.purchaseStore,
     consoleUrl: () => "",
     clock: house.clock,
-    log: silentBillingLog,
+    log: silentLogger,
   });
   const orgId = await house.newOrg();
   expect(none.mode).toBe("none");

@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../../src/core/ids.ts";
-import { startSimulator } from "../../../src/simulator/simulator.ts";
+import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { debitOf, ended, until } from "../../support/books.ts";
 import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
 import { newcomer, type Newcomer } from "../../support/console-steps.ts";

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { ROUTES } from "../../../src/console-api/contract.ts";
-import { newVirtualKey } from "../../../src/auth/virtual-key.ts";
+import { newVirtualKey } from "../../../src/accounts/virtual-key.ts";
 import { assert } from "../../../src/core/assert.ts";
 import type { OrgId } from "../../../src/core/ids.ts";
 import { parseUsd } from "../../../src/core/money.ts";

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from "node:net";
 import {
   startTestCheckout,
   type TestCheckout,
-} from "../../../src/billing/test-checkout/start-test-checkout.ts";
+} from "../../../src/dev/test-checkout/start-test-checkout.ts";
 import type { OrgId } from "../../../src/core/ids.ts";
 import { parseUsd } from "../../../src/core/money.ts";
 import { systemClock } from "../../../src/core/time.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { Client } from "pg";
 
-import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import {
   openAccount,
   PROVIDER_KEY,

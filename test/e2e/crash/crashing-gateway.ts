@@ -1,12 +1,12 @@
 import { subscribe } from "node:diagnostics_channel";
 
 import { UpstreamClient } from "../../../src/dispatch/upstream-client.ts";
-import { DrainGate } from "../../../src/gateway/drain-gate.ts";
+import { DrainGate } from "../../../src/call/drain-gate.ts";
 import { HttpExchange } from "../../../src/http/http-exchange.ts";
 import { BatchFault } from "../../../src/ledger/ledger-batch-store.ts";
-import { MemoryLimitStore } from "../../../src/storage/memory/memory-limit-store.ts";
-import { LaneConnection } from "../../../src/storage/postgres/lane-connection.ts";
-import { PostgresLedgerBatchStore } from "../../../src/storage/postgres/postgres-ledger-batch-store.ts";
+import { MemoryLimitStore } from "../../../src/limits/memory/memory-limit-store.ts";
+import { LaneConnection } from "../../../src/ledger/lane-connection.ts";
+import { PostgresLedgerBatchStore } from "../../../src/ledger/postgres-ledger-batch-store.ts";
 import type { Command, FailPoint, Order, Report } from "./fail-points.ts";
 
 /*
@@ -40,7 +40,7 @@ watchSettlement();
 watchStatements();
 watchRecovery();
 // Loading takes most of a start: it is done while the process before this one still runs.
-await import("../../../src/compose/open-gateway.ts");
+await import("../../../src/app/open-gateway.ts");
 await begun;
 process.channel?.unref();
 await import("../../../src/cli/main.ts");

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 
-import type { ServeDeps } from "../../../src/gateway/serve-deps.ts";
+import type { ServeDeps } from "../../../src/call/serve-deps.ts";
 import { newRequestId } from "../../../src/core/ids.ts";
 import { gatewayRoutes, type StoredDeps } from "../../../src/http/gateway-routes.ts";
 import { until } from "../../support/books.ts";

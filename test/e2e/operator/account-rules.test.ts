@@ -3,12 +3,12 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import type { AccountRules } from "../../../src/auth/account-rules.ts";
+import type { AccountRules } from "../../../src/accounts/account-rules.ts";
 import type { KeyId, OrgId } from "../../../src/core/ids.ts";
 import {
   openPostgresBackend,
   type PostgresBackend,
-} from "../../../src/storage/postgres/open-postgres-backend.ts";
+} from "../../../src/app/open-postgres-backend.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import {
   jsonCommand,

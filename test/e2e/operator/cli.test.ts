@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { ask, at, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import { PROVIDER_KEY } from "../../support/gateway.ts";

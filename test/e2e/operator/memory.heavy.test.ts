@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { ask } from "../../support/ask.ts";
 import {
   openAccountByCommands,

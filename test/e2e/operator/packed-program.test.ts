@@ -71,7 +71,7 @@ describe("the tarball", () => {
     for (const needed of [
       "README.md",
       "dist/cli/main.js",
-      "dist/manifest/index.d.ts",
+      "dist/catalog/manifest/index.d.ts",
       "dist/console/index.html",
       "manifests/simulator-a.json",
       "schema/provider-manifest.schema.json",

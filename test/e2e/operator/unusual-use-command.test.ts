@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { CallFamily } from "../../../src/auth/account-rules.ts";
+import type { CallFamily } from "../../../src/accounts/account-rules.ts";
 import type { OrgId } from "../../../src/core/ids.ts";
 import {
   openPostgresBackend,
   type PostgresBackend,
-} from "../../../src/storage/postgres/open-postgres-backend.ts";
+} from "../../../src/app/open-postgres-backend.ts";
 import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { runCommand, runProgram, type CommandResult } from "../../support/program.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { startSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
 import { ask, at, type HttpAnswer } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import {

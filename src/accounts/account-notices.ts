@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+
+import { Client, type Pool } from "pg";
+
+import type { OrgId } from "../core/ids.ts";
+import type { Logger } from "../core/log.ts";
+import { accountNoticeChannel } from "../storage/migrations/0011-account-notices.ts";
+
+const CONNECT_TIMEOUT_MS = 2_000;
+const RECONNECT_MS = 500;
+/** A change waits no longer for its own notice than other processes do for it. */
+const APPLIED_WITHIN_MS = 250;
+const FENCE = "fence:";
+
+/** Told which organization changed; undefined: any may have. */
+export type AccountListener = (orgId: OrgId | undefined) => void;
+
+/**
+ * Hears which organizations changed, in this process and in any other, on a connection of its own.
+ * The database sends a notice with the commit of each change. While the connection is away nothing
+ * is heard: then what is remembered ages out by itself, and is forgotten when it is back.
+ */
+export class AccountNotices {
+  readonly #pool: Pool;
+  readonly #connectionString: string;
+  readonly #log: Logger;
+  readonly #fences: Map<string, () => void> = new Map();
+  #listener: AccountListener | undefined;
+  #client: Client | undefined;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(pool: Pool, connectionString: string, log: Logger) {
+    this.#pool = pool;
+    this.#connectionString = connectionString;
+    this.#log = log;
+  }
+
+  /** Begins to listen; resolves when the first attempt to connect has ended. */
+  async start(listener: AccountListener): Promise<void> {
+    this.#listener = listener;
+    await this.#connect();
+  }
+
+  /**
+   * Resolves when every change that was committed before has been heard here. Notices come in the
+   * order of the commits, so one more notice is behind all of them.
+   */
+  async applied(): Promise<void> {
+    if (this.#listener === undefined) return;
+    if (this.#client !== undefined && (await this.#heardFence())) return;
+    this.#listener(undefined);
+  }
+
+  close(): void {
+    this.#listener = undefined;
+    clearTimeout(this.#retry);
+    this.#drop(this.#client);
+  }
+
+  async #heardFence(): Promise<boolean> {
+    const fence = FENCE + randomUUID();
+    let timer: NodeJS.Timeout | undefined;
+    const heard = new Promise<boolean>((resolve) => {
+      this.#fences.set(fence, () => resolve(true));
+      timer = setTimeout(() => resolve(false), APPLIED_WITHIN_MS);
+    });
+    const sent = this.#pool.query("select pg_notify($1, $2)", [accountNoticeChannel, fence]);
+    const failed = sent.then(
+      () => heard,
+      () => false,
+    );
+    const isHeard = await Promise.race([heard, failed]);
+    clearTimeout(timer);
+    this.#fences.delete(fence);
+    return isHeard;
+  }
+
+  async #connect(): Promise<void> {
+    const client = new Client({
+      connectionString: this.#connectionString,
+      application_name: "tokenmarket notices",
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+    });
+    client.on("error", () => this.#lost(client));
+    client.on("end", () => this.#lost(client));
+    client.on("notification", ({ payload = "" }) => this.#hear(payload));
+    try {
+      await client.connect();
+      await client.query(`listen ${accountNoticeChannel}`);
+    } catch (fault) {
+      this.#log.warn({ err: fault }, "changes of other processes are not heard at the moment");
+      this.#drop(client);
+      this.#retryLater();
+      return;
+    }
+    if (this.#listener === undefined) return this.#drop(client);
+    this.#client = client;
+    // Changes of the time before were not heard.
+    this.#listener(undefined);
+  }
+
+  #hear(payload: string): void {
+    if (payload.startsWith(FENCE)) this.#fences.get(payload)?.();
+    else this.#listener?.(payload as OrgId);
+  }
+
+  #lost(client: Client): void {
+    if (this.#client !== client) return;
+    this.#log.warn({}, "the connection for notices was lost; it is opened again");
+    this.#client = undefined;
+    this.#drop(client);
+    this.#retryLater();
+  }
+
+  #retryLater(): void {
+    if (this.#listener === undefined) return;
+    this.#retry = setTimeout(() => void this.#connect(), RECONNECT_MS).unref();
+  }
+
+  #drop(client: Client | undefined): void {
+    if (this.#client === client) this.#client = undefined;
+    // Not `end`: it waits for the answer of a server that may be silent.
+    client?.connection.stream.destroy();
+  }
+}
+
+/** Makes these verbs of a store resolve only when this process has heard of what they changed. */
+export function noticed<T extends object>(
+  store: T,
+  notices: Pick<AccountNotices, "applied">,
+  verbs: readonly (keyof T)[],
+): T {
+  for (const verb of verbs) {
+    const run = (store[verb] as (...args: unknown[]) => Promise<unknown>).bind(store);
+    const whenHeard = async (...args: unknown[]): Promise<unknown> => {
+      const answer = await run(...args);
+      await notices.applied();
+      return answer;
+    };
+    store[verb] = whenHeard as T[keyof T];
+  }
+  return store;
+}

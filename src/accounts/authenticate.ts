@@ -1,0 +1,149 @@
+import {
+  journalRetryAfterSeconds,
+  keyCacheEntriesMax,
+  keyCacheMs,
+  storeAnswerTimeoutMs,
+} from "../core/constants.ts";
+import type { OrgId } from "../core/ids.ts";
+import { refusal, type Refusal } from "../core/refusals.ts";
+import type { Clock } from "../core/time.ts";
+import { ExpiringCache } from "../core/expiring-cache.ts";
+import type { KeyRecord, KeyStore } from "./key-store.ts";
+import { principalOf, type Principal } from "./principal.ts";
+import { digestHex, isVirtualKey } from "./virtual-key.ts";
+
+export interface AuthenticatorOptions {
+  readonly keyStore: KeyStore;
+  readonly clock: Clock;
+  /** How long an answer of the key store is good, good or bad. Milliseconds, default 5,000. */
+  readonly cacheMs?: number;
+  /** Most keys remembered at once, unknown ones included. Default 100,000. */
+  readonly cacheEntriesMax?: number;
+  /** How long the key store may take. Milliseconds, default 2,000. */
+  readonly storeTimeoutMs?: number;
+  /** Told of each fault of the key store; the caller only sees a 503. */
+  readonly onStoreFault?: (fault: unknown) => void;
+}
+
+export type AuthOutcome = Principal | Refusal;
+
+export interface Authenticator {
+  /**
+   * Who calls, from the two headers that may carry a key. A remembered key is answered at once, as
+   * a value; any other takes one look-up, shared by all who ask for the same key meanwhile.
+   */
+  authenticate(
+    authorization: string | undefined,
+    xApiKey: string | undefined,
+  ): AuthOutcome | Promise<AuthOutcome>;
+  /** Something of this organization changed, or of any: its keys are read again. */
+  forget(orgId: OrgId | undefined): void;
+}
+
+/** Tells a principal from a refusal. */
+export function isPrincipal(outcome: AuthOutcome): outcome is Principal {
+  return "keyId" in outcome;
+}
+
+/* One message for every cause: an answer must not tell a wrong key from a disabled one. */
+const NOT_AUTHENTICATED: Refusal = refusal(
+  "auth",
+  "no valid API key: send your virtual key as `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`",
+  { origin: "authorization" },
+);
+
+const EMAIL_NOT_VERIFIED: Refusal = refusal(
+  "email_not_verified",
+  "the e-mail address of this account is not verified: open the link in the verification e-mail, then resend",
+  { origin: "authorization" },
+);
+
+const KEY_STORE_UNAVAILABLE: Refusal = refusal(
+  "gateway_error",
+  "the key could not be checked right now: nothing was sent and nothing was charged, resend after `retry-after`",
+  {
+    status: 503,
+    origin: "gateway_infrastructure",
+    retryAfterSeconds: journalRetryAfterSeconds,
+  },
+);
+
+/** Opens the check of virtual keys over a key store. */
+export function openAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const { keyStore, clock, onStoreFault } = options;
+  const timeoutMs = options.storeTimeoutMs ?? storeAnswerTimeoutMs;
+  const cache = new ExpiringCache<AuthOutcome>(
+    options.cacheMs ?? keyCacheMs,
+    options.cacheEntriesMax ?? keyCacheEntriesMax,
+  );
+  const lookingUp = new Map<string, Promise<AuthOutcome>>();
+  let changes = 0;
+
+  /* The answer is as old as the question: a key disabled meanwhile is refused within cacheMs. */
+  async function lookUp(digest: string): Promise<AuthOutcome> {
+    const askedAtMs = clock.monotonicMs();
+    const changesBefore = changes;
+    try {
+      const search = keyStore.findByDigest(Buffer.from(digest, "hex"));
+      const outcome = judge(await withinTime(search, timeoutMs));
+      // What was read before a change answers the one who asked then, and no later request.
+      if (changes === changesBefore) cache.set(digest, outcome, askedAtMs);
+      return outcome;
+    } catch (fault) {
+      onStoreFault?.(fault);
+      return KEY_STORE_UNAVAILABLE;
+    }
+  }
+
+  return {
+    authenticate(authorization, xApiKey) {
+      const raw = bearerToken(authorization) ?? xApiKey;
+      if (raw === undefined || raw === "") return NOT_AUTHENTICATED;
+      const digest = digestHex(raw);
+      const known = cache.get(digest, clock.monotonicMs());
+      if (known !== undefined) return known;
+      if (!isVirtualKey(raw)) return NOT_AUTHENTICATED;
+      const shared = lookingUp.get(digest);
+      if (shared !== undefined) return shared;
+      const search = lookUp(digest).finally(() => {
+        if (lookingUp.get(digest) === search) lookingUp.delete(digest);
+      });
+      lookingUp.set(digest, search);
+      return search;
+    },
+
+    forget(orgId) {
+      changes += 1;
+      // A look-up under way may be older than the change: later requests begin their own.
+      lookingUp.clear();
+      // A refusal does not say whose key it was.
+      cache.drop((known) => orgId === undefined || !isPrincipal(known) || known.orgId === orgId);
+    },
+  };
+}
+
+function bearerToken(authorization: string | undefined): string | undefined {
+  if (authorization === undefined) return undefined;
+  const match = /^bearer +(\S.*)$/i.exec(authorization);
+  return match?.[1]?.trimEnd();
+}
+
+function judge(record: KeyRecord | undefined): AuthOutcome {
+  if (record === undefined || record.disabled) return NOT_AUTHENTICATED;
+  return record.emailVerified ? principalOf(record) : EMAIL_NOT_VERIFIED;
+}
+
+async function withinTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timedOut = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`the key store did not answer in ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+  });
+  try {
+    return await Promise.race([answer, timedOut]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,140 @@
+import type { Pool } from "pg";
+import { assert } from "../core/assert.ts";
+import type {
+  AccountStore,
+  KeyRecord,
+  KeyStore,
+  KeySummary,
+  NewKey,
+  OrgSummary,
+} from "./key-store.ts";
+import { newRecordId, type OrgId } from "../core/ids.ts";
+import { microUsd, type MicroUsd } from "../core/money.ts";
+import { queryInTime } from "../storage/connection.ts";
+import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
+import { keyColumns, keySummary, type KeyRow } from "./key-summary-rows.ts";
+import { createOrgSql } from "./org-rows.ts";
+
+/** Organizations and keys in PostgreSQL, for operators and for the gateway's key look-up. */
+export class PostgresAccountStore implements AccountStore, KeyStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async findByDigest(digest: Buffer): Promise<KeyRecord | undefined> {
+    const result = await queryInTime<KeyRecordRow>(this.#pool, {
+      name: "find_key",
+      text: findByDigestSql,
+      values: [digest],
+    });
+    const row = result.rows[0];
+    return row === undefined ? undefined : keyRecord(row);
+  }
+
+  async createOrg(org: { readonly name: string; readonly email: string }): Promise<OrgSummary> {
+    const orgId = newRecordId("org");
+    // The operator vouches for the address of an organization made by hand.
+    await this.#pool.query(createOrgSql, [orgId, org.name, org.email, true]);
+    const created = await this.findOrg(orgId);
+    assert(created !== undefined, "a created organization is found");
+    return created;
+  }
+
+  async listOrgs(): Promise<readonly OrgSummary[]> {
+    const result = await this.#pool.query<OrgRow>(
+      `${selectOrgSql} order by o.created_at, o.org_id`,
+    );
+    return result.rows.map(orgSummary);
+  }
+
+  async findOrg(orgId: string): Promise<OrgSummary | undefined> {
+    const result = await this.#pool.query<OrgRow>(`${selectOrgSql} where o.org_id = $1`, [orgId]);
+    const row = result.rows[0];
+    return row === undefined ? undefined : orgSummary(row);
+  }
+
+  async createKey(key: NewKey): Promise<KeySummary> {
+    const result = await this.#pool.query<KeyRow>(createKeySql, [
+      newRecordId("key"),
+      key.orgId,
+      key.digest,
+      key.label,
+      key.name,
+      key.origin,
+      key.requestsPerMinuteCeiling,
+      key.capMicroUsd,
+    ]);
+    const row = result.rows[0];
+    assert(row !== undefined, "a created key is returned");
+    return keySummary(row);
+  }
+
+  async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
+    const result = await this.#pool.query<KeyRow>(
+      `select ${keyColumns} from api_key where $1::text is null or org_id = $1
+      order by created_at, key_id`,
+      [orgId ?? null],
+    );
+    return result.rows.map(keySummary);
+  }
+
+  async disableKey(keyId: string): Promise<KeySummary | undefined> {
+    const result = await this.#pool.query<KeyRow>(
+      `update api_key set disabled_at = coalesce(disabled_at, now()) where key_id = $1
+      returning ${keyColumns}`,
+      [keyId],
+    );
+    const row = result.rows[0];
+    return row === undefined ? undefined : keySummary(row);
+  }
+
+  async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null): Promise<boolean> {
+    const result = await this.#pool.query("update org set cap_micro_usd = $2 where org_id = $1", [
+      orgId,
+      capMicroUsd,
+    ]);
+    return result.rowCount === 1;
+  }
+
+  async setKeyCap(keyId: string, capMicroUsd: MicroUsd | null): Promise<KeySummary | undefined> {
+    const result = await this.#pool.query<KeyRow>(
+      `update api_key set cap_micro_usd = $2 where key_id = $1 returning ${keyColumns}`,
+      [keyId, capMicroUsd],
+    );
+    const row = result.rows[0];
+    return row === undefined ? undefined : keySummary(row);
+  }
+}
+
+const findByDigestSql = keyRecordSql("digest");
+
+const selectOrgSql = `
+  select o.org_id, o.name, o.email, o.created_at, w.credits - w.debits - w.owed as balance,
+    w.reserved as held
+  from org o join account w on w.account_id = 'wallet:' || o.org_id`;
+
+const createKeySql = `
+  insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
+  values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns}`;
+
+interface OrgRow {
+  readonly org_id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly created_at: Date;
+  readonly balance: bigint;
+  readonly held: bigint;
+}
+
+function orgSummary(row: OrgRow): OrgSummary {
+  return {
+    orgId: row.org_id as OrgId,
+    name: row.name,
+    email: row.email,
+    balanceMicroUsd: microUsd(row.balance),
+    heldMicroUsd: microUsd(row.held),
+    createdAtMs: row.created_at.getTime(),
+  };
+}

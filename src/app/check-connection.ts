@@ -1,0 +1,52 @@
+import type { StoredConnection } from "../accounts/connection-store.ts";
+import type { KeyVault } from "../accounts/key-vault.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
+import type { Config } from "../config/settings.ts";
+import { UpstreamClient } from "../dispatch/upstream-client.ts";
+import { checkKeyRequest, keyVerdict, type KeyVerdict } from "../wire/check-key-request.ts";
+import { ownKeyOpener } from "./open-key-vault.ts";
+
+export type ConnectionCheck =
+  | { readonly verdict: KeyVerdict; readonly status: number }
+  /** `reason` is a code such as ECONNREFUSED, or words. */
+  | { readonly verdict: "unreachable"; readonly reason: string };
+
+/**
+ * Asks the provider once with the connection's key, by the way that calls take. Undefined: the
+ * catalog has no such provider. Throws a `SealedKeyFault` when the key does not open.
+ */
+export async function checkConnection(
+  connection: StoredConnection,
+  deps: { readonly catalog: Catalog; readonly config: Config; readonly vault: KeyVault },
+): Promise<ConnectionCheck | undefined> {
+  const { catalog, config, vault } = deps;
+  const { providerId, sealedKey } = connection;
+  const listed = catalog.deployments.find((each) => each.providerId === providerId);
+  if (listed === undefined) return undefined;
+  // Before anybody is asked: a key that does not open is no trouble of the provider's.
+  vault.open(sealedKey, connection);
+  const client = new UpstreamClient({
+    allowPrivateUpstreams: config.allowPrivateUpstreams,
+    providerKey: () => undefined,
+    openKey: ownKeyOpener(vault),
+  });
+  try {
+    const deployment = ownKeyDeployment(listed, connection);
+    const request = checkKeyRequest(deployment.wire);
+    const status = await client.checkKey(deployment, request, ANSWER_TIMEOUT_MS);
+    return { verdict: keyVerdict(status), status };
+  } catch (fault) {
+    return { verdict: "unreachable", reason: reasonOf(fault) };
+  } finally {
+    await client.close();
+  }
+}
+
+const ANSWER_TIMEOUT_MS = 10_000;
+
+function reasonOf(fault: unknown): string {
+  if (!(fault instanceof Error)) return "unknown";
+  if (fault.name === "TimeoutError") return `no answer in ${ANSWER_TIMEOUT_MS / 1000} seconds`;
+  return "code" in fault && typeof fault.code === "string" ? fault.code : fault.message;
+}

@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { Catalog, PoolDeclaration } from "../catalog/catalog.ts";
+import type { OrgId } from "../core/ids.ts";
+import { systemClock } from "../core/time.ts";
+import type { LimitSet } from "../limits/limit-store.ts";
+import { PoolBoard } from "../limits/pool-board.ts";
+import { decisionsManifest, edited, type Json } from "../catalog/manifest/fixtures/samples.ts";
+import { loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
+
+const EXAMPLE = resolve(import.meta.dirname, "../../examples/pools/decision-pools.yaml");
+
+/** The example's listings, which no installation has under these names. */
+const LISTED: Readonly<Record<string, readonly string[]>> = {
+  "example-one": ["small-judge"],
+  "example-two": ["judge"],
+  "example-three": ["judge", "tagger"],
+  "example-four": ["judge", "judge-mini"],
+  "example-five": ["judge"],
+};
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "tokenmarket-manifests-"));
+  for (const [provider, models] of Object.entries(LISTED)) {
+    writeFileSync(join(folder, `${provider}.json`), manifestText(provider, models));
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("the five decision pools of the example, as the program reads them", () => {
+  test.each<[string, LimitSet, LimitSet]>([
+    [
+      "example-one/small-judge",
+      { requestsPerMinute: 20, concurrent: 5 },
+      { requestsPerMinute: 15, concurrent: 3 },
+    ],
+    ["example-two/judge", { concurrent: 7 }, { concurrent: 5 }],
+    [
+      "example-three/judge",
+      { requestsPerMinute: 200, concurrent: 8 },
+      { requestsPerMinute: 150, concurrent: 6 },
+    ],
+    [
+      "example-four/judge",
+      { requestsPerMinute: 11_400, concurrent: 59 },
+      { requestsPerMinute: 8_550, concurrent: 44 },
+    ],
+    [
+      "example-five/judge",
+      { requestsPerMinute: 540, concurrent: 8 },
+      { requestsPerMinute: 405, concurrent: 6 },
+    ],
+  ])("%s: %j in all, %j per organization", (deploymentId, inAll, perOrg) => {
+    const board = new PoolBoard({ limits: { cool: () => undefined } });
+    const claim = board.claimOf(poolOf(catalog(), deploymentId), "org_1" as OrgId, 0);
+    const [share, pool] = claim?.scopes ?? [];
+    expect(pool?.limits).toEqual(inAll);
+    expect(share?.limits).toEqual(perOrg);
+  });
+
+  test.each([
+    ["example-three/judge", "example-three/tagger"],
+    ["example-four/judge", "example-four/judge-mini"],
+  ])("%s and %s share one pool: a 429 for one pauses both", (first, second) => {
+    const board = new PoolBoard({ limits: { cool: () => undefined } });
+    const pools = [first, second].map((id) => poolOf(catalog(), id));
+    board.throttled(poolOf(catalog(), first), 30, 0);
+    expect(pools.map(({ id }) => board.restMs(id, 0))).toEqual([30_000, 30_000]);
+  });
+
+  test("are five, and every listing is in one", () => {
+    const { deployments } = catalog();
+    expect(new Set(deployments.map(({ pool }) => pool.id))).toEqual(
+      new Set(["one", "two", "three", "four", "five"].map((name) => `decisions-${name}`)),
+    );
+    expect(load().notes).toEqual([]);
+  });
+
+  test("harm nobody who has none of these listings: each name is a note", () => {
+    const { notes } = load(resolve(import.meta.dirname, "../../manifests"));
+    const unknown = notes.filter(({ reason }) => reason === "unknown_listing");
+    expect(unknown.map(({ deploymentId }) => deploymentId).toSorted()).toEqual(
+      Object.entries(LISTED)
+        .flatMap(([provider, models]) => models.map((model) => `${provider}/${model}`))
+        .toSorted(),
+    );
+  });
+});
+
+test("a pool file that is not there stops the catalog and says so", () => {
+  const poolsFile = join(folder, "missing.yaml");
+  const loaded = loadCatalog({ ...sources(folder), poolsFile });
+  expect(loaded).toMatchObject({ ok: false, issues: [{ file: poolsFile, pointer: "" }] });
+});
+
+test("a changed pool file is another build; without one the build is what it was", () => {
+  const without = loadCatalog(sources(folder));
+  const empty = loadCatalog({ ...sources(folder), poolsFile: "" });
+  const build = (loaded: LoadedCatalog): string => (loaded.ok ? loaded.catalog.buildId : "none");
+  expect(build(without)).toBe(build(empty));
+  expect(build(load())).not.toBe(build(without));
+});
+
+function sources(manifestsDir: string): Parameters<typeof loadCatalog>[0] {
+  return { manifestsDir, env: {}, clock: systemClock, allowPrivateUpstreams: true };
+}
+
+function load(manifestsDir: string = folder): LoadedCatalog & { readonly ok: true } {
+  const loaded = loadCatalog({ ...sources(manifestsDir), poolsFile: EXAMPLE });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.issues));
+  return loaded;
+}
+
+function catalog(): Catalog {
+  return load().catalog;
+}
+
+function poolOf({ deployments }: Catalog, deploymentId: string): PoolDeclaration {
+  const found = deployments.find(({ id }) => id === deploymentId);
+  if (found === undefined) throw new Error(`no ${deploymentId}`);
+  return found.pool;
+}
+
+function manifestText(provider: string, models: readonly string[]): string {
+  const price = (type: string): Json => ({ type, unit: "token", cost_usd_per_million: "1" });
+  const listings = models.map((id): Json => {
+    const pricing = [price("prompt"), price("completion")];
+    return { id, output_modality: "decisions", context_length: 8_000, pricing };
+  });
+  const edits = { "/provider/id": provider, "/models": listings };
+  return JSON.stringify(edited(decisionsManifest(), edits));
+}

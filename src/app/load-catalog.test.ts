@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { systemClock } from "../core/time.ts";
+import { edited, textManifest } from "../catalog/manifest/fixtures/samples.ts";
+import { loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
+
+let folder = "";
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "tokenmarket-manifests-"));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function loadWithKey(variable: string, providerKeyOrigins = ""): LoadedCatalog {
+  const edits = { "/endpoint/api_key_env": variable };
+  writeFileSync(join(folder, "one.json"), JSON.stringify(edited(textManifest(), edits)));
+  const env = { [variable]: "a key" };
+  const sources = { manifestsDir: folder, env, clock: systemClock, providerKeyOrigins };
+  return loadCatalog({ ...sources, allowPrivateUpstreams: true });
+}
+
+test.each(["STRIPE_SECRET_KEY", "DATABASE_URL", "TM_ENCRYPTION_KEY", "OIDC_CLIENT_SECRET_FILE"])(
+  "no manifest has %s sent to its provider",
+  (variable) => {
+    expect(loadWithKey(variable)).toMatchObject({
+      ok: false,
+      issues: [{ file: "one.json", pointer: "/endpoint/api_key_env" }],
+    });
+  },
+);
+
+test("key origins that cannot be read stop the catalog and name the setting", () => {
+  expect(loadWithKey("ACME_API_KEY", "ACME_API_KEY")).toMatchObject({
+    ok: false,
+    issues: [{ file: "provider_key_origins" }],
+  });
+  expect(loadWithKey("ACME_API_KEY")).toMatchObject({ ok: true });
+});

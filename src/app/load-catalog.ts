@@ -1,0 +1,113 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Catalog } from "../catalog/catalog.ts";
+import { compileCatalog } from "../catalog/compile-catalog.ts";
+import { type CatalogNote } from "../catalog/catalog-input.ts";
+import { type CatalogIssue } from "../catalog/catalog-input.ts";
+import { type ManifestFile } from "../catalog/catalog-input.ts";
+import { NO_POOLS } from "../catalog/compile-pools.ts";
+import { parseManifestFiles } from "../catalog/load-manifests.ts";
+import { parseKeyOrigins, type KeyOwners } from "../catalog/key-origins.ts";
+import { isOwnVariable } from "../config/own-variables.ts";
+import type { Clock } from "../core/time.ts";
+import { isPrivateAddress } from "../dispatch/address-guard.ts";
+import type { SettlementTerms } from "../ledger/provider-settlement/settlement-plan.ts";
+import { readPoolsFile, type ReadPools } from "./pools-file.ts";
+
+export interface CatalogSources {
+  readonly manifestsDir: string;
+  /** A missing folder is an empty one; default false: it is an issue. */
+  readonly isFolderOptional?: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly allowPrivateUpstreams: boolean;
+  /** Replaced in every manifest's text: the development simulator listens where there is room. */
+  readonly rewrite?: { readonly from: string; readonly to: string };
+  /** Says which listings share a provider's capacity; absent or empty: each has its own pool. */
+  readonly poolsFile?: string;
+  /** `NAME=origin` pairs, with commas: where the key of a variable may be sent. */
+  readonly providerKeyOrigins?: string;
+  /** Those of the catalog that is replaced, which keep their variables. */
+  readonly keyOwners?: KeyOwners;
+  /** Provider ids, with commas, to which decisions go in the public form of their wire. */
+  readonly decisionsPublicForm?: string;
+}
+
+export type LoadedCatalog =
+  | {
+      readonly ok: true;
+      readonly catalog: Catalog;
+      readonly notes: readonly CatalogNote[];
+      readonly keyOwners: KeyOwners;
+      /** How every provider with a manifest is paid, by provider id. */
+      readonly settlementTerms: ReadonlyMap<string, SettlementTerms>;
+      /** Manifests left out because their address is private and that is not allowed. */
+      readonly leftOut: readonly string[];
+    }
+  | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
+
+/**
+ * Reads and compiles every `*.json` of the manifests folder and the pool file, or says what is wrong
+ * with them.
+ */
+export function loadCatalog(sources: CatalogSources): LoadedCatalog {
+  const isThere = existsSync(sources.manifestsDir);
+  if (!isThere && sources.isFolderOptional !== true) {
+    const message = "there is no such folder; create it, or name another with --manifests";
+    return { ok: false, issues: [{ file: sources.manifestsDir, pointer: "", message }] };
+  }
+  const names = isThere ? readdirSync(sources.manifestsDir) : [];
+  const files = names
+    .filter((file) => file.endsWith(".json"))
+    .toSorted()
+    .map((file) => ({ file, text: readText(sources, file) }));
+  const parsed = parseManifestFiles(files);
+  if (!parsed.ok) return parsed;
+  const stated = readPools(sources);
+  if (!stated.ok) return stated;
+  const keyOrigins = parseKeyOrigins(sources.providerKeyOrigins ?? "");
+  if (!keyOrigins.ok) {
+    const { message } = keyOrigins;
+    return { ok: false, issues: [{ file: "provider_key_origins", pointer: "", message }] };
+  }
+  const reachable = parsed.manifests.filter((each) => mayBeReached(each, sources));
+  const leftOut = parsed.manifests.filter((each) => !mayBeReached(each, sources));
+  const publicForm = new Set((sources.decisionsPublicForm ?? "").split(",").map((id) => id.trim()));
+  const outcome = compileCatalog({
+    manifests: reachable,
+    hasKey: (name) => (sources.env[name] ?? "") !== "",
+    today: new Date(sources.clock.nowMs()).toISOString().slice(0, 10),
+    keys: {
+      isOwnVariable,
+      origins: keyOrigins.origins,
+      ...(sources.keyOwners === undefined ? {} : { owners: sources.keyOwners }),
+    },
+    pools: stated.pools,
+    publicForm: (providerId) => publicForm.has(providerId),
+  });
+  if (!outcome.ok) return outcome;
+  const settlementTerms = new Map(parsed.manifests.map(termsOf));
+  return { ...outcome, settlementTerms, leftOut: leftOut.map((each) => each.file) };
+}
+
+function readText(sources: CatalogSources, file: string): string {
+  const text = readFileSync(join(sources.manifestsDir, file), "utf8");
+  const { rewrite } = sources;
+  return rewrite === undefined ? text : text.replaceAll(rewrite.from, rewrite.to);
+}
+
+function readPools({ poolsFile = "" }: CatalogSources): ReadPools {
+  return poolsFile === "" ? { ok: true, pools: NO_POOLS } : readPoolsFile(poolsFile);
+}
+
+function termsOf({ manifest }: ManifestFile): [string, SettlementTerms] {
+  const { mode, interval } = manifest.settlement;
+  return [manifest.provider.id, { mode, interval }];
+}
+
+function mayBeReached({ manifest }: ManifestFile, sources: CatalogSources): boolean {
+  if (sources.allowPrivateUpstreams) return true;
+  const { hostname } = new URL(manifest.endpoint.base_url);
+  return !isPrivateAddress(hostname) && hostname !== "localhost";
+}

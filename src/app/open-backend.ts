@@ -1,0 +1,102 @@
+import type { Logger } from "pino";
+
+import type { Config } from "../config/settings.ts";
+import { isStoreFault } from "../core/store-fault.ts";
+import { hasEmbeddedDatabase } from "../storage/embedded-home.ts";
+import { startEmbeddedPostgres } from "../storage/embedded-server.ts";
+import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backend.ts";
+
+export interface Backend extends PostgresBackend {
+  /** Where the embedded database keeps its files; undefined with a database of yours. */
+  readonly dataDir: string | undefined;
+  /** Migrations that were run while opening. */
+  readonly migrated: readonly string[];
+}
+
+/** Thrown where the database does not answer at a start; drivers have faults without any message. */
+export class DatabaseAwayFault extends Error {
+  override readonly name = "DatabaseAwayFault";
+
+  constructor(cause: unknown) {
+    const { message = "", code = "" } = cause as {
+      readonly message?: string;
+      readonly code?: string;
+    };
+    super(`the database does not answer (${message || code}); check DATABASE_URL`, { cause });
+  }
+}
+
+export interface BackendOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  /**
+   * Start the embedded database again when it dies, until `close`. For programs that stay: a command
+   * of a second is started again as easily. Default false.
+   */
+  readonly isDatabaseKeptUp?: boolean;
+  /**
+   * `migrate`: an older schema, or none, becomes this program's. `check`, the default: nothing is
+   * changed, and a schema of another version is a fault that names the next step.
+   */
+  readonly schema?: "migrate" | "check";
+}
+
+/** Thrown where a database would have to be made first, by a command that makes none. */
+export class NoDatabaseFault extends Error {
+  override readonly name = "NoDatabaseFault";
+}
+
+/**
+ * Opens the stores: your PostgreSQL when `DATABASE_URL` names one, else the embedded one, which is
+ * shared with every other process on the same data folder and stopped by the last.
+ */
+export async function openBackend(options: BackendOptions): Promise<Backend> {
+  const { config, log, schema = "check" } = options;
+  const sizes = { reportTimeoutMs: config.reportTimeoutMs, poolMax: config.databasePoolMax };
+  if (config.databaseUrl !== "") {
+    const { databaseUrl: connectionString } = config;
+    const opened = await openStores({ connectionString, log, ...sizes }, schema);
+    return { ...opened, dataDir: undefined };
+  }
+  if (schema === "check" && !hasEmbeddedDatabase(config.dataDir)) {
+    throw new NoDatabaseFault(
+      `there is no database in ${config.dataDir}; check --data, or make one with ` +
+        "`tokenmarket migrate`",
+    );
+  }
+  const server = await startEmbeddedPostgres({
+    dataDir: config.dataDir,
+    log,
+    isKeptUp: options.isDatabaseKeptUp === true,
+  });
+  try {
+    const { connectionString } = server;
+    const opened = await openStores({ connectionString, log, ...sizes }, schema);
+    return {
+      ...opened,
+      dataDir: server.dataDir,
+      close: async () => {
+        await opened.close();
+        await server.stop();
+      },
+    };
+  } catch (fault) {
+    await server.stop();
+    throw fault;
+  }
+}
+
+async function openStores(
+  options: Parameters<typeof openPostgresBackend>[0],
+  schema: "migrate" | "check",
+): Promise<PostgresBackend & { readonly migrated: readonly string[] }> {
+  const backend = openPostgresBackend(options);
+  try {
+    if (schema === "migrate") return { ...backend, migrated: await backend.migrate() };
+    await backend.checkSchema();
+    return { ...backend, migrated: [] };
+  } catch (fault) {
+    await backend.close();
+    throw isStoreFault(fault) ? new DatabaseAwayFault(fault) : fault;
+  }
+}

@@ -1,0 +1,151 @@
+import type { Server } from "node:http";
+
+import type { Logger } from "pino";
+
+import type { Billing } from "../billing/billing.ts";
+import { openBilling } from "../billing/open-billing.ts";
+import { type BillingOptions } from "../billing/billing-mode.ts";
+import type { CatalogHolder } from "../catalog/catalog-holder.ts";
+import type { Config } from "../config/settings.ts";
+import { createConsoleServer } from "../console-api/console-server.ts";
+import type { ConsoleDeps } from "../console-api/console-deps.ts";
+import type { Clock } from "../core/time.ts";
+import type { ServeDeps } from "../call/serve-deps.ts";
+import type { Identity } from "../identity/identity.ts";
+import { makeClaimLink } from "../identity/local-issuer/claim-link.ts";
+import { openIdentity } from "../identity/open-identity.ts";
+import { startUsageRollup } from "../records/usage-rollup.ts";
+import { openOptimize } from "../optimize/open-optimize.ts";
+import { checkConnection } from "./check-connection.ts";
+import type { Backend } from "./open-backend.ts";
+import { openConfiguredVault } from "./open-key-vault.ts";
+import { CONSOLE_PAGES } from "./shipped-files.ts";
+
+export interface ConsoleOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly backend: Backend;
+  /** Test money: `dev`'s own checkout stands in for Stripe. */
+  readonly testCheckout?: NonNullable<BillingOptions["testCheckout"]>;
+}
+
+/** Base addresses without a slash at the end; known once the listeners are open. */
+export interface Addresses {
+  readonly consoleUrl: () => string;
+  /** What clients are told. */
+  readonly gatewayUrl: () => string;
+  /** Where this process's gateway listens, whatever stands in front of it. */
+  readonly listeningUrl: () => string;
+}
+
+/** Who signs in and who pays: what a wrong setting can spoil. */
+export interface PreparedConsole {
+  readonly identity: Identity;
+  readonly billing: Billing;
+  close(): Promise<void>;
+}
+
+/** Opens what depends on settings alone, before anything is opened that would have to be closed. */
+export async function prepareConsole(
+  options: ConsoleOptions,
+  addresses: Addresses,
+): Promise<PreparedConsole> {
+  const { config, clock, log, backend, testCheckout } = options;
+  const common = { config, clock, log, consoleUrl: addresses.consoleUrl };
+  const billing = openBilling({
+    ...common,
+    store: backend.purchaseStore,
+    ...(testCheckout === undefined ? {} : { testCheckout }),
+  });
+  const identity = await openIdentity({ ...common, store: backend.identityStore });
+  return {
+    identity,
+    billing,
+    close: async () => {
+      await billing.close();
+      await identity.close();
+    },
+  };
+}
+
+/** The console of one process. */
+export interface RunningConsole {
+  readonly server: Server;
+  /** Begins what goes on by itself; the listeners are open. */
+  start(): void;
+  /** A one-time link that signs in at the bundled issuer; undefined where there is none. */
+  makeClaimLink(email?: string): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+/** Puts the console together; it is not listening yet. */
+export async function openConsole(
+  options: ConsoleOptions,
+  parts: PreparedConsole &
+    Addresses & {
+      readonly catalog: CatalogHolder;
+      readonly serve: ServeDeps;
+      readonly playground: ConsoleDeps["playground"];
+      readonly serverResponse: ConsoleDeps["serverResponse"];
+    },
+): Promise<RunningConsole> {
+  const { config, clock, log, backend } = options;
+  const { catalog, serve, identity, billing, consoleUrl, gatewayUrl, playground } = parts;
+  const optimize = openOptimize({
+    store: backend.optimizeStore,
+    clock,
+    log,
+    gatewayUrl: parts.listeningUrl,
+    callGapMs: config.optimizeCallGapMs,
+    isChatModel: (id) => catalog.current.find(id)?.modality === "text",
+  });
+  const vault = openConfiguredVault(config);
+  const console = await createConsoleServer({
+    identity,
+    billing,
+    optimize,
+    reports: backend.usageReports,
+    customers: backend.customerStore,
+    rules: backend.rulesStore,
+    connections: backend.connectionStore,
+    vault,
+    checkConnection: async (connection) =>
+      vault === undefined
+        ? undefined
+        : await checkConnection(connection, { catalog: catalog.current, config, vault }),
+    records: backend.recordStore,
+    usageHolds: backend.usageHoldStore,
+    catalog,
+    limitUse: { ...serve, rules: backend.rulesStore, limitDefaults: config },
+    health: serve.health,
+    playground,
+    serverResponse: parts.serverResponse,
+    config,
+    clock,
+    log,
+    staticDir: CONSOLE_PAGES,
+    consoleUrl,
+    gatewayUrl,
+  });
+  let rollup: ReturnType<typeof startUsageRollup> | undefined;
+  return {
+    server: console.server,
+    start: () => {
+      billing.start();
+      rollup = startUsageRollup({ rollup: backend.usageRollup, log });
+    },
+    makeClaimLink: async (email) => {
+      if (!identity.isLocal) return undefined;
+      const asked = { store: backend.identityStore.local, clock, consoleUrl: consoleUrl() };
+      const link = await makeClaimLink({ ...asked, ...(email === undefined ? {} : { email }) });
+      return link.url;
+    },
+    close: async () => {
+      await console.close();
+      await rollup?.close();
+      await optimize.close();
+      await parts.close();
+    },
+  };
+}

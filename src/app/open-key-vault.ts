@@ -1,0 +1,13 @@
+import { openKeyVault, type KeyVault } from "../accounts/key-vault.ts";
+import type { OwnKey } from "../catalog/catalog.ts";
+import type { Config } from "../config/settings.ts";
+
+/** The vault of customers' own provider keys; undefined: none is configured, so there are none. */
+export function openConfiguredVault(config: Pick<Config, "encryptionKey">): KeyVault | undefined {
+  return openKeyVault(config.encryptionKey);
+}
+
+/** How dispatch opens the key of a customer's own; it throws when it does not open. */
+export function ownKeyOpener(vault: KeyVault): (ownKey: OwnKey) => string {
+  return (ownKey) => vault.open(ownKey.sealedKey, ownKey);
+}

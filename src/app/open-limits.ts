@@ -1,0 +1,51 @@
+import type { Logger } from "pino";
+
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Config } from "../config/settings.ts";
+import { storeAnswerTimeoutMs } from "../core/constants.ts";
+import type { Clock } from "../core/time.ts";
+import type { LimitStore } from "../limits/limit-store.ts";
+import type { PoolMember } from "../limits/recent-use.ts";
+import type { SharedHealth } from "../routing/shared-health.ts";
+import { MemoryLimitStore } from "../limits/memory/memory-limit-store.ts";
+import { RedisLimitStore } from "../limits/redis/redis-limit-store.ts";
+import { healthScripts } from "../routing/health-scripts.ts";
+import { RedisSharedHealth } from "../routing/redis-shared-health.ts";
+import type { Backend } from "./open-backend.ts";
+
+export interface Limits {
+  readonly store: LimitStore;
+  /** Undefined: no other process is known of. */
+  readonly sharedHealth: SharedHealth | undefined;
+  close(): void;
+}
+
+/**
+ * Opens the limits: shared in Redis when `REDIS_URL` names one, else in the memory of this process.
+ * A Redis that is not there yet does not stop the start: requests are refused until it is.
+ */
+export async function openLimits(options: {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly backend: Pick<Backend, "recentUse">;
+  /** Tells who draws on a pool. */
+  readonly catalog: { readonly current: Pick<Catalog, "deployments"> };
+}): Promise<Limits> {
+  const { config, clock, log, backend, catalog } = options;
+  if (config.redisUrl === "") {
+    return { store: new MemoryLimitStore(), sharedHealth: undefined, close: () => undefined };
+  }
+  const membersOf = (poolId: string): readonly PoolMember[] =>
+    catalog.current.deployments.filter(({ pool }) => pool.id === poolId);
+  const store = new RedisLimitStore({
+    url: config.redisUrl,
+    recentUse: { recentUse: (slot) => backend.recentUse.recentUse(slot, membersOf) },
+    clock,
+    log,
+    sharedScripts: healthScripts,
+  });
+  await store.ready(storeAnswerTimeoutMs);
+  const sharedHealth = new RedisSharedHealth({ link: store.link });
+  return { store, sharedHealth, close: () => store.close() };
+}

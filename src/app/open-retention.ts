@@ -1,0 +1,26 @@
+import type { KeyObject } from "node:crypto";
+import { join } from "node:path";
+
+import type { Config } from "../config/settings.ts";
+import type { DayArchive } from "../ledger/retention/retention.ts";
+import { DayFolder } from "../ledger/retention/day-folder.ts";
+import { openSigningKey, readPublicKey, type SigningKey } from "../ledger/retention/signing-key.ts";
+
+/** Where exported days are kept: the folder that was named, or `retired` in the data folder. */
+export function openDayArchive(config: Config, folder?: string): DayArchive {
+  return new DayFolder(folder ?? join(config.dataDir, "retired"));
+}
+
+/** The key that signs exports; made at its first use. */
+export function openExportKey(config: Config): SigningKey {
+  return openSigningKey(keyFile(config));
+}
+
+/** The key to compare an export with: of the file that was named, or this installation's own. */
+export function readExportKey(config: Config, file?: string): KeyObject | undefined {
+  return readPublicKey(file ?? keyFile(config));
+}
+
+function keyFile(config: Config): string {
+  return config.retentionSigningKeyFile || join(config.dataDir, "retention-signing-key.pem");
+}

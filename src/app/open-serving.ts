@@ -1,0 +1,139 @@
+import type { Logger } from "pino";
+
+import { RefusalWindows } from "../call/refusal-windows.ts";
+import type { UsageGuard } from "../abuse/usage-guard.ts";
+import type { CatalogHolder } from "../catalog/catalog-holder.ts";
+import type { Config } from "../config/settings.ts";
+import { Deadlines } from "../core/deadlines.ts";
+import type { Clock } from "../core/time.ts";
+import { attemptClassifier } from "../dispatch/classifier.ts";
+import type { AttemptTimeouts } from "../dispatch/run-attempt.ts";
+import { UpstreamClient, type UpstreamClientOptions } from "../dispatch/upstream-client.ts";
+import { DrainGate } from "../call/drain-gate.ts";
+import { GatewayMetrics } from "../call/metrics.ts";
+import type { CallTimeouts, ServeDeps } from "../call/serve-deps.ts";
+import type { Ledger } from "../ledger/ledger-store.ts";
+import { limitScopes } from "../limits/effective-limits.ts";
+import type { ScopeClaim } from "../limits/limit-store.ts";
+import { PoolBoard } from "../limits/pool-board.ts";
+import { HealthExchange } from "../routing/health-exchange.ts";
+import { MemoryDeploymentHealth } from "../routing/health.ts";
+import type { Backend } from "./open-backend.ts";
+import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";
+import type { Limits } from "./open-limits.ts";
+import { openUsageGuard } from "./open-usage-guard.ts";
+import { RepeatedFailures } from "../routing/repeated-failures.ts";
+
+export interface ServingOptions {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly backend: Backend;
+}
+
+/** What the recipes work with, and how it ends. */
+export interface Serving {
+  readonly serve: ServeDeps;
+  /** Stops hearing of other instances. */
+  close(): void;
+}
+
+/** What a wrong setting can spoil: made before anything is opened that would have to be closed. */
+export interface PreparedServing {
+  readonly usage: UsageGuard;
+  /** Undefined: no key to open them with is configured, so there are no own keys. */
+  readonly openKey: UpstreamClientOptions["openKey"];
+}
+
+export function prepareServing(options: ServingOptions): PreparedServing {
+  const vault = openConfiguredVault(options.config);
+  const openKey = vault === undefined ? undefined : ownKeyOpener(vault);
+  return { usage: openUsageGuard(options), openKey };
+}
+
+/** Puts together what the recipes work with: circuits, pools, limits, providers, time limits. */
+export function openServing(
+  options: Pick<ServingOptions, "config" | "env" | "clock">,
+  opened: PreparedServing & {
+    readonly catalog: CatalogHolder;
+    readonly ledger: Ledger;
+    readonly limits: Pick<Limits, "store" | "sharedHealth">;
+  },
+): Serving {
+  const { config, env, clock } = options;
+  const { catalog, ledger, limits, usage, openKey } = opened;
+  const exchange = new HealthExchange({ shared: limits.sharedHealth, clock });
+  const health = new MemoryDeploymentHealth({
+    onOpened: (id, forMs) => exchange.publish({ kind: "circuit", id, forMs }),
+  });
+  const pools = new PoolBoard({
+    limits: limits.store,
+    onRest: (id, forMs) => exchange.publish({ kind: "pool", id, forMs }),
+  });
+  exchange.listen({ circuit: health, pool: pools });
+  const serve: ServeDeps = {
+    clock,
+    deadlines: new Deadlines(clock),
+    catalog,
+    health,
+    pools,
+    limits: limits.store,
+    ledger,
+    upstream: new UpstreamClient({
+      allowPrivateUpstreams: config.allowPrivateUpstreams,
+      providerKey: (name) => env[name],
+      ...(openKey === undefined ? {} : { openKey }),
+    }),
+    opensOwnKeys: openKey !== undefined,
+    classify: attemptClassifier(clock),
+    timeouts: callTimeouts(config),
+    drains: new DrainGate(config.concurrentDrains),
+    metrics: new GatewayMetrics(),
+    repeats: new RepeatedFailures(),
+    usage,
+    refusals: new RefusalWindows({
+      limits: limits.store,
+      clock,
+      refusalsPerMinute: config.refusalsPerMinute,
+      unfundedRequestsPerMinute: config.unfundedRequestsPerMinute,
+    }),
+    scopesOf: limitScopes(config),
+    platform: platformScopes(config),
+  };
+  return { serve, close: () => exchange.close() };
+}
+
+function callTimeouts(config: Config): CallTimeouts {
+  return {
+    stream: {
+      headersMs: config.streamHeadersTimeoutMs,
+      idleMs: config.streamIdleTimeoutMs,
+      totalMs: config.streamTotalMs,
+      firstContentMs: config.firstContentTimeoutMs,
+      drainMs: config.generationTimeoutMs,
+    },
+    whole: wholeWithin(config.generationTimeoutMs),
+    videoAccept: wholeWithin(config.videoAcceptTimeoutMs),
+    decisions: wholeWithin(config.decisionsTimeoutMs),
+    routingMs: config.routingTimeoutMs,
+    keepaliveMs: config.keepaliveMs,
+    commitSilenceMs: config.commitSilenceMs,
+  };
+}
+
+/** An answer that comes whole, or not at all. */
+function wholeWithin(totalMs: number): AttemptTimeouts {
+  return { headersMs: totalMs, idleMs: Number.POSITIVE_INFINITY, totalMs, drainMs: totalMs };
+}
+
+/** One scope when anything is limited for everybody together, else none. */
+function platformScopes(config: Config): readonly ScopeClaim[] {
+  const { platformRequestsPerMinute: rpm, platformConcurrentRequests: concurrent } = config;
+  if (rpm === 0 && concurrent === 0) return [];
+  const limits = {
+    ...(rpm === 0 ? {} : { requestsPerMinute: rpm }),
+    ...(concurrent === 0 ? {} : { concurrent }),
+  };
+  return [{ scope: "platform", id: "platform", limits }];
+}

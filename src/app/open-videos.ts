@@ -1,0 +1,39 @@
+import type { Logger } from "pino";
+
+import type { Config } from "../config/settings.ts";
+import type { ServeDeps } from "../call/serve-deps.ts";
+import type { VideoReadDeps } from "../videos/serve-video.ts";
+import type { VideoDeps } from "../videos/video-deps.ts";
+import { VideoMetrics } from "../videos/video-metrics.ts";
+import { VideoPoller } from "../videos/video-poller.ts";
+import type { Backend } from "./open-backend.ts";
+
+/** Puts together what the recipes of videos work with; the poller is not started yet. */
+export function openVideos(
+  options: {
+    readonly config: Config;
+    readonly log: Logger;
+    readonly backend: Pick<Backend, "jobStore" | "connectionStore">;
+  },
+  serve: ServeDeps,
+): VideoReadDeps {
+  const { config, log, backend } = options;
+  const deps: VideoDeps = {
+    ...serve,
+    jobs: backend.jobStore,
+    connections: backend.connectionStore,
+    log,
+    videos: {
+      deadlineMs: config.videoDeadlineMs,
+      pollMinMs: config.videoPollMinMs,
+      sweepMs: config.videoSweepMs,
+      answerTimeoutMs: config.videoAnswerTimeoutMs,
+      clientWaitMs: config.videoClientWaitMs,
+      noAnswerPauseMs: config.videoNoAnswerPauseMs,
+      contentBytesMax: config.videoContentBytesMax,
+    },
+    videoMetrics: new VideoMetrics(),
+    random: Math.random,
+  };
+  return { ...deps, poller: new VideoPoller(deps) };
+}

@@ -1,0 +1,51 @@
+import type { Server } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Readiness } from "../http/readiness.ts";
+import type { ServeDeps } from "../call/serve-deps.ts";
+
+const SHUTDOWN_POLL_MS = 50;
+/** For the terminal events and settlements of what was cut. */
+const LAST_ANSWERS_MS = 5_000;
+
+/** The first step of a stop: balancers continue to send requests until they have seen the probe. */
+export async function drain(readiness: Readiness, delayMs: number): Promise<void> {
+  const isKnown = readiness.state === "serving";
+  readiness.drain();
+  if (isKnown && delayMs > 0) await sleep(delayMs);
+}
+
+/**
+ * Lets running requests and drains end. What outlives the grace time is ended with the wire's
+ * terminal error event and settled at what was reported.
+ */
+export async function finishRequests(
+  servers: readonly Server[],
+  serve: ServeDeps,
+  graceMs: number,
+): Promise<void> {
+  for (const server of servers) server.close();
+  await emptied(servers, serve, graceMs);
+  serve.deadlines.cutAll();
+  await emptied(servers, serve, LAST_ANSWERS_MS);
+}
+
+async function emptied(
+  servers: readonly Server[],
+  serve: ServeDeps,
+  withinMs: number,
+): Promise<void> {
+  const { clock, metrics, drains } = serve;
+  const lastMs = clock.monotonicMs() + withinMs;
+  for (const server of servers) server.closeIdleConnections();
+  while (metrics.inFlight + drains.active > 0 && clock.monotonicMs() < lastMs) {
+    await sleep(SHUTDOWN_POLL_MS);
+    for (const server of servers) server.closeIdleConnections();
+  }
+}
+
+/** Ends every connection of a listener, whatever it is doing. */
+export function closeNow(server: Server): void {
+  server.close();
+  server.closeAllConnections();
+}

@@ -1,0 +1,36 @@
+import type { ConsoleConfig } from "../config/console-settings.ts";
+import type { MicroUsd } from "../core/money.ts";
+import type { Clock } from "../core/time.ts";
+import type { Logger } from "../core/log.ts";
+import type { Billing } from "./billing.ts";
+import type { PurchaseStore } from "./purchase-store.ts";
+
+export interface BillingOptions {
+  readonly config: Pick<
+    ConsoleConfig,
+    "stripeSecretKey" | "stripeWebhookSecret" | "stripeApiUrl" | "purchaseMinUsd" | "purchaseMaxUsd"
+  >;
+  /** A checkout with test money, instead of the account that the settings name. */
+  readonly testCheckout?: {
+    readonly url: string;
+    readonly secretKey: string;
+    readonly webhookSecret: string;
+  };
+  readonly store: PurchaseStore;
+  /** Where people come back to from the checkout; asked at each purchase. */
+  readonly consoleUrl: () => string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** For metrics: every event that was proven, by its type, and what came of it. */
+  readonly onEvent?: (event: { readonly type: string; readonly result: "done" | "again" }) => void;
+}
+/** Credit for money. */
+export interface OpenBilling extends Billing {
+  /** Looks once after everything that nobody told the end of, whoever's turn it is. */
+  lookAfterAll(): Promise<void>;
+}
+
+export interface PurchaseBounds {
+  readonly minMicroUsd: MicroUsd;
+  readonly maxMicroUsd: MicroUsd;
+}

@@ -1,0 +1,208 @@
+import type { Pool } from "pg";
+import type { PurchaseRecord } from "./billing.ts";
+import type {
+  KnownPurchase,
+  NewPurchase,
+  OpenClaim,
+  PurchaseClaim,
+  PurchaseStore,
+  UngrantedState,
+} from "./purchase-store.ts";
+import type { OrgId } from "../core/ids.ts";
+import { microUsd, type MicroUsd } from "../core/money.ts";
+import { knownPurchase, selectPurchaseSql, type PurchaseRow } from "./purchase-rows.ts";
+
+const LISTED_MAX = 1_000;
+const NAMED_ORGS_MAX = 20;
+
+/** Purchases in PostgreSQL; money moves in its functions only, under the wallet's lock. */
+export class PostgresPurchaseStore implements PurchaseStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async create(purchase: NewPurchase): Promise<"created" | "too_many"> {
+    const result = await this.#pool.query(createSql, [
+      purchase.purchaseId,
+      purchase.orgId,
+      purchase.amountMicroUsd,
+      purchase.isTestMoney,
+      new Date(purchase.nowMs),
+      new Date(purchase.expiresAtMs),
+      new Date(purchase.countedFromMs),
+      purchase.purchasesMax,
+    ]);
+    return result.rowCount === 1 ? "created" : "too_many";
+  }
+
+  async attachSession(purchaseId: string, sessionId: string): Promise<void> {
+    await this.#pool.query("update purchase set session_id = $2 where purchase_id = $1", [
+      purchaseId,
+      sessionId,
+    ]);
+  }
+
+  async list(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
+    return await this.#select(
+      "where p.org_id = $1 order by p.created_at desc, p.purchase_id limit $2",
+      [orgId, LISTED_MAX],
+    );
+  }
+
+  async findOwn(orgId: OrgId, purchaseId: string): Promise<KnownPurchase | undefined> {
+    const where = "where p.org_id = $1 and p.purchase_id = $2";
+    return (await this.#select(where, [orgId, purchaseId]))[0];
+  }
+
+  async find(purchaseId: string): Promise<KnownPurchase | undefined> {
+    return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
+  }
+
+  async findByPayment(paymentId: string): Promise<KnownPurchase | undefined> {
+    return (await this.#select("where p.payment_id = $1", [paymentId]))[0];
+  }
+
+  async grant(paid: {
+    readonly purchaseId: string;
+    readonly paymentId: string | null;
+    readonly receiptUrl: string | null;
+  }): Promise<boolean> {
+    return await this.#isTrue("select grant_purchase($1, $2, $3) as answer", [
+      paid.purchaseId,
+      paid.paymentId,
+      paid.receiptUrl,
+    ]);
+  }
+
+  async decide(purchaseId: string, state: UngrantedState): Promise<boolean> {
+    const from =
+      state === "pending" ? "('created')" : "('created', 'pending', 'failed', 'expired')";
+    const result = await this.#pool.query(
+      `update purchase set state = $2 where purchase_id = $1 and state in ${from} and state <> $2`,
+      [purchaseId, state],
+    );
+    return result.rowCount === 1;
+  }
+
+  async claim(claim: PurchaseClaim): Promise<boolean> {
+    return await this.#isTrue("select claim_purchase($1, $2, $3, $4, $5, $6) as answer", [
+      claim.purchaseId,
+      claim.claimId,
+      claim.kind,
+      claim.amountMicroUsd,
+      claim.isReversed,
+      claim.isOver,
+    ]);
+  }
+
+  async owed(orgId: OrgId): Promise<MicroUsd> {
+    const result = await this.#pool.query<{ owed: bigint }>(
+      "select owed from account where account_id = $1",
+      [`wallet:${orgId}`],
+    );
+    return microUsd(result.rows[0]?.owed ?? 0n);
+  }
+
+  async takeUnfinished(asked: {
+    readonly beforeMs: number;
+    readonly sinceMs: number;
+    readonly nowMs: number;
+    readonly limit: number;
+  }): Promise<readonly KnownPurchase[]> {
+    const taken = await this.#pool.query<{ purchase_id: string }>(takeUnfinishedSql, [
+      new Date(asked.beforeMs),
+      new Date(asked.sinceMs),
+      new Date(asked.nowMs),
+      asked.limit,
+    ]);
+    const ids = taken.rows.map((row) => row.purchase_id);
+    return await this.#select("where p.purchase_id = any ($1)", [ids]);
+  }
+
+  async takeOpenClaims(asked: {
+    readonly sinceMs: number;
+    readonly nowMs: number;
+    readonly limit: number;
+  }): Promise<readonly OpenClaim[]> {
+    const taken = await this.#pool.query<{ claim_id: string; kind: OpenClaim["kind"] }>(
+      takeOpenClaimsSql,
+      [new Date(asked.sinceMs), new Date(asked.nowMs), asked.limit],
+    );
+    return taken.rows.map((row) => ({ claimId: row.claim_id, kind: row.kind }));
+  }
+
+  async isEventDone(eventId: string): Promise<boolean> {
+    const sql = "select exists (select from payment_event where event_id = $1) as answer";
+    return await this.#isTrue(sql, [eventId]);
+  }
+
+  async markEventDone(event: { readonly eventId: string; readonly kind: string }): Promise<void> {
+    await this.#pool.query(
+      "insert into payment_event (event_id, kind) values ($1, $2) on conflict do nothing",
+      [event.eventId, event.kind],
+    );
+  }
+
+  async forgetEvents(beforeMs: number): Promise<void> {
+    await this.#pool.query("delete from payment_event where done_at < $1", [new Date(beforeMs)]);
+  }
+
+  async takeTurn(name: string, nowMs: number, everyMs: number): Promise<boolean> {
+    const result = await this.#pool.query(
+      `insert into billing_turn as t (name, next_at) values ($1, $3)
+      on conflict (name) do update set next_at = excluded.next_at where t.next_at <= $2`,
+      [name, new Date(nowMs), new Date(nowMs + everyMs)],
+    );
+    return result.rowCount === 1;
+  }
+
+  async testMoney(): Promise<{ readonly purchases: number; readonly orgIds: readonly OrgId[] }> {
+    const result = await this.#pool.query<{ purchases: bigint; org_ids: OrgId[] }>(testMoneySql, [
+      NAMED_ORGS_MAX,
+    ]);
+    const row = result.rows[0];
+    return { purchases: Number(row?.purchases ?? 0n), orgIds: row?.org_ids ?? [] };
+  }
+
+  async #select(rest: string, values: readonly unknown[]): Promise<KnownPurchase[]> {
+    const result = await this.#pool.query<PurchaseRow>(`${selectPurchaseSql} ${rest}`, [...values]);
+    return result.rows.map(knownPurchase);
+  }
+
+  async #isTrue(sql: string, values: readonly unknown[]): Promise<boolean> {
+    const result = await this.#pool.query<{ answer: boolean }>(sql, [...values]);
+    return result.rows[0]?.answer === true;
+  }
+}
+
+// Two at once may both find room for the last one: the bound is against floods, not against one.
+const createSql = `
+  insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
+    expires_at)
+  select $1, $2, $3::bigint, $3::bigint / 10000, $4, $5, $6
+  where (select count(*) from purchase where org_id = $2 and created_at > $7) < $8`;
+
+const takeUnfinishedSql = `
+  update purchase set looked_at = $3 where purchase_id in (
+    select purchase_id from purchase
+    where created_at between $2 and $1
+      and (state in ('created', 'pending') or (state = 'granted' and receipt_url is null
+        and created_at > $3::timestamptz - interval '1 day'))
+      and (looked_at is null or looked_at <= $1)
+    order by looked_at nulls first, created_at limit $4 for update skip locked
+  )
+  returning purchase_id`;
+
+const takeOpenClaimsSql = `
+  update purchase_claim set looked_at = $2 where claim_id in (
+    select claim_id from purchase_claim where not is_over and created_at >= $1
+    order by looked_at nulls first, claim_id limit $3 for update skip locked
+  )
+  returning claim_id, kind`;
+
+const testMoneySql = `
+  select count(*) as purchases,
+    coalesce((array_agg(distinct org_id))[1:$1], '{}') as org_ids
+  from purchase where state = 'granted' and is_test_money`;

@@ -1,0 +1,197 @@
+import type { Principal } from "../accounts/principal.ts";
+import { unreachable } from "../core/assert.ts";
+import { journalRetryAfterSeconds, retryAfterSecondsMax } from "../core/constants.ts";
+import type { KeyId, OrgId } from "../core/ids.ts";
+import { shownKeyId } from "../core/managed-keys.ts";
+import { formatUsd, type MicroUsd } from "../core/money.ts";
+import { refusal, type LimitKind, type LimitScope, type Refusal } from "../core/refusals.ts";
+import type { ReserveOutcome } from "../ledger/ledger-store.ts";
+import type { ClaimOutcome, LimitStore, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
+import { ClaimedScopes } from "./claimed-scopes.ts";
+
+/** Scopes that stand in one slot of the limit store. */
+export interface ClaimPart {
+  readonly slot: string;
+  /** Narrowest first. */
+  readonly scopes: readonly ScopeClaim[];
+}
+
+export interface ClaimInput {
+  readonly principal: { readonly orgId: OrgId; readonly keyId: KeyId };
+  /** In the order in which they refuse. */
+  readonly parts: readonly ClaimPart[];
+  readonly tokens: TokenCount;
+  /** Wall clock, for `retry_at`. */
+  readonly nowMs: number;
+  /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
+  readonly monotonicMs: number;
+  /** Requests that hold a slot of this scope of the organization though their client has left. */
+  readonly departed?: (orgId: OrgId, shownId: string) => DepartedCount;
+}
+
+/** How many, and the monotonic time at which one of them must have ended. */
+export interface DepartedCount {
+  readonly count: number;
+  readonly firstEndsAtMs: number;
+}
+
+export type ClaimsOutcome =
+  | { readonly kind: "claimed"; readonly claimed: ClaimedScopes }
+  | { readonly kind: "refused"; readonly refusal: Refusal };
+
+/**
+ * Claims the limits of a request in every slot they stand in: all of them, or one refusal that
+ * leaves no trace. They are asked before money is held: the cheap check protects the database.
+ */
+export async function claimScopes(limits: LimitStore, input: ClaimInput): Promise<ClaimsOutcome> {
+  const claimed = new ClaimedScopes(limits);
+  for (const part of input.parts) {
+    const answer = claimPart(limits, input, part);
+    // A store in memory answers at once: no turn of the event loop is spent on it.
+    const outcome = answer instanceof Promise ? await answer : answer;
+    if (outcome.kind === "claimed") {
+      claimed.add(outcome.lease, part.scopes);
+      continue;
+    }
+    claimed.undo(input.monotonicMs);
+    return { kind: "refused", refusal: claimRefusal(explained(outcome, input), input.nowMs) };
+  }
+  return { kind: "claimed", claimed };
+}
+
+type RefusedClaim = Exclude<ClaimOutcome, { kind: "claimed" }>;
+type ExplainedClaim = RefusedClaim & { readonly departed?: number };
+
+/** A slot that a departed client still holds is free when its answer was read, or given up. */
+function explained(outcome: RefusedClaim, input: ClaimInput): ExplainedClaim {
+  if (outcome.kind !== "refused" || outcome.limitKind !== "concurrency") return outcome;
+  const departed = input.departed?.(input.principal.orgId, outcome.id);
+  if (departed === undefined || departed.count === 0) return outcome;
+  const seconds = Math.ceil((departed.firstEndsAtMs - input.monotonicMs) / 1000);
+  const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.max(1, seconds));
+  return { ...outcome, departed: departed.count, retryAfterSeconds };
+}
+
+function claimPart(
+  limits: LimitStore,
+  { principal, tokens, monotonicMs }: ClaimInput,
+  { slot, scopes }: ClaimPart,
+): ClaimOutcome | Promise<ClaimOutcome> {
+  const { orgId, keyId } = principal;
+  return limits.claim({ orgId, keyId, slot, scopes, ...tokens, nowMs: monotonicMs });
+}
+
+const SCOPE_WORDS: Readonly<Record<LimitScope, string>> = {
+  platform: "the platform",
+  org: "the organization",
+  workspace: "the workspace",
+  principal: "the account",
+  key: "this key",
+  model: "this model",
+  pool: "the provider's pool",
+  endpoint: "the dedicated endpoint",
+};
+
+const LIMIT_WORDS: Readonly<Partial<Record<LimitKind, (limit: number) => string>>> = {
+  rpm: (limit) => `${limit} requests per minute`,
+  tpm: (limit) => `${limit} tokens per minute`,
+  rps: (limit) => `${limit} requests per second`,
+  rps_queue: (limit) => `${limit} requests per second, and its queue is full`,
+  concurrency: (limit) => `${limit} requests in flight`,
+  capacity: (limit) =>
+    limit === 0 ? "no requests for a moment" : `${limit} in its declared window`,
+};
+
+/** What a refused claim tells the caller; `nowMs` is the wall clock. */
+export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
+  if (outcome.kind === "unavailable") {
+    return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
+  }
+  const { scope, limitKind, id, limit, retryAfterSeconds, departed } = outcome;
+  const allowed = LIMIT_WORDS[limitKind]?.(limit) ?? "less than that";
+  const what = departed === undefined ? allowed : `${allowed}: ${readToTheirEnd(limit, departed)}`;
+  const detail = {
+    limit: { scope, kind: limitKind, id },
+    retryAfterSeconds,
+    retryAtMs: nowMs + retryAfterSeconds * 1000,
+  };
+  const limited = `${SCOPE_WORDS[scope]} is limited to ${what}; retry in ${retryAfterSeconds} s`;
+  if (scope === "platform") {
+    const message = `${limited}; nothing was sent and nothing charged`;
+    return refusal("gateway_error", message, {
+      status: 503,
+      origin: "gateway_infrastructure",
+      ...detail,
+    });
+  }
+  return refusal("rate_limit", `${limited}, ${NEXT_STEP[scope === "pool" ? "pool" : "own"]}`, {
+    origin: scope === "pool" ? "upstream_quota" : "gateway_admission",
+    ...detail,
+  });
+}
+
+function readToTheirEnd(running: number, departed: number): string {
+  const have = departed === 1 ? "has lost its client and is" : "have lost their client and are";
+  const end = departed === 1 ? "its end" : "their end";
+  return `${running} requests run; ${departed} of them ${have} read to ${end}`;
+}
+
+const NEXT_STEP = {
+  own: "GET /v1/limits shows what is left",
+  pool: "or choose another model meanwhile",
+} as const;
+
+/** What a refused hold tells the caller: the numbers and the next step. */
+export function reserveRefusal(
+  outcome: Exclude<ReserveOutcome, { kind: "reserved" }>,
+  needed: MicroUsd,
+  principal: Pick<Principal, "orgId" | "keyId" | "keyOrigin">,
+): Refusal {
+  switch (outcome.kind) {
+    case "unavailable":
+      return infrastructure(
+        "the ledger journal does not answer; nothing was sent and nothing charged",
+      );
+    case "low_balance": {
+      const transient = outcome.availableMicroUsd + outcome.heldMicroUsd >= needed;
+      const next = transient
+        ? "retry when a running request has ended"
+        : "buy credit or lower max_tokens";
+      return refusal(
+        "insufficient_quota",
+        `this request may cost up to $${formatUsd(needed)}; $${formatUsd(outcome.availableMicroUsd)} is available and $${formatUsd(outcome.heldMicroUsd)} is held by running requests; ${next}`,
+        {
+          origin: "gateway_admission",
+          limit: { scope: "org", kind: "spend" },
+          retryable: transient,
+        },
+      );
+    }
+    case "cap": {
+      const reset = new Date(outcome.resetAtMs).toISOString();
+      const id =
+        outcome.scope === "org" ? `org:${principal.orgId}` : `key:${shownKeyId(principal)}`;
+      const whose = outcome.scope === "org" ? "the organization's" : "this key's";
+      return refusal(
+        "insufficient_quota",
+        `${whose} monthly spend cap (scope ${outcome.scope}) of $${formatUsd(outcome.capMicroUsd)} would be exceeded: $${formatUsd(outcome.settledMicroUsd)} is spent this month and $${formatUsd(outcome.inFlightMicroUsd)} in flight, this request may cost up to $${formatUsd(needed)}; lower max_tokens, raise the cap or resend after it resets at ${reset}`,
+        {
+          origin: "gateway_admission",
+          limit: { scope: outcome.scope, kind: "spend", id },
+          retryable: false,
+          capResetAtMs: outcome.resetAtMs,
+        },
+      );
+    }
+    default:
+      return unreachable(outcome);
+  }
+}
+
+function infrastructure(message: string): Refusal {
+  return refusal("gateway_error", `${message}; retry in ${journalRetryAfterSeconds} seconds`, {
+    status: 503,
+    origin: "gateway_infrastructure",
+    retryAfterSeconds: journalRetryAfterSeconds,
+  });
+}

@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import type { AttemptId } from "../core/ids.ts";
+import { microUsd } from "../core/money.ts";
+import { systemClock } from "../core/time.ts";
+import { ClaimedScopes } from "./claimed-scopes.ts";
+import type { CloseRow, Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
+import { tokenCount, type LimitLease, type LimitStore } from "../limits/limit-store.ts";
+import { CallHold } from "./call-hold.ts";
+
+function reserveOf(attempt: bigint): ReserveRow {
+  return { attemptId: attempt as AttemptId, reserveMicroUsd: microUsd(5n) } as ReserveRow;
+}
+
+const LEASE: LimitLease = { remainingRequests: 1, remainingTokens: 1, queueMs: 0 };
+
+function heldCall(outcomes: { reserved?: ReserveOutcome; rolled?: ReserveOutcome } = {}) {
+  const { reserved = { kind: "reserved" }, rolled = { kind: "reserved" } } = outcomes;
+  const closed: CloseRow[] = [];
+  const said: string[] = [];
+  const ledger: Pick<Ledger, "reserve" | "close" | "roll"> = {
+    reserve: () => Promise.resolve(reserved),
+    close: (row) => {
+      closed.push(row);
+      return Promise.resolve({ kind: "pending" });
+    },
+    roll: (row) => {
+      closed.push(row);
+      return Promise.resolve(rolled);
+    },
+  };
+  const claimed = (name: string): ClaimedScopes => {
+    const limits: Pick<LimitStore, "release" | "undo"> = {
+      release: (_lease, observed) => void said.push(`${name} released ${observed.tokens}`),
+      undo: () => void said.push(`${name} undone`),
+    };
+    const scopes = new ClaimedScopes(limits);
+    scopes.add(LEASE, []);
+    return scopes;
+  };
+  const deps = { ledger: ledger as Ledger, clock: systemClock };
+  const hold = new CallHold(deps, claimed("own"));
+  const closedIds = (): bigint[] => closed.map((row) => row.attemptId);
+  return { hold, closed, closedIds, said, pool: () => claimed("pool") };
+}
+
+const closing = (attempt: bigint): CloseRow => ({ attemptId: attempt as AttemptId }) as CloseRow;
+const REFUSED: ReserveOutcome = { kind: "unavailable", reason: "no" };
+
+test("a call that a fault of ours ended owes nothing and holds nothing", async () => {
+  const { hold, closed, said, pool } = heldCall();
+  await hold.reserve(reserveOf(1n), pool());
+  hold.giveUp();
+  expect(closed).toMatchObject([
+    { attemptId: 1n, usage: null, costPicoUsd: 0n, errorClass: "gateway_error", final: true },
+  ]);
+  expect(said).toEqual(["pool released 0", "own released 0"]);
+});
+
+test("a call that was never held leaves no trace in any limit", () => {
+  const { hold, closed, said } = heldCall();
+  hold.giveUp();
+  expect(closed).toEqual([]);
+  expect(said).toEqual(["own undone"]);
+});
+
+test("a refused hold gives the place in the pool back at once, and the rest when it is told", async () => {
+  const { hold, said, pool } = heldCall({ reserved: REFUSED });
+  await hold.reserve(reserveOf(1n), pool());
+  expect(said).toEqual(["pool undone"]);
+  hold.undo();
+  expect(said).toEqual(["pool undone", "own undone"]);
+});
+
+test("a call that ended well has nothing left to give up", async () => {
+  const { hold, closedIds, said } = heldCall();
+  await hold.reserve(reserveOf(1n), undefined);
+  await hold.close(closing(1n));
+  hold.release(tokenCount(8, 4));
+  hold.giveUp();
+  expect(closedIds()).toEqual([1n]);
+  expect(said).toEqual(["own released 12"]);
+});
+
+test("each attempt leaves its pool with its own tokens, the call with all of them", async () => {
+  const { hold, said, pool } = heldCall();
+  await hold.reserve(reserveOf(1n), pool());
+  hold.leavePool(tokenCount(3, 0));
+  await hold.roll(closing(1n), reserveOf(2n), pool());
+  hold.leavePool(tokenCount(5, 1));
+  hold.release(tokenCount(8, 1));
+  expect(said).toEqual(["pool released 3", "pool released 6", "own released 9"]);
+});
+
+test("after a failover it is the new attempt that is given up, or none when it was refused", async () => {
+  const rolled = heldCall();
+  await rolled.hold.reserve(reserveOf(1n), undefined);
+  await rolled.hold.roll(closing(1n), reserveOf(2n), undefined);
+  rolled.hold.giveUp();
+  expect(rolled.closedIds()).toEqual([1n, 2n]);
+
+  const refused = heldCall({ rolled: REFUSED });
+  await refused.hold.reserve(reserveOf(1n), undefined);
+  await refused.hold.roll(closing(1n), reserveOf(2n), refused.pool());
+  refused.hold.giveUp();
+  expect(refused.closedIds()).toEqual([1n]);
+  expect(refused.said).toEqual(["pool undone", "own released 0"]);
+});

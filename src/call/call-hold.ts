@@ -1,0 +1,110 @@
+import type { ClaimedScopes } from "./claimed-scopes.ts";
+import { ZERO_PICO_USD } from "../core/money.ts";
+import type { CloseOutcome, CloseRow, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
+import { tokenCount, type ScopeClaim, type TokenCount } from "../limits/limit-store.ts";
+import type { ServeDeps } from "./serve-deps.ts";
+
+type HoldDeps = Pick<ServeDeps, "ledger" | "clock">;
+
+/**
+ * What a call holds until it ends: its own limits, the place in a provider's pool, and one open
+ * attempt in the journal. Whatever happens to the call, each is given back exactly once.
+ */
+export class CallHold {
+  readonly #deps: HoldDeps;
+  readonly #own: ClaimedScopes;
+  #pool: ClaimedScopes | undefined;
+  #open: ReserveRow | undefined;
+  #wasOpen = false;
+
+  constructor(deps: HoldDeps, own: ClaimedScopes) {
+    this.#deps = deps;
+    this.#own = own;
+  }
+
+  /** The caller's own limits that the call occupies a slot of. */
+  get scopes(): readonly ScopeClaim[] {
+    return this.#own.scopes;
+  }
+
+  /** Holds the worst case of the first attempt; a refusal gives its place in the pool back. */
+  async reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
+    this.#pool = pool;
+    return this.#opened(row, await this.#deps.ledger.reserve(row));
+  }
+
+  close(row: CloseRow): Promise<CloseOutcome> {
+    this.#open = undefined;
+    return this.#deps.ledger.close(row);
+  }
+
+  /** Closes an attempt and holds the next one's worst case, in one step. */
+  async roll(
+    row: CloseRow,
+    next: ReserveRow,
+    pool: ClaimedScopes | undefined,
+  ): Promise<ReserveOutcome> {
+    this.#open = undefined;
+    this.#pool = pool;
+    return this.#opened(next, await this.#deps.ledger.roll(row, next));
+  }
+
+  /** The attempt outlives the request: a job of the provider's goes on. */
+  keepOpen(): void {
+    this.#open = undefined;
+  }
+
+  /** The attempt is over: its place in the pool is free. */
+  leavePool(tokens: TokenCount): void {
+    this.#pool?.release(tokens, this.#deps.clock.monotonicMs());
+    this.#pool = undefined;
+  }
+
+  release(tokens: TokenCount): void {
+    this.leavePool(tokens);
+    this.#own.release(tokens, this.#deps.clock.monotonicMs());
+  }
+
+  /** Nothing was sent: as if the request had never been let in. */
+  undo(): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    this.#pool?.undo(nowMs);
+    this.#pool = undefined;
+    this.#own.undo(nowMs);
+  }
+
+  /** After a fault of our own: nobody pays for it, and nothing stays held until a restart. */
+  giveUp(): void {
+    if (!this.#wasOpen) return this.undo();
+    const open = this.#open;
+    if (open !== undefined) void this.close(faultRow(open, this.#deps.clock.nowMs()));
+    this.release(tokenCount(0, 0));
+  }
+
+  #opened(row: ReserveRow, outcome: ReserveOutcome): ReserveOutcome {
+    if (outcome.kind === "reserved") {
+      this.#open = row;
+      this.#wasOpen = true;
+    } else {
+      this.#pool?.undo(this.#deps.clock.monotonicMs());
+      this.#pool = undefined;
+    }
+    return outcome;
+  }
+}
+
+function faultRow(open: ReserveRow, nowMs: number): CloseRow {
+  return {
+    attemptId: open.attemptId,
+    outcome: "failed",
+    usage: null,
+    basis: "none",
+    costPicoUsd: ZERO_PICO_USD,
+    upstreamStatus: null,
+    errorClass: "gateway_error",
+    startedAtMs: nowMs,
+    firstByteMs: null,
+    durationMs: 0,
+    final: true,
+  };
+}

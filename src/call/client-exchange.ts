@@ -1,0 +1,56 @@
+import type { Principal } from "../accounts/principal.ts";
+import type { RequestId } from "../core/ids.ts";
+import type { Refusal } from "../core/refusals.ts";
+import type { Output, WholeBody } from "../wire/answer/answer-bridge.ts";
+
+/** Response headers that only a recipe knows; `http` adds ids, CORS and the error headers. */
+export interface ServedHeaders {
+  readonly provider?: string;
+  readonly attempts?: number;
+  readonly remainingRequests?: number;
+  readonly remainingTokens?: number;
+  readonly queueMs?: number;
+  readonly droppedParams?: readonly string[];
+  /** The answer is a guess of the gateway's own, not a provider's word. */
+  readonly estimate?: "local";
+  /** The name under which a browser saves the answer. */
+  readonly fileName?: string;
+}
+
+/**
+ * One request of a client and the way back to it. `http` implements it over a socket; a recipe
+ * writes to it and never sees the server.
+ */
+export interface ClientExchange {
+  readonly requestId: RequestId;
+  readonly principal: Principal;
+  /** The route's path as listed, for records. */
+  readonly route: string;
+  readonly body: Buffer;
+  /** Address of the client's end of the connection; undefined once it is gone. */
+  readonly clientAddress: string | undefined;
+  /** False: a HEAD request, whose answer ends with its headers. */
+  readonly wantsBody: boolean;
+  /** A request header by lower-case name. */
+  header(name: string): string | undefined;
+  /** The client went away before the answer ended. */
+  readonly gone: boolean;
+  /** Sets who is told, once, when the client goes away before the answer ended. */
+  onGone(listener: () => void): void;
+  /** Sets who is told whenever the client can take bytes again after a `write` said false. */
+  onWritable(listener: () => void): void;
+  /** Writes the 200 with its headers: a stream. */
+  begin(contentType: string, headers: ServedHeaders): void;
+  /** Writes another status with these headers (names in lower case): a file that is passed on. */
+  relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void;
+  /** False when the client is slow; the bytes are taken all the same. */
+  write(output: Output): boolean;
+  /** The last bytes of a stream that has begun. */
+  end(last: Output): void;
+  /** Breaks the connection: what has begun must not pass for a complete answer. */
+  cut(): void;
+  /** A whole answer at once. */
+  answer(contentType: string, headers: ServedHeaders, body: WholeBody): void;
+  /** A refusal as an HTTP error in the shape of the path's wire. */
+  refuse(refusal: Refusal, headers?: ServedHeaders): void;
+}

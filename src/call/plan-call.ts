@@ -1,0 +1,81 @@
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
+import type { Principal } from "../accounts/principal.ts";
+import type { Catalog, Deployment, ListedModel, Modality } from "../catalog/catalog.ts";
+import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
+import type { PlanInput } from "../routing/plan-route.ts";
+import type { ProviderControls } from "../wire/fields/provider-controls.ts";
+import type { Unservable } from "../wire/chat-wire.ts";
+import type { CallKind, CallRequest } from "./call-kind.ts";
+import type { ServeDeps } from "./serve-deps.ts";
+
+/** Where a model id leads for one caller. */
+export interface FoundModel {
+  readonly model: ListedModel | undefined;
+  /** The caller's own capacity: its requests for this model go there and nowhere else. */
+  readonly endpoint: DedicatedEndpoint | undefined;
+}
+
+/** The model as this caller may use it: of its dedicated endpoint, else of the public catalog. */
+export function findModel(catalog: Catalog, principal: Principal, modelId: string): FoundModel {
+  for (const endpoint of principal.rules.endpoints) {
+    const model = catalog.findDedicated(endpoint.providerId, modelId);
+    if (model !== undefined) return { model, endpoint };
+  }
+  return { model: catalog.find(modelId), endpoint: undefined };
+}
+
+/** The plan's input of one call, whatever its kind. */
+export function callPlanInput<R extends CallRequest>(
+  deps: Pick<ServeDeps, "opensOwnKeys" | "health" | "clock">,
+  principal: Principal,
+  call: {
+    readonly kind: CallKind<R>;
+    readonly request: R;
+    readonly model: ListedModel | undefined;
+  },
+): PlanInput {
+  const { kind, request, model } = call;
+  return planInput(deps, principal, {
+    modelId: request.modelId,
+    model,
+    modality: kind.modality,
+    controls: request.controls,
+    whyUnservable: (deployment) => kind.whyUnservable(request, deployment),
+    isHealthy: ({ id }) => deps.health.mayTry(id, deps.clock.monotonicMs()) !== "no",
+  });
+}
+
+/** What every plan asks of a request, whatever kind of call it is. */
+export interface PlanNeeds {
+  readonly modelId: string;
+  readonly model: ListedModel | undefined;
+  readonly modality: Modality;
+  readonly controls: ProviderControls;
+  readonly whyUnservable: (deployment: Deployment) => Unservable | undefined;
+  readonly isHealthy: (deployment: Deployment) => boolean;
+}
+
+/**
+ * The plan's input for this caller: with its organization's policy, and with its own provider keys
+ * where this installation can open them.
+ */
+export function planInput(
+  deps: Pick<ServeDeps, "opensOwnKeys">,
+  principal: Principal,
+  needs: PlanNeeds,
+): PlanInput {
+  const { policy, connections } = principal.rules;
+  return {
+    ...needs,
+    ...(policy === undefined ? {} : { policy }),
+    ...(connections.length === 0 || !deps.opensOwnKeys
+      ? {}
+      : { ownKeyOf: (deployment: Deployment) => ownKeyCopy(principal, deployment) }),
+  };
+}
+
+function ownKeyCopy(principal: Principal, deployment: Deployment): Deployment | undefined {
+  const { orgId, rules } = principal;
+  const own = rules.connections.find(({ providerId }) => providerId === deployment.providerId);
+  return own === undefined ? undefined : ownKeyDeployment(deployment, { ...own, orgId });
+}

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+
+import { PLAIN_RULES } from "../accounts/account-rules.ts";
+import type { Principal } from "../accounts/principal.ts";
+import type { KeyId, OrgId } from "../core/ids.ts";
+import { invalidRequest, refusal } from "../core/refusals.ts";
+import { MemoryLimitStore } from "../limits/memory/memory-limit-store.ts";
+import { RefusalWindows } from "./refusal-windows.ts";
+
+const FUNDED: Principal = {
+  orgId: "org_a" as OrgId,
+  keyId: "key_a" as KeyId,
+  keyOrigin: "console",
+  requestsPerMinuteCeiling: 300,
+  funded: true,
+  managed: false,
+  rules: PLAIN_RULES,
+};
+const UNFUNDED = { ...FUNDED, funded: false };
+
+function windows() {
+  const clock = { ms: 0 };
+  const opened = new RefusalWindows({
+    limits: new MemoryLimitStore(),
+    clock: { nowMs: () => clock.ms, monotonicMs: () => clock.ms },
+    refusalsPerMinute: 600,
+    unfundedRequestsPerMinute: 20,
+  });
+  const refuse = (principal: Principal, times: number): void => {
+    for (let n = 0; n < times; n += 1) opened.note(principal, invalidRequest("no"));
+  };
+  return { clock, opened, refuse };
+}
+
+test("a key has 600 refused requests a minute, and its organization 1,800", () => {
+  const { clock, opened, refuse } = windows();
+  refuse(FUNDED, 599);
+  expect(opened.check(FUNDED)).toBeUndefined();
+  refuse(FUNDED, 1);
+  expect(opened.check(FUNDED)).toMatchObject({
+    status: 429,
+    limit: { scope: "key", kind: "rpm", id: "refusals:key_a" },
+    retryable: true,
+  });
+  const others = ["key_b", "key_c"].map((keyId) => ({ ...FUNDED, keyId: keyId as KeyId }));
+  for (const other of others) {
+    expect(opened.check(other)).toBeUndefined();
+    refuse(other, 600);
+  }
+  const fourth = { ...FUNDED, keyId: "key_d" as KeyId };
+  refuse(fourth, 1);
+  expect(opened.check(fourth)).toMatchObject({ limit: { scope: "org", id: "refusals:org_a" } });
+  clock.ms = 62_000;
+  for (const key of [FUNDED, ...others, fourth]) expect(opened.check(key)).toBeUndefined();
+});
+
+test("a change ends the memory of the caller's own full minute, and not of its refused requests", () => {
+  const { opened, refuse } = windows();
+  const full = refusal("rate_limit", "1 a minute", {
+    origin: "gateway_admission",
+    limit: { scope: "key", kind: "rpm", id: "key:key_a" },
+    retryAfterSeconds: 30,
+  });
+  opened.note(UNFUNDED, full);
+  opened.forget("org_b" as OrgId);
+  expect(opened.check(UNFUNDED)).toMatchObject({ limit: full.limit });
+  // The limit was raised.
+  opened.forget(UNFUNDED.orgId);
+  expect(opened.check(UNFUNDED)).toBeUndefined();
+  refuse(UNFUNDED, 20);
+  opened.forget(undefined);
+  expect(opened.check(UNFUNDED)).toMatchObject({ limit: { id: "refusals:key_a" } });
+});
+
+test("without credit it is 20, whether requests are refused or served, until there is credit", () => {
+  const { opened, refuse } = windows();
+  refuse(UNFUNDED, 20);
+  expect(opened.check(UNFUNDED)).toMatchObject({ status: 429, limit: { kind: "rpm" } });
+  expect(opened.check(FUNDED)).toBeUndefined();
+
+  const served = windows();
+  const full = refusal("rate_limit", "20 a minute", {
+    origin: "gateway_admission",
+    limit: { scope: "key", kind: "rpm", id: "key:key_a" },
+    retryAfterSeconds: 30,
+  });
+  served.opened.note(UNFUNDED, full);
+  served.clock.ms = 10_500;
+  expect(served.opened.check(UNFUNDED)).toMatchObject({ retryAfterSeconds: 20, limit: full.limit });
+  served.opened.note(FUNDED, full);
+  expect(served.opened.check(FUNDED)).toBeUndefined();
+});

@@ -1,0 +1,97 @@
+import type { CallFamily } from "../accounts/account-rules.ts";
+import { journalRetryAfterSeconds } from "../core/constants.ts";
+import { ZERO_MICRO_USD } from "../core/money.ts";
+import { refusal, type Refusal, type RefusalOrigin } from "../core/refusals.ts";
+import type { CallRequest } from "./call-kind.ts";
+import type { ClientExchange } from "./client-exchange.ts";
+import type { ServeDeps } from "./serve-deps.ts";
+
+export interface RefusedCall {
+  readonly refusal: Refusal;
+  /** Undefined when the body could not be read. */
+  readonly request?: CallRequest;
+  /** Kind of the call, where unusual use is looked for. */
+  readonly family?: CallFamily;
+}
+
+/** Refuses before any dispatch: the id stays known, nothing is owed. */
+export function refuseCall(deps: ServeDeps, exchange: ClientExchange, input: RefusedCall): void {
+  recordRefused(deps, exchange, input);
+  if (!NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
+    deps.refusals.note(exchange.principal, input.refusal);
+  }
+  noteRefused(deps, exchange, input);
+  const droppedParams = input.request?.droppedParams ?? [];
+  exchange.refuse(input.refusal, droppedParams.length === 0 ? {} : { droppedParams });
+}
+
+/**
+ * Refuses a caller whose window of refused requests is full, before its body is read. Recorded like
+ * any other refusal, but no further one in that window.
+ */
+export function refuseBeforeBody(deps: ServeDeps, exchange: ClientExchange): boolean {
+  const value = deps.refusals.check(exchange.principal);
+  if (value === undefined) return false;
+  recordRefused(deps, exchange, { refusal: value });
+  exchange.refuse(value);
+  return true;
+}
+
+function recordRefused(deps: ServeDeps, exchange: ClientExchange, input: RefusedCall): void {
+  const { principal } = exchange;
+  deps.ledger.recordRefused({
+    requestId: exchange.requestId,
+    orgId: principal.orgId,
+    keyId: principal.keyId,
+    modelId: input.request?.modelId ?? null,
+    route: exchange.route,
+    stream: input.request?.stream ?? false,
+    errorClass: input.refusal.class,
+    createdAtMs: deps.clock.nowMs(),
+  });
+}
+
+const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([
+  "gateway_infrastructure",
+  "upstream_quota",
+] as const);
+
+/** What is refused for unusual use, a full pool or a fault of ours is no further sign of it. */
+function noteRefused(deps: ServeDeps, exchange: ClientExchange, input: RefusedCall): void {
+  const { family } = input;
+  const { class: cls, origin } = input.refusal;
+  if (family === undefined || exchange.gone || NOT_THE_CALLERS_DOING.has(origin)) return;
+  if (cls === "usage_limited" || cls === "usage_restricted") return;
+  const { principal, clientAddress } = exchange;
+  deps.usage.note(
+    { principal, family, clientAddress, outcome: "refused", debitMicroUsd: ZERO_MICRO_USD },
+    deps.clock.nowMs(),
+  );
+}
+
+/** The routing deadline passed before any provider could be tried. */
+export function routingDeadlinePassed(timeoutMs: number): Refusal {
+  return refusal(
+    "gateway_error",
+    `no provider could be tried within the routing deadline of ${timeoutMs} ms; nothing was sent and nothing charged, resend`,
+    { status: 504, origin: "gateway_infrastructure" },
+  );
+}
+
+/** Told to nobody: the record of a request whose client went away before anything was sent. */
+export function clientLeft(): Refusal {
+  return refusal("gateway_error", "the client left before anything was sent");
+}
+
+/** A request that waited for its turn when this process was told to end. */
+export function shuttingDown(): Refusal {
+  return refusal(
+    "gateway_error",
+    `this gateway is shutting down; nothing was sent and nothing charged, resend in ${journalRetryAfterSeconds} seconds`,
+    {
+      status: 503,
+      origin: "gateway_infrastructure",
+      retryAfterSeconds: journalRetryAfterSeconds,
+    },
+  );
+}

@@ -1,0 +1,56 @@
+import type { RefusalWindows } from "./refusal-windows.ts";
+import type { UsageGuard } from "../abuse/usage-guard.ts";
+import type { Principal } from "../accounts/principal.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Deadlines } from "../core/deadlines.ts";
+import type { Clock } from "../core/time.ts";
+import type { AttemptClassifier, AttemptTimeouts } from "../dispatch/run-attempt.ts";
+import type { UpstreamClient } from "../dispatch/upstream-client.ts";
+import type { Ledger } from "../ledger/ledger-store.ts";
+import type { AskedRequest } from "../limits/effective-limits.ts";
+import type { LimitStore, ScopeClaim } from "../limits/limit-store.ts";
+import type { PoolBoard } from "../limits/pool-board.ts";
+import type { DeploymentHealth } from "../routing/health.ts";
+import type { RepeatedFailures } from "../routing/repeated-failures.ts";
+import type { DrainGate } from "./drain-gate.ts";
+import type { GatewayMetrics } from "./metrics.ts";
+
+export interface CallTimeouts {
+  /** Of an attempt whose answer is a stream, and of one whose answer comes whole. */
+  readonly stream: AttemptTimeouts;
+  readonly whole: AttemptTimeouts;
+  /** Until a provider accepts a video job, and until it decides. */
+  readonly videoAccept: AttemptTimeouts;
+  readonly decisions: AttemptTimeouts;
+  readonly routingMs: number;
+  readonly keepaliveMs: number;
+  /** Silence before a stream's first content after which its 200 is written; 0: never. */
+  readonly commitSilenceMs: number;
+}
+
+/** Everything a recipe works with; made once, in `compose`. */
+export interface ServeDeps {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly catalog: { readonly current: Catalog };
+  readonly health: DeploymentHealth;
+  /** Failed requests of the last minute: repeats of one are one strike. */
+  readonly repeats: RepeatedFailures;
+  readonly limits: LimitStore;
+  readonly ledger: Ledger;
+  readonly upstream: UpstreamClient;
+  /** Is there a key to open customers' own provider keys with? Without it there are none. */
+  readonly opensOwnKeys: boolean;
+  readonly classify: AttemptClassifier;
+  readonly timeouts: CallTimeouts;
+  readonly drains: DrainGate;
+  readonly metrics: GatewayMetrics;
+  readonly pools: PoolBoard;
+  readonly usage: UsageGuard;
+  /** How many requests of a caller may be refused. */
+  readonly refusals: Pick<RefusalWindows, "check" | "note" | "forget">;
+  /** The limit scopes of a principal, narrowest first. */
+  readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
+  /** Limits of everybody together; empty when there are none. */
+  readonly platform: readonly ScopeClaim[];
+}

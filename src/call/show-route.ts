@@ -1,0 +1,99 @@
+import type { Deployment } from "../catalog/catalog.ts";
+import type { MicroUsd } from "../core/money.ts";
+import type { Refusal } from "../core/refusals.ts";
+import type { CallRequest, Step } from "./call-kind.ts";
+import { printJson } from "../core/json-output.ts";
+
+export interface ShownStep extends Step {
+  readonly health: "healthy" | "half_open";
+  /** Is the request written anew for the other wire? */
+  readonly translated: boolean;
+  /** Why its pool has no place now; undefined: it has one. */
+  readonly poolFull: Refusal | undefined;
+}
+
+export interface ExcludedStep {
+  readonly deployment: Deployment;
+  readonly reason: string;
+}
+
+export interface ShownRoute {
+  readonly request: CallRequest;
+  /** In the order in which they would be tried. */
+  readonly steps: readonly ShownStep[];
+  readonly excluded: readonly ExcludedStep[];
+  /** Null: nobody could serve, so nothing would be held. */
+  readonly reserve: MicroUsd | null;
+  readonly refusal: Refusal | undefined;
+}
+
+/** The body of `POST /v1/route`. */
+export function routeBody(route: ShownRoute): string {
+  const { request, steps, excluded, reserve, refusal } = route;
+  const dropped = [...request.droppedParams, ...(steps[0]?.upstream.droppedParams ?? [])];
+  return printJson({
+    candidates: steps.map((step, at) => candidate(step, at, request)),
+    excluded: excluded.map(({ deployment, reason }) => ({
+      provider: deployment.providerId,
+      reason,
+    })),
+    estimate: {
+      input_tokens: request.estimatedInputTokens,
+      output_tokens: request.outputTokens,
+      reserve_micro_usd: reserve,
+    },
+    would_admit: refusal === undefined,
+    refusal: refusal === undefined ? null : shownRefusal(refusal),
+    dropped_params: [...new Set(dropped)],
+  });
+}
+
+function candidate(step: ShownStep, at: number, request: CallRequest): object {
+  const { deployment, health, translated, poolFull } = step;
+  return {
+    rank: at + 1,
+    provider: deployment.providerId,
+    upstream_id: deployment.upstreamModelId,
+    dialect: deployment.wire,
+    translated,
+    priority: deployment.priority,
+    health,
+    pool: { id: `pool:${deployment.pool.id}`, has_room: poolFull === undefined },
+    own_key: deployment.ownKey !== undefined,
+    reasons: reasonsOf(step, request),
+  };
+}
+
+/** Why it stands where it stands, and what is lost on the way to it. */
+function reasonsOf({ deployment, upstream, poolFull }: ShownStep, request: CallRequest): string[] {
+  const isNamed = request.controls.order?.includes(deployment.providerId) === true;
+  const { droppedParams } = upstream;
+  return [
+    ...(isNamed ? ["provider.order names it"] : []),
+    ...(deployment.ownKey === undefined ? [] : ["it is called with your own key"]),
+    `its priority is ${deployment.priority}`,
+    ...(poolFull === undefined ? [] : [poolFull.message]),
+    ...(droppedParams.length === 0 ? [] : [`it drops ${[...new Set(droppedParams)].join(", ")}`]),
+  ];
+}
+
+/** The fields of the error that the real route would answer with. */
+function shownRefusal(refusal: Refusal): object {
+  const { origin, limit, retryAfterSeconds, retryAtMs, capResetAtMs } = refusal;
+  return {
+    status: refusal.status,
+    code: refusal.class,
+    message: refusal.message,
+    retryable: refusal.retryable,
+    ...(origin === undefined ? {} : { origin }),
+    ...(limit === undefined ? {} : { limit_scope: limit.scope, limit_kind: limit.kind }),
+    ...(limit?.id === undefined ? {} : { limit_id: limit.id }),
+    ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
+    ...(retryAtMs === undefined ? {} : { retry_at: instant(retryAtMs) }),
+    ...(capResetAtMs === undefined ? {} : { reset_at: instant(capResetAtMs) }),
+  };
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,179 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import {
+  decisionsManifest,
+  edited,
+  imageManifest,
+  textManifest,
+  videoManifest,
+  type Edits,
+} from "./fixtures/samples.ts";
+import { validateManifest, type ManifestProblem } from "./index.ts";
+
+function problemsOf(text: string): readonly ManifestProblem[] {
+  const verdict = validateManifest(text);
+  return verdict.ok ? [] : verdict.problems;
+}
+
+function problemsAfter(edits: Edits): readonly ManifestProblem[] {
+  return problemsOf(JSON.stringify(edited(textManifest(), edits)));
+}
+
+function messages(problems: readonly ManifestProblem[]): string {
+  return problems.map(({ pointer, rule, message }) => `${pointer} ${rule}: ${message}`).join("\n");
+}
+
+describe("a manifest that is right", () => {
+  const samples = { textManifest, imageManifest, videoManifest, decisionsManifest };
+
+  test.each(Object.entries(samples))("%s is accepted and handed back as written", (_, sample) => {
+    expect(validateManifest(JSON.stringify(sample()))).toEqual({ ok: true, manifest: sample() });
+  });
+
+  test("fields the specification does not name are allowed outside the price card", () => {
+    const edits = {
+      "/note": "x",
+      "/provider/x": 1,
+      "/endpoint/x": 1,
+      "/settlement/x": 1,
+      "/models/0/x": {},
+      "/models/0/pricing/0/x": 1,
+      "/models/0/capacity/0/x": 1,
+      "/models/0/supported_parameters/stop/x": 1,
+    };
+    expect(problemsAfter(edits)).toEqual([]);
+  });
+
+  test("a byte order mark before the document is ignored", () => {
+    expect(validateManifest(`\uFEFF${JSON.stringify(textManifest())}`)).toMatchObject({ ok: true });
+  });
+
+  const shipped = new URL("../../../manifests/", import.meta.url);
+  test.each(readdirSync(shipped))("the shipped manifest %s is valid", (file) => {
+    expect(messages(problemsOf(readFileSync(new URL(file, shipped), "utf8")))).toBe("");
+  });
+});
+
+describe("a document that is not readable JSON", () => {
+  test("says line and column, and what was expected there", () => {
+    const [problem, ...others] = problemsOf('{\n  "manifest_version": "1",\n  "models": [1,,2]\n}');
+    expect(others).toEqual([]);
+    expect(problem).toEqual({
+      pointer: "",
+      rule: "json-syntax",
+      message: "the manifest is not JSON at line 3, column 16: expected a value there",
+    });
+  });
+
+  test("is never quoted, since it may hold a key", () => {
+    expect(messages(problemsOf('{"api_key_env": sk-secret}'))).not.toContain("secret");
+  });
+
+  test("a key written twice is named by its pointer", () => {
+    const text = JSON.stringify(textManifest()).replace(
+      '"mode":"arrears"',
+      '"mode":"arrears","mode":"prepaid"',
+    );
+    expect(problemsOf(text)).toMatchObject([
+      { pointer: "/settlement/mode", rule: "json-duplicate-key" },
+    ]);
+  });
+
+  test("nesting beyond 32 levels is refused", () => {
+    const nested = (levels: number): string =>
+      JSON.stringify(edited(textManifest(), { "/x": 0 })).replace(
+        '"x":0',
+        `"x":${"[".repeat(levels)}${"]".repeat(levels)}`,
+      );
+    expect(problemsOf(nested(31))).toEqual([]);
+    expect(problemsOf(nested(32))).toMatchObject([{ pointer: "", rule: "json-depth" }]);
+    expect(problemsOf("[".repeat(100_000))).toMatchObject([{ rule: "json-depth" }]);
+  });
+
+  test("a document of over a hundred thousand values is refused before it is checked", () => {
+    const values = (count: number): string =>
+      `[${Array<string>(count - 1)
+        .fill("0")
+        .join(",")}]`;
+    expect(problemsOf(values(100_000))).toMatchObject([{ rule: "type" }]);
+    expect(problemsOf(values(100_001))).toMatchObject([{ pointer: "", rule: "json-size" }]);
+  });
+
+  test("a document over four million characters is refused unread", () => {
+    const text = JSON.stringify(textManifest());
+    expect(problemsOf(text + " ".repeat(4_194_304 - text.length))).toEqual([]);
+    expect(problemsOf(text + " ".repeat(4_194_305 - text.length))).toMatchObject([
+      { pointer: "", rule: "json-size" },
+    ]);
+  });
+});
+
+describe("messages", () => {
+  test("all problems come at once, sorted by place", () => {
+    const problems = problemsAfter({
+      "/settlement/mode": "credit",
+      "/models/1/id": "acme/quill",
+      "/models/0/pricing/0/cost_usd_per_million": "0.1234567",
+      "/provider/id": "A",
+      "/endpoint/dialect": undefined,
+    });
+    expect(problems.map(({ pointer, rule }) => `${pointer} ${rule}`)).toEqual([
+      "/endpoint required",
+      "/models/0/pricing/0/cost_usd_per_million price-decimals",
+      "/models/1/id model-id-duplicate",
+      "/provider/id provider-id",
+      "/settlement/mode settlement-mode",
+    ]);
+  });
+
+  test.each([
+    ["sk-live-51H8abcdefABCDEF", "sk-live"],
+    ["tm_vk_0123456789abcdef", "tm_vk_0123"],
+    ["AIzaSyD4f0123456789abcdefghijklmno", "AIza"],
+  ])("a key value in place of a name is called that, and never repeated (%#)", (key, part) => {
+    const problems = problemsAfter({ "/endpoint/api_key_env": key });
+    expect(problems).toMatchObject([{ rule: "key-in-manifest" }]);
+    expect(messages(problems)).toContain("write the NAME of the environment variable");
+    expect(messages(problems)).toContain("revoke that key");
+    expect(messages(problems)).not.toContain(part);
+  });
+
+  test("a lower-case name is not taken for a key", () => {
+    const problems = problemsAfter({ "/endpoint/api_key_env": "acme_key_for_the_marketplace" });
+    expect(problems).toMatchObject([{ rule: "api-key-env" }]);
+  });
+
+  test.each<[string, Edits, string]>([
+    [
+      "a price with seven fraction digits",
+      { "/models/0/pricing/0/cost_usd_per_million": "0.1234567" },
+      "has 7 fraction digits; 6 is the most",
+    ],
+    [
+      "a price with eight digits before the point",
+      { "/models/0/pricing/0/cost_usd_per_million": "12345678" },
+      "has 8 digits before the point; 7 is the most",
+    ],
+    [
+      "a price written as a number",
+      { "/models/0/pricing/0/cost_usd_per_million": 0.5 },
+      "never a number",
+    ],
+    ["a variant suffix in an id", { "/models/0/id": "quill:free" }, "put a provider variant into"],
+    ["an id listed twice", { "/models/1/id": "acme/quill" }, "id is already taken by models[0]"],
+    [
+      "a missing field",
+      { "/endpoint/base_url": undefined },
+      "endpoint must have the field base_url",
+    ],
+    ["a document of another kind", { "/models": {} }, "models must list at least one model"],
+  ])("%s gets words of its own", (_, edits, words) => {
+    expect(messages(problemsAfter(edits))).toContain(words);
+  });
+
+  test("JSON that is no object at all is refused, not crashed on", () => {
+    for (const text of ["null", "[]", "7", '"x"', '{"models":[null,7,[]],"provider":[]}']) {
+      expect(problemsOf(text).length).toBeGreaterThan(0);
+    }
+  });
+});

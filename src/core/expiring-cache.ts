@@ -1,0 +1,52 @@
+import { assert } from "./assert.ts";
+
+interface Entry<T> {
+  readonly value: T;
+  readonly untilMs: number;
+}
+
+/**
+ * Values that are good for a fixed time after they were read, bounded in number. All live equally
+ * long, so insertion order is expiry order: the oldest leave first, and expired ones with them.
+ */
+export class ExpiringCache<T> {
+  private readonly entries = new Map<string, Entry<T>>();
+  private readonly liveMs: number;
+  private readonly entriesMax: number;
+
+  constructor(liveMs: number, entriesMax: number) {
+    assert(entriesMax > 0, "a cache holds at least one entry");
+    this.liveMs = liveMs;
+    this.entriesMax = entriesMax;
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  get(key: string, nowMs: number): T | undefined {
+    const entry = this.entries.get(key);
+    return entry !== undefined && nowMs < entry.untilMs ? entry.value : undefined;
+  }
+
+  /** Keeps `value`, which was read at `readAtMs`, in place of an older one. */
+  set(key: string, value: T, readAtMs: number): void {
+    this.entries.delete(key);
+    this.dropOldest(readAtMs);
+    this.entries.set(key, { value, untilMs: readAtMs + this.liveMs });
+  }
+
+  /** Forgets every value that `isStale` knows as one. */
+  drop(isStale: (value: T) => boolean): void {
+    for (const [key, { value }] of this.entries) {
+      if (isStale(value)) this.entries.delete(key);
+    }
+  }
+
+  private dropOldest(nowMs: number): void {
+    for (const [key, entry] of this.entries) {
+      if (this.entries.size < this.entriesMax && nowMs < entry.untilMs) return;
+      this.entries.delete(key);
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import type { RequestHeaders } from "./sim-error.ts";
+
+const CALLS_KEPT = 100;
+const SECRET_CHARS_SHOWN = 8;
+const SECRET_HEADERS = new Set(["authorization", "x-api-key"]);
+
+/** How many calls have arrived since the start or the last reset. */
+export interface CallCounts {
+  /** Of generation calls: chats, images, decisions, video jobs created. */
+  readonly total: number;
+  /** Of these, and of calls about video jobs. */
+  readonly paths: Readonly<Record<string, number>>;
+  /** Calls that are being answered now. */
+  readonly open: number;
+  /** Calls whose client left before the answer was complete. */
+  readonly abandoned: number;
+}
+
+/** One call, as it arrived and as it ended. */
+export interface CallRecord {
+  /** Of generation calls, from 1; 0 of calls about a video job. */
+  readonly number: number;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  /** Keys are cut short: a record must not hand them out. */
+  readonly headers: RequestHeaders;
+  /** The body as text, byte for byte if it was UTF-8. */
+  bodyText: string;
+  /** The same as a value; null when it is not JSON. */
+  body: unknown;
+  fault: string | null;
+  outcome: "open" | "answered" | "broken" | "abandoned";
+}
+
+/** A call that is about to be answered. Only generations are counted in total. */
+export interface ArrivedCall {
+  readonly isGeneration: boolean;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: RequestHeaders;
+}
+
+/** Remembers how many calls came, and the last hundred of them whole. */
+export class CallLog {
+  private records: CallRecord[] = [];
+  private paths = new Map<string, number>();
+  private total = 0;
+  private open = 0;
+  private abandoned = 0;
+
+  begin({ isGeneration, ...call }: ArrivedCall): CallRecord {
+    if (isGeneration) this.total += 1;
+    this.open += 1;
+    this.paths.set(call.path, (this.paths.get(call.path) ?? 0) + 1);
+    const record: CallRecord = {
+      number: isGeneration ? this.total : 0,
+      ...call,
+      headers: withoutSecrets(call.headers),
+      bodyText: "",
+      body: null,
+      fault: null,
+      outcome: "open",
+    };
+    this.records.push(record);
+    if (this.records.length > CALLS_KEPT) this.records.shift();
+    return record;
+  }
+
+  end(record: CallRecord, outcome: "answered" | "broken" | "abandoned"): void {
+    record.outcome = outcome;
+    this.open -= 1;
+    if (outcome === "abandoned") this.abandoned += 1;
+  }
+
+  counts(): CallCounts {
+    const { total, open, abandoned } = this;
+    return { total, paths: Object.fromEntries(this.paths), open, abandoned };
+  }
+
+  last(): readonly CallRecord[] {
+    return this.records;
+  }
+
+  /** Starts counting anew; calls that are open stay open. */
+  reset(): void {
+    this.records = [];
+    this.paths = new Map();
+    this.total = 0;
+    this.abandoned = 0;
+  }
+}
+
+function withoutSecrets(headers: RequestHeaders): RequestHeaders {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) =>
+      SECRET_HEADERS.has(name) ? [name, shortened(String(value))] : [name, value],
+    ),
+  );
+}
+
+function shortened(value: string): string {
+  const space = value.indexOf(" ") + 1;
+  return `${value.slice(0, space + SECRET_CHARS_SHOWN)}…`;
+}

@@ -1,0 +1,63 @@
+import { deliverJson, failEarly } from "../deliver.ts";
+import type { SimError } from "../sim-error.ts";
+import type { Faults } from "../faults.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import type { ReceivedCall } from "../received-call.ts";
+import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
+import type { Decided, DecisionHost } from "./decision-host.ts";
+import { envelopeCode, envelopeError, inEnvelope, scriptedEnvelope } from "./envelope.ts";
+
+/** Answers typed questions as this kind of host does, or as the faults of the call say. */
+export async function answerDecisions(host: DecisionHost, call: ReceivedCall): Promise<void> {
+  const { delivery } = call;
+  const { faults } = delivery;
+  await failEarly(delivery);
+  const scripted = host.hasEnvelope ? scriptedEnvelope(faults.envelope ?? {}) : undefined;
+  if (scripted !== undefined) return await deliverJson(delivery, scripted.status, scripted.json);
+  const ordered = orderedTrouble(host.troubles, faults);
+  const decided = ordered ?? decide(host, call);
+  const isIn200 = faults.error_in_200 === true;
+  if ("status" in decided) {
+    const status = isIn200 ? 200 : decided.status;
+    return await deliverJson(delivery, status, host.error(decided));
+  }
+  if (isIn200) {
+    const error = withWords(host.troubles.failed, faults);
+    return await deliverJson(delivery, 200, host.error(error));
+  }
+  const { no_usage: noUsage, usage = {} } = faults;
+  const body = host.answer(withFaults(decided, faults), noUsage === true ? null : usage);
+  const enveloped = host.hasEnvelope ? inEnvelope(body, faults.envelope ?? {}) : body;
+  await deliverJson(delivery, 200, enveloped);
+}
+
+/** Any other path of the host with the envelope. */
+export async function answerNoRoute({ delivery }: ReceivedCall): Promise<void> {
+  await failEarly(delivery);
+  const error = envelopeCode(7000);
+  await deliverJson(delivery, error.status, envelopeError(error));
+}
+
+function decide(host: DecisionHost, call: ReceivedCall): Decided | SimError {
+  const { headers, body, bodyBytes, servesModel } = call;
+  const early = keyProblemOf(headers) ?? host.bodyProblem(bodyBytes);
+  if (early !== undefined) return early;
+  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
+  if (typeof body["model"] !== "string") return { status: 422, message: "model: required" };
+  return modelProblemOf(body, servesModel) ?? host.decide(body);
+}
+
+function withFaults(decided: Decided, faults: Faults): Decided {
+  const { missing_answer: missing, extra_answer: extra, answers, model_echo: model } = faults;
+  const all: JsonObject = { ...decided.answers, ...answers };
+  const left = missing === undefined ? undefined : missing || Object.keys(all)[0];
+  const kept = Object.entries(all).filter(([id]) => id !== left);
+  const surprise = { type: "noul", noul: 0.5 };
+  return {
+    ...decided,
+    model: model ?? decided.model,
+    answers: Object.fromEntries(
+      extra === true ? [...kept, ["nobody_asked", surprise] as const] : kept,
+    ),
+  };
+}

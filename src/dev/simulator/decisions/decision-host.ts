@@ -1,0 +1,189 @@
+import type { SimError } from "../sim-error.ts";
+import { isObject, textOf, type JsonObject } from "../json.ts";
+import type { ErrorWriter } from "../host-errors.ts";
+import type { Troubles } from "../trouble.ts";
+import { imagePartsOf } from "./decision-order.ts";
+import { envelopeCode, envelopeError } from "./envelope.ts";
+import { glinerResults } from "./gliner-answers.ts";
+import { readPublicGliner, readSentGliner } from "./gliner-request.ts";
+import { systemoneAnswers } from "./systemone-answers.ts";
+import { readPublicSystemone, readSentSystemone } from "./systemone-request.ts";
+
+/** What a host has decided, and what it read for it. */
+export interface Decided {
+  readonly answers: JsonObject;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly model: string;
+}
+
+/** A kind of decisions host: what it refuses, how it decides, and how it says so. */
+export interface DecisionHost {
+  decide(body: JsonObject): Decided | SimError;
+  /** The body of an answer; `usage` is what is laid over the usage, null reports none. */
+  answer(decided: Decided, usage: JsonObject | null): JsonObject;
+  readonly error: ErrorWriter;
+  readonly troubles: Troubles;
+  readonly hasEnvelope: boolean;
+  /** The first thing about the body as a whole that it refuses. */
+  bodyProblem(bodyBytes: number): SimError | undefined;
+}
+
+/** Whether a host reads the public form of its wire, or the marketplace's grammar as sent. */
+export type DecisionForm = "public" | "as_sent";
+
+const OUTPUT_TOKENS_PER_QUESTION = 10;
+const PLAIN_TOKENS_MAX = 32_000;
+const PER_QUESTION_TOKENS_MAX = 262_144;
+const ENVELOPE_TOKENS_MAX = 65_536;
+const ENVELOPE_BYTES_PER_TOKEN = 4;
+
+/** Systemone: the state is read once for all questions. */
+export function plainHost(form: DecisionForm): DecisionHost {
+  return systemoneHost(form, { readsImages: false, isPerQuestion: false });
+}
+
+/** Systemone: a prompt for each question, with the whole state in it; reads images. */
+export function perQuestionHost(form: DecisionForm): DecisionHost {
+  return systemoneHost(form, { readsImages: true, isPerQuestion: true });
+}
+
+/** Systemone in an envelope, with a bound on what it estimates before it reads. */
+export function envelopeHost(form: DecisionForm): DecisionHost {
+  return {
+    ...plainHost(form),
+    error: envelopeError,
+    troubles: {
+      overloaded: envelopeCode(3040),
+      context_overflow: envelopeCode(5021),
+      content_filter: { ...envelopeCode(5006), message: "The input violates our usage policies." },
+      failed: { status: 529, code: "5012", message: "Inference failed." },
+    },
+    hasEnvelope: true,
+    bodyProblem: (bodyBytes) =>
+      bodyBytes / ENVELOPE_BYTES_PER_TOKEN > ENVELOPE_TOKENS_MAX ? envelopeCode(5021) : undefined,
+  };
+}
+
+/** GLiNER: flat results, one count of tokens. */
+export function glinerHost(form: DecisionForm): DecisionHost {
+  const read = form === "public" ? readPublicGliner : readSentGliner;
+  return {
+    decide: (body) => {
+      if (imagePartsOf(body).length > 0) return refusedImage;
+      const order = read(body);
+      if ("status" in order) return order;
+      const answers = glinerResults(order);
+      const inputTokens = order.stateTokens + sum(order.questionTokens);
+      return { answers, inputTokens, outputTokens: 0, model: order.model };
+    },
+    answer: ({ answers, inputTokens }, usage) => ({
+      result: answers,
+      ...(usage === null ? {} : { token_usage: inputTokens, ...usageBeside(usage) }),
+    }),
+    error: ({ message }) => ({ detail: message }),
+    troubles: troublesOf("Input is too long: the context window of the model is exceeded."),
+    hasEnvelope: false,
+    bodyProblem: () => undefined,
+  };
+}
+
+const refusedImage: SimError = {
+  status: 422,
+  code: "validation_error",
+  message: "this model reads text only, and the request has an image_url object",
+};
+
+interface Habits {
+  readonly readsImages: boolean;
+  readonly isPerQuestion: boolean;
+}
+
+function systemoneHost(form: DecisionForm, habits: Habits): DecisionHost {
+  const read = form === "public" ? readPublicSystemone : readSentSystemone;
+  return {
+    decide: (body) => {
+      const images = imagePartsOf([body["state"], body["questions"]]);
+      if (images.length > 0 && !habits.readsImages) return refusedImage;
+      const bad = images.find((part) => !isDataUrl(part));
+      if (bad !== undefined) return { status: 400, message: "image_url: only data URLs are read" };
+      const order = read(body);
+      return "status" in order ? order : decided(order, habits);
+    },
+    answer: ({ answers, inputTokens, outputTokens, model }, usage) => ({
+      model,
+      answers,
+      ...(usage === null
+        ? {}
+        : { usage: { input_tokens: inputTokens, output_tokens: outputTokens, ...usage } }),
+    }),
+    error: ({ message, code, status }) => ({
+      error: {
+        message,
+        type: status >= 500 ? "server_error" : "invalid_request_error",
+        code: code ?? null,
+      },
+    }),
+    troubles: troublesOf(overflowWords(habits)),
+    hasEnvelope: false,
+    bodyProblem: () => undefined,
+  };
+}
+
+type SystemoneOrder = Parameters<typeof systemoneAnswers>[0];
+
+function decided(order: SystemoneOrder, { isPerQuestion }: Habits): Decided | SimError {
+  const { stateTokens, questionTokens, questions, model } = order;
+  const longest = stateTokens + Math.max(...questionTokens);
+  const tokensMax = isPerQuestion ? PER_QUESTION_TOKENS_MAX : PLAIN_TOKENS_MAX;
+  if (longest > tokensMax) return overflow(overflowWords({ isPerQuestion }));
+  const states = isPerQuestion ? questions.length : 1;
+  return {
+    answers: systemoneAnswers(order),
+    inputTokens: states * stateTokens + sum(questionTokens),
+    outputTokens: questions.length * OUTPUT_TOKENS_PER_QUESTION,
+    model,
+  };
+}
+
+function overflowWords({ isPerQuestion }: Pick<Habits, "isPerQuestion">): string {
+  return isPerQuestion
+    ? `The question exceeds the maximum context length (${PER_QUESTION_TOKENS_MAX}).`
+    : `State and question exceed the maximum context length of ${PLAIN_TOKENS_MAX} tokens.`;
+}
+
+function isDataUrl(part: JsonObject): boolean {
+  const { image_url: image } = part;
+  const url = isObject(image) ? textOf(image["url"]) : "";
+  return /^data:image\/(png|jpeg|webp);base64,[\w+/]+=*$/.test(url);
+}
+
+/* Numbers for a GLiNER host have its own name; anything else stands in a usage of its own. */
+function usageBeside(usage: JsonObject): JsonObject {
+  const { token_usage: own, ...rest } = usage;
+  return {
+    ...(own === undefined ? {} : { token_usage: own }),
+    ...(Object.keys(rest).length === 0 ? {} : { usage: rest }),
+  };
+}
+
+function overflow(message: string): SimError {
+  return { status: 400, code: "context_length_exceeded", message };
+}
+
+function troublesOf(overflowMessage: string): Troubles {
+  return {
+    overloaded: { status: 503, message: "The service is overloaded, try again later" },
+    context_overflow: overflow(overflowMessage),
+    content_filter: {
+      status: 400,
+      code: "content_policy_violation",
+      message: "The state was blocked by the content policy.",
+    },
+    failed: { status: 500, code: "server_error", message: "Internal server error" },
+  };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

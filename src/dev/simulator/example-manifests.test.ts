@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Deployment } from "../../catalog/catalog.ts";
+import { compileCatalog } from "../../catalog/compile-catalog.ts";
+import { parseManifestFiles } from "../../catalog/load-manifests.ts";
+import { validateManifest } from "../../catalog/manifest/index.ts";
+import { callHost } from "./fixtures/host-client.ts";
+import { startSimulator, type Simulator } from "./simulator.ts";
+
+const EXAMPLES = new URL("../../../examples/manifests/", import.meta.url);
+const SHIPPED = new URL("../../../manifests/", import.meta.url);
+
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+});
+afterAll(() => simulator.close());
+
+function textsIn(folder: URL, pattern: RegExp): { file: string; text: string }[] {
+  return readdirSync(folder)
+    .filter((file) => pattern.test(file))
+    .map((file) => ({ file, text: readFileSync(new URL(file, folder), "utf8") }));
+}
+
+function compiled(files: ReturnType<typeof textsIn>) {
+  const parsed = parseManifestFiles(files);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+  const { manifests } = parsed;
+  const outcome = compileCatalog({ manifests, hasKey: () => true, today: "2026-11-20" });
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
+  return outcome.catalog;
+}
+
+const examples = textsIn(EXAMPLES, /\.json$/);
+
+test.each(examples)("the example manifest $file is valid, and says what it is", ({ text }) => {
+  expect(validateManifest(text)).toMatchObject({
+    ok: true,
+    manifest: { note: expect.any(String) },
+  });
+});
+
+test("every example has a line in the list of examples", () => {
+  const readme = readFileSync(new URL("README.md", EXAMPLES), "utf8");
+  expect(examples.filter(({ file }) => !readme.includes(`(${file})`))).toEqual([]);
+});
+
+test("the examples are one catalog, beside the shipped manifests too", () => {
+  const { models } = compiled([...examples, ...textsIn(SHIPPED, /\.json$/)]);
+  const modalities = models.map(({ modality }) => modality);
+  expect(new Set(modalities)).toEqual(new Set(["text", "image", "video", "decisions"]));
+});
+
+const systemone = { urgent: { type: "noul", instructions: "Is it urgent?" } };
+
+/** Where the simulator plays the host of an example, and a request that such a host takes. */
+const hosts = [
+  ["images-reference.json", "/img/v1", { prompt: "p", n: 1, size: "1024x1024", quality: "low" }],
+  ["images-relay.json", "/imgor/v1", { prompt: "p", n: 1, aspect_ratio: "1:1", resolution: "1K" }],
+  ["images-ticks.json", "/imgx/v1", { prompt: "p", response_format: "b64_json" }],
+  ["videos-reference.json", "/vid/v1", { prompt: "p", seconds: 4, size: "1280x720" }],
+  ["videos-relay.json", "/vidor/v1", { prompt: "p", seconds: 8, generate_audio: true }],
+  ["videos-ticks.json", "/vidx/v1", { prompt: "p", seconds: 6, aspect_ratio: "1:1" }],
+  ["decisions-systemone.json", "/sys/v1", { state: "s", questions: systemone }],
+  ["decisions-per-question.json", "/pplx/v1", { state: "s", questions: systemone }],
+  ["decisions-envelope.json", "/wai/v1", { state: "s", questions: systemone }],
+  ["decisions-gliner.json", "/gli/v1", { text: "s", schema: { entities: ["person"] } }],
+] as const;
+
+describe("the simulator plays the host of each example", () => {
+  test("and there is one for every example", () => {
+    expect(hosts.map(([file]) => file).sort()).toEqual(examples.map(({ file }) => file).sort());
+  });
+
+  test.each(hosts)("%s at %s", async (file, root, body) => {
+    const given = examples.filter((example) => example.file === file);
+    const moved = given.map(({ text }) => {
+      const manifest = JSON.parse(text) as { endpoint: { base_url: string } };
+      manifest.endpoint.base_url = simulator.url + root;
+      return { file, text: JSON.stringify(manifest) };
+    });
+    const { deployments } = compiled(moved);
+    expect(deployments.length).toBeGreaterThan(0);
+    for (const deployment of deployments) {
+      const sent = { model: deployment.upstreamModelId, ...body };
+      const answer = await callHost(deployment.baseUrl + pathOf(deployment), { body: sent });
+      expect([200, 202]).toContain(answer.status);
+    }
+  });
+});
+
+test("the shipped simulator manifests have a model of each kind, and each answers", async () => {
+  const files = textsIn(SHIPPED, /^simulator-.*\.json$/);
+  const text = JSON.stringify(files.map((each) => each.text));
+  expect(text).not.toContain("api_key_env");
+  const moved = files.map((each) => ({
+    ...each,
+    text: each.text.replace("http://127.0.0.1:9100/", `${simulator.url}/`),
+  }));
+  const { models } = compiled(moved);
+  const bodies: Readonly<Record<string, object>> = {
+    image: { prompt: "p" },
+    video: { prompt: "p", seconds: 1 },
+    decisions: { state: "s", questions: { a: { schema: { type: "boolean" }, instructions: "?" } } },
+  };
+  for (const [modality, body] of Object.entries(bodies)) {
+    const deployment = models.find((model) => model.modality === modality)?.deployments[0];
+    if (deployment === undefined) throw new Error(`no model of modality ${modality}`);
+    const sent = { model: deployment.upstreamModelId, ...body };
+    const answer = await callHost(deployment.baseUrl + pathOf(deployment), { body: sent });
+    expect(answer.status).toBe(200);
+  }
+});
+
+function pathOf({ modality, imagesPath, videosPath, decisions }: Deployment): string {
+  if (modality === "image") return imagesPath;
+  return modality === "video" ? videosPath : (decisions?.path ?? "");
+}

@@ -1,0 +1,96 @@
+import { answerTo, type SimAnswer } from "./answer.ts";
+import { deliverJson, deliverStream, failEarly } from "./deliver.ts";
+import type { Dialect, Envelope } from "./dialect.ts";
+import type { SimError } from "./sim-error.ts";
+import type { Faults } from "./faults.ts";
+import { isObject } from "./json.ts";
+import type { ReceivedCall } from "./received-call.ts";
+import type { SimRequest } from "./sim-request.ts";
+import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "./trouble.ts";
+
+/** A call of one of the chat wires. */
+export interface Generation extends ReceivedCall {
+  readonly dialect: Dialect;
+}
+
+/** Answers a generation call as a provider would, or as its faults say. */
+export async function answerGeneration(generation: Generation): Promise<void> {
+  const { dialect, delivery, body } = generation;
+  const { faults } = delivery;
+  await failEarly(delivery);
+  const problem = problemOf(generation) ?? orderedTrouble(dialect.troubles, faults);
+  if (problem !== undefined || !isObject(body)) {
+    const error = problem ?? { status: 400, message: "the body must be a JSON object" };
+    return await deliverJson(delivery, error.status, dialect.error(error));
+  }
+  if (faults.error_in_200 === true) {
+    return await deliverJson(
+      delivery,
+      200,
+      dialect.error(withWords(dialect.troubles.failed, faults)),
+    );
+  }
+  const request = dialect.read(body);
+  await deliverAnswer(generation, request, answerWith(request, faults));
+}
+
+/** The prompt tokens of a body, for the counting route. */
+export async function answerTokenCount(generation: Generation): Promise<void> {
+  const { dialect, delivery, body } = generation;
+  await failEarly(delivery);
+  const problem = isObject(body)
+    ? problemOf({ ...generation, body: { max_tokens: 1, ...body } })
+    : { status: 400, message: "the body must be a JSON object" };
+  if (problem !== undefined || !isObject(body)) {
+    const error = problem ?? dialect.troubles.failed;
+    return await deliverJson(delivery, error.status, dialect.error(error));
+  }
+  const count = Math.max(1, dialect.read(body).promptTokens);
+  await deliverJson(delivery, 200, { input_tokens: count });
+}
+
+/** The list of models, for whoever has a good key. */
+export async function answerModels(generation: Generation): Promise<void> {
+  const { dialect, delivery, headers, models, createdS } = generation;
+  await failEarly(delivery);
+  const problem = keyProblemOf(headers) ?? orderedTrouble(dialect.troubles, delivery.faults);
+  if (problem !== undefined) {
+    return await deliverJson(delivery, problem.status, dialect.error(problem));
+  }
+  await deliverJson(delivery, 200, dialect.models(models, createdS));
+}
+
+async function deliverAnswer(
+  generation: Generation,
+  request: SimRequest,
+  answer: SimAnswer,
+): Promise<void> {
+  const { dialect, delivery, serial, createdS } = generation;
+  const { faults } = delivery;
+  const envelope: Envelope = {
+    serial,
+    createdS,
+    model: faults.model_echo ?? request.model,
+    includeUsage: request.includeUsage,
+    usage: faults.no_usage === true ? null : (faults.usage ?? {}),
+  };
+  if (!request.stream || faults.body !== undefined) {
+    return await deliverJson(delivery, 200, dialect.json(answer, envelope));
+  }
+  const trouble = withWords(dialect.troubles.overloaded, faults);
+  await deliverStream(delivery, dialect.frames(answer, envelope), dialect.errorFrame(trouble));
+}
+
+function answerWith(request: SimRequest, faults: Faults): SimAnswer {
+  const answer = answerTo(request);
+  if (faults.refusal !== true) return answer;
+  return { ...answer, text: "", calls: [], finish: "refusal", stopSequence: null };
+}
+
+function problemOf(generation: Generation): SimError | undefined {
+  const { dialect, headers, body, servesModel } = generation;
+  const keyProblem = keyProblemOf(headers);
+  if (keyProblem !== undefined) return keyProblem;
+  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
+  return dialect.problemOf(body, headers) ?? modelProblemOf(body, servesModel);
+}

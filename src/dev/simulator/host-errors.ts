@@ -1,0 +1,31 @@
+import type { SimError } from "./sim-error.ts";
+import type { JsonObject } from "./json.ts";
+
+/** An error as a host of images or videos writes it. */
+export type ErrorWriter = (error: SimError) => JsonObject;
+
+/** A type in the error besides the code. */
+export const referenceError: ErrorWriter = ({ status, message, code }) => {
+  const isModeration = code === "moderation_blocked" || code === "content_policy_violation";
+  const type = isModeration
+    ? "image_generation_user_error"
+    : status >= 500
+      ? "server_error"
+      : "invalid_request_error";
+  return { error: { message, type, param: null, code: code ?? null } };
+};
+
+/** The status as the code; the code proper beside it. */
+export const relayError: ErrorWriter = ({ status, message, code }) => ({
+  error: {
+    code: status,
+    message,
+    ...(code === undefined ? {} : { metadata: { error_type: code, provider_name: "Simulated" } }),
+  },
+});
+
+/** Two texts side by side. */
+export const plainError: ErrorWriter = ({ status, message, code }) => ({
+  code: code ?? (status >= 500 ? "The service is currently unavailable" : "Invalid argument"),
+  error: message,
+});

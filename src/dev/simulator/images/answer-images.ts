@@ -1,0 +1,109 @@
+import { deliverJson, deliverPieces, failEarly } from "../deliver.ts";
+import type { SimError } from "../sim-error.ts";
+import type { ImageFault } from "../object-faults.ts";
+import { isObject, jsonText } from "../json.ts";
+import type { ReceivedCall } from "../received-call.ts";
+import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
+import { costOf, type ImageHost } from "./image-host.ts";
+import { readImageOrder, type ImageOrder } from "./image-order.ts";
+import { base64Length, base64Pieces, pictureOf, type Picture } from "./picture.ts";
+
+/** Renders images as this kind of host does, or as the faults of the call say. */
+export async function answerImages(host: ImageHost, call: ReceivedCall): Promise<void> {
+  const { delivery, body } = call;
+  const { faults } = delivery;
+  await failEarly(delivery);
+  const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, faults);
+  if (problem !== undefined || !isObject(body)) {
+    const error = problem ?? { status: 400, message: "the body must be a JSON object" };
+    const status = faults.error_in_200 === true ? 200 : error.status;
+    return await deliverJson(delivery, status, host.error(error));
+  }
+  if (faults.error_in_200 === true) {
+    const error = withWords(host.troubles.failed, faults);
+    return await deliverJson(delivery, 200, host.error(error));
+  }
+  if (faults.image?.moderation_flag === true) {
+    return await deliverJson(delivery, 200, host.blocked(call.createdS));
+  }
+  await deliverImages(host, call, readImageOrder(body));
+}
+
+function problemOf(host: ImageHost, call: ReceivedCall): SimError | undefined {
+  const { headers, body, servesModel } = call;
+  const keyProblem = keyProblemOf(headers);
+  if (keyProblem !== undefined) return keyProblem;
+  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
+  return host.problemOf(body) ?? modelProblemOf(body, servesModel);
+}
+
+async function deliverImages(
+  host: ImageHost,
+  { delivery, createdS }: ReceivedCall,
+  order: ImageOrder,
+): Promise<void> {
+  const { faults } = delivery;
+  if (faults.body === "html") return await deliverJson(delivery, 200, {});
+  const { image = {} } = faults;
+  const count = image.count ?? order.count;
+  const parts: (Buffer | Picture)[] = [Buffer.from(`{"created":${createdS},"data":[`)];
+  for (let index = 0; index < count; index += 1) {
+    if (index > 0) parts.push(Buffer.from(","));
+    parts.push(...imageParts(host, order, { image, index }));
+  }
+  parts.push(Buffer.from(`]${restOf(host, order, faults)}`));
+  const lengthBytes = parts.reduce((sum, part) => sum + bytesOf(part), 0);
+  const pieces = piecesOf(parts);
+  await deliverPieces(delivery, { status: 200, type: "application/json", lengthBytes, pieces });
+}
+
+/* One item of `data`: its picture in the middle of its text. */
+function imageParts(
+  host: ImageHost,
+  order: ImageOrder,
+  { image, index }: { readonly image: ImageFault; readonly index: number },
+): readonly (Buffer | Picture)[] {
+  const picture = pictureOf(order.format, `${order.prompt}:${index}`, image.bytes);
+  const beside = jsonText(host.besideImage(picture.mediaType)).slice(1);
+  const end = `"${beside === "}" ? "" : ","}${beside}`;
+  const isUrl = image.url_only === true || (host.prefersUrl && !order.wantsBase64);
+  if (isUrl) {
+    const url = `https://images.invalid/${index}.${order.format}`;
+    return [Buffer.from(`{"url":"${url}${end}`)];
+  }
+  return [Buffer.from('{"b64_json":"'), brokenPicture(image) ?? picture, Buffer.from(end)];
+}
+
+function brokenPicture(image: ImageFault): Buffer | undefined {
+  if (image.bad_base64 === true) return Buffer.from("this is *not* base64!");
+  if (image.not_an_image === true) return Buffer.from(btoa("a text and no picture at all"));
+  return image.empty === true ? Buffer.alloc(0) : undefined;
+}
+
+/* Everything behind the list, with the brace that closes the document. */
+function restOf(
+  host: ImageHost,
+  order: ImageOrder,
+  faults: ReceivedCall["delivery"]["faults"],
+): string {
+  const { image = {}, usage = {}, no_usage: noUsage, model_echo: model } = faults;
+  const costUsd = image.cost === undefined ? costOf(order) : image.cost;
+  const reported =
+    noUsage === true || image.no_usage === true
+      ? {}
+      : { usage: { ...host.usage(order, costUsd), ...usage } };
+  const echo = model === undefined ? {} : { model };
+  const rest = jsonText({ ...host.besideList(order), ...echo, ...reported }).slice(1);
+  return rest === "}" ? rest : `,${rest}`;
+}
+
+function bytesOf(part: Buffer | Picture): number {
+  return Buffer.isBuffer(part) ? part.length : base64Length(part.lengthBytes);
+}
+
+function* piecesOf(parts: readonly (Buffer | Picture)[]): Generator<Buffer> {
+  for (const part of parts) {
+    if (Buffer.isBuffer(part)) yield part;
+    else yield* base64Pieces(part);
+  }
+}

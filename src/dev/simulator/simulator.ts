@@ -1,0 +1,250 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { systemClock, type Clock } from "../../core/time.ts";
+import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
+import { BrokenOff, type Delivery } from "./deliver.ts";
+import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
+import { readFaults } from "./faults.ts";
+import { HeldAnswers } from "./held-answers.ts";
+import { isObject, textOf, type JsonObject } from "./json.ts";
+import type { Route } from "./received-call.ts";
+import { routeOf } from "./routes.ts";
+import { serialOf } from "./serial.ts";
+import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
+
+export interface SimulatorOptions {
+  /** 0 = any free port. */
+  readonly port: number;
+  readonly host: string;
+  /** Ids of answers depend on it and on nothing else. Default "0". */
+  readonly seed?: string;
+  /** A fault for every call, as in docs/simulator.md. Default none. */
+  readonly fault?: string;
+  /** Speak this wire only: `wire_a` or `wire_b`. Default both. */
+  readonly wire?: string;
+  /** Upstream model ids that exist. Default: all that do not start with `unknown`. */
+  readonly models?: readonly string[];
+  readonly clock?: Clock;
+}
+
+/** Which calls go wrong, and how. Default: all of them, for ever. */
+export interface FaultRule {
+  readonly method?: string;
+  /** A `*` is any one segment. */
+  readonly path?: string;
+  readonly model?: string;
+  readonly fault: string;
+  readonly times?: number;
+}
+
+/** A running simulated provider. */
+export interface Simulator {
+  readonly url: string;
+  readonly port: number;
+  counts(): CallCounts;
+  /** The last hundred calls, oldest first; the ones about video jobs are among them. */
+  calls(): readonly CallRecord[];
+  /** Every video job with what happened to it, oldest first. */
+  jobs(): readonly JobSummary[];
+  /** Scripts a fault ahead; docs/simulator.md has the language. Throws when it is not understood. */
+  script(rule: FaultRule): void;
+  /** Lets every answer go that the fault `hold` keeps back now. */
+  release(): void;
+  /** Breaks open answers off and frees the port. */
+  close(): Promise<void>;
+}
+
+const KEEP_ALIVE_MS = 65_000;
+
+/** Starts well-behaved providers of every kind, with switchable faults. */
+export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+  const desk = new Desk(options);
+  const server = createServer((request, response) => void desk.receive(request, response));
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.listen(options.port, options.host);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    counts: () => desk.log.counts(),
+    calls: () => desk.log.last(),
+    jobs: () => desk.jobs.summaries(),
+    script: (rule) => {
+      const complaint = desk.board.add(rule);
+      if (complaint !== undefined) throw new Error(complaint);
+    },
+    release: () => desk.held.release(),
+    close: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Receives requests and hands each to whoever answers it. */
+class Desk {
+  readonly log = new CallLog();
+  readonly board = new FaultBoard();
+  readonly held = new HeldAnswers();
+  readonly jobs: VideoJobs;
+  private readonly options: SimulatorOptions;
+  private readonly clock: Clock;
+  private readonly always: ChosenFault;
+
+  constructor(options: SimulatorOptions) {
+    const reading = readFaults(options.fault ?? "");
+    if (reading.kind === "unknown") throw new Error(reading.message);
+    this.options = options;
+    this.clock = options.clock ?? systemClock;
+    this.jobs = new VideoJobs(this.clock, options.seed ?? "0");
+    this.always = { script: options.fault ?? null, faults: reading.faults };
+  }
+
+  async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
+    const { method = "GET", headers } = request;
+    const route = routeOf(method, path, headers["anthropic-version"] !== undefined);
+    const isServed = this.options.wire === undefined || route?.wire === this.options.wire;
+    if (route !== undefined && isServed) {
+      await this.serve(route, { request, response, method, path, query });
+      return;
+    }
+    try {
+      const body = parseJson(await readBody(request));
+      sendJson(response, this.control(`${method} ${path}`, body));
+    } catch {
+      response.destroy();
+    }
+  }
+
+  private async serve(route: Route, exchange: Exchange): Promise<void> {
+    const { request, response, method, path, query } = exchange;
+    const { headers } = request;
+    const isGeneration = route.kind === "generation";
+    const record =
+      route.kind === "free"
+        ? undefined
+        : this.log.begin({ isGeneration, method, path, query, headers });
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    // A client that leaves in the middle of a write is no fault of the simulator's.
+    response.on("error", () => gone.abort());
+    try {
+      const bodyText = await readBody(request);
+      const body = parseJson(bodyText);
+      const chosen = this.chooseFault(route, exchange, body);
+      if (record !== undefined) Object.assign(record, { bodyText, body, fault: chosen.script });
+      const serial = serialOf(this.options.seed ?? "0", record?.number ?? 0);
+      const delivery: Delivery = {
+        response,
+        faults: chosen.faults,
+        gone: gone.signal,
+        headers: { [route.requestIdHeader]: `req_${serial}` },
+      };
+      if (chosen.faults.hold === true) await this.held.wait(gone.signal);
+      const createdS = Math.floor(this.clock.nowMs() / 1000);
+      const bodyBytes = Buffer.byteLength(bodyText);
+      const servesModel = (model: string) => this.servesModel(model);
+      const { models = ["simulated"] } = this.options;
+      const received = { delivery, method, path, headers, body, bodyBytes, servesModel, models };
+      await route.answer({ ...received, serial, createdS, jobs: this.jobs });
+      if (record !== undefined) this.log.end(record, "answered");
+    } catch (fault) {
+      if (record !== undefined) {
+        this.log.end(record, fault instanceof BrokenOff ? "broken" : "abandoned");
+      }
+      response.destroy();
+    }
+  }
+
+  private chooseFault(route: Route, exchange: Exchange, body: unknown): ChosenFault {
+    const { request, method, path } = exchange;
+    const job = this.jobs.at(path);
+    const text = isObject(body) ? route.faultText(body) : "";
+    const own = job === undefined ? undefined : route.ownFault?.(job);
+    const asked = requestedFault(request.headers["x-sim-fault"] ?? own, text);
+    if (asked !== undefined) {
+      const { reading, script } = asked;
+      if (reading.kind === "faults") return { script, faults: reading.faults };
+      return { script, faults: { status: 400, message: reading.message } };
+    }
+    const model = isObject(body) ? textOf(body["model"]) : (job?.order.model ?? "");
+    const scripted = this.board.take({ method, path, model });
+    return scripted.script === null ? this.always : scripted;
+  }
+
+  private servesModel(model: string): boolean {
+    return this.options.models?.includes(model) ?? !model.startsWith("unknown");
+  }
+
+  private control(what: string, body: unknown): ControlAnswer {
+    switch (what) {
+      case "GET /calls":
+        return { status: 200, json: { ...this.log.counts() } };
+      case "POST /calls/reset":
+        this.log.reset();
+        return { status: 200, json: { ...this.log.counts() } };
+      case "GET /calls/last":
+        return { status: 200, json: { calls: this.log.last() } };
+      case "POST /calls/release":
+        this.held.release();
+        return { status: 200, json: { ...this.log.counts() } };
+      case "GET /jobs":
+        return { status: 200, json: { jobs: this.jobs.summaries() } };
+      case "POST /faults": {
+        const complaint = this.board.add(body);
+        return complaint === undefined
+          ? { status: 200, json: { ok: true } }
+          : { status: 400, json: { error: { message: complaint } } };
+      }
+      case "DELETE /faults":
+        this.board.clear();
+        return { status: 200, json: { ok: true } };
+      case "GET /healthz":
+        return { status: 200, json: { ok: true } };
+      default:
+        return { status: 404, json: { error: { message: `no such route: ${what}` } } };
+    }
+  }
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+}
+
+interface ControlAnswer {
+  readonly status: number;
+  readonly json: JsonObject;
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function sendJson(response: ServerResponse, { status, json }: ControlAnswer): void {
+  const body = JSON.stringify(json);
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+  });
+  response.end(body);
+}

@@ -1,0 +1,95 @@
+import { deliverJson, failEarly } from "../deliver.ts";
+import type { SimError } from "../sim-error.ts";
+import { isObject } from "../json.ts";
+import type { ReceivedCall } from "../received-call.ts";
+import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
+import type { ShownJob, VideoHost } from "./video-host.ts";
+import type { VideoJob } from "./video-jobs.ts";
+import { readVideoOrder } from "./video-order.ts";
+
+/**
+ * Accepts a job, or refuses it. A job whose answer is lost on the way was made all the same: that
+ * is what a caller has to reckon with.
+ */
+export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Promise<void> {
+  const { delivery } = call;
+  const { faults } = delivery;
+  const isIn200 = faults.error_in_200 === true;
+  const hidden = isIn200 ? withWords(host.troubles.failed, faults) : undefined;
+  const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, faults) ?? hidden;
+  if (problem !== undefined || faults.refuse === true) {
+    await failEarly(delivery);
+    const error = problem ?? host.troubles.failed;
+    const status = isIn200 ? host.createStatus : error.status;
+    return await deliverJson(delivery, status, host.error(error));
+  }
+  const job = createJob(host, call);
+  await failEarly(delivery);
+  await deliverJson(delivery, host.createStatus, host.created(shownJob(call, job)));
+}
+
+/** Shows a job; each look moves it on. */
+export async function answerVideoPoll(host: VideoHost, call: ReceivedCall): Promise<void> {
+  const job = await findJob(host, call, (found) => (found.counts.polls += 1));
+  if (job === undefined) return;
+  await deliverJson(call.delivery, 200, host.record(shownJob(call, job)));
+}
+
+/** Cancels a job that runs, or deletes one for good: each host has one of the two. */
+export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Promise<void> {
+  const job = await findJob(host, call, (found) => (found.counts.cancels += 1));
+  if (job === undefined) return;
+  const isOver = call.jobs.view(job).isFinal;
+  if (isOver && !host.forgets) {
+    const error = { status: 409, message: "the job has ended and cannot be cancelled" };
+    return await deliverJson(call.delivery, error.status, host.error(error));
+  }
+  job.ending = host.forgets ? "deleted" : "cancelled";
+  await deliverJson(call.delivery, 200, host.ended(shownJob(call, job)));
+}
+
+/** The job that the path names, counted; undefined when the answer is an error and was sent. */
+export async function findJob(
+  host: VideoHost,
+  { delivery, headers, jobs, path }: ReceivedCall,
+  count: (job: VideoJob) => void,
+): Promise<VideoJob | undefined> {
+  const job = jobs.at(path);
+  if (job !== undefined) count(job);
+  await failEarly(delivery);
+  const missing = { status: 404, code: "not_found", message: "No such video." };
+  const problem =
+    keyProblemOf(headers) ??
+    orderedTrouble(host.troubles, delivery.faults) ??
+    (job === undefined ? missing : undefined);
+  if (problem === undefined) return job;
+  await deliverJson(delivery, problem.status, host.error(problem));
+  return undefined;
+}
+
+/** A job with its place and the address of its file. */
+export function shownJob({ jobs, headers }: ReceivedCall, job: VideoJob): ShownJob {
+  const origin = `http://${String(headers["host"] ?? "127.0.0.1")}`;
+  return { job, view: jobs.view(job), fileUrl: `${origin}${job.root}/files/${job.id}.mp4` };
+}
+
+function problemOf(host: VideoHost, call: ReceivedCall): SimError | undefined {
+  const { headers, body, servesModel } = call;
+  const keyProblem = keyProblemOf(headers);
+  if (keyProblem !== undefined) return keyProblem;
+  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
+  return host.problemOf(body) ?? modelProblemOf(body, servesModel);
+}
+
+function createJob(host: VideoHost, call: ReceivedCall): VideoJob {
+  const { body, headers, path, createdS, delivery, jobs } = call;
+  const key = headers["idempotency-key"];
+  const made = {
+    idPrefix: host.idPrefix,
+    root: path.replace(/\/videos$/, ""),
+    order: readVideoOrder(isObject(body) ? body : {}),
+    plan: delivery.faults.job ?? {},
+    createdS,
+  };
+  return jobs.create(made, typeof key === "string" ? key : undefined);
+}

@@ -1,0 +1,199 @@
+import { ticksOfUsd, usdOfCents } from "../decimal.ts";
+import type { SimError } from "../sim-error.ts";
+import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
+import { rawNumber, type JsonObject } from "../json.ts";
+import type { Troubles } from "../trouble.ts";
+import type { JobView, VideoJob } from "./video-jobs.ts";
+import { videoProblem } from "./video-order.ts";
+
+/** A job, where it stands, and the address of its file. */
+export interface ShownJob {
+  readonly job: VideoJob;
+  readonly view: JobView;
+  readonly fileUrl: string;
+}
+
+/** A kind of video host: what it refuses, and how it shows its jobs. */
+export interface VideoHost {
+  problemOf(body: JsonObject): SimError | undefined;
+  readonly error: ErrorWriter;
+  readonly troubles: Troubles;
+  readonly idPrefix: string;
+  readonly createStatus: number;
+  created(shown: ShownJob): JsonObject;
+  record(shown: ShownJob): JsonObject;
+  /** The answer to a DELETE. */
+  ended(shown: ShownJob): JsonObject;
+  /** Does a DELETE take the job away, so that it is not found any more? */
+  readonly forgets: boolean;
+  /** Of a file that has expired. */
+  readonly goneStatus: number;
+}
+
+const CENTS_PER_SECOND = 10;
+const DAY_S = 86_400;
+
+/** A record with states in words, progress and dates. */
+export const referenceVideos: VideoHost = {
+  problemOf: (body) => videoProblem(body, "size"),
+  error: referenceError,
+  troubles: troublesOf("moderation_blocked"),
+  idPrefix: "video_",
+  createStatus: 200,
+  created: referenceRecord,
+  record: referenceRecord,
+  ended: ({ job }) => ({ id: job.id, object: "video.deleted", deleted: true }),
+  forgets: true,
+  goneStatus: 404,
+};
+
+function referenceRecord(shown: ShownJob): JsonObject {
+  const { job, view } = shown;
+  const { order, createdS } = job;
+  const isDone = view.state === "completed";
+  const { code, message } = errorOf(shown, "moderation_blocked");
+  return {
+    id: job.id,
+    object: "video",
+    model: order.model,
+    status: view.state,
+    progress: view.progress,
+    created_at: createdS,
+    completed_at: isDone ? createdS : null,
+    expires_at: isDone ? expiryOf(job) : null,
+    seconds: String(order.seconds),
+    size: order.size,
+    remixed_from_video_id: null,
+    error: view.state === "failed" ? { code, message } : null,
+    ...usageOf(shown, (usd) => ({ cost: rawNumber(usd) })),
+  };
+}
+
+/** A short answer at first, then a record whose error is one text. */
+export const relayVideos: VideoHost = {
+  problemOf: (body) =>
+    videoProblem(
+      body,
+      "duration resolution aspect_ratio size generate_audio seed provider callback_url",
+    ),
+  error: relayError,
+  troubles: troublesOf("content_policy_violation"),
+  idPrefix: "job-",
+  createStatus: 202,
+  created: ({ job, view }) => ({
+    id: job.id,
+    polling_url: `${job.root}/videos/${job.id}`,
+    status: relayWord(view),
+  }),
+  record: (shown) => {
+    const { job, view, fileUrl } = shown;
+    const { code, message } = errorOf(shown, "content_policy_violation");
+    return {
+      id: job.id,
+      generation_id: `gen-${job.id}`,
+      polling_url: `${job.root}/videos/${job.id}`,
+      status: relayWord(view),
+      ...(hasFile(shown) ? { unsigned_urls: [fileUrl] } : {}),
+      ...(view.state === "failed" ? { error: `${code}: ${message}` } : {}),
+      ...usageOf(shown, (usd) => ({ cost: rawNumber(usd), is_byok: false })),
+    };
+  },
+  ended: ({ job, view }) => ({ id: job.id, status: relayWord(view) }),
+  forgets: false,
+  goneStatus: 410,
+};
+
+function relayWord({ state }: JobView): string {
+  return state === "queued" ? "pending" : state;
+}
+
+/** Two states, and a file that says itself whether moderation let it pass. */
+export const plainVideos: VideoHost = {
+  problemOf: (body) => videoProblem(body, "duration resolution aspect_ratio generate_audio"),
+  error: plainError,
+  troubles: troublesOf("content_policy_violation"),
+  idPrefix: "",
+  createStatus: 200,
+  created: ({ job }) => ({ request_id: job.id }),
+  record: plainRecord,
+  ended: ({ job, view }) => ({ request_id: job.id, status: plainWord(view) }),
+  forgets: false,
+  goneStatus: 410,
+};
+
+function plainRecord(shown: ShownJob): JsonObject {
+  const { job, view, fileUrl } = shown;
+  const isRefused = view.isFinal && job.plan.moderated === true;
+  const { code, message } = errorOf(shown, "video_generation_failed");
+  return {
+    status: isRefused ? "done" : plainWord(view),
+    model: job.order.model,
+    ...(isRefused ? { video: { url: "", respect_moderation: false } } : {}),
+    ...(hasFile(shown)
+      ? { video: { url: fileUrl, duration: job.order.seconds, respect_moderation: true } }
+      : {}),
+    ...(view.state === "failed" && !isRefused ? { error: { code, message } } : {}),
+    ...usageOf(shown, (usd) => ({ cost_in_usd_ticks: rawNumber(ticksOfUsd(usd)) })),
+  };
+}
+
+function plainWord({ state }: JobView): string {
+  if (state === "completed") return "done";
+  return state === "queued" || state === "in_progress" ? "pending" : state;
+}
+
+/** Is there a file to fetch? */
+export function hasFile({ job, view }: Pick<ShownJob, "job" | "view">): boolean {
+  const isDone = ["completed", "done", "succeeded"].includes(view.state);
+  return isDone && job.plan.no_content !== true && job.plan.moderated !== true;
+}
+
+/** Seconds since 1970 at which the file is gone. */
+export function expiryOf({ createdS, plan }: VideoJob): number {
+  return createdS + (plan.expires ?? DAY_S);
+}
+
+/* What a job cost is told at its end: of a finished one always, else only where it is scripted. */
+function usageOf(
+  { job, view }: ShownJob,
+  worded: (costUsd: string) => JsonObject,
+): { readonly usage?: JsonObject } {
+  const { cost: scripted } = job.plan;
+  const isDone = view.state === "completed" && job.plan.moderated !== true;
+  const costUsd = scripted ?? usdOfCents(job.order.seconds * CENTS_PER_SECOND);
+  const isTold = view.isFinal && scripted !== null && (isDone || scripted !== undefined);
+  return isTold ? { usage: worded(costUsd) } : {};
+}
+
+function errorOf(
+  { job }: ShownJob,
+  moderationCode: string,
+): { readonly code: string; readonly message: string } {
+  const { plan } = job;
+  const isRefused = plan.moderated === true;
+  return {
+    code: plan.code ?? (isRefused ? moderationCode : "video_generation_failed"),
+    message:
+      plan.message ??
+      (isRefused
+        ? "the clip was taken by moderation"
+        : "Simulated failure of a job: secret-provider-words"),
+  };
+}
+
+function troublesOf(moderationCode: string): Troubles {
+  return {
+    overloaded: { status: 503, message: "The video engine is currently overloaded" },
+    context_overflow: {
+      status: 400,
+      code: "string_above_max_length",
+      message: "Invalid 'prompt': string too long.",
+    },
+    content_filter: {
+      status: 400,
+      code: moderationCode,
+      message: "Your request was rejected by our safety system.",
+    },
+    failed: { status: 500, code: "server_error", message: "The server had an error" },
+  };
+}

@@ -1,0 +1,58 @@
+import type { SimError } from "../sim-error.ts";
+import { isAbsent, textOf, wordSet, type JsonObject } from "../json.ts";
+
+/** What a video request asks for. */
+export interface VideoOrder {
+  readonly model: string;
+  readonly seconds: number;
+  readonly size: string | null;
+  readonly resolution: string | null;
+  readonly aspectRatio: string | null;
+}
+
+const SECONDS_MAX = 120;
+const SECONDS_DEFAULT = 4;
+const PROMPT_CHARS_MAX = 32_000;
+
+/** Reads a body that has passed the checks. */
+export function readVideoOrder(body: JsonObject): VideoOrder {
+  return {
+    model: textOf(body["model"]),
+    seconds: Number(body["seconds"] ?? body["duration"] ?? SECONDS_DEFAULT),
+    size: textOf(body["size"]) || null,
+    resolution: textOf(body["resolution"]) || null,
+    aspectRatio: textOf(body["aspect_ratio"]) || null,
+  };
+}
+
+/** The first thing a host that knows these further fields would refuse. */
+export function videoProblem(body: JsonObject, further: string): SimError | undefined {
+  const message = complaintOf(body, wordSet("model prompt seconds", further));
+  return message === undefined ? undefined : { status: 400, message, code: "invalid_value" };
+}
+
+function complaintOf(body: JsonObject, known: ReadonlySet<string>): string | undefined {
+  const { model, prompt, seconds, duration, generate_audio: audio } = body;
+  if (typeof model !== "string") return "you must provide a model parameter";
+  if (typeof prompt !== "string" || prompt === "") return "you must provide a prompt parameter";
+  if (prompt.length > PROMPT_CHARS_MAX) return "Invalid 'prompt': string too long.";
+  const extra = Object.keys(body).find((key) => !isAbsent(body[key]) && !known.has(key));
+  if (extra !== undefined) return `Unknown parameter: '${extra}'.`;
+  if (!isSeconds(seconds) || !isSeconds(duration)) {
+    return `Invalid 'seconds': expected a whole number of seconds from 1 to ${SECONDS_MAX}.`;
+  }
+  const size = ["size", "resolution", "aspect_ratio"].find(
+    (key) => !isAbsent(body[key]) && !/^\d[\w.:]{1,15}$/.test(textOf(body[key])),
+  );
+  if (size !== undefined) return `Invalid '${size}'.`;
+  return isAbsent(audio) || typeof audio === "boolean"
+    ? undefined
+    : "Invalid type for 'generate_audio': expected a boolean.";
+}
+
+/* A number, or its digits: one family of hosts writes it so. */
+function isSeconds(value: unknown): boolean {
+  if (isAbsent(value)) return true;
+  const isWhole = Number.isSafeInteger(value) || /^\d{1,3}$/.test(textOf(value));
+  return isWhole && Number(value) >= 1 && Number(value) <= SECONDS_MAX;
+}

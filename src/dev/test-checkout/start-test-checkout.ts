@@ -1,0 +1,196 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Clock } from "../../core/time.ts";
+import type { Logger } from "../../core/log.ts";
+import { CheckoutApi } from "./checkout-api.ts";
+import { CheckoutBook } from "./checkout-book.ts";
+import type { CheckoutEvent, CheckoutSession } from "./checkout-objects.ts";
+import { readForm } from "./form-body.ts";
+import { payPage, receiptPage, unknownPage, type Page } from "./pay-page.ts";
+import { WebhookSender } from "./webhook-sender.ts";
+
+const BODY_BYTES_MAX = 64 * 1024;
+/** A payer comes back after the event was taken, or after that long. */
+const RETURN_WAIT_MS = 3_000;
+
+export interface TestCheckoutOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Where events go; asked at each. */
+  readonly webhookUrl: () => string;
+  readonly clock: Clock;
+  readonly log?: Logger;
+  /**
+   * After how many milliseconds copies of an event are sent: two numbers send it twice, none drops
+   * it. Default: once, at once.
+   */
+  readonly delivery?: (event: CheckoutEvent) => readonly number[];
+}
+
+/** A running checkout with test money. Everything that happened in it is in memory only. */
+export interface TestCheckout {
+  readonly url: string;
+  /** What its API is asked with. */
+  readonly secretKey: string;
+  /** What its events are signed with. */
+  readonly webhookSecret: string;
+  /** For tests: payers, banks and what they do. */
+  readonly book: CheckoutBook;
+  readonly webhooks: WebhookSender;
+  close(): Promise<void>;
+}
+
+/** Starts a server that speaks the parts of Stripe's API that purchases need, and a page to pay. */
+export async function startTestCheckout(options: TestCheckoutOptions): Promise<TestCheckout> {
+  const secretKey = `sk_test_${randomBytes(24).toString("hex")}`;
+  const webhookSecret = `whsec_${randomBytes(24).toString("hex")}`;
+  let url = "";
+  const { webhookUrl, clock, log, delivery = () => [0] } = options;
+  const webhooks = new WebhookSender({ webhookUrl, webhookSecret, clock, delivery, log });
+  const book = new CheckoutBook({
+    clock,
+    address: () => url,
+    tell: (event) => webhooks.tell(event),
+  });
+  const desk = new CheckoutDesk(secretKey, book, webhooks);
+  const server = createServer((request, response) => void desk.receive(request, response));
+  server.listen(options.port, options.host);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
+  url = `http://${host}:${port}`;
+  return {
+    url,
+    secretKey,
+    webhookSecret,
+    book,
+    webhooks,
+    close: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await Promise.all([closed, webhooks.close()]);
+    },
+  };
+}
+
+/** Sorts what comes in: calls of the API, and people who pay. */
+class CheckoutDesk {
+  readonly #secretKey: string;
+  readonly #book: CheckoutBook;
+  readonly #webhooks: WebhookSender;
+  readonly #api: CheckoutApi;
+
+  constructor(secretKey: string, book: CheckoutBook, webhooks: WebhookSender) {
+    this.#secretKey = secretKey;
+    this.#book = book;
+    this.#webhooks = webhooks;
+    this.#api = new CheckoutApi(book);
+  }
+
+  async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const url = new URL(request.url ?? "/", "http://checkout");
+      const text = await readBody(request);
+      if (text === undefined)
+        sendJson(response, 413, { error: { message: "the body is too long" } });
+      else if (url.pathname.startsWith("/v1/")) this.#serveApi(request, response, { url, text });
+      else await this.#servePayer(request, response, url);
+    } catch {
+      response.destroy();
+    }
+  }
+
+  #serveApi(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { url, text }: { readonly url: URL; readonly text: string },
+  ): void {
+    if (!this.#isOurs(request.headers.authorization)) {
+      const message = "the secret key is not the one of this checkout";
+      sendJson(response, 401, { error: { type: "invalid_request_error", message } });
+      return;
+    }
+    const key = request.headers["idempotency-key"];
+    const { status, body } = this.#api.answer({
+      method: request.method ?? "GET",
+      path: url.pathname.slice("/v1/".length),
+      query: readForm(url.search.slice(1)),
+      form: readForm(text),
+      text,
+      idempotencyKey: typeof key === "string" ? key : undefined,
+    });
+    sendJson(response, status, body);
+  }
+
+  #isOurs(authorization: string | undefined): boolean {
+    const given = Buffer.from(authorization ?? "");
+    const ours = Buffer.from(`Bearer ${this.#secretKey}`);
+    return given.length === ours.length && timingSafeEqual(given, ours);
+  }
+
+  async #servePayer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    const [, noun, id = "", action] = url.pathname.split("/");
+    const charge = noun === "receipt" ? this.#book.charges.get(id) : undefined;
+    const session = noun === "pay" ? this.#book.session(id) : undefined;
+    if (charge !== undefined) sendPage(response, 200, receiptPage(charge));
+    else if (session === undefined) sendPage(response, 404, unknownPage());
+    else if (request.method === "POST") await this.#decide(response, session, action);
+    else sendPage(response, 200, payPage(session));
+  }
+
+  async #decide(
+    response: ServerResponse,
+    session: CheckoutSession,
+    action: string | undefined,
+  ): Promise<void> {
+    const isPayment = action === "pay" || action === "fail";
+    if (isPayment && session.status === "open") {
+      this.#book.pay(session, {}, action === "fail");
+      if (action === "fail") this.#book.finish(session, false);
+      await Promise.race([
+        this.#webhooks.settled(),
+        sleep(RETURN_WAIT_MS, undefined, { ref: false }),
+      ]);
+    }
+    const isOver = session.status === "complete";
+    response.writeHead(303, {
+      location: isPayment && isOver ? session.success_url : session.cancel_url,
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+    });
+    response.end();
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES_MAX) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+}
+
+function sendPage(response: ServerResponse, status: number, page: Page): void {
+  response.writeHead(status, {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": page.contentSecurityPolicy,
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+  });
+  response.end(page.html);
+}

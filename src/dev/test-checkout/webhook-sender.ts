@@ -1,0 +1,104 @@
+import { createHmac } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Clock } from "../../core/time.ts";
+import type { Logger } from "../../core/log.ts";
+import type { CheckoutEvent } from "./checkout-objects.ts";
+
+const ANSWER_TIMEOUT_MS = 10_000;
+const TRIES_MAX = 5;
+const FIRST_REST_MS = 500;
+const EVENTS_KEPT_MAX = 10_000;
+
+export interface WebhookSenderOptions {
+  readonly webhookUrl: () => string;
+  readonly webhookSecret: string;
+  readonly clock: Clock;
+  /** After how many milliseconds a copy of the event is sent; empty: never. */
+  readonly delivery: (event: CheckoutEvent) => readonly number[];
+  readonly log?: Logger | undefined;
+}
+
+/** Sends signed events, and again while nobody says that they arrived. */
+export class WebhookSender {
+  readonly #options: WebhookSenderOptions;
+  readonly #events = new Map<string, CheckoutEvent>();
+  readonly #sending = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+
+  constructor(options: WebhookSenderOptions) {
+    this.#options = options;
+  }
+
+  /** Newest last. */
+  get events(): readonly CheckoutEvent[] {
+    return [...this.#events.values()];
+  }
+
+  tell(event: CheckoutEvent): void {
+    this.#events.set(event.id, event);
+    const [oldest] = this.#events.keys();
+    if (this.#events.size > EVENTS_KEPT_MAX && oldest !== undefined) this.#events.delete(oldest);
+    for (const delayMs of this.#options.delivery(event)) this.#track(this.#deliver(event, delayMs));
+  }
+
+  /** Sends a copy now, once; answers the status. */
+  async send(eventId: string): Promise<number> {
+    const event = this.#events.get(eventId);
+    if (event === undefined) throw new Error(`no event ${eventId}`);
+    return await this.#post(event);
+  }
+
+  /** Resolves when nothing is being sent. */
+  async settled(): Promise<void> {
+    while (this.#sending.size > 0) await Promise.all(this.#sending);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#sending);
+  }
+
+  #track(delivery: Promise<void>): void {
+    const tracked = delivery.finally(() => this.#sending.delete(tracked));
+    this.#sending.add(tracked);
+  }
+
+  async #deliver(event: CheckoutEvent, delayMs: number): Promise<void> {
+    const { log } = this.#options;
+    const { signal } = this.#stop;
+    let restMs = FIRST_REST_MS;
+    try {
+      if (delayMs > 0) await sleep(delayMs, undefined, { signal });
+      for (let tries = 1; tries <= TRIES_MAX; tries++) {
+        const status = await this.#post(event).catch(() => 0);
+        if (status >= 200 && status < 300) return;
+        await sleep(restMs, undefined, { signal });
+        restMs *= 2;
+      }
+      log?.warn({ eventId: event.id, type: event.type }, "a test event was not taken");
+    } catch {
+      // Closed: the checkout forgets its events with it.
+    }
+  }
+
+  async #post(event: CheckoutEvent): Promise<number> {
+    const { webhookUrl, webhookSecret, clock } = this.#options;
+    const body = JSON.stringify(event);
+    const seconds = Math.floor(clock.nowMs() / 1000);
+    const proof = createHmac("sha256", webhookSecret).update(`${seconds}.${body}`).digest("hex");
+    const timeout = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+    const answer = await fetch(webhookUrl(), {
+      method: "POST",
+      headers: {
+        "content-type": "application/json; charset=utf-8",
+        "stripe-signature": `t=${seconds},v1=${proof}`,
+      },
+      body,
+      redirect: "manual",
+      signal: AbortSignal.any([timeout, this.#stop.signal]),
+    });
+    await answer.body?.cancel();
+    return answer.status;
+  }
+}

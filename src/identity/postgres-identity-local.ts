@@ -1,0 +1,147 @@
+import type { Pool, QueryResult, QueryResultRow } from "pg";
+
+import type { LocalIssuerStore, LocalRecord } from "./identity-store.ts";
+import { queryInTime } from "../storage/connection.ts";
+
+/** What the bundled issuer keeps, in PostgreSQL. */
+export class PostgresLocalIssuerStore implements LocalIssuerStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async addClaim(claim: {
+    readonly tokenHash: Buffer;
+    readonly email: string | null;
+    readonly expiresAtMs: number;
+  }): Promise<void> {
+    await this.#run("insert into local_claim (token_hash, email, expires_at) values ($1, $2, $3)", [
+      claim.tokenHash,
+      claim.email,
+      new Date(claim.expiresAtMs),
+    ]);
+  }
+
+  async findClaim(
+    tokenHash: Buffer,
+    nowMs: number,
+  ): Promise<{ readonly email: string | null } | undefined> {
+    const { rows } = await this.#run<{ email: string | null }>(
+      "select email from local_claim where token_hash = $1 and expires_at > $2",
+      [tokenHash, new Date(nowMs)],
+    );
+    return rows[0];
+  }
+
+  async takeClaim(
+    tokenHash: Buffer,
+    browser: {
+      readonly tokenHash: Buffer;
+      readonly email: string;
+      readonly nowMs: number;
+      readonly expiresAtMs: number;
+    },
+  ): Promise<boolean> {
+    const { rowCount } = await this.#run(takeClaimSql, [
+      tokenHash,
+      browser.tokenHash,
+      browser.email,
+      new Date(browser.expiresAtMs),
+      new Date(browser.nowMs),
+    ]);
+    return rowCount === 1;
+  }
+
+  async findBrowser(tokenHash: Buffer, nowMs: number): Promise<string | undefined> {
+    const { rows } = await this.#run<{ email: string }>(
+      "select email from local_browser where token_hash = $1 and expires_at > $2",
+      [tokenHash, new Date(nowMs)],
+    );
+    return rows[0]?.email;
+  }
+
+  async upsertRecord(record: LocalRecord): Promise<void> {
+    await this.#run(upsertRecordSql, [
+      record.kind,
+      record.idHash,
+      JSON.stringify(record.payload),
+      record.uid,
+      record.grantId,
+      new Date(record.expiresAtMs),
+    ]);
+  }
+
+  async findRecord(kind: string, idHash: Buffer): Promise<LocalRecord | undefined> {
+    const { rows } = await this.#run<RecordRow>(
+      "select * from local_issuer_record where kind = $1 and id_hash = $2",
+      [kind, idHash],
+    );
+    return rows[0] === undefined ? undefined : localRecord(rows[0]);
+  }
+
+  async findRecordByUid(kind: string, uid: string): Promise<LocalRecord | undefined> {
+    const { rows } = await this.#run<RecordRow>(
+      "select * from local_issuer_record where kind = $1 and uid = $2 limit 1",
+      [kind, uid],
+    );
+    return rows[0] === undefined ? undefined : localRecord(rows[0]);
+  }
+
+  async consumeRecord(kind: string, idHash: Buffer, nowMs: number): Promise<void> {
+    await this.#run(
+      "update local_issuer_record set consumed_at = $3 where kind = $1 and id_hash = $2",
+      [kind, idHash, new Date(nowMs)],
+    );
+  }
+
+  async dropRecord(kind: string, idHash: Buffer): Promise<void> {
+    await this.#run("delete from local_issuer_record where kind = $1 and id_hash = $2", [
+      kind,
+      idHash,
+    ]);
+  }
+
+  async dropRecordsOfGrant(grantId: string): Promise<void> {
+    await this.#run("delete from local_issuer_record where grant_id = $1", [grantId]);
+  }
+
+  async #run<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
+    return await queryInTime<R>(this.#pool, { text, values });
+  }
+}
+
+const takeClaimSql = `
+  with taken as (
+    delete from local_claim where token_hash = $1 and expires_at > $5
+      and (email is null or email = $3) returning token_hash
+  )
+  insert into local_browser (token_hash, email, expires_at) select $2, $3, $4 from taken`;
+
+const upsertRecordSql = `
+  insert into local_issuer_record (kind, id_hash, payload, uid, grant_id, expires_at)
+  values ($1, $2, $3, $4, $5, $6)
+  on conflict (kind, id_hash) do update set payload = excluded.payload, uid = excluded.uid,
+    grant_id = excluded.grant_id, expires_at = excluded.expires_at`;
+
+interface RecordRow {
+  readonly kind: string;
+  readonly id_hash: Buffer;
+  readonly payload: Record<string, unknown>;
+  readonly uid: string | null;
+  readonly grant_id: string | null;
+  readonly consumed_at: Date | null;
+  readonly expires_at: Date;
+}
+
+function localRecord(row: RecordRow): LocalRecord {
+  return {
+    kind: row.kind,
+    idHash: row.id_hash,
+    payload: row.payload,
+    uid: row.uid,
+    grantId: row.grant_id,
+    consumedAtMs: row.consumed_at?.getTime() ?? null,
+    expiresAtMs: row.expires_at.getTime(),
+  };
+}

@@ -1,0 +1,322 @@
+import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
+
+import { assert } from "../core/assert.ts";
+import { newRecordId, type OrgId } from "../core/ids.ts";
+import type { ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
+import { orgNameOf } from "./normalise-email.ts";
+import { createOrgSql } from "../accounts/org-rows.ts";
+
+const TRIES_MAX = 6;
+/** Of one statement, the wait for other sign-ins with the address too. */
+const STEP_TIMEOUT_MS = 5_000;
+/** Another transaction was first: serialization failure, deadlock, unique violation. */
+const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
+
+/**
+ * The one transaction that signs a person in: account, organization, trial key and session come
+ * together or not at all. Sign-ins with one address wait for each other before their transactions
+ * begin, so that each of them sees what the one before has done; what still meets is tried again.
+ */
+export async function resolveSignIn(pool: Pool, signIn: SignInToResolve): Promise<ResolvedSignIn> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await tryToResolve(pool, signIn);
+    } catch (fault) {
+      const isRace = fault instanceof DatabaseError && RETRIED_CODES.has(fault.code ?? "");
+      if (!isRace || tries === TRIES_MAX) throw fault;
+    }
+  }
+}
+
+async function tryToResolve(pool: Pool, signIn: SignInToResolve): Promise<ResolvedSignIn> {
+  const client = await pool.connect();
+  let isDone = false;
+  try {
+    const run = runnerOf(client);
+    const lockName = `tokenmarket sign-in ${signIn.claim.emailNorm}`;
+    await run("select pg_advisory_lock(hashtextextended($1, 0))", [lockName]);
+    await run("begin isolation level serializable");
+    const resolved = await resolve(run, signIn);
+    await run("commit");
+    await run("select pg_advisory_unlock(hashtextextended($1, 0))", [lockName]);
+    isDone = true;
+    return resolved;
+  } finally {
+    // After a fault the connection is given up, and its lock and its transaction with it.
+    client.release(!isDone);
+  }
+}
+
+type Run = <R extends QueryResultRow>(text: string, values?: unknown[]) => Promise<readonly R[]>;
+
+function runnerOf(client: PoolClient): Run {
+  return async <R extends QueryResultRow>(text: string, values: unknown[] = []) => {
+    const query: { text: string; values: unknown[]; query_timeout: number } = {
+      text,
+      values,
+      query_timeout: STEP_TIMEOUT_MS,
+    };
+    return (await client.query<R>(query)).rows;
+  };
+}
+
+async function resolve(run: Run, signIn: SignInToResolve): Promise<ResolvedSignIn> {
+  const found = await findAccount(run, signIn);
+  const { accountId, orgId, isVerified, isTrialDue } = found;
+  await startSession(run, accountId, signIn);
+  const hasMoved = await endPrevious(run, accountId, signIn);
+  if (isTrialDue) await mintTrialKey(run, orgId, signIn);
+  return {
+    accountId,
+    orgId,
+    isVerified,
+    kind: found.kind,
+    isEmailTaken: found.isEmailTaken ?? false,
+    hasReveal: isTrialDue || hasMoved,
+  };
+}
+
+interface FoundAccount {
+  readonly accountId: string;
+  readonly orgId: OrgId;
+  readonly isVerified: boolean;
+  readonly isTrialDue: boolean;
+  readonly kind: ResolvedSignIn["kind"];
+  readonly isEmailTaken?: boolean;
+}
+
+interface AccountRow {
+  readonly account_id: string;
+  readonly org_id: string;
+  readonly email_norm: string;
+  readonly is_verified: boolean;
+}
+
+async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAccount> {
+  const { claim } = signIn;
+  const known = await run<AccountRow>(
+    `${selectAccountSql} join console_identity i using (account_id)
+    where i.issuer = $1 and i.subject = $2`,
+    [claim.issuer, claim.subject],
+  );
+  const account = known[0];
+  if (account === undefined) return await findForStranger(run, signIn);
+  if (claim.name !== null) {
+    await run("update console_account set name = $2 where account_id = $1", [
+      account.account_id,
+      claim.name,
+    ]);
+  }
+  if (!account.is_verified && claim.isVerified) return await verify(run, account, signIn);
+  const isEmailTaken = await followEmail(run, account, claim);
+  return { ...plain(account), isTrialDue: false, kind: "known", isEmailTaken };
+}
+
+/** The account's address becomes the one the provider says; true: somebody else has it. */
+async function followEmail(run: Run, account: AccountRow, claim: SignInClaim): Promise<boolean> {
+  if (account.email_norm === claim.emailNorm) return false;
+  // What is verified is never replaced by what is not.
+  if (account.is_verified && !claim.isVerified) return false;
+  if (account.is_verified && (await findVerified(run, claim)) !== undefined) return true;
+  await setEmail(run, account, claim);
+  return false;
+}
+
+/** Somebody whom we saw unverified comes back verified. */
+async function verify(
+  run: Run,
+  account: AccountRow,
+  signIn: SignInToResolve,
+): Promise<FoundAccount> {
+  const { claim, nowMs } = signIn;
+  const older = await findVerified(run, claim);
+  if (older !== undefined) {
+    await moveIdentity(run, account, older);
+    return { ...plain(older), isTrialDue: false, kind: "linked" };
+  }
+  await run("update console_account set email_verified_at = $2 where account_id = $1", [
+    account.account_id,
+    new Date(nowMs),
+  ]);
+  await setEmail(run, account, claim);
+  const vouched = await findVouchedOrg(run, claim);
+  if (vouched === undefined) {
+    await run("update org set email_verified = true where org_id = $1", [account.org_id]);
+    return { ...plain(account), isVerified: true, isTrialDue: true, kind: "verified" };
+  }
+  await run("update console_account set org_id = $2 where account_id = $1", [
+    account.account_id,
+    vouched,
+  ]);
+  await dropEmptyOrg(run, account.org_id);
+  const { accountId } = plain(account);
+  return { accountId, orgId: vouched, isVerified: true, isTrialDue: false, kind: "adopted" };
+}
+
+/** Somebody whom we never saw: an older account of the same verified address, or a new one. */
+async function findForStranger(run: Run, signIn: SignInToResolve): Promise<FoundAccount> {
+  const { claim, nowMs } = signIn;
+  const older = claim.isVerified ? await findVerified(run, claim) : undefined;
+  if (older !== undefined) {
+    await linkIdentity(run, older.account_id, signIn);
+    return { ...plain(older), isTrialDue: false, kind: "linked" };
+  }
+  const vouched = claim.isVerified ? await findVouchedOrg(run, claim) : undefined;
+  const orgId = vouched ?? (await makeOrg(run, claim));
+  const accountId = newRecordId("acct");
+  const { email, emailNorm, isVerified, name } = claim;
+  const now = new Date(nowMs);
+  await run(
+    `insert into console_account
+      (account_id, org_id, email, email_norm, email_verified_at, name, created_at)
+    values ($1, $2, $3, $4, $5, $6, $7)`,
+    [accountId, orgId, email, emailNorm, isVerified ? now : null, name, now],
+  );
+  await linkIdentity(run, accountId, signIn);
+  const isAdopted = vouched !== undefined;
+  const kind = isAdopted ? "adopted" : "created";
+  return { accountId, orgId, isVerified, isTrialDue: isVerified && !isAdopted, kind };
+}
+
+function plain(row: AccountRow): Pick<FoundAccount, "accountId" | "orgId" | "isVerified"> {
+  return { accountId: row.account_id, orgId: row.org_id as OrgId, isVerified: row.is_verified };
+}
+
+async function findVerified(run: Run, claim: SignInClaim): Promise<AccountRow | undefined> {
+  const rows = await run<AccountRow>(
+    `${selectAccountSql} where a.email_norm = $1 and a.email_verified_at is not null`,
+    [claim.emailNorm],
+  );
+  return rows[0];
+}
+
+/** The oldest organization that an operator made for this address and that nobody has yet. */
+async function findVouchedOrg(run: Run, claim: SignInClaim): Promise<OrgId | undefined> {
+  const rows = await run<{ org_id: string }>(
+    `select o.org_id from org o
+    where lower(btrim(o.email)) = $1 and o.email_verified
+      and not exists (select from console_account a where a.org_id = o.org_id)
+    order by o.created_at, o.org_id limit 1`,
+    [claim.emailNorm],
+  );
+  return rows[0]?.org_id as OrgId | undefined;
+}
+
+async function makeOrg(run: Run, claim: SignInClaim): Promise<OrgId> {
+  const orgId = newRecordId("org") as OrgId;
+  const name = orgNameOf(claim.name, claim.email);
+  await run(createOrgSql, [orgId, name, claim.email, claim.isVerified]);
+  return orgId;
+}
+
+async function linkIdentity(run: Run, accountId: string, signIn: SignInToResolve): Promise<void> {
+  const { issuer, subject } = signIn.claim;
+  await run(
+    `insert into console_identity (issuer, subject, account_id, linked_at)
+    values ($1, $2, $3, $4)`,
+    [issuer, subject, accountId, new Date(signIn.nowMs)],
+  );
+}
+
+async function setEmail(run: Run, account: AccountRow, claim: SignInClaim): Promise<void> {
+  await run("update console_account set email = $2, email_norm = $3 where account_id = $1", [
+    account.account_id,
+    claim.email,
+    claim.emailNorm,
+  ]);
+  await run("update org set email = $2 where org_id = $1", [account.org_id, claim.email]);
+}
+
+/** An unverified account has one identity: what it was goes on in the older account. */
+async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise<void> {
+  const both = [from.account_id, to.account_id];
+  await run("update console_identity set account_id = $2 where account_id = $1", both);
+  await run("update console_session set account_id = $2 where account_id = $1", both);
+  await run("delete from console_account where account_id = $1", [from.account_id]);
+  await dropEmptyOrg(run, from.org_id);
+}
+
+/**
+ * Removes an organization that never had anything. One that somebody gave something to stays: the
+ * books and the operator know it.
+ */
+async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
+  await run("savepoint before_drop");
+  try {
+    const dropped = await run(
+      `delete from account w where w.org_id = $1 and w.debits = 0 and w.credits = 0
+        and w.reserved = 0
+        and not exists (select from cap_change c where c.org_id = w.org_id)
+        and not exists (select from api_key k where k.org_id = w.org_id)
+      returning w.account_id`,
+      [orgId],
+    );
+    if (dropped.length > 0) await run("delete from org where org_id = $1", [orgId]);
+  } catch (fault) {
+    const isReferred = fault instanceof DatabaseError && fault.code === FOREIGN_KEY_VIOLATION;
+    if (!isReferred) throw fault;
+    await run("rollback to savepoint before_drop");
+  }
+}
+
+const FOREIGN_KEY_VIOLATION = "23503";
+
+async function startSession(run: Run, accountId: string, signIn: SignInToResolve): Promise<void> {
+  const { claim, session, nowMs } = signIn;
+  await run(
+    `insert into console_session (session_id, account_id, issuer, subject, idp_sid, started_at,
+      expires_at, last_seen_at, idp_checked_at, idp_tried_at, sealed_refresh, user_agent)
+    values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8, $9)`,
+    [
+      session.sessionId,
+      accountId,
+      claim.issuer,
+      claim.subject,
+      session.idpSid,
+      new Date(nowMs),
+      new Date(session.expiresAtMs),
+      session.sealedRefresh,
+      session.userAgent,
+    ],
+  );
+}
+
+/** Ends the browser's session before; true: a key that was not looked at moved to the new one. */
+async function endPrevious(run: Run, accountId: string, signIn: SignInToResolve): Promise<boolean> {
+  const { previous, session, nowMs } = signIn;
+  if (previous === undefined) return false;
+  const { reveal, sessionId } = previous;
+  await run(
+    `update console_session set ended_at = $2, ended_reason = 'signed-out', sealed_refresh = null
+    where session_id = $1 and ended_at is null`,
+    [sessionId, new Date(nowMs)],
+  );
+  if (reveal === undefined) return false;
+  const moved = await run(
+    `update console_reveal r set session_id = $2, sealed_key = $3
+    from console_session s
+    where r.session_id = $1 and s.session_id = $1 and s.account_id = $4 returning r.session_id`,
+    [sessionId, session.sessionId, reveal.sealedKey, accountId],
+  );
+  return moved.length > 0;
+}
+
+async function mintTrialKey(run: Run, orgId: OrgId, signIn: SignInToResolve): Promise<void> {
+  const { trialKey, session } = signIn;
+  const { digest, label, name, ceiling } = trialKey;
+  const made = await run(
+    `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
+    values ($1, $2, $3, $4, $5, 'trial', $6) returning key_id`,
+    [newRecordId("key"), orgId, digest, label, name, ceiling],
+  );
+  assert(made.length === 1, "a trial key that is due is made");
+  await run(
+    `insert into console_reveal (session_id, sealed_key, label, name, expires_at)
+    values ($1, $2, $3, $4, $5)`,
+    [session.sessionId, trialKey.sealedKey, label, name, new Date(trialKey.expiresAtMs)],
+  );
+}
+
+const selectAccountSql = `
+  select a.account_id, a.org_id, a.email_norm, a.email_verified_at is not null as is_verified
+  from console_account a`;

@@ -1,0 +1,226 @@
+import type { Pool, QueryResult, QueryResultRow } from "pg";
+
+import type {
+  EndReason,
+  IdentityStore,
+  LocalIssuerStore,
+  LogoutOrder,
+  PendingSignIn,
+  ResolvedSignIn,
+  SealedReveal,
+  SignInToResolve,
+  StoredSession,
+} from "./identity-store.ts";
+import { queryInTime } from "../storage/connection.ts";
+import {
+  findSessionSql,
+  pendingSignIn,
+  sealedReveal,
+  storedSession,
+  type PendingRow,
+  type RevealRow,
+  type SessionRow,
+} from "./identity-rows.ts";
+import { PostgresLocalIssuerStore } from "./postgres-identity-local.ts";
+import { resolveSignIn } from "./postgres-identity-sign-in.ts";
+
+const SWEPT_ROWS_MAX = 5_000;
+/** An ended session is kept so long: a browser that comes back is told why it is signed out. */
+const ENDED_DAYS_KEPT = 30;
+
+/** People, their browsers and sessions in PostgreSQL. */
+export class PostgresIdentityStore implements IdentityStore {
+  readonly local: LocalIssuerStore;
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+    this.local = new PostgresLocalIssuerStore(pool);
+  }
+
+  async startSignIn(browserHash: Buffer, pending: PendingSignIn): Promise<void> {
+    await this.#run(startSignInSql, [
+      browserHash,
+      pending.state,
+      pending.nonce,
+      pending.codeVerifier,
+      pending.returnPath,
+      pending.sessionId,
+      new Date(pending.expiresAtMs),
+    ]);
+  }
+
+  async takeSignIn(
+    of: { readonly browserHash: Buffer; readonly state: string },
+    nowMs: number,
+  ): Promise<PendingSignIn | undefined> {
+    const { rows } = await this.#run<PendingRow>(
+      "delete from console_sign_in where browser_hash = $1 and state = $2 returning *",
+      [of.browserHash, of.state],
+    );
+    const row = rows[0];
+    return row === undefined || row.expires_at.getTime() <= nowMs ? undefined : pendingSignIn(row);
+  }
+
+  resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
+    return resolveSignIn(this.#pool, signIn);
+  }
+
+  async findSession(sessionId: Buffer): Promise<StoredSession | undefined> {
+    const { rows } = await this.#run<SessionRow>(findSessionSql, [sessionId]);
+    return rows[0] === undefined ? undefined : storedSession(rows[0]);
+  }
+
+  async touchSession(
+    sessionId: Buffer,
+    use: { readonly nowMs: number; readonly isRecheckDue: boolean },
+  ): Promise<void> {
+    await this.#run(
+      `update console_session set last_seen_at = greatest(last_seen_at, $2),
+        recheck_asked_at = case when $3 then coalesce(recheck_asked_at, $2) end
+      where session_id = $1 and ended_at is null`,
+      [sessionId, new Date(use.nowMs), use.isRecheckDue],
+    );
+  }
+
+  async endSession(sessionId: Buffer, reason: EndReason, nowMs: number): Promise<boolean> {
+    const { rowCount } = await this.#run(
+      `update console_session set ended_at = $3, ended_reason = $2, sealed_refresh = null
+      where session_id = $1 and ended_at is null`,
+      [sessionId, reason, new Date(nowMs)],
+    );
+    return rowCount === 1;
+  }
+
+  async claimRefresh(
+    sessionId: Buffer,
+    when: { readonly nowMs: number; readonly notSinceMs: number },
+  ): Promise<Buffer | undefined> {
+    const { rows } = await this.#run<{ sealed_refresh: Buffer }>(
+      `update console_session set idp_tried_at = $2
+      where session_id = $1 and ended_at is null and sealed_refresh is not null
+        and idp_tried_at <= $3 returning sealed_refresh`,
+      [sessionId, new Date(when.nowMs), new Date(when.notSinceMs)],
+    );
+    return rows[0]?.sealed_refresh;
+  }
+
+  async noteChecked(
+    sessionId: Buffer,
+    checked: { readonly nowMs: number; readonly sealedRefresh?: Buffer; readonly idpSid?: string },
+  ): Promise<void> {
+    await this.#run(
+      `update console_session set idp_checked_at = $2, idp_tried_at = $2, recheck_asked_at = null,
+        sealed_refresh = coalesce($3, sealed_refresh), idp_sid = coalesce($4, idp_sid)
+      where session_id = $1 and ended_at is null`,
+      [sessionId, new Date(checked.nowMs), checked.sealedRefresh ?? null, checked.idpSid ?? null],
+    );
+  }
+
+  async noteTried(sessionId: Buffer, nowMs: number): Promise<void> {
+    await this.#run(
+      "update console_session set idp_tried_at = $2 where session_id = $1 and ended_at is null",
+      [sessionId, new Date(nowMs)],
+    );
+  }
+
+  async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
+    const { rows } = await this.#run<{ is_new: boolean }>(endByLogoutTokenSql, [
+      logout.issuer,
+      logout.tokenId,
+      new Date(logout.rememberUntilMs),
+      logout.subject ?? null,
+      logout.sid ?? null,
+      new Date(logout.nowMs),
+    ]);
+    return rows[0]?.is_new === true;
+  }
+
+  async findReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined> {
+    const { rows } = await this.#run<RevealRow>(
+      "select * from console_reveal where session_id = $1 and expires_at > $2",
+      [sessionId, new Date(nowMs)],
+    );
+    return rows[0] === undefined ? undefined : sealedReveal(rows[0]);
+  }
+
+  async takeReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined> {
+    const { rows } = await this.#run<RevealRow>(
+      "delete from console_reveal where session_id = $1 and expires_at > $2 returning *",
+      [sessionId, new Date(nowMs)],
+    );
+    return rows[0] === undefined ? undefined : sealedReveal(rows[0]);
+  }
+
+  async listIdentities(
+    accountId: string,
+  ): Promise<readonly { readonly issuer: string; readonly linkedAtMs: number }[]> {
+    const { rows } = await this.#run<{ issuer: string; linked_at: Date }>(
+      `select issuer, linked_at from console_identity where account_id = $1
+      order by linked_at, issuer, subject limit 100`,
+      [accountId],
+    );
+    return rows.map((row) => ({ issuer: row.issuer, linkedAtMs: row.linked_at.getTime() }));
+  }
+
+  async countOtherSessions(accountId: string, sessionId: Buffer, nowMs: number): Promise<number> {
+    const { rows } = await this.#run<{ others: number }>(
+      `select count(*)::integer as others from console_session
+      where account_id = $1 and session_id <> $2 and ended_at is null and expires_at > $3`,
+      [accountId, sessionId, new Date(nowMs)],
+    );
+    return rows[0]?.others ?? 0;
+  }
+
+  async sweep(nowMs: number): Promise<number> {
+    let swept = 0;
+    const now = new Date(nowMs);
+    for (const table of EXPIRING_TABLES) {
+      const { rowCount } = await this.#pool.query(sweepSql(table), [now]);
+      swept += rowCount ?? 0;
+    }
+    const kept = new Date(nowMs - ENDED_DAYS_KEPT * 24 * 3_600_000);
+    const { rowCount } = await this.#pool.query(sweepSql("console_session"), [kept]);
+    return swept + (rowCount ?? 0);
+  }
+
+  async #run<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
+    return await queryInTime<R>(this.#pool, { text, values });
+  }
+}
+
+/** Their rows mean nothing once `expires_at` has passed. */
+const EXPIRING_TABLES = [
+  "console_sign_in",
+  "console_reveal",
+  "seen_logout_token",
+  "local_claim",
+  "local_browser",
+  "local_issuer_record",
+];
+
+function sweepSql(table: string): string {
+  return `delete from ${table} where ctid = any(array(
+    select ctid from ${table} where expires_at <= $1 limit ${SWEPT_ROWS_MAX}))`;
+}
+
+const startSignInSql = `
+  insert into console_sign_in
+    (browser_hash, state, nonce, code_verifier, return_path, session_id, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7)
+  on conflict (browser_hash) do update set state = excluded.state, nonce = excluded.nonce,
+    code_verifier = excluded.code_verifier, return_path = excluded.return_path,
+    session_id = excluded.session_id, expires_at = excluded.expires_at`;
+
+// The token's id is written in the same statement: of two that come at once, one does the work.
+const endByLogoutTokenSql = `
+  with seen as (
+    insert into seen_logout_token (issuer, token_id, expires_at) values ($1, $2, $3)
+    on conflict do nothing returning issuer
+  ), ended as (
+    update console_session set ended_at = $6, ended_reason = 'idp-ended', sealed_refresh = null
+    where issuer = $1 and ended_at is null and exists (select from seen)
+      and ($4::text is null or subject = $4) and ($5::text is null or idp_sid = $5)
+      and ($4::text is not null or $5::text is not null)
+  )
+  select exists (select from seen) as is_new`;

@@ -1,0 +1,17 @@
+import { invalidRequest, type Refusal } from "../core/refusals.ts";
+import { JsonDocument } from "./json-document.ts";
+import { describeFault } from "./json-fault.ts";
+import { FORBIDDEN_KEYS, type KeyRules, scanJson } from "./scan-json.ts";
+import type { WordTable } from "./word-table.ts";
+
+/** Reads a request body that must be one JSON object, or gives the 400 that says what is wrong. */
+export function readJsonObject(
+  body: Buffer,
+  words: WordTable,
+  rules: KeyRules = { forbidden: FORBIDDEN_KEYS },
+): JsonDocument | Refusal {
+  const scanned = scanJson(body, words, rules);
+  if (!(scanned instanceof JsonDocument)) return invalidRequest(describeFault(scanned));
+  if (!scanned.isObject(0)) return invalidRequest("the body must be one JSON object");
+  return scanned;
+}

@@ -1,0 +1,372 @@
+import { isUtf8 } from "node:buffer";
+import { jsonDepthMax, jsonKeysMax } from "../core/constants.ts";
+import type { JsonFault } from "./json-fault.ts";
+import {
+  arrayKind,
+  escapedFlag,
+  falseKind,
+  JsonDocument,
+  nodeSize,
+  nullKind,
+  numberKind,
+  objectKind,
+  stringKind,
+  trueKind,
+} from "./json-document.ts";
+import { jsonValuesMax, readDepthMax } from "./json-limits.ts";
+import { PlainRun } from "./plain-run.ts";
+import { pathOfKey } from "./path-of-key.ts";
+import type { WordTable } from "./word-table.ts";
+
+/**
+ * Checks bytes against the JSON grammar (RFC 8259) in one pass and keeps where everything stands.
+ * Never throws and never recurses, whatever the bytes are.
+ */
+export function scanJson(
+  body: Buffer,
+  words: WordTable,
+  rules: KeyRules = { forbidden: FREE_DATA_FORBIDDEN_KEYS },
+): JsonDocument | JsonFault {
+  if (!isUtf8(body)) return { fault: "encoding", offset: firstBadByte(body) };
+  const scan = new Scan(body, words, rules);
+  const fault = scan.run();
+  if (fault === undefined) return new JsonDocument(body, scan.takeTape(), words);
+  return fault;
+}
+
+/** Keys that some parsers act on. They are refused at any depth, where the word table has them. */
+export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "prototype"];
+/** The same for data whose keys are the customer's own names: states, arguments of tools. */
+export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];
+
+/** Which keys are refused where. */
+export interface KeyRules {
+  readonly forbidden: readonly string[];
+  /** Places of free data: keys from the root on, `""` for any item of an array. */
+  readonly freeData?: readonly (readonly string[])[];
+}
+
+/** Open containers around the deepest values that are kept. */
+const deepestKept = readDepthMax + 1;
+
+const SCRATCH_ENTRIES = 1 << 14;
+const SCRATCH_KEPT_ENTRIES = 1 << 18;
+/** Scans are synchronous, so all of them share one growing tape and copy out what they used. */
+let scratch = new Int32Array(SCRATCH_ENTRIES);
+const openNodes = new Int32Array(jsonDepthMax + 2);
+const openKinds = new Uint8Array(jsonDepthMax + 2);
+/** The word of the key whose value each open container is, or that it is an item of an array. */
+const openWords = new Int32Array(jsonDepthMax + 2);
+const arrayItem = -1;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+class Scan {
+  readonly #body: Buffer;
+  readonly #words: WordTable;
+  readonly #plainRun: PlainRun;
+  readonly #forbidden: readonly number[];
+  readonly #forbiddenInFreeData: readonly number[];
+  readonly #freeData: readonly (readonly number[])[];
+  #at = 0;
+  #depth = 0;
+  #top = 0;
+  #keys = 0;
+  #lastKey = 0;
+  /** Did the string just skipped hold a backslash? */
+  #escaped = false;
+  #fault: JsonFault | undefined;
+
+  constructor(body: Buffer, words: WordTable, { forbidden, freeData = [] }: KeyRules) {
+    const idOf = (name: string): number => words.idOf(name);
+    this.#body = body;
+    this.#words = words;
+    this.#plainRun = new PlainRun(body);
+    this.#forbidden = forbidden.map(idOf);
+    this.#forbiddenInFreeData = FREE_DATA_FORBIDDEN_KEYS.map(idOf);
+    this.#freeData = freeData.map((path) =>
+      path.map((key) => (key === "" ? arrayItem : idOf(key))),
+    );
+  }
+
+  takeTape(): Int32Array {
+    const tape = scratch.slice(0, this.#top);
+    if (scratch.length > SCRATCH_KEPT_ENTRIES) scratch = new Int32Array(SCRATCH_ENTRIES);
+    return tape;
+  }
+
+  /** Each step reads one value or what stands behind one; false ends the scan, well or badly. */
+  run(): JsonFault | undefined {
+    let more = this.#value();
+    while (more) more = this.#depth === 0 ? this.#onlySpaceLeft() : this.#afterValue();
+    return this.#fault;
+  }
+
+  /** Reads one value; of a container its opening and, unless it is empty, its first value. */
+  #value(): boolean {
+    const first = this.#skipSpace();
+    const start = this.#at;
+    switch (first) {
+      case QUOTE:
+        return this.#skipString() && this.#leaf(stringKind | this.#escapedBit(), start);
+      case OPEN_BRACE:
+        return this.#open(objectKind) && (this.#closes(CLOSE_BRACE) || this.#keyAndValue());
+      case OPEN_BRACKET:
+        return this.#open(arrayKind) && (this.#closes(CLOSE_BRACKET) || this.#value());
+      case 0x74:
+        return this.#skipLiteral("true") && this.#leaf(trueKind, start);
+      case 0x66:
+        return this.#skipLiteral("false") && this.#leaf(falseKind, start);
+      case 0x6e:
+        return this.#skipLiteral("null") && this.#leaf(nullKind, start);
+      default:
+        return this.#skipNumber() && this.#leaf(numberKind, start);
+    }
+  }
+
+  #afterValue(): boolean {
+    const next = this.#skipSpace();
+    const inObject = openKinds[this.#depth] === objectKind;
+    if (next === COMMA) {
+      this.#at += 1;
+      return inObject ? this.#keyAndValue() : this.#value();
+    }
+    if (next !== (inObject ? CLOSE_BRACE : CLOSE_BRACKET)) return this.#unexpected();
+    return this.#close();
+  }
+
+  #onlySpaceLeft(): boolean {
+    this.#skipSpace();
+    return this.#at < this.#body.length ? this.#unexpected() : false;
+  }
+
+  #keyAndValue(): boolean {
+    if (this.#skipSpace() !== QUOTE) return this.#unexpected();
+    const start = this.#at;
+    if (!this.#skipString()) return false;
+    this.#keys += 1;
+    if (this.#keys > jsonKeysMax) return this.#fail("keys", start);
+    const word = this.#keyWord(start);
+    this.#lastKey = word;
+    if (word !== 0 && this.#isForbidden(word)) return this.#failKey(start);
+    if (!this.#record(stringKind | this.#escapedBit(), start, this.#at, word)) return false;
+    if (this.#skipSpace() !== COLON) return this.#unexpected();
+    this.#at += 1;
+    return this.#value();
+  }
+
+  #isForbidden(word: number): boolean {
+    if (!this.#forbidden.includes(word)) return false;
+    return this.#forbiddenInFreeData.includes(word) || !this.#isInFreeData();
+  }
+
+  /** The root is open container 1, and the value of one of its keys can be container 2. */
+  #isInFreeData(): boolean {
+    return this.#freeData.some(
+      (path) =>
+        path.length < this.#depth && path.every((word, index) => openWords[index + 2] === word),
+    );
+  }
+
+  #keyWord(start: number): number {
+    if (!this.#escaped) return this.#words.find(this.#body, start + 1, this.#at - 1);
+    return this.#words.idOf(JSON.parse(this.#body.toString("utf8", start, this.#at)) as string);
+  }
+
+  #escapedBit(): number {
+    return this.#escaped ? escapedFlag : 0;
+  }
+
+  #open(kind: number): boolean {
+    if (this.#depth === jsonDepthMax) return this.#fail("depth", this.#at);
+    const node = this.#depth <= deepestKept ? this.#top : -1;
+    if (!this.#record(kind, this.#at, 0, 0)) return false;
+    const isValueOfKey = openKinds[this.#depth] === objectKind;
+    this.#depth += 1;
+    openWords[this.#depth] = isValueOfKey ? this.#lastKey : arrayItem;
+    openNodes[this.#depth] = node;
+    openKinds[this.#depth] = kind;
+    this.#at += 1;
+    return true;
+  }
+
+  /** Closes the container that was just opened when it is empty. */
+  #closes(closing: number): boolean {
+    return this.#skipSpace() === closing && this.#close();
+  }
+
+  #close(): boolean {
+    const node = openNodes[this.#depth] ?? -1;
+    this.#depth -= 1;
+    this.#at += 1;
+    if (node >= 0) {
+      scratch[node + 2] = this.#at;
+      scratch[node + 3] = this.#top;
+    }
+    return true;
+  }
+
+  #leaf(kind: number, start: number): boolean {
+    return this.#record(kind, start, this.#at, this.#top + nodeSize);
+  }
+
+  /** Writes a node, unless it stands deeper than anything that is read. */
+  #record(kind: number, start: number, end: number, next: number): boolean {
+    if (this.#depth > deepestKept) return true;
+    const top = this.#top;
+    if (top + nodeSize > scratch.length && !growScratch()) return this.#fail("values", start);
+    scratch[top] = kind;
+    scratch[top + 1] = start;
+    scratch[top + 2] = end;
+    scratch[top + 3] = next;
+    this.#top = top + nodeSize;
+    return true;
+  }
+
+  #skipSpace(): number {
+    const body = this.#body;
+    let at = this.#at;
+    let byte = body[at];
+    while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = body[++at];
+    this.#at = at;
+    return byte ?? -1;
+  }
+
+  /** From the opening quote to behind the closing one. */
+  #skipString(): boolean {
+    const body = this.#body;
+    let at = this.#at + 1;
+    this.#escaped = false;
+    for (;;) {
+      at = this.#plainRun.end(at);
+      const stop = body[at];
+      if (stop === QUOTE) break;
+      if (stop !== BACKSLASH) return this.#fail("syntax", at);
+      const escape = escapeLength(body, at + 1);
+      if (escape === 0) return this.#fail("syntax", at);
+      this.#escaped = true;
+      at += 1 + escape;
+    }
+    this.#at = at + 1;
+    return true;
+  }
+
+  #skipLiteral(literal: string): boolean {
+    const start = this.#at;
+    for (let i = 1; i < literal.length; i++) {
+      if (this.#body[start + i] !== literal.charCodeAt(i)) return this.#fail("syntax", start + i);
+    }
+    this.#at = start + literal.length;
+    return true;
+  }
+
+  #skipNumber(): boolean {
+    const body = this.#body;
+    let at = this.#at;
+    if (body[at] === 0x2d) at++;
+    const integer = digitsEnd(body, at);
+    if (integer === at || (body[at] === 0x30 && integer > at + 1)) return this.#fail("syntax", at);
+    at = integer;
+    if (body[at] === 0x2e) {
+      const fraction = digitsEnd(body, at + 1);
+      if (fraction === at + 1) return this.#fail("syntax", fraction);
+      at = fraction;
+    }
+    if (body[at] === 0x65 || body[at] === 0x45) {
+      const signed = body[at + 1] === 0x2b || body[at + 1] === 0x2d ? at + 2 : at + 1;
+      const exponent = digitsEnd(body, signed);
+      if (exponent === signed) return this.#fail("syntax", exponent);
+      at = exponent;
+    }
+    this.#at = at;
+    return true;
+  }
+
+  #unexpected(): false {
+    return this.#fail("syntax", this.#at);
+  }
+
+  #fail(fault: JsonFault["fault"], offset: number): false {
+    this.#fault = { fault, offset };
+    return false;
+  }
+
+  #failKey(offset: number): false {
+    this.#fault = { fault: "forbidden_key", offset, path: pathOfKey(this.#body, offset) };
+    return false;
+  }
+}
+
+function growScratch(): boolean {
+  if (scratch.length >= jsonValuesMax * nodeSize) return false;
+  const grown = new Int32Array(Math.min(scratch.length * 4, jsonValuesMax * nodeSize));
+  grown.set(scratch);
+  scratch = grown;
+  return true;
+}
+
+/** Bytes of the escape behind a backslash; 0 when it is none. */
+function escapeLength(body: Buffer, at: number): number {
+  const letter = body[at];
+  if (letter === 0x75) {
+    for (let i = 1; i <= 4; i++) if (!isHex(body[at + i])) return 0;
+    return 5;
+  }
+  // " \ / b f n r t
+  const plain =
+    letter === QUOTE ||
+    letter === BACKSLASH ||
+    letter === 0x2f ||
+    letter === 0x62 ||
+    letter === 0x66 ||
+    letter === 0x6e ||
+    letter === 0x72 ||
+    letter === 0x74;
+  return plain ? 1 : 0;
+}
+
+function isHex(byte: number | undefined): boolean {
+  if (byte === undefined) return false;
+  return (
+    (byte >= 0x30 && byte <= 0x39) ||
+    (byte >= 0x41 && byte <= 0x46) ||
+    (byte >= 0x61 && byte <= 0x66)
+  );
+}
+
+function digitsEnd(body: Buffer, start: number): number {
+  let at = start;
+  for (;;) {
+    const byte = body[at];
+    if (byte === undefined || byte < 0x30 || byte > 0x39) return at;
+    at++;
+  }
+}
+
+/** Length of the longest prefix that is UTF-8: bisected to a few bytes, then exactly. */
+function firstBadByte(body: Buffer): number {
+  let good = 0;
+  let bad = body.length;
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (isGoodPrefix(body, middle)) good = middle;
+    else bad = middle;
+  }
+  while (!isUtf8(body.subarray(0, good))) good--;
+  return good;
+}
+
+/** A prefix may end inside a character, so up to three of its last bytes may be left out. */
+function isGoodPrefix(body: Buffer, length: number): boolean {
+  for (let cut = 0; cut <= 3 && cut <= length; cut++) {
+    if (isUtf8(body.subarray(0, length - cut))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,230 @@
+import { unreachable } from "../../core/assert.ts";
+import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
+import {
+  LedgerModel,
+  type ModelAccount,
+  type ModelCloseOutcome,
+  type ModelReserveOutcome,
+  type ModelSpender,
+} from "../ledger-model.ts";
+
+/** An organization, or one of its keys. */
+export interface SpenderName {
+  readonly scope: "org" | "key";
+  readonly id: string;
+  readonly org: string;
+}
+
+/** One line of the journal. A month is a running number of UTC months. */
+export type JournalEntry =
+  | { readonly kind: "cap"; readonly of: SpenderName; readonly cap: bigint | null }
+  /** Spend of attempts that were retired from the journal. */
+  | {
+      readonly kind: "retired";
+      readonly of: SpenderName;
+      readonly month: number;
+      readonly settled: bigint;
+    }
+  /**
+   * A transfer of no attempt in the journal: a grant, a purchase or what became of it, or money of
+   * a retired attempt.
+   */
+  | {
+      readonly kind: "transfer";
+      readonly debitAccount: string;
+      readonly creditAccount: string;
+      readonly amount: bigint;
+    }
+  | OpenEntry
+  | EndEntry;
+
+export interface OpenEntry {
+  readonly kind: "open";
+  readonly position: bigint;
+  readonly attempt: bigint;
+  readonly org: string;
+  readonly key: string;
+  readonly provider: string;
+  readonly amount: bigint;
+  readonly month: number;
+}
+
+export interface EndEntry {
+  /** `corrected`: the late observation of an attempt that was closed at its reserve. */
+  readonly kind: "closed" | "corrected";
+  readonly attempt: bigint;
+  readonly state: string;
+  /** Its correction follows, and brings the debit that stays. */
+  readonly isCorrected: boolean;
+  readonly costPico: bigint | null;
+  readonly debit: bigint;
+  readonly overrun: bigint;
+}
+
+export interface MonthSpend {
+  readonly settled: bigint;
+  readonly reserved: bigint;
+}
+
+/**
+ * Plays the journal through the ledger in plain memory, in order of position, and tells where the
+ * books differ from what comes out. Remembers only attempts that may still change.
+ */
+export class JournalReplay {
+  // The journal has a transfer for every time a wallet paid what it owed.
+  readonly #model = new LedgerModel({ isCollecting: false });
+  readonly #admissions = new AuditTally("I8", "every admission fitted the balance and the caps");
+  readonly #debits = new AuditTally("replay-debits", "the replayed journal gives every debit");
+  readonly #accounts = new AuditTally(
+    "replay-accounts",
+    "the replayed journal gives every account",
+  );
+  readonly #spend = new AuditTally("replay-spend", "the replayed journal gives all monthly spend");
+  readonly #retiredThrough: bigint;
+
+  /** `retiredThrough`: the last position at which money of a retired attempt moved, or 0. */
+  constructor(retiredThrough: bigint) {
+    this.#retiredThrough = retiredThrough;
+  }
+
+  /** The next line of the journal. */
+  take(entry: JournalEntry): void {
+    switch (entry.kind) {
+      case "cap":
+        this.#spender(entry.of).cap = entry.cap;
+        return;
+      case "retired":
+        this.#spender(entry.of).months.set(entry.month, { settled: entry.settled, reserved: 0n });
+        return;
+      case "transfer":
+        this.#model.move(entry.debitAccount, entry.creditAccount, entry.amount);
+        return;
+      case "open":
+        this.#open(entry);
+        return;
+      case "closed":
+      case "corrected":
+        this.#end(entry);
+        return;
+      default:
+        unreachable(entry);
+    }
+  }
+
+  /** An account of the books; one that nobody compares has to be empty. */
+  compareAccount(id: string, stored: ModelAccount): void {
+    const replayed = this.#model.accounts.get(id) ?? EMPTY_ACCOUNT;
+    this.#model.accounts.delete(id);
+    this.#accounts.compare(`account ${id}`, accountText(stored), accountText(replayed));
+  }
+
+  /** A month of the books; one that nobody compares has to be empty. */
+  compareSpend(of: SpenderName, month: number, stored: MonthSpend): void {
+    const { months } = this.#spender(of);
+    const replayed = months.get(month) ?? EMPTY_MONTH;
+    months.delete(month);
+    const row = `spend of ${of.scope} ${of.id} in ${monthText(month)}`;
+    this.#spend.compare(row, spendText(stored), spendText(replayed));
+  }
+
+  /** A cap as it stands has to be the last one of the journal. */
+  compareCap(of: SpenderName, cap: bigint | null): void {
+    const replayed = this.#spender(of).cap;
+    this.#admissions.compare(`cap of ${of.scope} ${of.id}`, capText(cap), capText(replayed));
+  }
+
+  /** Call last: what is left was in no comparison. */
+  finish(): readonly AuditCheck[] {
+    for (const id of this.#model.accounts.keys()) this.compareAccount(id, EMPTY_ACCOUNT);
+    for (const of of this.#names()) {
+      for (const month of this.#spender(of).months.keys()) {
+        this.compareSpend(of, month, EMPTY_MONTH);
+      }
+    }
+    return [this.#admissions, this.#debits, this.#accounts, this.#spend].map(({ check }) => check);
+  }
+
+  #open(entry: OpenEntry): void {
+    this.#spender({ scope: "key", id: entry.key, org: entry.org });
+    this.#model.month = entry.month;
+    const outcome = this.#model.admit(entry);
+    // While retired attempts were in flight it is not known which of their spend came when.
+    const isKnown = outcome.kind !== "cap" || entry.position > this.#retiredThrough;
+    if (outcome.kind !== "reserved" && isKnown) {
+      const row = `attempt ${entry.attempt} of key ${entry.key} of ${entry.org}`;
+      this.#admissions.add({ row, found: `reserve ${entry.amount}`, expected: limitText(outcome) });
+    }
+    this.#model.hold(entry);
+  }
+
+  #end(entry: EndEntry): void {
+    const { attempt, debit, overrun } = entry;
+    const kind = endKind(entry);
+    const costPico = kind === "usage" ? (entry.costPico ?? 0n) : 0n;
+    const outcome = this.#model.close({ attempt, costPico, kind });
+    const isProvisional = entry.kind === "closed" && entry.isCorrected;
+    const isEqual = outcome.debit === debit && outcome.overrun === overrun;
+    if (outcome.kind !== entry.kind || !(isEqual || isProvisional)) {
+      const row = `attempt ${attempt}`;
+      this.#debits.add({ row, found: endText(entry), expected: endText(outcome) });
+    }
+    if (kind !== "crash") this.#model.attempts.delete(attempt);
+  }
+
+  #spender(of: SpenderName): ModelSpender {
+    const org = this.#model.orgs.get(of.org) ?? this.#model.addOrg(of.org);
+    if (of.scope === "org") return org;
+    return org.keys.get(of.id) ?? this.#model.addKey(of.org, of.id);
+  }
+
+  *#names(): Generator<SpenderName> {
+    for (const [org, { keys }] of this.#model.orgs) {
+      yield { scope: "org", id: org, org };
+      for (const id of keys.keys()) yield { scope: "key", id, org };
+    }
+  }
+}
+
+const EMPTY_ACCOUNT: ModelAccount = { debits: 0n, credits: 0n, reserved: 0n };
+const EMPTY_MONTH: MonthSpend = { settled: 0n, reserved: 0n };
+
+function endKind(entry: EndEntry): "usage" | "void" | "crash" {
+  if (entry.kind === "corrected") return entry.costPico === null ? "void" : "usage";
+  if (entry.state === "unknown_after_crash") return "crash";
+  return entry.state === "settled" ? "usage" : "void";
+}
+
+function accountText({ debits, credits, reserved }: ModelAccount): string {
+  return `debits ${debits}, credits ${credits}, reserved ${reserved}`;
+}
+
+function spendText({ settled, reserved }: MonthSpend): string {
+  return `settled ${settled}, reserved ${reserved}`;
+}
+
+function endText(end: Omit<ModelCloseOutcome, "kind"> & { readonly kind: string }): string {
+  return `${end.kind}, debit ${end.debit}, overrun ${end.overrun}`;
+}
+
+function capText(cap: bigint | null): string {
+  return cap === null ? "none" : `${cap}`;
+}
+
+function monthText(month: number): string {
+  const inYear = (month % 12) + 1;
+  return `${Math.floor(month / 12)}-${String(inYear).padStart(2, "0")}`;
+}
+
+function limitText(outcome: ModelReserveOutcome): string {
+  switch (outcome.kind) {
+    case "low_balance":
+      return `at most the balance available, ${outcome.available}`;
+    case "cap":
+      return `cap of the ${outcome.scope} ${outcome.cap}, settled ${outcome.settled}, in flight ${outcome.inFlight}`;
+    case "reserved":
+    case "unavailable":
+      return outcome.kind;
+    default:
+      return unreachable(outcome);
+  }
+}

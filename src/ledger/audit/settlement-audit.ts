@@ -1,0 +1,137 @@
+import { attemptDay, type AuditQuery } from "./audit-queries.ts";
+import { endsSql, sumEndsSql } from "../provider-settlement/settlement-ends.ts";
+
+const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
+const periodName = "format('period of %s from %s', provider_id, start_at at time zone 'utc')";
+const halfDay = "to_timestamp(floor(extract(epoch from ended_at) / 43200) * 43200)";
+
+/** A period continues the one before, is over, and is the sum of its lines. */
+const brokenPeriods = `
+  select ${periodName} as what,
+    format('begins after %s with %s, attempts %s, cost %s', after_end_at, carry_in_pico, attempts,
+      cost_pico) as found,
+    format('begins after %s with %s, attempts %s, cost %s, ends before %s', last_end,
+      coalesce(last_carry, 0), line_attempts, line_cost, through) as expected
+  from (
+    select p.*, lag(end_at) over chain as last_end, lag(carry_out_pico) over chain as last_carry,
+      l.attempts as line_attempts, l.cost_pico as line_cost, l.sums as line_sums, h.through
+    from provider_period p cross join settlement_horizon h
+    left join (
+      select provider_id, start_at, sum(attempts) as attempts, sum(cost_pico) as cost_pico,
+        array[sum(settled), sum(unknown_charge), sum(corrections), sum(resolved_charge),
+          sum(corrected_pico), sum(debit), sum(overrun)] as sums
+      from provider_period_line group by provider_id, start_at
+    ) l using (provider_id, start_at)
+    window chain as (partition by provider_id order by start_at)
+  ) x
+  where after_end_at is distinct from last_end or carry_in_pico <> coalesce(last_carry, 0)
+    or end_at > through or attempts is distinct from line_attempts
+    or cost_pico is distinct from line_cost
+    or line_sums is distinct from array[settled, unknown_charge, corrections, resolved_charge,
+      corrected_pico, debit, overrun]::numeric[]`;
+
+/** What each period and each payment of one must have moved, and what was moved for such. */
+const brokenMoves = `
+  with due as (
+    select provider_id, mode, rounding, payable, 'period:' || provider_id || ':'
+      || to_char(start_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as name
+    from provider_period
+  ), expected as (
+    select name || ':rounding' as ref, 'rounding' as debit_account,
+      'accrual:' || provider_id as credit_account, rounding as amount
+    from due where rounding > 0
+    union all
+    select name || ':payable', 'accrual:' || provider_id,
+      case mode when 'prepaid' then 'deposit:' else 'payable:' end || provider_id, payable
+    from due where payable > 0
+    union all
+    select ref, 'payable:' || provider_id, 'cash:payouts', payable
+    from provider_payment join provider_period using (provider_id, start_at)
+  )
+  select concat('transfer ', ref),
+    case when t.amount is null then 'none'
+      else format('%s from %s to %s', t.amount, t.debit_account, t.credit_account) end,
+    case when e.amount is null then 'none'
+      else format('%s from %s to %s', e.amount, e.debit_account, e.credit_account) end
+  from expected e full join (
+    select ref, debit_account, credit_account, amount from transfer
+    where attempt_id is null and kind in ('period', 'provider_payment')
+  ) t using (ref)
+  where (t.debit_account, t.credit_account, t.amount)
+    is distinct from (e.debit_account, e.credit_account, e.amount)`;
+
+/** Every end that closing has looked at is in exactly one period, and as it was then. */
+const brokenLines = `
+  with fact as (
+    select provider_id, ${halfDay} as ended, ${attemptDay("attempt_id")} as admitted_on,
+      ${sumEndsSql}
+    from (${everyEnd}) e join provider_progress g using (provider_id)
+    where ended_at < g.through
+    group by 1, 2, 3
+  ), journal as (
+    select f.provider_id, p.start_at, admitted_on, sum(f.attempts) as attempts,
+      sum(f.cost_pico) as cost_pico, array[sum(f.corrections), sum(f.debit), sum(f.overrun),
+        sum(f.unknown_charge), sum(f.resolved_charge),
+        sum(f.prompt + f.cached_prompt + f.cache_write),
+        sum(f.completion + f.internal_reasoning)] as sums
+    from fact f left join provider_period p
+      on p.provider_id = f.provider_id and f.ended >= p.start_at and f.ended < p.end_at
+    group by 1, 2, 3
+  ), frozen as (
+    select provider_id, start_at, admitted_on, sum(attempts) as attempts,
+      sum(cost_pico) as cost_pico, array[sum(corrections), sum(debit), sum(overrun),
+        sum(unknown_charge), sum(resolved_charge),
+        sum(prompt + cached_prompt + cache_write),
+        sum(completion + internal_reasoning)] as sums
+    from provider_period_line group by 1, 2, 3
+  )
+  select format('%s, admitted on %s', ${periodName}, admitted_on),
+    format('%s attempts, cost %s, %s', coalesce(f.attempts, 0), coalesce(f.cost_pico, 0), f.sums),
+    format('%s attempts, cost %s, %s', coalesce(j.attempts, 0), coalesce(j.cost_pico, 0), j.sums)
+  from journal j full join frozen f using (provider_id, start_at, admitted_on)
+  left join retired_day r on r.day = admitted_on
+  where r.day is null and (f.attempts, f.cost_pico, f.sums)
+    is distinct from (j.attempts, j.cost_pico, j.sums)`;
+
+/** The attempts of a retired day are gone from the journal; the lines of the periods have them. */
+const brokenRetiredDays = `
+  select concat('settlement of retired day ', day),
+    format('%s attempts, debit %s, overrun %s, cost %s', l.attempts, l.debit, l.overrun, l.cost),
+    format('%s attempts, debit %s, overrun %s, cost %s', r.attempts, r.debit, r.overrun,
+      r.cost_pico)
+  from retired_day r left join (
+    select admitted_on as day, sum(attempts) as attempts,
+      sum(debit + unknown_charge - resolved_charge) as debit, sum(overrun) as overrun,
+      sum(cost_pico) as cost
+    from provider_period_line group by admitted_on
+  ) l using (day)
+  where (r.attempts, r.debit, r.overrun, r.cost_pico)
+    is distinct from (coalesce(l.attempts, 0), coalesce(l.debit, 0), coalesce(l.overrun, 0),
+      coalesce(l.cost, 0))`;
+
+/** What is accrued is what is in no period yet. */
+const brokenAccruals = `
+  select concat('account accrual:', provider_id), concat('balance ', coalesce(a.balance, 0)),
+    concat('balance ', coalesce(e.owed, 0))
+  from (
+    select split_part(account_id, ':', 2) as provider_id, credits - debits as balance
+    from account where account_id like 'accrual:%'
+  ) a full join (
+    select provider_id, sum(debit + overrun) as owed
+    from (${everyEnd}) e
+    left join (
+      select provider_id, max(end_at) as end_at from provider_period group by provider_id
+    ) l using (provider_id)
+    where is_observed and (l.end_at is null or ended_at >= l.end_at)
+    group by provider_id
+  ) e using (provider_id)
+  where coalesce(a.balance, 0) <> coalesce(e.owed, 0)`;
+
+/** What the audit asks about providers' periods. */
+export const settlementAuditQuery: AuditQuery = {
+  id: "I11",
+  title: "every ended attempt is in one period of its provider, and each period owes the exact sum",
+  sql: [brokenPeriods, brokenMoves, brokenLines, brokenRetiredDays, brokenAccruals]
+    .map((sql) => `(${sql})`)
+    .join(" union all "),
+};

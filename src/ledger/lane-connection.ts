@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, DatabaseError, type CustomTypesConfig, type QueryArrayConfig } from "pg";
+import { BatchFault, type BatchFaultKind } from "./ledger-batch-store.ts";
+import type { Logger } from "../core/log.ts";
+
+export interface LaneOptions {
+  readonly connectionString: string;
+  /** Shown in the server's list of sessions. */
+  readonly name: string;
+  readonly statementTimeoutMs: number;
+  readonly lockTimeoutMs: number;
+  readonly log: Logger;
+}
+
+export interface LaneStatement {
+  readonly name: string;
+  readonly text: string;
+}
+
+const CONNECT_TIMEOUT_MS = 2_000;
+/** On top of the server's own time limit, before a silent server counts as lost. */
+const SILENCE_MS = 900;
+const READ_ONLY_TRANSACTION = "25006";
+
+/**
+ * One dedicated connection with prepared statements, reopened on demand after a loss. Values go
+ * out as text and come back as text: the batches do their own reading.
+ */
+export class LaneConnection {
+  readonly #options: LaneOptions;
+  #client: Client | undefined;
+  #closed = false;
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+  }
+
+  /** Runs one statement; rejects with a `BatchFault` that says whether it may have committed. */
+  async run(statement: LaneStatement, values: readonly string[]): Promise<string[][]> {
+    const client = this.#client ?? (await this.#connect());
+    try {
+      const result = await client.query({
+        ...statement,
+        values: values as string[],
+        rowMode: "array",
+        types: textTypes,
+        query_timeout: this.#options.statementTimeoutMs + SILENCE_MS,
+      } as QueryArrayConfig);
+      return result.rows as string[][];
+    } catch (error) {
+      const kind = faultKind(error);
+      if (kind === "ambiguous" || isReadOnly(error)) this.#drop(client);
+      throw new BatchFault(kind, errorMessage(error), error);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const client = this.#client;
+    this.#client = undefined;
+    if (client === undefined) return;
+    const ended = client.end().catch(() => undefined);
+    await Promise.race([ended, sleep(SILENCE_MS, undefined, { ref: false })]);
+    // A silent server never says goodbye.
+    client.connection.stream.destroy();
+  }
+
+  async #connect(): Promise<Client> {
+    if (this.#closed) throw new BatchFault("busy", "the ledger is shut down", undefined);
+    const { connectionString, name, statementTimeoutMs, lockTimeoutMs } = this.#options;
+    const client = new Client({
+      connectionString,
+      application_name: `tokenmarket ${name}`,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: statementTimeoutMs,
+      lock_timeout: lockTimeoutMs,
+      keepAlive: true,
+    });
+    client.on("error", (error) => {
+      this.#options.log.warn({ err: error, lane: name }, "a ledger connection was lost");
+      this.#drop(client);
+    });
+    try {
+      await client.connect();
+    } catch (error) {
+      void client.end().catch(() => undefined);
+      throw new BatchFault("busy", errorMessage(error), error);
+    }
+    this.#client = client;
+    return client;
+  }
+
+  #drop(client: Client): void {
+    if (this.#client === client) this.#client = undefined;
+    // Not `end`: it waits for the answer of a server that may be silent.
+    client.connection.stream.destroy();
+  }
+}
+
+const textTypes: CustomTypesConfig = {
+  getTypeParser: (() => (text: string) => text) as CustomTypesConfig["getTypeParser"],
+};
+
+function faultKind(error: unknown): BatchFaultKind {
+  if (!(error instanceof DatabaseError)) return "ambiguous";
+  // A session that the server ends may or may not have committed first.
+  if (error.severity === "FATAL" || error.severity === "PANIC") return "ambiguous";
+  const sqlClass = error.code?.slice(0, 2) ?? "";
+  const isData = ["22", "23", "42", "P0", "TM"].includes(sqlClass);
+  return isData ? "rejected" : "busy";
+}
+
+/** A session stays as it began: it would refuse for ever what the database takes again. */
+function isReadOnly(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === READ_ONLY_TRANSACTION;
+}
+
+function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,90 @@
+import { DatabaseError, type Pool } from "pg";
+import { assert } from "../core/assert.ts";
+import type { OrgId } from "../core/ids.ts";
+import { microUsd, type MicroUsd } from "../core/money.ts";
+import {
+  CreditFault,
+  type CreditStore,
+  type Grant,
+  type GrantOutcome,
+  type LedgerEntry,
+} from "./credit-store.ts";
+
+const ENTRIES_MAX = 1_000;
+
+/** Credit in PostgreSQL: transfers between the house and a wallet. */
+export class PostgresCreditStore implements CreditStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async grant(grant: Grant): Promise<GrantOutcome> {
+    assert(grant.amountMicroUsd > 0n, "a grant is more than nothing");
+    try {
+      const result = await this.#pool.query<{ created: boolean; balance: bigint }>(
+        "select created, balance from grant_credit($1, $2, $3, $4)",
+        [grant.orgId, grant.amountMicroUsd, grant.ref, grant.isTrial === true],
+      );
+      const row = result.rows[0];
+      assert(row !== undefined, "grant_credit answers one row");
+      return { created: row.created, balanceMicroUsd: microUsd(row.balance) };
+    } catch (error) {
+      const code = error instanceof DatabaseError ? error.code : undefined;
+      if (code === "TM404") throw new CreditFault("unknown_org", messageOf(error), error);
+      if (code === "TM409") throw new CreditFault("ref_taken", messageOf(error), error);
+      throw error;
+    }
+  }
+
+  async ledgerEntries(orgId: OrgId): Promise<readonly LedgerEntry[]> {
+    const result = await this.#pool.query<EntryRow>(entriesSql, [
+      `wallet:${orgId}`,
+      orgId,
+      ENTRIES_MAX,
+      `receivable:${orgId}`,
+    ]);
+    return result.rows.map((row) => ({
+      atMs: row.at.getTime(),
+      kind: row.kind,
+      ref: row.ref,
+      detail: row.detail,
+      amountMicroUsd: signed(row),
+    }));
+  }
+}
+
+// What is taken back is a line in full when it is taken; that the wallet pays it is no other line.
+// A debit is read from its attempt: the transfer of the same amount is what the audit compares.
+const entriesSql = `
+  (select at, kind, ref, amount, false as is_debit, null as detail from transfer
+  where credit_account = $1 and attempt_id is null
+  order by transfer_id desc limit $3)
+  union all
+  (select at, kind, ref, amount, true, null from transfer
+  where debit_account = $4 and attempt_id is null
+  order by transfer_id desc limit $3)
+  union all
+  (select closed_at, case state when 'settled' then 'settle' else state end, request_id::text,
+    debit, true, model_id
+  from attempt where org_id = $2 and debit > 0
+  order by request_id desc limit $3)
+  order by at desc limit $3`;
+
+interface EntryRow {
+  readonly at: Date;
+  readonly kind: string;
+  readonly ref: string;
+  readonly amount: bigint;
+  readonly is_debit: boolean;
+  readonly detail: string | null;
+}
+
+function signed(row: EntryRow): MicroUsd {
+  return microUsd(row.is_debit ? -row.amount : row.amount);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

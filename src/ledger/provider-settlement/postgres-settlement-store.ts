@@ -1,0 +1,222 @@
+import { DatabaseError, type Pool, type PoolClient } from "pg";
+import { assert } from "../../core/assert.ts";
+import { microUsd, type MicroUsd } from "../../core/money.ts";
+import {
+  SettlementFault,
+  type ClaimComparison,
+  type ClosingOutcome,
+  type ClosingRequest,
+  type PeriodName,
+  type ProviderBalance,
+  type ProviderPeriod,
+  type SettlementEntry,
+  type SettlementStatement,
+  type SettlementStore,
+} from "./settlement-store.ts";
+import { closeDuePeriods } from "./settlement-close.ts";
+import { inSettlement, moveBetweenHouse, type HouseMove } from "./settlement-moves.ts";
+import {
+  balanceOf,
+  balancesSql,
+  claimOf,
+  claimsSql,
+  entriesSql,
+  entryOf,
+  lineOf,
+  linesSql,
+  periodOf,
+  periodsSql,
+  type BalanceRow,
+  type ClaimRow,
+  type EntryRow,
+  type LineRow,
+  type PeriodRow,
+} from "./settlement-rows.ts";
+
+const PERIODS_MAX = 1_000;
+const ENTRIES_PER_BLOCK = 1_000;
+const UNIQUE_VIOLATION = "23505";
+/** Where money to providers comes from. */
+const PAYOUT_ACCOUNT = "cash:payouts";
+
+/** Providers' periods in PostgreSQL. */
+export class PostgresSettlementStore implements SettlementStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  closeDuePeriods(request: ClosingRequest): Promise<ClosingOutcome> {
+    return closeDuePeriods(this.#pool, request);
+  }
+
+  async periods(providerId?: string): Promise<readonly ProviderPeriod[]> {
+    const values = [providerId ?? null, null, PERIODS_MAX];
+    const { rows } = await this.#pool.query<PeriodRow>(periodsSql, values);
+    return rows.map(periodOf);
+  }
+
+  async balances(providerId?: string): Promise<readonly ProviderBalance[]> {
+    const { rows } = await this.#pool.query<BalanceRow>(balancesSql, [providerId ?? null]);
+    return rows.map(balanceOf);
+  }
+
+  async statement(of: PeriodName): Promise<SettlementStatement | undefined> {
+    const period = await findPeriod(this.#pool, of);
+    if (period === undefined) return undefined;
+    const name = [of.providerId, new Date(of.startMs)];
+    const lines = await this.#pool.query<LineRow>(linesSql, name);
+    const claims = await this.#pool.query<ClaimRow>(claimsSql, name);
+    return { period, lines: lines.rows.map(lineOf), claims: claims.rows.map(claimOf) };
+  }
+
+  async *entries(period: ProviderPeriod): AsyncGenerator<readonly SettlementEntry[]> {
+    const client = await this.#pool.connect();
+    try {
+      await client.query("begin isolation level repeatable read, read only");
+      await client.query("set local statement_timeout = 0");
+      await client.query(`declare entry no scroll cursor for ${entriesSql}`, [
+        period.providerId,
+        new Date(period.startMs),
+        new Date(period.endMs),
+      ]);
+      for (;;) {
+        const { rows } = await client.query<EntryRow>(`fetch ${ENTRIES_PER_BLOCK} from entry`);
+        if (rows.length === 0) return;
+        yield rows.map(entryOf);
+      }
+    } finally {
+      await client.query("rollback").catch(() => undefined);
+      client.release();
+    }
+  }
+
+  async deposit(of: {
+    readonly providerId: string;
+    readonly amountMicroUsd: MicroUsd;
+    readonly ref: string;
+  }): Promise<{ readonly created: boolean; readonly balance: ProviderBalance }> {
+    assert(of.amountMicroUsd > 0n, "a deposit is more than nothing");
+    const debit = `deposit:${of.providerId}`;
+    return await inSettlement(this.#pool, async (client) => {
+      const created = await moveOnce(client, {
+        kind: "provider_deposit",
+        debit,
+        credit: PAYOUT_ACCOUNT,
+        amount: of.amountMicroUsd,
+        ref: of.ref,
+      });
+      const { rows } = await client.query<BalanceRow>(balancesSql, [of.providerId]);
+      assert(rows[0] !== undefined, "a deposit leaves an account");
+      return { created, balance: balanceOf(rows[0]) };
+    });
+  }
+
+  async pay(
+    of: PeriodName & { readonly ref: string },
+  ): Promise<{ readonly created: boolean; readonly period: ProviderPeriod }> {
+    return await inSettlement(this.#pool, async (client, nowMs) => {
+      const period = await payablePeriod(client, of);
+      const { payment, payableMicroUsd } = period;
+      if (payment?.ref === of.ref) return { created: false, period };
+      if (payment !== null) {
+        throw new SettlementFault("paid_before", `${nameOf(of)} was paid with ${payment.ref}`);
+      }
+      const made = await moveOnce(client, {
+        kind: "provider_payment",
+        debit: `payable:${of.providerId}`,
+        credit: PAYOUT_ACCOUNT,
+        amount: payableMicroUsd,
+        ref: of.ref,
+      });
+      // The same amount to the same provider, but for another period.
+      if (!made) throw refTaken(of.ref);
+      await client.query(
+        "insert into provider_payment (provider_id, start_at, ref) values ($1, $2, $3)",
+        [of.providerId, new Date(of.startMs), of.ref],
+      );
+      return { created: true, period: { ...period, payment: { ref: of.ref, paidAtMs: nowMs } } };
+    });
+  }
+
+  async recordClaim(
+    of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
+  ): Promise<void> {
+    const { theirPicoUsd, ourPicoUsd, lines } = of.comparison;
+    await this.#pool.query(recordClaimSql, [
+      of.providerId,
+      new Date(of.startMs),
+      Buffer.from(of.sha256),
+      theirPicoUsd,
+      ourPicoUsd,
+      lines?.compared ?? null,
+      lines?.differing ?? null,
+      lines?.onlyTheirs ?? null,
+      lines?.onlyOurs ?? null,
+      lines?.unknownClaimed ?? null,
+    ]);
+  }
+}
+
+const recordClaimSql = `
+  insert into provider_statement (provider_id, start_at, sha256, their_pico, our_pico, compared,
+    differing, only_theirs, only_ours, unknown_claimed)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  on conflict (provider_id, start_at, sha256) do nothing`;
+
+async function findPeriod(
+  through: Pool | PoolClient,
+  of: PeriodName,
+): Promise<ProviderPeriod | undefined> {
+  const values = [of.providerId, new Date(of.startMs), 1];
+  const { rows } = await through.query<PeriodRow>(periodsSql, values);
+  return rows[0] === undefined ? undefined : periodOf(rows[0]);
+}
+
+async function payablePeriod(client: PoolClient, of: PeriodName): Promise<ProviderPeriod> {
+  const period = await findPeriod(client, of);
+  if (period === undefined) {
+    throw new SettlementFault("no_such_period", `${nameOf(of)} is no closed period`);
+  }
+  if (period.mode === "prepaid") {
+    throw new SettlementFault("nothing_to_pay", `${nameOf(of)} was taken from the deposit`);
+  }
+  if (period.payableMicroUsd === microUsd(0n)) {
+    throw new SettlementFault("nothing_to_pay", `${nameOf(of)} owes nothing`);
+  }
+  return period;
+}
+
+/** False: this very move was made before. Throws when the reference names something else. */
+async function moveOnce(client: PoolClient, move: HouseMove): Promise<boolean> {
+  const known = await client.query<{ same: boolean }>(sameMoveSql, [
+    move.ref,
+    move.kind,
+    move.debit,
+    move.credit,
+    move.amount,
+  ]);
+  if (known.rows[0]?.same === true) return false;
+  if (known.rows[0] !== undefined) throw refTaken(move.ref);
+  try {
+    await moveBetweenHouse(client, [move]);
+    return true;
+  } catch (fault) {
+    // A grant of this moment took the reference.
+    if (fault instanceof DatabaseError && fault.code === UNIQUE_VIOLATION) throw refTaken(move.ref);
+    throw fault;
+  }
+}
+
+const sameMoveSql = `
+  select (kind, debit_account, credit_account, amount) = ($2, $3, $4, $5::bigint) as same
+  from transfer where ref = $1`;
+
+function refTaken(ref: string): SettlementFault {
+  return new SettlementFault("ref_taken", `reference ${ref} belongs to another payment`);
+}
+
+function nameOf({ providerId, startMs }: PeriodName): string {
+  return `the period of ${providerId} from ${new Date(startMs).toISOString()}`;
+}

@@ -1,0 +1,282 @@
+import type { Pool, PoolClient } from "pg";
+import { assert } from "../../core/assert.ts";
+import { picoUsd, type MicroUsd } from "../../core/money.ts";
+import { boundaryAfter, halfDayAtOrBefore } from "./settlement-interval.ts";
+import {
+  planPeriods,
+  type LastPeriod,
+  type PlannedPeriod,
+  type SettlementPlan,
+  type SettlementTerms,
+} from "./settlement-plan.ts";
+import type {
+  ClosingOutcome,
+  ClosingRequest,
+  SettlementStatement,
+  UnlistedProvider,
+} from "./settlement-store.ts";
+import {
+  columnsOf,
+  factOf,
+  factsSql,
+  sumColumnNames,
+  sumColumnTypes,
+  type FactRow,
+} from "./settlement-ends.ts";
+import { inSettlement, moveBetweenHouse, type HouseMove } from "./settlement-moves.ts";
+
+/** Who is in no manifest and was never settled before. */
+const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
+
+/**
+ * Closes every period that is over: first the horizon is moved, so that nothing can end there any
+ * more, then everything is added up and written in one transaction.
+ */
+export async function closeDuePeriods(
+  pool: Pool,
+  request: ClosingRequest,
+): Promise<ClosingOutcome> {
+  const throughMs = await moveHorizon(pool, request.untilMs);
+  return await inSettlement(pool, async (client, nowMs) => {
+    const providers = await dueProviders(client, request, throughMs);
+    const plans = await planProviders(client, providers, throughMs);
+    await writePeriods(client, plans);
+    await writeProgress(client, plans);
+    await moveBetweenHouse(client, plans.flatMap(movesOf));
+    const hasClosed = plans.filter(({ plan }) => plan.periods.length > 0);
+    return {
+      closed: hasClosed.flatMap((each) => statementsOf(each, nowMs)),
+      throughMs,
+      unlisted: hasClosed.flatMap(({ provider }) => unlistedProvider(provider)),
+    };
+  });
+}
+
+/** The last noon or midnight before now and before what was asked for; settled from here on. */
+async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<number> {
+  const clock = await pool.query<{ now: Date }>("select clock_timestamp() as now");
+  const nowMs = clock.rows[0]?.now.getTime();
+  assert(nowMs !== undefined, "the clock answers");
+  const throughMs = halfDayAtOrBefore(Math.min(nowMs, untilMs ?? nowMs));
+  await pool.query("select advance_settlement_horizon($1)", [new Date(throughMs)]);
+  return throughMs;
+}
+
+interface DueProvider {
+  readonly providerId: string;
+  readonly terms: SettlementTerms;
+  readonly termsFrom: "manifest" | UnlistedProvider["termsFrom"];
+  readonly last: LastPeriod | undefined;
+  /** Undefined: nothing of this provider was ever looked at. */
+  readonly progressMs: number | undefined;
+}
+
+interface ProviderRow {
+  readonly provider_id: string;
+  readonly through: Date | null;
+  readonly end_at: Date | null;
+  readonly carry_out_pico: bigint | null;
+  readonly mode: SettlementTerms["mode"] | null;
+  readonly every: SettlementTerms["interval"] | null;
+}
+
+// Whoever is owed something has an account; whoever only failed so far has prices.
+const providersSql = `
+  select provider_id, g.through, l.end_at, l.carry_out_pico, l.mode, l.every
+  from (
+    select provider_id from price_pin
+    union
+    select split_part(account_id, ':', 2) from account
+    where account_id like 'accrual:%' or account_id like 'unknown:%'
+  ) p
+  left join provider_progress g using (provider_id)
+  left join lateral (
+    select end_at, carry_out_pico, mode, every from provider_period o
+    where o.provider_id = p.provider_id order by start_at desc limit 1
+  ) l on true
+  where $1::text is null or provider_id = $1 order by provider_id`;
+
+async function dueProviders(
+  client: PoolClient,
+  { listed, providerId }: ClosingRequest,
+  throughMs: number,
+): Promise<readonly DueProvider[]> {
+  const { rows } = await client.query<ProviderRow>(providersSql, [providerId ?? null]);
+  return rows
+    .map((row) => dueProvider(row, listed.get(row.provider_id)))
+    .filter(
+      ({ progressMs, terms }) =>
+        progressMs === undefined || boundaryAfter(progressMs, terms.interval) <= throughMs,
+    );
+}
+
+function dueProvider(row: ProviderRow, listed: SettlementTerms | undefined): DueProvider {
+  const { mode, every, end_at, carry_out_pico } = row;
+  const earlier = mode === null || every === null ? undefined : { mode, interval: every };
+  return {
+    providerId: row.provider_id,
+    terms: listed ?? earlier ?? DEFAULT_TERMS,
+    termsFrom:
+      listed !== undefined ? "manifest" : earlier !== undefined ? "last_period" : "default",
+    last:
+      end_at === null || carry_out_pico === null
+        ? undefined
+        : { endMs: end_at.getTime(), carryOutPicoUsd: picoUsd(carry_out_pico) },
+    progressMs: row.through?.getTime(),
+  };
+}
+
+interface ProviderPlan {
+  readonly provider: DueProvider;
+  readonly plan: SettlementPlan;
+}
+
+async function planProviders(
+  client: PoolClient,
+  providers: readonly DueProvider[],
+  throughMs: number,
+): Promise<readonly ProviderPlan[]> {
+  if (providers.length === 0) return [];
+  await client.query(summarizeSql);
+  const froms = providers.map(({ progressMs }) => progressMs);
+  const known = froms.filter((from) => from !== undefined);
+  const result = await client.query<FactRow>(factsSql, [
+    providers.map(({ providerId }) => providerId),
+    froms.map(instantText),
+    instantText(known.length < froms.length ? undefined : Math.min(...known)),
+    instantText(throughMs),
+  ]);
+  const rowsOf = new Map<string, FactRow[]>(providers.map((each) => [each.providerId, []]));
+  for (const row of result.rows) rowsOf.get(row.provider_id)?.push(row);
+  return providers.map((provider) => {
+    const { terms, last, providerId } = provider;
+    const facts = (rowsOf.get(providerId) ?? []).map(factOf);
+    return { provider, plan: planPeriods({ terms, last, facts, throughMs }) };
+  });
+}
+
+// What was written since the last time is not in the index of closings yet, or it would be read again
+// at each closing until a vacuum comes by.
+const summarizeSql = `
+  select brin_summarize_new_values(relid) from pg_partition_tree('attempt_by_closing')
+  where isleaf`;
+
+function instantText(atMs: number | undefined): string {
+  return atMs === undefined ? "-infinity" : new Date(atMs).toISOString();
+}
+
+const insertPeriodsSql = `
+  insert into provider_period (provider_id, start_at, end_at, after_end_at, mode, every,
+    ${sumColumnNames}, late_attempts, late_pico, late_corrections, late_corrected_pico,
+    carry_in_pico, carry_out_pico, rounding, payable)
+  select * from jsonb_to_recordset($1) as t(provider_id text, start_at timestamptz,
+    end_at timestamptz, after_end_at timestamptz, mode text, every text,
+    ${sumColumnTypes}, late_attempts bigint, late_pico numeric, late_corrections bigint,
+    late_corrected_pico numeric, carry_in_pico numeric, carry_out_pico numeric, rounding bigint,
+    payable bigint)`;
+
+const insertLinesSql = `
+  insert into provider_period_line (provider_id, start_at, admitted_on, model_id,
+    upstream_model_id, ${sumColumnNames})
+  select * from jsonb_to_recordset($1) as t(provider_id text, start_at timestamptz,
+    admitted_on date, model_id text, upstream_model_id text, ${sumColumnTypes})`;
+
+async function writePeriods(client: PoolClient, plans: readonly ProviderPlan[]): Promise<void> {
+  const periods = plans.flatMap(({ provider, plan }) =>
+    plan.periods.map((period) => ({ providerId: provider.providerId, period })),
+  );
+  if (periods.length === 0) return;
+  await client.query(insertPeriodsSql, [toJson(periods.map(periodColumns))]);
+  await client.query(insertLinesSql, [toJson(periods.flatMap(lineColumns))]);
+}
+
+interface NamedPeriod {
+  readonly providerId: string;
+  readonly period: PlannedPeriod;
+}
+
+function periodColumns({ providerId, period }: NamedPeriod): object {
+  return {
+    provider_id: providerId,
+    start_at: instantText(period.startMs),
+    end_at: instantText(period.endMs),
+    after_end_at: period.afterMs === undefined ? null : instantText(period.afterMs),
+    mode: period.mode,
+    every: period.interval,
+    ...columnsOf(period.sums),
+    late_attempts: period.late.attempts,
+    late_pico: period.late.costPicoUsd,
+    late_corrections: period.late.corrections,
+    late_corrected_pico: period.late.correctedPicoUsd,
+    carry_in_pico: period.carryInPicoUsd,
+    carry_out_pico: period.carryOutPicoUsd,
+    rounding: period.roundingMicroUsd,
+    payable: period.payableMicroUsd,
+  };
+}
+
+function lineColumns({ providerId, period }: NamedPeriod): object[] {
+  return period.lines.map((line) => ({
+    provider_id: providerId,
+    start_at: instantText(period.startMs),
+    admitted_on: instantText(line.admittedDayMs).slice(0, 10),
+    model_id: line.modelId,
+    upstream_model_id: line.upstreamModelId,
+    ...columnsOf(line.sums),
+  }));
+}
+
+/** Amounts are texts in it: JSON numbers would pass through a float. */
+function toJson(rows: readonly object[]): string {
+  return JSON.stringify(rows, (_key, value: unknown) =>
+    typeof value === "bigint" ? value.toString() : value,
+  );
+}
+
+const writeProgressSql = `
+  insert into provider_progress (provider_id, through)
+  select * from unnest($1::text[], $2::timestamptz[])
+  on conflict (provider_id) do update set through = excluded.through`;
+
+async function writeProgress(client: PoolClient, plans: readonly ProviderPlan[]): Promise<void> {
+  await client.query(writeProgressSql, [
+    plans.map(({ provider }) => provider.providerId),
+    plans.map(({ plan }) => instantText(plan.throughMs)),
+  ]);
+}
+
+function movesOf({ provider: { providerId }, plan }: ProviderPlan): HouseMove[] {
+  const accrual = `accrual:${providerId}`;
+  return plan.periods.flatMap((period) => {
+    const ref = `period:${providerId}:${instantText(period.startMs)}`;
+    const owed = period.mode === "prepaid" ? `deposit:${providerId}` : `payable:${providerId}`;
+    const move = (
+      what: string,
+      amount: MicroUsd,
+      [debit, credit]: [string, string],
+    ): HouseMove => ({
+      kind: "period",
+      debit,
+      credit,
+      amount,
+      ref: `${ref}:${what}`,
+    });
+    return [
+      move("rounding", period.roundingMicroUsd, ["rounding", accrual]),
+      move("payable", period.payableMicroUsd, [accrual, owed]),
+    ].filter(({ amount }) => amount > 0n);
+  });
+}
+
+function statementsOf({ provider, plan }: ProviderPlan, closedAtMs: number): SettlementStatement[] {
+  const { providerId } = provider;
+  return plan.periods.map(({ lines, ...period }) => ({
+    period: { ...period, providerId, closedAtMs, payment: null },
+    lines,
+    claims: [],
+  }));
+}
+
+function unlistedProvider({ providerId, termsFrom }: DueProvider): UnlistedProvider[] {
+  return termsFrom === "manifest" ? [] : [{ providerId, termsFrom }];
+}

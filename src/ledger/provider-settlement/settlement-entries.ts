@@ -1,0 +1,83 @@
+import { csvLine, plainCell } from "../../core/csv.ts";
+import { formatExactUsd, formatUsd } from "../../core/money.ts";
+import { SettlementFault, type ProviderPeriod, type SettlementEntry } from "./settlement-store.ts";
+
+/**
+ * Hands the entries of a period on and proves at the end that they were all of it. Rejects with
+ * `SettlementFault` when the journal does not have them any longer.
+ */
+export async function* wholePeriod(
+  period: ProviderPeriod,
+  entries: AsyncIterable<readonly SettlementEntry[]>,
+): AsyncGenerator<readonly SettlementEntry[]> {
+  let count = 0n;
+  let cost = 0n;
+  for await (const block of entries) {
+    count += BigInt(block.length);
+    for (const entry of block) cost += entry.costPicoUsd ?? 0n;
+    yield block;
+  }
+  const due = period.sums.attempts + period.late.corrections;
+  if (count === due && cost === period.sums.costPicoUsd) return;
+  throw new SettlementFault(
+    "not_whole",
+    `the journal has ${count} of the ${due} attempts of this period; the others are in the files they were retired to`,
+  );
+}
+
+/** The header of a period's attempts as CSV. */
+export const ENTRY_COLUMNS: string = csvLine([
+  "attempt_id",
+  "request_id",
+  "admitted_at",
+  "closed_at",
+  "model_id",
+  "upstream_model_id",
+  "state",
+  "basis",
+  "prompt",
+  "cached_prompt",
+  "cache_write",
+  "completion",
+  "internal_reasoning",
+  "cost_pico_usd",
+  "cost_usd",
+  "debit_usd",
+  "overrun_usd",
+  "late",
+  "corrected",
+]);
+
+/** One attempt; an unknown cost is empty. What providers name cannot become a formula. */
+export function entryLine(entry: SettlementEntry): string {
+  const { usage, costPicoUsd } = entry;
+  return csvLine([
+    entry.attemptId.toString(),
+    entry.requestId,
+    new Date(entry.admittedAtMs).toISOString(),
+    new Date(entry.closedAtMs).toISOString(),
+    plainCell(entry.modelId),
+    plainCell(entry.upstreamModelId),
+    entry.state,
+    entry.basis,
+    tokens(usage?.prompt),
+    tokens(usage?.cachedPrompt),
+    tokens(usage?.cacheWrite),
+    tokens(usage?.completion),
+    tokens(usage?.internalReasoning),
+    costPicoUsd === null ? null : costPicoUsd.toString(),
+    costPicoUsd === null ? null : formatExactUsd(costPicoUsd),
+    formatUsd(entry.debitMicroUsd),
+    formatUsd(entry.overrunMicroUsd),
+    yesOrNo(entry.isLate),
+    yesOrNo(entry.isCorrected),
+  ]);
+}
+
+function tokens(count: number | undefined): string | null {
+  return count === undefined ? null : count.toString();
+}
+
+function yesOrNo(is: boolean): string {
+  return is ? "yes" : "no";
+}

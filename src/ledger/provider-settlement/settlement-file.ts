@@ -1,0 +1,144 @@
+import { parseRequestId } from "../../core/ids.ts";
+import { parseExactUsd, picoUsd, ZERO_PICO_USD, type PicoUsd } from "../../core/money.ts";
+import { csvRecords } from "./settlement-csv-reader.ts";
+
+/** What a provider says a period cost. */
+export interface ProviderClaim {
+  readonly totalPicoUsd: PicoUsd;
+  /** Absent: the provider tells the total only. */
+  readonly lines?: readonly ClaimLine[];
+}
+
+/** What a provider says one attempt, or all attempts of one request, cost. */
+export interface ClaimLine {
+  readonly of: "attempt" | "request";
+  readonly id: string;
+  readonly costPicoUsd: PicoUsd;
+}
+
+export type ClaimOutcome =
+  | { readonly kind: "read"; readonly claim: ProviderClaim }
+  /** Says where it stands: `line 7: …`, `lines[6]: …`. */
+  | { readonly kind: "unreadable"; readonly problem: string };
+
+/**
+ * Reads a provider's own statement: JSON `{total_usd, lines?: [{attempt_id | request_id, cost_usd}]}`
+ * or CSV with a header row that has `cost_usd` and `attempt_id` or `request_id`; other members and
+ * columns are left alone. Amounts are taken from their digits, never through a float.
+ */
+export function readProviderClaim(text: string): ClaimOutcome {
+  const body = text.replace(/^\uFEFF/, "");
+  try {
+    return { kind: "read", claim: /^\s*\{/.test(body) ? readJson(body) : readCsv(body) };
+  } catch (fault) {
+    if (!(fault instanceof ClaimFault)) throw fault;
+    return { kind: "unreadable", problem: fault.message };
+  }
+}
+
+class ClaimFault extends Error {
+  override readonly name = "ClaimFault";
+}
+
+function readJson(text: string): ProviderClaim {
+  const document = parseExactly(text);
+  const given = document["lines"];
+  if (given !== undefined && !Array.isArray(given)) throw new ClaimFault("lines must be a list");
+  const lines = given?.map((line: unknown, at) => readJsonLine(line, `lines[${at}]`));
+  const told = document["total_usd"];
+  if (told === undefined && lines === undefined) {
+    throw new ClaimFault("there is neither total_usd nor lines");
+  }
+  const totalPicoUsd = told === undefined ? sumOf(lines ?? []) : readAmount(told, "total_usd");
+  return lines === undefined ? { totalPicoUsd } : { totalPicoUsd, lines };
+}
+
+/** A number is kept as the text it was written as: a float would change it. */
+function parseExactly(text: string): Readonly<Record<string, unknown>> {
+  try {
+    JSON.parse(text);
+  } catch (fault) {
+    throw new ClaimFault(`it is no JSON: ${fault instanceof Error ? fault.message : ""}`);
+  }
+  const quoted = text.replaceAll(STRING_OR_NUMBER, (token) =>
+    token.startsWith('"') ? token : `"${token}"`,
+  );
+  return JSON.parse(quoted) as Record<string, unknown>;
+}
+
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+function readJsonLine(line: unknown, place: string): ClaimLine {
+  if (typeof line !== "object" || line === null) throw new ClaimFault(`${place} is no object`);
+  const { attempt_id, request_id, cost_usd } = line as Record<string, unknown>;
+  return readLine({ attempt: attempt_id, request: request_id, cost: cost_usd }, place);
+}
+
+function readCsv(text: string): ProviderClaim {
+  const records = csvRecords(text);
+  const header = records.next().value;
+  const names = header?.fields.map((name) => name.trim().toLowerCase()) ?? [];
+  const [attempt, request, cost] = ["attempt_id", "request_id", "cost_usd"].map((name) =>
+    names.indexOf(name),
+  );
+  if (cost === -1 || (attempt === -1 && request === -1)) {
+    throw new ClaimFault("line 1: the header row must name cost_usd, and attempt_id or request_id");
+  }
+  const lines: ClaimLine[] = [];
+  for (const { line, fields, isWhole } of records) {
+    const place = `line ${line}`;
+    if (!isWhole) throw new ClaimFault(`${place}: the quotes of a field do not match`);
+    if (fields.length !== names.length) {
+      throw new ClaimFault(`${place} has ${fields.length} fields, the header ${names.length}`);
+    }
+    const cell = (at: number | undefined): string | undefined => fields[at ?? -1]?.trim();
+    lines.push(
+      readLine({ attempt: cell(attempt), request: cell(request), cost: cell(cost) }, place),
+    );
+  }
+  return { totalPicoUsd: sumOf(lines), lines };
+}
+
+interface RawLine {
+  readonly attempt: unknown;
+  readonly request: unknown;
+  readonly cost: unknown;
+}
+
+function readLine(raw: RawLine, place: string): ClaimLine {
+  const costPicoUsd = readAmount(raw.cost, `${place}: cost_usd`);
+  if (typeof raw.attempt === "string" && raw.attempt !== "") {
+    if (!/^\d{1,19}$/.test(raw.attempt)) {
+      throw new ClaimFault(
+        `${place}: attempt_id must be a whole number, not ${shown(raw.attempt)}`,
+      );
+    }
+    return { of: "attempt", id: BigInt(raw.attempt).toString(), costPicoUsd };
+  }
+  const id =
+    typeof raw.request === "string" ? parseRequestId(raw.request.toLowerCase()) : undefined;
+  if (id === undefined) {
+    const given = shown(raw.request);
+    throw new ClaimFault(`${place}: attempt_id or request_id must name what was billed; ${given}`);
+  }
+  return { of: "request", id, costPicoUsd };
+}
+
+function readAmount(value: unknown, place: string): PicoUsd {
+  const amount = typeof value === "string" ? parseExactUsd(value) : undefined;
+  if (amount !== undefined) return amount;
+  throw new ClaimFault(
+    `${place} must be dollars such as 0.001932 with at most twelve decimals, not ${shown(value)}`,
+  );
+}
+
+function shown(value: unknown): string {
+  const text = value === undefined ? "nothing" : JSON.stringify(value);
+  return text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text;
+}
+
+const SHOWN_CHARS_MAX = 60;
+
+function sumOf(lines: readonly ClaimLine[]): PicoUsd {
+  return picoUsd(lines.reduce((sum, line) => sum + line.costPicoUsd, ZERO_PICO_USD as bigint));
+}

@@ -1,0 +1,80 @@
+import { assert, unreachable } from "../../core/assert.ts";
+
+export const SETTLEMENT_INTERVALS = ["half_daily", "daily", "weekly", "monthly"] as const;
+
+/** How long one statement of a provider is, in UTC. */
+export type SettlementInterval = (typeof SETTLEMENT_INTERVALS)[number];
+
+/** Every boundary of every interval is midnight or noon UTC: a whole multiple of this. */
+export const HALF_DAY_MS = 43_200_000;
+
+/** Half-open: an instant at `endMs` belongs to the next one. */
+export interface SettlementSpan {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/**
+ * The period an instant belongs to: it begins at the interval's boundary, but never before the end
+ * of the period before, so that a change of interval leaves neither a gap nor an overlap.
+ */
+export function spanOf(
+  atMs: number,
+  interval: SettlementInterval,
+  lastEndMs: number | undefined,
+): SettlementSpan {
+  assert(lastEndMs === undefined || lastEndMs <= atMs, "what was closed before stays closed");
+  const startMs = Math.max(boundaryAtOrBefore(atMs, interval), lastEndMs ?? -Infinity);
+  return { startMs, endMs: boundaryAfter(atMs, interval) };
+}
+
+/** The last noon or midnight that is not after this instant. */
+export function halfDayAtOrBefore(atMs: number): number {
+  return boundaryAtOrBefore(atMs, "half_daily");
+}
+
+/** The first boundary after this instant; a boundary itself is not after itself. */
+export function boundaryAfter(atMs: number, interval: SettlementInterval): number {
+  const startMs = boundaryAtOrBefore(atMs, interval);
+  switch (interval) {
+    case "half_daily":
+      return startMs + HALF_DAY_MS;
+    case "daily":
+      return startMs + DAY_MS;
+    case "weekly":
+      return startMs + WEEK_MS;
+    case "monthly": {
+      const start = new Date(startMs);
+      return Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1);
+    }
+    default:
+      return unreachable(interval);
+  }
+}
+
+/** The last boundary that is not after this instant. */
+export function boundaryAtOrBefore(atMs: number, interval: SettlementInterval): number {
+  switch (interval) {
+    case "half_daily":
+      return floorTo(atMs, HALF_DAY_MS, 0);
+    case "daily":
+      return floorTo(atMs, DAY_MS, 0);
+    case "weekly":
+      return floorTo(atMs, WEEK_MS, A_MONDAY_MS);
+    case "monthly": {
+      const at = new Date(atMs);
+      return Date.UTC(at.getUTCFullYear(), at.getUTCMonth());
+    }
+    default:
+      return unreachable(interval);
+  }
+}
+
+const DAY_MS = 2 * HALF_DAY_MS;
+const WEEK_MS = 7 * DAY_MS;
+/** 1970-01-05T00:00:00Z */
+const A_MONDAY_MS = 4 * DAY_MS;
+
+function floorTo(atMs: number, stepMs: number, fromMs: number): number {
+  return Math.floor((atMs - fromMs) / stepMs) * stepMs + fromMs;
+}

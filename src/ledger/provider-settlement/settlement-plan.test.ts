@@ -1,0 +1,177 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/support/depth.ts";
+import { microUsd, picoUsd } from "../../core/money.ts";
+import { HALF_DAY_MS, SETTLEMENT_INTERVALS } from "./settlement-interval.ts";
+import { planPeriods, type SettlementFact, type SettlementTerms } from "./settlement-plan.ts";
+import { addSettlementSums, ZERO_SETTLEMENT_SUMS } from "./settlement-sums.ts";
+
+const START_MS = Date.parse("2026-01-01T00:00Z");
+const DAILY: SettlementTerms = { mode: "arrears", interval: "daily" };
+
+/** One settled attempt that ended this many half-days after the start. */
+function settled(
+  halfDay: number,
+  costPico: bigint,
+  change: Partial<SettlementFact> = {},
+): SettlementFact {
+  const endedMs = START_MS + halfDay * HALF_DAY_MS;
+  return {
+    endedMs,
+    closedMs: endedMs,
+    admittedMs: endedMs,
+    modelId: "acme/small",
+    upstreamModelId: "small",
+    sums: {
+      ...ZERO_SETTLEMENT_SUMS,
+      attempts: 1n,
+      settled: 1n,
+      costPicoUsd: picoUsd(costPico),
+      debitMicroUsd: microUsd(costPico / 1_000_000n),
+    },
+    ...change,
+  };
+}
+
+function plan(
+  facts: readonly SettlementFact[],
+  throughHalfDay: number,
+  terms = DAILY,
+): ReturnType<typeof planPeriods> {
+  const throughMs = START_MS + throughHalfDay * HALF_DAY_MS;
+  return planPeriods({ terms, last: undefined, facts, throughMs });
+}
+
+function halfDayOf(atMs: number): number {
+  return (atMs - START_MS) / HALF_DAY_MS;
+}
+
+test("a period that still runs is left for later, and nothing behind its first end is lost", () => {
+  const { periods, throughMs } = plan([settled(0, 1n), settled(5, 1n)], 5);
+  expect(periods.map((each) => [halfDayOf(each.startMs), halfDayOf(each.endMs)])).toEqual([[0, 2]]);
+  expect(halfDayOf(throughMs)).toBe(5);
+});
+
+test("stretches in which nothing ended are in no period", () => {
+  const { periods, throughMs } = plan([settled(1, 1n), settled(9, 1n)], 12);
+  expect(periods.map((each) => halfDayOf(each.startMs))).toEqual([0, 8]);
+  expect(periods[1]?.afterMs).toBe(periods[0]?.endMs);
+  expect(halfDayOf(throughMs)).toBe(12);
+});
+
+test("costs below a micro-dollar are carried until they make one, and none is lost", () => {
+  const facts = [0, 2, 4, 6].map((at) => settled(at, 400_000n));
+  const { periods } = plan(facts, 8);
+  expect(periods.map((each) => each.payableMicroUsd)).toEqual([0n, 0n, 1n, 0n]);
+  expect(periods.map((each) => each.carryInPicoUsd)).toEqual([0n, 400_000n, 800_000n, 200_000n]);
+  expect(periods.at(-1)?.carryOutPicoUsd).toBe(600_000n);
+});
+
+test("what was admitted before the period, and what was unknown before it, is shown apart", () => {
+  const late = settled(2, 3_000_000n, { admittedMs: START_MS + HALF_DAY_MS });
+  const corrected: SettlementFact = {
+    ...settled(3, 0n, { admittedMs: START_MS, closedMs: START_MS + HALF_DAY_MS }),
+    sums: {
+      ...ZERO_SETTLEMENT_SUMS,
+      corrections: 1n,
+      resolvedMicroUsd: microUsd(9n),
+      costPicoUsd: picoUsd(5_000_000n),
+      correctedPicoUsd: picoUsd(5_000_000n),
+      debitMicroUsd: microUsd(5n),
+    },
+  };
+  const { periods } = plan([late, settled(2, 1_000_000n), corrected], 4);
+  expect(periods).toHaveLength(1);
+  expect(periods[0]).toMatchObject({
+    payableMicroUsd: 9n,
+    sums: { attempts: 2n, corrections: 1n, resolvedMicroUsd: 9n, costPicoUsd: 9_000_000n },
+    late: {
+      attempts: 1n,
+      costPicoUsd: 3_000_000n,
+      corrections: 1n,
+      correctedPicoUsd: 5_000_000n,
+    },
+  });
+});
+
+test("an end at the boundary itself belongs to the next period", () => {
+  const { periods } = plan([settled(1, 1n), settled(2, 1n)], 4);
+  expect(periods.map((each) => each.sums.attempts)).toEqual([1n, 1n]);
+});
+
+describe("for any ends, intervals and moments of closing", () => {
+  const fact = fc
+    .record({
+      at: fc.nat(300),
+      age: fc.nat(20),
+      costPico: fc.oneof(fc.bigInt(0n, 3n), fc.bigInt(0n, 5_000_000n), fc.bigInt(0n, 10n ** 24n)),
+      model: fc.constantFrom("a", "b"),
+    })
+    .map(({ at, age, costPico, model }) =>
+      settled(at, costPico, {
+        admittedMs: START_MS + (at - age) * HALF_DAY_MS,
+        modelId: model,
+      }),
+    );
+  const facts = fc
+    .array(fact, { maxLength: 60 })
+    .map((list) => list.toSorted((a, b) => a.endedMs - b.endedMs));
+  const closings = fc.array(
+    fc.record({ ahead: fc.nat(80), interval: fc.constantFrom(...SETTLEMENT_INTERVALS) }),
+    { maxLength: 12 },
+  );
+
+  test("every end is in exactly one period, and the provider is owed the exact sum", () => {
+    fc.assert(
+      fc.property(facts, closings, (list, rounds) => {
+        const done = closeAll(list, rounds);
+        let total = ZERO_SETTLEMENT_SUMS;
+        let payable = 0n;
+        let lastEndMs = -Infinity;
+        for (const period of done) {
+          expect(period.startMs).toBeGreaterThanOrEqual(lastEndMs);
+          expect(period.endMs).toBeGreaterThan(period.startMs);
+          expect(period.roundingMicroUsd >= 0n).toBe(true);
+          const inside = list.filter(
+            ({ endedMs }) => endedMs >= period.startMs && endedMs < period.endMs,
+          );
+          expect(inside.length).toBeGreaterThan(0);
+          const sums = inside.map((each) => each.sums).reduce(addSettlementSums);
+          expect(period.sums).toEqual(sums);
+          expect(period.lines.map((line) => line.sums).reduce(addSettlementSums)).toEqual(sums);
+          const late = inside.filter(({ admittedMs }) => admittedMs < period.startMs);
+          expect(period.late.attempts).toBe(BigInt(late.length));
+          total = addSettlementSums(total, period.sums);
+          payable += period.payableMicroUsd;
+          lastEndMs = period.endMs;
+        }
+        expect(total.attempts).toBe(BigInt(list.length));
+        expect(payable).toBe(total.costPicoUsd / 1_000_000n);
+      }),
+      { numRuns: runs(300) },
+    );
+  });
+
+  /** Closes at some moments, at last long after everything, each time with other terms. */
+  function closeAll(
+    list: readonly SettlementFact[],
+    rounds: readonly { ahead: number; interval: SettlementTerms["interval"] }[],
+  ): ReturnType<typeof planPeriods>["periods"] {
+    const done: ReturnType<typeof planPeriods>["periods"][number][] = [];
+    let nowMs = START_MS;
+    let openFromMs = -Infinity;
+    for (const { ahead, interval } of [...rounds, { ahead: 1_000, interval: "monthly" as const }]) {
+      nowMs += ahead * HALF_DAY_MS;
+      const throughMs = nowMs;
+      const { periods, throughMs: nextMs } = planPeriods({
+        terms: { mode: "arrears", interval },
+        last: done.at(-1),
+        facts: list.filter(({ endedMs }) => endedMs >= openFromMs && endedMs < throughMs),
+        throughMs,
+      });
+      done.push(...periods);
+      openFromMs = nextMs;
+    }
+    return done;
+  }
+});

@@ -1,0 +1,173 @@
+import { assert } from "../../core/assert.ts";
+import {
+  floorToMicroUsd,
+  microUsd,
+  picoUsd,
+  restBelowMicroUsd,
+  ZERO_PICO_USD,
+  type MicroUsd,
+  type PicoUsd,
+} from "../../core/money.ts";
+import {
+  boundaryAtOrBefore,
+  spanOf,
+  type SettlementInterval,
+  type SettlementSpan,
+} from "./settlement-interval.ts";
+import { addSettlementSums, ZERO_SETTLEMENT_SUMS, type SettlementSums } from "./settlement-sums.ts";
+
+/** How a provider is paid: from a deposit as it goes, or by invoice afterwards. */
+export type SettlementMode = "prepaid" | "arrears";
+
+export interface SettlementTerms {
+  readonly mode: SettlementMode;
+  readonly interval: SettlementInterval;
+}
+
+/** The ends of attempts of one provider that share these half-days and models. */
+export interface SettlementFact {
+  /** Noon or midnight at or before the end: the closing, or the correction. */
+  readonly endedMs: number;
+  /** The same of the closing. */
+  readonly closedMs: number;
+  /** The same of the admission. */
+  readonly admittedMs: number;
+  readonly modelId: string;
+  readonly upstreamModelId: string;
+  readonly sums: SettlementSums;
+}
+
+/** What the next period of a provider continues. */
+export interface LastPeriod {
+  readonly endMs: number;
+  readonly carryOutPicoUsd: PicoUsd;
+}
+
+/** One model on one day of admission, within a period. */
+export interface SettlementLine {
+  /** Midnight UTC. */
+  readonly admittedDayMs: number;
+  readonly modelId: string;
+  readonly upstreamModelId: string;
+  readonly sums: SettlementSums;
+}
+
+/** A period as it will be frozen. */
+export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
+  /** End of the provider's period before; undefined for its first. */
+  readonly afterMs: number | undefined;
+  readonly sums: SettlementSums;
+  readonly late: LateSums;
+  readonly carryInPicoUsd: PicoUsd;
+  readonly carryOutPicoUsd: PicoUsd;
+  /** What the house adds so that the provider gets the exact sum, not the sum of the floors. */
+  readonly roundingMicroUsd: MicroUsd;
+  readonly payableMicroUsd: MicroUsd;
+  readonly lines: readonly SettlementLine[];
+}
+
+/** The parts of a period that began before it. */
+export interface LateSums {
+  /** Closed in the period, admitted before its start. */
+  readonly attempts: bigint;
+  readonly costPicoUsd: PicoUsd;
+  /** Corrected in the period, closed as unknown before its start. */
+  readonly corrections: bigint;
+  readonly correctedPicoUsd: PicoUsd;
+}
+
+export interface SettlementPlan {
+  readonly periods: readonly PlannedPeriod[];
+  /** No end before this instant is left outside a period. */
+  readonly throughMs: number;
+}
+
+/**
+ * Cuts everything that ended before `throughMs` into periods that are over by then. Stretches in
+ * which nothing ended are in no period; what ended in a period that still runs is left for later.
+ */
+export function planPeriods(input: {
+  readonly terms: SettlementTerms;
+  readonly last: LastPeriod | undefined;
+  /** In order of `endedMs`, from the end of the last period to `throughMs`. */
+  readonly facts: readonly SettlementFact[];
+  readonly throughMs: number;
+}): SettlementPlan {
+  const { terms, throughMs } = input;
+  const periods: PlannedPeriod[] = [];
+  let last = input.last;
+  let rest = input.facts;
+  assert(isInOrder(rest), "facts are in order of their ends");
+  for (;;) {
+    const [first] = rest;
+    if (first === undefined) return { periods, throughMs };
+    const span = spanOf(first.endedMs, terms.interval, last?.endMs);
+    if (span.endMs > throughMs) return { periods, throughMs: first.endedMs };
+    const next = rest.findIndex((fact) => fact.endedMs >= span.endMs);
+    const count = next < 0 ? rest.length : next;
+    const period = planPeriod({ ...terms, ...span }, last, rest.slice(0, count));
+    periods.push(period);
+    last = period;
+    rest = rest.slice(count);
+  }
+}
+
+function isInOrder(facts: readonly SettlementFact[]): boolean {
+  return facts.every(({ endedMs }, at) => endedMs >= (facts[at - 1]?.endedMs ?? -Infinity));
+}
+
+function planPeriod(
+  span: SettlementSpan & SettlementTerms,
+  last: LastPeriod | undefined,
+  facts: readonly SettlementFact[],
+): PlannedPeriod {
+  const sums = facts.reduce(
+    (total, fact) => addSettlementSums(total, fact.sums),
+    ZERO_SETTLEMENT_SUMS,
+  );
+  const carryInPicoUsd = last?.carryOutPicoUsd ?? ZERO_PICO_USD;
+  const owed = picoUsd(carryInPicoUsd + sums.costPicoUsd);
+  const payableMicroUsd = floorToMicroUsd(owed);
+  const roundingMicroUsd = microUsd(payableMicroUsd - sums.debitMicroUsd - sums.overrunMicroUsd);
+  // Each debit with its overrun is the floor of one cost: the sum of floors is never the larger.
+  assert(roundingMicroUsd >= 0n, "a provider is owed no less than was debited");
+  return {
+    ...span,
+    afterMs: last?.endMs,
+    sums,
+    late: lateSums(facts, span.startMs),
+    carryInPicoUsd,
+    carryOutPicoUsd: restBelowMicroUsd(owed),
+    roundingMicroUsd,
+    payableMicroUsd,
+    lines: linesOf(facts),
+  };
+}
+
+function lateSums(facts: readonly SettlementFact[], startMs: number): LateSums {
+  let [attempts, corrections] = [0n, 0n];
+  let [costPicoUsd, correctedPicoUsd] = [ZERO_PICO_USD, ZERO_PICO_USD];
+  for (const { admittedMs, closedMs, sums } of facts) {
+    if (admittedMs < startMs) {
+      attempts += sums.attempts;
+      costPicoUsd = picoUsd(costPicoUsd + sums.costPicoUsd - sums.correctedPicoUsd);
+    }
+    if (closedMs < startMs) {
+      corrections += sums.corrections;
+      correctedPicoUsd = picoUsd(correctedPicoUsd + sums.correctedPicoUsd);
+    }
+  }
+  return { attempts, costPicoUsd, corrections, correctedPicoUsd };
+}
+
+function linesOf(facts: readonly SettlementFact[]): SettlementLine[] {
+  const lines = new Map<string, SettlementLine>();
+  for (const { admittedMs, modelId, upstreamModelId, sums } of facts) {
+    const admittedDayMs = boundaryAtOrBefore(admittedMs, "daily");
+    const key = JSON.stringify([admittedDayMs, modelId, upstreamModelId]);
+    const known = lines.get(key)?.sums ?? ZERO_SETTLEMENT_SUMS;
+    const line = { admittedDayMs, modelId, upstreamModelId, sums: addSettlementSums(known, sums) };
+    lines.set(key, line);
+  }
+  return [...lines.values()];
+}

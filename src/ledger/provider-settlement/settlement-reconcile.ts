@@ -1,0 +1,130 @@
+import { picoUsd, ZERO_PICO_USD, type PicoUsd } from "../../core/money.ts";
+import type { ClaimLine, ProviderClaim } from "./settlement-file.ts";
+import type { ClaimComparison, SettlementEntry } from "./settlement-store.ts";
+
+/** One line on which the two books disagree. */
+export interface DifferingLine {
+  readonly kind: "differs" | "only_theirs" | "only_ours" | "unknown_claimed";
+  readonly of: ClaimLine["of"];
+  readonly id: string;
+  /** Null: they do not bill it. */
+  readonly theirPicoUsd: PicoUsd | null;
+  /** Null: we do not know it, or not what it cost. */
+  readonly ourPicoUsd: PicoUsd | null;
+}
+
+export interface Reconciliation extends ClaimComparison {
+  readonly differencePicoUsd: PicoUsd;
+  /** What their lines add up to, where that is not their total. */
+  readonly theirLinesPicoUsd: PicoUsd | null;
+  /** The first of them. */
+  readonly firstDiffering: readonly DifferingLine[];
+  readonly isEqual: boolean;
+}
+
+const DIFFERING_LINES_SHOWN = 20;
+
+/**
+ * Compares a provider's statement with the entries of our period, exactly: the totals, and each
+ * line by attempt or, where the provider names requests, by the sum of the request's attempts.
+ */
+export async function reconcile(
+  claim: ProviderClaim,
+  ourTotalPicoUsd: PicoUsd,
+  entries: AsyncIterable<readonly SettlementEntry[]>,
+): Promise<Reconciliation> {
+  const differencePicoUsd = picoUsd(claim.totalPicoUsd - ourTotalPicoUsd);
+  const totals = { theirPicoUsd: claim.totalPicoUsd, ourPicoUsd: ourTotalPicoUsd };
+  if (claim.lines === undefined) {
+    const isEqual = differencePicoUsd === 0n;
+    const rest = { lines: null, theirLinesPicoUsd: null, firstDiffering: [] };
+    return { ...totals, ...rest, differencePicoUsd, isEqual };
+  }
+  const matching = new LineMatching(claim.lines);
+  for await (const block of entries) for (const entry of block) matching.match(entry);
+  matching.finish();
+  const theirSum = picoUsd(claim.lines.reduce((sum, line) => sum + line.costPicoUsd, 0n));
+  const theirLinesPicoUsd = theirSum === claim.totalPicoUsd ? null : theirSum;
+  const agrees = matching.firstDiffering.length === 0 && theirLinesPicoUsd === null;
+  return {
+    ...totals,
+    lines: matching.counts,
+    theirLinesPicoUsd,
+    differencePicoUsd,
+    firstDiffering: matching.firstDiffering,
+    isEqual: differencePicoUsd === 0n && agrees,
+  };
+}
+
+interface Match {
+  their: bigint;
+  our: bigint;
+  isOurs: boolean;
+  isUnknown: boolean;
+}
+
+class LineMatching {
+  readonly counts = { compared: 0, differing: 0, onlyTheirs: 0, onlyOurs: 0, unknownClaimed: 0 };
+  readonly firstDiffering: DifferingLine[] = [];
+  readonly #attempts = new Map<string, Match>();
+  readonly #requests = new Map<string, Match>();
+
+  /** Lines of one attempt or request add up: billed twice is twice the amount. */
+  constructor(lines: readonly ClaimLine[]) {
+    for (const { of, id, costPicoUsd } of lines) {
+      const matches = of === "attempt" ? this.#attempts : this.#requests;
+      const fresh = { their: 0n, our: 0n, isOurs: false, isUnknown: false };
+      const match = matches.get(id) ?? fresh;
+      match.their += costPicoUsd;
+      matches.set(id, match);
+    }
+  }
+
+  match(entry: SettlementEntry): void {
+    const id = entry.attemptId.toString();
+    const match = this.#attempts.get(id) ?? this.#requests.get(entry.requestId);
+    if (match !== undefined) {
+      match.our += entry.costPicoUsd ?? ZERO_PICO_USD;
+      match.isOurs = true;
+      match.isUnknown ||= entry.costPicoUsd === null;
+      return;
+    }
+    // What costs nothing need not stand on a bill, and an unknown cost is theirs to claim.
+    if (entry.costPicoUsd === null || entry.costPicoUsd === 0n) return;
+    this.counts.onlyOurs += 1;
+    const { costPicoUsd } = entry;
+    this.#show({
+      kind: "only_ours",
+      of: "attempt",
+      id,
+      theirPicoUsd: null,
+      ourPicoUsd: costPicoUsd,
+    });
+  }
+
+  finish(): void {
+    for (const [id, match] of this.#attempts) this.#judge("attempt", id, match);
+    for (const [id, match] of this.#requests) this.#judge("request", id, match);
+  }
+
+  #judge(of: ClaimLine["of"], id: string, match: Match): void {
+    const { their, our, isOurs, isUnknown } = match;
+    this.counts.compared += 1;
+    const theirPicoUsd = picoUsd(their);
+    if (!isOurs) {
+      this.counts.onlyTheirs += 1;
+      this.#show({ kind: "only_theirs", of, id, theirPicoUsd, ourPicoUsd: null });
+    } else if (their !== our && isUnknown) {
+      this.counts.unknownClaimed += 1;
+      const ourPicoUsd = our === 0n ? null : picoUsd(our);
+      this.#show({ kind: "unknown_claimed", of, id, theirPicoUsd, ourPicoUsd });
+    } else if (their !== our) {
+      this.counts.differing += 1;
+      this.#show({ kind: "differs", of, id, theirPicoUsd, ourPicoUsd: picoUsd(our) });
+    }
+  }
+
+  #show(line: DifferingLine): void {
+    if (this.firstDiffering.length < DIFFERING_LINES_SHOWN) this.firstDiffering.push(line);
+  }
+}

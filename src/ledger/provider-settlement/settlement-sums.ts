@@ -1,0 +1,78 @@
+import {
+  microUsd,
+  picoUsd,
+  ZERO_MICRO_USD,
+  ZERO_PICO_USD,
+  type MicroUsd,
+  type PicoUsd,
+} from "../../core/money.ts";
+
+/**
+ * What the ends of some attempts add up to. An attempt ends when it is closed; one that was closed
+ * as unknown after a crash may end a second time, when its true end is observed: a correction.
+ */
+export interface SettlementSums {
+  /** Closed: settled, void or unknown after a crash. Corrections are not among them. */
+  readonly attempts: bigint;
+  readonly settled: bigint;
+  readonly voids: bigint;
+  readonly unknowns: bigint;
+  /** Charged to customers, at the reserve, for attempts whose end was not observed. */
+  readonly unknownMicroUsd: MicroUsd;
+  readonly corrections: bigint;
+  /** The part of earlier unknown charges that corrections have resolved. */
+  readonly resolvedMicroUsd: MicroUsd;
+  readonly prompt: bigint;
+  readonly cachedPrompt: bigint;
+  readonly cacheWrite: bigint;
+  readonly completion: bigint;
+  readonly internalReasoning: bigint;
+  /** Exact cost of everything observed, corrections included. */
+  readonly costPicoUsd: PicoUsd;
+  /** The part of it that corrections observed. */
+  readonly correctedPicoUsd: PicoUsd;
+  /** What customers paid for what was observed: never more than its cost. */
+  readonly debitMicroUsd: MicroUsd;
+  /** What the house paid where the cost was above the reserve. */
+  readonly overrunMicroUsd: MicroUsd;
+}
+
+export const ZERO_SETTLEMENT_SUMS: SettlementSums = {
+  attempts: 0n,
+  settled: 0n,
+  voids: 0n,
+  unknowns: 0n,
+  unknownMicroUsd: ZERO_MICRO_USD,
+  corrections: 0n,
+  resolvedMicroUsd: ZERO_MICRO_USD,
+  prompt: 0n,
+  cachedPrompt: 0n,
+  cacheWrite: 0n,
+  completion: 0n,
+  internalReasoning: 0n,
+  costPicoUsd: ZERO_PICO_USD,
+  correctedPicoUsd: ZERO_PICO_USD,
+  debitMicroUsd: ZERO_MICRO_USD,
+  overrunMicroUsd: ZERO_MICRO_USD,
+};
+
+export function addSettlementSums(a: SettlementSums, b: SettlementSums): SettlementSums {
+  return {
+    attempts: a.attempts + b.attempts,
+    settled: a.settled + b.settled,
+    voids: a.voids + b.voids,
+    unknowns: a.unknowns + b.unknowns,
+    unknownMicroUsd: microUsd(a.unknownMicroUsd + b.unknownMicroUsd),
+    corrections: a.corrections + b.corrections,
+    resolvedMicroUsd: microUsd(a.resolvedMicroUsd + b.resolvedMicroUsd),
+    prompt: a.prompt + b.prompt,
+    cachedPrompt: a.cachedPrompt + b.cachedPrompt,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+    completion: a.completion + b.completion,
+    internalReasoning: a.internalReasoning + b.internalReasoning,
+    costPicoUsd: picoUsd(a.costPicoUsd + b.costPicoUsd),
+    correctedPicoUsd: picoUsd(a.correctedPicoUsd + b.correctedPicoUsd),
+    debitMicroUsd: microUsd(a.debitMicroUsd + b.debitMicroUsd),
+    overrunMicroUsd: microUsd(a.overrunMicroUsd + b.overrunMicroUsd),
+  };
+}

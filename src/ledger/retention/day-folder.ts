@@ -1,0 +1,81 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline, Readable } from "node:stream";
+import { pipeline as piped } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+
+import { dayFiles, type Day, type DayArchive } from "./retention.ts";
+
+/** Exports name every customer: nobody else on the machine reads them. */
+const FILE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
+
+/** Exported days as files in a folder. */
+export class DayFolder implements DayArchive {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  async stage(day: Day, csv: AsyncIterable<string>): Promise<void> {
+    await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
+    const file = createWriteStream(stagedName(this.#rows(day)), { mode: FILE_MODE, flush: true });
+    // One page ahead is enough: they are large.
+    await piped(Readable.from(csv, { highWaterMark: 1 }), createGzip(), file);
+  }
+
+  readStaged(day: Day): AsyncIterable<Uint8Array> {
+    return unzipped(stagedName(this.#rows(day)));
+  }
+
+  async publish(day: Day, manifestText: string): Promise<void> {
+    const manifest = join(this.folder, dayFiles(day).manifest);
+    await writeFile(stagedName(manifest), manifestText, { mode: FILE_MODE, flush: true });
+    await rename(stagedName(this.#rows(day)), this.#rows(day));
+    // The manifest comes last: where there is one, its rows are there.
+    await rename(stagedName(manifest), manifest);
+    await flushFolder(this.folder);
+  }
+
+  async readManifest(day: Day): Promise<string | undefined> {
+    try {
+      return await readFile(join(this.folder, dayFiles(day).manifest), "utf8");
+    } catch (fault) {
+      if (isMissing(fault)) return undefined;
+      throw fault;
+    }
+  }
+
+  readPublished(day: Day): AsyncIterable<Uint8Array> {
+    return unzipped(this.#rows(day));
+  }
+
+  #rows(day: Day): string {
+    return join(this.folder, dayFiles(day).rows);
+  }
+}
+
+function stagedName(path: string): string {
+  return `${path}.partial`;
+}
+
+function unzipped(path: string): AsyncIterable<Uint8Array> {
+  // Whatever goes wrong reaches the reader of the last stream.
+  return pipeline(createReadStream(path), createGunzip(), () => undefined);
+}
+
+/** A new name is durable when its folder is. */
+async function flushFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function isMissing(fault: unknown): boolean {
+  return fault instanceof Error && "code" in fault && fault.code === "ENOENT";
+}

@@ -1,0 +1,171 @@
+import { generateKeyPairSync } from "node:crypto";
+
+import { describe, expect, test } from "vitest";
+import type { CsvRow } from "../../core/csv-reader.ts";
+import {
+  countDayCsv,
+  differenceOf,
+  verifyExport,
+  writeDayCsv,
+  type ExportCheck,
+} from "./retention-export.ts";
+import { readManifest, signManifest } from "./retention-manifest.ts";
+import { parseDay, type Day } from "./retention.ts";
+
+const DAY = parseDay("2026-04-10") as Day;
+const RANGE = { fromId: 100n, toId: 200n };
+const HEADER = "attempt_id org_id provider_id reserve debit overrun cost_pico corrected_at note";
+const COLUMNS = HEADER.split(" ");
+const ROWS: readonly CsvRow[] = [
+  ["100", "org_a", "prov", "1000", "320", "0", "320500000", null, "plain"],
+  ["150", "org_b", "prov", "1000", "7", "0", "7000000", "2026-04-10 10:00:00+00", 'a "b",\nc'],
+  ["199", "org_a", "other", "1000", "1000", "700", "1700000000", null, ""],
+];
+const key = generateKeyPairSync("ed25519");
+
+async function* pagesOf(rows: readonly CsvRow[]): AsyncGenerator<readonly CsvRow[]> {
+  for (const row of rows) yield [row];
+}
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+async function exported(): Promise<{ readonly csv: string; readonly manifest: string }> {
+  const written = writeDayCsv(COLUMNS, RANGE, pagesOf(ROWS));
+  let csv = "";
+  for await (const text of written.text) csv += text;
+  const counted = written.counted();
+  return {
+    csv,
+    manifest: signManifest({ day: DAY, ...RANGE, schema: "0001", ...counted }, key).text,
+  };
+}
+
+async function broken(
+  manifestText: string,
+  csv: string,
+  trustedKey = key.publicKey,
+): Promise<readonly ExportCheck["id"][]> {
+  const manifest = readManifest(manifestText);
+  if (typeof manifest === "string") return ["manifest"];
+  const checks = await verifyExport({ manifest, rows: bytesOf(csv), trustedKey });
+  return checks.filter((check) => !check.ok).map((check) => check.id);
+}
+
+describe("an exported day", () => {
+  test("is proved by its manifest", async () => {
+    const { csv, manifest } = await exported();
+    expect(await broken(manifest, csv)).toEqual([]);
+  });
+
+  test("is proved whatever white space and order its manifest has", async () => {
+    const { csv, manifest } = await exported();
+    const members = Object.entries(JSON.parse(manifest) as object).toReversed();
+    expect(await broken(JSON.stringify(Object.fromEntries(members)), csv)).toEqual([]);
+  });
+
+  test("adds up: debits, overruns, refunds and costs, by provider and organization", async () => {
+    const { csv } = await exported();
+    const { sums } = await countDayCsv(RANGE, bytesOf(csv));
+    expect(sums.all).toEqual({
+      attempts: 3n,
+      debitMicroUsd: 1_327n,
+      overrunMicroUsd: 700n,
+      refundMicroUsd: 993n,
+      costPicoUsd: 2_027_500_000n,
+    });
+    expect([...sums.byProvider.keys()]).toEqual(["prov", "other"]);
+    expect(sums.byOrg.get("org_b")).toMatchObject({ attempts: 1n, refundMicroUsd: 993n });
+  });
+
+  test("has every attempt once: one that is read twice ends the export", async () => {
+    const [first = [], ...others] = ROWS;
+    const written = writeDayCsv(COLUMNS, RANGE, pagesOf([first, first, ...others]));
+    const readAll = async (): Promise<void> => {
+      for await (const _ of written.text);
+    };
+    await expect(readAll()).rejects.toThrow("ids are out of order");
+  });
+
+  test("with any other row is not the one that was signed", async () => {
+    const { csv, manifest } = await exported();
+    for (const other of [
+      csv.replace("plain", "plaim"),
+      csv.replace(",320,", ",321,"),
+      csv.replace("org_b", "org_a"),
+      csv.replace(/100,.*\n/, ""),
+      csv.replace("100,", "151,"),
+      csv.replace("199,", "200,"),
+      csv.slice(0, -5),
+      `${csv}x`,
+      "",
+      csv.replace("cost_pico", "cost"),
+    ]) {
+      expect(other).not.toBe(csv);
+      expect(await broken(manifest, other)).toEqual(["rows"]);
+    }
+  });
+
+  test("with any other word in its manifest is not the one that was signed", async () => {
+    const { csv, manifest } = await exported();
+    const changed = (change: (document: Record<string, string>) => void): string => {
+      const document = JSON.parse(manifest) as Record<string, string>;
+      change(document);
+      return JSON.stringify(document);
+    };
+    for (const [text, ids] of [
+      [changed((each) => (each["schema"] = "0002")), ["signature"]],
+      [changed((each) => (each["more"] = "x")), ["signature"]],
+      [changed((each) => (each["debit_micro_usd"] = "1328")), ["signature", "rows"]],
+      [changed((each) => (each["organizations"] = {} as string)), ["signature", "rows"]],
+      [changed((each) => (each["signature"] = "")), ["signature"]],
+      [changed((each) => delete each["signature"]), ["signature"]],
+      [changed((each) => delete each["sha256"]), ["manifest"]],
+      [changed((each) => (each["file"] = "../other.csv.gz")), ["manifest"]],
+      [changed((each) => (each["attempts"] = "1e3")), ["manifest"]],
+      [changed((each) => (each["day"] = "2026-02-30")), ["manifest"]],
+      [changed((each) => (each["format"] = "x")), ["manifest"]],
+      ["[]", ["manifest"]],
+      ["", ["manifest"]],
+    ] as const) {
+      expect({ text, ids: await broken(text, csv) }).toEqual({ text, ids });
+    }
+  });
+
+  test("signed by somebody else is told from our own", async () => {
+    const { csv } = await exported();
+    const stranger = generateKeyPairSync("ed25519");
+    const counted = await countDayCsv(RANGE, bytesOf(csv));
+    const forged = signManifest({ day: DAY, ...RANGE, schema: "0001", ...counted }, stranger).text;
+    expect(await broken(forged, csv)).toEqual(["key"]);
+    expect(await broken(forged, csv, stranger.publicKey)).toEqual([]);
+    const manifest = readManifest(forged);
+    if (typeof manifest === "string") throw new Error(manifest);
+    const checks = await verifyExport({ manifest, rows: bytesOf(csv), trustedKey: undefined });
+    expect(checks.filter((check) => !check.ok)).toEqual([
+      { id: "key", ok: false, detail: expect.stringContaining("--public-key") },
+    ]);
+  });
+
+  test("that is empty is a day too", async () => {
+    const written = writeDayCsv(COLUMNS, RANGE, pagesOf([]));
+    let csv = "";
+    for await (const text of written.text) csv += text;
+    const counted = written.counted();
+    expect(counted.sums.all.attempts).toBe(0n);
+    const manifest = { day: DAY, ...RANGE, schema: "", ...counted };
+    expect(differenceOf(manifest, await countDayCsv(RANGE, bytesOf(csv)))).toBeUndefined();
+  });
+});
+
+test.each([
+  ["2026-04-10", true],
+  ["2024-02-29", true],
+  ["2026-02-29", false],
+  ["2026-4-1", false],
+  ["2026-13-01", false],
+  ["", false],
+])("%j is a day: %s", (text, isDay) => {
+  expect(parseDay(text) !== undefined).toBe(isDay);
+});

@@ -1,0 +1,142 @@
+import { createHash, type KeyObject } from "node:crypto";
+
+import { csvLine } from "../../core/csv.ts";
+import { CsvFault, CsvReader, type CsvRow } from "../../core/csv-reader.ts";
+import { isSignedByItsKey, type DayManifest, type SignedManifest } from "./retention-manifest.ts";
+import { DayTally, sameSums, TallyFault } from "./retention-tally.ts";
+import type { DaySums } from "./retention.ts";
+
+/** First id of a day and first id behind it. */
+interface IdRange {
+  readonly fromId: bigint;
+  readonly toId: bigint;
+}
+
+/** What an exported day consists of, counted from its rows. */
+export interface CountedRows {
+  readonly sums: DaySums;
+  readonly sha256: Buffer;
+  readonly bytes: number;
+}
+
+/** Pages of attempts on their way into a file; counted when the last piece was taken. */
+export interface DayCsv {
+  readonly text: AsyncIterable<string>;
+  counted(): CountedRows;
+}
+
+/** Writes a day as CSV, and counts what it writes. */
+export function writeDayCsv(
+  columns: readonly string[],
+  range: IdRange,
+  pages: AsyncIterable<readonly CsvRow[]>,
+): DayCsv {
+  const tally = new DayTally(columns, range);
+  const hash = createHash("sha256");
+  let bytes = 0;
+  async function* write(): AsyncGenerator<string> {
+    yield put(`${csvLine(columns)}\n`);
+    for await (const rows of pages) {
+      let text = "";
+      for (const row of rows) {
+        tally.add(row);
+        text += `${csvLine(row)}\n`;
+      }
+      yield put(text);
+    }
+  }
+  const put = (text: string): string => {
+    hash.update(text);
+    bytes += Buffer.byteLength(text);
+    return text;
+  };
+  return {
+    text: write(),
+    counted: () => ({ sums: tally.sums, sha256: hash.digest(), bytes }),
+  };
+}
+
+/** Counts a file again. Throws `CsvFault` or `TallyFault` when these are no rows of a day. */
+export async function countDayCsv(
+  range: IdRange,
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<CountedRows> {
+  const hash = createHash("sha256");
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const reader = new CsvReader();
+  let tally: DayTally | undefined;
+  let bytes = 0;
+  for await (const piece of pieces) {
+    hash.update(piece);
+    bytes += piece.length;
+    for (const row of reader.push(decoder.decode(piece, { stream: true }))) {
+      if (tally === undefined) tally = new DayTally(row.map(String), range);
+      else tally.add(row);
+    }
+  }
+  reader.push(decoder.decode());
+  reader.end();
+  if (tally === undefined) throw new TallyFault("there is not even a header");
+  return { sums: tally.sums, sha256: hash.digest(), bytes };
+}
+
+/** Undefined: the rows are those that the manifest tells of. */
+export function differenceOf(manifest: DayManifest, counted: CountedRows): string | undefined {
+  if (counted.bytes !== manifest.bytes) {
+    return `the rows have ${counted.bytes} bytes, the manifest says ${manifest.bytes}`;
+  }
+  if (!counted.sha256.equals(manifest.sha256)) return "the rows have another SHA-256";
+  if (!sameSums(counted.sums, manifest.sums)) return "the rows add up to other sums";
+  return undefined;
+}
+
+export interface ExportCheck {
+  readonly id: "manifest" | "signature" | "key" | "rows";
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+/** Proves an exported day: its signature, whose it is, and that the rows are the ones signed for. */
+export async function verifyExport(input: {
+  readonly manifest: SignedManifest;
+  readonly rows: AsyncIterable<Uint8Array>;
+  /** Undefined: there is no key here to compare with. */
+  readonly trustedKey: KeyObject | undefined;
+}): Promise<readonly ExportCheck[]> {
+  const { manifest, rows, trustedKey } = input;
+  const isSigned = isSignedByItsKey(manifest);
+  return [
+    {
+      id: "signature",
+      ok: isSigned,
+      detail: isSigned ? "the manifest is as it was signed" : "the manifest was changed",
+    },
+    keyCheck(manifest.publicKey, trustedKey),
+    await rowsCheck(manifest, rows),
+  ];
+}
+
+function keyCheck(key: KeyObject, trusted: KeyObject | undefined): ExportCheck {
+  const id = "key";
+  if (trusted === undefined) {
+    return { id, ok: false, detail: "no key to compare with; name one with --public-key" };
+  }
+  const ok = key.equals(trusted);
+  return { id, ok, detail: ok ? "signed by the known key" : "signed by another key" };
+}
+
+async function rowsCheck(
+  manifest: SignedManifest,
+  rows: AsyncIterable<Uint8Array>,
+): Promise<ExportCheck> {
+  const id = "rows";
+  try {
+    const difference = differenceOf(manifest, await countDayCsv(manifest, rows));
+    const detail = difference ?? `${manifest.sums.all.attempts} attempts, digest and sums agree`;
+    return { id, ok: difference === undefined, detail };
+  } catch (fault) {
+    const known = fault instanceof CsvFault || fault instanceof TallyFault;
+    const words = fault instanceof Error ? fault.message : String(fault);
+    return { id, ok: false, detail: known ? words : `the rows cannot be read: ${words}` };
+  }
+}

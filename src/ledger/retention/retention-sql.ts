@@ -1,0 +1,114 @@
+import type { Day } from "./retention.ts";
+
+/** The table of a day; days are digits and hyphens, so that a name can be written into SQL. */
+export function dayTable(day: Day): string {
+  return `attempt_${day.replaceAll("-", "")}`;
+}
+
+export const daysOlderThanSql = `
+  select to_char(d.day, 'YYYY-MM-DD') as day
+  from pg_inherits i
+  join pg_class c on c.oid = i.inhrelid
+  cross join lateral to_date(substring(c.relname from '^attempt_([0-9]{8})$'), 'YYYYMMDD') as d(day)
+  where i.inhparent = 'attempt'::regclass
+    and d.day < (clock_timestamp() at time zone 'utc')::date - $1::integer
+  order by 1`;
+
+/** $1 days, $2 a day or null: the first day whose refused requests stay. */
+export const refusedBoundSql = `
+  select to_char(least((clock_timestamp() at time zone 'utc')::date - $1::integer, $2::date),
+    'YYYY-MM-DD') as before`;
+
+export const detachedDaysSql = `
+  select to_char(r.day, 'YYYY-MM-DD') as day, r.sha256
+  from retired_day r
+  where to_regclass('retired.attempt_' || to_char(r.day, 'YYYYMMDD')) is not null
+  order by 1`;
+
+export const columnsSql = `
+  select attname::text as name from pg_attribute
+  where attrelid = 'attempt'::regclass and attnum > 0 and not attisdropped order by attnum`;
+
+export const schemaSql = "select max(name) as name from kysely_migration";
+
+/** $1 the day, $2 its table. */
+export const boundsSql = `
+  select attempt_id_at(d.day::timestamp at time zone 'utc') as from_id,
+    attempt_id_at((d.day + 1)::timestamp at time zone 'utc') as to_id,
+    pg_get_expr(c.relpartbound, c.oid) as bounds,
+    exists (select from retired_day r where r.day = d.day) as is_retired
+  from (select $1::date as day) d
+  join pg_class c on c.oid = $2::regclass`;
+
+/** One row for all, one for each provider, one for each organization. */
+export function surveySql(day: Day): string {
+  return `
+  with covered as (
+    select provider_id, range_agg(tstzrange(start_at, end_at)) as periods
+    from provider_period group by provider_id
+  )
+  select a.provider_id, a.org_id, count(*) as attempts, coalesce(sum(debit), 0) as debit,
+    coalesce(sum(overrun), 0) as overrun, coalesce(sum(cost_pico), 0) as cost_pico,
+    coalesce(sum(reserve - debit) filter (where corrected_at is not null), 0) as refund,
+    count(*) filter (where state = 'open') as open,
+    count(*) filter (where closed_at >= through or corrected_at >= through) as unsettled,
+    count(*) filter (where periods @> closed_at is not true
+      or (corrected_at is not null and periods @> corrected_at is not true)) as outside
+  from ${dayTable(day)} a cross join settlement_horizon
+    left join covered c on c.provider_id = a.provider_id
+  group by grouping sets ((), (a.provider_id), (a.org_id))`;
+}
+
+/** $1 the last id of the page before, $2 rows. */
+export function pageSql(day: Day, columns: readonly string[]): string {
+  const names = columns.map((name) => `"${name}"`).join(", ");
+  return `select ${names} from ${dayTable(day)}
+    where attempt_id > $1 order by attempt_id limit $2`;
+}
+
+export function freezeSql(day: Day): string {
+  return `create or replace trigger day_is_frozen before insert or update or delete
+    on ${dayTable(day)} for each row execute function refuse_change()`;
+}
+
+export function unfreezeSql(day: Day): string {
+  return `drop trigger if exists day_is_frozen on ${dayTable(day)}`;
+}
+
+/** $1 the table. */
+export const isFrozenSql = `
+  select exists (select from pg_trigger
+    where tgrelid = $1::regclass and tgname = 'day_is_frozen') as is_frozen`;
+
+export const retiredDaySql = `
+  insert into retired_day (day, from_id, to_id, attempts, debit, overrun, cost_pico, file, sha256,
+    signature)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+
+/** $1 the day. */
+export function retiredSpendSql(day: Day): string {
+  return `
+  insert into retired_spend (day, scope, id, month, settled)
+  select $1::date, case grouping(org_id) when 0 then 'org' else 'key' end,
+    coalesce(org_id, key_id), month, sum(debit)
+  from ${dayTable(day)} group by grouping sets ((org_id, month), (key_id, month))
+  having sum(debit) > 0`;
+}
+
+export function detachSql(day: Day): readonly string[] {
+  const table = dayTable(day);
+  return [
+    `alter table attempt detach partition ${table}`,
+    `alter table ${table} set schema retired`,
+  ];
+}
+
+/** Is a transaction at work on the journal or this day's table that is older than any batch? */
+export function longReaderSql(day: Day): string {
+  return `
+  select exists (
+    select from pg_locks l join pg_stat_activity a using (pid)
+    where l.relation in ('attempt'::regclass, '${dayTable(day)}'::regclass) and l.granted
+      and pid <> pg_backend_pid() and a.xact_start < clock_timestamp() - interval '1 second'
+  ) as is_busy`;
+}

@@ -1,0 +1,118 @@
+import type { MicroUsd, PicoUsd } from "../../core/money.ts";
+import type { CsvRow } from "../../core/csv-reader.ts";
+
+/** A day of the journal in UTC: `2026-04-10`. */
+export type Day = string & { readonly __day: "utc" };
+
+/** What some attempts add up to. */
+export interface AttemptSums {
+  readonly attempts: bigint;
+  readonly debitMicroUsd: MicroUsd;
+  readonly overrunMicroUsd: MicroUsd;
+  /** Given back by late corrections. */
+  readonly refundMicroUsd: MicroUsd;
+  readonly costPicoUsd: PicoUsd;
+}
+
+/** The attempts of a day: all of them, and by whom they are owed and paid. */
+export interface DaySums {
+  readonly all: AttemptSums;
+  readonly byProvider: ReadonlyMap<string, AttemptSums>;
+  readonly byOrg: ReadonlyMap<string, AttemptSums>;
+}
+
+/** A day as the journal has it now. */
+export interface DaySurvey {
+  readonly day: Day;
+  /** First id of the day and first id behind it. */
+  readonly fromId: bigint;
+  readonly toId: bigint;
+  readonly sums: DaySums;
+  readonly open: bigint;
+  /** Closed or corrected at or after the settlement horizon, so that they may be settled yet. */
+  readonly unsettled: bigint;
+  /** Ended in no closed period of their provider. */
+  readonly outsidePeriods: bigint;
+  /** The day was retired before; what is there now came later. */
+  readonly isRetired: boolean;
+}
+
+/** What is remembered of a day whose attempts are gone. */
+export interface RetiredDay {
+  readonly survey: DaySurvey;
+  readonly file: string;
+  readonly sha256: Buffer;
+  readonly signature: Buffer;
+}
+
+/** The journal's side of retirement. */
+export interface RetentionStore {
+  /** Undefined: another run is under way. One run at a time, over all processes. */
+  open(): Promise<RetentionSession | undefined>;
+}
+
+/** One run; every statement of it is on one connection, and its end ends the run. */
+export interface RetentionSession {
+  /** Name of the newest migration. */
+  readonly schema: string;
+  /** Columns of an attempt, in order. */
+  readonly columns: readonly string[];
+  /** Days of the journal that ended at least so many whole days ago, oldest first. */
+  daysOlderThan(days: number): Promise<readonly Day[]>;
+  survey(day: Day): Promise<DaySurvey>;
+  /** From here on nothing of the day can be written, by anybody. Again: does nothing. */
+  freeze(day: Day): Promise<void>;
+  unfreeze(day: Day): Promise<void>;
+  /** Every attempt of a frozen day by id, in pages; every column as PostgreSQL prints it in UTC. */
+  pages(day: Day): AsyncIterable<readonly CsvRow[]>;
+  /** In one transaction: remembers the sums and takes the frozen day out of the journal. */
+  retire(day: RetiredDay): Promise<void>;
+  /** Days out of the journal whose attempts are still in the database, oldest first. */
+  detachedDays(): Promise<readonly DetachedDay[]>;
+  /** Deletes the attempts of a detached day. */
+  drop(day: Day): Promise<void>;
+  /**
+   * Deletes refused requests that are as old, but none of this day or later ones; how many requests
+   * it was. They owe nothing, so that nothing of them is kept.
+   */
+  deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface DetachedDay {
+  readonly day: Day;
+  readonly sha256: Buffer;
+}
+
+/** A folder of exported days. Written means flushed to the disk. */
+export interface DayArchive {
+  readonly folder: string;
+  /** Writes the day's rows, compressed, under a name that nobody takes for a finished one. */
+  stage(day: Day, csv: AsyncIterable<string>): Promise<void>;
+  /** The uncompressed bytes of the staged file, as the disk has them. */
+  readStaged(day: Day): AsyncIterable<Uint8Array>;
+  /** Gives the staged rows their name and writes the manifest beside them. */
+  publish(day: Day, manifestText: string): Promise<void>;
+  /** Undefined: this folder has no such day. */
+  readManifest(day: Day): Promise<string | undefined>;
+  readPublished(day: Day): AsyncIterable<Uint8Array>;
+}
+
+/** The names of a day's two files. */
+export function dayFiles(day: Day): { readonly rows: string; readonly manifest: string } {
+  return { rows: `attempt-${day}.csv.gz`, manifest: `attempt-${day}.json` };
+}
+
+/** The day in `text`, or undefined when there is no such day. */
+export function parseDay(text: string): Day | undefined {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(text)
+    ? (text as Day)
+    : undefined;
+}
+
+/** The day after. */
+export function dayAfter(day: Day): Day {
+  const MS_PER_DAY = 86_400_000;
+  return new Date(Date.parse(day) + MS_PER_DAY).toISOString().slice(0, 10) as Day;
+}

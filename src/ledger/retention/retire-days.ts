@@ -1,0 +1,176 @@
+import type { KeyObject } from "node:crypto";
+
+import { formatUsd } from "../../core/money.ts";
+import { countDayCsv, differenceOf, writeDayCsv } from "./retention-export.ts";
+import { readManifest, signManifest, type DayManifest } from "./retention-manifest.ts";
+import { sameSums } from "./retention-tally.ts";
+import {
+  dayFiles,
+  type Day,
+  type DayArchive,
+  type DaySurvey,
+  type RetentionSession,
+} from "./retention.ts";
+
+/** An export that went wrong; nothing was taken out of the journal. */
+export class RetentionFault extends Error {
+  override readonly name = "RetentionFault";
+}
+
+export interface RetireDeps {
+  readonly session: RetentionSession;
+  readonly archive: DayArchive;
+  readonly key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+  /** Told as it goes, one sentence each. */
+  readonly progress: (line: string) => void;
+}
+
+export interface RetireOutcome {
+  readonly retired: readonly DaySurvey[];
+  /** Days whose attempts were deleted from the database. */
+  readonly dropped: readonly Day[];
+  /** Where it stopped, and why; the days behind it were not looked at. */
+  readonly stopped: { readonly day: Day; readonly why: string } | undefined;
+  /** Refused requests that were deleted with the attempts of their days. */
+  readonly refusedRequests: number;
+  /** Days that were to be dropped and stay, and why. */
+  readonly kept: readonly { readonly day: Day; readonly why: string }[];
+}
+
+/**
+ * Takes every whole day that is older out of the journal: exported, read back and signed first,
+ * oldest first, up to the first that is not ready. Ended anywhere, it is simply run again.
+ */
+export async function retireDays(
+  deps: RetireDeps,
+  options: { readonly olderThanDays: number; readonly drop: boolean },
+): Promise<RetireOutcome> {
+  const retired: DaySurvey[] = [];
+  let stopped: RetireOutcome["stopped"];
+  for (const day of await deps.session.daysOlderThan(options.olderThanDays)) {
+    const done = await retireDay(deps, day);
+    if (typeof done === "string") {
+      stopped = { day, why: done };
+      deps.progress(`${day}: stays: ${done}`);
+      break;
+    }
+    retired.push(done);
+  }
+  const refusedRequests = await deps.session.deleteRefused(options.olderThanDays, stopped?.day);
+  if (refusedRequests > 0) deps.progress(`${refusedRequests} refused requests deleted`);
+  const drops = options.drop ? await dropDetached(deps) : { dropped: [], kept: [] };
+  return { retired, stopped, refusedRequests, ...drops };
+}
+
+/** Answers the day as it was retired, or why it is not ready. */
+async function retireDay(deps: RetireDeps, day: Day): Promise<DaySurvey | string> {
+  const { session, archive, progress } = deps;
+  const why = whyNotReady(await session.survey(day));
+  if (why !== undefined) return why;
+  await session.freeze(day);
+  // What is late came before the freeze or never: only now is the day sure to stay as it is.
+  const survey = await session.survey(day);
+  const late = whyNotReady(survey);
+  if (late !== undefined) {
+    await session.unfreeze(day);
+    return late;
+  }
+  const { manifest, signed } = await exportDay(deps, survey);
+  const files = dayFiles(day);
+  progress(`${day}: exported ${survey.sums.all.attempts} attempts to ${archive.folder}`);
+  await session.retire({
+    survey,
+    file: files.rows,
+    sha256: manifest.sha256,
+    signature: signed.signature,
+  });
+  progress(`${day}: retired, debits of $${formatUsd(survey.sums.all.debitMicroUsd)}`);
+  return survey;
+}
+
+function whyNotReady(survey: DaySurvey): string | undefined {
+  const { open, unsettled, outsidePeriods, isRetired } = survey;
+  if (isRetired) return "it was retired before, and attempts came after that; this needs a person";
+  if (open > 0n) return `${attempts(open)} still open; tokenmarket ledger recover closes dead ones`;
+  if (unsettled > 0n) {
+    return `${attempts(unsettled)} not settled with the providers yet; run tokenmarket settlement close`;
+  }
+  if (outsidePeriods > 0n) {
+    return `${attempts(outsidePeriods)} in no closed period of the provider; run tokenmarket settlement close`;
+  }
+  return undefined;
+}
+
+/** Writes the day's two files and proves them from the disk. */
+async function exportDay(
+  deps: RetireDeps,
+  survey: DaySurvey,
+): Promise<{ readonly manifest: DayManifest; readonly signed: ReturnType<typeof signManifest> }> {
+  const { session, archive, key } = deps;
+  const { day, fromId, toId, sums } = survey;
+  const csv = writeDayCsv(session.columns, survey, session.pages(day));
+  await archive.stage(day, csv.text);
+  const { sha256, bytes, sums: written } = csv.counted();
+  // Added up twice: by the database over the table, and here over every row that was written.
+  if (!sameSums(written, sums)) throw new RetentionFault(`${day}: the export misses attempts`);
+  const manifest = { day, fromId, toId, schema: session.schema, sums, sha256, bytes };
+  const difference = differenceOf(manifest, await countDayCsv(survey, archive.readStaged(day)));
+  if (difference !== undefined) throw new RetentionFault(`${day}: read back: ${difference}`);
+  await refuseForeignFile(archive, manifest);
+  const signed = signManifest(manifest, key);
+  await archive.publish(day, signed.text);
+  return { manifest, signed };
+}
+
+/** An interrupted run may have left the same day here; another database's is not written over. */
+async function refuseForeignFile(archive: DayArchive, manifest: DayManifest): Promise<void> {
+  const { day } = manifest;
+  const text = await archive.readManifest(day);
+  const found = text === undefined ? undefined : readManifest(text);
+  if (found === undefined) return;
+  if (typeof found !== "string" && found.sha256.equals(manifest.sha256)) return;
+  throw new RetentionFault(
+    `${archive.folder} has another export of ${day}; choose another folder with --out, or move it`,
+  );
+}
+
+/** Deletes what was retired, once more proving that the files have it. */
+async function dropDetached(deps: RetireDeps): Promise<Pick<RetireOutcome, "dropped" | "kept">> {
+  const { session, archive, progress } = deps;
+  const dropped: Day[] = [];
+  const kept: { day: Day; why: string }[] = [];
+  for (const { day, sha256 } of await session.detachedDays()) {
+    const why = await whyNotDropped(archive, day, sha256);
+    if (why === undefined) {
+      await session.drop(day);
+      dropped.push(day);
+      progress(`${day}: dropped from the database`);
+    } else {
+      kept.push({ day, why });
+      progress(`${day}: not dropped: ${why}`);
+    }
+  }
+  return { dropped, kept };
+}
+
+async function whyNotDropped(
+  archive: DayArchive,
+  day: Day,
+  sha256: Buffer,
+): Promise<string | undefined> {
+  const text = await archive.readManifest(day);
+  if (text === undefined)
+    return `${archive.folder} has no export of it; name its folder with --out`;
+  const manifest = readManifest(text);
+  if (typeof manifest === "string") return `its manifest is ${manifest}`;
+  if (!manifest.sha256.equals(sha256)) return "its export is not the one that was retired";
+  try {
+    return differenceOf(manifest, await countDayCsv(manifest, archive.readPublished(day)));
+  } catch (fault) {
+    return `its export cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`;
+  }
+}
+
+function attempts(count: bigint): string {
+  return count === 1n ? "1 attempt is" : `${count} attempts are`;
+}

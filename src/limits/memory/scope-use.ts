@@ -1,0 +1,158 @@
+import { retryAfterSecondsMax } from "../../core/constants.ts";
+import type { LimitKind } from "../../core/refusals.ts";
+import { amountOf, DeclaredWindows } from "../declared-windows.ts";
+import { kindOfWindow, type ScopeClaim, type TokenCount } from "../limit-store.ts";
+import { turnIntervalUs, turnWaitUs, turnWaitUsMax } from "../pace.ts";
+import { RollingWindow, WINDOW_SECONDS } from "../rolling-window.ts";
+
+const CONCURRENCY_RETRY_SECONDS = 1;
+const US_PER_SECOND = 1_000_000;
+
+/** A moment of the store's clock; never earlier than the one before. */
+export interface StoreTime {
+  readonly second: number;
+  readonly us: number;
+}
+
+/** Why a scope refuses. */
+export interface Excess {
+  readonly kind: LimitKind;
+  readonly limit: number;
+  readonly retryAfterSeconds: number;
+}
+
+/** What only few scopes need: a turn, a rest, declared windows. */
+class ScopeExtras {
+  readonly windows: DeclaredWindows = new DeclaredWindows();
+  /** When the next turn of a paced scope is free. */
+  nextTurnUs = 0;
+  coolUntilUs = 0;
+
+  isIdle(now: StoreTime): boolean {
+    return (
+      this.nextTurnUs <= now.us && this.coolUntilUs <= now.us && this.windows.isEmpty(now.second)
+    );
+  }
+}
+
+/** What one scope has used; made on first use, dropped when nothing of it counts any more. */
+export class ScopeUse {
+  readonly requests: RollingWindow = new RollingWindow();
+  readonly tokens: RollingWindow = new RollingWindow();
+  inFlight = 0;
+  #extras: ScopeExtras | undefined;
+
+  advance(second: number): void {
+    this.requests.advance(second);
+    this.tokens.advance(second);
+  }
+
+  isIdle(now: StoreTime): boolean {
+    if (this.inFlight > 0 || now.second - this.requests.newestSecond <= WINDOW_SECONDS)
+      return false;
+    return this.#extras?.isIdle(now) !== false;
+  }
+
+  cool(untilUs: number): void {
+    const extras = this.#someExtras();
+    extras.coolUntilUs = Math.max(extras.coolUntilUs, untilUs);
+  }
+
+  /** The first limit of the scope that has no room for the request; undefined = there is room. */
+  excess(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): Excess | undefined {
+    const { requestsPerMinute, tokensPerMinute, concurrent, requestsPerSecond } = scope.limits;
+    const counts = scope.countsRequests !== false;
+    if (this.#extras !== undefined && this.#extras.coolUntilUs > now.us) {
+      return excess("capacity", 0, (this.#extras.coolUntilUs - now.us) / US_PER_SECOND);
+    }
+    if (counts && requestsPerSecond !== undefined) {
+      if (this.requests.newestAmount >= requestsPerSecond)
+        return excess("rps", requestsPerSecond, 1);
+    }
+    if (counts && requestsPerMinute !== undefined && this.requests.total >= requestsPerMinute) {
+      return over("rpm", this.requests, requestsPerMinute, 1);
+    }
+    if (tokensPerMinute !== undefined && this.tokens.total + tokens.tokens > tokensPerMinute) {
+      return over("tpm", this.tokens, tokensPerMinute, tokens.tokens);
+    }
+    const excessive = this.#windowExcess(scope, tokens, now.second);
+    if (excessive !== undefined) return excessive;
+    if (concurrent !== undefined && this.inFlight >= concurrent) {
+      return excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
+    }
+    return counts ? this.#queueExcess(scope, now.us) : undefined;
+  }
+
+  /** Charges the request; returns the microseconds until its turn. */
+  take(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): number {
+    const counts = scope.countsRequests !== false;
+    this.inFlight += 1;
+    this.tokens.add(tokens.tokens);
+    if (counts) this.requests.add(1);
+    const { windows, paced } = scope.limits;
+    for (const window of windows ?? []) {
+      this.#someExtras().windows.add(window, now.second, amountOf(window, tokens, counts));
+    }
+    if (paced === undefined || !counts) return 0;
+    const extras = this.#someExtras();
+    const waitUs = turnWaitUs(extras.nextTurnUs, now.us);
+    extras.nextTurnUs = now.us + waitUs + turnIntervalUs(paced);
+    return waitUs;
+  }
+
+  /** Adds `by` to what was charged at `chargedAt`, as far as that still counts. */
+  correct(scope: ScopeClaim, by: TokenCount, requests: number, chargedAt: number): void {
+    const second = this.tokens.newestSecond;
+    this.tokens.correct(chargedAt, by.tokens);
+    this.requests.correct(chargedAt, requests);
+    for (const window of scope.limits.windows ?? []) {
+      const delta = window.kind === "request" ? requests : amountOf(window, by, true);
+      this.#someExtras().windows.correct(window, chargedAt, second, delta);
+    }
+  }
+
+  /** Gives the turn back that started at `turnUs`, unless another waits behind it. */
+  giveTurnBack(scope: ScopeClaim, turnUs: number): void {
+    const { paced } = scope.limits;
+    const extras = this.#extras;
+    if (paced === undefined || extras === undefined || scope.countsRequests === false) return;
+    if (extras.nextTurnUs === turnUs + turnIntervalUs(paced)) extras.nextTurnUs = turnUs;
+  }
+
+  #windowExcess(scope: ScopeClaim, tokens: TokenCount, second: number): Excess | undefined {
+    const { windows } = scope.limits;
+    if (windows === undefined) return undefined;
+    const counts = scope.countsRequests !== false;
+    const declared = this.#someExtras().windows;
+    for (const window of windows) {
+      if (window.kind === "request" && !counts) continue;
+      const amount = declared.total(window, second) + amountOf(window, tokens, counts);
+      if (amount <= window.limit) continue;
+      const wait = declared.secondsUntilLeft(window, second, amount - window.limit);
+      return excess(kindOfWindow(window), window.limit, wait);
+    }
+    return undefined;
+  }
+
+  #queueExcess(scope: ScopeClaim, nowUs: number): Excess | undefined {
+    const { paced } = scope.limits;
+    if (paced === undefined || this.#extras === undefined) return undefined;
+    const overUs = turnWaitUs(this.#extras.nextTurnUs, nowUs) - turnWaitUsMax(paced);
+    if (overUs <= 0) return undefined;
+    return excess("rps_queue", paced.perSecond, overUs / US_PER_SECOND);
+  }
+
+  #someExtras(): ScopeExtras {
+    this.#extras ??= new ScopeExtras();
+    return this.#extras;
+  }
+}
+
+function over(kind: LimitKind, window: RollingWindow, limit: number, amount: number): Excess {
+  return excess(kind, limit, window.secondsUntilLeft(window.total + amount - limit));
+}
+
+function excess(kind: LimitKind, limit: number, seconds: number): Excess {
+  const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.max(1, Math.ceil(seconds)));
+  return { kind, limit, retryAfterSeconds };
+}

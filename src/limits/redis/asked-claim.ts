@@ -1,0 +1,32 @@
+import type { ClaimOutcome, LimitClaim, TokenCount } from "../limit-store.ts";
+import { Asked } from "./asked.ts";
+import type { ClaimSpec } from "./claim-spec.ts";
+
+/** What a claim answers when Redis did not. */
+export const UNAVAILABLE: ClaimOutcome = { kind: "unavailable" };
+
+/** A claim that was sent and has no answer yet. */
+export class AskedClaim extends Asked<ClaimOutcome> {
+  /** Name of the lease, should it be granted. */
+  readonly id: string;
+  readonly spec: ClaimSpec;
+  /** The estimate. */
+  readonly charged: TokenCount;
+  /** How often it was sent: once, and again after a refill of its slot. */
+  tries = 0;
+
+  constructor(
+    asked: { readonly id: string; readonly spec: ClaimSpec; readonly claim: LimitClaim },
+    dueMs: number,
+    tell: (outcome: ClaimOutcome) => void,
+    onLate: () => void,
+  ) {
+    super(dueMs, tell, () => {
+      onLate();
+      return UNAVAILABLE;
+    });
+    this.id = asked.id;
+    this.spec = asked.spec;
+    this.charged = asked.claim;
+  }
+}

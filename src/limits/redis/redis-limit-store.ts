@@ -1,0 +1,311 @@
+import { limitClaimTimeoutMs } from "../../core/constants.ts";
+import { Deadlines } from "../../core/deadlines.ts";
+import { newRecordId } from "../../core/ids.ts";
+import type { Clock } from "../../core/time.ts";
+import type { Logger } from "../../core/log.ts";
+import type {
+  ClaimOutcome,
+  LimitClaim,
+  LimitLease,
+  LimitStore,
+  ScopeUsage,
+  TokenCount,
+} from "../limit-store.ts";
+import type { RecentUse } from "../recent-use.ts";
+import { AskedClaim, UNAVAILABLE } from "./asked-claim.ts";
+import { Asked } from "./asked.ts";
+import {
+  ClaimSpecs,
+  markKey,
+  refusedBy,
+  usageKey,
+  usagesOf,
+  type ClaimSpec,
+} from "./claim-spec.ts";
+import { OpenLeases, RedisLease } from "./open-leases.ts";
+import { limitScripts } from "./limit-scripts.ts";
+import { RedisLink, type RedisScripts } from "../../storage/redis-link.ts";
+import { SlotRebuild } from "./slot-rebuild.ts";
+
+const REFRESH_EVERY_MS = 3_000;
+/** A lease that was written since is left alone by the next refresh. */
+const FRESH_MS = 1_500;
+const LEASES_PER_REFRESH = 1_000;
+/** Claims without an answer yet; one more is refused. */
+const ASKED_MAX = 8_192;
+/** A slot may be lost again while it is refilled; not for ever. */
+const TRIES_MAX = 3;
+
+/** One slot that is damaged, among many that are not, does not fill the log. */
+const TELL_EVERY_MS = 10_000;
+
+/** First number of the claim script's answer. */
+const REFUSED = 0;
+const GRANTED = 1;
+const REBUILD = 2;
+
+const NOTHING: TokenCount = { tokens: 0, promptTokens: 0, completionTokens: 0 };
+
+export interface RedisLimitStoreOptions {
+  /** See `RedisLink`. */
+  readonly url: string;
+  readonly recentUse: RecentUse;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** How long a claim waits for its answer, in milliseconds. Default `limitClaimTimeoutMs`. */
+  readonly answerWithinMs?: number;
+  /**
+   * Tests only: the time in milliseconds that windows, turns and leases go by, instead of the
+   * server's own. All stores on one server must be given the same.
+   */
+  readonly now?: () => number;
+  /** Scripts of others that are run on the same connection. */
+  readonly sharedScripts?: RedisScripts;
+}
+
+/**
+ * Limits shared by any number of processes: one script per claim on one Redis (or Valkey), by that
+ * server's clock. Holds no money, and nothing that the journal cannot refill: a slot that was lost
+ * is refilled before its next claim, a server that does not answer in time refuses as `unavailable`.
+ */
+export class RedisLimitStore implements LimitStore {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #now: (() => number) | undefined;
+  readonly #answerWithinMs: number;
+  readonly #link: RedisLink;
+  readonly #rebuilds: SlotRebuild;
+  readonly #specs: ClaimSpecs = new ClaimSpecs();
+  readonly #open: OpenLeases = new OpenLeases();
+  readonly #deadlines: Deadlines;
+  readonly #refreshing: NodeJS.Timeout;
+  /** Begins the name of each lease of this process. */
+  readonly #name: string = newRecordId("lease").slice("lease_".length, -12);
+  #claims = 0;
+  #asked = 0;
+  #isDown = false;
+  #isClosed = false;
+  #tellAgainMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: RedisLimitStoreOptions) {
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#now = options.now;
+    this.#answerWithinMs = options.answerWithinMs ?? limitClaimTimeoutMs;
+    const scripts = { ...limitScripts, ...options.sharedScripts };
+    this.#link = new RedisLink(options.url, scripts, (fault) => this.#tellDown(fault));
+    this.#rebuilds = new SlotRebuild(this.#link, options.recentUse);
+    this.#deadlines = new Deadlines(options.clock);
+    this.#refreshing = setInterval(() => void this.refresh(), REFRESH_EVERY_MS);
+    this.#refreshing.unref();
+  }
+
+  /** For what else is shared on the same server: whoever cannot claim needs nothing of it either. */
+  get link(): Pick<RedisLink, "run"> {
+    return this.#link;
+  }
+
+  /** Resolves when the first claim can be sent, or after `withinMs`: it goes on trying then. */
+  ready(withinMs: number): Promise<void> {
+    return this.#link.ready(withinMs);
+  }
+
+  claim(claim: LimitClaim): Promise<ClaimOutcome> {
+    if (this.#asked >= ASKED_MAX) return Promise.resolve(UNAVAILABLE);
+    const spec = this.#specs.of(claim);
+    this.#asked += 1;
+    this.#claims += 1;
+    const id = this.#name + this.#claims.toString(36);
+    return new Promise((tell) => {
+      const onLate = (): void => this.#tellLate();
+      const asked = new AskedClaim({ id, spec, claim }, this.#dueMs(), tell, onLate);
+      this.#deadlines.watch(asked);
+      this.#send(asked);
+    });
+  }
+
+  release(lease: LimitLease, observed: TokenCount): void {
+    this.#finish(this.#open.remove(lease), observed, 0);
+  }
+
+  undo(lease: LimitLease): void {
+    this.#finish(this.#open.remove(lease), NOTHING, -1);
+  }
+
+  peek(of: Pick<LimitClaim, "slot" | "scopes">): Promise<readonly ScopeUsage[] | undefined> {
+    if (this.#asked >= ASKED_MAX) return Promise.resolve(undefined);
+    const spec = this.#specs.of(of);
+    this.#asked += 1;
+    return new Promise((tell) => {
+      const onLate = (): undefined => this.#tellLate();
+      const asked = new Asked<readonly ScopeUsage[] | undefined>(this.#dueMs(), tell, onLate);
+      this.#deadlines.watch(asked);
+      this.#look(asked, spec);
+    });
+  }
+
+  cool(slot: string, id: string, seconds: number): void {
+    const restUs = Math.ceil(seconds * 1_000_000);
+    void this.#change([markKey(slot), usageKey(slot, id)], ["cool", restUs]);
+  }
+
+  /**
+   * Tells Redis which leases are held, so that they outlive their fifteen seconds and are there
+   * again after a loss. Runs by itself every three seconds; resolves when Redis has answered.
+   */
+  async refresh(): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    await this.#hold((lease) => nowMs - lease.heldAtMs >= FRESH_MS);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#refreshing);
+    this.#link.close();
+  }
+
+  #send(asked: AskedClaim): void {
+    asked.tries += 1;
+    const { id, spec, charged } = asked;
+    const { tokens, promptTokens, completionTokens } = charged;
+    const args = [this.#time(), id, tokens, promptTokens, completionTokens, spec.limits];
+    this.#link.run("claimLimits", spec.keys, args).then(
+      (answer) => this.#answered(asked, answer),
+      (fault: unknown) => this.#failed(asked, fault),
+    );
+  }
+
+  #look(asked: Asked<readonly ScopeUsage[] | undefined>, spec: ClaimSpec): void {
+    const end = (usages: readonly ScopeUsage[] | undefined): void => {
+      this.#asked -= 1;
+      this.#deadlines.unwatch(asked);
+      asked.answer(usages);
+    };
+    this.#link.run("peekLimits", spec.keys, [this.#time()]).then(
+      (answer) => end(isNumbers(answer) ? usagesOf(spec, answer) : undefined),
+      (fault: unknown) => {
+        this.#tellDown(fault);
+        end(undefined);
+      },
+    );
+  }
+
+  #answered(asked: AskedClaim, answer: unknown): void {
+    const [kind, ...rest] = isNumbers(answer) ? answer : [];
+    const refused = kind === REFUSED ? refusedBy(asked.spec, rest) : undefined;
+    if (kind === GRANTED && rest.length === 4 + asked.spec.turns) this.#grant(asked, rest);
+    else if (refused !== undefined) this.#end(asked, refused);
+    else if (kind === REBUILD && asked.tries < TRIES_MAX) this.#refill(asked);
+    else this.#failed(asked, new Error("not an answer to a claim"));
+  }
+
+  #grant(asked: AskedClaim, answer: readonly number[]): void {
+    const lease = new RedisLease(asked, answer, this.#clock.monotonicMs());
+    // Its caller has gone on without it.
+    if (asked.isLate) this.#finish(lease, NOTHING, -1);
+    else this.#open.add(lease);
+    this.#end(asked, { kind: "claimed", lease });
+  }
+
+  #refill(asked: AskedClaim): void {
+    const { slot } = asked.spec;
+    if (asked.isLate) return this.#end(asked, UNAVAILABLE);
+    this.#rebuilds.rebuild(slot, this.#time()).then(
+      () => {
+        void this.#hold((lease) => lease.spec.slot === slot);
+        if (asked.isLate) this.#end(asked, UNAVAILABLE);
+        else this.#send(asked);
+      },
+      (fault: unknown) => this.#failed(asked, fault),
+    );
+  }
+
+  #failed(asked: AskedClaim, fault: unknown): void {
+    this.#asked -= 1;
+    this.#deadlines.unwatch(asked);
+    this.#tellDown(fault);
+    asked.answer(UNAVAILABLE);
+  }
+
+  #end(asked: AskedClaim, outcome: ClaimOutcome): void {
+    this.#asked -= 1;
+    this.#deadlines.unwatch(asked);
+    if (!asked.isLate) this.#tellUp();
+    asked.answer(outcome);
+  }
+
+  #finish(lease: RedisLease, observed: TokenCount, requests: number): void {
+    const { charged, spec } = lease;
+    void this.#change(spec.keys, [
+      "end",
+      lease.id,
+      lease.second,
+      requests,
+      observed.tokens - charged.tokens,
+      observed.promptTokens - charged.promptTokens,
+      observed.completionTokens - charged.completionTokens,
+      spec.limits,
+      ...(requests === 0 ? [] : lease.turnsUs),
+    ]);
+  }
+
+  async #hold(isMeant: (lease: RedisLease) => boolean): Promise<void> {
+    const held = [...this.#open.bySpec(isMeant)];
+    const nowMs = this.#clock.monotonicMs();
+    await Promise.all(held.map(([spec, leases]) => this.#holdAll(spec, leases, nowMs)));
+  }
+
+  async #holdAll(spec: ClaimSpec, leases: readonly RedisLease[], nowMs: number): Promise<void> {
+    for (let from = 0; from < leases.length; from += LEASES_PER_REFRESH) {
+      const some = leases.slice(from, from + LEASES_PER_REFRESH);
+      // Those that are handed back while this goes on are not held again.
+      const ids = some.filter((lease) => lease.at !== -1).map((lease) => lease.id);
+      if (ids.length === 0) continue;
+      if (!(await this.#change(spec.keys, ["refresh", ...ids]))) return;
+      for (const lease of some) lease.heldAtMs = nowMs;
+    }
+  }
+
+  /** Sends what nobody waits for. When it is lost, time sets it right: 15 s, or the window. */
+  async #change(keys: readonly string[], args: readonly (string | number)[]): Promise<boolean> {
+    try {
+      await this.#link.run("handBackLimits", keys, [this.#time(), ...args]);
+      return true;
+    } catch (fault) {
+      this.#tellDown(fault);
+      return false;
+    }
+  }
+
+  #time(): string {
+    return this.#now === undefined ? "" : String(Math.floor(this.#now() * 1000));
+  }
+
+  #dueMs(): number {
+    return this.#clock.monotonicMs() + this.#answerWithinMs;
+  }
+
+  #tellLate(): undefined {
+    this.#tellDown(new Error("no answer in time"));
+  }
+
+  #tellDown(fault: unknown): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#isDown || this.#isClosed || nowMs < this.#tellAgainMs) return;
+    this.#isDown = true;
+    this.#tellAgainMs = nowMs + TELL_EVERY_MS;
+    // The words alone: a fault of the client holds the command that failed, a password among them.
+    const reason = fault instanceof Error ? fault.message : String(fault);
+    this.#log.warn({ reason }, "the limit store does not answer: requests are refused");
+  }
+
+  #tellUp(): void {
+    if (!this.#isDown) return;
+    this.#isDown = false;
+    this.#log.info({}, "the limit store answers again");
+  }
+}
+
+function isNumbers(answer: unknown): answer is number[] {
+  return Array.isArray(answer) && answer.every((each) => Number.isSafeInteger(each));
+}

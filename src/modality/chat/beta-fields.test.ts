@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+
+import { chatWires } from "./registry.ts";
+import { deploymentOf, readBad } from "../fixtures/request-kit.ts";
+
+const tool =
+  '{"name":"a","defer_loading":true,"input_schema":{"type":"object"},"input_examples":[]}';
+
+function sent(body: string, betaHeader: string): { body: string; dropped: readonly string[] } {
+  const request = chatWires.readChatRequest("wire_b", { body: Buffer.from(body), betaHeader });
+  if (!("modelId" in request)) throw new Error(request.message);
+  const upstream = chatWires.encodeForDeployment(request, deploymentOf("wire_b"));
+  if (!("body" in upstream)) throw new Error(upstream.message);
+  return { body: upstream.body.toString(), dropped: upstream.droppedParams };
+}
+
+const start = '{"model":"acme/test-1","max_tokens":5,"messages":[{"role":"user","content":"x"}]';
+
+test("every other byte of the body stays, in tools too", () => {
+  const body = `${start}, "tools":[${tool}, ${tool}],"context_management":{"edits":[]}}`;
+  const both = "context-management-2025-06-27, advanced-tool-use-2025-11-20";
+  const kept = '{"name":"a","input_schema":{"type":"object"}}';
+  expect(sent(body, both)).toEqual({
+    body: `${start}, "tools":[${kept}, ${kept}]}`,
+    dropped: [
+      "context_management",
+      "tools.defer_loading",
+      "tools.input_examples",
+      "context-management-2025-06-27",
+      "advanced-tool-use-2025-11-20",
+    ],
+  });
+});
+
+test("a name opens its own fields only, and a name that is handed on keeps them", () => {
+  const body = `${start},"tools":[${tool}],"context_management":{"edits":[]}}`;
+  const without = `${start},"tools":[${tool}]}`;
+  expect(sent(body, "context-management-2025-06-27").body).toBe(without);
+  expect(sent(body, "interleaved-thinking-2025-05-14").body).toBe(body);
+  expect(sent(body, "my-context-management-2025-06-27").body).toBe(body);
+});
+
+test("the older field for structured output is refused by name", () => {
+  const refused = readBad("wire_b", { max_tokens: 5, output_format: { type: "json_schema" } });
+  expect(refused.message).toBe("output_format is not taken; send it as output_config.format");
+});

@@ -1,0 +1,13 @@
+import { describe, expect, test } from "vitest";
+
+import { slowestBodies } from "../fixtures/slowest-bodies.ts";
+import { chatWires } from "./registry.ts";
+
+describe.each(["wire_a", "wire_b"] as const)("the slowest bodies of %s", (wire) => {
+  test("have no more keys and values than the bounds", () => {
+    for (const [, text] of slowestBodies(200_000, 1_000_000)) {
+      const read = chatWires.readChatRequest(wire, { body: Buffer.from(text) });
+      expect(read).toMatchObject({ class: "invalid_request", status: 400 });
+    }
+  });
+});

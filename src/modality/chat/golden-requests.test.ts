@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { WireId } from "../../catalog/catalog.ts";
+import { deploymentOf, readGood, send } from "../fixtures/request-kit.ts";
+
+/* One agent's request as each wire's client sends it, and what a deployment of either wire gets. */
+
+const folders: Readonly<Record<WireId, string>> = { wire_a: "wire-a", wire_b: "wire-b" };
+const wires = Object.keys(folders) as readonly WireId[];
+
+function fixture(wire: WireId, name: string): string {
+  return readFileSync(new URL(`${folders[wire]}/fixtures/${name}`, import.meta.url), "utf8");
+}
+
+test.each(wires.flatMap((client) => wires.map((upstream) => ({ client, upstream }))))(
+  "the agent's request from $client for $upstream",
+  ({ client, upstream }) => {
+    const request = readGood(client, fixture(client, "agent.request.json"));
+    const { body, dropped } = send(
+      request,
+      deploymentOf(upstream, { upstreamModelId: "test-1-2026" }),
+    );
+    const golden = fixture(client, `agent.request.for-${folders[upstream]}.json`);
+    expect({ dropped, body }).toEqual(JSON.parse(golden));
+    // Keys come in the order of the golden file too: providers cache by prefix.
+    expect(Object.keys(body)).toEqual(Object.keys((JSON.parse(golden) as { body: object }).body));
+  },
+);

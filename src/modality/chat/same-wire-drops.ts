@@ -1,0 +1,47 @@
+import type { Deployment } from "../../catalog/catalog.ts";
+import type { Unservable } from "../../wire/chat-wire.ts";
+import { word } from "../../wire/fields/chat-words.ts";
+import { isOpen } from "../../wire/price-guard.ts";
+import type { SameWireDrops } from "./dropped-fields.ts";
+import type { ReadRequest } from "./read-request.ts";
+
+/**
+ * What an answer does not depend on: the priced fields that the listing does not declare, and the
+ * fields that only a dropped name of the beta header opens.
+ */
+export function sameWireDrops(request: ReadRequest, deployment: Deployment): SameWireDrops {
+  const { dropped, longMarks: found } = request.pricedFields();
+  const longMarks = deployment.passesPricedFields === true ? [] : found;
+  const opened = request.betaFields();
+  if (dropped.length === 0 && longMarks.length === 0) return opened;
+  const { doc } = request;
+  const lost = dropped.filter((each) => !isOpen(doc, each, deployment));
+  return {
+    words: [...opened.words, ...lost.map((each) => each.wordId)],
+    inside: [...opened.inside, ...longMarks.map((object) => ({ object, wordIds: [word.ttl] }))],
+    names: [
+      ...opened.names,
+      ...lost.map((each) => each.field),
+      ...(longMarks.length === 0 ? [] : ["cache_control.ttl"]),
+    ],
+  };
+}
+
+/** A field that the listing would have to declare, because the answer depends on it. */
+export function undeclaredPrice(
+  request: ReadRequest,
+  deployment: Deployment,
+): Unservable | undefined {
+  const { refused } = request.pricedFields();
+  const found = refused.find((each) => !isOpen(request.doc, each, deployment));
+  if (found === undefined) return undefined;
+  const { field } = found;
+  const why =
+    deployment.passesPricedFields === true
+      ? "is not passed on to providers, and"
+      : "makes the provider charge more than tokens, and";
+  const next =
+    "this model's listing does not declare it; remove it or choose a model that takes it";
+  const message = `${field} ${why} ${next}`;
+  return { field, message };
+}

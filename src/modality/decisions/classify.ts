@@ -1,0 +1,197 @@
+import type { Deployment } from "../../catalog/catalog.ts";
+import { retryAfterSecondsMax } from "../../core/constants.ts";
+import { refusal } from "../../core/refusals.ts";
+import { asObject, tryParse } from "../../json/json-edit.ts";
+import type { FailedAnswer, UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
+import {
+  accountRefused,
+  contentRefused,
+  contextOverflow,
+  isAboutAccess,
+  isAboutContent,
+  isOverflow,
+  isRateLimit,
+  modelGone,
+  providerFault,
+  rateLimited,
+  requestRejected,
+  upstreamDetail,
+  type Failed,
+} from "../../wire/failure/classify-failure.ts";
+import { billingWording } from "../../wire/failure/account-wording.ts";
+import { statusOfWords } from "../../wire/failure/code-status.ts";
+import { timeoutFailure, unusableFailure } from "../../wire/failure/failures.ts";
+import type { FailureWords } from "../../wire/failure/failure-words.ts";
+import { retryAfterSeconds } from "../../wire/failure/retry-after.ts";
+import { speaksOf, type Wording } from "../../wire/failure/wording.ts";
+import {
+  envelopeWords,
+  openEnvelope,
+  readDecisionWords,
+  statusOfEnvelopeCodes,
+} from "./envelope.ts";
+
+/** Sorts a failed answer of a decisions provider; what stands in its envelope speaks for it. */
+export function classifyDecision(
+  failed: FailedAnswer,
+  deployment: Deployment,
+  nowMs: number,
+): UpstreamFailure {
+  const { status } = failed;
+  if (status >= 200 && status < 300) return classifyPlainBody(failed, deployment);
+  return classify(
+    {
+      status,
+      upstreamStatus: status,
+      words: readDecisionWords(failed.body),
+      waitSeconds: retryAfterSeconds(failed.headers, nowMs),
+    },
+    deployment,
+  );
+}
+
+/** Sorts a failure that came as a 200, by what its first known code stands for. */
+export function classifyDecisionWords(
+  words: FailureWords,
+  deployment: Deployment,
+): UpstreamFailure {
+  const status = statusOfEnvelopeCodes(words) ?? statusOfWords(words) ?? 502;
+  return classify({ status, upstreamStatus: 200, words, waitSeconds: undefined }, deployment);
+}
+
+/** A 2xx that no bridge was opened for. */
+function classifyPlainBody(
+  { body, status }: FailedAnswer,
+  deployment: Deployment,
+): UpstreamFailure {
+  const value = asObject(tryParse(body.toString("utf8").trim())?.value);
+  if (value === undefined) return unusableFailure(status);
+  const opened = openEnvelope(value, deployment.decisions?.envelope);
+  if (opened.kind === "refused") return classifyDecisionWords(opened.words, deployment);
+  return isErrorBody(value, deployment)
+    ? classifyDecisionWords(envelopeWords(value), deployment)
+    : unusableFailure(status);
+}
+
+/** Is a 2xx without an envelope an error in disguise? */
+export function isErrorBody(
+  { error }: Readonly<Record<string, unknown>>,
+  { decisions }: Deployment,
+): boolean {
+  const hasError = error !== undefined && error !== null && error !== false;
+  return hasError && decisions?.envelope === undefined;
+}
+
+/* The order is the rule: account words, moderation and rate limits hide behind many statuses. */
+function classify(failed: Failed, deployment: Deployment): UpstreamFailure {
+  const { status, words } = failed;
+  if (status === 408) return timeoutFailure(failed.upstreamStatus);
+  if (status === 504) return stalled(failed);
+  if (status === 425) return warmingUp(failed);
+  if (status < 400 || status >= 500) return providerFault(failed);
+  if (status === 429) return throttled(failed);
+  if (words.codes.includes(OVERFLOW_CODE)) return contextOverflow(failed);
+  if (isAboutAccess(failed)) return accessRefused(failed, deployment);
+  if (isAboutContent(failed)) return contentRefused(failed);
+  if (isRateLimit(failed)) return rateLimited(failed);
+  if (isTooLong(failed)) return contextOverflow(failed);
+  if (status === 401 || status === 402 || status === 403) return accessRefused(failed, deployment);
+  if (status === 400 && speaksOf(words, billingWording)) return accessRefused(failed, deployment);
+  if (status === 404 || words.codes.includes("model_not_found")) return modelGone(failed);
+  return requestRejected(failed);
+}
+
+/** One provider's estimate of the whole request is above what it allows. */
+const OVERFLOW_CODE = "5021";
+
+/** How decisions providers say that a state with its question is longer than they read. */
+const tooLongWording: Wording = {
+  codes: [],
+  patterns: [/maximum context length/, /context window/],
+};
+
+function isTooLong({ status, words }: Failed): boolean {
+  if (status === 413) return true;
+  return (
+    (status === 400 || status === 422) && (isOverflow(words) || speaksOf(words, tooLongWording))
+  );
+}
+
+/** How a 429 says that not the pace is too much: what was free for today is used up. */
+const allowanceWording: Wording = {
+  codes: ["3036", "4006"],
+  patterns: [/daily free allocation/],
+};
+
+/** A provider's 429 rests its pool and never counts, whichever of the two it means. */
+function throttled(failed: Failed): UpstreamFailure {
+  if (!speaksOf(failed.words, allowanceWording)) return rateLimited(failed);
+  const coolSeconds = failed.waitSeconds ?? retryAfterSecondsMax;
+  return { ...allowanceRefused(failed), strike: "neutral", coolSeconds };
+}
+
+/**
+ * The provider refuses the account. The caller's own is the caller's to mend: it hears the status
+ * as it is, and nobody else is asked on its behalf. The marketplace's is ours: another may serve.
+ */
+function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
+  const status = failed.status === 400 ? statusOfAccess(failed.words) : failed.status;
+  const refused = accountRefused(failed, status);
+  if (deployment.ownKey !== undefined) return { ...refused, failover: false, strike: "neutral" };
+  const isAllowance = deployment.decisions?.wire === "systemone" || isAboutAllowance(failed.words);
+  return isAllowance ? allowanceRefused(failed) : refused;
+}
+
+/** A 400 in which the account is meant stands for the status that it should have had. */
+function statusOfAccess(words: FailureWords): number {
+  return speaksOf(words, billingWording) ? 402 : 401;
+}
+
+function isAboutAllowance({ all, codes }: FailureWords): boolean {
+  const said = [all, ...codes].join(" ").replaceAll("_", " ");
+  return /\b(credits?|plans?|billing|tokens?|capacity)\b/.test(said);
+}
+
+/* A 503 always says when; this one as late as it may, for nothing comes back within the minute. */
+function allowanceRefused(failed: Failed): UpstreamFailure {
+  const message =
+    "no provider serves this model at the moment: its allowance or credit with the provider is " +
+    "used up or refused; your request is fine, choose another model meanwhile";
+  return {
+    refusal: refusal("model_unavailable", message, {
+      ...upstreamDetail(failed),
+      status: 503,
+      retryable: false,
+      retryAfterSeconds: retryAfterSecondsMax,
+    }),
+    failover: true,
+    strike: "strike",
+  };
+}
+
+/** One provider gives up after a minute: a timeout to the caller, a 5xx to its circuit. */
+function stalled(failed: Failed): UpstreamFailure {
+  return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
+}
+
+const WARMING_RETRY_SECONDS = 5;
+
+/*
+ * A model that is being loaded. It is `upstream_error`, because `model_unavailable` 503 tells
+ * callers of this route not to come back soon, and this one is worth a second try in seconds. No
+ * strike: the provider is well, and every 4xx leaves its circuit alone.
+ */
+function warmingUp(failed: Failed): UpstreamFailure {
+  const retryAfter = failed.waitSeconds ?? WARMING_RETRY_SECONDS;
+  const message = `the provider is loading this model; try again in ${retryAfter} s`;
+  return {
+    refusal: refusal("upstream_error", message, {
+      ...upstreamDetail(failed),
+      status: 503,
+      retryable: true,
+      retryAfterSeconds: retryAfter,
+    }),
+    failover: true,
+    strike: "neutral",
+  };
+}

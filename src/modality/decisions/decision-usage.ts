@@ -1,0 +1,48 @@
+import { outputTokensTotal, promptTokensTotal, type Usage } from "../../core/usage.ts";
+import { asObject } from "../../json/json-edit.ts";
+import { firstCount } from "../../wire/neutral/usage-report.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The tokens that a decisions provider reported; undefined when it reported none. */
+export function readDecisionUsage(body: Fields): Usage | undefined {
+  // GLiNER hosts count under a name of their own; a plain number is what was read.
+  const own = body["token_usage"];
+  return usageOf(asObject(body["usage"])) ?? usageOf(asObject(own) ?? { input_tokens: own });
+}
+
+/** The usage object of an answer; `costUsd` is number text and printed as it is. */
+export function decisionUsageJson(usage: Usage, costUsd: string): string {
+  const input = promptTokensTotal(usage);
+  const output = outputTokensTotal(usage);
+  const cached =
+    usage.cachedPrompt === 0
+      ? ""
+      : `"input_tokens_details":{"cached_tokens":${usage.cachedPrompt}},`;
+  return (
+    `{"input_tokens":${input},"output_tokens":${output},"total_tokens":${input + output},` +
+    `${cached}"cost":${costUsd}}`
+  );
+}
+
+function usageOf(reported: Fields | undefined): Usage | undefined {
+  if (reported === undefined) return undefined;
+  const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
+  const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
+  if (input === undefined && output === undefined) return undefined;
+  const total = input ?? 0;
+  const cached = Math.min(total, cachedTokens(reported));
+  return {
+    prompt: total - cached,
+    cachedPrompt: cached,
+    cacheWrite: 0,
+    completion: output ?? 0,
+    internalReasoning: 0,
+  };
+}
+
+function cachedTokens(reported: Fields): number {
+  const details =
+    asObject(reported["input_tokens_details"]) ?? asObject(reported["prompt_tokens_details"]);
+  return firstCount(details?.["cached_tokens"]) ?? 0;
+}

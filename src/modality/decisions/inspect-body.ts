@@ -1,0 +1,119 @@
+import { assert } from "../../core/assert.ts";
+import { chatWords, word } from "../../wire/fields/chat-words.ts";
+import { type Problem, problem } from "../../wire/fields/check-shape.ts";
+import { absent, JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { readDepthMax } from "../../json/json-limits.ts";
+import { scanJson } from "../../json/scan-json.ts";
+import { pathOf } from "./members.ts";
+
+/** An object of type `image_url` in the state or in a question. */
+export interface ImagePart {
+  /** `state.items[2]` */
+  readonly path: string;
+  readonly isInState: boolean;
+  /** Bytes of its base64 text in the body. */
+  readonly inlineBytes: number;
+}
+
+/**
+ * Looks at every object of a body, however deep: a key that stands twice is refused, because the
+ * provider might read the other one, and image parts are gathered.
+ */
+export function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
+  const inspection = new Inspection();
+  return inspection.visit(doc, 0, 0) ?? inspection.images;
+}
+
+/** Neither an image nor a key that stands twice fits in fewer: `{"":0,"":0}`. */
+const TELLING_BYTES_MIN = 11;
+/** The members whose content reaches the provider. */
+const readByModels = new Set<string | number>(["state", "questions", "schema"]);
+
+class Inspection {
+  readonly images: ImagePart[] = [];
+  readonly #trail: (string | number)[] = [];
+
+  /** `depth`: containers of `doc` around this one. */
+  visit(doc: JsonDocument, node: JsonNode, depth: number): Problem | undefined {
+    if (doc.end(node) - doc.start(node) < TELLING_BYTES_MIN) return undefined;
+    if (depth === readDepthMax) return this.#visitDeeper(doc, node);
+    if (doc.isObject(node)) return this.#visitObject(doc, node, depth);
+    return doc.isArray(node) ? this.#visitArray(doc, node, depth) : undefined;
+  }
+
+  /**
+   * A scan keeps what is one level deeper, and the address of an image stands two levels below its
+   * part: so from here on the body is scanned again, as a document of its own.
+   */
+  #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
+    if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
+    const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatWords);
+    assert(deeper instanceof JsonDocument, "a value inside a checked body is well-formed");
+    return this.visit(deeper, 0, 0);
+  }
+
+  #visitObject(doc: JsonDocument, object: JsonNode, depth: number): Problem | undefined {
+    const names = new Set<string>();
+    for (const key of doc.keys(object)) {
+      const name = doc.text(key);
+      if (names.has(name)) return problem("is duplicated; send it once", ...this.#trail, name);
+      names.add(name);
+      const found = this.#visitChild(name, doc, doc.valueOf(key), depth);
+      if (found !== undefined) return found;
+    }
+    return this.#isImage(doc, object) ? this.#addImage(doc, object) : undefined;
+  }
+
+  #visitArray(doc: JsonDocument, array: JsonNode, depth: number): Problem | undefined {
+    for (const [index, item] of doc.items(array).entries()) {
+      const found = this.#visitChild(index, doc, item, depth);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  #visitChild(
+    step: string | number,
+    doc: JsonDocument,
+    node: JsonNode,
+    depth: number,
+  ): Problem | undefined {
+    this.#trail.push(step);
+    const found = this.visit(doc, node, depth + 1);
+    this.#trail.pop();
+    return found;
+  }
+
+  #isImage(doc: JsonDocument, object: JsonNode): boolean {
+    if (!readByModels.has(this.#trail[0] ?? "")) return false;
+    const type = doc.member(object, word.type);
+    return type !== absent && doc.isString(type) && doc.word(type) === word.image_url;
+  }
+
+  #addImage(doc: JsonDocument, object: JsonNode): Problem | undefined {
+    const inlineBytes = inlineImageBytes(doc, object);
+    if (inlineBytes === undefined) {
+      return problem(onlyInline, ...this.#trail, "image_url", "url");
+    }
+    const isInState = this.#trail[0] === "state";
+    this.images.push({ path: pathOf(this.#trail), isInState, inlineBytes });
+    return undefined;
+  }
+}
+
+const onlyInline =
+  "must be a data: URL with a png, jpeg or webp image in base64; nothing is fetched";
+
+/** Bytes of the base64 text of an image part; undefined when its address is no such data URL. */
+function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined {
+  const image = doc.member(part, word.image_url);
+  if (image === absent || !doc.isObject(image)) return undefined;
+  const url = doc.member(image, word.url);
+  if (url === absent || !doc.isString(url)) return undefined;
+  if (!/^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(doc.text(url))) {
+    return undefined;
+  }
+  // Measured as sent: some clients write each slash of it with a backslash.
+  const comma = doc.body.indexOf(0x2c, doc.start(url));
+  return comma === -1 || comma >= doc.end(url) ? 0 : doc.end(url) - 1 - (comma + 1);
+}

@@ -1,0 +1,64 @@
+import type { Deployment } from "../../catalog/catalog.ts";
+import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
+import { compactJson } from "../../json/json-edit.ts";
+import {
+  arrayText,
+  type JsonText,
+  objectText,
+  quoteText,
+  textBytes,
+  textToken,
+} from "../../json/json-text.ts";
+import { glinerOptions } from "./question-signs.ts";
+import { namedText, type ReadQuestion } from "./read-question.ts";
+import type { ReadDecision } from "./read-request.ts";
+
+/** The request in the public form of its wire: every value keeps the bytes it was sent in. */
+export function lowerRequest(request: ReadDecision, deployment: Deployment): Buffer {
+  const { doc, grammar } = request;
+  const own = grammar === "gliner" ? glinerMembers(request) : systemOneMembers(request);
+  const members = {
+    model: textToken(deployment.upstreamModelId),
+    ...own,
+    provider: upstreamControls(doc, deployment),
+  };
+  return textBytes(objectText(members));
+}
+
+type Lowered = Readonly<Record<string, JsonText | undefined>>;
+
+function systemOneMembers({ doc, stateNode, read }: ReadDecision): Lowered {
+  const questions = read.map(({ question, lowered }) => [question.id, lowered] as const);
+  return { state: doc.raw(stateNode), questions: namedText(questions) };
+}
+
+function glinerMembers({ doc, members, stateNode, read }: ReadDecision): Lowered {
+  const state = doc.raw(stateNode);
+  const options = glinerOptions.flatMap((name) => {
+    const member = members.get(name);
+    return member === undefined ? [] : [[name, doc.raw(member.node)] as const];
+  });
+  return {
+    text: doc.isString(stateNode) ? state : quoteText(compactJson(state) as JsonText),
+    schema: schemaText(read),
+    ...Object.fromEntries(options),
+  };
+}
+
+/** Each kind has a section; there is at most one question for entities and one for relations. */
+function schemaText(read: readonly ReadQuestion[]): JsonText {
+  const tasks = loweredOf(read, "classification");
+  const structures = read
+    .filter(({ question }) => question.kind === "structure")
+    .map(({ question, lowered }) => [question.id, lowered] as const);
+  return objectText({
+    entities: loweredOf(read, "entities")[0],
+    classifications: tasks.length === 0 ? undefined : arrayText(tasks),
+    structures: structures.length === 0 ? undefined : namedText(structures),
+    relations: loweredOf(read, "relations")[0],
+  });
+}
+
+function loweredOf(read: readonly ReadQuestion[], kind: string): readonly JsonText[] {
+  return read.filter(({ question }) => question.kind === kind).map(({ lowered }) => lowered);
+}

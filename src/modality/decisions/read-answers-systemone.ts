@@ -1,0 +1,40 @@
+import { asObject } from "../../json/json-edit.ts";
+import { systemOneValue, type Fields, type NamedAnswer } from "./answer-values.ts";
+import type { SystemOneQuestion } from "./systemone-types.ts";
+
+/**
+ * The answers to these questions, in their order; undefined when one is missing or says nothing in
+ * the type that was asked for. Answers to questions that nobody asked are left behind.
+ */
+export function readSystemOneAnswers(
+  body: Fields,
+  questions: readonly SystemOneQuestion[],
+): readonly NamedAnswer[] | undefined {
+  const find = finderIn(body["answers"], questions);
+  const read = questions.map((question) => typedAnswer(question, find(question.id)));
+  return read.every((each) => each !== undefined) ? read : undefined;
+}
+
+/** Answers come by id, or in a list: each with its name, or all without and in order. */
+function finderIn(
+  answers: unknown,
+  questions: readonly SystemOneQuestion[],
+): (id: string) => unknown {
+  if (!Array.isArray(answers)) {
+    const byId = asObject(answers) ?? {};
+    return (id) => (Object.hasOwn(byId, id) ? byId[id] : undefined);
+  }
+  const names = answers.map((answer) => asObject(answer)?.["name"] ?? asObject(answer)?.["id"]);
+  const isNamed = names.some((name) => name !== undefined);
+  if (!isNamed && answers.length !== questions.length) return () => undefined;
+  const order = isNamed ? names : questions.map(({ id }) => id);
+  return (id) => answers[order.indexOf(id)] as unknown;
+}
+
+function typedAnswer(question: SystemOneQuestion, found: unknown): NamedAnswer | undefined {
+  if (found === undefined || found === null) return undefined;
+  const answer = asObject(found) ?? { value: found };
+  const value = systemOneValue(question, answer);
+  if (value === undefined) return undefined;
+  return { name: question.id, answer: { type: question.kind, ...answer, value } };
+}

@@ -1,0 +1,172 @@
+import { describe, expect, test } from "vitest";
+
+import type { Unservable } from "../../wire/chat-wire.ts";
+import { imageListing, type Members, PARAMETERS, readGood, sent } from "./fixtures/image-kit.ts";
+import { imageWire } from "./registry.ts";
+
+function whyNot(members: Members, listing = imageListing()): Unservable | undefined {
+  return imageWire.whyUnservable(readGood(members), listing);
+}
+
+describe("a listing takes what it lists", () => {
+  test.each<Members>([
+    {},
+    { size: "1024x1024", quality: "high", n: 4 },
+    { output_compression: 0 },
+    { output_compression: 99.5 },
+    { seed: -12345678901234 },
+    { tiled: true },
+    { tiled: false },
+    { mood: "calm" },
+    { mood: 7 },
+    { mood: true },
+    // Null stands for an absent field.
+    { size: null, quality: null, style: null },
+    { user: "u1", safety_identifier: "s1", session_id: "x", metadata: { deep: [1, { a: 2 }] } },
+    { route: "fallback", models: ["x"], transforms: [] },
+    { stream: false, partial_images: 0, response_format: "b64_json" },
+    { provider: { only: ["acme"] } },
+  ])("%j", (members) => {
+    expect(whyNot(members)).toBeUndefined();
+  });
+
+  const listed = "prompt, n, size, quality, output_format, output_compression, seed, tiled, mood";
+  test.each<[Members, string, string]>([
+    [{ size: "1x1" }, "size", "size must be one of 1024x1024, 1536x1024"],
+    [{ size: 1024 }, "size", "size must be one of 1024x1024, 1536x1024"],
+    [{ size: ["1024x1024"] }, "size", "size must be one of 1024x1024, 1536x1024"],
+    [{ quality: "HIGH" }, "quality", "quality must be one of low, high"],
+    [
+      { output_compression: 100.5 },
+      "output_compression",
+      "output_compression must be a number from 0 to 100",
+    ],
+    [
+      { output_compression: "50" },
+      "output_compression",
+      "output_compression must be a number from 0 to 100",
+    ],
+    [{ seed: 1.5 }, "seed", "seed must be a whole number"],
+    [{ tiled: "true" }, "tiled", "tiled must be true or false"],
+    [{ mood: {} }, "mood", "mood must be a string, a number, true or false"],
+    [{ mood: ["calm"] }, "mood", "mood must be a string, a number, true or false"],
+    [{ style: "vivid" }, "style", `style is not taken by this model; it takes ${listed}`],
+    [
+      { aspect_ratio: "16:9" },
+      "aspect_ratio",
+      `aspect_ratio is not taken by this model; it takes ${listed}`,
+    ],
+    [{ max_tokens: 5 }, "max_tokens", `max_tokens is not taken by this model; it takes ${listed}`],
+  ])("not %j", (members, field, message) => {
+    expect(whyNot(members)).toEqual({ field, message });
+  });
+
+  test.each([
+    [{ type: "integer", max: 2 }, 3, "n must be a whole number of at most 2"],
+    [{ type: "integer", min: 2 }, 1, "n must be a whole number of at least 2"],
+    [{ type: "range", min: 1, max: 1 }, 2, "n must be a number from 1 to 1"],
+    [{ type: "enum", values: ["1", "2"] }, 3, "n must be one of 1, 2"],
+  ] as const)("its own bound of n holds where it is tighter: %j", (descriptor, n, message) => {
+    const listing = imageListing({ ...PARAMETERS, n: descriptor });
+    expect(whyNot({ n }, listing)).toEqual({ field: "n", message });
+    expect(whyNot({ n: n === 1 ? 2 : 1 }, listing)).toBeUndefined();
+  });
+
+  test("and checks a caller's note by it where it lists one", () => {
+    const listing = imageListing({ ...PARAMETERS, user: { type: "enum", values: ["a"] } });
+    expect(whyNot({ user: "b" }, listing)?.message).toBe("user must be one of a");
+  });
+
+  test("a field's name is shown, but not a novel", () => {
+    const { field } = whyNot({ ["x".repeat(10_000)]: 1 }) ?? {};
+    expect(field).toBe("x".repeat(64));
+  });
+});
+
+describe("the provider is sent", () => {
+  test("the caller's own members in their order, under its model id, byte for byte", () => {
+    const body =
+      '{ "size" : "1024x1024", "prompt":"a \\u0041 \\ud83d", "seed": 12345678901234567890e-1,' +
+      '"model":"acme/test-1", "output_compression": 5.0 }';
+    const listing = imageListing(PARAMETERS, { upstreamModelId: "imager-2:fast" });
+    expect(sent(body, listing)).toBe(
+      '{"model":"imager-2:fast","size":"1024x1024","prompt":"a \\u0041 \\ud83d",' +
+        '"seed":12345678901234567890e-1,"output_compression":5.0}',
+    );
+  });
+
+  test("on the listing's own path, with nothing but the content type", () => {
+    const listing = imageListing(PARAMETERS, { imagesPath: "/v2/pictures", wire: "wire_b" });
+    expect(imageWire.encode(readGood({}), listing)).toMatchObject({
+      path: "/v2/pictures",
+      headers: { "content-type": "application/json" },
+      droppedParams: [],
+    });
+  });
+
+  test("no field that is the gateway's, the caller's own, empty, or of another gateway", () => {
+    const members = {
+      size: null,
+      stream: false,
+      partial_images: 0,
+      response_format: "b64_json",
+      route: "fallback",
+      models: ["x"],
+      transforms: [],
+      provider: { only: ["acme"], upstream: { only: ["x"] } },
+      user: "u1",
+      safety_identifier: "s1",
+      session_id: "x",
+      metadata: { a: "b" },
+    };
+    expect(sent(members)).toBe('{"model":"acme/test-1","prompt":"a red bicycle"}');
+  });
+
+  test("a caller's note where the listing has it", () => {
+    const listing = imageListing({ ...PARAMETERS, user: { type: "unknown" } });
+    const text = sent({ user: "u1", metadata: { a: "b" } }, listing);
+    expect(JSON.parse(text)).toEqual({
+      model: "acme/test-1",
+      prompt: "a red bicycle",
+      user: "u1",
+    });
+  });
+
+  test.each([
+    ["lists the values and base64 is one", { type: "enum", values: ["url", "b64_json"] }, true],
+    ["lists other values", { type: "enum", values: ["url"] }, false],
+    ["does not say which values", { type: "unknown" }, false],
+    ["does not list it", undefined, false],
+  ] as const)("response_format to a host that %s", (_what, descriptor, writes) => {
+    const listing = imageListing({
+      ...PARAMETERS,
+      ...(descriptor === undefined ? {} : { response_format: descriptor }),
+    });
+    const expected = writes ? "b64_json" : undefined;
+    for (const members of [{}, { response_format: "b64_json" }, { response_format: null }]) {
+      expect(whyNot(members, listing)).toBeUndefined();
+      const body = JSON.parse(sent(members, listing)) as Members;
+      expect(body["response_format"]).toBe(expected);
+    }
+  });
+
+  test("n of 1 to a host that would make another number of its own accord", () => {
+    const listing = imageListing({ ...PARAMETERS, n: { type: "integer", default: 2 } });
+    expect(JSON.parse(sent({}, listing))).toMatchObject({ n: 1 });
+    expect(JSON.parse(sent({ n: null }, listing))).toMatchObject({ n: 1 });
+    expect(sent({ n: 3 }, listing)).toContain('"n":3}');
+    expect(sent({})).not.toContain('"n"');
+  });
+
+  test("no default of the listing: the provider's own rules", () => {
+    expect(sent({})).not.toContain("quality");
+  });
+
+  test("its share of the controls when it is an aggregator", () => {
+    const upstream = { only: ["lab-x"] };
+    const aggregator = imageListing(PARAMETERS, { priority: 1 });
+    expect(JSON.parse(sent({ provider: { upstream } }, aggregator))).toMatchObject({
+      provider: upstream,
+    });
+  });
+});

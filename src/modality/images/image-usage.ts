@@ -1,0 +1,64 @@
+import type { Usage } from "../../core/usage.ts";
+import { asObject } from "../../json/json-edit.ts";
+import { countOf, firstCount } from "../../wire/neutral/usage-report.ts";
+import { readReportedCost } from "../../wire/reported-cost.ts";
+
+/** What a provider reported about its images. */
+export interface ImageReport {
+  /** Undefined when it counted no tokens: nobody is billed on a guess. */
+  readonly usage: Usage | undefined;
+  /** Its own cost in USD as decimal text. */
+  readonly costUsd: string | undefined;
+  /** The counts for the client, as they were reported: members of its `usage`. */
+  readonly counts: readonly string[];
+}
+
+/** Reads the usage of an answer in either naming; `text` is what `answer` was parsed from. */
+export function readImageReport(
+  answer: Readonly<Record<string, unknown>>,
+  text: string,
+): ImageReport {
+  const usage = asObject(answer["usage"]) ?? {};
+  const input = firstCount(usage["input_tokens"], usage["prompt_tokens"]);
+  const output = firstCount(usage["output_tokens"], usage["completion_tokens"]);
+  const inputDetails = detailsOf(usage, "input_tokens_details", "prompt_tokens_details");
+  const outputDetails = detailsOf(usage, "output_tokens_details", "completion_tokens_details");
+  const costUsd = readReportedCost(text);
+  if (input === undefined && output === undefined) return { usage: undefined, costUsd, counts: [] };
+  const prompt = input ?? 0;
+  const completion = output ?? 0;
+  const cachedPrompt = Math.min(prompt, countOf(inputDetails?.["cached_tokens"]) ?? 0);
+  return {
+    usage: {
+      prompt: prompt - cachedPrompt,
+      cachedPrompt,
+      cacheWrite: 0,
+      completion,
+      internalReasoning: 0,
+    },
+    costUsd,
+    counts: [
+      `"input_tokens":${prompt}`,
+      `"output_tokens":${completion}`,
+      `"total_tokens":${countOf(usage["total_tokens"]) ?? prompt + completion}`,
+      ...detailsText("input_tokens_details", inputDetails),
+      ...detailsText("output_tokens_details", outputDetails),
+    ],
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function detailsOf(usage: Fields, name: string, otherName: string): Fields | undefined {
+  return asObject(usage[name]) ?? asObject(usage[otherName]);
+}
+
+const DETAILS = ["text_tokens", "image_tokens", "cached_tokens"];
+
+function detailsText(name: string, details: Fields | undefined): string[] {
+  const counts = DETAILS.flatMap((detail) => {
+    const count = countOf(details?.[detail]);
+    return count === undefined ? [] : [`"${detail}":${count}`];
+  });
+  return counts.length === 0 ? [] : [`"${name}":{${counts.join(",")}}`];
+}

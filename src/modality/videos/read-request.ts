@@ -1,0 +1,177 @@
+import { invalidRequest, type Refusal } from "../../core/refusals.ts";
+import type { ProviderControls } from "../../wire/fields/provider-controls.ts";
+import { chatWords, word } from "../../wire/fields/chat-words.ts";
+import {
+  anything,
+  type Check,
+  isFilledText,
+  optional,
+  type Problem,
+  problem,
+  shape,
+  under,
+} from "../../wire/fields/check-shape.ts";
+import { readDroppedParams } from "../../wire/fields/common-fields.ts";
+import { refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
+import { checkProvider, readControls } from "../../wire/fields/provider-controls.ts";
+import { falseKind, JsonDocument, numberKind, type JsonNode } from "../../json/json-document.ts";
+import { readJsonObject } from "../../json/read-json-object.ts";
+import { wireARequests } from "../../wire/openai-chat/request-side.ts";
+import { jsonOfForm } from "./read-form.ts";
+import { imageTypes, noImages, refuseField } from "./video-fields.ts";
+import type { VideoRequest } from "./video-wire.ts";
+
+/** Reads and checks a body; see `VideoWire.readVideoRequest`. */
+export function readVideoRequest(body: Buffer, contentType = ""): ReadVideoRequest | Refusal {
+  const isForm = /^\s*multipart\/form-data\b/i.test(contentType);
+  const json = isForm ? jsonOfForm(body, contentType) : body;
+  if (!Buffer.isBuffer(json)) return json;
+  const doc = readJsonObject(json, chatWords);
+  if (!(doc instanceof JsonDocument)) return doc;
+  const found = findImage(doc) ?? checkBody(doc, 0);
+  if (found !== undefined) return refuse(found);
+  const fields = readFields(doc);
+  return "message" in fields ? refuse(fields) : new ReadVideoRequest(doc, fields);
+}
+
+/** A `VideoRequest` with what encoding and the listings' checks read. */
+export class ReadVideoRequest implements VideoRequest {
+  readonly modelId: string;
+  readonly stream = false;
+  readonly controls: ProviderControls;
+  readonly droppedParams: readonly string[];
+  readonly prompt: string;
+  readonly seconds: number | undefined;
+  readonly options: VideoRequest["options"];
+  readonly estimatedInputTokens: number;
+  readonly outputTokens = 0;
+  readonly doc: JsonDocument;
+  /** Where the prompt and everything that a listing must have stand, by name. */
+  readonly nodes: ReadonlyMap<string, JsonNode>;
+
+  constructor(doc: JsonDocument, { seconds, nodes }: VideoFields) {
+    this.modelId = doc.text(doc.member(0, word.model));
+    this.controls = readControls(doc);
+    this.droppedParams = readDroppedParams(doc);
+    this.prompt = doc.text(nodes.get("prompt") ?? 0);
+    this.seconds = seconds;
+    this.options = shownOptions(doc, nodes);
+    this.estimatedInputTokens = doc.body.length;
+    this.doc = doc;
+    this.nodes = nodes;
+  }
+}
+
+/** Options that are shown again with the job. */
+const SHOWN = ["resolution", "aspect_ratio", "size", "generate_audio"] as const;
+
+function shownOptions(
+  doc: JsonDocument,
+  nodes: ReadonlyMap<string, JsonNode>,
+): VideoRequest["options"] {
+  const options: Record<string, string | boolean> = {};
+  for (const name of SHOWN) {
+    const node = nodes.get(name);
+    if (node === undefined || doc.isObject(node) || doc.isArray(node)) continue;
+    const value = doc.value(node);
+    options[name] = typeof value === "boolean" ? value : String(value);
+  }
+  return options;
+}
+
+interface VideoFields {
+  readonly seconds: number | undefined;
+  readonly nodes: ReadonlyMap<string, JsonNode>;
+}
+
+const noStream: Check = (doc, node) =>
+  doc.kind(node) === falseKind
+    ? undefined
+    : problem("must be false or left out: a video is a job; ask with GET /v1/videos/{id}");
+
+const oneVideo: Check = (doc, node) =>
+  doc.kind(node) === numberKind && doc.number(node) === 1
+    ? undefined
+    : problem("must be 1: a request makes one video");
+
+const noFormat: Check = () => problem("is not taken: the file comes from /content; remove it");
+
+const checkBody: Check = shape(
+  {
+    model: isFilledText,
+    provider: optional(checkProvider),
+    route: anything,
+    models: anything,
+    transforms: anything,
+    stream: optional(noStream),
+    n: optional(oneVideo),
+    response_format: optional(noFormat),
+  },
+  { required: ["model"], other: refuseForbidden },
+);
+
+/** Fields that are read by themselves. */
+const ownNames = new Set([
+  "model", "provider", "route", "models", "transforms", "stream", "n", "response_format", "seconds",
+  "metadata",
+]); // prettier-ignore
+
+function readFields(doc: JsonDocument): VideoFields | Problem {
+  const nodes = new Map<string, JsonNode>();
+  let seconds: number | undefined;
+  for (const key of doc.keys(0)) {
+    const name = doc.text(key);
+    const node = doc.valueOf(key);
+    if (doc.isNull(node)) continue;
+    const refused = refuseField(name);
+    if (refused !== undefined) return refused;
+    if (name === "seconds") {
+      seconds = secondsIn(doc, node);
+      if (seconds === undefined) return problem("must be a whole number of seconds", name);
+    }
+    if (!ownNames.has(name)) nodes.set(name, node);
+  }
+  const prompt = nodes.get("prompt");
+  if (prompt === undefined) return problem("is missing; add it", "prompt");
+  const found = isFilledText(doc, prompt);
+  return found === undefined ? { seconds, nodes } : under("prompt", found);
+}
+
+/** A whole number, or its digits as a string: one official client sends it so. */
+function secondsIn(doc: JsonDocument, node: JsonNode): number | undefined {
+  if (doc.isString(node)) {
+    const text = doc.text(node);
+    return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  }
+  if (doc.kind(node) !== numberKind) return undefined;
+  const value = doc.number(node);
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** An object that is an image, at any depth of anything. */
+function findImage(doc: JsonDocument): Problem | undefined {
+  for (const key of doc.keys(0)) {
+    const node = doc.valueOf(key);
+    if (!doc.isObject(node) && !doc.isArray(node)) continue;
+    const trail = imageIn(doc.value(node), [doc.text(key)]);
+    if (trail !== undefined) return problem(noImages, ...trail);
+  }
+  return undefined;
+}
+
+type Trail = readonly (string | number)[];
+
+function imageIn(value: unknown, trail: Trail): Trail | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if ("type" in value && imageTypes.has(value.type)) return trail;
+  for (const [name, inner] of Object.entries(value)) {
+    const step = Array.isArray(value) ? Number(name) : name;
+    const found = imageIn(inner, [...trail, step]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function refuse({ trail, message }: Problem): Refusal {
+  return invalidRequest(`${wireARequests.renderPath(trail)} ${message}`);
+}

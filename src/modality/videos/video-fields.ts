@@ -1,0 +1,25 @@
+import { type Problem, problem } from "../../wire/fields/check-shape.ts";
+
+/** Fields that carry an image, of whatever provider. */
+const imageNames = new Set([
+  "first_frame", "frame_images", "image", "image_url", "images", "input_image", "input_reference",
+  "input_references", "last_frame", "reference_image", "reference_images",
+]); // prettier-ignore
+
+/** Types of an object that is an image, wherever it stands. */
+export const imageTypes: ReadonlySet<unknown> = new Set(["image_url", "input_image"]);
+
+export const noImages = "is not taken: a video is made from text alone on this route; remove it";
+
+/** Why a field of the top level is never taken; undefined: some listing may take it. */
+export function refuseField(name: string): Problem | undefined {
+  if (imageNames.has(name)) return problem(noImages, name);
+  if (name === "duration") return problem("is not taken; send seconds", name);
+  if (name === "callback_url") {
+    return problem(
+      "is not supported: the gateway makes no callbacks; poll GET /v1/videos/{id}",
+      name,
+    );
+  }
+  return undefined;
+}

@@ -1,0 +1,214 @@
+import type { Pool } from "pg";
+
+import { assert } from "../core/assert.ts";
+import type { KeyId, OrgId } from "../core/ids.ts";
+import { microUsd } from "../core/money.ts";
+import type { OptimizeResult, OptimizeSearch } from "./optimize.ts";
+import type { NewSearch, OptimizeStore, SearchEnd, SearchProgress } from "./optimize-store.ts";
+import { queryInTime } from "../storage/connection.ts";
+
+const LISTED_MAX = 200;
+
+/** Optimize searches in PostgreSQL. A search and its key begin and end in one commit. */
+export class PostgresOptimizeStore implements OptimizeStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
+    const text = `${selectSql} where s.org_id = $1 order by s.created_at desc, s.search_id limit $2`;
+    const { rows } = await queryInTime<SearchRow>(this.#pool, {
+      text,
+      values: [orgId, LISTED_MAX],
+    });
+    return rows.map(searchOf);
+  }
+
+  async find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
+    const { rows } = await queryInTime<SearchRow>(this.#pool, {
+      text: `${selectSql} where s.org_id = $1 and s.search_id = $2`,
+      values: [orgId, searchId],
+    });
+    return rows[0] === undefined ? undefined : searchOf(rows[0]);
+  }
+
+  async begin(search: NewSearch, runningMax: number): Promise<OptimizeSearch | "too_many"> {
+    const client = await this.#pool.connect();
+    let isBegun: boolean;
+    try {
+      await client.query("begin");
+      // Of two that begin at once the second counts the first: the row is the lock.
+      await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
+      const made = await client.query(beginSql, [...beginValues(search), runningMax]);
+      isBegun = made.rowCount === 1;
+      await client.query("commit");
+      client.release();
+    } catch (fault) {
+      client.release(true);
+      throw fault;
+    }
+    if (!isBegun) return "too_many";
+    const begun = await this.find(search.orgId, search.searchId);
+    assert(begun !== undefined, "a search that has begun is found");
+    return begun;
+  }
+
+  async keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean> {
+    const values = [searchId, progress.callsDone, resultsJson(progress.results), leaseMs];
+    const result = await queryInTime(this.#pool, { text: keepSql, values });
+    return result.rowCount === 1;
+  }
+
+  async end(searchId: string, end: SearchEnd): Promise<boolean> {
+    const { state, message, callsDone, results } = end;
+    const values = [searchId, state, message, callsDone, resultsJson(results)];
+    const result = await queryInTime(this.#pool, { text: endSql, values });
+    return result.rowCount === 1;
+  }
+
+  async stop(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
+    await queryInTime(this.#pool, { text: stopSql, values: [orgId, searchId] });
+    return await this.find(orgId, searchId);
+  }
+
+  async interruptDead(message: string): Promise<number> {
+    const result = await queryInTime(this.#pool, { text: interruptSql, values: [message] });
+    return result.rowCount ?? 0;
+  }
+}
+
+/* Spend of every month: a cap counts one of them, a search may not. */
+const selectSql = `
+  select s.*, coalesce((select sum(p.settled) from spend p where p.scope = 'key'
+    and p.id = s.key_id), 0)::bigint as spent
+  from optimize_search s`;
+
+/* $16 how many may run. */
+const beginSql = `
+  with allowed as (
+    select o.org_id from org o where o.org_id = $1
+      and (select count(*) from optimize_search s
+        where s.org_id = $1 and s.state = 'running' and s.lease_until > now()) < $16::integer
+  ), made_key as (
+    insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
+    select $2, org_id, $3, $4, $5, 'optimize', $6, $7 from allowed returning key_id
+  )
+  insert into optimize_search (search_id, org_id, key_id, name, objective, judge_model_id,
+    model_ids, prompts, budget, calls_planned, lease_until)
+  select $8, $1, key_id, $5, $9, $10, $11, $12, $13, $14,
+    now() + $15::double precision * interval '1 ms' from made_key`;
+
+function beginValues(search: NewSearch): unknown[] {
+  const { key } = search;
+  return [
+    search.orgId,
+    key.keyId,
+    key.digest,
+    key.label,
+    search.name,
+    key.requestsPerMinute,
+    search.budgetMicroUsd,
+    search.searchId,
+    search.objective,
+    search.judgeModelId,
+    search.modelIds,
+    search.prompts,
+    search.budgetMicroUsd,
+    search.callsPlanned,
+    search.leaseMs,
+  ];
+}
+
+const keepSql = `
+  update optimize_search set calls_done = $2, results = $3,
+    lease_until = now() + $4::double precision * interval '1 ms'
+  where search_id = $1 and state = 'running'`;
+
+/** Disables the keys of `ended` and answers a row for each. */
+const disableSql = `
+  update api_key k set disabled_at = coalesce(k.disabled_at, now())
+  from ended where k.key_id = ended.key_id`;
+
+const endSql = `
+  with ended as (
+    update optimize_search set state = $2, message = $3, calls_done = $4, results = $5,
+      ended_at = now()
+    where search_id = $1 and state = 'running' returning key_id
+  ) ${disableSql}`;
+
+const stopSql = `
+  with ended as (
+    update optimize_search set state = 'stopped', ended_at = now()
+    where org_id = $1 and search_id = $2 and state = 'running' returning key_id
+  ) ${disableSql}`;
+
+const interruptSql = `
+  with ended as (
+    update optimize_search set state = 'interrupted', message = $1, ended_at = now()
+    where state = 'running' and lease_until <= now() returning key_id
+  ) ${disableSql}`;
+
+interface SearchRow {
+  readonly search_id: string;
+  readonly org_id: string;
+  readonly key_id: string;
+  readonly name: string;
+  readonly objective: OptimizeSearch["objective"];
+  readonly judge_model_id: string | null;
+  readonly model_ids: string[];
+  readonly prompts: number;
+  readonly budget: bigint;
+  readonly spent: bigint;
+  readonly state: OptimizeSearch["state"];
+  readonly message: string | null;
+  readonly created_at: Date;
+  readonly ended_at: Date | null;
+  readonly calls_done: number;
+  readonly calls_planned: number;
+  readonly results: readonly StoredResult[];
+}
+
+/** A result as JSON: money as digits, for JSON has no exact numbers. */
+type StoredResult = Omit<OptimizeResult, "costMicroUsd" | "costPerCallMicroUsd"> & {
+  readonly costMicroUsd: string;
+  readonly costPerCallMicroUsd: string | null;
+};
+
+function resultsJson(results: readonly OptimizeResult[]): string {
+  return JSON.stringify(
+    results.map((each): StoredResult => ({
+      ...each,
+      costMicroUsd: each.costMicroUsd.toString(),
+      costPerCallMicroUsd: each.costPerCallMicroUsd?.toString() ?? null,
+    })),
+  );
+}
+
+function searchOf(row: SearchRow): OptimizeSearch {
+  return {
+    searchId: row.search_id,
+    orgId: row.org_id as OrgId,
+    keyId: row.key_id as KeyId,
+    name: row.name,
+    objective: row.objective,
+    judgeModelId: row.judge_model_id,
+    modelIds: row.model_ids,
+    prompts: row.prompts,
+    budgetMicroUsd: microUsd(row.budget),
+    spentMicroUsd: microUsd(row.spent),
+    state: row.state,
+    message: row.message,
+    createdAtMs: row.created_at.getTime(),
+    endedAtMs: row.ended_at?.getTime() ?? null,
+    callsDone: row.calls_done,
+    callsPlanned: row.calls_planned,
+    results: row.results.map((each): OptimizeResult => ({
+      ...each,
+      costMicroUsd: microUsd(BigInt(each.costMicroUsd)),
+      costPerCallMicroUsd:
+        each.costPerCallMicroUsd === null ? null : microUsd(BigInt(each.costPerCallMicroUsd)),
+    })),
+  };
+}

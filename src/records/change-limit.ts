@@ -1,0 +1,161 @@
+import type { LimitChange, LimitTarget, RulesStore } from "../accounts/rules-store.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { assert } from "../core/assert.ts";
+import { modelLimitsPerOrgMax } from "../core/constants.ts";
+import type { KeyId, OrgId } from "../core/ids.ts";
+import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
+import type { LimitDefaults } from "../limits/stored-limit.ts";
+import {
+  isNamed,
+  keyCeilings,
+  orgCeilings,
+  type CeilingKey,
+  type LimitCeilings,
+} from "../limits/limit-ceilings.ts";
+import type { StoredLimit } from "../limits/stored-limit.ts";
+import { unknownModel } from "../routing/plan-route.ts";
+import { isRefusal } from "../call/call-kind.ts";
+import { LIMIT_NAMES, LIMIT_WORDS, type LimitRequest } from "./limit-request.ts";
+
+/** Who changes a limit: a virtual key, or a person of the organization with a console session. */
+export type LimitActor =
+  | { readonly orgId: OrgId; readonly keyId: KeyId }
+  | { readonly orgId: OrgId; readonly session: true };
+
+export interface ChangeLimitDeps {
+  readonly catalog: { readonly current: Catalog };
+  readonly rules: RulesStore;
+  readonly limitDefaults: LimitDefaults;
+}
+
+/** A change that may be made and is not made yet. */
+export interface PlannedChange {
+  readonly orgId: OrgId;
+  readonly target: LimitTarget;
+  readonly change: LimitChange;
+}
+
+/**
+ * Checks whether the actor may make this change: the key and the model it names, the scope, the
+ * ceilings, the number of limits. Reads only; the refusal names the field and the ceiling.
+ */
+export async function planLimitChange(
+  deps: ChangeLimitDeps,
+  actor: LimitActor,
+  request: LimitRequest,
+): Promise<PlannedChange | Refusal> {
+  const named = keyNamed(actor, request);
+  if (typeof named === "object") return named;
+  const known = await readKnown(deps.rules, actor, named);
+  if (isRefusal(known)) return known;
+  const { scope, modelId, change } = request;
+  if (scope === "org" && !known.maySetOrg) return ORG_NOT_OPEN;
+  const target: LimitTarget = {
+    source: "self",
+    scope,
+    ...(named === undefined ? {} : { keyId: named }),
+    ...(modelId === undefined ? {} : { modelId }),
+  };
+  const { limits } = known;
+  const isStored = limits.some((limit) => isNamed(limit, target));
+  // A model that is no longer listed keeps its limits, and they can still be removed.
+  if (modelId !== undefined && !isStored && !isServed(deps.catalog.current, known, modelId)) {
+    return unknownModel(modelId);
+  }
+  const ceilings =
+    known.key === undefined || named === undefined
+      ? orgCeilings(limits, modelId, deps.limitDefaults)
+      : keyCeilings({ ...known.key, rules: { limits } }, modelId, deps.limitDefaults);
+  const why = whyTooHigh(change, ceilings) ?? (isStored ? undefined : whyTooMany(target, limits));
+  return why === undefined ? { orgId: actor.orgId, target, change } : invalidRequest(why);
+}
+
+/** Makes a planned change; answers what is stored then. */
+export async function makeLimitChange(
+  rules: RulesStore,
+  planned: PlannedChange,
+): Promise<StoredLimit | Refusal> {
+  const stored = await rules.changeLimit(planned.orgId, planned.target, planned.change);
+  return stored ?? NO_SUCH_KEY;
+}
+
+/* One answer for every other key, of this organization or not, and for one that never existed. */
+const NOT_YOUR_KEY: Refusal = invalidRequest(
+  "key_id must be the id of the calling key, or be left out; limits of other keys are set in the console",
+);
+
+const NO_SUCH_KEY: Refusal = refusal("not_found", "the organization has no key with this key_id");
+
+const ORG_NOT_OPEN: Refusal = invalidRequest(
+  'scope "org" may not be set by the keys of this organization; set the limit in the console, or allow it there',
+);
+
+/** The key whose limit is meant; undefined: that of the whole organization. */
+function keyNamed(actor: LimitActor, { scope, keyId }: LimitRequest): KeyId | undefined | Refusal {
+  if (scope === "org") return undefined;
+  if ("keyId" in actor) {
+    return keyId === undefined || keyId === actor.keyId ? actor.keyId : NOT_YOUR_KEY;
+  }
+  if (scope === "key" && keyId === undefined) {
+    return invalidRequest('key_id is missing; scope "key" needs the id of one');
+  }
+  return keyId as KeyId | undefined;
+}
+
+/** What the checks go by, read past every cache. */
+interface KnownAccount {
+  readonly limits: readonly StoredLimit[];
+  /** Providers of the organization's dedicated endpoints. */
+  readonly dedicated: readonly string[];
+  readonly key: Omit<CeilingKey, "rules"> | undefined;
+  readonly maySetOrg: boolean;
+}
+
+async function readKnown(
+  rules: RulesStore,
+  actor: LimitActor,
+  named: KeyId | undefined,
+): Promise<KnownAccount | Refusal> {
+  const { orgId } = actor;
+  const asked = "keyId" in actor ? actor.keyId : named;
+  const [limits, endpoints, key] = await Promise.all([
+    rules.listLimits(orgId),
+    rules.listEndpoints(orgId),
+    asked === undefined ? undefined : rules.findKey(asked),
+  ]);
+  if (asked !== undefined && key?.orgId !== orgId) return NO_SUCH_KEY;
+  return {
+    limits,
+    dedicated: endpoints.map(({ providerId }) => providerId),
+    key,
+    maySetOrg: !("keyId" in actor) || key?.rules.keysMaySetOrgLimits === true,
+  };
+}
+
+function isServed(catalog: Catalog, { dedicated }: KnownAccount, modelId: string): boolean {
+  if (catalog.find(modelId) !== undefined) return true;
+  return dedicated.some((id) => catalog.findDedicated(id, modelId) !== undefined);
+}
+
+/** What the store can keep of a limit. */
+const STORED_LIMIT_MAX = 2_147_483_647;
+
+function whyTooHigh(change: LimitChange, ceilings: LimitCeilings): string | undefined {
+  for (const word of LIMIT_WORDS) {
+    const name = LIMIT_NAMES[word];
+    const ceiling = Math.min(ceilings[name], STORED_LIMIT_MAX);
+    const value = change[name] ?? 0;
+    if (value > ceiling) {
+      return `${word} ${value} is above the ceiling of ${ceiling}; a limit can be lowered but not raised`;
+    }
+  }
+  return undefined;
+}
+
+function whyTooMany(target: LimitTarget, limits: readonly StoredLimit[]): string | undefined {
+  if (target.scope !== "model") return undefined;
+  assert(target.modelId !== undefined, "a limit of scope model names its model");
+  const own = limits.filter(({ source, scope }) => source === "self" && scope === "model");
+  if (own.length < modelLimitsPerOrgMax) return undefined;
+  return `the organization has limits of ${own.length} models, and ${modelLimitsPerOrgMax} is the most; remove one first: send null for each of its values`;
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { isRefusal } from "../call/call-kind.ts";
+import { readLimitRequest } from "./limit-request.ts";
+
+function read(body: unknown): ReturnType<typeof readLimitRequest> {
+  return readLimitRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
+}
+
+/** The message of the 400. */
+function refusedFor(body: unknown): string {
+  const outcome = read(body);
+  if (!isRefusal(outcome)) throw new Error(`taken: ${JSON.stringify(outcome)}`);
+  expect(outcome).toMatchObject({ class: "invalid_request", status: 400 });
+  return outcome.message;
+}
+
+describe("a limit that is taken", () => {
+  test.each([
+    [
+      { scope: "key", rpm: 5 },
+      { scope: "key", change: { requestsPerMinute: 5 } },
+    ],
+    [
+      { scope: "key", key_id: "key_1", tpm: null, concurrency: 2 },
+      { scope: "key", keyId: "key_1", change: { tokensPerMinute: null, concurrent: 2 } },
+    ],
+    [
+      { scope: "model", model: "acme/m", rpm: 1 },
+      { scope: "model", modelId: "acme/m", change: { requestsPerMinute: 1 } },
+    ],
+    [
+      { scope: "org", rpm: null },
+      { scope: "org", change: { requestsPerMinute: null } },
+    ],
+    ['{"scope":"key","rpm":1e2}', { scope: "key", change: { requestsPerMinute: 100 } }],
+    [
+      String.raw`{"sc\u006fpe":"k\u0065y","rpm":7.0}`,
+      { scope: "key", change: { requestsPerMinute: 7 } },
+    ],
+  ])("%j", (body, expected) => {
+    expect(read(body)).toEqual(expected);
+  });
+});
+
+describe("a value that is no limit", () => {
+  const bad = ["0", "-1", "-0", "1.5", '"5"', "true", "false", "[5]", '{"a":5}', "1e999", "1e-3"];
+  test.each(["rpm", "tpm", "concurrency"])("%s names itself and what it has to be", (word) => {
+    for (const value of bad) {
+      const message = refusedFor(`{"scope":"key","${word}":${value}}`);
+      expect(message).toMatch(new RegExp(`^${word} must be a whole number of at least 1`));
+    }
+  });
+});
+
+describe("a body that is refused", () => {
+  test.each([
+    ["", "not valid JSON"],
+    ["[]", "must be one JSON object"],
+    ['{"scope":"key","rpm":5,}', "not valid JSON"],
+    [{}, /^scope is missing; send "org" or "key" or "model"/],
+    [{ scope: "workspace", rpm: 1 }, /^scope must be "org" or "key" or "model"/],
+    [{ scope: null, rpm: 1 }, /^scope must be/],
+    [{ scope: "constructor", rpm: 1 }, /^scope must be/],
+    [{ scope: "key" }, /^rpm, tpm and concurrency are all missing/],
+    [
+      { scope: "key", rpm: 1, burst: 3 },
+      /^burst is not a field of this route; it takes scope, key_id/,
+    ],
+    [{ scope: "key", requests_per_minute: 3 }, /^requests_per_minute is not a field/],
+    [{ scope: "key", rpm: 1, constructor: {} }, /^constructor is not a field/],
+    ['{"scope":"key","rpm":1,"__proto__":{}}', /^__proto__/],
+    ['{"scope":"key","rpm":1,"rpm":2}', /^rpm is duplicated/],
+    [String.raw`{"scope":"key","rpm":1,"rp\u006d":2}`, /^rpm is duplicated/],
+    [{ scope: "key", key_id: "", rpm: 1 }, /^key_id must be a non-empty string/],
+    [{ scope: "key", key_id: null, rpm: 1 }, /^key_id must be a non-empty string/],
+    [{ scope: "model", model: 7, rpm: 1 }, /^model must be a non-empty string/],
+    [{ scope: "model", rpm: 1 }, /^model is missing/],
+    [{ scope: "key", model: "acme/m", rpm: 1 }, /^model does not go with scope "key"/],
+    [{ scope: "org", model: "acme/m", rpm: 1 }, /^model does not go with scope "org"/],
+    [{ scope: "org", key_id: "key_1", rpm: 1 }, /^key_id does not go with scope "org"/],
+  ])("%j", (body, message) => {
+    expect(refusedFor(body)).toMatch(message);
+  });
+
+  test("is not repeated at length", () => {
+    expect(refusedFor({ ["x".repeat(10_000)]: 1 }).length).toBeLessThan(200);
+  });
+});

@@ -1,0 +1,137 @@
+import type { LimitChange } from "../accounts/rules-store.ts";
+import { invalidRequest, type Refusal } from "../core/refusals.ts";
+import { numberKind, type JsonDocument, type JsonNode } from "../json/json-document.ts";
+import { readJsonObject } from "../json/read-json-object.ts";
+import { WordTable } from "../json/word-table.ts";
+import { isRefusal } from "../call/call-kind.ts";
+
+/** The checked body of `POST /api/admission-limits`: one limit, and what changes about it. */
+export interface LimitRequest {
+  readonly scope: "org" | "key" | "model";
+  /** As sent; whether the caller may name it is not looked at here. */
+  readonly keyId?: string;
+  /** Only and always with scope `model`; as sent. */
+  readonly modelId?: string;
+  /** Whole numbers of at least 1, or null; at least one of them. */
+  readonly change: LimitChange;
+}
+
+/** Reads a body, or gives the 400 that names the field and what it has to be. */
+export function readLimitRequest(body: Buffer): LimitRequest | Refusal {
+  const doc = readJsonObject(body, WORDS);
+  if (isRefusal(doc)) return doc;
+  const members = membersOf(doc);
+  if (isRefusal(members)) return members;
+  const scope = readScope(doc, members);
+  if (typeof scope === "object") return scope;
+  const keyId = readText(doc, members, "key_id");
+  if (typeof keyId === "object") return keyId;
+  const modelId = readText(doc, members, "model");
+  if (typeof modelId === "object") return modelId;
+  const misplaced = whyMisplaced(scope, keyId, modelId);
+  if (misplaced !== undefined) return invalidRequest(misplaced);
+  const change = readChange(doc, members);
+  if (isRefusal(change)) return change;
+  return {
+    scope,
+    ...(keyId === undefined ? {} : { keyId }),
+    ...(modelId === undefined ? {} : { modelId }),
+    change,
+  };
+}
+
+/** What the body calls a limit, and what the rest of the program does. */
+export const LIMIT_NAMES = {
+  rpm: "requestsPerMinute",
+  tpm: "tokensPerMinute",
+  concurrency: "concurrent",
+} as const;
+
+/** The names of limits in a body. */
+export const LIMIT_WORDS = ["rpm", "tpm", "concurrency"] as const;
+
+/** The only key that is refused wherever it stands has to be known to the scan. */
+const WORDS = new WordTable(["__proto__"]);
+
+const FIELDS: readonly string[] = ["scope", "key_id", "model", ...LIMIT_WORDS];
+const SCOPES = ["org", "key", "model"] as const;
+const ECHOED_CHARS_MAX = 64;
+
+type Members = ReadonlyMap<string, JsonNode>;
+
+function membersOf(doc: JsonDocument): Members | Refusal {
+  const members = new Map<string, JsonNode>();
+  for (const key of doc.keys(0)) {
+    const name = doc.text(key);
+    if (!FIELDS.includes(name)) {
+      const shown = name.slice(0, ECHOED_CHARS_MAX);
+      return invalidRequest(`${shown} is not a field of this route; it takes ${FIELDS.join(", ")}`);
+    }
+    if (members.has(name)) return invalidRequest(`${name} is duplicated; send it once`);
+    members.set(name, doc.valueOf(key));
+  }
+  return members;
+}
+
+function readScope(doc: JsonDocument, members: Members): LimitRequest["scope"] | Refusal {
+  const node = members.get("scope");
+  const choice = SCOPES.map((each) => JSON.stringify(each)).join(" or ");
+  if (node === undefined) return invalidRequest(`scope is missing; send ${choice}`);
+  const text = doc.isString(node) ? doc.text(node) : undefined;
+  const scope = SCOPES.find((each) => each === text);
+  return scope ?? invalidRequest(`scope must be ${choice}`);
+}
+
+function readText(
+  doc: JsonDocument,
+  members: Members,
+  name: "key_id" | "model",
+): string | undefined | Refusal {
+  const node = members.get(name);
+  if (node === undefined) return undefined;
+  const text = doc.isString(node) ? doc.text(node) : "";
+  return text === "" ? invalidRequest(`${name} must be a non-empty string`) : text;
+}
+
+function whyMisplaced(
+  scope: LimitRequest["scope"],
+  keyId: string | undefined,
+  modelId: string | undefined,
+): string | undefined {
+  if (scope === "model") {
+    return modelId === undefined
+      ? 'model is missing; scope "model" needs the id of one'
+      : undefined;
+  }
+  if (modelId !== undefined) {
+    return `model does not go with scope "${scope}"; leave it out, or set scope to "model"`;
+  }
+  return scope === "org" && keyId !== undefined
+    ? 'key_id does not go with scope "org"; leave it out, or set scope to "key"'
+    : undefined;
+}
+
+function readChange(doc: JsonDocument, members: Members): LimitChange | Refusal {
+  const change: { -readonly [name in keyof LimitChange]: LimitChange[name] } = {};
+  for (const word of LIMIT_WORDS) {
+    const node = members.get(word);
+    if (node === undefined) continue;
+    const value = doc.isNull(node) ? null : wholeNumber(doc, node);
+    if (value === undefined) {
+      return invalidRequest(
+        `${word} must be a whole number of at least 1, or null to remove your limit`,
+      );
+    }
+    change[LIMIT_NAMES[word]] = value;
+  }
+  if (Object.keys(change).length > 0) return change;
+  return invalidRequest(
+    "rpm, tpm and concurrency are all missing; send at least one, or null to remove your limit",
+  );
+}
+
+function wholeNumber(doc: JsonDocument, node: JsonNode): number | undefined {
+  if (doc.kind(node) !== numberKind) return undefined;
+  const value = doc.number(node);
+  return Number.isInteger(value) && value >= 1 ? value : undefined;
+}

@@ -1,0 +1,94 @@
+import type { ClaimPart } from "../call/admit.ts";
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
+import type { OrgId } from "../core/ids.ts";
+import { principalOf, type Principal } from "../accounts/principal.ts";
+import type { RulesStore } from "../accounts/rules-store.ts";
+import type { RecordStore } from "./record-store.ts";
+import { endpointSelfRows, limitRows, type LimitRow } from "../limits/effective-limits.ts";
+import { type LimitDefaults } from "../limits/stored-limit.ts";
+import { orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/limit-store.ts";
+import { claimParts } from "../call/claim-parts.ts";
+import { findModel } from "../call/plan-call.ts";
+import type { ServeDeps } from "../call/serve-deps.ts";
+
+/** What the routes about limits work with. */
+export interface LimitDeps extends ServeDeps {
+  readonly records: RecordStore;
+  readonly rules: RulesStore;
+  /** Those that `scopesOf` goes by. */
+  readonly limitDefaults: LimitDefaults;
+}
+
+/** As much of that as reading them takes. */
+export type LimitUseDeps = Pick<
+  LimitDeps,
+  "catalog" | "clock" | "drains" | "limits" | "limitDefaults" | "rules" | "scopesOf"
+>;
+
+/** A scope and what counts in it; undefined when the limit store did not answer. */
+export interface UsedScope {
+  readonly claim: ScopeClaim;
+  readonly usage: ScopeUsage | undefined;
+  /** Of those in flight: their client has left, and this process reads them to their end. */
+  readonly departed: number;
+}
+
+/** The limits of one caller, for one model or in general, and what is left of them. */
+export interface LimitUse {
+  /** Does the caller know the model? True where none was asked for. */
+  readonly isServed: boolean;
+  readonly endpoint: DedicatedEndpoint | undefined;
+  readonly rows: readonly LimitRow[];
+  /** Narrowest first. */
+  readonly scopes: readonly UsedScope[];
+}
+
+/** Reads the caller's rules past every cache, and what counts in each of its scopes. */
+export async function readLimitUse(
+  deps: LimitUseDeps,
+  caller: Principal,
+  modelId: string | undefined,
+): Promise<LimitUse> {
+  const record = await deps.rules.findKey(caller.keyId);
+  const principal = record === undefined ? caller : principalOf(record);
+  const { model, endpoint } =
+    modelId === undefined ? NO_MODEL : findModel(deps.catalog.current, principal, modelId);
+  const rowsOf = endpoint === undefined ? limitRows : endpointSelfRows;
+  const parts = partsOf(deps, principal, { modelId, endpoint });
+  return {
+    isServed: modelId === undefined || model !== undefined,
+    endpoint,
+    rows: rowsOf(principal, modelId, deps.limitDefaults),
+    scopes: (await Promise.all(parts.map((part) => peek(deps, principal.orgId, part)))).flat(),
+  };
+}
+
+const NO_MODEL = { model: undefined, endpoint: undefined };
+
+/** The scopes that a request would claim, but for the platform's: those are nobody's own. */
+function partsOf(
+  deps: LimitUseDeps,
+  principal: Principal,
+  asked: Pick<LimitUse, "endpoint"> & { readonly modelId: string | undefined },
+): readonly ClaimPart[] {
+  const { modelId, endpoint } = asked;
+  if (modelId === undefined) {
+    return [{ slot: orgSlot(principal.orgId), scopes: deps.scopesOf(principal) }];
+  }
+  const own = { scopesOf: deps.scopesOf, platform: [] };
+  return claimParts(own, principal, { modelId, endpoint, ownKeys: "none" });
+}
+
+async function peek(
+  deps: LimitUseDeps,
+  orgId: OrgId,
+  { slot, scopes }: ClaimPart,
+): Promise<readonly UsedScope[]> {
+  const nowMs = deps.clock.monotonicMs();
+  const usages = await deps.limits.peek({ slot, scopes, nowMs });
+  return scopes.map((claim, at) => ({
+    claim,
+    usage: usages?.[at],
+    departed: deps.drains.departed(orgId, claim.shownId ?? claim.id).count,
+  }));
+}

@@ -1,0 +1,185 @@
+import type { Pool, PoolClient } from "pg";
+import { assert } from "../core/assert.ts";
+import { reportFilePageRows, reportGroupsMax, reportHoursMax } from "../core/constants.ts";
+import { parseRequestId, type KeyId, type OrgId, type RequestId } from "../core/ids.ts";
+import { ZERO_MICRO_USD, type MicroUsd } from "../core/money.ts";
+import type {
+  KeyActivity,
+  ProviderActivity,
+  Substitution,
+  ReportedRequest,
+  ReportFilter,
+  ReportGroupBy,
+  UsageReport,
+  UsageReports,
+} from "./usage-reports.ts";
+import { lookOnce } from "./report-connection.ts";
+import * as activity from "./usage-report-activity.ts";
+import { findApartIds, findRolledDays } from "./usage-report-days.ts";
+import * as requests from "./usage-report-requests.ts";
+import { usageReport, type ReportRow } from "./usage-report-rows.ts";
+import { DAY_MS, HOUR_MS, isoDay, reportQuery, type ReportPlan } from "./usage-report-sql.ts";
+import * as wallet from "./usage-report-wallet.ts";
+
+/**
+ * Reports from PostgreSQL, on connections of their own. Days that are over are read from sums where
+ * there are any; what they say is what the journal says.
+ */
+export class PostgresUsageReports implements UsageReports {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async report(filter: ReportFilter, by: ReportGroupBy): Promise<UsageReport> {
+    const { plan, rows } = await lookOnce(this.#pool, async (client) => {
+      const planned = await planReport(client, filter, by);
+      const { text, values } = reportQuery(planned);
+      return { plan: planned, rows: (await client.query<ReportRow>(text, values)).rows };
+    });
+    return usageReport(plan, rows);
+  }
+
+  async requests(
+    filter: ReportFilter,
+    page: { readonly limit: number; readonly cursor?: string },
+  ): Promise<{ readonly rows: readonly ReportedRequest[]; readonly nextCursor: string | null }> {
+    const cursor = parseRequestId(page.cursor ?? "");
+    const query = requests.requestsQuery(filter, {
+      rows: page.limit + 1,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    if (query === undefined) return { rows: [], nextCursor: null };
+    const found = await this.#rows<requests.RequestsRow>(query.text, query.values);
+    const rows = found.slice(0, page.limit).map(requests.reportedRequest);
+    const hasMore = found.length > page.limit;
+    return { rows, nextCursor: hasMore ? (rows.at(-1)?.requestId ?? null) : null };
+  }
+
+  async *everyRequest(filter: ReportFilter): AsyncGenerator<readonly ReportedRequest[]> {
+    let cursor: string | null | undefined;
+    while (cursor !== null) {
+      const limit = reportFilePageRows;
+      const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+      const { rows, nextCursor }: Awaited<ReturnType<UsageReports["requests"]>> =
+        await this.requests(filter, page);
+      if (rows.length > 0) yield rows;
+      cursor = nextCursor;
+    }
+  }
+
+  async request(orgId: OrgId, requestId: RequestId): ReturnType<UsageReports["request"]> {
+    return await lookOnce(this.#pool, async (client) => {
+      const { text, values } = requests.oneRequestQuery(orgId, requestId);
+      const { rows } = await client.query<requests.RequestsRow>(text, values);
+      if (rows[0] === undefined) return undefined;
+      const attempts = await client.query<requests.PricedAttemptRow>(
+        requests.pricedAttemptsSql,
+        values,
+      );
+      return {
+        request: requests.reportedRequest(rows[0]),
+        attempts: attempts.rows.map(requests.pricedAttempt),
+      };
+    });
+  }
+
+  async keyActivity(orgId: OrgId): Promise<readonly KeyActivity[]> {
+    const rows = await lookOnce(this.#pool, async (client) => {
+      const rolledDays = await findRolledDays(client, orgId);
+      const values = [orgId, rolledDays, await findApartIds(client, orgId)];
+      const sql = activity.keyActivitySql(rolledDays);
+      return (await client.query<activity.KeyActivityRow>(sql, values)).rows;
+    });
+    return rows.map(activity.keyActivity);
+  }
+
+  async keyDays(
+    orgId: OrgId,
+    keyId: KeyId,
+    days: number,
+  ): Promise<
+    readonly { readonly day: string; readonly requests: number; readonly debitMicroUsd: MicroUsd }[]
+  > {
+    assert(days > 0 && days <= reportGroupsMax, "a key's days are a page of a report");
+    const [now] = await this.#rows<{ today: string }>(todaySql, []);
+    const endMs = Date.parse(`${now?.today ?? ""}T00:00:00Z`) + DAY_MS;
+    const filter = { orgId, keyId, fromMs: endMs - days * DAY_MS, toMs: endMs };
+    const { groups } = await this.report(filter, "day");
+    const known = new Map(groups.map(({ group, figures }) => [group, figures]));
+    return Array.from({ length: days }, (_, at) => {
+      const day = isoDay(filter.fromMs + at * DAY_MS);
+      const { requests: count = 0, debitMicroUsd = ZERO_MICRO_USD } = known.get(day) ?? {};
+      return { day, requests: count, debitMicroUsd };
+    });
+  }
+
+  async firstRequest(orgId: OrgId): Promise<RequestId | undefined> {
+    const sql = activity.firstRequestSql;
+    const [row] = await this.#rows<{ request_id: RequestId }>(sql, [orgId]);
+    return row?.request_id;
+  }
+
+  async providerActivity(): Promise<readonly ProviderActivity[]> {
+    const sql = activity.providerActivitySql;
+    const rows = await this.#rows<activity.ProviderActivityRow>(sql, []);
+    return rows.map(activity.providerActivity);
+  }
+
+  async substitutions(): Promise<readonly Substitution[]> {
+    const rows = await this.#rows<activity.SubstitutionRow>(activity.substitutionsSql, []);
+    return rows.map(activity.substitution);
+  }
+
+  async walletLines(
+    orgId: OrgId,
+    page: { readonly limit: number; readonly cursor?: string },
+  ): ReturnType<UsageReports["walletLines"]> {
+    const cursor = wallet.readWalletCursor(page.cursor ?? "");
+    const found = await lookOnce(this.#pool, async (client) => {
+      const rolledDays = await findRolledDays(client, orgId);
+      const apartIds = await findApartIds(client, orgId);
+      const { text, values } = wallet.walletQuery(
+        { orgId, rolledDays, apartIds },
+        { rows: page.limit + 1, ...(cursor === undefined ? {} : { cursor }) },
+      );
+      return (await client.query<wallet.WalletRow>(text, values)).rows;
+    });
+    const rows = found.slice(0, page.limit);
+    const last = rows.at(-1);
+    const hasMore = found.length > page.limit && last !== undefined;
+    return {
+      lines: rows.map(wallet.walletLine),
+      nextCursor: hasMore ? wallet.writeWalletCursor(last) : null,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #rows<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
+    return await lookOnce(this.#pool, async (client) => (await client.query<R>(text, values)).rows);
+  }
+}
+
+const todaySql = "select to_char(now() at time zone 'utc', 'YYYY-MM-DD') as today";
+
+async function planReport(
+  client: PoolClient,
+  filter: ReportFilter,
+  by: ReportGroupBy,
+): Promise<ReportPlan> {
+  const { orgId, fromMs, toMs } = filter;
+  const wholeFromMs = Math.ceil(fromMs / DAY_MS) * DAY_MS;
+  const wholeToMs = Math.floor(toMs / DAY_MS) * DAY_MS;
+  const whole = { filter, by, wholeFromMs, wholeToMs };
+  if (toMs - fromMs <= reportHoursMax * HOUR_MS) {
+    return { ...whole, bucketMs: HOUR_MS, rolledDays: [], apartIds: [] };
+  }
+  const rolledDays = await findRolledDays(client, orgId);
+  const range = { fromMs: wholeFromMs, toMs: wholeToMs };
+  const apartIds = await findApartIds(client, orgId, range);
+  return { ...whole, bucketMs: DAY_MS, rolledDays, apartIds };
+}

@@ -1,0 +1,79 @@
+import type { OrgId, RequestId } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
+import type { ServedModel } from "../core/served-model.ts";
+import type { Usage } from "../core/usage.ts";
+import type { SpendReads } from "../ledger/spend-reads.ts";
+import type { AttemptOutcome, SettlementBasis } from "../ledger/ledger-store.ts";
+
+export interface AttemptRecord {
+  readonly ordinal: number;
+  readonly providerId: string;
+  readonly upstreamModelId: string;
+  readonly startedAtMs: number;
+  readonly firstByteMs: number | null;
+  readonly durationMs: number | null;
+  readonly outcome: AttemptOutcome | "in_flight" | "unknown_after_crash";
+  readonly upstreamStatus: number | null;
+  readonly errorClass: string | null;
+  /** The model that the provider reported; null: none. */
+  readonly served: ServedModel | null;
+  readonly usage: Usage | null;
+  readonly reserveMicroUsd: MicroUsd;
+  readonly debitMicroUsd: MicroUsd;
+  readonly basis: SettlementBasis | null;
+}
+
+/** One request of an organization with every physical attempt. */
+export interface RequestRecord {
+  readonly requestId: RequestId;
+  readonly keyId: string;
+  readonly modelId: string | null;
+  readonly route: string;
+  readonly stream: boolean;
+  readonly createdAtMs: number;
+  readonly outcome: AttemptRecord["outcome"];
+  readonly attempts: readonly AttemptRecord[];
+}
+
+export interface UsageQuery {
+  readonly orgId: OrgId;
+  readonly fromMs?: number;
+  readonly toMs?: number;
+  readonly limit: number;
+  /** Opaque; from the previous page. */
+  readonly cursor?: string;
+}
+
+export interface UsageRow {
+  readonly requestId: RequestId;
+  readonly createdAtMs: number;
+  readonly keyId: string;
+  readonly modelId: string;
+  readonly providerId: string;
+  readonly route: string;
+  readonly usage: Usage | null;
+  readonly debitMicroUsd: MicroUsd;
+  readonly basis: SettlementBasis | null;
+}
+
+export interface UsageGroup {
+  /** The day (YYYY-MM-DD), model id, key id or provider id. */
+  readonly group: string;
+  readonly requests: number;
+  readonly usage: Usage;
+  readonly debitMicroUsd: MicroUsd;
+}
+
+/** Reads of what the ledger wrote. Every query carries the organization. */
+export interface RecordStore extends SpendReads {
+  /** Newest first; attempts of one request are one row, its debit the sum. */
+  usagePage(
+    query: UsageQuery,
+  ): Promise<{ readonly rows: readonly UsageRow[]; readonly nextCursor: string | null }>;
+  usageGroups(
+    query: UsageQuery,
+    by: "day" | "model" | "key" | "provider",
+  ): Promise<readonly UsageGroup[]>;
+  /** Undefined: no such request of this organization. */
+  generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined>;
+}

@@ -1,0 +1,54 @@
+import { DatabaseError, type Pool, type PoolClient } from "pg";
+import { ReportTimeout } from "./usage-reports.ts";
+
+const SQLSTATE_QUERY_CANCELED = "57014";
+
+/** Looks on one snapshot each; one core each at most, since the gateway's batches come first. */
+export async function lookOnce<T>(
+  pool: Pool,
+  look: (client: PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await connect(pool);
+  let isWell = false;
+  try {
+    await client.query("begin isolation level repeatable read read only");
+    await client.query(
+      "set local work_mem = '64MB'; set local max_parallel_workers_per_gather = 0",
+    );
+    const seen = await look(client);
+    await client.query("commit");
+    isWell = true;
+    return seen;
+  } catch (fault) {
+    // Only a database that answered can be asked again.
+    if (fault instanceof DatabaseError) {
+      isWell = await client.query("rollback").then(
+        () => true,
+        () => false,
+      );
+    }
+    throw asTimeout(fault);
+  } finally {
+    client.release(!isWell);
+  }
+}
+
+async function connect(pool: Pool): Promise<PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (fault) {
+    throw asTimeout(fault);
+  }
+}
+
+/** Also when other looks held every connection for too long. */
+function asTimeout(fault: unknown): unknown {
+  const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
+  const isWaitOver =
+    fault instanceof Error &&
+    /^(timeout exceeded when trying to connect|Query read timeout)$/.test(fault.message);
+  if (!isCanceled && !isWaitOver) return fault;
+  return new ReportTimeout("this look at the journal took too long; ask for a shorter range", {
+    cause: fault,
+  });
+}

@@ -1,0 +1,38 @@
+import { shownKeyId } from "../core/managed-keys.ts";
+import type { Refusal } from "../core/refusals.ts";
+import { isRefusal } from "../call/call-kind.ts";
+import { makeLimitChange, planLimitChange } from "./change-limit.ts";
+import type { ClientExchange } from "../call/client-exchange.ts";
+import { countSetting } from "../call/count-request.ts";
+import { readLimitRequest } from "./limit-request.ts";
+import { readLimitUse, type LimitDeps } from "./limit-use.ts";
+import { refuseCall } from "../call/refuse-call.ts";
+import { changedLimitBody } from "./show-limits.ts";
+
+/**
+ * `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model under it
+ * or, where the organization allows it, of the organization. Free; counts in a window of its own.
+ * What is refused has changed nothing and counts nothing.
+ */
+export async function serveAdmissionLimits(
+  deps: LimitDeps,
+  exchange: ClientExchange,
+): Promise<void> {
+  const refuse = (value: Refusal): void => refuseCall(deps, exchange, { refusal: value });
+  const request = readLimitRequest(exchange.body);
+  if (isRefusal(request)) return refuse(request);
+  const { principal } = exchange;
+  const { orgId, keyId } = principal;
+  const planned = await planLimitChange(deps, { orgId, keyId }, request);
+  if (isRefusal(planned)) return refuse(planned);
+  const counted = await countSetting(deps, exchange);
+  if (isRefusal(counted)) return refuse(counted);
+  const stored = await makeLimitChange(deps.rules, planned);
+  if (isRefusal(stored)) return refuse(stored);
+  const use = await readLimitUse(deps, principal, request.modelId);
+  // A key sets no limit of another one.
+  const named = stored.keyId === undefined ? {} : { shownKeyId: shownKeyId(principal) };
+  const body = Buffer.from(changedLimitBody({ ...stored, ...named }, use));
+  const { remainingRequests } = counted;
+  exchange.answer("application/json", { remainingRequests }, body);
+}

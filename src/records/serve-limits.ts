@@ -1,0 +1,30 @@
+import { claimRefusal } from "../call/admit.ts";
+import { unknownModel } from "../routing/plan-route.ts";
+import type { ClientExchange } from "../call/client-exchange.ts";
+import { readLimitUse, type LimitDeps } from "./limit-use.ts";
+import { limitsBody } from "./show-limits.ts";
+
+/**
+ * `GET /v1/limits?model=`: what the calling key may do now, with or without one model. Counts
+ * nothing. Limits that were set a moment ago are in it, though requests know them only within
+ * seconds.
+ */
+export async function serveLimits(
+  deps: LimitDeps,
+  exchange: ClientExchange,
+  query: URLSearchParams,
+): Promise<void> {
+  const { orgId, keyId } = exchange.principal;
+  const modelId = query.get("model") ?? undefined;
+  const use = await readLimitUse(deps, exchange.principal, modelId);
+  if (modelId !== undefined && !use.isServed) return exchange.refuse(unknownModel(modelId));
+  if (use.scopes.some(({ usage }) => usage === undefined)) {
+    return exchange.refuse(claimRefusal({ kind: "unavailable" }, deps.clock.nowMs()));
+  }
+  const [org, key] = await Promise.all([
+    deps.records.monthSpend(orgId),
+    deps.records.monthSpend(orgId, keyId),
+  ]);
+  const body = limitsBody({ modelId, use, spend: { org, key } });
+  exchange.answer("application/json", {}, Buffer.from(body));
+}

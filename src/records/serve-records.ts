@@ -1,0 +1,104 @@
+import { parseRequestId } from "../core/ids.ts";
+import { refusal } from "../core/refusals.ts";
+import type { RecordStore, UsageQuery } from "./record-store.ts";
+import { unknownModel } from "../routing/plan-route.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { ClientExchange } from "../call/client-exchange.ts";
+import { modelEntryA, modelEntryB, modelListA, modelListB } from "./list-models.ts";
+import { generationBody, usageBody } from "./show-records.ts";
+import type { UsageCsv } from "./usage-csv.ts";
+import { LIST_ROWS_MAX, readFormat, readInteger, readUsageQuery } from "./usage-query.ts";
+
+/** What the read routes work with. */
+export interface RecordDeps {
+  readonly catalog: { readonly current: Catalog };
+  readonly records: RecordStore;
+}
+
+const USAGE_ROWS_DEFAULT = 50;
+
+/** `GET /v1/models`: the wire_b shape for a client that sends its version header. */
+export function serveModels(
+  deps: RecordDeps,
+  exchange: ClientExchange,
+  query: URLSearchParams,
+): void {
+  const catalog = deps.catalog.current;
+  if (!speaksWireB(exchange)) return json(exchange, JSON.stringify(modelListA(catalog)));
+  const limit = readInteger(query, "limit", { min: 1, max: LIST_ROWS_MAX });
+  if (typeof limit === "object") return exchange.refuse(limit);
+  const afterId = query.get("after_id");
+  const beforeId = query.get("before_id");
+  const page = modelListB(catalog, {
+    ...(limit === undefined ? {} : { limit }),
+    ...(afterId === null ? {} : { afterId }),
+    ...(beforeId === null ? {} : { beforeId }),
+  });
+  json(exchange, JSON.stringify(page));
+}
+
+/** `GET /v1/models/{id}`: the entry, or the same 404 that a request for it would get. */
+export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: string): void {
+  const model = deps.catalog.current.find(id);
+  if (model === undefined) return exchange.refuse(unknownModel(id));
+  const entry = speaksWireB(exchange) ? modelEntryB(model) : modelEntryA(model);
+  json(exchange, JSON.stringify(entry));
+}
+
+/**
+ * `GET /v1/usage`: balance, month, and the ledger's rows or their sums by one grouping; as a CSV
+ * file the rows or sums alone.
+ */
+export async function serveUsage(
+  deps: RecordDeps & { readonly csv: UsageCsv },
+  exchange: ClientExchange,
+  query: URLSearchParams,
+): Promise<void> {
+  const { orgId, keyId } = exchange.principal;
+  const read = readUsageQuery(query);
+  if ("class" in read) return exchange.refuse(read);
+  const format = readFormat(query, exchange.header("accept"));
+  if (typeof format === "object") return exchange.refuse(format);
+  if (format === "csv") return await deps.csv.serve(exchange, read);
+  const usageQuery: UsageQuery = { orgId, limit: read.limit ?? USAGE_ROWS_DEFAULT, ...read.range };
+  const [balance, month, page, groups] = await Promise.all([
+    deps.records.balance(orgId),
+    deps.records.monthSpend(orgId, keyId),
+    read.groupBy === undefined ? deps.records.usagePage(usageQuery) : NO_ROWS,
+    read.groupBy === undefined ? undefined : deps.records.usageGroups(usageQuery, read.groupBy),
+  ]);
+  const { rows, nextCursor } = page;
+  json(
+    exchange,
+    usageBody({ balance, month, rows, nextCursor, ...(groups === undefined ? {} : { groups }) }),
+  );
+}
+
+/** `GET /v1/generation?id=`: another organization's id reads exactly like an unknown one. */
+export async function serveGeneration(
+  deps: RecordDeps,
+  exchange: ClientExchange,
+  query: URLSearchParams,
+): Promise<void> {
+  const requestId = parseRequestId(query.get("id") ?? "");
+  const record =
+    requestId === undefined
+      ? undefined
+      : await deps.records.generation(exchange.principal.orgId, requestId);
+  if (record === undefined) {
+    return exchange.refuse(
+      refusal("not_found", "no request has this id; send the x-request-id of an earlier response"),
+    );
+  }
+  json(exchange, generationBody(record));
+}
+
+const NO_ROWS = { rows: [], nextCursor: null } as const;
+
+function speaksWireB(exchange: ClientExchange): boolean {
+  return exchange.header("anthropic-version") !== undefined;
+}
+
+function json(exchange: ClientExchange, body: string): void {
+  exchange.answer("application/json", {}, Buffer.from(body));
+}

@@ -1,0 +1,153 @@
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
+import { outputTokensDefault, outputTokensMax, outputTokensMin } from "../core/constants.ts";
+import type { MonthSpend } from "../ledger/spend-reads.ts";
+import { endpointScope, type LimitRow } from "../limits/effective-limits.ts";
+import { lowerOf } from "../limits/limit-ceilings.ts";
+import type { ScopeUsage } from "../limits/limit-store.ts";
+import type { LimitValues, StoredLimit } from "../limits/stored-limit.ts";
+import { LIMIT_NAMES, LIMIT_WORDS } from "./limit-request.ts";
+import type { LimitUse, UsedScope } from "./limit-use.ts";
+import { printJson } from "../core/json-output.ts";
+import { usd } from "../core/json-output.ts";
+
+export interface ShownLimits {
+  readonly modelId: string | undefined;
+  readonly use: LimitUse;
+  readonly spend: { readonly org: MonthSpend; readonly key: MonthSpend };
+}
+
+/** The body of `GET /v1/limits`. */
+export function limitsBody({ modelId, use, spend }: ShownLimits): string {
+  const { endpoint } = use;
+  return printJson({
+    model: modelId ?? null,
+    effective: effective(use.scopes),
+    scopes: [
+      ...use.rows.map(shownRow),
+      ...(endpoint === undefined ? [] : [shownEndpoint(endpoint)]),
+    ],
+    output_bound: { min: outputTokensMin, max: outputTokensMax, default: outputTokensDefault },
+    spend: { org: shownSpend(spend.org), key: shownSpend(spend.key) },
+  });
+}
+
+/** The body of `POST /api/admission-limits`: what is stored now, and what that comes to. */
+export function changedLimitBody(
+  stored: StoredLimit & { readonly shownKeyId?: string },
+  use: LimitUse,
+): string {
+  const { scope, keyId, shownKeyId = keyId, modelId } = stored;
+  return printJson({
+    scope,
+    ...(shownKeyId === undefined ? {} : { key_id: shownKeyId }),
+    ...(modelId === undefined ? {} : { model: modelId }),
+    stored: shownValues(stored),
+    effective: effective(use.scopes),
+  });
+}
+
+/** Each limit of the scope that has the least left of it: that one refuses first. */
+function effective(scopes: readonly UsedScope[]): object {
+  const rpm = tightest(scopes, "requestsPerMinute", ({ requests }) => requests);
+  const tpm = tightest(scopes, "tokensPerMinute", ({ tokens }) => tokens);
+  const concurrency = tightest(scopes, "concurrent", ({ inFlight }) => inFlight);
+  return {
+    rpm: { limit: rpm.limit, remaining: rpm.left, bound_by: rpm.boundBy },
+    tpm: { limit: tpm.limit, remaining: tpm.left, bound_by: tpm.boundBy },
+    concurrency: {
+      limit: concurrency.limit,
+      in_use: concurrency.used,
+      departed: concurrency.departed,
+      bound_by: concurrency.boundBy,
+    },
+  };
+}
+
+/** Null: nothing limits it; of what is used, that the limit store did not answer. */
+interface Tightest {
+  readonly limit: number | null;
+  readonly used: number | null;
+  readonly left: number | null;
+  readonly boundBy: string | null;
+  readonly departed: number | null;
+}
+
+function tightest(
+  scopes: readonly UsedScope[],
+  name: keyof LimitValues,
+  usedOf: (usage: ScopeUsage) => number,
+): Tightest {
+  let found: Tightest = { limit: null, used: null, left: null, boundBy: null, departed: null };
+  let foundRoom = Number.POSITIVE_INFINITY;
+  for (const { claim, usage, departed } of scopes) {
+    const limit = claim.limits[name];
+    if (limit === undefined) continue;
+    const used = usage === undefined ? null : usedOf(usage);
+    const left = used === null ? null : Math.max(0, limit - used);
+    const room = left ?? limit;
+    // As in a refusal, of two that are as tight the narrower is named.
+    if (room >= foundRoom) continue;
+    foundRoom = room;
+    found = { limit, used, left, boundBy: claim.shownId ?? claim.id, departed };
+  }
+  return found;
+}
+
+function shownRow(row: LimitRow): object {
+  const { scope, shownId: id, shownKeyId, ceilings, unfundedRequestsPerMinute: unfunded } = row;
+  return {
+    scope,
+    id,
+    ...(shownKeyId === undefined ? {} : { key_id: shownKeyId }),
+    ...shownValues(
+      unfunded === undefined ? row.limits : lowerOf(row.limits, { requestsPerMinute: unfunded }),
+    ),
+    ceiling: shownValues(ceilings),
+    source: Object.fromEntries(LIMIT_WORDS.map((word) => [word, sourceOf(row, LIMIT_NAMES[word])])),
+  };
+}
+
+/** Who says what holds; null where nothing limits it. */
+export function sourceOf(
+  { limits, self, contract, unfundedRequestsPerMinute }: LimitRow,
+  name: keyof LimitValues,
+): "unfunded" | "self" | "contract" | "default" | null {
+  if (limits[name] === undefined) return null;
+  // Present only where it is less than everything else.
+  if (name === "requestsPerMinute" && unfundedRequestsPerMinute !== undefined) return "unfunded";
+  if (limits[name] === self[name]) return "self";
+  return contract[name] === undefined ? "default" : "contract";
+}
+
+function shownEndpoint(endpoint: DedicatedEndpoint): object {
+  const { scope, id, limits } = endpointScope(endpoint);
+  const { requestsPerSecond, paced } = limits;
+  return {
+    scope,
+    id,
+    ...shownValues(limits),
+    rps: requestsPerSecond ?? null,
+    paced:
+      paced === undefined ? null : { per_second: paced.perSecond, wait_ms_max: paced.waitMsMax },
+    ceiling: shownValues(limits),
+    source: Object.fromEntries(
+      LIMIT_WORDS.map((word) => [
+        word,
+        limits[LIMIT_NAMES[word]] === undefined ? null : "contract",
+      ]),
+    ),
+  };
+}
+
+function shownValues(values: LimitValues): object {
+  return Object.fromEntries(LIMIT_WORDS.map((word) => [word, values[LIMIT_NAMES[word]] ?? null]));
+}
+
+function shownSpend(month: MonthSpend): object {
+  return {
+    cap_usd: month.capMicroUsd === null ? null : usd(month.capMicroUsd),
+    settled_usd: usd(month.spentMicroUsd),
+    in_flight_usd: usd(month.inFlightMicroUsd),
+    reset_at: new Date(month.resetAtMs).toISOString(),
+  };
+}

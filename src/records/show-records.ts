@@ -1,0 +1,155 @@
+import { printJson, usd } from "../core/json-output.ts";
+import { microUsd, type MicroUsd } from "../core/money.ts";
+import { outputTokensTotal, promptTokensTotal, ZERO_USAGE, type Usage } from "../core/usage.ts";
+import type { AttemptRecord, RequestRecord, UsageGroup, UsageRow } from "./record-store.ts";
+import type { MonthSpend } from "../ledger/spend-reads.ts";
+import type { Balance } from "../ledger/spend-reads.ts";
+
+export interface UsagePage {
+  readonly balance: Balance;
+  readonly month: MonthSpend;
+  readonly rows: readonly UsageRow[];
+  readonly groups?: readonly UsageGroup[];
+  readonly nextCursor: string | null;
+}
+
+/** The body of `GET /v1/usage`. */
+export function usageBody(page: UsagePage): string {
+  const { balance, month } = page;
+  const available = microUsd(balance.settledMicroUsd - balance.heldMicroUsd);
+  return printJson({
+    object: "list",
+    balance: {
+      available_usd: usd(available),
+      settled_usd: usd(balance.settledMicroUsd),
+      held_usd: usd(balance.heldMicroUsd),
+      available_micro_usd: available,
+      settled_micro_usd: balance.settledMicroUsd,
+      held_micro_usd: balance.heldMicroUsd,
+    },
+    month: {
+      spent_usd: usd(month.spentMicroUsd),
+      in_flight_usd: usd(month.inFlightMicroUsd),
+      cap_usd: month.capMicroUsd === null ? null : usd(month.capMicroUsd),
+      reset_at: instant(month.resetAtMs),
+    },
+    data: page.groups === undefined ? page.rows.map(usageRow) : page.groups.map(usageGroup),
+    has_more: page.nextCursor !== null,
+    next_cursor: page.nextCursor,
+  });
+}
+
+/** The body of `GET /v1/generation`. */
+export function generationBody(record: RequestRecord): string {
+  const debit = sum(record.attempts.map((each) => each.debitMicroUsd));
+  return printJson({
+    data: {
+      id: record.requestId,
+      request_id: record.requestId,
+      model: record.modelId,
+      route: record.route,
+      stream: record.stream,
+      created_at: instant(record.createdAtMs),
+      outcome: record.outcome,
+      ...servedFields(record.attempts.at(-1)),
+      total_cost: usd(debit),
+      cost_micro_usd: debit,
+      reserved_micro_usd: sum(record.attempts.map((each) => each.reserveMicroUsd)),
+      usage: tokens(addUsage(record.attempts.map((each) => each.usage))),
+      attempts: record.attempts.map(attempt),
+    },
+  });
+}
+
+/** The model that the provider reported, and whether the listing does not allow it. */
+function servedFields(record: AttemptRecord | undefined): object {
+  const served = record?.served ?? undefined;
+  return { served_model: served?.name ?? null, substituted: served?.isSubstituted ?? null };
+}
+
+function attempt(record: AttemptRecord): object {
+  return {
+    n: record.ordinal,
+    provider: record.providerId,
+    upstream_id: record.upstreamModelId,
+    started_at: instant(record.startedAtMs),
+    first_byte_ms: record.firstByteMs,
+    duration_ms: record.durationMs,
+    outcome: record.outcome,
+    upstream_status: record.upstreamStatus,
+    error_type: record.errorClass,
+    ...servedFields(record),
+    tokens: record.usage === null ? null : tokens(record.usage),
+    settled_cost: usd(record.debitMicroUsd),
+    settled_cost_micro_usd: record.debitMicroUsd,
+    reserved_micro_usd: record.reserveMicroUsd,
+    settlement: record.basis,
+  };
+}
+
+function usageRow(row: UsageRow): object {
+  return {
+    request_id: row.requestId,
+    created: Math.floor(row.createdAtMs / 1000),
+    key_id: row.keyId,
+    model: row.modelId,
+    provider: row.providerId,
+    route: row.route,
+    usage: row.usage === null ? null : usageWithTotals(row.usage),
+    cost: usd(row.debitMicroUsd),
+    cost_micro_usd: row.debitMicroUsd,
+    settlement: row.basis,
+  };
+}
+
+function usageGroup(group: UsageGroup): object {
+  return {
+    group: group.group,
+    requests: group.requests,
+    usage: usageWithTotals(group.usage),
+    cost: usd(group.debitMicroUsd),
+    cost_micro_usd: group.debitMicroUsd,
+  };
+}
+
+function usageWithTotals(usage: Usage): object {
+  const prompt = promptTokensTotal(usage);
+  const output = outputTokensTotal(usage);
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: output,
+    total_tokens: prompt + output,
+    ...tokens(usage),
+  };
+}
+
+function tokens(usage: Usage): object {
+  return {
+    prompt: usage.prompt,
+    cached_prompt: usage.cachedPrompt,
+    cache_write: usage.cacheWrite,
+    completion: usage.completion,
+    internal_reasoning: usage.internalReasoning,
+  };
+}
+
+function addUsage(all: readonly (Usage | null)[]): Usage {
+  return all.reduce<Usage>(
+    (total, each) => ({
+      prompt: total.prompt + (each?.prompt ?? 0),
+      cachedPrompt: total.cachedPrompt + (each?.cachedPrompt ?? 0),
+      cacheWrite: total.cacheWrite + (each?.cacheWrite ?? 0),
+      completion: total.completion + (each?.completion ?? 0),
+      internalReasoning: total.internalReasoning + (each?.internalReasoning ?? 0),
+    }),
+    ZERO_USAGE,
+  );
+}
+
+function sum(amounts: readonly MicroUsd[]): MicroUsd {
+  return microUsd(amounts.reduce<bigint>((total, each) => total + each, 0n));
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,124 @@
+import { providerActivityAttemptsMax } from "../core/constants.ts";
+import type { KeyId } from "../core/ids.ts";
+import { microUsd } from "../core/money.ts";
+import type { KeyActivity, ProviderActivity, Substitution } from "./usage-reports.ts";
+import { unsummedSql } from "./usage-report-days.ts";
+import { managedSql } from "../storage/report-parts.ts";
+
+export interface KeyActivityRow {
+  readonly key_id: string;
+  readonly last_ms: bigint | null;
+  readonly spent: bigint;
+  readonly in_flight: bigint;
+}
+
+/** $1 organization, $2 its rolled days, $3 its requests apart. */
+export function keyActivitySql(rolledDays: readonly string[]): string {
+  return `
+  with late as (
+    select key_id, max(attempt_id) as attempt_id
+    from ${unsummedSql("key_id, attempt_id", rolledDays)} a group by key_id
+  )
+  select k.key_id, s.spent, s.in_flight,
+    greatest((greatest(late.attempt_id, summed.attempt_id) >> 22) + 1735689600000,
+      request_ms(refused.request_id)) as last_ms
+  from api_key k
+  left join late using (key_id)
+  left join lateral (
+    select last_attempt_id as attempt_id from usage_sum
+    where org_id = $1 and key_id = k.key_id and day = any ($2::date[])
+    order by day desc, last_attempt_id desc limit 1
+  ) summed on true
+  left join lateral (
+    select request_id from refused_request where org_id = $1 and key_id = k.key_id
+    order by request_id desc limit 1
+  ) refused on true
+  cross join lateral (
+    select coalesce(sum(reserved), 0) as in_flight, coalesce(sum(settled) filter (
+      where month = date_trunc('month', now() at time zone 'utc')), 0) as spent
+    from spend where scope = 'key' and id = k.key_id
+  ) s
+  where k.org_id = $1 and not ${managedSql}
+  order by k.created_at desc, k.key_id`;
+}
+
+const MINUTE_MS = 60_000n;
+
+export function keyActivity(row: KeyActivityRow): KeyActivity {
+  const { last_ms: lastMs } = row;
+  return {
+    keyId: row.key_id as KeyId,
+    lastUsedAtMs: lastMs === null ? null : Number((lastMs / MINUTE_MS) * MINUTE_MS),
+    spentMonthMicroUsd: microUsd(row.spent),
+    inFlightMicroUsd: microUsd(row.in_flight),
+  };
+}
+
+/** $1 organization: the oldest id, of an attempt or of a refusal. */
+export const firstRequestSql = `
+  select request_id from (
+    (select request_id from attempt where org_id = $1 order by request_id limit 1)
+    union all
+    (select request_id from refused_request where org_id = $1 order by request_id limit 1)
+  ) r order by request_id limit 1`;
+
+export interface ProviderActivityRow {
+  readonly provider_id: string;
+  readonly attempts: bigint;
+  readonly succeeded: bigint;
+  readonly p50: number | null;
+}
+
+/**
+ * Of the newest attempts only, however many a day has. What the customer ended, or the provider
+ * refused for what it says, is neither success nor failure.
+ */
+export const providerActivitySql = `
+  select provider_id, count(*) as attempts,
+    count(*) filter (where outcome = 'completed') as succeeded,
+    percentile_disc(0.5) within group (order by first_byte_ms)
+      filter (where outcome = 'completed') as p50
+  from (
+    select provider_id, outcome, first_byte_ms from attempt
+    where attempt_id >= attempt_id_at(now() - interval '24 hours') and state in ('settled', 'void')
+    order by attempt_id desc limit ${providerActivityAttemptsMax}
+  ) newest
+  where outcome in ('completed', 'failed', 'timeout', 'reset', 'stream_died')
+  group by provider_id order by provider_id`;
+
+export function providerActivity(row: ProviderActivityRow): ProviderActivity {
+  return {
+    providerId: row.provider_id,
+    attempts: Number(row.attempts),
+    succeeded: Number(row.succeeded),
+    firstByteP50Ms: row.p50,
+  };
+}
+
+export interface SubstitutionRow {
+  readonly provider_id: string;
+  readonly model_id: string;
+  readonly served_model: string;
+  readonly answers: bigint;
+}
+
+/** Of the newest attempts, like the activity: the ids carry the time. */
+export const substitutionsSql = `
+  select provider_id, model_id, mode() within group (order by served_model) as served_model,
+    count(*) as answers
+  from (
+    select provider_id, model_id, served_model, substituted from attempt
+    where attempt_id >= attempt_id_at(now() - interval '24 hours') and state in ('settled', 'void')
+    order by attempt_id desc limit ${providerActivityAttemptsMax}
+  ) newest
+  where substituted
+  group by provider_id, model_id order by provider_id, model_id`;
+
+export function substitution(row: SubstitutionRow): Substitution {
+  return {
+    providerId: row.provider_id,
+    modelId: row.model_id,
+    servedModel: row.served_model,
+    answers: Number(row.answers),
+  };
+}

@@ -1,0 +1,196 @@
+import type { KeyId, OrgId, RequestId } from "../core/ids.ts";
+import { microUsd, picoUsd } from "../core/money.ts";
+import type { AttemptRecord } from "./record-store.ts";
+import type {
+  PinnedPrices,
+  ReportedRequest,
+  ReportFilter,
+  RequestOutcome,
+} from "./usage-reports.ts";
+import { requestIdFrom } from "../ledger/attempt-columns.ts";
+import { createdAtOf } from "../ledger/attempt-columns.ts";
+import { usageOf } from "../ledger/attempt-columns.ts";
+import { attemptRecord } from "./record-rows.ts";
+import type { UsageColumns } from "../ledger/attempt-columns.ts";
+import type { AttemptRow } from "./record-rows.ts";
+import { lastOf, managedSql, statusSql } from "../storage/report-parts.ts";
+import type { ReportQuery } from "./usage-report-sql.ts";
+
+export interface RequestsRow extends UsageColumns {
+  readonly request_id: RequestId;
+  readonly key_id: string;
+  readonly key_name: string | null;
+  readonly key_origin: ReportedRequest["keyOrigin"] | null;
+  readonly model_id: string | null;
+  readonly provider_id: string | null;
+  readonly route: string;
+  readonly stream: boolean;
+  readonly attempts: bigint;
+  readonly outcome: RequestOutcome;
+  readonly error_class: string | null;
+  readonly first_byte_ms: number | null;
+  readonly duration_ms: number | null;
+  readonly debit: bigint;
+}
+
+export function reportedRequest(row: RequestsRow): ReportedRequest {
+  return {
+    requestId: row.request_id,
+    createdAtMs: createdAtOf(row.request_id),
+    modelId: row.model_id,
+    keyId: row.key_id as KeyId,
+    keyName: row.key_name ?? "",
+    keyOrigin: row.key_origin ?? "console",
+    providerId: row.provider_id,
+    route: row.route,
+    stream: row.stream,
+    attempts: Number(row.attempts),
+    outcome: row.outcome,
+    errorClass: row.error_class,
+    usage: usageOf(row),
+    firstByteMs: row.first_byte_ms,
+    durationMs: row.duration_ms,
+    debitMicroUsd: microUsd(row.debit),
+  };
+}
+
+/** Newest first, `rows` at most, before `cursor` where there is one. Undefined: none can match. */
+export function requestsQuery(
+  filter: ReportFilter,
+  page: { readonly rows: number; readonly cursor?: string },
+): ReportQuery | undefined {
+  const { orgId, fromMs, toMs, status, providerId } = filter;
+  const end = requestIdFrom(toMs);
+  const { cursor = end } = page;
+  const values: unknown[] = [orgId, requestIdFrom(fromMs), cursor < end ? cursor : end, page.rows];
+  const $ = (value: unknown): string => `$${values.push(value)}`;
+  const own = ownFilterSql(filter, $);
+  const parts = [
+    ...(status === "refused" ? [] : [attemptedSql(filter, own, $)]),
+    ...(providerId === undefined && (status ?? "refused") === "refused" ? [refusedSql(own)] : []),
+  ].map((part) => `(${part} order by request_id desc limit $4)`);
+  if (parts.length === 0) return undefined;
+  const text = `
+  select r.*, k.name as key_name, k.origin as key_origin from (${parts.join(UNION)}) r
+  left join api_key k on k.key_id = r.key_id and k.org_id = $1
+  order by request_id desc limit $4`;
+  return { text, values };
+}
+
+const UNION = `
+    union all
+    `;
+const rangeSql = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
+
+/** What all attempts of a request have in common. */
+function ownFilterSql(
+  { modelId, keyId, managed }: ReportFilter,
+  $: (value: unknown) => string,
+): string {
+  const ownKeys = `key_id in (select key_id from api_key where org_id = $1 and`;
+  return [
+    "true",
+    ...(modelId === undefined ? [] : [`model_id = ${$(modelId)}`]),
+    ...(keyId === undefined ? [] : [`${ownKeys} key_id = ${$(keyId)} and not ${managedSql})`]),
+    ...(managed === undefined ? [] : [`${ownKeys} origin = ${$(managed)})`]),
+  ].join(" and ");
+}
+
+function attemptedSql(
+  { status, providerId }: ReportFilter,
+  own: string,
+  $: (value: unknown) => string,
+): string {
+  // Few attempts are open, and they have an index of their own.
+  const isOpen = `request_id in (
+      select request_id from attempt where state = 'open' and ${rangeSql})`;
+  const having = [
+    "true",
+    ...(status === undefined ? [] : [`${statusSql} = ${$(status)}`]),
+    ...(providerId === undefined ? [] : [`${lastOf("provider_id")} = ${$(providerId)}`]),
+  ].join(" and ");
+  return `
+    select ${requestColumns}
+    from attempt where ${rangeSql} and ${own} ${status === "in_flight" ? `and ${isOpen}` : ""}
+    group by request_id having ${having}`;
+}
+
+const requestColumns = `request_id, min(key_id) as key_id, min(model_id) as model_id,
+      ${lastOf("provider_id")} as provider_id, min(route) as route, bool_or(stream) as stream,
+      count(*) as attempts,
+      case when bool_or(state = 'open') then 'in_flight'
+        else coalesce(${lastOf("outcome")}, 'failed') end as outcome,
+      ${lastOf("error_class")} as error_class, sum(prompt)::bigint as prompt,
+      sum(cached_prompt)::bigint as cached_prompt, sum(cache_write)::bigint as cache_write,
+      sum(completion)::bigint as completion,
+      sum(internal_reasoning)::bigint as internal_reasoning,
+      ${lastOf("first_byte_ms")} as first_byte_ms, sum(duration_ms)::integer as duration_ms,
+      sum(debit)::bigint as debit`;
+
+/*
+ * One that has attempts after all (the answer about its hold was lost) is told with them. They are
+ * of about the same time by any clock that is halfway right, so that a few days are looked into.
+ */
+function refusedSql(filter: string): string {
+  return `
+    select request_id, key_id, model_id, null as provider_id, route, stream, 0::bigint as attempts,
+      'refused' as outcome, error_class, null::bigint as prompt, null::bigint as cached_prompt,
+      null::bigint as cache_write, null::bigint as completion,
+      null::bigint as internal_reasoning, null::integer as first_byte_ms,
+      null::integer as duration_ms, 0::bigint as debit
+    from refused_request r where ${rangeSql} and ${filter} and not (
+      select exists (select from attempt a where a.org_id = r.org_id
+        and a.request_id = r.request_id
+        and a.attempt_id >= attempt_id_at(r.created_at - interval '2 days')
+        and a.attempt_id < attempt_id_at(r.created_at + interval '2 days')))`;
+}
+
+export interface PricedAttemptRow extends AttemptRow {
+  readonly prompt_pico: bigint | null;
+  readonly cached_prompt_pico: bigint;
+  readonly cache_write_pico: bigint;
+  readonly completion_pico: bigint;
+  readonly internal_reasoning_pico: bigint;
+}
+
+export function oneRequestQuery(orgId: OrgId, requestId: RequestId): ReportQuery {
+  const text = `
+  select r.*, k.name as key_name, k.origin as key_origin from (
+    select ${requestColumns}
+    from attempt where org_id = $1 and request_id = $2::uuid group by request_id
+    union all
+    select request_id, key_id, model_id, null, route, stream, 0, 'refused', error_class,
+      null, null, null, null, null, null, null, 0
+    from refused_request where org_id = $1 and request_id = $2::uuid
+  ) r left join api_key k on k.key_id = r.key_id and k.org_id = $1
+  order by attempts desc limit 1`;
+  return { text, values: [orgId, requestId] };
+}
+
+export const pricedAttemptsSql = `
+  select a.*, p.prompt_pico, p.cached_prompt_pico, p.cache_write_pico, p.completion_pico,
+    p.internal_reasoning_pico
+  from (
+    select ordinal, attempt_id, provider_id, upstream_model_id, created_at, started_at,
+      first_byte_ms, duration_ms, state, outcome, basis, upstream_status, error_class,
+      served_model, substituted, prompt, cached_prompt, cache_write, completion,
+      internal_reasoning, reserve, debit, price_pin_id
+    from attempt where org_id = $1 and request_id = $2::uuid
+  ) a left join price_pin p on p.pin_id = a.price_pin_id
+  order by ordinal, attempt_id`;
+
+export function pricedAttempt(
+  row: PricedAttemptRow,
+): AttemptRecord & { readonly prices: PinnedPrices | null } {
+  const prices =
+    row.prompt_pico === null
+      ? null
+      : {
+          prompt: picoUsd(row.prompt_pico),
+          cachedPrompt: picoUsd(row.cached_prompt_pico),
+          cacheWrite: picoUsd(row.cache_write_pico),
+          completion: picoUsd(row.completion_pico),
+          internalReasoning: picoUsd(row.internal_reasoning_pico),
+        };
+  return { ...attemptRecord(row), prices };
+}

@@ -1,0 +1,129 @@
+import { reportDaysMax } from "../core/constants.ts";
+import { microUsd } from "../core/money.ts";
+import { outputTokensTotal, promptTokensTotal, type Usage } from "../core/usage.ts";
+import type { ReportBucket, ReportFigures, UsageReport } from "./usage-reports.ts";
+import { DAY_MS, HOUR_MS, isoDay, type ReportPlan } from "./usage-report-sql.ts";
+
+export interface ReportRow {
+  readonly kind: "total" | "group" | "part" | "bucket";
+  readonly name: string;
+  /** Hours or days since 1970. */
+  readonly bucket: bigint;
+  readonly requests: bigint;
+  readonly failed: bigint;
+  readonly debit: bigint;
+  readonly prompt: bigint;
+  readonly cached_prompt: bigint;
+  readonly cache_write: bigint;
+  readonly completion: bigint;
+  readonly internal_reasoning: bigint;
+  /** Spans of first bytes, as `first_byte_span` numbers them. */
+  readonly p50: number | null;
+  readonly p95: number | null;
+}
+
+/** The answer's rows as the report they are. */
+export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): UsageReport {
+  const total = rows.find((row) => row.kind === "total");
+  if (total === undefined) throw new Error("a report answers its totals");
+  return {
+    totals: figuresOf(total),
+    bucket: plan.bucketMs === HOUR_MS ? "hour" : "day",
+    series: seriesOf(plan, rows),
+    groups: rows
+      .filter((row) => row.kind === "group")
+      .toSorted(bySpend)
+      .map((row) => ({ group: groupOf(plan, row), figures: figuresOf(row) })),
+  };
+}
+
+/** Days come as their numbers since 1970. */
+function groupOf({ by }: ReportPlan, { name }: ReportRow): string {
+  return by === "day" && name !== "other" ? isoDay(Number(name) * DAY_MS) : name;
+}
+
+function bySpend(a: ReportRow, b: ReportRow): number {
+  if (a.debit !== b.debit) return a.debit > b.debit ? -1 : 1;
+  if (a.requests !== b.requests) return a.requests > b.requests ? -1 : 1;
+  return a.name < b.name ? -1 : 1;
+}
+
+function figuresOf(row: ReportRow): ReportFigures {
+  return {
+    requests: Number(row.requests),
+    failed: Number(row.failed),
+    debitMicroUsd: microUsd(row.debit),
+    usage: usageSumOf(row),
+    firstByteP50Ms: middleOf(row.p50),
+    firstByteP95Ms: middleOf(row.p95),
+  };
+}
+
+function usageSumOf(row: ReportRow): Usage {
+  return {
+    prompt: Number(row.prompt),
+    cachedPrompt: Number(row.cached_prompt),
+    cacheWrite: Number(row.cache_write),
+    completion: Number(row.completion),
+    internalReasoning: Number(row.internal_reasoning),
+  };
+}
+
+const EXACT_BELOW_MS = 32;
+const SPANS_PER_DOUBLING = 16;
+
+/** The middle of a span, in whole milliseconds. */
+function middleOf(span: number | null): number | null {
+  if (span === null || span < EXACT_BELOW_MS) return span;
+  const doublings = Math.floor(span / SPANS_PER_DOUBLING) - 1;
+  const first = (span - doublings * SPANS_PER_DOUBLING) << doublings;
+  return first + ((1 << doublings) >> 1);
+}
+
+/** Oldest first; empty ones are told too, since nothing is as telling as a gap. */
+function seriesOf(plan: ReportPlan, rows: readonly ReportRow[]): readonly ReportBucket[] {
+  const { bucketMs } = plan;
+  const buckets = new Map<number, FilledBucket>();
+  const at = (row: ReportRow): FilledBucket => {
+    const number = Number(row.bucket);
+    const known = buckets.get(number) ?? { parts: new Map(), firstByteP50Ms: null };
+    buckets.set(number, known);
+    return known;
+  };
+  for (const row of rows) {
+    if (row.kind === "bucket") at(row).firstByteP50Ms = middleOf(row.p50);
+    if (row.kind !== "part") continue;
+    const usage = usageSumOf(row);
+    at(row).parts.set(groupOf(plan, row), {
+      requests: Number(row.requests),
+      failed: Number(row.failed),
+      tokens: promptTokensTotal(usage) + outputTokensTotal(usage),
+      debitMicroUsd: microUsd(row.debit),
+    });
+  }
+  const { first, last } = bucketsOf(plan, [...buckets.keys()]);
+  const series: ReportBucket[] = [];
+  for (let number = first; number <= last; number++) {
+    const filled = buckets.get(number) ?? { parts: new Map(), firstByteP50Ms: null };
+    series.push({ atMs: number * bucketMs, ...filled });
+  }
+  return series;
+}
+
+interface FilledBucket {
+  parts: Map<string, ReportBucket["parts"] extends ReadonlyMap<string, infer P> ? P : never>;
+  firstByteP50Ms: number | null;
+}
+
+function bucketsOf(
+  { filter, bucketMs }: ReportPlan,
+  filled: readonly number[],
+): { readonly first: number; readonly last: number } {
+  const { fromMs, toMs } = filter;
+  if (toMs - fromMs <= reportDaysMax * DAY_MS) {
+    return { first: Math.floor(fromMs / bucketMs), last: Math.ceil(toMs / bucketMs) - 1 };
+  }
+  let [first = 0, last = -1] = [filled[0], filled[0]];
+  for (const number of filled) [first, last] = [Math.min(first, number), Math.max(last, number)];
+  return { first, last };
+}

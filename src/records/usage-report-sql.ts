@@ -1,0 +1,262 @@
+import { unreachable } from "../core/assert.ts";
+import { reportDaysMax, reportGroupsMax, reportSeriesGroupsMax } from "../core/constants.ts";
+import type { ReportFilter, ReportGroupBy } from "./usage-reports.ts";
+import { requestIdFrom } from "../ledger/attempt-columns.ts";
+import { attemptsOutsideSql, lastOf, managedSql, statusSql } from "../storage/report-parts.ts";
+
+export const HOUR_MS = 3_600_000;
+
+export const DAY_MS = 24 * HOUR_MS;
+
+/** How a report is read: by which spans of time, and what of it from sums. */
+export interface ReportPlan {
+  readonly filter: ReportFilter;
+  readonly by: ReportGroupBy;
+  readonly bucketMs: number;
+  /** Requests of these whole days are read from sums where there are any; empty: of no day. */
+  readonly wholeFromMs: number;
+  readonly wholeToMs: number;
+  /** Days whose sums hold, `YYYY-MM-DD`. */
+  readonly rolledDays: readonly string[];
+  /** Requests of the whole days that are in no sum, or not wholly. */
+  readonly apartIds: readonly string[];
+}
+
+export interface ReportQuery {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/**
+ * One statement for the whole report: rows of kind `total`, `group`, `bucket` and `part`. Whole
+ * requests come from the journal and from sums, each exactly once, and are the same from then on.
+ */
+export function reportQuery(plan: ReportPlan): ReportQuery {
+  const values: unknown[] = [];
+  const $ = (value: unknown): string => `$${values.push(value)}`;
+  const org = $(plan.filter.orgId);
+  const { status } = plan.filter;
+  const parts = [
+    fromJournalSql(plan, $),
+    ...((status ?? "refused") === "refused"
+      ? [refusedSql(plan, org, $), countedSql(plan, org, $)]
+      : []),
+    ...(hasSums(plan) ? [fromSumsSql(plan, org, $)] : []),
+  ];
+  const text = `
+  with own_key as materialized (
+    select key_id, case when ${managedSql} then origin else key_id end as key_group,
+      case when ${managedSql} then origin end as managed
+    from api_key where org_id = ${org}
+  ), request as materialized (
+    select request_id, min(key_id) as key_id, min(model_id) as model_id,
+      ${lastOf("provider_id")} as provider_id, ${statusSql} as status,
+      first_byte_span(${lastOf("first_byte_ms")}) as span, ${sumsSql}
+    from (${attemptsSql(plan, org, $)}) attempts
+    group by request_id
+  ), one as (${parts.join(`
+    union all`)}
+  ), fact as materialized (
+    select bucket, coalesce(${groupSql(plan)}, 'none') as name, span, sum(requests) as requests,
+      sum(requests) filter (where status = 'failed') as failed, ${tokensAndDebit
+        .map((column) => `sum(${column}) as ${column}`)
+        .join(", ")}
+    from one left join own_key k on k.key_id = one.key_id
+    where ${filterSql(plan.filter, $)}
+    group by 1, 2, 3
+  ), first_byte as materialized (${firstBytesSql(plan, org, $)}
+  )${answerSql}`;
+  return { text, values };
+}
+
+function hasSums({ wholeFromMs, wholeToMs, rolledDays }: ReportPlan): boolean {
+  return wholeFromMs < wholeToMs && rolledDays.length > 0;
+}
+
+type Bind = (value: unknown) => string;
+
+const tokensAndDebit = [
+  "debit",
+  "prompt",
+  "cached_prompt",
+  "cache_write",
+  "completion",
+  "internal_reasoning",
+];
+/* Cast at once: the sums of these sums are then sums of integers, which is several times faster. */
+const sumsSql = tokensAndDebit
+  .map((column) => `coalesce(sum(${column}), 0)::bigint as ${column}`)
+  .join(", ");
+const attemptColumns = `request_id, ordinal, attempt_id, key_id, model_id, provider_id, state,
+      outcome, first_byte_ms, ${tokensAndDebit.join(", ")}`;
+
+/** The attempts that are read from the journal: each request with all of them, or not at all. */
+function attemptsSql(plan: ReportPlan, org: string, $: Bind): string {
+  const { filter, wholeFromMs, wholeToMs, rolledDays, apartIds } = plan;
+  const between = (firstMs: number, endMs: number): string =>
+    `(request_id >= ${$(requestIdFrom(firstMs))}::uuid
+        and request_id < ${$(requestIdFrom(endMs))}::uuid)`;
+  const select = `
+      select ${attemptColumns} from attempt where org_id = ${org} and`;
+  if (!hasSums(plan)) return `${select} ${between(filter.fromMs, filter.toMs)}`;
+  const apart = $(apartIds);
+  return `${select} (${between(filter.fromMs, wholeFromMs)} or ${between(wholeToMs, filter.toMs)}
+        or request_id = any (${apart}::uuid[]))
+      union all${select} ${between(wholeFromMs, wholeToMs)} and ${attemptsOutsideSql(rolledDays)}
+        and request_id <> all (${apart}::uuid[])`;
+}
+
+function fromJournalSql(plan: ReportPlan, $: Bind): string {
+  return `
+    select key_id, model_id, provider_id, status, ${bucketSql(plan, $)} as bucket, span,
+      1::bigint as requests, ${tokensAndDebit.join(", ")}
+    from request`;
+}
+
+/** The number of a request's hour or day since 1970. */
+function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
+  const first = Math.floor(filter.fromMs / bucketMs);
+  const count = Math.max(1, Math.ceil(filter.toMs / bucketMs) - first);
+  if (count > reportDaysMax) return `request_ms(request_id) / ${bucketMs}`;
+  // Where an id stands among the first ids of all buckets is found faster than it is taken apart.
+  const bounds = Array.from({ length: count }, (_, at) => requestIdFrom((first + at) * bucketMs));
+  return `width_bucket(request_id, ${$(bounds)}::uuid[]) + ${first - 1}::bigint`;
+}
+
+/* One that has attempts after all (the answer about its hold was lost) is what they make of it. */
+function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
+  const { filter, by } = plan;
+  const model = by === "model" || filter.modelId !== undefined ? "model_id" : "null";
+  return `
+    select key_id, ${model}, null, 'refused', ${bucketSql(plan, $)}, null, 1, 0, 0, 0, 0, 0, 0
+    from refused_request r
+    where org_id = ${org} and request_id >= ${$(requestIdFrom(filter.fromMs))}::uuid
+      and request_id < ${$(requestIdFrom(filter.toMs))}::uuid
+      and not exists (select from request q where q.request_id = r.request_id)`;
+}
+
+/* Those without a row of their own: of no model, and of the instant at which their minute began. */
+function countedSql({ filter, bucketMs }: ReportPlan, org: string, $: Bind): string {
+  return `
+    select key_id, null, null, 'refused',
+      floor(extract(epoch from minute) * 1000 / ${bucketMs})::bigint, null, unlisted,
+      0, 0, 0, 0, 0, 0
+    from refused_minute
+    where org_id = ${org} and minute >= ${$(new Date(filter.fromMs))}
+      and minute < ${$(new Date(filter.toMs))} and unlisted > 0`;
+}
+
+const sumDayBucket = "(request_day - date '1970-01-01')::bigint";
+
+function fromSumsSql(plan: ReportPlan, org: string, $: Bind): string {
+  return `
+    select key_id, model_id, provider_id, status, ${sumDayBucket}, null, requests,
+      ${tokensAndDebit.join(", ")}
+    from usage_sum where ${sumsWhereSql(plan, org, $)}`;
+}
+
+function sumsWhereSql(
+  { wholeFromMs, wholeToMs, rolledDays }: ReportPlan,
+  org: string,
+  $: Bind,
+): string {
+  return `org_id = ${org} and day = any (${$(rolledDays)}::date[])
+      and request_day >= ${$(isoDay(wholeFromMs))}::date
+      and request_day < ${$(isoDay(wholeToMs))}::date`;
+}
+
+/** First bytes apart from the figures: a sum has many spans. */
+function firstBytesSql(plan: ReportPlan, org: string, $: Bind): string {
+  const fromFacts = `
+    select bucket, name, span, requests from fact where span is not null`;
+  if (!hasSums(plan)) return fromFacts;
+  return `${fromFacts}
+    union all
+    select bucket, coalesce(${groupSql(plan)}, 'none'), f.span, sum(f.requests)
+    from (
+      select *, ${sumDayBucket} as bucket
+      from usage_sum where ${sumsWhereSql(plan, org, $)}
+    ) one left join own_key k on k.key_id = one.key_id
+      cross join lateral unnest(first_byte_spans, first_byte_counts) as f(span, requests)
+    where ${filterSql(plan.filter, $)}
+    group by 1, 2, 3`;
+}
+
+function groupSql({ by, bucketMs }: ReportPlan): string {
+  switch (by) {
+    case "model":
+      return "one.model_id";
+    case "provider":
+      return "one.provider_id";
+    case "status":
+      return "one.status";
+    case "key":
+      return "coalesce(k.key_group, one.key_id)";
+    case "day":
+      // The day's number: it is written as a date once, at the end.
+      return `(bucket / ${DAY_MS / bucketMs})::text`;
+    default:
+      return unreachable(by);
+  }
+}
+
+/** Also guards the marketplace's own keys: nobody asks for one of them by its id. */
+function filterSql(filter: ReportFilter, $: Bind): string {
+  const { modelId, providerId, keyId, managed, status } = filter;
+  return [
+    "true",
+    ...(modelId === undefined ? [] : [`one.model_id = ${$(modelId)}`]),
+    ...(providerId === undefined ? [] : [`one.provider_id = ${$(providerId)}`]),
+    ...(keyId === undefined ? [] : [`one.key_id = ${$(keyId)} and k.managed is null`]),
+    ...(managed === undefined ? [] : [`k.managed = ${$(managed)}`]),
+    ...(status === undefined ? [] : [`one.status = ${$(status)}`]),
+  ].join(" and ");
+}
+
+const figuresSql = ["requests", "failed", ...tokensAndDebit]
+  .map((column) => `coalesce(sum(${column}), 0) as ${column}`)
+  .join(", ");
+const noFiguresSql = "0, 0, 0, 0, 0, 0, 0, 0";
+
+/** The spans that the half, and that 19 of 20 requests are not above. */
+function percentilesSql(by: string): string {
+  return `(
+    select ${by}, min(span) filter (where 2 * upto >= of_all) as p50,
+      min(span) filter (where 20 * upto >= 19 * of_all) as p95
+    from (
+      select ${by}, span, sum(sum(requests)) over (partition by ${by} order by span) as upto,
+        sum(sum(requests)) over (partition by ${by}) as of_all
+      from named_first_byte group by ${by}, span
+    ) spans group by ${by}
+  )`;
+}
+
+const namesSql = `case when rank < ${reportGroupsMax} or names <= ${reportGroupsMax}
+        then name else 'other' end as listed,
+      case when rank <= ${reportSeriesGroupsMax} then name else 'other' end as part`;
+
+const answerSql = `, ranked as materialized (
+    select name, row_number() over (order by sum(debit) desc, sum(requests) desc, name) as rank,
+      count(*) over () as names
+    from fact group by name
+  ), named as materialized (
+    select fact.*, ${namesSql} from fact join ranked using (name)
+  ), named_first_byte as materialized (
+    select bucket, span, requests, 1 as whole, ${namesSql}
+    from first_byte join ranked using (name)
+  )
+  select 'total' as kind, '' as name, 0 as bucket, t.*, p.p50, p.p95
+  from (select ${figuresSql} from named) t
+  left join ${percentilesSql("whole")} p on true
+  union all
+  select 'group', g.*, p.p50, p.p95
+  from (select listed, 0, ${figuresSql} from named group by listed) g
+  left join ${percentilesSql("listed")} p on p.listed = g.listed
+  union all
+  select 'part', part, bucket, ${figuresSql}, null, null from named group by part, bucket
+  union all
+  select 'bucket', '', bucket, ${noFiguresSql}, p50, p95 from ${percentilesSql("bucket")} p`;
+
+export function isoDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}

@@ -1,0 +1,47 @@
+import { usageRollupEveryMs, usageRollupPauseMs } from "../core/constants.ts";
+import type { Logger } from "../core/log.ts";
+
+/** Sums up days that are over, so that long reports are quick. Reports are the same without it. */
+export interface UsageRollup {
+  /**
+   * A bounded piece of what is due; false: nothing is left, or another process is at it. Ended
+   * anywhere, it is simply done again.
+   */
+  rollSome(): Promise<boolean>;
+}
+
+export interface UsageRollupOptions {
+  readonly rollup: UsageRollup;
+  readonly log: Logger;
+}
+
+/** Every process may run one: they take turns by themselves. */
+export function startUsageRollup(options: UsageRollupOptions): { close(): Promise<void> } {
+  const { rollup, log } = options;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  const runAfter = (delayMs: number): void => {
+    if (isClosed) return;
+    timer = setTimeout(() => {
+      running = run();
+    }, delayMs).unref();
+  };
+  const run = async (): Promise<void> => {
+    let hasMore = false;
+    try {
+      hasMore = await rollup.rollSome();
+    } catch (error) {
+      log.warn({ err: error }, "days of usage were not summed up; this is tried again");
+    }
+    runAfter(hasMore ? usageRollupPauseMs : usageRollupEveryMs);
+  };
+  let running: Promise<void> = Promise.resolve();
+  runAfter(usageRollupPauseMs);
+  return {
+    close: async () => {
+      isClosed = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { newRecordId } from "../core/ids.ts";
+import type { RestNotice, SharedHealth } from "./shared-health.ts";
+import { REST_MS_MAX } from "./health-scripts.ts";
+import type { RedisLink } from "../storage/redis-link.ts";
+
+const KEY = "tm:{health}";
+
+export interface RedisSharedHealthOptions {
+  readonly link: Pick<RedisLink, "run">;
+  /** Tests only: the time in milliseconds that rests end by, instead of the server's own. */
+  readonly now?: () => number;
+}
+
+/**
+ * What rests, in one small key by the server's clock: it forgets by itself, and nothing in it is
+ * needed. Each instance has a random name and never hears its own notices.
+ */
+export class RedisSharedHealth implements SharedHealth {
+  readonly #link: Pick<RedisLink, "run">;
+  readonly #now: (() => number) | undefined;
+  readonly #instance: string = newRecordId("health");
+
+  constructor(options: RedisSharedHealthOptions) {
+    this.#link = options.link;
+    this.#now = options.now;
+  }
+
+  publish(notice: RestNotice): void {
+    void this.#publish(notice);
+  }
+
+  async read(): Promise<readonly RestNotice[]> {
+    try {
+      return longestOf(await this.#link.run("readRests", [KEY], [this.#time(), this.#instance]));
+    } catch {
+      return [];
+    }
+  }
+
+  async #publish({ kind, id, forMs }: RestNotice): Promise<void> {
+    const restMs = Math.min(Math.ceil(forMs), REST_MS_MAX);
+    if (!(restMs > 0)) return;
+    try {
+      const member = `${this.#instance} ${kind} ${id}`;
+      await this.#link.run("publishRest", [KEY], [this.#time(), member, restMs]);
+    } catch {
+      // The others find out by themselves. The limit store, on the same link, tells that it is down.
+    }
+  }
+
+  #time(): string {
+    return this.#now === undefined ? "" : String(Math.floor(this.#now() * 1000));
+  }
+}
+
+/** The rests of a script's answer: of what several instances told, the longest. */
+function longestOf(answer: unknown): readonly RestNotice[] {
+  const words: readonly unknown[] = Array.isArray(answer) ? answer : [];
+  const longest = new Map<string, RestNotice>();
+  for (let at = 0; at + 1 < words.length; at += 2) {
+    const rest = restOf(words[at], words[at + 1]);
+    if (rest === undefined) continue;
+    const name = `${rest.kind} ${rest.id}`;
+    if (rest.forMs > (longest.get(name)?.forMs ?? 0)) longest.set(name, rest);
+  }
+  return [...longest.values()];
+}
+
+function restOf(member: unknown, forMs: unknown): RestNotice | undefined {
+  const [, kind, id] = /^\S+ (circuit|pool) (.+)$/s.exec(String(member)) ?? [];
+  if ((kind !== "circuit" && kind !== "pool") || id === undefined) return undefined;
+  return typeof forMs === "number" ? { kind, id, forMs } : undefined;
+}

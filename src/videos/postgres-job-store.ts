@@ -1,0 +1,140 @@
+import type { Pool, QueryResultRow } from "pg";
+import { assert } from "../core/assert.ts";
+import type { JobId, OrgId } from "../core/ids.ts";
+import { firstPollMs, missingApartMs } from "./job-state.ts";
+import type { JobEnd, JobNews, JobStore } from "./job-store.ts";
+import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
+import { queryInTime } from "../storage/connection.ts";
+import { closeValues } from "../ledger/ledger-batches.ts";
+import {
+  newJobJson,
+  takenJob,
+  videoJob,
+  type TakenJobRow,
+  type VideoJobRow,
+} from "./video-job-rows.ts";
+
+/** Jobs in PostgreSQL, beside the books that their ends are written into. */
+export class PostgresJobStore implements JobStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async accept(job: NewVideoJob): Promise<boolean> {
+    assert(isRunning(job), "a job that is accepted has not ended");
+    const values = [newJobJson(job), job.deadlineMs, firstPollMs];
+    const [row] = await this.#read<{ accepted: boolean }>(acceptSql, values);
+    return row?.accepted === true;
+  }
+
+  async find(orgId: OrgId, jobId: JobId): Promise<VideoJob | undefined> {
+    const [row] = await this.#read<VideoJobRow>(findSql, [jobId, orgId]);
+    return row === undefined ? undefined : videoJob(row);
+  }
+
+  async takeOne(
+    orgId: OrgId,
+    jobId: JobId,
+    wanted: { readonly pollMinMs: number; readonly leaseMs: number },
+  ): Promise<TakenJob | undefined> {
+    const values = [jobId, orgId, wanted.pollMinMs, wanted.leaseMs];
+    const [row] = await this.#read<TakenJobRow>(takeOneSql, values);
+    return row === undefined ? undefined : takenJob(row);
+  }
+
+  async takeDue(wanted: {
+    readonly limit: number;
+    readonly leaseMs: number;
+  }): Promise<readonly TakenJob[]> {
+    const rows = await this.#read<TakenJobRow>(takeDueSql, [wanted.limit, wanted.leaseMs]);
+    return rows.map(takenJob);
+  }
+
+  async keep(jobId: JobId, news: JobNews): Promise<void> {
+    const { state, progress, isFailure, isMissing, nextPollMs } = news;
+    const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, missingApartMs];
+    await this.#read(keepSql, values);
+  }
+
+  async finish(jobId: JobId, end: JobEnd): Promise<VideoJob> {
+    const { state, errorCode, expiresAtMs, reportedCostPicoUsd, close } = end;
+    assert(state === "completed" || close.basis === "none", "a failed job costs nothing");
+    const [row] = await this.#read<VideoJobRow>(finishSql, [
+      jobId,
+      state,
+      errorCode,
+      expiresAtMs === null ? null : new Date(expiresAtMs),
+      reportedCostPicoUsd ?? null,
+      ...closeValues([close]),
+    ]);
+    assert(row !== undefined, "a job that ends is there");
+    const job = videoJob(row);
+    assert(!isRunning(job), "a job that was ended has ended");
+    return job;
+  }
+
+  /** A lost answer leaves nothing undone that would not be done again: every verb may be repeated. */
+  async #read<R extends QueryResultRow>(text: string, values: unknown[]): Promise<readonly R[]> {
+    const { rows } = await queryInTime<R>(this.#pool, { text, values });
+    return rows;
+  }
+}
+
+function isRunning({ state }: Pick<VideoJob, "state">): boolean {
+  return state === "queued" || state === "in_progress";
+}
+
+const acceptSql = "select accept_job($1, $2, $3) as accepted";
+
+const findSql = "select * from video_job where job_id = $1 and org_id = $2";
+
+const freeSql = "completed_at is null and (lease_until is null or lease_until <= now())";
+
+/** Behind a choice of jobs `t`; $n of the lease. A row that is being written is left to its writer. */
+function leaseSql(leaseAt: string): string {
+  return `update video_job j set lease_until = now() + ${leaseAt} * interval '1 millisecond'
+  from t where j.job_id = t.job_id returning j.*, now() as taken_at`;
+}
+
+const takeOneSql = `
+  with t as (
+    select job_id from video_job
+    where job_id = $1 and org_id = $2 and ${freeSql}
+      and (polled_at is null
+        or polled_at <= now() - $3::double precision * interval '1 millisecond')
+    for update skip locked
+  )
+  ${leaseSql("$4::double precision")}`;
+
+const takeDueSql = `
+  with t as (
+    select job_id from video_job
+    where next_poll_at <= now() and ${freeSql}
+    order by next_poll_at limit $1 for update skip locked
+  )
+  ${leaseSql("$2::double precision")}`;
+
+/* Looks that miss a job ($5) count only when they are so far apart ($7). */
+const countsSql = `$5::boolean and (missing_at is null
+      or missing_at <= now() - $7::double precision * interval '1 millisecond')`;
+
+/** $4 the look told nothing: that says nothing for or against a job that was missed before. */
+const keepSql = `
+  update video_job set
+    state = case state when 'queued' then $2 else state end,
+    progress = greatest(progress, $3::smallint),
+    polled_at = now(),
+    next_poll_at = now() + $6::double precision * interval '1 millisecond',
+    lease_until = null,
+    polls = polls + 1,
+    poll_failures = case when $4::boolean then poll_failures + 1 else 0 end,
+    missing_polls = case when ${countsSql} then missing_polls + 1
+      when $4 or $5 then missing_polls else 0 end,
+    missing_at = case when ${countsSql} then now() when $4 or $5 then missing_at end
+  where job_id = $1 and completed_at is null`;
+
+const finishSql = `select * from finish_job($1, $2, $3, $4, $5,
+  $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+  $21, $22)`;

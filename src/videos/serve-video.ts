@@ -1,0 +1,45 @@
+import { parseJobId } from "../core/ids.ts";
+import { refusal, type Refusal } from "../core/refusals.ts";
+import type { VideoJob } from "./video-job.ts";
+import { isRefusal } from "../call/call-kind.ts";
+import type { ClientExchange } from "../call/client-exchange.ts";
+import { videoBody } from "./show-video.ts";
+import type { VideoDeps } from "./video-deps.ts";
+import type { VideoPoller } from "./video-poller.ts";
+
+/** What the routes that read videos work with. */
+export interface VideoReadDeps extends VideoDeps {
+  readonly poller: VideoPoller;
+}
+
+/**
+ * `GET /v1/videos/{id}`: the job's record, after a look at the provider where the last one was long
+ * ago. Free, and counts nothing.
+ */
+export async function serveVideo(
+  deps: VideoReadDeps,
+  exchange: ClientExchange,
+  id: string,
+): Promise<void> {
+  const job = await findVideo(deps, exchange, id);
+  if (isRefusal(job)) return exchange.refuse(job);
+  // A store that fails from here on takes nothing away from what was read.
+  const looked = await deps.poller.refresh(job).catch(() => job);
+  const { providerId } = looked;
+  exchange.answer("application/json", { provider: providerId }, Buffer.from(videoBody(looked)));
+}
+
+/** The job of the caller's organization; another's reads exactly like one that never was. */
+export async function findVideo(
+  deps: Pick<VideoDeps, "jobs">,
+  exchange: ClientExchange,
+  id: string,
+): Promise<VideoJob | Refusal> {
+  const jobId = parseJobId(id);
+  if (jobId === undefined) return noSuchVideo();
+  return (await deps.jobs.find(exchange.principal.orgId, jobId)) ?? noSuchVideo();
+}
+
+function noSuchVideo(): Refusal {
+  return refusal("not_found", "no video has this id; send the id that POST /v1/videos returned");
+}

@@ -1,0 +1,33 @@
+import type { JobLook } from "./job-state.ts";
+import type { VideoJob } from "./video-job.ts";
+import { add } from "../call/metrics.ts";
+
+/** Counters of the jobs of providers; the internal listener turns them into text. */
+export class VideoMetrics {
+  /** `provider|told, missing or failure` to looks. */
+  readonly looks: Map<string, number> = new Map();
+  /** `provider|model|completed or the error code` to ended jobs. */
+  readonly ended: Map<string, number> = new Map();
+  /** `provider|model` to videos that told no cost and were therefore not billed. */
+  readonly costMissing: Map<string, number> = new Map();
+  /** `provider|model` to videos that cost more than was held: the house bears the rest. */
+  readonly costOverReserve: Map<string, number> = new Map();
+  /** Sweeps that could not read the jobs. */
+  failedSweeps = 0;
+
+  looked(providerId: string, look: JobLook): void {
+    add(this.looks, `${providerId}|${look.kind}`);
+  }
+
+  jobEnded(job: VideoJob): void {
+    add(this.ended, `${listingOf(job)}|${job.errorCode ?? job.state}`);
+  }
+
+  flagged(flag: "costMissing" | "costOverReserve", job: VideoJob): void {
+    add(this[flag], listingOf(job));
+  }
+}
+
+function listingOf({ providerId, modelId }: VideoJob): string {
+  return `${providerId}|${modelId}`;
+}

@@ -1,0 +1,124 @@
+import { isUtf8 } from "node:buffer";
+import { answerBytesMax } from "../../core/constants.ts";
+import type { Refusal } from "../../core/refusals.ts";
+import type { ServedModel } from "../../core/served-model.ts";
+import type { Usage } from "../../core/usage.ts";
+import { classifyEmbeddedError } from "../failure/classify-failure.ts";
+import { unusableFailure } from "../failure/failures.ts";
+import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
+import { type AnswerReader, isFailure, type ReadyAnswer } from "../neutral/chat-answer.ts";
+import { asObject, tryParse } from "../../json/json-edit.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+
+export interface JsonBridgeOptions {
+  readonly read: AnswerReader;
+  /** Takes the model that the body reports. */
+  readonly note: ServedModelNote;
+  /** The error body of the client's wire. */
+  readonly renderError: (refusal: Refusal) => Buffer;
+  /** Most bytes of the provider's body. Default: what any answer may have. */
+  readonly bytesMax?: number;
+  /**
+   * Sorts a 200 whose body holds an `error`; undefined when it is an answer all the same. Default: as
+   * the chat wires do.
+   */
+  readonly classifyError?: (body: Readonly<Record<string, unknown>>) => UpstreamFailure | undefined;
+}
+
+/**
+ * The JSON side of `AnswerBridge`: collects the provider's body, checks that it is an answer, and
+ * gives the client's body whole, once the cost is known.
+ */
+export class JsonBridge implements AnswerBridge {
+  readonly contentType: string = "application/json";
+  readonly #options: JsonBridgeOptions;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  #answer: ReadyAnswer | undefined;
+  #failure: UpstreamFailure | undefined;
+  #isClosed = false;
+
+  constructor(options: JsonBridgeOptions) {
+    this.#options = options;
+  }
+
+  get state(): BridgeState {
+    if (this.#failure !== undefined) return "failed";
+    return this.#answer === undefined ? "waiting" : "complete";
+  }
+
+  get usage(): Usage | undefined {
+    return this.#answer?.report?.usage;
+  }
+
+  get reportedCostUsd(): string | undefined {
+    return this.#answer?.report?.reportedCostUsd;
+  }
+
+  get servedModel(): ServedModel | undefined {
+    return this.#options.note.served;
+  }
+
+  get failure(): UpstreamFailure | undefined {
+    return this.#failure;
+  }
+
+  push(bytes: Buffer): void {
+    if (this.state !== "waiting") return;
+    this.#bytes += bytes.length;
+    this.#pieces.push(bytes);
+    if (this.#bytes > (this.#options.bytesMax ?? answerBytesMax)) this.#conclude(unusableFailure());
+  }
+
+  end(): void {
+    if (this.state !== "waiting") return;
+    const [first = Buffer.alloc(0)] = this.#pieces;
+    const body = this.#pieces.length < 2 ? first : Buffer.concat(this.#pieces, this.#bytes);
+    this.#conclude(readBody(body, this.#options));
+  }
+
+  takeOutput(): Buffer | undefined {
+    return undefined;
+  }
+
+  finish(costUsd: string): string {
+    if (this.#isClosed || this.state !== "complete") return "";
+    this.#isClosed = true;
+    return this.#answer?.bodyText(costUsd) ?? "";
+  }
+
+  fail(refusal: Refusal): Buffer {
+    if (this.#isClosed) return Buffer.alloc(0);
+    this.#isClosed = true;
+    this.#failure ??= { refusal, failover: false, strike: "neutral" };
+    return this.#options.renderError(refusal);
+  }
+
+  keepAlive(): Buffer | undefined {
+    return undefined;
+  }
+
+  #conclude(result: ReadyAnswer | UpstreamFailure): void {
+    this.#pieces = [];
+    if (isFailure(result)) this.#failure = result;
+    else this.#answer = result;
+  }
+}
+
+const BYTE_ORDER_MARK = 0xfeff;
+
+function readBody(
+  body: Buffer,
+  { read, note, classifyError = classifyEmbeddedError }: JsonBridgeOptions,
+): ReadyAnswer | UpstreamFailure {
+  if (!isUtf8(body)) return unusableFailure();
+  const decoded = body.toString("utf8");
+  const text = decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded;
+  const value = asObject(tryParse(text)?.value);
+  if (value === undefined) return unusableFailure();
+  note.take(value["model"]);
+  const { error } = value;
+  const hasError = error !== undefined && error !== null && error !== false;
+  return (hasError ? classifyError(value) : undefined) ?? read({ text, value });
+}

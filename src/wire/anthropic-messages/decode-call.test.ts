@@ -1,0 +1,308 @@
+import { describe, expect, test } from "vitest";
+import {
+  deploymentOf,
+  readGood,
+  type Sent,
+  send,
+  sendAcross,
+} from "../../modality/fixtures/request-kit.ts";
+
+/* A messages request that a chat-completions provider serves: one row of the table a test row. */
+
+type Messages = readonly Readonly<Record<string, unknown>>[];
+
+function sent(members: Readonly<Record<string, unknown>>): Sent {
+  return sendAcross("wire_b", members);
+}
+
+function messagesOf(messages: Messages): unknown {
+  return sent({ messages }).body["messages"];
+}
+
+function refusedBy(members: Readonly<Record<string, unknown>>): string | undefined {
+  return readGood("wire_b", members).crossing().refused[0]?.field;
+}
+
+const text = (value: string): object => ({ type: "text", text: value });
+const user = { role: "user", content: "hi" };
+const use = (id: string, input: object = {}): object => ({
+  type: "tool_use",
+  id,
+  name: "f",
+  input,
+});
+const call = (id: string, args = "{}"): object => ({
+  id,
+  type: "function",
+  function: { name: "f", arguments: args },
+});
+const result = (id: string, members: object = {}): object => ({
+  type: "tool_result",
+  tool_use_id: id,
+  ...members,
+});
+const image = { type: "image", source: { type: "url", url: "https://a.test/i.png" } };
+const hint = { cache_control: { type: "ephemeral" } };
+
+describe("system", () => {
+  test.each([
+    ["a string", "s", "s"],
+    ["text blocks", [text("a"), text(""), { ...text("b"), ...hint }], "a\n\nb"],
+  ])("%s becomes one leading message", (_, system, content) => {
+    expect(sent({ system }).body["messages"]).toEqual([{ role: "system", content }, user]);
+  });
+
+  test("an empty one is left out", () => {
+    for (const system of ["", [], null]) expect(sent({ system }).body["messages"]).toEqual([user]);
+  });
+
+  test("one in the middle stays where it is", () => {
+    const middle = { role: "system", content: [text("a"), text("b")] };
+    expect(messagesOf([user, middle, user])).toEqual([
+      user,
+      { role: "system", content: "a\n\nb" },
+      user,
+    ]);
+  });
+});
+
+describe("user messages", () => {
+  test.each([
+    ["a string", "hi", "hi"],
+    ["one block", [text("hi")], "hi"],
+    ["several blocks", [text("a"), text("b")], [text("a"), text("b")]],
+  ])("%s", (_, content, expected) => {
+    expect(messagesOf([{ role: "user", content }])).toEqual([{ role: "user", content: expected }]);
+  });
+
+  test.each(["image", "document", "search_result"])(
+    "a %s block is refused by its place",
+    (type) => {
+      const block = { type, source: { type: "url", url: "https://a.test/x" } };
+      const messages = [user, { role: "user", content: [text("x"), block] }];
+      expect(refusedBy({ messages })).toBe("messages.1.content.1");
+    },
+  );
+});
+
+describe("tool results", () => {
+  test.each([
+    ["absent", {}, ""],
+    ["a string", { content: "r" }, "r"],
+    ["text blocks", { content: [text("a"), text("b")] }, "a\nb"],
+  ])("content %s", (_, members, content) => {
+    expect(messagesOf([{ role: "user", content: [result("t", members)] }])).toEqual([
+      { role: "tool", tool_call_id: "t", content },
+    ]);
+  });
+
+  test("each is a message of its own, before the words around them", () => {
+    const content = [
+      text("before"),
+      result("t1", { content: "1" }),
+      result("t2", { content: "2" }),
+      text("after"),
+    ];
+    expect(messagesOf([{ role: "user", content }])).toEqual([
+      { role: "tool", tool_call_id: "t1", content: "1" },
+      { role: "tool", tool_call_id: "t2", content: "2" },
+      { role: "user", content: [text("before"), text("after")] },
+    ]);
+  });
+
+  test.each([
+    ["image", image],
+    ["tool_reference", { type: "tool_reference", tool_name: "x" }],
+  ])("a %s inside is refused by its place", (_, block) => {
+    const content = [result("t", { content: [text("x"), block] })];
+    expect(refusedBy({ messages: [{ role: "user", content }] })).toBe(
+      "messages.0.content.0.content.1",
+    );
+  });
+});
+
+describe("assistant messages", () => {
+  test.each([
+    ["a string", "a", { content: "a" }],
+    ["text and calls", [text("a"), use("t", { x: 1 })], { content: "a", tool_calls: [call("t", '{"x":1}')] }],
+    ["calls only", [use("t")], { content: null, tool_calls: [call("t")] }],
+    ["text behind a call", [text("a"), use("t"), text("b")], { content: "ab", tool_calls: [call("t")] }],
+  ])("%s", (_, content, expected) => {
+    expect(messagesOf([user, { role: "assistant", content }])).toEqual([
+      user,
+      { role: "assistant", ...expected },
+    ]);
+  }); // prettier-ignore
+
+  test("inputs keep their digits and their text", () => {
+    const input = '{"n":12345678901234567890, "s":"\\u00e9 \\"q\\" \\ud800",\n"f":1.50}';
+    const block = `{"type":"tool_use","id":"t","name":"f","input":${input}}`;
+    const body = `{"model":"m","messages":[{"role":"assistant","content":[${block}]}]}`;
+    const [message] = sendAcross("wire_b", body).body["messages"] as {
+      tool_calls: { function: { arguments: string } }[];
+    }[];
+    expect(message?.tool_calls[0]?.function.arguments).toBe(input);
+  });
+
+  test("a last one is sent as it is", () => {
+    const last = { role: "assistant", content: "so " };
+    expect(messagesOf([user, last])).toEqual([user, last]);
+  });
+
+  test.each([
+    ["server_tool_use", { id: "s", name: "web_search", input: {} }],
+    ["web_search_tool_result", { tool_use_id: "s", content: [] }],
+    ["mcp_tool_use", { id: "s", name: "x", input: {} }],
+    ["compaction", { content: "x" }],
+  ])("a %s block is refused by its place", (type, members) => {
+    const messages = [user, { role: "assistant", content: [text("a"), { type, ...members }] }];
+    expect(refusedBy({ messages })).toBe("messages.1.content.1");
+  });
+});
+
+describe("hints", () => {
+  test("cache_control anywhere is dropped and named once, citations and is_error too", () => {
+    const { body, dropped, text: bytes } = sent({
+      ...hint,
+      system: [{ ...text("s"), ...hint }],
+      messages: [
+        { role: "user", content: [{ ...text("x"), ...hint, citations: [] }] },
+        { role: "assistant", content: [{ ...use("t"), ...hint }] },
+        { role: "user", content: [result("t", { ...hint, is_error: true, content: [{ ...text("r"), ...hint }] })] },
+      ],
+      tools: [{ name: "f", input_schema: { type: "object", properties: {} }, ...hint }],
+    }); // prettier-ignore
+    expect(bytes).not.toMatch(/cache_control|citations|error/);
+    expect(dropped).toHaveLength(3);
+    expect(new Set(dropped)).toEqual(
+      new Set(["cache_control", "messages.content.citations", "messages.content.is_error"]),
+    );
+    expect(body["messages"]).toHaveLength(4);
+  });
+});
+
+describe("tools and their choice", () => {
+  const tool = { name: "f", input_schema: { type: "object", properties: {} } };
+  const sentTool = {
+    type: "function",
+    function: { name: "f", parameters: { type: "object", properties: {} } },
+  };
+
+  test.each([undefined, null, "custom"])("a tool of type %j is a function", (type) => {
+    const { body, dropped } = sent({ tools: [{ ...tool, type, description: "d" }] });
+    expect(body["tools"]).toEqual([
+      { ...sentTool, function: { ...sentTool.function, description: "d" } },
+    ]);
+    expect(dropped).toEqual([]);
+  });
+
+  test("the members that only this wire has are dropped and named", () => {
+    const extra = {
+      strict: true, defer_loading: true, allowed_callers: [], input_examples: [],
+      eager_input_streaming: true,
+    }; // prettier-ignore
+    const { body, dropped } = sent({ tools: [{ ...tool, ...extra }] });
+    expect(body["tools"]).toEqual([sentTool]);
+    expect(dropped).toEqual(Object.keys(extra).map((name) => `tools.${name}`));
+  });
+
+  test.each(["web_search_20250305", "bash_20250124", "computer_20250124", "memory_20250818"])(
+    "the server tool %s is refused by its place",
+    (type) => {
+      expect(refusedBy({ tools: [tool, { type, name: "x" }] })).toBe("tools.1.type");
+    },
+  );
+
+  test.each([
+    [{ type: "auto" }, { tool_choice: "auto" }],
+    [{ type: "any" }, { tool_choice: "required" }],
+    [{ type: "none" }, { tool_choice: "none" }],
+    [{ type: "tool", name: "f" }, { tool_choice: { type: "function", function: { name: "f" } } }],
+    [{ type: "auto", disable_parallel_tool_use: false }, { tool_choice: "auto" }],
+    [
+      { type: "any", disable_parallel_tool_use: true },
+      { tool_choice: "required", parallel_tool_calls: false },
+    ],
+    [undefined, {}],
+  ])("the choice %j", (choice, expected) => {
+    const { tool_choice, parallel_tool_calls } = sent({ tools: [tool], tool_choice: choice }).body;
+    expect(JSON.parse(JSON.stringify({ tool_choice, parallel_tool_calls }))).toEqual(expected);
+  });
+
+  test("a choice without tools is dropped and named; an unknown one is refused", () => {
+    expect(sent({ tool_choice: { type: "any" } }).dropped).toEqual(["tool_choice"]);
+    expect(refusedBy({ tools: [tool], tool_choice: { type: "maybe" } })).toBe("tool_choice");
+  });
+});
+
+describe("the other fields", () => {
+  test.each([
+    [{}, { max_tokens: 4096 }],
+    [{ max_tokens: 7 }, { max_tokens: 7 }],
+    [
+      { temperature: 0.3, top_p: 0.9 },
+      { temperature: 0.3, top_p: 0.9 },
+    ],
+    [{ stop_sequences: ["a", " ", "b", "c"] }, { stop: ["a", " ", "b", "c"] }],
+    [{ stop_sequences: [] }, {}],
+    [{ stream: true }, { stream: true, stream_options: { include_usage: true } }],
+    [{ metadata: { user_id: '{"a":1}' } }, { user: '{"a":1}' }],
+    [{ thinking: null, mcp_servers: [], container: null, output_config: null }, {}],
+  ])("%j goes as %j and nothing is dropped", (members, expected) => {
+    const { body, dropped } = sent(members);
+    const { model, messages, ...rest } = body;
+    expect({ model, messages }).toEqual({ model: "acme/test-1", messages: [user] });
+    expect(rest).toEqual({ max_tokens: 4096, ...expected });
+    expect(dropped).toEqual([]);
+  });
+
+  test("the output bound goes under the name the listing takes", () => {
+    const supportedParameters = new Map([["max_completion_tokens", { type: "unknown" } as const]]);
+    const { body } = sendAcross("wire_b", { max_tokens: 7 }, { supportedParameters });
+    expect(body).toMatchObject({ max_completion_tokens: 7 });
+    expect(body).not.toHaveProperty("max_tokens");
+  });
+
+  test("an aggregator gets its controls", () => {
+    const members = { provider: { upstream: { only: ["x"] } } };
+    const { body } = sendAcross("wire_b", members, { priority: 1 });
+    expect(body["provider"]).toEqual({ only: ["x"] });
+    expect(sendAcross("wire_b", members).body).not.toHaveProperty("provider");
+  });
+
+  test.each([
+    ["top_k", 5, "top_k"],
+    ["service_tier", "auto", "service_tier"],
+    ["speed", "fast", "speed"],
+    ["diagnostics", {}, "diagnostics"],
+    ["context_management", {}, "context_management"],
+    ["user_profile_id", "x", "user_profile_id"],
+    ["workspace_id", "x", "workspace_id"],
+    ["output_config", { effort: "low" }, "output_config.effort"],
+    ["metadata", { a: 1 }, "metadata.a"],
+    ["vendor_x", 1, "vendor_x"],
+  ])("%s %j is dropped and named", (field, value, name) => {
+    const { body, dropped } = sent({ [field]: value });
+    expect(Object.keys(body)).toEqual(["model", "messages", "max_tokens"]);
+    expect(dropped).toEqual([name]);
+  });
+
+  test.each([
+    ["thinking", { type: "enabled", budget_tokens: 1024 }, "thinking"],
+    ["thinking", { type: "adaptive" }, "thinking"],
+    ["response_format", { type: "json_object" }, "response_format"],
+    ["output_config", { format: { type: "json_schema" } }, "output_config.format"],
+    ["container", "c", "container"],
+    ["mcp_servers", [{ url: "https://a.test" }], "mcp_servers"],
+    ["inference_geo", "eu", "inference_geo"],
+  ])("%s %j is refused by name", (field, value, name) => {
+    expect(refusedBy({ [field]: value })).toBe(name);
+  });
+
+  test("no value of the beta header is sent, all are named", () => {
+    const request = readGood("wire_b", {}, "oauth-2025-04-20, foo,, foo");
+    const { headers, dropped } = send(request, deploymentOf("wire_a"));
+    expect(headers).toEqual({ "content-type": "application/json" });
+    expect(dropped).toEqual(["oauth-2025-04-20", "foo"]);
+  });
+});

@@ -1,0 +1,115 @@
+import type { ChatCall } from "../neutral/chat-call.ts";
+import { cannotCross, type CrossingNotes } from "../neutral/crossing-notes.ts";
+import { chatWords, type ChatWord, word } from "../fields/chat-words.ts";
+import { dropOthers } from "../neutral/drop-others.ts";
+import type { Effort } from "../neutral/chat-call.ts";
+import { isNoOp } from "../neutral/no-op-values.ts";
+import { notePricedFields, pricedNames } from "../price-guard.ts";
+import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import type { JsonText } from "../../json/json-text.ts";
+import { decodeMessages, decodeSystem } from "./decode-messages.ts";
+import { decodeToolChoice, decodeTools } from "./decode-tools.ts";
+
+/** Fields whose silent loss would change the answer or break a promise. */
+const refused: ReadonlySet<string> = new Set<ChatWord>([
+  "response_format",
+  "thinking",
+  "functions",
+  "function_call",
+]);
+
+/** Fields that have a counterpart or are the gateway's own; everything else is dropped. */
+const carried: ReadonlySet<string> = new Set<ChatWord>([
+  "model",
+  "messages",
+  "system",
+  "max_tokens",
+  "max_completion_tokens",
+  "stream",
+  "temperature",
+  "top_p",
+  "stop_sequences",
+  "tools",
+  "tool_choice",
+  "metadata",
+  "output_config",
+  "n",
+  "provider",
+  "route",
+  "models",
+  "transforms",
+]);
+
+/** Decodes a checked messages body for a chat-completions provider. */
+export function decodeWireBCall(doc: JsonDocument, notes: CrossingNotes): ChatCall {
+  noteFields(doc, notes);
+  const tools = decodeTools(doc, notes);
+  return {
+    system: decodeSystem(doc, notes),
+    turns: decodeMessages(doc, notes),
+    tools,
+    ...decodeToolChoice(doc, { tools, notes }),
+    stops: decodeStops(doc, notes),
+    temperature: rawOf(doc, 0, word.temperature),
+    topP: rawOf(doc, 0, word.top_p),
+    effort: decodeEffort(doc),
+    userId: decodeUserId(doc, notes),
+  };
+}
+
+function noteFields(doc: JsonDocument, notes: CrossingNotes): void {
+  for (const key of doc.keys(0)) {
+    if (doc.isNull(doc.valueOf(key))) continue;
+    const name = chatWords.nameOf(doc.keyWord(key)) ?? doc.text(key);
+    if (isNoOp(doc, name)) continue;
+    if (refused.has(name)) notes.refuse(name, cannotCross);
+    else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
+  }
+  notePricedFields(doc, notes);
+  noteOutputConfig(doc, notes);
+}
+
+/** `output_config.format` is this wire's response format; the rest are hints. */
+function noteOutputConfig(doc: JsonDocument, notes: CrossingNotes): void {
+  const config = doc.present(0, word.output_config);
+  if (config === absent) return;
+  if (doc.present(config, word.format) !== absent)
+    notes.refuse("output_config.format", cannotCross);
+  dropOthers(doc, config, { carried: configMembers, path: "output_config.", notes });
+}
+
+const configMembers = new Set([word.format, word.effort]);
+
+function decodeEffort(doc: JsonDocument): Effort | undefined {
+  const config = doc.present(0, word.output_config);
+  const effort = config === absent ? absent : doc.present(config, word.effort);
+  if (effort === absent) return undefined;
+  return { field: "output_config.effort", value: doc.text(effort) };
+}
+
+/** The reference servers of wire_a refuse more. */
+const STOPS_MAX = 4;
+
+function decodeStops(doc: JsonDocument, notes: CrossingNotes): readonly JsonText[] {
+  const sent = doc.present(0, word.stop_sequences);
+  const stops = sent === absent ? [] : doc.items(sent).map((node) => doc.raw(node));
+  if (stops.length > STOPS_MAX) {
+    const message =
+      `has ${stops.length} entries, and the providers of this model take ${STOPS_MAX} at most; ` +
+      "send fewer or choose a model that takes them";
+    notes.refuse("stop_sequences", message);
+  }
+  return stops;
+}
+
+function decodeUserId(doc: JsonDocument, notes: CrossingNotes): JsonText | undefined {
+  const metadata = doc.present(0, word.metadata);
+  if (metadata === absent) return undefined;
+  dropOthers(doc, metadata, { carried: new Set([word.user_id]), path: "metadata.", notes });
+  return rawOf(doc, metadata, word.user_id);
+}
+
+function rawOf(doc: JsonDocument, object: JsonNode, wordId: number): JsonText | undefined {
+  const node = doc.present(object, wordId);
+  return node === absent ? undefined : doc.raw(node);
+}

@@ -1,0 +1,28 @@
+import type { FinishReason } from "../neutral/chat-event.ts";
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  end_turn: "stop",
+  stop_sequence: "stop_sequence",
+  tool_use: "tool_calls",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  refusal: "refusal",
+  pause_turn: "stop",
+};
+
+const WORDS: Readonly<Record<FinishReason, string>> = {
+  stop: "end_turn",
+  stop_sequence: "stop_sequence",
+  tool_calls: "tool_use",
+  length: "max_tokens",
+  refusal: "refusal",
+};
+
+/** The neutral reason of a wire_b word; an unknown word is a plain stop. */
+export function reasonOfWord(word: string): FinishReason {
+  return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
+}
+
+export function wordOfReason(reason: FinishReason): string {
+  return WORDS[reason];
+}

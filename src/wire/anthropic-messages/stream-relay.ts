@@ -1,0 +1,140 @@
+import type { Refusal } from "../../core/refusals.ts";
+import { type EventJson, readEventJson } from "../neutral/event-json.ts";
+import { asObject, findPath, textOf, withMember } from "../../json/json-edit.ts";
+import type { OutputPieces } from "../answer/output-pieces.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
+import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import type { UsageReport } from "../neutral/usage-report.ts";
+import { classifyEmbeddedError } from "../failure/classify-failure.ts";
+import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import type { SseEvent } from "../sse/sse-reader.ts";
+import { sseEventText } from "../sse/sse-writer.ts";
+import { closingText, errorEventText, eventText, pingText } from "./event-text.ts";
+import { WireBReporter } from "./stream-decoder.ts";
+import { usageJson } from "./usage.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * A wire_b stream for a wire_b client: events go on as they came, under the marketplace's model
+ * id. The closing events are kept back until the cost is known and written into them.
+ */
+export class WireBStreamRelay implements StreamDriver {
+  readonly keepAliveText: string = pingText;
+  readonly #modelId: string;
+  readonly #note: ServedModelNote;
+  readonly #reporter = new WireBReporter();
+  #heldDeltas: string[] = [];
+  #hasStarted = false;
+  #hasContent = false;
+
+  constructor(label: AnswerLabel, note: ServedModelNote) {
+    this.#note = note;
+    this.#modelId = label.modelId;
+  }
+
+  get report(): UsageReport | undefined {
+    return this.#reporter.report;
+  }
+
+  step(event: SseEvent, out: OutputPieces): StepOutcome {
+    const json = readEventJson(event.data);
+    if (json === undefined) return unusableFailure();
+    const type = textOf(json.value["type"]) || event.name;
+    switch (type) {
+      case "message_start":
+        return this.#start(json, out);
+      case "message_delta":
+        this.#reporter.read(json, json.value["usage"], ["usage"]);
+        this.#heldDeltas.push(json.text);
+        return "silent";
+      case "message_stop":
+        return this.#hasStarted ? "end" : unusableFailure();
+      case "ping":
+        if (this.#hasContent) out.add(pingText);
+        return "silent";
+      case "error":
+        return classifyEmbeddedError(json.value);
+      default:
+        return this.#relay(type, json, out);
+    }
+  }
+
+  endOfBody(): StepOutcome {
+    return brokenOffFailure();
+  }
+
+  finishText(costUsd: string): string {
+    const last = this.#heldDeltas.pop();
+    const usage = usageJson(this.report?.usage, costUsd);
+    if (last === undefined) {
+      return closingText('{"stop_reason":"end_turn","stop_sequence":null}', usage);
+    }
+    const closing = withUsageCost(last, usage, costUsd);
+    return (
+      this.#takeHeld() + sseEventText("message_delta", closing) + eventText("message_stop", "")
+    );
+  }
+
+  failText(refusal: Refusal): string {
+    return errorEventText(refusal);
+  }
+
+  #start(json: EventJson, out: OutputPieces): StepOutcome {
+    if (this.#hasStarted) return "silent";
+    this.#hasStarted = true;
+    const message = asObject(json.value["message"]);
+    this.#note.take(message?.["model"]);
+    this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
+    out.add(sseEventText("message_start", withModel(json.text, this.#modelId)));
+    return "silent";
+  }
+
+  #relay(type: string, json: EventJson, out: OutputPieces): StepOutcome {
+    if (asObject(json.value["error"]) !== undefined) return classifyEmbeddedError(json.value);
+    if (type === "") return "silent";
+    if (!this.#hasStarted) return type.startsWith("content_block") ? unusableFailure() : "silent";
+    // A delta of the message that was not the last goes on before what follows it.
+    if (this.#heldDeltas.length > 0) out.add(this.#takeHeld());
+    out.add(sseEventText(type, json.text));
+    if (!bearsContent(json.value)) return "silent";
+    this.#hasContent = true;
+    return "content";
+  }
+
+  #takeHeld(): string {
+    const text = this.#heldDeltas.map((delta) => sseEventText("message_delta", delta)).join("");
+    this.#heldDeltas = [];
+    return text;
+  }
+}
+
+function withModel(text: string, modelId: string): string {
+  const message = findPath(text, "message");
+  if (message === undefined) return text;
+  return withMember(text, message, { key: "model", json: JSON.stringify(modelId) });
+}
+
+function withUsageCost(text: string, usage: string, costUsd: string): string {
+  const own = findPath(text, "usage");
+  if (own !== undefined && text.charAt(own.start) === "{") {
+    return withMember(text, own, { key: "cost", json: costUsd });
+  }
+  const object = findPath(text);
+  return object === undefined ? text : withMember(text, object, { key: "usage", json: usage });
+}
+
+/** Text of a block's own kind, or a block that is content by being there. */
+function bearsContent(event: Fields): boolean {
+  if (event["type"] === "content_block_start") {
+    const block = asObject(event["content_block"]);
+    const type = block?.["type"];
+    if (type === "text" || type === "thinking") return textOf(block?.[type]) !== "";
+    return block !== undefined;
+  }
+  if (event["type"] !== "content_block_delta") return false;
+  const delta = asObject(event["delta"]);
+  const text = delta?.["text"] ?? delta?.["thinking"] ?? delta?.["partial_json"];
+  return textOf(text) !== "";
+}

@@ -1,0 +1,31 @@
+import Anthropic from "@anthropic-ai/sdk";
+import { expect, test } from "vitest";
+import { renderErrorBody } from "../error-body.ts";
+import { readBad, readGood } from "../../modality/fixtures/request-kit.ts";
+
+const thread = { type: "create" };
+
+test("a request with a thread is refused so that the official tool runner goes on without", async () => {
+  const refused = readBad("wire_b", { max_tokens: 5, thread });
+  expect(refused).toMatchObject({ class: "invalid_request", status: 400, retryable: false });
+  expect(refused.message).toMatch(/^thread is not taken/);
+  const body = renderErrorBody("wire_b", refused, "r");
+  expect(JSON.parse(body.toString())).toMatchObject({
+    error: { type: "invalid_request_error", details: { error_code: "thread_unsupported_request" } },
+  });
+  const client = new Anthropic({
+    apiKey: "k",
+    baseURL: "http://x",
+    maxRetries: 0,
+    fetch: async () =>
+      new Response(body, { status: 400, headers: { "content-type": "application/json" } }),
+  });
+  const messages = [{ role: "user" as const, content: "x" }];
+  await expect(
+    client.messages.create({ model: "m", max_tokens: 5, messages }),
+  ).rejects.toBeInstanceOf(Anthropic.ThreadUnsupportedRequestError);
+});
+
+test("no thread is no reason", () => {
+  expect(readGood("wire_b", { max_tokens: 5, thread: null })).toHaveProperty("modelId");
+});

@@ -1,0 +1,61 @@
+import { outputTokensTotal, type Usage, ZERO_USAGE } from "../../core/usage.ts";
+import { asObject } from "../../json/json-edit.ts";
+import { countOf } from "../neutral/usage-report.ts";
+
+/** The counts of a wire_b usage object, as far as they have been reported. */
+export interface WireBCounts {
+  readonly input?: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+  readonly output?: number;
+  readonly thinking?: number;
+}
+
+/** Lays a later usage object over earlier counts: the last readable value of each field wins. */
+export function mergeCounts(earlier: WireBCounts, reported: unknown): WireBCounts {
+  const fields = asObject(reported);
+  if (fields === undefined) return earlier;
+  const thinking = asObject(fields["output_tokens_details"])?.["thinking_tokens"];
+  return {
+    ...earlier,
+    ...counted("input", fields["input_tokens"]),
+    ...counted("cacheRead", fields["cache_read_input_tokens"]),
+    ...counted("cacheWrite", fields["cache_creation_input_tokens"]),
+    ...counted("output", fields["output_tokens"]),
+    ...counted("thinking", thinking),
+  };
+}
+
+/** The five buckets of the counts; undefined while neither input nor output was reported. */
+export function usageOfCounts(counts: WireBCounts): Usage | undefined {
+  const { input, cacheRead, cacheWrite, output, thinking } = counts;
+  if (input === undefined && output === undefined) return undefined;
+  const outputTotal = output ?? 0;
+  const reasoning = Math.min(outputTotal, thinking ?? 0);
+  return {
+    prompt: input ?? 0,
+    cachedPrompt: cacheRead ?? 0,
+    cacheWrite: cacheWrite ?? 0,
+    completion: outputTotal - reasoning,
+    internalReasoning: reasoning,
+  };
+}
+
+/** The usage object of a wire_b answer; `costUsd` is number text and printed as it is. */
+export function usageJson(usage: Usage | undefined, costUsd?: string): string {
+  const known = usage ?? ZERO_USAGE;
+  const thinking = known.internalReasoning;
+  return (
+    `{"input_tokens":${known.prompt},` +
+    `"cache_creation_input_tokens":${known.cacheWrite},` +
+    `"cache_read_input_tokens":${known.cachedPrompt},` +
+    `"output_tokens":${outputTokensTotal(known)}` +
+    (thinking > 0 ? `,"output_tokens_details":{"thinking_tokens":${thinking}}` : "") +
+    (costUsd === undefined ? "}" : `,"cost":${costUsd}}`)
+  );
+}
+
+function counted(field: keyof WireBCounts, value: unknown): WireBCounts {
+  const count = countOf(value);
+  return count === undefined ? {} : { [field]: count };
+}

@@ -1,0 +1,136 @@
+import { describe, expect, test } from "vitest";
+import { invalidRequest, REFUSALS, refusal, type RefusalClass } from "../core/refusals.ts";
+import { renderErrorBody } from "./error-body.ts";
+import { chunks, costUsd, delta, events, openStream } from "../modality/fixtures/answer-kit.ts";
+
+const classes = Object.keys(REFUSALS) as RefusalClass[];
+
+describe("wire_a", () => {
+  test.each(classes)("%s names its class twice and its generic type", (cls) => {
+    expect(parse(renderErrorBody("wire_a", refusal(cls, "why"), "r1"))).toEqual({
+      error: {
+        code: cls,
+        message: expect.stringContaining("why"),
+        type: REFUSALS[cls].wireAType,
+        metadata: { error_type: cls, retryable: REFUSALS[cls].retryable },
+      },
+      request_id: "r1",
+    });
+  });
+
+  test("an empty balance has one word for code and type", () => {
+    const body = parse(renderErrorBody("wire_a", refusal("insufficient_quota", "no credit"), "r1"));
+    expect(body).toMatchObject({
+      error: { code: "insufficient_quota", type: "insufficient_quota" },
+    });
+  });
+
+  test("a bad key is told exactly as the specification has it", () => {
+    const bad = refusal("auth", "the key is not valid", { origin: "authorization" });
+    expect(parse(renderErrorBody("wire_a", bad, "r1"))).toEqual({
+      error: {
+        code: "auth",
+        message: "the key is not valid",
+        type: "invalid_request_error",
+        metadata: { error_type: "auth", origin: "authorization", retryable: false },
+      },
+      request_id: "r1",
+    });
+  });
+
+  test("a limit tells its scope, kind, id and instants", () => {
+    const limited = refusal("rate_limit", "slow down", {
+      origin: "gateway_admission",
+      limit: { scope: "key", kind: "rpm", id: "key:k1" },
+      retryAtMs: Date.parse("2026-11-20T12:00:05Z"),
+      capResetAtMs: Date.parse("2026-12-01T00:00:00Z"),
+    });
+    expect(parse(renderErrorBody("wire_a", limited, "r1"))).toMatchObject({
+      error: {
+        metadata: {
+          error_type: "rate_limit",
+          origin: "gateway_admission",
+          limit_scope: "key",
+          limit_kind: "rpm",
+          limit_id: "key:k1",
+          retryable: true,
+          retry_at: "2026-11-20T12:00:05.000Z",
+          reset_at: "2026-12-01T00:00:00.000Z",
+        },
+      },
+    });
+  });
+});
+
+describe("wire_b", () => {
+  test.each(classes)("%s has the native type of the table", (cls) => {
+    expect(parse(renderErrorBody("wire_b", refusal(cls, "why"), "r1"))).toEqual({
+      type: "error",
+      error: {
+        type: REFUSALS[cls].wireBType,
+        message: expect.stringContaining("why"),
+        error_type: cls,
+        metadata: { retryable: REFUSALS[cls].retryable },
+      },
+      request_id: "r1",
+    });
+  });
+
+  test("a request refused for its own shape has no origin", () => {
+    const body = renderErrorBody("wire_b", invalidRequest("messages must be an array"), "r1");
+    expect(body.toString()).not.toContain("origin");
+  });
+});
+
+function parse(body: Buffer): unknown {
+  return JSON.parse(body.toString("utf8"));
+}
+
+test.each([
+  ["wire_a", "prompt is too long: 9 > 8", /: 9 > 8 \(context_length_exceeded: .*maximum context/],
+  ["wire_a", "context_length_exceeded: 9", /^context_length_exceeded: 9$/],
+  ["wire_b", "maximum context length is 8", /^maximum context length is 8 \(prompt is too long\)$/],
+  ["wire_b", "prompt is too long: 9 > 8", /^prompt is too long: 9 > 8$/],
+] as const)("an overflow has the words that clients of %s look for: %s", (wire, said, expected) => {
+  const refused = refusal("context_overflow", said);
+  const body = JSON.parse(renderErrorBody(wire, refused, "r").toString()) as {
+    readonly error: { readonly message: string };
+  };
+  expect(body.error.message).toMatch(expected);
+});
+
+const WIRES = ["wire_a", "wire_b"] as const;
+const word = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } };
+const OUTPUT = {
+  wire_a: chunks(delta({ role: "assistant", content: "hi" })),
+  wire_b: events({ type: "message_start" }, word),
+};
+const tooLong = {
+  type: "invalid_request_error",
+  message: "prompt is too long: 9 tokens > 8 maximum",
+};
+const overflow = { type: "error", error: tooLong };
+/** How a provider of each wire says it within a stream that it has begun. */
+const OVERFLOW = {
+  wire_a: chunks({ error: { message: "This model's maximum context length is 8 tokens." } }),
+  wire_b: events(overflow),
+};
+
+describe.each(WIRES)("an overflow that a provider of %s reports after output", (upstream) => {
+  test.each([
+    ["wire_a", /context_length_exceeded.*maximum context length/],
+    ["wire_b", /prompt is too long/],
+  ] as const)("has the words that clients of %s look for in the last event", (client, expected) => {
+    const bridge = openStream({ client, upstream });
+    bridge.push(Buffer.from(OUTPUT[upstream]));
+    expect(bridge.takeOutput()).toContain("hi");
+    bridge.push(Buffer.from(OVERFLOW[upstream]));
+    const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
+    expect(reported.class).toBe("context_overflow");
+    const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
+    const { error } = JSON.parse(last.slice(last.indexOf("{"))) as {
+      readonly error: { readonly message: string };
+    };
+    expect(error.message).toMatch(expected);
+  });
+});

@@ -1,0 +1,26 @@
+import type { Deployment } from "../../catalog/catalog.ts";
+import { absent, type JsonDocument } from "../../json/json-document.ts";
+import type { JsonText } from "../../json/json-text.ts";
+import { word } from "./chat-words.ts";
+
+export type OutputBoundName = "max_tokens" | "max_completion_tokens";
+
+/**
+ * The one name under which a wire_a deployment takes the output bound: the one its listing
+ * declares. A provider that ignores the other name would write without any bound.
+ */
+export function outputBoundName(deployment: Deployment, sent?: OutputBoundName): OutputBoundName {
+  const taken = deployment.supportedParameters;
+  if (sent !== undefined && taken.has(sent)) return sent;
+  return taken.has("max_completion_tokens") && !taken.has("max_tokens")
+    ? "max_completion_tokens"
+    : "max_tokens";
+}
+
+/** `provider.upstream` as sent, for an aggregator (priority 1 and above): its own `provider`. */
+export function upstreamControls(doc: JsonDocument, deployment: Deployment): JsonText | undefined {
+  const controls = doc.present(0, word.provider);
+  if (controls === absent || deployment.priority < 1) return undefined;
+  const upstream = doc.present(controls, word.upstream);
+  return upstream === absent ? undefined : doc.raw(upstream);
+}

@@ -1,0 +1,70 @@
+import type { FinishReason } from "./chat-event.ts";
+import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import type { UsageReport } from "./usage-report.ts";
+
+export interface ToolCall {
+  /** Empty when the provider gave none. */
+  readonly id: string;
+  readonly name: string;
+  /** JSON text of an object, digits as the provider wrote them. */
+  readonly argumentsJson: string;
+}
+
+/** A whole answer that is about to cross to the other wire, in words of no wire. */
+export interface ChatAnswer {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  readonly finish: FinishReason;
+  readonly stopSequence?: string;
+}
+
+/** A provider's JSON body, parsed. */
+export interface AnswerJson {
+  readonly text: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+/** A body that can be sent as soon as the cost is known. */
+export interface ReadyAnswer {
+  readonly report: UsageReport | undefined;
+  bodyText(costUsd: string): string;
+}
+
+/** Reads a provider's JSON answer for one client; the failure when it cannot be represented. */
+export type AnswerReader = (json: AnswerJson) => ReadyAnswer | UpstreamFailure;
+
+/** The JSON half of a chat wire. */
+export interface AnswerCodec {
+  /** For a client of the same wire: the provider's own text with two members spliced. */
+  relay(json: AnswerJson, label: AnswerLabel): ReadyAnswer | UpstreamFailure;
+  /** For a client of the other wire. */
+  read(
+    json: AnswerJson,
+    isStopSequence: (word: string) => boolean,
+  ): { readonly answer: ChatAnswer; readonly report: UsageReport | undefined } | UpstreamFailure;
+  write(
+    answer: ChatAnswer,
+    label: AnswerLabel,
+    charge: { readonly report: UsageReport | undefined; readonly costUsd: string },
+  ): string;
+}
+
+/** Tells a failure from what a reader makes. */
+export function isFailure(value: object): value is UpstreamFailure {
+  return "refusal" in value;
+}
+/** What the client's answer is labelled with. */
+export interface AnswerLabel {
+  /** The request id without dashes: the tail of every id made for this answer. */
+  readonly idTail: string;
+  /** The marketplace id of the model. */
+  readonly modelId: string;
+  readonly createdSeconds: number;
+  /** See `ChatRequest.wantsUsageChunk`. */
+  readonly wantsUsageChunk: boolean;
+  /** See `ChatRequest.usesFunctions`. */
+  readonly usesFunctions: boolean;
+  /** See `ChatRequest.countInputTokens`. */
+  readonly countInputTokens: () => number;
+}

@@ -1,0 +1,24 @@
+import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
+import { chatWords, word } from "../fields/chat-words.ts";
+import type { CrossingNotes } from "./crossing-notes.ts";
+
+export interface DropRule {
+  /** Word ids of the members that are carried over or refused by name. */
+  readonly carried: ReadonlySet<number>;
+  /** What stands before the member in its name: `messages[].`. */
+  readonly path: string;
+  readonly notes: CrossingNotes;
+}
+
+/** Caching hints come in many places and are named once, without their place. */
+const namedWithoutPlace = new Set([word.cache_control]);
+
+/** Notes every member of an object that nothing carries; null members count as absent. */
+export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule): void {
+  for (const key of doc.keys(object)) {
+    const wordId = doc.keyWord(key);
+    if (rule.carried.has(wordId) || doc.isNull(doc.valueOf(key))) continue;
+    const name = chatWords.nameOf(wordId) ?? doc.text(key);
+    rule.notes.drop(namedWithoutPlace.has(wordId) ? name : rule.path + name);
+  }
+}

@@ -1,0 +1,21 @@
+import { JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import type { JsonText } from "../../json/json-text.ts";
+import { scanJson } from "../../json/scan-json.ts";
+import { chatWords } from "../fields/chat-words.ts";
+
+/**
+ * The JSON object whose text a string value holds, digit for digit; `{}` for empty text and
+ * undefined when it is no object.
+ */
+export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | undefined {
+  const text = doc.text(node);
+  if (text.trim() === "") return "{}" as JsonText;
+  const inner = scanJson(Buffer.from(text.replaceAll(/\p{Surrogate}/gu, escapeUnit)), chatWords);
+  if (!(inner instanceof JsonDocument) || !inner.isObject(0)) return undefined;
+  return inner.raw(0);
+}
+
+/** Half of a surrogate pair has no UTF-8 form; inside a JSON string its escape says the same. */
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16)}`;
+}

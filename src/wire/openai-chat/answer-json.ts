@@ -1,0 +1,144 @@
+import { ZERO_USAGE } from "../../core/usage.ts";
+import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
+import { settledFinish } from "../neutral/chat-event.ts";
+import {
+  asObject,
+  compactJson,
+  findElements,
+  findPath,
+  textOf,
+  tryParse,
+  tryPrint,
+} from "../../json/json-edit.ts";
+import { relayText } from "../neutral/relayed-text.ts";
+import { UniqueIds } from "../neutral/unique-ids.ts";
+import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import { classifyEmbeddedError } from "../failure/classify-failure.ts";
+import { unusableFailure } from "../failure/failures.ts";
+import { isFailureWord, reasonOfWord, wordOfReason } from "./finish.ts";
+import { answerTexts } from "./message-text.ts";
+import { readUsage, usageJson } from "./usage.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The JSON answers of wire_a. */
+export const wireAAnswers: AnswerCodec = {
+  relay(json, label) {
+    const choice = firstChoice(json);
+    if (choice === undefined) return unusableFailure();
+    return failureInChoice(json, choice) ?? relayed(json, label.modelId);
+  },
+
+  read(json, isStopSequence) {
+    const choice = firstChoice(json);
+    if (choice === undefined) return unusableFailure();
+    const failure = failureInChoice(json, choice);
+    if (failure !== undefined) return failure;
+    const message = asObject(choice["message"]) ?? {};
+    const calls = readCalls(message["tool_calls"]);
+    if (calls === undefined) return unusableFailure();
+    const { text, reasoning } = answerTexts(message);
+    const refusal = textOf(message["refusal"]);
+    const answer = { text: text + refusal, reasoning, calls };
+    const stopSequence = textOf(choice["stop_reason"]);
+    const reason = refusal === "" ? reasonOfWord(textOf(choice["finish_reason"])) : "refusal";
+    const finish = settledFinish(reason, calls.length > 0);
+    const report = readUsage(json.value, json.text);
+    if (finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence)) {
+      return { answer: { ...answer, finish: "stop_sequence", stopSequence }, report };
+    }
+    return { answer: { ...answer, finish }, report };
+  },
+
+  write(answer, label, { report, costUsd }) {
+    const ids = new UniqueIds(`call_${label.idTail}`);
+    const content = answer.text === "" ? "null" : JSON.stringify(answer.text);
+    const reasoning =
+      answer.reasoning === "" ? "" : `,"reasoning_content":${JSON.stringify(answer.reasoning)}`;
+    const calls = label.usesFunctions
+      ? functionCallMember(answer.calls)
+      : toolCallsMember(answer.calls, ids);
+    const message = `{"role":"assistant","content":${content},"refusal":null${reasoning}${calls}}`;
+    const finish = settledFinish(answer.finish, answer.calls.length > 0);
+    const word = wordOfReason(finish, label.usesFunctions);
+    return (
+      `{"id":"chatcmpl-${label.idTail}","object":"chat.completion",` +
+      `"created":${label.createdSeconds},"model":${JSON.stringify(label.modelId)},` +
+      `"choices":[{"index":0,"message":${message},"logprobs":null,"finish_reason":"${word}"}],` +
+      `"system_fingerprint":null,"usage":${usageJson(report?.usage ?? ZERO_USAGE, costUsd)}}`
+    );
+  },
+};
+
+/** Undefined when the body has no choice with a message: no answer of this wire. */
+function firstChoice(json: AnswerJson): Fields | undefined {
+  const { choices } = json.value;
+  const choice = Array.isArray(choices) ? asObject(choices[0]) : undefined;
+  const isAnswer = asObject(choice?.["message"]) !== undefined || !!choice?.["error"];
+  return isAnswer || isFailureWord(choice?.["finish_reason"]) ? choice : undefined;
+}
+
+function failureInChoice(json: AnswerJson, choice: Fields): UpstreamFailure | undefined {
+  if (asObject(choice["error"]) !== undefined) return classifyEmbeddedError(choice);
+  return isFailureWord(choice["finish_reason"]) ? classifyEmbeddedError(json.value) : undefined;
+}
+
+/** Undefined when a call has no name, or arguments that are no JSON object. */
+function readCalls(value: unknown): ToolCall[] | undefined {
+  if (!Array.isArray(value)) return [];
+  const calls: ToolCall[] = [];
+  for (const entry of value) {
+    const fields = asObject(entry);
+    const fn = asObject(fields?.["function"]);
+    const argumentsJson = argumentsOf(fn?.["arguments"]);
+    const name = textOf(fn?.["name"]);
+    if (argumentsJson === undefined || name === "") return undefined;
+    calls.push({ id: textOf(fields?.["id"]), name, argumentsJson });
+  }
+  return calls;
+}
+
+function argumentsOf(value: unknown): string | undefined {
+  if (value === undefined || value === null || value === "") return "{}";
+  const text = typeof value === "string" ? value : tryPrint(value);
+  if (text === undefined) return undefined;
+  return asObject(tryParse(text)?.value) === undefined ? undefined : compactJson(text);
+}
+
+function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
+  const list = calls.map((call) => callJson(call, ids)).join(",");
+  return list === "" ? "" : `,"tool_calls":[${list}]`;
+}
+
+/** The older form has one call; providers were asked for no more. */
+function functionCallMember([call]: readonly ToolCall[]): string {
+  if (call === undefined) return "";
+  const { name, argumentsJson } = call;
+  return `,"function_call":${JSON.stringify({ name, arguments: argumentsJson })}`;
+}
+
+function callJson(call: ToolCall, ids: UniqueIds): string {
+  const fn = { name: call.name, arguments: call.argumentsJson };
+  return JSON.stringify({ id: ids.take(call.id), type: "function", function: fn });
+}
+
+/** The provider's text with the marketplace's model id, one choice, and the cost in the usage. */
+function relayed(json: AnswerJson, modelId: string): ReadyAnswer {
+  const report = readUsage(json.value, json.text);
+  const { choices } = json.value;
+  const hasSurplus = Array.isArray(choices) && choices.length > 1;
+  const relay = relayText(hasSurplus ? withFirstChoice(json.text) : json.text, modelId);
+  return {
+    report,
+    bodyText: (costUsd) =>
+      relay({ costUsd, missing: usageJson(report?.usage ?? ZERO_USAGE, costUsd) }),
+  };
+}
+
+function withFirstChoice(text: string): string {
+  const array = findPath(text, "choices");
+  if (array === undefined) return text;
+  const [first] = findElements(text, array.start);
+  if (first === undefined) return text;
+  return `${text.slice(0, array.start)}[${text.slice(first.start, first.end)}]${text.slice(array.end)}`;
+}

@@ -1,0 +1,365 @@
+import { describe, expect, test } from "vitest";
+import { readGood, type Sent, sendAcross } from "../../modality/fixtures/request-kit.ts";
+
+/* A chat-completions request that a messages provider serves: one row of the table a test row. */
+
+type Messages = readonly Readonly<Record<string, unknown>>[];
+
+function sent(members: Readonly<Record<string, unknown>>): Sent {
+  return sendAcross("wire_a", members);
+}
+
+function messagesOf(messages: Messages): unknown {
+  return sent({ messages }).body["messages"];
+}
+
+function refusedBy(members: Readonly<Record<string, unknown>>): string | undefined {
+  return readGood("wire_a", members).crossing().refused[0]?.field;
+}
+
+const text = (value: string): object => ({ type: "text", text: value });
+const call = (id: string, args: unknown = "{}", name = "f"): object => ({
+  id,
+  type: "function",
+  function: { name, arguments: args },
+});
+const use = (id: string, input: object = {}): object => ({
+  type: "tool_use",
+  id,
+  name: "f",
+  input,
+});
+const result = (id: string, content?: unknown): object => ({
+  type: "tool_result",
+  tool_use_id: id,
+  ...(content === undefined ? {} : { content }),
+});
+const user = { role: "user", content: "hi" };
+const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
+const emptySchema = { type: "object", properties: {} };
+
+describe("system and developer messages", () => {
+  test("go to the top in order, wherever they stand, blank ones left out", () => {
+    const { body } = sent({
+      messages: [
+        { role: "system", content: "one" },
+        { role: "developer", content: [text("two"), text("")] },
+        { role: "system", content: " " },
+        user,
+        { role: "developer", content: "later" },
+      ],
+    });
+    expect(body["system"]).toEqual([text("one"), text("two"), text("later")]);
+    expect(body["messages"]).toEqual([user]);
+  });
+
+  test("without any there is no system", () => {
+    expect(sent({}).body).not.toHaveProperty("system");
+  });
+});
+
+describe("user messages", () => {
+  test.each([
+    ["a string", "hi", "hi"],
+    ["one text part", [text("hi")], "hi"],
+    ["text parts, empty ones left out", [text("a"), text(""), text("b")], [text("a"), text("b")]],
+  ])("%s", (_, content, expected) => {
+    expect(messagesOf([{ role: "user", content }])).toEqual([{ role: "user", content: expected }]);
+  });
+
+  test("neighbours are joined, and an empty one vanishes into its neighbour", () => {
+    const messages = [{ role: "user", content: "" }, user, { role: "user", content: "there" }];
+    expect(messagesOf(messages)).toEqual([{ role: "user", content: [text("hi"), text("there")] }]);
+  });
+
+  test("an empty one without a neighbour is refused by its place", () => {
+    expect(refusedBy({ messages: [{ role: "user", content: "" }] })).toBe("messages[0].content");
+    const between = [user, { role: "assistant", content: "a" }, { role: "user", content: [] }];
+    expect(refusedBy({ messages: between })).toBe("messages[2].content");
+  });
+
+  test.each([
+    ["image_url", { image_url: { url: "https://a.test/i.png" } }],
+    ["input_audio", { input_audio: { data: "AA==", format: "wav" } }],
+    ["file", { file: { file_id: "x" } }],
+    ["hologram", {}],
+  ])("a part of type %s is refused by its place", (type, members) => {
+    const messages = [{ role: "user", content: [text("x"), { type, ...members }] }];
+    expect(refusedBy({ messages })).toBe("messages[0].content[1]");
+  });
+
+  test("names and hints are dropped and named", () => {
+    const part = {
+      ...text("hi"),
+      cache_control: { type: "ephemeral" },
+      prompt_cache_breakpoint: 1,
+    };
+    const { body, dropped } = sent({ messages: [{ role: "user", name: "bob", content: [part] }] });
+    expect(body["messages"]).toEqual([user]);
+    expect(dropped).toEqual([
+      "messages[].name",
+      "cache_control",
+      "messages[].content[].prompt_cache_breakpoint",
+    ]);
+  });
+});
+
+describe("assistant messages", () => {
+  test.each([
+    ["a string", { content: "a" }, "a"],
+    ["parts", { content: [text("a"), text("b")] }, [text("a"), text("b")]],
+    ["null content with calls", { content: null, tool_calls: [call("c1")] }, [use("c1")]],
+    ["empty content with calls", { content: "", tool_calls: [call("c1")] }, [use("c1")]],
+    ["text with calls", { content: "a", tool_calls: [call("c1")] }, [text("a"), use("c1")]],
+    ["a refusal", { content: null, refusal: "no" }, "no"],
+    ["a refusal part", { content: [{ type: "refusal", refusal: "no" }] }, "no"],
+  ])("%s", (_, members, expected) => {
+    const messages = [user, { role: "assistant", ...members }, user];
+    expect(messagesOf(messages)).toEqual([user, { role: "assistant", content: expected }, user]);
+  });
+
+  test("one without content and calls is dropped, and its neighbours are joined", () => {
+    const messages = [user, { role: "assistant", content: null, tool_calls: [] }, user];
+    expect(messagesOf(messages)).toEqual([{ role: "user", content: [text("hi"), text("hi")] }]);
+  });
+
+  test("a last one goes as a prefill without white space at its end", () => {
+    const last = { role: "assistant", content: "so \\n\n\t " };
+    expect(messagesOf([user, last])).toEqual([user, { role: "assistant", content: "so \\n" }]);
+  });
+
+  test("replayed reasoning is dropped and named", () => {
+    const reasoning = { reasoning_content: "r", reasoning: "r", reasoning_details: [] };
+    const { dropped } = sent({
+      messages: [user, { role: "assistant", content: "a", ...reasoning }],
+    });
+    expect(dropped).toEqual([
+      "messages[].reasoning_content",
+      "messages[].reasoning",
+      "messages[].reasoning_details",
+    ]);
+  });
+
+  test.each([
+    ["audio", { audio: { id: "x" } }, "messages[1].audio"],
+    [
+      "custom call",
+      { tool_calls: [{ id: "c", type: "custom", custom: { name: "x", input: "" } }] },
+      "messages[1].tool_calls[0].type",
+    ],
+  ])("%s is refused by its place", (_, members, place) => {
+    const messages = [user, { role: "assistant", content: "a", ...members }];
+    expect(refusedBy({ messages })).toBe(place);
+  });
+
+  test("a function's result without a call before it is refused by its place", () => {
+    expect(refusedBy({ messages: [user, { role: "function", content: "x" }] })).toBe(
+      "messages[1].role",
+    );
+  });
+});
+
+describe("tool calls and results", () => {
+  const round = (calls: readonly object[], ...rest: Messages): Messages => [
+    user,
+    { role: "assistant", content: null, tool_calls: calls },
+    ...rest,
+  ];
+
+  test.each([
+    ["", "{}"],
+    [" ", "{}"],
+    [undefined, "{}"],
+    [null, "{}"],
+    ['{"n":12345678901234567890,"f":1.50,"s":"\\u00e9\\ud800"}', undefined],
+    ['{ "a" : [1,\n2] }', undefined],
+  ])("arguments %j are carried digit for digit", (args, expected) => {
+    const { text: bytes } = sent({ messages: round([call("c1", args)]) });
+    expect(bytes).toContain(`"input":${expected ?? args}`);
+  });
+
+  test("a lone surrogate in arguments survives as its escape", () => {
+    const { text: bytes } = sent({ messages: round([call("c1", '{"s":"\ud800é"}')]) });
+    expect(bytes).toContain('"input":{"s":"\\ud800é"}');
+  });
+
+  test.each(["[1]", "7", "{", '{"a":1}}', '{"__proto__":1}', "null"])(
+    "arguments %j are refused by their place",
+    (args) => {
+      expect(refusedBy({ messages: round([call("c0"), call("c1", args)]) })).toBe(
+        "messages[1].tool_calls[1].function.arguments",
+      );
+    },
+  );
+
+  test.each([
+    ["a string", "one", "one"],
+    ["an empty string", "", undefined],
+    ["text parts", [text("a"), text("b")], [text("a"), text("b")]],
+  ])("a result of %s", (_, content, expected) => {
+    const messages = round([call("c1")], { role: "tool", tool_call_id: "c1", content });
+    expect(messagesOf(messages)).toMatchObject([
+      user,
+      { role: "assistant" },
+      { role: "user", content: [result("c1", expected)] },
+    ]);
+  });
+
+  test("an image in a result is refused by its place", () => {
+    const content = [{ type: "image_url", image_url: { url: "https://a.test/i.png" } }];
+    const messages = round([call("c1")], { role: "tool", tool_call_id: "c1", content });
+    expect(refusedBy({ messages })).toBe("messages[2].content[0]");
+  });
+
+  test("a result without a call before it passes", () => {
+    expect(messagesOf([user, { role: "tool", tool_call_id: "x", content: "r" }])).toEqual([
+      { role: "user", content: [result("x", "r"), text("hi")] },
+    ]);
+  });
+
+  test("a history of calls without tools gets their names defined and none chosen", () => {
+    const { body } = sent({ messages: round([call("c1"), call("c2"), call("c3", "{}", "g")]) });
+    expect(body["tools"]).toEqual([
+      { name: "f", input_schema: emptySchema },
+      { name: "g", input_schema: emptySchema },
+    ]);
+    expect(body["tool_choice"]).toEqual({ type: "none" });
+  });
+});
+
+describe("tools and their choice", () => {
+  test.each([
+    [{ name: "f" }, { name: "f", input_schema: emptySchema }],
+    [
+      { name: "f", parameters: {} },
+      { name: "f", input_schema: emptySchema },
+    ],
+    [
+      { name: "f", description: "d", parameters: { properties: { a: {} } }, strict: true },
+      { name: "f", description: "d", input_schema: { type: "object", properties: { a: {} } } },
+    ],
+    [
+      { name: "f", parameters: { properties: null, required: ["a"], type: null } },
+      { name: "f", input_schema: { properties: {}, required: ["a"], type: "object" } },
+    ],
+    [
+      { name: "f", parameters: { type: "object", properties: {}, required: [] } },
+      { name: "f", input_schema: { type: "object", properties: {}, required: [] } },
+    ],
+  ])("the function %j", (spec, expected) => {
+    const { body, dropped } = sent({ tools: [{ type: "function", function: spec }] });
+    expect(body["tools"]).toEqual([expected]);
+    expect(dropped).toEqual("strict" in spec ? ["tools[].function.strict"] : []);
+  });
+
+  test("a custom tool is refused by its place", () => {
+    const custom = { type: "custom", custom: { name: "x" } };
+    expect(refusedBy({ tools: [tool, custom] })).toBe("tools[1].type");
+  });
+
+  test.each([
+    [{ tool_choice: "auto" }, { type: "auto" }],
+    [{ tool_choice: "none" }, { type: "none" }],
+    [{ tool_choice: "required" }, { type: "any" }],
+    [{ tool_choice: { type: "function", function: { name: "f" } } }, { type: "tool", name: "f" }],
+    [{ parallel_tool_calls: true }, undefined],
+    [{ parallel_tool_calls: false }, { type: "auto", disable_parallel_tool_use: true }],
+    [
+      { parallel_tool_calls: false, tool_choice: "required" },
+      { type: "any", disable_parallel_tool_use: true },
+    ],
+    [{ parallel_tool_calls: false, tool_choice: "none" }, { type: "none" }],
+    [{}, undefined],
+  ])("%j", (members, expected) => {
+    expect(sent({ tools: [tool], ...members }).body["tool_choice"]).toEqual(expected);
+  });
+
+  test.each([
+    ["auto", "auto"],
+    ["required", "any"],
+  ])("allowed tools in mode %s are the tools that are sent", (mode, type) => {
+    const other = { type: "function", function: { name: "g" } };
+    const allowed = { mode, tools: [{ type: "function", function: { name: "g" } }] };
+    const { body } = sent({
+      tools: [tool, other],
+      tool_choice: { type: "allowed_tools", allowed_tools: allowed },
+    });
+    expect(body["tools"]).toEqual([{ name: "g", input_schema: emptySchema }]);
+    expect(body["tool_choice"]).toEqual({ type });
+  });
+
+  test("a choice without tools is dropped and named", () => {
+    const { body, dropped } = sent({ tool_choice: "auto", parallel_tool_calls: false });
+    expect(body).not.toHaveProperty("tool_choice");
+    expect(dropped).toEqual(["tool_choice", "parallel_tool_calls"]);
+  });
+
+  test("a choice of another kind is refused", () => {
+    for (const choice of ["sometimes", { type: "custom", custom: { name: "x" } }]) {
+      expect(refusedBy({ tools: [tool], tool_choice: choice })).toBe("tool_choice");
+    }
+  });
+});
+
+describe("the other fields", () => {
+  test.each([
+    [{}, { max_tokens: 4096 }],
+    [{ max_tokens: 7 }, { max_tokens: 7 }],
+    [{ max_completion_tokens: 7 }, { max_tokens: 7 }],
+    [{ temperature: 0.3 }, { temperature: 0.3 }],
+    [{ top_p: 0.9 }, { top_p: 0.9 }],
+    [{ stop: "x" }, { stop_sequences: ["x"] }],
+    [{ stop: ["x", "y"] }, { stop_sequences: ["x", "y"] }],
+    [{ stream: true, stream_options: { include_usage: false } }, { stream: true }],
+    [{ user: "u" }, { metadata: { user_id: "u" } }],
+    [{ safety_identifier: "s" }, { metadata: { user_id: "s" } }],
+    [{ n: 1 }, {}],
+    [{ response_format: null, thinking: null, stop: null, audio: null, seed: null }, {}],
+  ])("%j goes as %j and nothing is dropped", (members, expected) => {
+    const { body, dropped } = sent(members);
+    const { model, messages, max_tokens, ...rest } = body;
+    expect({ model, messages }).toEqual({ model: "acme/test-1", messages: [user] });
+    expect({ max_tokens, ...rest }).toEqual({ max_tokens: 4096, ...expected });
+    expect(dropped).toEqual([]);
+  });
+
+  test("blank stop sequences are left out and named", () => {
+    const { body, dropped } = sent({ stop: ["\n", "x", ""] });
+    expect(body["stop_sequences"]).toEqual(["x"]);
+    expect(dropped).toEqual(["stop"]);
+    expect(sent({ stop: " " }).body).not.toHaveProperty("stop_sequences");
+  });
+
+  test("user wins over safety_identifier", () => {
+    const { body, dropped } = sent({ user: "u", safety_identifier: "s" });
+    expect(body["metadata"]).toEqual({ user_id: "u" });
+    expect(dropped).toEqual(["safety_identifier"]);
+  });
+
+  test.each([
+    ["metadata", { a: "b" }], ["store", true], ["seed", 1], ["logprobs", true], ["top_logprobs", 2],
+    ["logit_bias", { 1: 2 }], ["frequency_penalty", 1], ["presence_penalty", 1], ["verbosity", "low"],
+    ["prediction", {}], ["moderation", {}], ["prompt_cache_key", "k"], ["prompt_cache_options", {}],
+    ["service_tier", "auto"], ["reasoning_effort", "high"], ["reasoning", { effort: "low" }],
+    ["top_k", 5], ["min_p", 0.1], ["repetition_penalty", 1], ["modalities", ["text"]], ["vendor_x", [1]],
+  ])("%s is dropped and named", (field, value) => {
+    const { body, dropped } = sent({ [field]: value });
+    expect(Object.keys(body)).toEqual(["model", "max_tokens", "messages"]);
+    expect(dropped).toEqual([field]);
+  }); // prettier-ignore
+
+  test.each([
+    ["response_format", { type: "json_object" }],
+    ["thinking", { type: "enabled" }], ["audio", { voice: "x" }], ["web_search_options", {}],
+    ["modalities", ["text", "audio"]],
+  ])("%s %j is refused by name", (field, value) => {
+    expect(refusedBy({ [field]: value })).toBe(field);
+  }); // prettier-ignore
+
+  test("a dropped name fits into a header, whatever the caller called it", () => {
+    const { dropped } = sent({ ["é\r\nset-cookie: x,y"]: 1, ["k".repeat(500)]: 1 });
+    expect(dropped).toEqual(["???set-cookie:?x?y", "k".repeat(64)]);
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`field${i}`, 1]));
+    expect(sent(many).dropped).toHaveLength(64);
+  });
+});

@@ -1,0 +1,155 @@
+import type { AssistantPart, ChatTurn, ToolCall } from "../neutral/chat-call.ts";
+import { cannotCross, type CrossingNotes } from "../neutral/crossing-notes.ts";
+import { dropOthers } from "../neutral/drop-others.ts";
+import { argumentsObject } from "../neutral/tool-arguments.ts";
+import { word } from "../fields/chat-words.ts";
+import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { isBlankToken, type JsonText } from "../../json/json-text.ts";
+import { LegacyCalls } from "./decode-legacy.ts";
+import { partKind } from "./find-media.ts";
+import { TurnList } from "./turn-list.ts";
+
+export interface DecodedMessages {
+  readonly system: readonly JsonText[];
+  readonly turns: readonly ChatTurn[];
+}
+
+/** Decodes the messages: system and developer apart, tool results joined to the user's turn. */
+export function decodeMessages(doc: JsonDocument, notes: CrossingNotes): DecodedMessages {
+  const system: JsonText[] = [];
+  const turns = new TurnList(notes);
+  const legacy = new LegacyCalls();
+  for (const [index, node] of doc.items(doc.member(0, word.messages)).entries()) {
+    const message: Message = { doc, node, notes, legacy, path: `messages[${index}]` };
+    switch (doc.word(doc.member(node, word.role))) {
+      case word.user:
+        dropMembers(message, plainMembers);
+        turns.addUserTexts(contentTexts(message), message.path);
+        break;
+      case word.assistant:
+        turns.addAssistant(assistantParts(message));
+        break;
+      case word.tool:
+        dropMembers(message, toolMembers);
+        turns.addResult({
+          callId: doc.text(doc.member(node, word.tool_call_id)),
+          texts: contentTexts(message),
+        });
+        break;
+      case word.function:
+        dropMembers(message, functionMembers);
+        addFunctionResult(turns, message);
+        break;
+      default:
+        dropMembers(message, plainMembers);
+        for (const text of contentTexts(message)) system.push(text);
+    }
+  }
+  return { system, turns: turns.finish() };
+}
+
+/** The older form of a tool's result. */
+function addFunctionResult(turns: TurnList, message: Message): void {
+  const callId = message.legacy.answeredId();
+  if (callId === undefined) {
+    message.notes.refuse(`${message.path}.role`, "is function, but no function_call is before it");
+  } else turns.addResult({ callId, texts: contentTexts(message) });
+}
+
+interface Message {
+  readonly legacy: LegacyCalls;
+  readonly doc: JsonDocument;
+  readonly node: JsonNode;
+  readonly notes: CrossingNotes;
+  readonly path: string;
+}
+
+const plainMembers = new Set([word.role, word.content]);
+const toolMembers = new Set([word.role, word.content, word.tool_call_id]);
+const functionMembers = new Set([word.role, word.content, word.name]);
+const assistantMembers = new Set([
+  word.role,
+  word.content,
+  word.refusal,
+  word.tool_calls,
+  word.function_call,
+  word.audio,
+]);
+
+function dropMembers({ doc, node, notes }: Message, carried: ReadonlySet<number>): void {
+  dropOthers(doc, node, { carried, path: "messages[].", notes });
+}
+
+/** The texts of a message's content; wire_b takes no blank text, so there is none among them. */
+function contentTexts(message: Message): readonly JsonText[] {
+  const { doc, node } = message;
+  const content = doc.present(node, word.content);
+  if (content === absent) return [];
+  const texts = doc.isString(content) ? [doc.raw(content)] : partTexts(message, content);
+  return texts.filter((text) => !isBlankToken(text));
+}
+
+const partMembers = new Set([word.type, word.text, word.refusal]);
+
+function partTexts({ doc, notes, path }: Message, content: JsonNode): JsonText[] {
+  const texts: JsonText[] = [];
+  for (const [index, part] of doc.items(content).entries()) {
+    const type = doc.word(doc.member(part, word.type));
+    if (type === word.text || type === word.refusal) {
+      dropOthers(doc, part, { carried: partMembers, path: "messages[].content[].", notes });
+      texts.push(doc.raw(doc.member(part, type)));
+    } else {
+      const kind = partKind(doc, part) ?? doc.text(doc.member(part, word.type)).slice(0, 64);
+      notes.refuse(`${path}.content[${index}]`, `is a part of kind ${kind}, which ${cannotCross}`);
+    }
+  }
+  return texts;
+}
+
+function assistantParts(message: Message): readonly AssistantPart[] {
+  const { doc, node, notes, path } = message;
+  dropMembers(message, assistantMembers);
+  if (doc.present(node, word.audio) !== absent) notes.refuse(`${path}.audio`, cannotCross);
+  const texts = [...contentTexts(message)];
+  const refusal = doc.present(node, word.refusal);
+  if (refusal !== absent && !isBlankToken(doc.raw(refusal))) texts.push(doc.raw(refusal));
+  return [
+    ...texts.map((text): AssistantPart => ({ kind: "text", text })),
+    ...[...toolCalls(message), ...legacyCall(message)].map((call): AssistantPart => ({
+      kind: "call",
+      call,
+    })),
+  ];
+}
+
+function legacyCall({ doc, node, notes, legacy, path }: Message): readonly ToolCall[] {
+  const called = doc.present(node, word.function_call);
+  if (called === absent) return [];
+  const call = legacy.call(doc, called);
+  if (call === undefined) {
+    notes.refuse(`${path}.function_call.arguments`, "must be the text of one JSON object");
+  }
+  return call === undefined ? [] : [call];
+}
+
+function toolCalls({ doc, node, notes, path }: Message): readonly ToolCall[] {
+  const list = doc.present(node, word.tool_calls);
+  const calls: ToolCall[] = [];
+  for (const [index, call] of (list === absent ? [] : doc.items(list)).entries()) {
+    const place = `${path}.tool_calls[${index}]`;
+    const called = doc.present(call, word.function);
+    if (called === absent) {
+      notes.refuse(`${place}.type`, cannotCross);
+      continue;
+    }
+    const text = doc.present(called, word.arguments);
+    const input = text === absent ? ("{}" as JsonText) : argumentsObject(doc, text);
+    if (input === undefined) {
+      notes.refuse(`${place}.function.arguments`, "must be the text of one JSON object");
+      continue;
+    }
+    const id = doc.text(doc.member(call, word.id));
+    calls.push({ id, name: doc.raw(doc.member(called, word.name)), input });
+  }
+  return calls;
+}

@@ -1,0 +1,132 @@
+import { unreachable } from "../../core/assert.ts";
+import type {
+  AssistantTurn,
+  ChatCall,
+  ChatTurn,
+  ToolCall,
+  ToolChoice,
+  ToolResult,
+  ToolSpec,
+} from "../neutral/chat-call.ts";
+import { effortFor } from "../neutral/effort.ts";
+import { outputBoundName, upstreamControls } from "../fields/deployment-fields.ts";
+import type { EncodeTarget } from "../request-side.ts";
+import {
+  arrayText,
+  joinTokens,
+  type JsonText,
+  objectText,
+  quoteText,
+  textBytes,
+  textToken,
+} from "../../json/json-text.ts";
+
+/** The chat-completions body of a translated call: small, as strict servers refuse what they do not know. */
+export function encodeWireACall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
+  const hasTools = call.tools.length > 0;
+  const body = objectText({
+    model: textToken(deployment.upstreamModelId),
+    messages: arrayText(messageTexts(call)),
+    [outputBoundName(deployment)]: String(request.outputTokens),
+    stream: request.stream ? "true" : undefined,
+    stream_options: request.stream ? '{"include_usage":true}' : undefined,
+    temperature: call.temperature,
+    top_p: call.topP,
+    stop: call.stops.length > 0 ? arrayText(call.stops) : undefined,
+    tools: hasTools ? arrayText(call.tools.map(toolText)) : undefined,
+    tool_choice: hasTools && call.toolChoice ? toolChoiceText(call.toolChoice) : undefined,
+    parallel_tool_calls: hasTools && !call.parallelTools ? "false" : undefined,
+    reasoning_effort: effortFor(call, deployment),
+    user: call.userId,
+    provider: upstreamControls(request.doc, deployment),
+  });
+  return textBytes(body);
+}
+
+function messageTexts(call: ChatCall): readonly JsonText[] {
+  const messages: JsonText[] = [];
+  if (call.system.length > 0) {
+    messages.push(messageText("system", joinTokens(call.system, "\\n\\n")));
+  }
+  for (const turn of call.turns) addTurn(messages, turn);
+  return messages;
+}
+
+function addTurn(messages: JsonText[], turn: ChatTurn): void {
+  switch (turn.role) {
+    case "system":
+      messages.push(messageText("system", turn.text));
+      break;
+    case "user":
+      // Results must stand right behind the assistant's calls, so they go first.
+      for (const result of turn.results) messages.push(resultText(result));
+      if (turn.texts.length > 0 || turn.results.length === 0) {
+        messages.push(messageText("user", userContent(turn.texts)));
+      }
+      break;
+    case "assistant":
+      messages.push(assistantText(turn));
+      break;
+    default:
+      unreachable(turn);
+  }
+}
+
+function messageText(role: string, content: JsonText): JsonText {
+  return `{"role":"${role}","content":${content}}` as JsonText;
+}
+
+function userContent(texts: readonly JsonText[]): JsonText {
+  if (texts.length <= 1) return texts[0] ?? ('""' as JsonText);
+  return arrayText(texts.map((text) => `{"type":"text","text":${text}}`));
+}
+
+function resultText(result: ToolResult): JsonText {
+  return objectText({
+    role: '"tool"',
+    tool_call_id: textToken(result.callId),
+    content: joinTokens(result.texts, "\\n"),
+  });
+}
+
+/** This wire knows one text and the calls behind it, whatever the order was. */
+function assistantText(turn: AssistantTurn): JsonText {
+  const texts: JsonText[] = [];
+  const calls: JsonText[] = [];
+  for (const part of turn.parts) {
+    if (part.kind === "text") texts.push(part.text);
+    else calls.push(callText(part.call));
+  }
+  return objectText({
+    role: '"assistant"',
+    content: texts.length === 0 && calls.length > 0 ? "null" : joinTokens(texts, ""),
+    tool_calls: calls.length > 0 ? arrayText(calls) : undefined,
+  });
+}
+
+function callText(call: ToolCall): JsonText {
+  return objectText({
+    id: textToken(call.id),
+    type: '"function"',
+    function: objectText({ name: call.name, arguments: quoteText(call.input) }),
+  });
+}
+
+function toolText(tool: ToolSpec): JsonText {
+  const spec = { name: tool.name, description: tool.description, parameters: tool.schema };
+  return objectText({ type: '"function"', function: objectText(spec) });
+}
+
+function toolChoiceText(choice: ToolChoice): JsonText {
+  switch (choice.kind) {
+    case "auto":
+    case "none":
+      return `"${choice.kind}"` as JsonText;
+    case "any":
+      return '"required"' as JsonText;
+    case "tool":
+      return objectText({ type: '"function"', function: objectText({ name: choice.name }) });
+    default:
+      return unreachable(choice);
+  }
+}

@@ -1,0 +1,34 @@
+import type { FinishReason } from "../neutral/chat-event.ts";
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: "stop",
+  tool_calls: "tool_calls",
+  function_call: "tool_calls",
+  length: "length",
+  content_filter: "refusal",
+};
+
+const WORDS: Readonly<Record<FinishReason, string>> = {
+  stop: "stop",
+  stop_sequence: "stop",
+  tool_calls: "tool_calls",
+  length: "length",
+  refusal: "content_filter",
+};
+
+/** Words that are no reason but a failure: OpenRouter's and DeepSeek's. */
+const FAILURES: ReadonlySet<string> = new Set(["error", "insufficient_system_resource"]);
+
+/** The neutral reason of a wire_a word; vendor words that mean nothing to a client are a stop. */
+export function reasonOfWord(word: string): FinishReason {
+  return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
+}
+
+/** `usesFunctions`: the caller knows calls in their older form, which has a word of its own. */
+export function wordOfReason(reason: FinishReason, usesFunctions: boolean): string {
+  return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
+}
+
+export function isFailureWord(word: unknown): boolean {
+  return typeof word === "string" && FAILURES.has(word);
+}

@@ -1,0 +1,213 @@
+import type { Refusal } from "../../core/refusals.ts";
+import { type EventJson, readEventJson } from "../neutral/event-json.ts";
+import {
+  asObject,
+  findElements,
+  findPath,
+  textOf,
+  withMember,
+  withoutMember,
+} from "../../json/json-edit.ts";
+import { ModelSplice } from "../neutral/model-splice.ts";
+import type { OutputPieces } from "../answer/output-pieces.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
+import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import { countOf, type UsageReport } from "../neutral/usage-report.ts";
+import { classifyEmbeddedError } from "../failure/classify-failure.ts";
+import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import type { SseEvent } from "../sse/sse-reader.ts";
+import { sseCommentText, sseDataText, sseDoneText } from "../sse/sse-writer.ts";
+import {
+  chunkHead,
+  errorChunkText,
+  isSomeCost,
+  knownUsageJson,
+  lastChunk,
+  usageChunkText,
+} from "./chunk-text.ts";
+import { isDone } from "./done-mark.ts";
+import { answerTexts } from "./message-text.ts";
+import { isErrorChunk } from "./stream-decoder.ts";
+import { choiceUsage, readUsage } from "./usage.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * A wire_a stream for a wire_a client: chunks go on as they came, under the marketplace's model
+ * id. Usage is kept back and sent at the end, with the cost in it: in the chunk that has the finish
+ * reason, or in a chunk of its own for a caller that asked for one.
+ */
+export class WireAStreamRelay implements StreamDriver {
+  readonly keepAliveText: string = sseCommentText("keep-alive");
+  readonly #label: AnswerLabel;
+  readonly #model: ModelSplice;
+  readonly #note: ServedModelNote;
+  #report: UsageReport | undefined;
+  #usageText: string | undefined;
+  #head: string | undefined;
+  #hasChoices = false;
+  #hasFinish = false;
+  /** The chunk with the finish reason, until the usage is known. */
+  #last: string | undefined;
+
+  constructor(label: AnswerLabel, note: ServedModelNote) {
+    this.#label = label;
+    this.#note = note;
+    this.#model = new ModelSplice(label.modelId, ["model"]);
+  }
+
+  get report(): UsageReport | undefined {
+    return this.#report;
+  }
+
+  step(event: SseEvent, out: OutputPieces): StepOutcome {
+    if (isDone(event.data)) return this.#hasChoices ? "end" : brokenOffFailure();
+    const json = readEventJson(event.data);
+    if (json === undefined) return unusableFailure();
+    const chunk = json.value;
+    this.#note.take(chunk["model"]);
+    const choices = Array.isArray(chunk["choices"]) ? (chunk["choices"] as unknown[]) : undefined;
+    const choice = asObject(choices?.[0]);
+    this.#head ??= headOf(chunk, this.#label);
+    this.#keepUsage(json);
+    if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
+    if (choice === undefined) return this.#relayEmpty(json, choices, out);
+    this.#hasChoices = true;
+    this.#relay(json, { choices, choice }, out);
+    return bearsContent(choice) ? "content" : "silent";
+  }
+
+  endOfBody(): StepOutcome {
+    return this.#hasFinish ? "end" : brokenOffFailure();
+  }
+
+  finishText(costUsd: string): string {
+    return this.#closingText(this.#usageJson(costUsd)) + sseDoneText;
+  }
+
+  failText(refusal: Refusal, costUsd: string): string {
+    const isKnown = this.#report !== undefined || isSomeCost(costUsd);
+    const usage = isKnown ? this.#closingText(this.#usageJson(costUsd)) : this.#takeLast();
+    return usage + errorChunkText(this.#headText(), refusal);
+  }
+
+  #relay(
+    json: EventJson,
+    { choices, choice }: { choices: unknown[] | undefined; choice: Fields },
+    out: OutputPieces,
+  ): void {
+    const finish = textOf(choice["finish_reason"]);
+    this.#hasFinish ||= finish !== "";
+    out.add(this.#takeLast());
+    if (this.#label.wantsUsageChunk) {
+      out.add(sseDataText(this.#model.apply(oneChoice(withoutCost(json), choices))));
+      return;
+    }
+    const text = this.#model.apply(oneChoice(withoutUsage(json), choices));
+    if (finish === "") out.add(sseDataText(text));
+    else if (!bearsContent(choice)) this.#last = text;
+    else {
+      // Content is not kept back: the reason gets a chunk of its own.
+      out.add(sseDataText(withoutFinish(text)));
+      this.#last = lastChunk(this.#headText(), finish);
+    }
+  }
+
+  /** The last chunk as it is, for what comes behind it. */
+  #takeLast(): string {
+    const last = this.#last;
+    this.#last = undefined;
+    return last === undefined ? "" : sseDataText(last);
+  }
+
+  #closingText(usage: string): string {
+    if (this.#label.wantsUsageChunk) return usageChunkText(this.#headText(), usage);
+    const last = this.#last ?? lastChunk(this.#headText(), null);
+    const object = findPath(last);
+    if (object === undefined) return sseDataText(last);
+    return sseDataText(withMember(last, object, { key: "usage", json: usage }));
+  }
+
+  #keepUsage(json: EventJson): void {
+    const { usage, x_groq: groq } = json.value;
+    const isSilent = (usage === undefined || usage === null) && groq === undefined;
+    if (isSilent && choiceUsage(json.value) === undefined) return;
+    const report = readUsage(json.value, json.text);
+    if (report === undefined) return;
+    this.#report = report;
+    const span = asObject(usage) === undefined ? undefined : findPath(json.text, "usage");
+    this.#usageText = span === undefined ? undefined : json.text.slice(span.start, span.end);
+  }
+
+  /** Chunks without a choice: usage is kept back, notes go on where such chunks are expected. */
+  #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
+    const isUsage = asObject(json.value["usage"]) !== undefined;
+    const isNote = choices !== undefined && !isUsage && this.#label.wantsUsageChunk;
+    if (isNote) out.add(sseDataText(this.#model.apply(json.text)));
+    return "silent";
+  }
+
+  #headText(): string {
+    return this.#head ?? headOf({}, this.#label);
+  }
+
+  /** The provider's own usage object, so that details we do not know stay in. */
+  #usageJson(costUsd: string): string {
+    const text = this.#usageText;
+    if (text === undefined) return knownUsageJson(this.#report?.usage, costUsd);
+    return withMember(text, { start: 0, end: text.length }, { key: "cost", json: costUsd });
+  }
+}
+
+function headOf(chunk: Fields, label: AnswerLabel): string {
+  return chunkHead({
+    id: textOf(chunk["id"]) || `chatcmpl-${label.idTail}`,
+    createdSeconds: countOf(chunk["created"]) ?? label.createdSeconds,
+    modelId: label.modelId,
+  });
+}
+
+/** What the provider asks of us is not what the client pays: only the last chunk tells a cost. */
+function withoutCost(json: EventJson): string {
+  if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
+  const object = findPath(json.text);
+  if (object === undefined) return json.text;
+  return withMember(json.text, object, { key: "usage", json: "null" });
+}
+
+function withoutUsage(json: EventJson): string {
+  const object = json.value["usage"] === undefined ? undefined : findPath(json.text);
+  return object === undefined ? json.text : withoutMember(json.text, object, "usage");
+}
+
+function withoutFinish(text: string): string {
+  const array = findPath(text, "choices");
+  const choice = array === undefined ? undefined : findElements(text, array.start)[0];
+  if (choice === undefined) return text;
+  return withMember(text, choice, { key: "finish_reason", json: "null" });
+}
+
+/** The service promises exactly one choice. */
+function oneChoice(text: string, choices: unknown[] | undefined): string {
+  if (choices === undefined || choices.length < 2) return text;
+  const array = findPath(text, "choices");
+  const object = findPath(text);
+  const first = array === undefined ? undefined : findElements(text, array.start)[0];
+  if (object === undefined || first === undefined) return text;
+  return withMember(text, object, {
+    key: "choices",
+    json: `[${text.slice(first.start, first.end)}]`,
+  });
+}
+
+function bearsContent(choice: Fields): boolean {
+  const delta = asObject(choice["delta"]);
+  if (delta === undefined) return false;
+  if (textOf(delta["content"]) !== "") return true;
+  if (Array.isArray(delta["tool_calls"]) && delta["tool_calls"].length > 0) return true;
+  if (textOf(delta["refusal"]) !== "" || asObject(delta["function_call"]) !== undefined)
+    return true;
+  const { text, reasoning } = answerTexts(delta);
+  return text !== "" || reasoning !== "";
+}

@@ -1,0 +1,85 @@
+import type { ChatEvent } from "../neutral/chat-event.ts";
+import { asObject, textOf, tryParse, tryPrint } from "../../json/json-edit.ts";
+
+type Emit = (event: ChatEvent) => void;
+
+interface OpenCall {
+  readonly call: number;
+  id: string;
+  name: string;
+  isStarted: boolean;
+  /** Arguments that came before the name; once started, everything sent, for index-less servers. */
+  json: string;
+}
+
+/**
+ * Tool call fragments to calls. Servers disagree on everything here: the index may be missing or
+ * always 0, the id or the name may come late, names may be repeated in every fragment.
+ */
+export class ToolCallReader {
+  readonly #byIndex = new Map<number, OpenCall>();
+  readonly #calls: OpenCall[] = [];
+
+  read(fragment: unknown, emit: Emit): void {
+    const fields = asObject(fragment);
+    const fn = asObject(fields?.["function"]);
+    if (fields === undefined) return;
+    const id = textOf(fields["id"]);
+    const name = textOf(fn?.["name"]);
+    const call = this.#find(fields["index"], id, name);
+    if (call.id === "" && !call.isStarted) call.id = id;
+    if (call.name === "") call.name = name;
+    this.#advance(call, argumentText(fn?.["arguments"]), emit);
+  }
+
+  /** A call with arguments for a tool that was never named cannot be handed on. */
+  hasNamelessCall(): boolean {
+    return this.#calls.some((call) => !call.isStarted && call.json !== "");
+  }
+
+  #find(index: unknown, id: string, name: string): OpenCall {
+    if (typeof index !== "number") return this.#findWithoutIndex(id, name);
+    const known = this.#byIndex.get(index);
+    if (known !== undefined && !isAnother(known, id, name)) return known;
+    const opened = this.#open();
+    this.#byIndex.set(index, opened);
+    return opened;
+  }
+
+  #findWithoutIndex(id: string, name: string): OpenCall {
+    const last = this.#calls.at(-1);
+    if (last === undefined) return this.#open();
+    if (id !== "") return this.#calls.find((call) => call.id === id) ?? this.#open();
+    const isNext = name !== "" && last.isStarted && tryParse(last.json) !== undefined;
+    return isNext ? this.#open() : last;
+  }
+
+  #open(): OpenCall {
+    const call = { call: this.#calls.length, id: "", name: "", isStarted: false, json: "" };
+    this.#calls.push(call);
+    return call;
+  }
+
+  #advance(call: OpenCall, json: string, emit: Emit): void {
+    const held = call.isStarted ? "" : call.json;
+    call.json += json;
+    if (call.name === "") return;
+    if (!call.isStarted) {
+      call.isStarted = true;
+      emit({ type: "tool_start", call: call.call, id: call.id, name: call.name });
+    }
+    const fresh = held + json;
+    if (fresh !== "") emit({ type: "tool_arguments", call: call.call, json: fresh });
+  }
+}
+
+/** A named fragment with an id of its own is a new call, even at an index already in use. */
+function isAnother(known: OpenCall, id: string, name: string): boolean {
+  return id !== "" && name !== "" && known.id !== "" && id !== known.id;
+}
+
+function argumentText(value: unknown): string {
+  if (typeof value === "string") return value;
+  // Some servers send the object itself.
+  return asObject(value) === undefined ? "" : (tryPrint(value) ?? "");
+}

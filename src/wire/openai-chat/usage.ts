@@ -1,0 +1,118 @@
+import { outputTokensTotal, promptTokensTotal, type Usage } from "../../core/usage.ts";
+import { asObject, findElements, findMember, findPath, type Span } from "../../json/json-edit.ts";
+import { costText, countOf, firstCount, type UsageReport } from "../neutral/usage-report.ts";
+
+/**
+ * The usage of a wire_a body or chunk, with the deviations of the vendors undone; undefined when
+ * it reports none. `text` is what `body` was parsed from: the cost keeps its digits.
+ */
+export function readUsage(
+  body: Readonly<Record<string, unknown>>,
+  text: string,
+): UsageReport | undefined {
+  const own = asObject(body["usage"]) ?? choiceUsage(body);
+  // Groq reports under a key of its own in the last chunk of a stream.
+  const reported = own ?? asObject(asObject(body["x_groq"])?.["usage"]);
+  if (reported === undefined) return undefined;
+  const usage = bucketsOf(reported);
+  if (usage === undefined) return undefined;
+  const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
+  return cost === undefined ? { usage } : { usage, reportedCostUsd: cost };
+}
+
+/** Moonshot reports inside the choice of a stream's last chunk. */
+export function choiceUsage(
+  body: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> | undefined {
+  const { choices } = body;
+  return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
+}
+
+/** The usage object of a wire_a answer; `costUsd` is number text and printed as it is. */
+export function usageJson(usage: Usage, costUsd: string): string {
+  const prompt = promptTokensTotal(usage);
+  const completion = outputTokensTotal(usage);
+  return (
+    `{"prompt_tokens":${prompt},"completion_tokens":${completion},` +
+    `"total_tokens":${prompt + completion},` +
+    `"prompt_tokens_details":{"cached_tokens":${usage.cachedPrompt},` +
+    `"cache_write_tokens":${usage.cacheWrite}},` +
+    `"completion_tokens_details":{"reasoning_tokens":${usage.internalReasoning}},` +
+    `"cost":${costUsd}}`
+  );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function bucketsOf(reported: Fields): Usage | undefined {
+  const promptDetails = asObject(reported["prompt_tokens_details"]);
+  const completionDetails = asObject(reported["completion_tokens_details"]);
+  const prompt = promptOf(reported);
+  const output = countOf(reported["completion_tokens"]);
+  if (prompt === undefined && output === undefined) return undefined;
+
+  const promptTotal = prompt ?? 0;
+  const cached = Math.min(
+    promptTotal,
+    // DeepSeek and Moonshot report their cache at the top level.
+    firstCount(
+      promptDetails?.["cached_tokens"],
+      reported["prompt_cache_hit_tokens"],
+      reported["cached_tokens"],
+    ) ?? 0,
+  );
+  const cacheWrite = Math.min(
+    promptTotal - cached,
+    firstCount(promptDetails?.["cache_write_tokens"], reported["cache_creation_input_tokens"]) ?? 0,
+  );
+  const reasoning = firstCount(
+    completionDetails?.["reasoning_tokens"],
+    reported["reasoning_tokens"],
+  );
+  return {
+    prompt: promptTotal - cached - cacheWrite,
+    cachedPrompt: cached,
+    cacheWrite,
+    ...outputOf({ promptTotal, output: output ?? 0, reasoning: reasoning ?? 0 }, reported),
+  };
+}
+
+/** DeepSeek's hits and misses stand in for a missing total. */
+function promptOf(reported: Fields): number | undefined {
+  const total = countOf(reported["prompt_tokens"]);
+  if (total !== undefined) return total;
+  const hits = countOf(reported["prompt_cache_hit_tokens"]);
+  const misses = countOf(reported["prompt_cache_miss_tokens"]);
+  return hits === undefined && misses === undefined ? undefined : (hits ?? 0) + (misses ?? 0);
+}
+
+interface OutputCounts {
+  readonly promptTotal: number;
+  readonly output: number;
+  readonly reasoning: number;
+}
+
+/** xAI counts reasoning beside the completion instead of inside: its total tells. */
+function outputOf(
+  counts: OutputCounts,
+  reported: Fields,
+): Pick<Usage, "completion" | "internalReasoning"> {
+  const { promptTotal, output, reasoning } = counts;
+  const isBeside =
+    reasoning > 0 && countOf(reported["total_tokens"]) === promptTotal + output + reasoning;
+  if (isBeside) return { completion: output, internalReasoning: reasoning };
+  const inside = Math.min(output, reasoning);
+  return { completion: output - inside, internalReasoning: inside };
+}
+
+function rawCost(text: string): string | undefined {
+  const span = findPath(text, "usage", "cost") ?? choiceCost(text);
+  return span === undefined ? undefined : costText(text.slice(span.start, span.end));
+}
+
+function choiceCost(text: string): Span | undefined {
+  const choices = findPath(text, "choices");
+  const choice = choices === undefined ? undefined : findElements(text, choices.start)[0];
+  const usage = choice === undefined ? undefined : findMember(text, choice.start, "usage");
+  return usage === undefined ? undefined : findMember(text, usage.start, "cost");
+}

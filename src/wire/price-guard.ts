@@ -1,0 +1,140 @@
+import type { Deployment } from "../catalog/catalog.ts";
+import { whatIsTaken } from "./fields/accepted-values.ts";
+import { absent, type JsonDocument, type JsonNode, nodeSize } from "../json/json-document.ts";
+import { type ChatWord, word } from "./fields/chat-words.ts";
+import { cannotCross, type CrossingNotes } from "./neutral/crossing-notes.ts";
+import type { PricedField, PricedFields, RequestSide } from "./request-side.ts";
+
+/* A closed list: whichever wire they were made for, servers of either wire take them. */
+const refusedFields = [
+  "audio",
+  "container",
+  "fallbacks",
+  "inference_geo",
+  "mcp_servers",
+  "modalities",
+  "plugins",
+  "search_parameters",
+  "web_search_options",
+] as const satisfies readonly ChatWord[];
+
+const droppedFields = ["service_tier", "speed"] as const satisfies readonly ChatWord[];
+
+/** Top-level fields that no other rule of a wire needs to know. */
+export const pricedNames: ReadonlySet<string> = new Set([...refusedFields, ...droppedFields]);
+
+/** Across the wires none of them can be declared: the same fields are refused or dropped. */
+export function notePricedFields(doc: JsonDocument, notes: CrossingNotes): void {
+  for (const { field } of refusedTopLevel(doc)) notes.refuse(field, cannotCross);
+  if (isTextOnly(doc, doc.present(0, word.modalities))) notes.drop("modalities");
+  for (const name of droppedFields) if (doc.present(0, word[name]) !== absent) notes.drop(name);
+}
+
+/** Finds what a body of this wire would have its provider charge beside tokens. */
+export function findPricedFields(doc: JsonDocument, side: RequestSide): PricedFields {
+  const refused = refusedTopLevel(doc);
+  addHostedTools(doc, side, refused);
+  const dropped = droppedFields.flatMap((name) => {
+    const node = doc.present(0, word[name]);
+    if (node === absent || side.isUsualPrice(name, doc.text(node))) return [];
+    return { field: name, names: [name], node, wordId: word[name] };
+  });
+  const longMarks: JsonNode[] = [];
+  findLongMarks(doc, 0, longMarks);
+  return { refused, dropped, longMarks };
+}
+
+function refusedTopLevel(doc: JsonDocument): PricedField[] {
+  const found: PricedField[] = [];
+  for (const name of refusedFields) {
+    const node = doc.present(0, word[name]);
+    if (node === absent || isEmptyArray(doc, node)) continue;
+    if (name === "modalities" && isTextOnly(doc, node)) continue;
+    found.push({ field: name, names: [name], node });
+  }
+  return found;
+}
+
+/* For these a price is not the only reason: a beta that is not passed on opens them, or another model answers. */
+const neverOpen: ReadonlySet<string> = new Set(["container", "fallbacks", "mcp_servers", "speed"]);
+
+/** May the field go to this deployment, because no price of ours depends on it or the listing takes it? */
+export function isOpen(doc: JsonDocument, priced: PricedField, deployment: Deployment): boolean {
+  const isFree = deployment.passesPricedFields === true && !neverOpen.has(priced.field);
+  return isFree || isDeclared(doc, priced, deployment);
+}
+
+/** Is this value one that the listing says it takes, at its own prices? */
+function isDeclared(
+  doc: JsonDocument,
+  { names, node }: PricedField,
+  deployment: Deployment,
+): boolean {
+  const name = names.find((each) => deployment.supportedParameters.has(each));
+  const descriptor = name === undefined ? undefined : deployment.supportedParameters.get(name);
+  if (descriptor === undefined) return false;
+  const isWhole = doc.isObject(node) || doc.isArray(node) || name !== names[0];
+  return isWhole || whatIsTaken(doc, node, descriptor) === undefined;
+}
+
+/** Tools that the provider runs itself, at a price for each use. */
+function addHostedTools(doc: JsonDocument, side: RequestSide, found: PricedField[]): void {
+  const list = doc.present(0, word.tools);
+  if (list === absent) return;
+  let index = 0;
+  const end = doc.next(list);
+  for (let tool = list + nodeSize; tool < end; tool = doc.next(tool)) {
+    const type = doc.present(tool, word.type);
+    if (type !== absent && !side.isClientTool(doc, type)) {
+      const text = doc.text(type).slice(0, TYPE_CHARS_MAX);
+      // The type is a name to declare, not a value of a parameter.
+      const names = ["tools", text, text.replace(/_\d+$/, "")];
+      found.push({ field: side.renderPath(["tools", index, "type"]), names, node: type });
+    }
+    index += 1;
+  }
+}
+
+const TYPE_CHARS_MAX = 64;
+const USUAL_TTL = "5m";
+
+/** Members below which a provider reads cache marks; the caller's own data is not among them. */
+const markedMembers: ReadonlySet<number> = new Set([
+  word.content,
+  word.function,
+  word.messages,
+  word.source,
+  word.system,
+  word.tools,
+]);
+
+/** The readable depth of a document bounds the recursion. */
+function findLongMarks(doc: JsonDocument, node: JsonNode, found: JsonNode[]): void {
+  const end = doc.next(node);
+  if (doc.isArray(node)) {
+    for (let item = node + nodeSize; item < end; item = doc.next(item)) {
+      findLongMarks(doc, item, found);
+    }
+  } else if (doc.isObject(node)) {
+    for (let key = node + nodeSize; key < end; key = doc.next(key + nodeSize)) {
+      const wordId = doc.keyWord(key);
+      const value = doc.valueOf(key);
+      if (wordId === word.cache_control) addLongMark(doc, value, found);
+      else if (markedMembers.has(wordId)) findLongMarks(doc, value, found);
+    }
+  }
+}
+
+function addLongMark(doc: JsonDocument, mark: JsonNode, found: JsonNode[]): void {
+  const ttl = doc.isObject(mark) ? doc.present(mark, word.ttl) : absent;
+  if (ttl !== absent && !(doc.isString(ttl) && doc.text(ttl) === USUAL_TTL)) found.push(mark);
+}
+
+function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {
+  return doc.isArray(node) && doc.next(node) === node + nodeSize;
+}
+
+function isTextOnly(doc: JsonDocument, node: JsonNode): boolean {
+  if (node === absent || !doc.isArray(node)) return false;
+  return doc.items(node).every((item) => doc.word(item) === word.text);
+}
