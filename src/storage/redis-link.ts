@@ -54,7 +54,7 @@ export class RedisLink {
   ): Promise<unknown> {
     const run = this.#scripts[script];
     assert(run !== undefined, `this connection was not given the script ${script}`);
-    return run(keys.length, ...keys, ...args);
+    return run.call(this.#client, keys.length, ...keys, ...args);
   }
 
   close(): void {

@@ -1,3 +1,4 @@
+import { healthScripts } from "../../src/routing/health-scripts.ts";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import {
@@ -35,6 +36,7 @@ export class Side {
       recentUse: { recentUse },
       clock,
       log: silentLog,
+      sharedScripts: healthScripts,
       // Nobody is refused here because the machine is busy.
       answerWithinMs: 30_000,
       ...more,

@@ -5,11 +5,15 @@ import { deploymentOf, readGood, send } from "../fixtures/request-kit.ts";
 
 /* One agent's request as each wire's client sends it, and what a deployment of either wire gets. */
 
-const folders: Readonly<Record<WireId, string>> = { wire_a: "wire-a", wire_b: "wire-b" };
+const folders: Readonly<Record<WireId, string>> = {
+  wire_a: "openai-chat",
+  wire_b: "anthropic-messages",
+};
 const wires = Object.keys(folders) as readonly WireId[];
 
 function fixture(wire: WireId, name: string): string {
-  return readFileSync(new URL(`${folders[wire]}/fixtures/${name}`, import.meta.url), "utf8");
+  const url = new URL(`../../wire/${folders[wire]}/fixtures/${name}`, import.meta.url);
+  return readFileSync(url, "utf8");
 }
 
 test.each(wires.flatMap((client) => wires.map((upstream) => ({ client, upstream }))))(
@@ -20,7 +24,7 @@ test.each(wires.flatMap((client) => wires.map((upstream) => ({ client, upstream 
       request,
       deploymentOf(upstream, { upstreamModelId: "test-1-2026" }),
     );
-    const golden = fixture(client, `agent.request.for-${folders[upstream]}.json`);
+    const golden = fixture(client, `agent.request.for-${upstream.replace("_", "-")}.json`);
     expect({ dropped, body }).toEqual(JSON.parse(golden));
     // Keys come in the order of the golden file too: providers cache by prefix.
     expect(Object.keys(body)).toEqual(Object.keys((JSON.parse(golden) as { body: object }).body));

@@ -8,8 +8,8 @@ import { readLegalWireA } from "../fixtures/legal-wire-a.ts";
 import { readLegalWireB } from "../fixtures/legal-wire-b.ts";
 
 const FOLDERS = {
-  wire_a: new URL("wire-a/fixtures/", import.meta.url),
-  wire_b: new URL("wire-b/fixtures/", import.meta.url),
+  wire_a: new URL("../../wire/openai-chat/fixtures/", import.meta.url),
+  wire_b: new URL("../../wire/anthropic-messages/fixtures/", import.meta.url),
 };
 const CLIENTS: readonly WireId[] = ["wire_a", "wire_b"];
 

@@ -8,8 +8,8 @@ import { costUsd, openStream, play, type Wires } from "../fixtures/answer-kit.ts
 
 /* The official clients read our bytes with their own strict accumulators; no network is involved. */
 
-function transcript(wire: "wire-a" | "wire-b", name: string): Buffer {
-  return readFileSync(new URL(`${wire}/fixtures/${name}.sse`, import.meta.url));
+function transcript(folder: "openai-chat" | "anthropic-messages", name: string): Buffer {
+  return readFileSync(new URL(`../../wire/${folder}/fixtures/${name}.sse`, import.meta.url));
 }
 
 function answering(text: string): () => Promise<Response> {
@@ -18,13 +18,13 @@ function answering(text: string): () => Promise<Response> {
 }
 
 function served(wires: Wires, name: string): string {
-  const folder = wires.upstream === "wire_a" ? "wire-a" : "wire-b";
+  const folder = wires.upstream === "wire_a" ? "openai-chat" : "anthropic-messages";
   return play(openStream(wires), [transcript(folder, name)]).text;
 }
 
 /** A stream that dies behind its first word. */
 function died(wires: Wires): string {
-  const folder = wires.upstream === "wire_a" ? "wire-a" : "wire-b";
+  const folder = wires.upstream === "wire_a" ? "openai-chat" : "anthropic-messages";
   const bridge = openStream(wires);
   const bytes = transcript(folder, "text");
   bridge.push(bytes.subarray(0, bytes.indexOf("world")));

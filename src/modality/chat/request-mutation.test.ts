@@ -9,8 +9,8 @@ import { chatWires } from "./registry.ts";
 /* Real requests with a few bytes changed: what is taken must reach the provider with its meaning. */
 
 const bodies = (["wire_a", "wire_b"] as const).map((wire) => {
-  const folder = wire === "wire_a" ? "wire-a" : "wire-b";
-  const url = new URL(`${folder}/fixtures/agent.request.json`, import.meta.url);
+  const folder = wire === "wire_a" ? "openai-chat" : "anthropic-messages";
+  const url = new URL(`../../wire/${folder}/fixtures/agent.request.json`, import.meta.url);
   return { wire, bytes: readFileSync(url) };
 });
 
