@@ -81,7 +81,7 @@ describe("the tarball", () => {
       expect(packed.files).toContain(needed);
     }
     const allowed =
-      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/manifest\/.+\.d\.ts|dist\/console\/.+|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
+      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/catalog\/manifest\/.+\.d\.ts|dist\/console\/.+|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
     expect(packed.files.filter((file) => !allowed.test(file))).toEqual([]);
     const unneeded = /\.test\.|fixtures|\.map$|\.built-from|docs\/decisions\//;
     expect(packed.files.filter((file) => unneeded.test(file))).toEqual([]);
