@@ -10,7 +10,7 @@ import type { Config } from "../config/settings.ts";
 import { createConsoleServer } from "../console-api/console-server.ts";
 import type { ConsoleDeps } from "../console-api/console-deps.ts";
 import type { Clock } from "../core/time.ts";
-import type { ServeDeps } from "../call/serve-deps.ts";
+import type { CallPorts } from "../call/ports.ts";
 import type { Identity } from "../identity/identity.ts";
 import { makeClaimLink } from "../identity/local-issuer/claim-link.ts";
 import { openIdentity } from "../identity/open-identity.ts";
@@ -85,7 +85,7 @@ export async function openConsole(
   parts: PreparedConsole &
     Addresses & {
       readonly catalog: CatalogHolder;
-      readonly serve: ServeDeps;
+      readonly serve: CallPorts;
       readonly playground: ConsoleDeps["playground"];
       readonly serverResponse: ConsoleDeps["serverResponse"];
     },

@@ -8,7 +8,7 @@ import { internalConnectionsMax } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import { refuseBeforeBody, refuseCall } from "../call/refuse-call.ts";
 import { Readiness } from "../http/readiness.ts";
-import type { ServeDeps } from "../call/serve-deps.ts";
+import type { CallPorts } from "../call/ports.ts";
 import type { VideoReadDeps } from "../videos/serve-video.ts";
 import type { VideoMetrics } from "../videos/video-metrics.ts";
 import { CLIENT_TIMEOUTS } from "../http/client-timeouts.ts";
@@ -118,7 +118,7 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
 }
 
 /** The listener of probes and metrics; no client is slowed down by it. */
-function openInternal(serve: ServeDeps, videos: VideoMetrics, readiness: Readiness): Server {
+function openInternal(serve: CallPorts, videos: VideoMetrics, readiness: Readiness): Server {
   const registry = metricsRegistry(serve.metrics, videos, {
     drains: () => serve.drains.active,
     instanceState: () => readiness.state,
@@ -132,7 +132,7 @@ function openInternal(serve: ServeDeps, videos: VideoMetrics, readiness: Readine
 function gatewayServerOptions(
   { config, clock, log, backend }: RoomOptions,
   parts: {
-    readonly serve: ServeDeps;
+    readonly serve: CallPorts;
     readonly videos: VideoReadDeps;
     readonly holder: CatalogHolder;
     readonly readiness: Readiness;

@@ -14,7 +14,7 @@ import type { CallKind, CallRequest } from "../call/call-kind.ts";
 import { chatCall } from "../call/chat-call.ts";
 import { decisionCall } from "../call/decision-call.ts";
 import { imageCall } from "../call/image-call.ts";
-import { serveCall } from "../call/serve-call.ts";
+import { serveCall } from "../call/call.ts";
 import type { VideoDeps } from "../videos/video-deps.ts";
 import { videoCall } from "../videos/video-call.ts";
 import { decisionWire } from "../modality/decisions/index.ts";

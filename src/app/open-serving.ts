@@ -11,7 +11,7 @@ import type { AttemptTimeouts } from "../dispatch/run-attempt.ts";
 import { UpstreamClient, type UpstreamClientOptions } from "../dispatch/upstream-client.ts";
 import { DrainGate } from "../call/drain-gate.ts";
 import { GatewayMetrics } from "../call/metrics.ts";
-import type { CallTimeouts, ServeDeps } from "../call/serve-deps.ts";
+import type { CallTimeouts, CallPorts } from "../call/ports.ts";
 import type { Ledger } from "../ledger/ledger-store.ts";
 import { limitScopes } from "../limits/effective-limits.ts";
 import type { ScopeClaim } from "../limits/limit-store.ts";
@@ -34,7 +34,7 @@ export interface ServingOptions {
 
 /** What the recipes work with, and how it ends. */
 export interface Serving {
-  readonly serve: ServeDeps;
+  readonly serve: CallPorts;
   /** Stops hearing of other instances. */
   close(): void;
 }
@@ -72,7 +72,7 @@ export function openServing(
     onRest: (id, forMs) => exchange.publish({ kind: "pool", id, forMs }),
   });
   exchange.listen({ circuit: health, pool: pools });
-  const serve: ServeDeps = {
+  const serve: CallPorts = {
     clock,
     deadlines: new Deadlines(clock),
     catalog,

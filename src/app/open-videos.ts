@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Config } from "../config/settings.ts";
-import type { ServeDeps } from "../call/serve-deps.ts";
+import type { CallPorts } from "../call/ports.ts";
 import type { VideoReadDeps } from "../videos/serve-video.ts";
 import type { VideoDeps } from "../videos/video-deps.ts";
 import { VideoMetrics } from "../videos/video-metrics.ts";
@@ -15,7 +15,7 @@ export function openVideos(
     readonly log: Logger;
     readonly backend: Pick<Backend, "jobStore" | "connectionStore">;
   },
-  serve: ServeDeps,
+  serve: CallPorts,
 ): VideoReadDeps {
   const { config, log, backend } = options;
   const deps: VideoDeps = {

@@ -2,9 +2,9 @@ import type { ClaimedScopes } from "./claimed-scopes.ts";
 import { ZERO_PICO_USD } from "../core/money.ts";
 import type { CloseOutcome, CloseRow, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
 import { tokenCount, type ScopeClaim, type TokenCount } from "../limits/limit-store.ts";
-import type { ServeDeps } from "./serve-deps.ts";
+import type { CallPorts } from "./ports.ts";
 
-type HoldDeps = Pick<ServeDeps, "ledger" | "clock">;
+type HoldDeps = Pick<CallPorts, "ledger" | "clock">;
 
 /**
  * What a call holds until it ends: its own limits, the place in a provider's pool, and one open
@@ -20,6 +20,11 @@ export class CallHold {
   constructor(deps: HoldDeps, own: ClaimedScopes) {
     this.#deps = deps;
     this.#own = own;
+  }
+
+  /** What it has claimed before a candidate was chosen. */
+  get limits(): ClaimedScopes {
+    return this.#own;
   }
 
   /** The caller's own limits that the call occupies a slot of. */

@@ -11,7 +11,7 @@ import type { ProviderControls } from "../wire/fields/provider-controls.ts";
 import type { Unservable } from "../wire/chat-wire.ts";
 import type { UpstreamRequest } from "../wire/upstream-request.ts";
 import type { ClientExchange } from "./client-exchange.ts";
-import type { CallTimeouts } from "./serve-deps.ts";
+import type { CallTimeouts } from "./ports.ts";
 
 /** What every kind of call tells the recipe about its checked request. */
 export interface CallRequest {

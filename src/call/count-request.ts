@@ -7,7 +7,7 @@ import type { Refusal } from "../core/refusals.ts";
 import { orgSlot, tokenCount, type ScopeClaim } from "../limits/limit-store.ts";
 import { isRefusal } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
-import type { ServeDeps } from "./serve-deps.ts";
+import type { CallPorts } from "./ports.ts";
 
 const NO_TOKENS = tokenCount(0, 0);
 
@@ -16,7 +16,7 @@ const NO_TOKENS = tokenCount(0, 0);
  * that running calls and spent tokens do not stand in its way.
  */
 export async function countRequest(
-  deps: ServeDeps,
+  deps: CallPorts,
   exchange: ClientExchange,
 ): Promise<ClaimedScopes | Refusal> {
   return await countIn(deps, exchange, requestsOnly(deps.scopesOf(exchange.principal)));
@@ -27,7 +27,7 @@ export async function countRequest(
  * that lowered its limit could not raise it again before the minute is over.
  */
 export async function countSetting(
-  deps: ServeDeps,
+  deps: CallPorts,
   exchange: ClientExchange,
 ): Promise<ClaimedScopes | Refusal> {
   const { principal } = exchange;
@@ -42,7 +42,7 @@ export async function countSetting(
  * undone when it was refused.
  */
 export async function claimOrgSetting(
-  deps: Pick<ServeDeps, "limits" | "clock">,
+  deps: Pick<CallPorts, "limits" | "clock">,
   orgId: OrgId,
 ): Promise<ClaimedScopes | Refusal> {
   const limits = { requestsPerMinute: settingsRequestsPerMinute };
@@ -53,7 +53,7 @@ export async function claimOrgSetting(
 const NO_KEY = "" as KeyId;
 
 async function countIn(
-  deps: ServeDeps,
+  deps: CallPorts,
   { principal }: ClientExchange,
   scopes: readonly ScopeClaim[],
 ): Promise<ClaimedScopes | Refusal> {
@@ -63,7 +63,7 @@ async function countIn(
 }
 
 async function claimIn(
-  deps: Pick<ServeDeps, "limits" | "clock">,
+  deps: Pick<CallPorts, "limits" | "clock">,
   principal: { readonly orgId: OrgId; readonly keyId: KeyId },
   scopes: readonly ScopeClaim[],
 ): Promise<ClaimedScopes | Refusal> {

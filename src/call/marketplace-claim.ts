@@ -2,8 +2,8 @@ import type { ClaimPart } from "./admit.ts";
 import type { Principal } from "../accounts/principal.ts";
 import type { Deployment } from "../catalog/catalog.ts";
 import { orgSlot } from "../limits/limit-store.ts";
-import type { ClaimedCall } from "./claim-parts.ts";
-import type { ServeDeps } from "./serve-deps.ts";
+import type { LimitedCall } from "./claim-limits.ts";
+import type { CallPorts } from "./ports.ts";
 
 /**
  * What holds without credit, for a request that the caller's own provider keys are to serve first:
@@ -30,9 +30,9 @@ export class MarketplaceClaim {
 
 /** Undefined where nothing is left to claim: it counts from the start, or never. */
 export function marketplaceClaim(
-  deps: Pick<ServeDeps, "scopesOf">,
+  deps: Pick<CallPorts, "scopesOf">,
   principal: Principal,
-  call: ClaimedCall,
+  call: LimitedCall,
 ): MarketplaceClaim | undefined {
   if (call.ownKeys !== "first" || call.endpoint !== undefined) return undefined;
   const { modelId } = call;

@@ -6,7 +6,7 @@ import type { PlanInput } from "../routing/plan-route.ts";
 import type { ProviderControls } from "../wire/fields/provider-controls.ts";
 import type { Unservable } from "../wire/chat-wire.ts";
 import type { CallKind, CallRequest } from "./call-kind.ts";
-import type { ServeDeps } from "./serve-deps.ts";
+import type { CallPorts } from "./ports.ts";
 
 /** Where a model id leads for one caller. */
 export interface FoundModel {
@@ -26,7 +26,7 @@ export function findModel(catalog: Catalog, principal: Principal, modelId: strin
 
 /** The plan's input of one call, whatever its kind. */
 export function callPlanInput<R extends CallRequest>(
-  deps: Pick<ServeDeps, "opensOwnKeys" | "health" | "clock">,
+  deps: Pick<CallPorts, "opensOwnKeys" | "health" | "clock">,
   principal: Principal,
   call: {
     readonly kind: CallKind<R>;
@@ -60,7 +60,7 @@ export interface PlanNeeds {
  * where this installation can open them.
  */
 export function planInput(
-  deps: Pick<ServeDeps, "opensOwnKeys">,
+  deps: Pick<CallPorts, "opensOwnKeys">,
   principal: Principal,
   needs: PlanNeeds,
 ): PlanInput {

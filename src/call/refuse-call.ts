@@ -4,7 +4,7 @@ import { ZERO_MICRO_USD } from "../core/money.ts";
 import { refusal, type Refusal, type RefusalOrigin } from "../core/refusals.ts";
 import type { CallRequest } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
-import type { ServeDeps } from "./serve-deps.ts";
+import type { CallPorts } from "./ports.ts";
 
 export interface RefusedCall {
   readonly refusal: Refusal;
@@ -15,7 +15,7 @@ export interface RefusedCall {
 }
 
 /** Refuses before any dispatch: the id stays known, nothing is owed. */
-export function refuseCall(deps: ServeDeps, exchange: ClientExchange, input: RefusedCall): void {
+export function refuseCall(deps: CallPorts, exchange: ClientExchange, input: RefusedCall): void {
   recordRefused(deps, exchange, input);
   if (!NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
     deps.refusals.note(exchange.principal, input.refusal);
@@ -29,7 +29,7 @@ export function refuseCall(deps: ServeDeps, exchange: ClientExchange, input: Ref
  * Refuses a caller whose window of refused requests is full, before its body is read. Recorded like
  * any other refusal, but no further one in that window.
  */
-export function refuseBeforeBody(deps: ServeDeps, exchange: ClientExchange): boolean {
+export function refuseBeforeBody(deps: CallPorts, exchange: ClientExchange): boolean {
   const value = deps.refusals.check(exchange.principal);
   if (value === undefined) return false;
   recordRefused(deps, exchange, { refusal: value });
@@ -37,7 +37,7 @@ export function refuseBeforeBody(deps: ServeDeps, exchange: ClientExchange): boo
   return true;
 }
 
-function recordRefused(deps: ServeDeps, exchange: ClientExchange, input: RefusedCall): void {
+function recordRefused(deps: CallPorts, exchange: ClientExchange, input: RefusedCall): void {
   const { principal } = exchange;
   deps.ledger.recordRefused({
     requestId: exchange.requestId,
@@ -57,7 +57,7 @@ const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([
 ] as const);
 
 /** What is refused for unusual use, a full pool or a fault of ours is no further sign of it. */
-function noteRefused(deps: ServeDeps, exchange: ClientExchange, input: RefusedCall): void {
+function noteRefused(deps: CallPorts, exchange: ClientExchange, input: RefusedCall): void {
   const { family } = input;
   const { class: cls, origin } = input.refusal;
   if (family === undefined || exchange.gone || NOT_THE_CALLERS_DOING.has(origin)) return;

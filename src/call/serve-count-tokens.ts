@@ -18,13 +18,13 @@ import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
 import { findModel, planInput } from "./plan-call.ts";
 import { refuseCall } from "./refuse-call.ts";
-import type { ServeDeps } from "./serve-deps.ts";
+import type { CallPorts } from "./ports.ts";
 
 /**
  * `POST /v1/messages/count_tokens`: the count of the provider that a call would go to first, when
  * its wire can count; else, and when that count fails, an estimate marked as one. Free.
  */
-export async function serveCountTokens(deps: ServeDeps, exchange: ClientExchange): Promise<void> {
+export async function serveCountTokens(deps: CallPorts, exchange: ClientExchange): Promise<void> {
   const betaHeader = exchange.header("anthropic-beta");
   const beta = betaHeader === undefined ? {} : { betaHeader };
   const request = readCountTokensRequest({ body: exchange.body, ...beta });
@@ -59,7 +59,7 @@ export async function serveCountTokens(deps: ServeDeps, exchange: ClientExchange
 
 /** Who counts: a deployment, nobody but ourselves, or a request that names no usable model. */
 function chooseCounter(
-  deps: ServeDeps,
+  deps: CallPorts,
   principal: Principal,
   request: ChatRequest,
 ): { readonly deployment: Deployment | undefined } | Refusal {
@@ -87,7 +87,7 @@ function chooseCounter(
 
 /** Undefined: the provider gave no count in time, and says nothing about its health by that. */
 async function askProvider(
-  deps: ServeDeps,
+  deps: CallPorts,
   exchange: ClientExchange,
   asked: { readonly deployment: Deployment; readonly upstream: UpstreamRequest },
 ): Promise<number | undefined> {

@@ -95,6 +95,18 @@ export function outcomeOf(result: AttemptResult, clientGone: boolean): AttemptOu
   return result.upstreamStatus < 500 && result.upstreamStatus >= 400 ? "refused" : "failed";
 }
 
+/** What all attempts of a request put into the token windows. */
+export function sumTokens(ended: readonly { readonly tokens: TokenCount }[]): TokenCount {
+  return ended.reduce(
+    (sum, { tokens }) =>
+      tokenCount(
+        sum.promptTokens + tokens.promptTokens,
+        sum.completionTokens + tokens.completionTokens,
+      ),
+    tokenCount(0, 0),
+  );
+}
+
 export interface CloseInput {
   readonly attemptId: CloseRow["attemptId"];
   readonly result: AttemptResult;

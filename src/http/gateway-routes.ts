@@ -1,10 +1,10 @@
 import { chatCall } from "../call/chat-call.ts";
 import { decisionCall } from "../call/decision-call.ts";
 import { imageCall } from "../call/image-call.ts";
-import { serveCall } from "../call/serve-call.ts";
+import { serveCall } from "../call/call.ts";
 import { serveCountTokens } from "../call/serve-count-tokens.ts";
 import type { LimitDeps } from "../records/limit-use.ts";
-import type { ServeDeps } from "../call/serve-deps.ts";
+import type { CallPorts } from "../call/ports.ts";
 import { serveAdmissionLimits } from "../records/serve-admission-limits.ts";
 import { serveLimits } from "../records/serve-limits.ts";
 import {
@@ -30,7 +30,7 @@ export type StoredDeps = RecordDeps &
   Pick<LimitDeps, "rules" | "limitDefaults"> & { readonly videos: VideoReadDeps };
 
 /** Every route of the gateway, each with the recipe that serves it. */
-export function gatewayRoutes(serve: ServeDeps, records: StoredDeps): RouteTable {
+export function gatewayRoutes(serve: CallPorts, records: StoredDeps): RouteTable {
   const chatA = chatCall(chatWires, "wire_a");
   const chatB = chatCall(chatWires, "wire_b");
   const images = imageCall(imageWire);

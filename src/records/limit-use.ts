@@ -7,12 +7,12 @@ import type { RecordStore } from "./record-store.ts";
 import { endpointSelfRows, limitRows, type LimitRow } from "../limits/effective-limits.ts";
 import { type LimitDefaults } from "../limits/stored-limit.ts";
 import { orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/limit-store.ts";
-import { claimParts } from "../call/claim-parts.ts";
+import { claimParts } from "../call/claim-limits.ts";
 import { findModel } from "../call/plan-call.ts";
-import type { ServeDeps } from "../call/serve-deps.ts";
+import type { CallPorts } from "../call/ports.ts";
 
 /** What the routes about limits work with. */
-export interface LimitDeps extends ServeDeps {
+export interface LimitDeps extends CallPorts {
   readonly records: RecordStore;
   readonly rules: RulesStore;
   /** Those that `scopesOf` goes by. */

@@ -1,6 +1,6 @@
 import type { ConnectionStore } from "../accounts/connection-store.ts";
 import type { JobStore } from "./job-store.ts";
-import type { ServeDeps } from "../call/serve-deps.ts";
+import type { CallPorts } from "../call/ports.ts";
 import type { VideoMetrics } from "./video-metrics.ts";
 
 export interface VideoSettings {
@@ -27,7 +27,7 @@ export interface VideoLog {
 }
 
 /** What the recipes of videos work with, besides what every recipe does. */
-export interface VideoDeps extends ServeDeps {
+export interface VideoDeps extends CallPorts {
   readonly jobs: JobStore;
   /** Jobs made with a customer's own provider key are asked after with the same. */
   readonly connections: Pick<ConnectionStore, "find">;

@@ -6,8 +6,8 @@ import type { CallKind } from "../../src/call/call-kind.ts";
 import { chatCall } from "../../src/call/chat-call.ts";
 import { DrainGate } from "../../src/call/drain-gate.ts";
 import { GatewayMetrics } from "../../src/call/metrics.ts";
-import { serveCall } from "../../src/call/serve-call.ts";
-import type { ServeDeps } from "../../src/call/serve-deps.ts";
+import { serveCall } from "../../src/call/call.ts";
+import type { CallPorts } from "../../src/call/ports.ts";
 import type { Logger } from "../../src/core/log.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -28,7 +28,7 @@ import { SkewedClock } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 import { RepeatedFailures } from "../../src/routing/repeated-failures.ts";
 
-interface InstanceDeps extends ServeDeps {
+interface InstanceDeps extends CallPorts {
   readonly health: ObservedHealth;
   readonly limits: ObservedLimits;
 }
@@ -156,7 +156,7 @@ export class SimulatedInstance implements StoreUser {
     this.crash();
   }
 
-  async #emptied(deps: ServeDeps, withinMs: number): Promise<void> {
+  async #emptied(deps: CallPorts, withinMs: number): Promise<void> {
     const lastMs = deps.clock.monotonicMs() + withinMs;
     while (this.clients.size + deps.drains.active > 0 && deps.clock.monotonicMs() < lastMs) {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));

@@ -14,8 +14,8 @@ import { chatCall } from "../../src/call/chat-call.ts";
 import type { ClientExchange } from "../../src/call/client-exchange.ts";
 import { DrainGate } from "../../src/call/drain-gate.ts";
 import { GatewayMetrics } from "../../src/call/metrics.ts";
-import { serveCall } from "../../src/call/serve-call.ts";
-import type { ServeDeps } from "../../src/call/serve-deps.ts";
+import { serveCall } from "../../src/call/call.ts";
+import type { CallPorts } from "../../src/call/ports.ts";
 import type { CloseRow, Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { limitScopes, SPECIFIED_LIMITS } from "../../src/limits/effective-limits.ts";
 import { PoolBoard } from "../../src/limits/pool-board.ts";
@@ -158,7 +158,7 @@ function newCall() {
     shutDown: () => Promise.resolve(),
   };
   const wait = { headersMs: 1e6, idleMs: 1e6, totalMs: 1e6, drainMs: 1e6 };
-  const deps: ServeDeps = {
+  const deps: CallPorts = {
     clock,
     deadlines: new Deadlines(clock),
     catalog: { current: simulatedCatalog() },

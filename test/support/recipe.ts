@@ -19,7 +19,7 @@ import type { Clock } from "../../src/core/time.ts";
 import type { AttemptHandler } from "../../src/dispatch/run-attempt.ts";
 import { UpstreamClient } from "../../src/dispatch/upstream-client.ts";
 import type { ClientExchange } from "../../src/call/client-exchange.ts";
-import type { ServeDeps } from "../../src/call/serve-deps.ts";
+import type { CallPorts } from "../../src/call/ports.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
 
@@ -92,7 +92,7 @@ const grantingLedger: Ledger = {
 
 export interface TestRecipe {
   /** As the program puts them together from its default settings. */
-  readonly deps: ServeDeps;
+  readonly deps: CallPorts;
   /** Every dispatch so far. */
   readonly sent: readonly Dispatched[];
 }

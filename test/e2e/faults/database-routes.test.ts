@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 
-import type { ServeDeps } from "../../../src/call/serve-deps.ts";
+import type { CallPorts } from "../../../src/call/ports.ts";
 import { newRequestId } from "../../../src/core/ids.ts";
 import { gatewayRoutes, type StoredDeps } from "../../../src/http/gateway-routes.ts";
 import { until } from "../../support/books.ts";
@@ -53,7 +53,7 @@ const WALK: Readonly<Record<string, readonly Walked[]>> = {
   "GET /v1/generation": [{ path: `/v1/generation?id=${ID}` }],
 };
 
-const routes = gatewayRoutes({} as ServeDeps, { videos: {} } as StoredDeps).routes;
+const routes = gatewayRoutes({} as CallPorts, { videos: {} } as StoredDeps).routes;
 
 function call(name: string, walked: Walked): Promise<HttpAnswer> {
   const [method = "", path = ""] = name.split(" ");

@@ -28,8 +28,8 @@ export interface CallTimeouts {
   readonly commitSilenceMs: number;
 }
 
-/** Everything a recipe works with; made once, in `compose`. */
-export interface ServeDeps {
+/** Everything that a call works with; made once, in `app`. */
+export interface CallPorts {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly catalog: { readonly current: Catalog };
@@ -51,6 +51,6 @@ export interface ServeDeps {
   readonly refusals: Pick<RefusalWindows, "check" | "note" | "forget">;
   /** The limit scopes of a principal, narrowest first. */
   readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
-  /** Limits of everybody together; empty when there are none. */
+  /** Limits of all callers together; empty when there are none. */
   readonly platform: readonly ScopeClaim[];
 }

@@ -1,17 +1,42 @@
-import type { ClaimPart } from "./admit.ts";
 import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { endpointScope, endpointSelfScopes } from "../limits/effective-limits.ts";
-import { orgSlot, type ScopeClaim } from "../limits/limit-store.ts";
+import { orgSlot, type ScopeClaim, type TokenCount } from "../limits/limit-store.ts";
 import type { OwnKeys } from "../routing/plan-route.ts";
-import type { ServeDeps } from "./serve-deps.ts";
+import type { Refusal } from "../core/refusals.ts";
+import { claimScopes, type ClaimPart } from "./admit.ts";
+import type { ClaimedScopes } from "./claimed-scopes.ts";
+import type { CallPorts } from "./ports.ts";
 
 /** What decides which limits a request has to be admitted by. */
-export interface ClaimedCall {
+export interface LimitedCall {
   readonly modelId: string;
   readonly endpoint: DedicatedEndpoint | undefined;
   /** What of it the caller's own provider keys serve. */
   readonly ownKeys: OwnKeys;
+}
+
+export type ClaimedLimits =
+  | { readonly ok: true; readonly limits: ClaimedScopes }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** Claims what a call is admitted by before a candidate is chosen: all of it, or one refusal. */
+export async function claimLimits(
+  ports: Pick<CallPorts, "limits" | "scopesOf" | "platform" | "drains" | "clock">,
+  principal: Principal,
+  { limited, tokens }: { readonly limited: LimitedCall; readonly tokens: TokenCount },
+): Promise<ClaimedLimits> {
+  const outcome = await claimScopes(ports.limits, {
+    principal,
+    parts: claimParts(ports, principal, limited),
+    tokens,
+    nowMs: ports.clock.nowMs(),
+    monotonicMs: ports.clock.monotonicMs(),
+    departed: (orgId, id) => ports.drains.departed(orgId, id),
+  });
+  return outcome.kind === "claimed"
+    ? { ok: true, limits: outcome.claimed }
+    : { ok: false, refusal: outcome.refusal };
 }
 
 /**
@@ -19,22 +44,22 @@ export interface ClaimedCall {
  * endpoint in their place; then the platform's.
  */
 export function claimParts(
-  deps: Pick<ServeDeps, "scopesOf" | "platform">,
+  ports: Pick<CallPorts, "scopesOf" | "platform">,
   principal: Principal,
-  call: ClaimedCall,
+  call: LimitedCall,
 ): readonly ClaimPart[] {
   const { endpoint, modelId, ownKeys } = call;
   const ownKeysOnly = ownKeys !== "none";
   const parts: ClaimPart[] = [];
   const slot = orgSlot(principal.orgId);
   if (endpoint === undefined) {
-    parts.push({ slot, scopes: deps.scopesOf(principal, { modelId, ownKeysOnly }) });
+    parts.push({ slot, scopes: ports.scopesOf(principal, { modelId, ownKeysOnly }) });
   } else {
     const scopes = endpointSelfScopes(principal, modelId);
     if (scopes.length > 0) parts.push({ slot, scopes });
     parts.push({ slot: `{endpoint:${endpoint.endpointId}}`, scopes: scopesOfEndpoint(endpoint) });
   }
-  if (deps.platform.length > 0) parts.push({ slot: "{platform}", scopes: deps.platform });
+  if (ports.platform.length > 0) parts.push({ slot: "{platform}", scopes: ports.platform });
   return parts;
 }
 

@@ -17,7 +17,7 @@ import { PoolBoard } from "../limits/pool-board.ts";
 import { chatWires } from "../modality/chat/registry.ts";
 import { chatCall } from "./chat-call.ts";
 import { DrainGate } from "./drain-gate.ts";
-import { serveCall } from "./serve-call.ts";
+import { serveCall } from "./call.ts";
 
 const PROVIDERS = ["first", "second", "third", "fourth", "fifth"];
 const MANIFESTS = PROVIDERS.map((provider, priority) =>

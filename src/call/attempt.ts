@@ -1,0 +1,234 @@
+import { createHash } from "node:crypto";
+
+import type { Deployment } from "../catalog/catalog.ts";
+import { sseLineBytesMax } from "../core/constants.ts";
+import { ownKeyClassifier } from "../dispatch/own-key-classifier.ts";
+import {
+  runAttempt,
+  type AttemptClassifier,
+  type AttemptResult,
+  type AttemptTimeouts,
+  type RunningAttempt,
+} from "../dispatch/run-attempt.ts";
+import type { ReserveRow } from "../ledger/ledger-store.ts";
+import type { ScopeClaim } from "../limits/limit-store.ts";
+import { debitOf } from "../pricing/quote.ts";
+import type { HealthOutcome } from "../routing/circuit.ts";
+import type { Output } from "../wire/answer/answer-bridge.ts";
+import type { CallHold } from "./call-hold.ts";
+import type { CallKind, CallRequest } from "./call-kind.ts";
+import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
+import { leaveCircuit } from "./candidates.ts";
+import type { ClientExchange } from "./client-exchange.ts";
+import type { Delivery } from "./deliver.ts";
+import type { CallPorts, CallTimeouts } from "./ports.ts";
+import { clientLeft } from "./refuse-call.ts";
+import { observedTokens, settlementOf } from "./settlement.ts";
+
+/** A stream may spend this many bytes of framing and text for each token of its output bound. */
+const STREAM_BYTES_PER_TOKEN = 2_048;
+/** More than a line may have, so that a line that is too long is reported as that. */
+const STREAM_BYTES_FREE = 2 * sseLineBytesMax;
+
+export type AttemptEnd =
+  | EndedAttempt
+  /** A provider has accepted a job that goes on: what the client is answered. */
+  | { readonly kind: "job"; readonly body: Output };
+
+export interface AttemptInput<R extends CallRequest> {
+  readonly call: AcceptedCall<R>;
+  readonly held: HeldAttempt;
+  readonly delivery: Delivery;
+  readonly hold: CallHold;
+}
+
+/** Sends a held attempt to its candidate and waits for its end; settles it in figures. */
+export async function attemptCandidate<R extends CallRequest>(
+  ports: CallPorts,
+  client: ClientExchange,
+  input: AttemptInput<R>,
+): Promise<AttemptEnd> {
+  const { call, held, hold } = input;
+  const { reserve } = held;
+  const { deployment } = held.candidate.step;
+  const startedAtMs = ports.clock.nowMs();
+  const ran = await dispatch(ports, client, input);
+  const job = await acceptJob(call.kind, ran, { reserve, deployment, startedAtMs });
+  if (job.ok) {
+    // The job goes on, and so does its hold; the request itself has ended.
+    hold.keepOpen();
+    hold.release(call.tokens);
+    return { kind: "job", body: job.body };
+  }
+  const { result } = job;
+  const settlement = settlementOf(result, deployment, reserve.reserveMicroUsd);
+  if (settlement.flag !== undefined) ports.metrics.impossible(deployment);
+  return {
+    kind: "ended",
+    attemptId: reserve.attemptId,
+    startedAtMs,
+    result,
+    settlement,
+    debitMicroUsd: debitOf(settlement.costPicoUsd, reserve.reserveMicroUsd),
+    tokens: observedTokens(settlement, result.failure === undefined, call.tokens),
+  };
+}
+
+/** Dispatches to the end; only what was sent counts in health, pools and metrics. */
+async function dispatch<R extends CallRequest>(
+  ports: CallPorts,
+  client: ClientExchange,
+  input: AttemptInput<R>,
+): Promise<AttemptResult> {
+  const { candidate } = input.held;
+  const { deployment } = candidate.step;
+  if (client.gone) {
+    leaveCircuit(ports, candidate);
+    return neverSent();
+  }
+  const result = await startAttempt(ports, client, input).ended;
+  const { failure } = result;
+  const nowMs = ports.clock.monotonicMs();
+  const outcome = healthOutcome(ports, client, { deployment, failure });
+  ports.health.report(deployment.id, outcome, nowMs, candidate.probedMs);
+  if (failure?.coolSeconds !== undefined) {
+    ports.pools.throttled(deployment.pool, failure.coolSeconds, nowMs);
+  }
+  ports.metrics.attempt(deployment, result);
+  return result;
+}
+
+/**
+ * Repeats of one failed request are one strike: a client that resends what a provider cannot
+ * process does not open the circuit for other callers. A probe of an open circuit always counts.
+ */
+function healthOutcome(
+  { health, repeats, clock }: CallPorts,
+  { principal, body }: ClientExchange,
+  attempt: Pick<AttemptResult, "failure"> & { readonly deployment: Deployment },
+): HealthOutcome {
+  const { deployment, failure } = attempt;
+  if (failure === undefined) return "success";
+  const { strike } = failure;
+  const nowMs = clock.monotonicMs();
+  const isProbe = health.mayTry(deployment.id, nowMs) !== "yes";
+  if ((strike !== "strike" && strike !== "timeout") || isProbe) return strike;
+  const digest = createHash("sha256").update(body).digest("base64");
+  const request = { deploymentId: deployment.id, orgId: principal.orgId, digest };
+  return repeats.isRepeat(request, nowMs) ? "neutral" : strike;
+}
+
+type JobOutcome =
+  | { readonly ok: true; readonly body: Output }
+  | { readonly ok: false; readonly result: AttemptResult };
+
+/** Makes an accepted job durable, for the kinds of calls that have jobs. */
+async function acceptJob<R extends CallRequest>(
+  kind: CallKind<R>,
+  result: AttemptResult,
+  ran: {
+    readonly reserve: ReserveRow;
+    readonly deployment: Deployment;
+    readonly startedAtMs: number;
+  },
+): Promise<JobOutcome> {
+  const { bridge, failure } = result;
+  const isAccepted = failure === undefined && bridge !== undefined;
+  if (kind.accept === undefined || !isAccepted) return { ok: false, result };
+  const body = await kind.accept({ ...ran, bridge });
+  if (typeof body === "string" || Buffer.isBuffer(body)) return { ok: true, body };
+  const unwritten = { refusal: body, failover: false, strike: "neutral" } as const;
+  return { ok: false, result: { ...result, failure: unwritten } };
+}
+
+/** Starts one step and ties it to its client: output, slowness, departure. */
+function startAttempt<R extends CallRequest>(
+  ports: CallPorts,
+  client: ClientExchange,
+  { call, held, delivery, hold }: AttemptInput<R>,
+): RunningAttempt {
+  const { kind, request } = call;
+  const { attemptId, reserveMicroUsd } = held.reserve;
+  const { deployment, upstream } = held.candidate.step;
+  const timeouts = timeoutsOf(kind, request, ports.timeouts);
+  const running = runAttempt({
+    clock: ports.clock,
+    deadlines: ports.deadlines,
+    timeouts,
+    stream: request.stream,
+    streamBytesMax: STREAM_BYTES_FREE + request.outputTokens * STREAM_BYTES_PER_TOKEN,
+    sink: delivery,
+    commitDueMs: delivery.commitDueMs,
+    openBridge: () =>
+      delivery.carry(
+        kind.openAnswer(request, deployment, {
+          requestId: client.requestId,
+          createdSeconds: Math.floor(ports.clock.nowMs() / 1000),
+          reserveMicroUsd,
+        }),
+      ),
+    classify: classifierOf(kind, ports.classify, deployment),
+    send: (handler) => ports.upstream.send(deployment, upstream, handler, attemptId),
+  });
+  const { scopes } = hold;
+  followClient(ports, client, { running, delivery, scopes, drainMs: timeouts.drainMs });
+  return running;
+}
+
+function timeoutsOf<R extends CallRequest>(
+  kind: CallKind<R>,
+  request: R,
+  timeouts: CallTimeouts,
+): AttemptTimeouts {
+  if (kind.timeouts !== undefined) return kind.timeouts(timeouts);
+  return request.stream ? timeouts.stream : timeouts.whole;
+}
+
+function classifierOf<R extends CallRequest>(
+  kind: CallKind<R>,
+  base: AttemptClassifier,
+  deployment: Deployment,
+): AttemptClassifier {
+  return ownKeyClassifier(kind.classifier?.(base, deployment) ?? base, deployment);
+}
+
+function followClient(
+  ports: CallPorts,
+  client: ClientExchange,
+  tied: {
+    readonly running: RunningAttempt;
+    readonly delivery: Delivery;
+    readonly scopes: readonly ScopeClaim[];
+    readonly drainMs: number;
+  },
+): void {
+  const { running, delivery, scopes, drainMs } = tied;
+  client.onWritable(() => {
+    delivery.becameWritable();
+    running.resume();
+  });
+  client.onGone(() => {
+    const { orgId } = client.principal;
+    const departed = { orgId, scopes, endsAtMs: ports.clock.monotonicMs() + drainMs };
+    if (!ports.drains.enter(departed)) {
+      running.abandon();
+      return;
+    }
+    running.detach();
+    void running.ended.then(() => ports.drains.leave(departed));
+  });
+}
+
+/** The client left while its request waited for admission: the hold is void, nothing was sent. */
+function neverSent(): AttemptResult {
+  return {
+    bridge: undefined,
+    failure: { refusal: clientLeft(), failover: false, strike: "neutral" },
+    timedOut: false,
+    committed: false,
+    begun: false,
+    upstreamStatus: null,
+    firstByteMs: null,
+    durationMs: 0,
+  };
+}

@@ -1,0 +1,186 @@
+import { microUsd } from "../core/money.ts";
+import type { Refusal } from "../core/refusals.ts";
+import { planRoute } from "../routing/plan-route.ts";
+import { reserveRefusal } from "./admit.ts";
+import { attemptCandidate } from "./attempt.ts";
+import { CallHold } from "./call-hold.ts";
+import { callTokens, familyOf, isRefusal, type CallKind, type CallRequest } from "./call-kind.ts";
+import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
+import { acquireCandidate, CandidateList, leaveCircuit, releaseCandidate } from "./candidates.ts";
+import { claimLimits } from "./claim-limits.ts";
+import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
+import { answerClient, Delivery, hasBegun, servedHeaders } from "./deliver.ts";
+import { marketplaceClaim } from "./marketplace-claim.ts";
+import { noteUse } from "./note-use.ts";
+import { waitForPacing } from "./pacing.ts";
+import { callPlanInput, findModel } from "./plan-call.ts";
+import type { CallPorts } from "./ports.ts";
+import { refuseCall, routingDeadlinePassed } from "./refuse-call.ts";
+import { reserveRow } from "./reserve-row.ts";
+import { closeRowOf, sumTokens } from "./settlement.ts";
+
+type Refused = { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * The way of every call, whatever its modality and wire and whether it streams: accept, claim,
+ * hold, attempt until one candidate has served, settle, answer. Rejects only with a fault of our
+ * own; what was claimed and held is released by then.
+ */
+export async function serveCall<R extends CallRequest>(
+  ports: CallPorts,
+  client: ClientExchange,
+  kind: CallKind<R>,
+): Promise<void> {
+  const family = familyOf(kind);
+  const accepted = acceptCall(ports, client, kind);
+  if (!accepted.ok) return refuseCall(ports, client, { ...accepted, family });
+  const { call } = accepted;
+  const { request } = call;
+  const claimed = await claimLimits(ports, client.principal, call);
+  if (!claimed.ok) return refuseCall(ports, client, { ...claimed, family, request });
+  const { limits } = claimed;
+  const hold = new CallHold(ports, limits);
+  try {
+    const lastStartMs = ports.clock.monotonicMs() + call.timeoutMs;
+    const { queueMs } = limits;
+    const paced = await waitForPacing(ports, client, { queueMs, timeoutMs: call.timeoutMs });
+    const claimedCall = { call, hold, lastStartMs };
+    const first = paced.ok ? await holdFirst(ports, client, claimedCall) : paced;
+    if (first.ok) return await attemptUntilServed(ports, client, { ...claimedCall, first });
+    hold.undo();
+    refuseCall(ports, client, { ...first, family, request });
+  } catch (fault) {
+    hold.giveUp();
+    throw fault;
+  }
+}
+
+export type AcceptOutcome<R extends CallRequest> =
+  { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
+
+/** Reads and plans: everything that can refuse a request before anything is claimed for it. */
+export function acceptCall<R extends CallRequest>(
+  ports: CallPorts,
+  client: ClientExchange,
+  kind: CallKind<R>,
+): AcceptOutcome<R> {
+  const { principal } = client;
+  const unusual = ports.usage.refuse(principal, familyOf(kind), ports.clock.nowMs());
+  if (unusual !== undefined) return { ok: false, refusal: unusual };
+  const request = kind.read(client);
+  if (isRefusal(request)) return { ok: false, refusal: request };
+  const { modelId } = request;
+  const { model, endpoint } = findModel(ports.catalog.current, principal, modelId);
+  const plan = planRoute(callPlanInput(ports, principal, { kind, request, model }));
+  if (plan.kind === "refused") return { ok: false, refusal: plan.refusal, request };
+  const candidates = new CandidateList(plan, (deployment) => kind.encode(request, deployment));
+  if (!candidates.hasNext() && candidates.unencoded !== undefined) {
+    return { ok: false, refusal: candidates.unencoded, request };
+  }
+  const limited = { modelId, endpoint, ownKeys: plan.ownKeys };
+  const marketplace = marketplaceClaim(ports, principal, limited);
+  const tokens = callTokens(kind, request, model);
+  const timeoutMs = Math.min(
+    ports.timeouts.routingMs,
+    principal.rules.policy?.timeoutMs ?? Infinity,
+  );
+  const call = { kind, request, candidates, tokens, limited, marketplace, timeoutMs };
+  return { ok: true, call };
+}
+
+/** What would refuse this request now; undefined: nothing. `looking`: ports that only look. */
+export async function previewCall<R extends CallRequest>(
+  looking: CallPorts,
+  client: ClientExchange,
+  kind: CallKind<R>,
+): Promise<Refusal | undefined> {
+  const accepted = acceptCall(looking, client, kind);
+  if (!accepted.ok) return accepted.refusal;
+  const { call } = accepted;
+  const claimed = await claimLimits(looking, client.principal, call);
+  if (!claimed.ok) return claimed.refusal;
+  if (claimed.limits.queueMs > call.timeoutMs) return routingDeadlinePassed(call.timeoutMs);
+  const hold = new CallHold(looking, claimed.limits);
+  const first = await holdFirst(looking, client, { call, hold, lastStartMs: Infinity });
+  return first.ok ? undefined : first.refusal;
+}
+
+interface ClaimedCall<R extends CallRequest> {
+  readonly call: AcceptedCall<R>;
+  readonly hold: CallHold;
+  /** Monotonic time after which no other candidate is tried. */
+  readonly lastStartMs: number;
+}
+
+export type HoldOutcome = ({ readonly ok: true } & HeldAttempt) | Refused;
+
+/** Holds the worst case at the first candidate with capacity; a refusal means nothing was sent. */
+export async function holdFirst<R extends CallRequest>(
+  ports: CallPorts,
+  client: ClientExchange,
+  { call, hold, lastStartMs }: ClaimedCall<R>,
+): Promise<HoldOutcome> {
+  const { principal } = client;
+  const found = await acquireCandidate(ports, principal, call);
+  if (!found.ok) return found;
+  const { candidate } = found;
+  if (ports.clock.monotonicMs() > lastStartMs) {
+    releaseCandidate(ports, candidate);
+    return { ok: false, refusal: routingDeadlinePassed(call.timeoutMs) };
+  }
+  const reserve = reserveRow(ports, client, { call, candidate, ordinal: 1 });
+  const held = await hold.reserve(reserve, candidate.pool);
+  if (held.kind === "reserved") return { ok: true, candidate, reserve };
+  leaveCircuit(ports, candidate);
+  return { ok: false, refusal: reserveRefusal(held, reserve.reserveMicroUsd, principal) };
+}
+
+/** Attempts one candidate after the other until one serves; closes every attempt exactly once. */
+async function attemptUntilServed<R extends CallRequest>(
+  ports: CallPorts,
+  client: ClientExchange,
+  claimed: ClaimedCall<R> & { readonly first: HeldAttempt },
+): Promise<void> {
+  const { call, hold, first, lastStartMs } = claimed;
+  let held = first;
+  const ended: EndedAttempt[] = [];
+  const served = (): ServedHeaders => servedHeaders(call.request, { limits: hold.limits, held });
+  const delivery = new Delivery(ports, client, served);
+  for (;;) {
+    const end = await attemptCandidate(ports, client, { call, held, delivery, hold });
+    if (end.kind === "job") {
+      noteUse(ports, client, { kind: call.kind, ended });
+      return delivery.finish(false, end.body);
+    }
+    const { result } = end;
+    const mayFailOver =
+      result.failure?.failover === true &&
+      !hasBegun(result) &&
+      !client.gone &&
+      ports.clock.monotonicMs() < lastStartMs;
+    hold.leavePool(end.tokens);
+    const next = mayFailOver ? await acquireCandidate(ports, client.principal, call) : undefined;
+    const isFinal = next?.ok !== true;
+    const close = closeRowOf({ ...end, clientGone: client.gone, final: isFinal });
+    if (isFinal) {
+      const closed = await hold.close(close);
+      ended.push(closed.kind === "pending" ? end : { ...end, debitMicroUsd: closed.debitMicroUsd });
+      break;
+    }
+    ended.push(end);
+    const { candidate } = next;
+    const reserve = reserveRow(ports, client, { call, candidate, ordinal: ended.length + 1 });
+    const rolled = await hold.roll(close, reserve, candidate.pool);
+    // Without money for the next candidate the caller is told what the last one answered.
+    if (rolled.kind !== "reserved") {
+      leaveCircuit(ports, candidate);
+      break;
+    }
+    held = { candidate, reserve };
+  }
+  hold.release(sumTokens(ended));
+  const debited = microUsd(ended.reduce((sum, each) => sum + each.debitMicroUsd, 0n));
+  ports.metrics.settled(call.request.modelId, debited);
+  noteUse(ports, client, { kind: call.kind, ended });
+  answerClient(client, { delivery, ended, stream: call.request.stream, debited, served });
+}

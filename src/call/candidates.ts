@@ -1,0 +1,174 @@
+import type { Principal } from "../accounts/principal.ts";
+import type { Deployment } from "../catalog/catalog.ts";
+import { retryAfterSecondsMax } from "../core/constants.ts";
+import { refusal, type Refusal } from "../core/refusals.ts";
+import type { TokenCount } from "../limits/limit-store.ts";
+import { allCooling, type RoutePlan } from "../routing/plan-route.ts";
+import type { UpstreamRequest } from "../wire/upstream-request.ts";
+import { claimScopes } from "./admit.ts";
+import { isRefusal, type Step } from "./call-kind.ts";
+import type { ClaimedScopes } from "./claimed-scopes.ts";
+import type { MarketplaceClaim } from "./marketplace-claim.ts";
+import type { CallPorts } from "./ports.ts";
+
+export type CandidatePorts = Pick<CallPorts, "health" | "pools" | "limits" | "clock">;
+
+/** A deployment that may be dispatched to now. How that ended must be reported to its circuit. */
+export interface Candidate {
+  readonly step: Step;
+  /** Its slot in the provider's pool, and what else it was admitted by; often nothing. */
+  readonly pool: ClaimedScopes | undefined;
+  /** Monotonic time at which its circuit let it through; reported with the end. */
+  readonly probedMs: number;
+}
+
+export type CandidateOutcome =
+  | { readonly ok: true; readonly candidate: Candidate }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** The deployments of a plan that are still to be tried, each encoded when it is reached. */
+export class CandidateList {
+  /** Why the first deployment that could not be encoded could not be. */
+  unencoded: Refusal | undefined;
+  readonly #deployments: Iterator<Deployment>;
+  readonly #encode: (deployment: Deployment) => UpstreamRequest | Refusal;
+  #ready: Step | undefined;
+
+  constructor(plan: RoutePlan, encode: (deployment: Deployment) => UpstreamRequest | Refusal) {
+    this.#deployments = deploymentsOf(plan);
+    this.#encode = encode;
+  }
+
+  /** Can another one be tried? The next one is encoded by that. */
+  hasNext(): boolean {
+    this.#ready ??= this.#encoded();
+    return this.#ready !== undefined;
+  }
+
+  /** The next one; undefined when there is none left. Content that cannot be translated is skipped. */
+  next(): Step | undefined {
+    const step = this.#ready ?? this.#encoded();
+    this.#ready = undefined;
+    return step;
+  }
+
+  #encoded(): Step | undefined {
+    for (;;) {
+      const found = this.#deployments.next();
+      if (found.done === true) return undefined;
+      const deployment = found.value;
+      const upstream = this.#encode(deployment);
+      if (!isRefusal(upstream)) return { deployment, upstream };
+      this.unencoded ??= upstream;
+    }
+  }
+}
+
+function* deploymentsOf(plan: RoutePlan): Generator<Deployment> {
+  yield plan.first;
+  yield* plan.others();
+}
+
+/** Who takes a slot of a pool, and with how many tokens. */
+export interface PoolClaimant {
+  readonly principal: Principal;
+  readonly tokens: TokenCount;
+  /** What is claimed besides, once a key of the marketplace's is to serve. */
+  readonly marketplace: MarketplaceClaim | undefined;
+}
+
+/** What of a call decides which candidate it gets. */
+export interface WantedCandidate extends Omit<PoolClaimant, "principal"> {
+  readonly candidates: CandidateList;
+}
+
+/**
+ * The next candidate whose circuit lets this request through and whose pool has capacity for it.
+ * Without one the refusal is that of the pool that has capacity first; when no pool was the reason,
+ * that of the circuits.
+ */
+export async function acquireCandidate(
+  ports: CandidatePorts,
+  principal: Principal,
+  { candidates, tokens, marketplace }: WantedCandidate,
+): Promise<CandidateOutcome> {
+  const claimant = { principal, tokens, marketplace };
+  let full: Refusal | undefined;
+  let cooling: Refusal | undefined;
+  for (let step = candidates.next(); step !== undefined; step = candidates.next()) {
+    const { deployment } = step;
+    const probedMs = ports.clock.monotonicMs();
+    if (!ports.health.startProbe(deployment.id, probedMs)) {
+      cooling = allCooling(deployment.modelId);
+      continue;
+    }
+    const entered = await enterPool(ports, claimant, deployment);
+    if (entered.ok) return { ok: true, candidate: { step, pool: entered.pool, probedMs } };
+    leaveCircuit(ports, { step, probedMs });
+    // A limit store that does not answer says nothing about the pools: it refuses for itself.
+    if (entered.refusal.class !== "rate_limit") return entered;
+    full = sooner(full, entered.refusal);
+  }
+  return { ok: false, refusal: full ?? cooling ?? candidates.unencoded ?? nothingEncodes() };
+}
+
+/** Nothing was sent to it after all: its circuit and its pool are free again. */
+export function releaseCandidate(ports: CandidatePorts, candidate: Candidate): void {
+  leaveCircuit(ports, candidate);
+  candidate.pool?.undo(ports.clock.monotonicMs());
+}
+
+/** Nothing was sent to it after all: its circuit's probe is free again. */
+export function leaveCircuit(
+  { health, clock }: Pick<CallPorts, "health" | "clock">,
+  { step, probedMs }: Pick<Candidate, "step" | "probedMs">,
+): void {
+  health.report(step.deployment.id, "aborted", clock.monotonicMs(), probedMs);
+}
+
+export type PoolEntry =
+  | { readonly ok: true; readonly pool: ClaimedScopes | undefined }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** Takes a place in the pool of a deployment, or returns the refusal of what limits it. */
+export async function enterPool(
+  ports: CandidatePorts,
+  { principal, tokens, marketplace }: PoolClaimant,
+  deployment: Deployment,
+): Promise<PoolEntry> {
+  const { pool } = deployment;
+  const monotonicMs = ports.clock.monotonicMs();
+  const nowMs = ports.clock.nowMs();
+  const restMs = ports.pools.restMs(pool.id, monotonicMs);
+  if (restMs > 0) return { ok: false, refusal: poolRests(pool.id, restMs, nowMs) };
+  const part = ports.pools.claimOf(pool, principal.orgId, monotonicMs);
+  const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
+  if (parts.length === 0) return { ok: true, pool: undefined };
+  const outcome = await claimScopes(ports.limits, { principal, parts, tokens, nowMs, monotonicMs });
+  if (outcome.kind !== "claimed") return { ok: false, refusal: outcome.refusal };
+  marketplace?.admitted(deployment);
+  return { ok: true, pool: outcome.claimed };
+}
+
+function poolRests(poolId: string, restMs: number, nowMs: number): Refusal {
+  const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.ceil(restMs / 1000));
+  return refusal(
+    "rate_limit",
+    `the provider has rate-limited this model and its capacity is paused; retry in ${retryAfterSeconds} s, or choose another model meanwhile`,
+    {
+      origin: "upstream_quota",
+      limit: { scope: "pool", kind: "capacity", id: `pool:${poolId}` },
+      retryAfterSeconds,
+      retryAtMs: nowMs + retryAfterSeconds * 1000,
+    },
+  );
+}
+
+function sooner(known: Refusal | undefined, other: Refusal): Refusal {
+  const waitOf = (each: Refusal): number => each.retryAfterSeconds ?? retryAfterSecondsMax;
+  return known === undefined || waitOf(other) < waitOf(known) ? other : known;
+}
+
+function nothingEncodes(): Refusal {
+  return refusal("gateway_error", "no candidate could be encoded; report it with the request id");
+}

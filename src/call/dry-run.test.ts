@@ -1,0 +1,156 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { quickOrDeep } from "../../test/support/depth.ts";
+import { simulatorManifest, textModel } from "../../test/support/gateway.ts";
+import {
+  openRecipe,
+  promisesOnly,
+  RECIPE_PRINCIPAL,
+  RecordedExchange,
+} from "../../test/support/recipe.ts";
+import type { Principal } from "../accounts/principal.ts";
+import { microUsd, type MicroUsd } from "../core/money.ts";
+import type { Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
+import type { Balance, MonthSpend, SpendReads } from "../ledger/spend-reads.ts";
+import { chatWires } from "../modality/chat/registry.ts";
+import { previewCall, serveCall } from "./call.ts";
+import { chatCall } from "./chat-call.ts";
+import { lookingPorts } from "./looking-ports.ts";
+
+const PROVIDERS = ["first", "second", "third"];
+const MANIFESTS = PROVIDERS.map((provider, priority) =>
+  simulatorManifest({
+    provider,
+    dialect: priority === 1 ? "wire_b" : "wire_a",
+    priority,
+    baseUrl: `https://${provider}.example/v1`,
+    models: [textModel("m/all"), ...(priority === 0 ? [textModel("m/one")] : [])],
+  }),
+);
+const RESET_MS = Date.UTC(2026, 1, 1);
+
+/** Money in its simplest form: what a hold takes is what a look at it must have seen. */
+class Books implements SpendReads {
+  readonly #credit: bigint;
+  readonly #caps: { readonly org: MicroUsd | null; readonly key: MicroUsd | null };
+  #held = 0n;
+
+  constructor(credit: bigint, caps: { readonly org: bigint | null; readonly key: bigint | null }) {
+    this.#credit = credit;
+    const capOf = (cap: bigint | null): MicroUsd | null => (cap === null ? null : microUsd(cap));
+    this.#caps = { org: capOf(caps.org), key: capOf(caps.key) };
+  }
+
+  balance(): Promise<Balance> {
+    return Promise.resolve({
+      settledMicroUsd: microUsd(this.#credit),
+      heldMicroUsd: microUsd(this.#held),
+    });
+  }
+
+  monthSpend(_orgId: string, keyId?: string): Promise<MonthSpend> {
+    return Promise.resolve({
+      spentMicroUsd: microUsd(0n),
+      inFlightMicroUsd: microUsd(this.#held),
+      capMicroUsd: this.#caps[keyId === undefined ? "org" : "key"],
+      resetAtMs: RESET_MS,
+    });
+  }
+
+  reserve({ reserveMicroUsd: needed }: ReserveRow): ReserveOutcome {
+    for (const scope of ["key", "org"] as const) {
+      const capMicroUsd = this.#caps[scope];
+      if (capMicroUsd === null || this.#held + needed <= capMicroUsd) continue;
+      const month = { settledMicroUsd: microUsd(0n), inFlightMicroUsd: microUsd(this.#held) };
+      return { kind: "cap", scope, capMicroUsd, ...month, resetAtMs: RESET_MS };
+    }
+    if (needed > this.#credit - this.#held) {
+      const availableMicroUsd = microUsd(this.#credit - this.#held);
+      return { kind: "low_balance", availableMicroUsd, heldMicroUsd: microUsd(this.#held) };
+    }
+    this.#held += needed;
+    return { kind: "reserved" };
+  }
+}
+
+const amount = fc.bigInt(0n, 4_000n);
+const cap = fc.option(amount);
+const request = fc.record({
+  model: fc.constantFrom("m/all", "m/one", "m/none"),
+  maxTokens: fc.constantFrom(1, 50, 200),
+  provider: fc.option(
+    fc.constantFrom({ only: ["second"] }, { ignore: ["first"] }, { allow_fallbacks: false }),
+    { nil: undefined },
+  ),
+});
+const step = fc.oneof(
+  fc.record({ what: fc.constant("call" as const), request }),
+  fc.record({ what: fc.constant("fail" as const), at: fc.nat(3) }),
+  fc.record({ what: fc.constant("throttle" as const), at: fc.nat(3), seconds: fc.nat(30) }),
+  fc.record({ what: fc.constant("wait" as const), ms: fc.nat(40_000) }),
+);
+
+test("what a dry run says would happen to a request is what happens to it", async () => {
+  const steps = fc.array(step, { minLength: 1, maxLength: 20 });
+  const account = fc.record({
+    credit: amount,
+    caps: fc.record({ org: cap, key: cap }),
+    requestsPerMinute: fc.integer({ min: 1, max: 6 }),
+    funded: fc.boolean(),
+  });
+  let refused = 0;
+  let sent = 0;
+  await fc.assert(
+    fc.asyncProperty(account, steps, async ({ credit, caps, ...limited }, list) => {
+      const clock = { ms: 0 };
+      const recipe = openRecipe(
+        { nowMs: () => 1_767_225_600_000 + clock.ms, monotonicMs: () => clock.ms },
+        MANIFESTS,
+      );
+      const books = new Books(credit, caps);
+      const ledger: Ledger = {
+        ...recipe.deps.ledger,
+        reserve: (row) => Promise.resolve(books.reserve(row)),
+      };
+      const ports = { ...recipe.deps, ledger };
+      const looking = lookingPorts(ports, books);
+      const principal: Principal = { ...RECIPE_PRINCIPAL, ...limited };
+      const { deployments } = ports.catalog.current;
+      const kind = chatCall(chatWires, "wire_a");
+      for (const each of list) {
+        if (each.what === "wait") clock.ms += each.ms;
+        if (each.what === "fail") {
+          const { id } = deployments[each.at % deployments.length] ?? fail();
+          for (let n = 0; n < 10; n += 1) ports.health.report(id, "strike", clock.ms, clock.ms);
+        }
+        if (each.what === "throttle") {
+          const { pool } = deployments[each.at % deployments.length] ?? fail();
+          ports.pools.throttled(pool, each.seconds, clock.ms);
+        }
+        if (each.what !== "call") continue;
+        const { model, maxTokens, provider } = each.request;
+        const messages = [{ role: "user", content: "hi" }];
+        const body = { model, max_tokens: maxTokens, messages, ...(provider && { provider }) };
+        const foreseen = await previewCall(looking, new RecordedExchange(body, principal), kind);
+        // Nothing stays of a dry run, so that a second one says the same.
+        const again = await previewCall(looking, new RecordedExchange(body, principal), kind);
+        expect(again).toEqual(foreseen);
+        const client = new RecordedExchange(body, principal);
+        const before = recipe.sent.length;
+        void serveCall(ports, client, kind);
+        await promisesOnly();
+        expect(client.refusal).toEqual(foreseen);
+        expect(recipe.sent.length - before).toBe(foreseen === undefined ? 1 : 0);
+        if (foreseen === undefined) sent += 1;
+        else refused += 1;
+      }
+    }),
+    { numRuns: quickOrDeep(60, 1_000) },
+  );
+  expect(Math.min(sent, refused)).toBeGreaterThan(10);
+});
+
+function fail(): never {
+  throw new Error("the catalog has deployments");
+}

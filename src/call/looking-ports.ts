@@ -1,0 +1,79 @@
+import type { AttemptId } from "../core/ids.ts";
+import { microUsd } from "../core/money.ts";
+import type { Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
+import type { SpendReads } from "../ledger/spend-reads.ts";
+import type { LimitStore } from "../limits/limit-store.ts";
+import type { DeploymentHealth } from "../routing/health.ts";
+import type { CallPorts } from "./ports.ts";
+
+/**
+ * Ports of a dry run: a call is accepted, claimed and held by them as by the real ones, and nothing
+ * stays of it. A claim is undone at once, no circuit is probed, and a hold is compared with what is
+ * there, without being made.
+ */
+export function lookingPorts(ports: CallPorts, spend: SpendReads): CallPorts {
+  return {
+    ...ports,
+    limits: lookingLimits(ports),
+    health: lookingHealth(ports.health),
+    ledger: lookingLedger(ports.ledger, spend),
+  };
+}
+
+function lookingLimits({ limits, clock }: Pick<CallPorts, "limits" | "clock">): LimitStore {
+  return {
+    claim: async (claim) => {
+      const outcome = await limits.claim(claim);
+      if (outcome.kind === "claimed") limits.undo(outcome.lease, clock.monotonicMs());
+      return outcome;
+    },
+    // Undone already.
+    release: () => undefined,
+    undo: () => undefined,
+    cool: () => undefined,
+    peek: (asked) => limits.peek(asked),
+  };
+}
+
+function lookingHealth(health: DeploymentHealth): DeploymentHealth {
+  return {
+    mayTry: (id, nowMs) => health.mayTry(id, nowMs),
+    startProbe: (id, nowMs) => health.mayTry(id, nowMs) !== "no",
+    report: () => undefined,
+  };
+}
+
+const NO_ATTEMPT = 0n as AttemptId;
+
+function lookingLedger(ledger: Ledger, spend: SpendReads): Ledger {
+  const reserve = (row: ReserveRow): Promise<ReserveOutcome> => lookAtReserve(spend, row);
+  return {
+    newAttemptId: () => NO_ATTEMPT,
+    reserve,
+    roll: (_close, next) => reserve(next),
+    close: () => Promise.reject(new Error("a dry run closes no attempt")),
+    recordRefused: () => undefined,
+    healthy: ledger.healthy,
+    shutDown: () => Promise.resolve(),
+  };
+}
+
+/** The checks of the ledger in the ledger's order: the key's cap, the organization's, the balance. */
+async function lookAtReserve(spend: SpendReads, row: ReserveRow): Promise<ReserveOutcome> {
+  const { orgId, keyId, reserveMicroUsd: needed } = row;
+  const [balance, ofOrg, ofKey] = await Promise.all([
+    spend.balance(orgId),
+    spend.monthSpend(orgId),
+    spend.monthSpend(orgId, keyId),
+  ]);
+  for (const [scope, month] of [["key", ofKey] as const, ["org", ofOrg] as const]) {
+    const { capMicroUsd, spentMicroUsd, inFlightMicroUsd, resetAtMs } = month;
+    if (capMicroUsd === null || spentMicroUsd + inFlightMicroUsd + needed <= capMicroUsd) continue;
+    const settledMicroUsd = spentMicroUsd;
+    return { kind: "cap", scope, capMicroUsd, settledMicroUsd, inFlightMicroUsd, resetAtMs };
+  }
+  const { settledMicroUsd, heldMicroUsd } = balance;
+  const availableMicroUsd = microUsd(settledMicroUsd - heldMicroUsd);
+  if (needed > availableMicroUsd) return { kind: "low_balance", availableMicroUsd, heldMicroUsd };
+  return { kind: "reserved" };
+}
