@@ -4,20 +4,22 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../src/core/time.ts";
 import { receivePort, startHelper } from "./children.ts";
-import { measure, warmUp } from "./measure.ts";
-import type { Sample, Tools } from "./measure.ts";
+import { measure, warmUp, type Sample, type Tools } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
-import { median } from "./results.ts";
-import type { BenchResults, Figure, MachineFacts, ResultRow } from "./results.ts";
+import {
+  median,
+  type BenchResults,
+  type Figure,
+  type MachineFacts,
+  type ResultRow,
+} from "./results.ts";
 import { startDirect } from "./targets/direct.ts";
 import { startFloor } from "./targets/floor.ts";
 import { startGateway } from "./targets/gateway.ts";
 import { startNginx } from "./targets/nginx.ts";
 import { startPortkey } from "./targets/portkey.ts";
-import { TargetAbsent } from "./targets/target.ts";
-import type { Target, TargetId, TargetStart } from "./targets/target.ts";
-import { WORKS, unitOf } from "./works.ts";
-import type { Work } from "./works.ts";
+import { TargetAbsent, type Target, type TargetId, type TargetStart } from "./targets/target.ts";
+import { WORKS, unitOf, type Work } from "./works.ts";
 
 const STARTERS: Readonly<Record<TargetId, (start: TargetStart) => Target | Promise<Target>>> = {
   direct: startDirect,

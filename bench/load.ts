@@ -1,5 +1,4 @@
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { unreachable } from "../src/core/assert.ts";
 import { systemClock } from "../src/core/time.ts";
 import { AnswerReader } from "./answer-reader.ts";

@@ -1,10 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { Bench } from "./bench.ts";
-import { USAGE, parseOptions } from "./options.ts";
-import type { BenchOptions } from "./options.ts";
-import { saveResults } from "./results.ts";
-import type { BenchResults } from "./results.ts";
+import { USAGE, parseOptions, type BenchOptions } from "./options.ts";
+import { saveResults, type BenchResults } from "./results.ts";
 import { markdownTable, tableNotes } from "./table.ts";
 
 /** `npm run bench`: measures this gateway beside its rivals, prints the table, saves the run. */

@@ -1,9 +1,7 @@
-import { createServer } from "node:net";
-import type { Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { systemClock } from "../src/core/time.ts";
 import type { Wire } from "./chat-bodies.ts";
-import { CANNED_ANSWERS } from "./mock-answers.ts";
-import type { CannedAnswers } from "./mock-answers.ts";
+import { CANNED_ANSWERS, type CannedAnswers } from "./mock-answers.ts";
 
 /**
  * The provider all gateways are measured against: a process of its own on a raw socket that reads

@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
-import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { Pool } from "undici";
-import type { Dispatcher } from "undici";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Pool, type Dispatcher } from "undici";
 
 /**
  * The floor under this gateway's figures: node:http in front, undici `dispatch` behind, a key

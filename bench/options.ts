@@ -1,6 +1,5 @@
 import { parseArgs } from "node:util";
-import { WORKS } from "./works.ts";
-import type { Work } from "./works.ts";
+import { WORKS, type Work } from "./works.ts";
 import type { TargetId } from "./targets/target.ts";
 
 export interface BenchOptions {

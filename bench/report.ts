@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format } from "prettier";
-import { loadResults } from "./results.ts";
-import type { BenchResults } from "./results.ts";
+import { loadResults, type BenchResults } from "./results.ts";
 import { markdownTable, tableNotes } from "./table.ts";
 
 /**

@@ -1,7 +1,6 @@
 import type { BenchResults, Figure, ResultRow } from "./results.ts";
 import type { TargetId } from "./targets/target.ts";
-import { WORKS } from "./works.ts";
-import type { Goal, Work } from "./works.ts";
+import { WORKS, type Goal, type Work } from "./works.ts";
 
 const HEADINGS = ["Work", "Unit", "Gateway", "nginx", "Node floor", "Portkey"];
 const RATIO_HEADINGS = ["x nginx", "Portkey / gateway", "Reach", "Stretch", "Met"];

@@ -1,6 +1,5 @@
 import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
-import { chatPath, clientHeaders } from "./target.ts";
-import type { Target, TargetStart } from "./target.ts";
+import { chatPath, clientHeaders, type Target, type TargetStart } from "./target.ts";
 
 /** No gateway at all: the mock provider itself, the zero of every added latency. */
 export function startDirect(start: TargetStart): Target {

@@ -1,7 +1,6 @@
 import { receivePort, startHelper } from "../children.ts";
 import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
-import { chatPath, clientHeaders } from "./target.ts";
-import type { Target, TargetStart } from "./target.ts";
+import { chatPath, clientHeaders, type Target, type TargetStart } from "./target.ts";
 
 /** The least a gateway on node:http and undici can cost: no money, no limits, no translation. */
 export async function startFloor(start: TargetStart): Promise<Target> {

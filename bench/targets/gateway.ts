@@ -2,13 +2,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { awaitReady, startProgram } from "../children.ts";
-import type { TetheredProgram } from "../children.ts";
+import { awaitReady, startProgram, type TetheredProgram } from "../children.ts";
 import { descendantsOf } from "../process-cost.ts";
-import { MODEL_ID, writeGatewayFiles } from "./gateway-files.ts";
-import type { GatewayFiles } from "./gateway-files.ts";
-import { TargetAbsent, chatPath, clientHeaders } from "./target.ts";
-import type { Target, TargetStart } from "./target.ts";
+import { MODEL_ID, writeGatewayFiles, type GatewayFiles } from "./gateway-files.ts";
+import { TargetAbsent, chatPath, clientHeaders, type Target, type TargetStart } from "./target.ts";
 
 const COMMAND_FILE = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const COMMAND_TIMEOUT_MS = 60_000;

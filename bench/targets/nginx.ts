@@ -5,8 +5,7 @@ import { acceptsConnections, awaitReady, startProgram } from "../children.ts";
 import { freePort } from "../free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
 import { descendantsOf } from "../process-cost.ts";
-import { TargetAbsent, chatPath, clientHeaders } from "./target.ts";
-import type { Target, TargetStart } from "./target.ts";
+import { TargetAbsent, chatPath, clientHeaders, type Target, type TargetStart } from "./target.ts";
 
 /** nginx as a bare reverse proxy with one worker: no key, no parse, no bill. */
 export async function startNginx(start: TargetStart): Promise<Target> {

@@ -5,8 +5,14 @@ import { acceptsConnections, awaitReady, startProgram } from "../children.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { freePort } from "../free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
-import { TargetAbsent, chatPath, clientHeaders } from "./target.ts";
-import type { Route, Target, TargetStart } from "./target.ts";
+import {
+  TargetAbsent,
+  chatPath,
+  clientHeaders,
+  type Route,
+  type Target,
+  type TargetStart,
+} from "./target.ts";
 
 const PACKAGE = fileURLToPath(
   new URL("../peer/node_modules/@portkey-ai/gateway/", import.meta.url),

@@ -3,9 +3,7 @@ import { join } from "node:path";
 
 import type { Catalog } from "../catalog/catalog.ts";
 import { compileCatalog } from "../catalog/compile-catalog.ts";
-import { type CatalogNote } from "../catalog/catalog-input.ts";
-import { type CatalogIssue } from "../catalog/catalog-input.ts";
-import { type ManifestFile } from "../catalog/catalog-input.ts";
+import type { CatalogNote, CatalogIssue, ManifestFile } from "../catalog/catalog-input.ts";
 import { NO_POOLS } from "../catalog/compile-pools.ts";
 import { parseManifestFiles } from "../catalog/load-manifests.ts";
 import { parseKeyOrigins, type KeyOwners } from "../catalog/key-origins.ts";

@@ -1,8 +1,7 @@
 import type { OrgId } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
-import type { PurchaseBounds } from "./billing-mode.ts";
-import type { OpenBilling } from "./billing-mode.ts";
+import type { PurchaseBounds, OpenBilling } from "./billing-mode.ts";
 import type { PurchaseStore } from "./purchase-store.ts";
 
 /** Without a payment provider: operators grant credit, and what was bought once can be read. */

@@ -1,9 +1,7 @@
 import { newRecordId, type OrgId } from "../core/ids.ts";
 import { formatUsd, type MicroUsd } from "../core/money.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
-import type { PurchaseBounds } from "./billing-mode.ts";
-import type { OpenBilling } from "./billing-mode.ts";
-import type { BillingOptions } from "./billing-mode.ts";
+import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
 import { PurchaseDesk } from "./purchase-desk.ts";
 import { PurchaseRounds } from "./purchase-rounds.ts";
 import type { KnownPurchase } from "./purchase-store.ts";

@@ -11,8 +11,8 @@ import {
   countsTokens,
   encodeCountTokens,
   readCountTokensRequest,
+  estimateTokens,
 } from "../modality/chat/count-tokens-request.ts";
-import { estimateTokens } from "../modality/chat/count-tokens-request.ts";
 import { isRefusal } from "./call-kind.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";

@@ -1,6 +1,5 @@
 import type { Deployment, PoolDeclaration } from "./catalog.ts";
-import type { CatalogNote } from "./catalog-input.ts";
-import type { CatalogIssue } from "./catalog-input.ts";
+import type { CatalogNote, CatalogIssue } from "./catalog-input.ts";
 
 /** A pool as an operator states it. */
 export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {

@@ -1,6 +1,5 @@
 import { validateManifest } from "./manifest/index.ts";
-import type { CatalogIssue } from "./catalog-input.ts";
-import type { ManifestFile } from "./catalog-input.ts";
+import type { CatalogIssue, ManifestFile } from "./catalog-input.ts";
 
 /** A file as read from the manifests folder. */
 export interface ManifestText {

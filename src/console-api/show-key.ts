@@ -2,8 +2,7 @@ import type { KeySummary } from "../accounts/key-store.ts";
 import { unreachable } from "../core/assert.ts";
 import { formatUsd, type MicroUsd } from "../core/money.ts";
 import { limitRows, type LimitedKey } from "../limits/effective-limits.ts";
-import { type LimitDefaults } from "../limits/stored-limit.ts";
-import type { StoredLimit } from "../limits/stored-limit.ts";
+import type { LimitDefaults, StoredLimit } from "../limits/stored-limit.ts";
 import type { Key } from "./contract.ts";
 import { instant, instantOrNull } from "./read-values.ts";
 

@@ -1,6 +1,5 @@
 import type { KeyId } from "../core/ids.ts";
-import type { LimitDefaults } from "./stored-limit.ts";
-import type { LimitTarget, LimitValues, StoredLimit } from "./stored-limit.ts";
+import type { LimitDefaults, LimitTarget, LimitValues, StoredLimit } from "./stored-limit.ts";
 
 /** The most that a customer may set each limit of a scope to. */
 export type LimitCeilings = Required<LimitValues>;

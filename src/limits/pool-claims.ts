@@ -1,6 +1,5 @@
 import type { OrgId } from "../core/ids.ts";
-import type { PoolClaim } from "./pool.ts";
-import type { Pool } from "./pool.ts";
+import type { PoolClaim, Pool } from "./pool.ts";
 import { poolClaim } from "./pool-scopes.ts";
 
 /** An organization that has not claimed for one to two of these is forgotten. */

@@ -1,8 +1,7 @@
 import { assert } from "../core/assert.ts";
 import type { OrgId } from "../core/ids.ts";
 import type { DeclaredWindow, LimitSet } from "./limit-store.ts";
-import type { PoolClaim } from "./pool.ts";
-import type { Pool } from "./pool.ts";
+import type { PoolClaim, Pool } from "./pool.ts";
 
 /**
  * What a request of the organization has to fit in: its share of the pool, then the pool itself.

@@ -4,7 +4,7 @@ import { assert } from "../core/assert.ts";
 import { modelLimitsPerOrgMax } from "../core/constants.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
 import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
-import type { LimitDefaults } from "../limits/stored-limit.ts";
+import type { LimitDefaults, StoredLimit } from "../limits/stored-limit.ts";
 import {
   isNamed,
   keyCeilings,
@@ -12,7 +12,6 @@ import {
   type CeilingKey,
   type LimitCeilings,
 } from "../limits/limit-ceilings.ts";
-import type { StoredLimit } from "../limits/stored-limit.ts";
 import { unknownModel } from "../routing/plan-route.ts";
 import { isRefusal } from "../call/call-kind.ts";
 import { LIMIT_NAMES, LIMIT_WORDS, type LimitRequest } from "./limit-request.ts";

@@ -10,17 +10,15 @@ import type {
   UsageQuery,
   UsageRow,
 } from "./record-store.ts";
-import type { MonthSpend } from "../ledger/spend-reads.ts";
-import type { Balance } from "../ledger/spend-reads.ts";
+import type { MonthSpend, Balance } from "../ledger/spend-reads.ts";
 import { queryInTime } from "../storage/connection.ts";
-import { requestIdFrom } from "../ledger/attempt-columns.ts";
-import { createdAtOf } from "../ledger/attempt-columns.ts";
-import { usageOf } from "../ledger/attempt-columns.ts";
-import { type UsageColumns } from "../ledger/attempt-columns.ts";
-import { refusedRecord } from "./record-rows.ts";
-import { attemptRecord } from "./record-rows.ts";
-import { type RefusedRow } from "./record-rows.ts";
-import { type AttemptRow } from "./record-rows.ts";
+import {
+  requestIdFrom,
+  createdAtOf,
+  usageOf,
+  type UsageColumns,
+} from "../ledger/attempt-columns.ts";
+import { refusedRecord, attemptRecord, type RefusedRow, type AttemptRow } from "./record-rows.ts";
 import { managedSql } from "../storage/report-parts.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */

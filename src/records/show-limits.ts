@@ -7,8 +7,7 @@ import type { ScopeUsage } from "../limits/limit-store.ts";
 import type { LimitValues, StoredLimit } from "../limits/stored-limit.ts";
 import { LIMIT_NAMES, LIMIT_WORDS } from "./limit-request.ts";
 import type { LimitUse, UsedScope } from "./limit-use.ts";
-import { printJson } from "../core/json-output.ts";
-import { usd } from "../core/json-output.ts";
+import { printJson, usd } from "../core/json-output.ts";
 
 export interface ShownLimits {
   readonly modelId: string | undefined;

@@ -2,8 +2,7 @@ import { printJson, usd } from "../core/json-output.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
 import { outputTokensTotal, promptTokensTotal, ZERO_USAGE, type Usage } from "../core/usage.ts";
 import type { AttemptRecord, RequestRecord, UsageGroup, UsageRow } from "./record-store.ts";
-import type { MonthSpend } from "../ledger/spend-reads.ts";
-import type { Balance } from "../ledger/spend-reads.ts";
+import type { MonthSpend, Balance } from "../ledger/spend-reads.ts";
 
 export interface UsagePage {
   readonly balance: Balance;

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { usageFileGroupsMax, usageFileTimeoutMs } from "../core/constants.ts";
-import type { OrgId } from "../core/ids.ts";
-import { newRequestId } from "../core/ids.ts";
+import { newRequestId, type OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { ZERO_USAGE } from "../core/usage.ts";

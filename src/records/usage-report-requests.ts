@@ -7,12 +7,13 @@ import type {
   ReportFilter,
   RequestOutcome,
 } from "./usage-reports.ts";
-import { requestIdFrom } from "../ledger/attempt-columns.ts";
-import { createdAtOf } from "../ledger/attempt-columns.ts";
-import { usageOf } from "../ledger/attempt-columns.ts";
-import { attemptRecord } from "./record-rows.ts";
-import type { UsageColumns } from "../ledger/attempt-columns.ts";
-import type { AttemptRow } from "./record-rows.ts";
+import {
+  requestIdFrom,
+  createdAtOf,
+  usageOf,
+  type UsageColumns,
+} from "../ledger/attempt-columns.ts";
+import { attemptRecord, type AttemptRow } from "./record-rows.ts";
 import { lastOf, managedSql, statusSql } from "../storage/report-parts.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";
 

@@ -1,7 +1,6 @@
 import { ZERO_MICRO_USD } from "../core/money.ts";
 import type { VideoErrorCode, VideoJob } from "./video-job.ts";
-import { printJson } from "../core/json-output.ts";
-import { usd } from "../core/json-output.ts";
+import { printJson, usd } from "../core/json-output.ts";
 
 /** What is shown of a job: of one that was just accepted, too. */
 export type ShownVideo = Pick<

@@ -3,10 +3,9 @@ import type { JsonDocument, JsonNode } from "../json/json-document.ts";
 import type { Splice } from "../json/splice.ts";
 import type { ChatCall } from "./neutral/chat-call.ts";
 import type { Check } from "./fields/check-shape.ts";
-import type { CrossingNotes } from "./neutral/crossing-notes.ts";
+import type { CrossingNotes, CrossingNeeds } from "./neutral/crossing-notes.ts";
 import type { MediaCollector } from "./neutral/media-collector.ts";
 import type { BetaNames, ChatRequest, OutputBound } from "./chat-request.ts";
-import type { CrossingNeeds } from "./neutral/crossing-notes.ts";
 
 /** What one chat wire knows about its requests. One value a wire, listed in `registry.ts`. */
 export interface RequestSide {

@@ -1,7 +1,6 @@
 import { Client } from "pg";
 import { afterEach, expect, test } from "vitest";
-import type { KeyId } from "../../src/core/ids.ts";
-import { newRequestId } from "../../src/core/ids.ts";
+import { newRequestId, type KeyId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";

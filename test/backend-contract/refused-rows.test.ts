@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
 import { keysPerOrgMax } from "../../src/core/constants.ts";
-import type { KeyId, OrgId } from "../../src/core/ids.ts";
-import { newRequestId } from "../../src/core/ids.ts";
+import { newRequestId, type KeyId, type OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { keyOf, orgWithKey } from "../support/ledger-rows.ts";

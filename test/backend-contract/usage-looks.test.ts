@@ -1,7 +1,6 @@
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { AttemptId, OrgId } from "../../src/core/ids.ts";
-import { newRequestId } from "../../src/core/ids.ts";
+import { newRequestId, type AttemptId, type OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { ReportTimeout } from "../../src/records/usage-reports.ts";

@@ -1,6 +1,11 @@
 import type { AttemptId, RequestId } from "../../src/core/ids.ts";
-import type { CloseOutcome, CloseRow } from "../../src/ledger/ledger-store.ts";
-import type { RefusedRequest, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
+import type {
+  CloseOutcome,
+  CloseRow,
+  RefusedRequest,
+  ReserveOutcome,
+  ReserveRow,
+} from "../../src/ledger/ledger-store.ts";
 import { costOf } from "../support/ask.ts";
 import { BooksCheck } from "./books-check.ts";
 import type { SimulatedClient } from "./client.ts";

@@ -1,10 +1,10 @@
-import { BatchFault } from "../../src/ledger/ledger-batch-store.ts";
-import type {
-  AdoptedAttempt,
-  CloseVerdict,
-  LedgerBatchStore,
-  Membership,
-  ReserveEntry,
+import {
+  BatchFault,
+  type AdoptedAttempt,
+  type CloseVerdict,
+  type LedgerBatchStore,
+  type Membership,
+  type ReserveEntry,
 } from "../../src/ledger/ledger-batch-store.ts";
 import type {
   CloseRow,

@@ -1,5 +1,11 @@
-import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
-import { newRequestId } from "../../src/core/ids.ts";
+import {
+  newRequestId,
+  type AttemptId,
+  type KeyId,
+  type ModelId,
+  type OrgId,
+  type ProviderId,
+} from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { CloseRow, PricePin, ReserveRow } from "../../src/ledger/ledger-store.ts";

@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
-import type {
-  AttemptId,
-  KeyId,
-  ModelId,
-  OrgId,
-  ProviderId,
-  RequestId,
+import {
+  newRequestId,
+  type AttemptId,
+  type KeyId,
+  type ModelId,
+  type OrgId,
+  type ProviderId,
+  type RequestId,
 } from "../../src/core/ids.ts";
-import { newRequestId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow } from "../../src/ledger/ledger-store.ts";

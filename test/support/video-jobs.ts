@@ -1,5 +1,13 @@
-import type { AttemptId, JobId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
-import { newJobId, newRequestId } from "../../src/core/ids.ts";
+import {
+  newJobId,
+  newRequestId,
+  type AttemptId,
+  type JobId,
+  type KeyId,
+  type ModelId,
+  type OrgId,
+  type ProviderId,
+} from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { endOfJob } from "../../src/videos/job-close.ts";
 import { missingApartMs, type EndedJob, type ToldJob } from "../../src/videos/job-state.ts";

@@ -1,5 +1,4 @@
-import type { SimRequest, SimTool } from "./sim-request.ts";
-import { tokensOf } from "./sim-request.ts";
+import { tokensOf, type SimRequest, type SimTool } from "./sim-request.ts";
 import { argumentsFor } from "./tool-arguments.ts";
 
 export interface SimCall {

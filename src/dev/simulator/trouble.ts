@@ -1,5 +1,4 @@
-import type { RequestHeaders } from "./sim-error.ts";
-import type { SimError } from "./sim-error.ts";
+import type { RequestHeaders, SimError } from "./sim-error.ts";
 import type { Faults } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
 

@@ -1,6 +1,10 @@
 import type { Pool, PoolClient, QueryArrayConfig } from "pg";
-import { auditCheck, auditExamplesMax } from "./ledger-audit.ts";
-import type { AuditCheck, AuditProgress } from "./ledger-audit.ts";
+import {
+  auditCheck,
+  auditExamplesMax,
+  type AuditCheck,
+  type AuditProgress,
+} from "./ledger-audit.ts";
 import { auditQueries, type AuditQuery } from "./audit-queries.ts";
 import { replayJournal } from "./audit-replay.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";

@@ -9,8 +9,7 @@ import type {
   RecordedClaim,
   SettlementEntry,
 } from "./settlement-store.ts";
-import { usageOf } from "../attempt-columns.ts";
-import { type UsageColumns } from "../attempt-columns.ts";
+import { usageOf, type UsageColumns } from "../attempt-columns.ts";
 import { sumsOf, type SumColumns } from "./settlement-ends.ts";
 
 export interface PeriodRow extends SumColumns {

@@ -1,6 +1,11 @@
 import type { WireId } from "../../catalog/catalog.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
-import { type AnswerCodec, type AnswerReader, isFailure } from "../../wire/neutral/chat-answer.ts";
+import {
+  isFailure,
+  type AnswerCodec,
+  type AnswerReader,
+  type AnswerLabel,
+} from "../../wire/neutral/chat-answer.ts";
 import type { ChatRequest } from "../../wire/chat-request.ts";
 import type { OpenAnswer } from "../../wire/chat-wire.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
@@ -12,7 +17,6 @@ import type {
   StreamDriver,
   StreamEncoder,
 } from "../../wire/answer/stream-driver.ts";
-import type { AnswerLabel } from "../../wire/neutral/chat-answer.ts";
 import { StreamTranslation } from "../../wire/answer/stream-translation.ts";
 import { renderErrorBody } from "../../wire/error-body.ts";
 import { wireAAnswers } from "../../wire/openai-chat/answer-json.ts";

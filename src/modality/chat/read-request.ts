@@ -5,22 +5,22 @@ import { readJsonObject } from "../../json/read-json-object.ts";
 import { findBetaFields } from "./beta-fields.ts";
 import { FORBIDDEN_KEYS, type KeyRules } from "../../json/scan-json.ts";
 import { splitBetaNames } from "./beta-names.ts";
-import { type BetaNames } from "../../wire/chat-request.ts";
-import type { CrossingNeeds } from "../../wire/neutral/crossing-notes.ts";
-import type { MediaPart } from "../../wire/neutral/media-collector.ts";
-import type { ProviderControls } from "../../wire/fields/provider-controls.ts";
+import type { BetaNames, OutputBound } from "../../wire/chat-request.ts";
+import { CrossingNotes, type CrossingNeeds } from "../../wire/neutral/crossing-notes.ts";
+import { MediaCollector, type MediaPart } from "../../wire/neutral/media-collector.ts";
+import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
 import type { ChatRequestInput } from "../../wire/chat-wire.ts";
 import { chatWords, word } from "../../wire/fields/chat-words.ts";
 import { readDroppedParams } from "../../wire/fields/common-fields.ts";
-import { CrossingNotes } from "../../wire/neutral/crossing-notes.ts";
-import { MediaCollector } from "../../wire/neutral/media-collector.ts";
 import { readOutputBound } from "./output-bound.ts";
-import { type OutputBound } from "../../wire/chat-request.ts";
 import { findPricedFields } from "../../wire/price-guard.ts";
-import { type PricedFields } from "../../wire/request-side.ts";
-import { readControls } from "../../wire/fields/provider-controls.ts";
+import type {
+  PricedFields,
+  DecodedCall,
+  ParsedChatRequest,
+  RequestSide,
+} from "../../wire/request-side.ts";
 import type { SameWireDrops } from "./dropped-fields.ts";
-import type { DecodedCall, ParsedChatRequest, RequestSide } from "../../wire/request-side.ts";
 
 /** Reads and checks a body that came on this wire; see `ChatWires.readChatRequest`. */
 export function readRequest(side: RequestSide, input: ChatRequestInput): ReadRequest | Refusal {

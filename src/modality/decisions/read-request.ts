@@ -1,10 +1,9 @@
 import { mediaPartTokens, outputTokensDefault } from "../../core/constants.ts";
 import { invalidRequest, type Refusal } from "../../core/refusals.ts";
-import type { ProviderControls } from "../../wire/fields/provider-controls.ts";
+import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
 import { chatWords, word } from "../../wire/fields/chat-words.ts";
 import type { Problem } from "../../wire/fields/check-shape.ts";
 import { readDroppedParams } from "../../wire/fields/common-fields.ts";
-import { readControls } from "../../wire/fields/provider-controls.ts";
 import { JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { readJsonObject } from "../../json/read-json-object.ts";
 import { FREE_DATA_FORBIDDEN_KEYS } from "../../json/scan-json.ts";

@@ -1,9 +1,8 @@
 import { invalidRequest, type Refusal } from "../../core/refusals.ts";
-import type { ProviderControls } from "../../wire/fields/provider-controls.ts";
+import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
 import type { Problem } from "../../wire/fields/check-shape.ts";
 import { chatWords } from "../../wire/fields/chat-words.ts";
 import { readDroppedParams } from "../../wire/fields/common-fields.ts";
-import { readControls } from "../../wire/fields/provider-controls.ts";
 import { JsonDocument } from "../../json/json-document.ts";
 import { readJsonObject } from "../../json/read-json-object.ts";
 import { wireARequests } from "../../wire/openai-chat/request-side.ts";

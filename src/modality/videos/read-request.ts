@@ -1,5 +1,9 @@
 import { invalidRequest, type Refusal } from "../../core/refusals.ts";
-import type { ProviderControls } from "../../wire/fields/provider-controls.ts";
+import {
+  checkProvider,
+  readControls,
+  type ProviderControls,
+} from "../../wire/fields/provider-controls.ts";
 import { chatWords, word } from "../../wire/fields/chat-words.ts";
 import {
   anything,
@@ -13,7 +17,6 @@ import {
 } from "../../wire/fields/check-shape.ts";
 import { readDroppedParams } from "../../wire/fields/common-fields.ts";
 import { refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
-import { checkProvider, readControls } from "../../wire/fields/provider-controls.ts";
 import { falseKind, JsonDocument, numberKind, type JsonNode } from "../../json/json-document.ts";
 import { readJsonObject } from "../../json/read-json-object.ts";
 import { wireARequests } from "../../wire/openai-chat/request-side.ts";

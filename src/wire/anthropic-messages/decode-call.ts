@@ -1,8 +1,7 @@
-import type { ChatCall } from "../neutral/chat-call.ts";
+import type { ChatCall, Effort } from "../neutral/chat-call.ts";
 import { cannotCross, type CrossingNotes } from "../neutral/crossing-notes.ts";
 import { chatWords, type ChatWord, word } from "../fields/chat-words.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
-import type { Effort } from "../neutral/chat-call.ts";
 import { isNoOp } from "../neutral/no-op-values.ts";
 import { notePricedFields, pricedNames } from "../price-guard.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 
 import { bodyOf } from "../../modality/fixtures/request-kit.ts";
-import { readCountTokensRequest } from "../../modality/chat/count-tokens-request.ts";
-import { estimateTokens } from "../../modality/chat/count-tokens-request.ts";
+import {
+  readCountTokensRequest,
+  estimateTokens,
+} from "../../modality/chat/count-tokens-request.ts";
 
 function estimate(members: object): number {
   const read = readCountTokensRequest({ body: Buffer.from(bodyOf({ ...members })) });

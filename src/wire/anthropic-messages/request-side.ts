@@ -1,5 +1,4 @@
-import type { EncodeTarget, RequestSide } from "../request-side.ts";
-import type { ParsedChatRequest } from "../request-side.ts";
+import type { EncodeTarget, RequestSide, ParsedChatRequest } from "../request-side.ts";
 import { word } from "../fields/chat-words.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";

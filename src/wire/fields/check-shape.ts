@@ -1,11 +1,14 @@
-import { absent, type JsonDocument, type JsonNode, nodeSize } from "../../json/json-document.ts";
 import {
+  absent,
+  nodeSize,
   arrayKind,
   falseKind,
   numberKind,
   objectKind,
   stringKind,
   trueKind,
+  type JsonDocument,
+  type JsonNode,
 } from "../../json/json-document.ts";
 import { unknownFieldsMax } from "../../json/json-limits.ts";
 import { type ChatWord, chatWords, word } from "./chat-words.ts";

@@ -1,5 +1,4 @@
-import type { JsonDocument } from "../../json/json-document.ts";
-import { absent } from "../../json/json-document.ts";
+import { absent, type JsonDocument } from "../../json/json-document.ts";
 import {
   type Check,
   isBoolean,

@@ -1,6 +1,5 @@
 import type { Deployment } from "../../catalog/catalog.ts";
-import { textToken } from "../../json/json-text.ts";
-import type { JsonText } from "../../json/json-text.ts";
+import { textToken, type JsonText } from "../../json/json-text.ts";
 import type { ChatCall } from "./chat-call.ts";
 
 /** The words of both wires, least first. */

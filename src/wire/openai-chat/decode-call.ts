@@ -1,7 +1,6 @@
-import type { ChatCall } from "../neutral/chat-call.ts";
+import type { ChatCall, Effort } from "../neutral/chat-call.ts";
 import { cannotCross, type CrossingNotes } from "../neutral/crossing-notes.ts";
 import { chatWords, type ChatWord, word } from "../fields/chat-words.ts";
-import type { Effort } from "../neutral/chat-call.ts";
 import { isNoOp } from "../neutral/no-op-values.ts";
 import { notePricedFields, pricedNames } from "../price-guard.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";

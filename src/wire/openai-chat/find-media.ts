@@ -1,6 +1,5 @@
-import type { MediaPart } from "../neutral/media-collector.ts";
+import type { MediaPart, MediaCollector } from "../neutral/media-collector.ts";
 import { chatWords, type ChatWord, word } from "../fields/chat-words.ts";
-import type { MediaCollector } from "../neutral/media-collector.ts";
 import { absent, type JsonDocument, type JsonNode, nodeSize } from "../../json/json-document.ts";
 
 /** Part types by what they hold; some servers take spellings beside the first-party ones. */
