@@ -1,10 +1,14 @@
 import type { KeyOrigin, KeySummary } from "./key-store.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
+import { MANAGED_ORIGINS } from "../core/managed-keys.ts";
 import { microUsd } from "../core/money.ts";
 
 /** Everything of a key but its digest. */
 export const keyColumns =
   "key_id, org_id, name, label, origin, rpm_ceiling, cap_micro_usd, created_at, disabled_at";
+
+/** Is this row one of a key that the marketplace keeps for itself? */
+export const managedSql: string = `origin in (${MANAGED_ORIGINS.map((each) => `'${each}'`).join(", ")})`;
 
 export interface KeyRow {
   readonly key_id: string;

@@ -6,8 +6,7 @@ import { assert } from "../core/assert.ts";
 import { keysPerOrgMax, managedKeyRequestsPerMinute } from "../core/constants.ts";
 import { newRecordId, type KeyId, type OrgId } from "../core/ids.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
-import { keyColumns, keySummary, type KeyRow } from "./key-summary-rows.ts";
-import { managedSql } from "../storage/report-parts.ts";
+import { keyColumns, keySummary, managedSql, type KeyRow } from "./key-summary-rows.ts";
 
 const DIGEST_BYTES = 32;
 

@@ -1,3 +1,4 @@
+import { isManagedOrigin } from "../core/managed-keys.ts";
 import type { OrgId } from "../core/ids.ts";
 import type { ReportFilter } from "../records/usage-reports.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
@@ -31,5 +32,5 @@ export function readFilters(
 }
 
 function keyFilter(key: string): Pick<ReportFilter, "keyId" | "managed"> {
-  return key === "playground" || key === "optimize" ? { managed: key } : { keyId: key };
+  return isManagedOrigin(key) ? { managed: key } : { keyId: key };
 }

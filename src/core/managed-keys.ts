@@ -1,8 +1,12 @@
 import type { KeyId } from "./ids.ts";
 
-/** Keys that the marketplace keeps for its own parts: billed like any other, never displayed. */
-export function isManagedOrigin(origin: string): origin is "playground" | "optimize" {
-  return origin === "playground" || origin === "optimize";
+/** Origins of keys that the marketplace keeps for its own parts: billed, and never displayed. */
+export const MANAGED_ORIGINS = ["playground", "optimize"] as const;
+
+export type ManagedOrigin = (typeof MANAGED_ORIGINS)[number];
+
+export function isManagedOrigin(origin: string): origin is ManagedOrigin {
+  return (MANAGED_ORIGINS as readonly string[]).includes(origin);
 }
 
 /** What a key is called wherever people see it: a managed one by its part, any other by its id. */

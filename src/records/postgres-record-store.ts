@@ -19,7 +19,7 @@ import {
   type UsageColumns,
 } from "../ledger/attempt-columns.ts";
 import { refusedRecord, attemptRecord, type RefusedRow, type AttemptRow } from "./record-rows.ts";
-import { managedSql } from "../storage/report-parts.ts";
+import { managedSql } from "../accounts/key-summary-rows.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */
 export class PostgresRecordStore implements RecordStore {

@@ -5,7 +5,7 @@ import {
   usageRollupOrgsMax,
 } from "../core/constants.ts";
 import type { UsageRollup } from "./usage-rollup.ts";
-import { idsOfDay } from "../storage/report-parts.ts";
+import { idsOfDay } from "./report-parts.ts";
 import * as sql from "./usage-rollup-sql.ts";
 
 /** So long the batches of the gateways may stand behind a wait for a day's table. */

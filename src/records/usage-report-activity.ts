@@ -3,7 +3,7 @@ import type { KeyId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import type { KeyActivity, ProviderActivity, Substitution } from "./usage-reports.ts";
 import { unsummedSql } from "./usage-report-days.ts";
-import { managedSql } from "../storage/report-parts.ts";
+import { managedSql } from "../accounts/key-summary-rows.ts";
 
 export interface KeyActivityRow {
   readonly key_id: string;

@@ -1,7 +1,7 @@
 import type { PoolClient } from "pg";
 import type { OrgId } from "../core/ids.ts";
 import { requestIdFrom } from "../ledger/attempt-columns.ts";
-import { attemptsOutsideSql } from "../storage/report-parts.ts";
+import { attemptsOutsideSql } from "./report-parts.ts";
 
 /**
  * The days whose sums of this organization hold, `YYYY-MM-DD`, oldest first, for this transaction.

@@ -14,7 +14,8 @@ import {
   type UsageColumns,
 } from "../ledger/attempt-columns.ts";
 import { attemptRecord, type AttemptRow } from "./record-rows.ts";
-import { lastOf, managedSql, statusSql } from "../storage/report-parts.ts";
+import { managedSql } from "../accounts/key-summary-rows.ts";
+import { lastOf, statusSql } from "./report-parts.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";
 
 export interface RequestsRow extends UsageColumns {

@@ -2,7 +2,8 @@ import { unreachable } from "../core/assert.ts";
 import { reportDaysMax, reportGroupsMax, reportSeriesGroupsMax } from "../core/constants.ts";
 import type { ReportFilter, ReportGroupBy } from "./usage-reports.ts";
 import { requestIdFrom } from "../ledger/attempt-columns.ts";
-import { attemptsOutsideSql, lastOf, managedSql, statusSql } from "../storage/report-parts.ts";
+import { managedSql } from "../accounts/key-summary-rows.ts";
+import { attemptsOutsideSql, lastOf, statusSql } from "./report-parts.ts";
 
 export const HOUR_MS = 3_600_000;
 

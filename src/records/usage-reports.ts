@@ -1,3 +1,4 @@
+import type { ManagedOrigin } from "../core/managed-keys.ts";
 import type { KeyId, OrgId, RequestId } from "../core/ids.ts";
 import type { MicroUsd, PicoUsd } from "../core/money.ts";
 import type { Usage } from "../core/usage.ts";
@@ -16,7 +17,7 @@ export interface ReportFilter {
   readonly providerId?: string;
   /** One key, or all managed keys of an origin. */
   readonly keyId?: string;
-  readonly managed?: "playground" | "optimize";
+  readonly managed?: ManagedOrigin;
   /** Of the whole request: `ok` completed, `failed` everything else that was dispatched. */
   readonly status?: "ok" | "failed" | "refused" | "in_flight";
 }

@@ -1,4 +1,4 @@
-import { lastOf, statusSql } from "../storage/report-parts.ts";
+import { lastOf, statusSql } from "./report-parts.ts";
 
 /** $1 days after which a day counts as over for good, as an interval. */
 export const dueDaySql = `

@@ -7,9 +7,6 @@ export function lastOf(column: string): string {
 export const statusSql = `case when bool_or(state = 'open') then 'in_flight'
       when ${lastOf("outcome")} = 'completed' then 'ok' else 'failed' end`;
 
-/** Keys that the marketplace keeps for its own parts; customers see their name, never the key. */
-export const managedSql = "origin in ('playground', 'optimize')";
-
 const DAY_MS = 86_400_000;
 const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0, 1);
 const ID_BITS_BELOW_MS = 22n;
