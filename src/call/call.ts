@@ -1,4 +1,4 @@
-import { microUsd } from "../core/money.ts";
+import { microUsd, ZERO_MICRO_USD } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { planRoute } from "../routing/plan-route.ts";
 import { reserveRefusal } from "./admit.ts";
@@ -149,7 +149,7 @@ async function attemptUntilServed<R extends CallRequest>(
   for (;;) {
     const end = await attemptCandidate(ports, client, { call, held, delivery, hold });
     if (end.kind === "job") {
-      noteUse(ports, client, { kind: call.kind, ended });
+      noteUse(ports, client, { kind: call.kind, ended, debited: ZERO_MICRO_USD });
       return delivery.finish(false, end.body);
     }
     const { result } = end;
@@ -171,7 +171,7 @@ async function attemptUntilServed<R extends CallRequest>(
     const { candidate } = next;
     const reserve = reserveRow(ports, client, { call, candidate, ordinal: ended.length + 1 });
     const rolled = await hold.roll(close, reserve, candidate.pool);
-    // Without money for the next candidate the caller is told what the last one answered.
+    // Without money for the next candidate the caller gets the error of the last one.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);
       break;
@@ -181,6 +181,6 @@ async function attemptUntilServed<R extends CallRequest>(
   hold.release(sumTokens(ended));
   const debited = microUsd(ended.reduce((sum, each) => sum + each.debitMicroUsd, 0n));
   ports.metrics.settled(call.request.modelId, debited);
-  noteUse(ports, client, { kind: call.kind, ended });
+  noteUse(ports, client, { kind: call.kind, ended, debited });
   answerClient(client, { delivery, ended, stream: call.request.stream, debited, served });
 }

@@ -147,7 +147,7 @@ function refusalOf(ended: readonly EndedAttempt[]): Refusal | undefined {
   return refusals.findLast((each) => each.class !== "rate_limit") ?? refusals.at(-1);
 }
 
-/** What the client is told of how it was served, with the 200 or with a refusal. */
+/** How the request was served, for the headers of the 200 or of a refusal. */
 export function servedHeaders(
   request: CallRequest,
   { limits, held }: { readonly limits: ClaimedScopes; readonly held: HeldAttempt },

@@ -1,4 +1,4 @@
-import { microUsd } from "../core/money.ts";
+import type { MicroUsd } from "../core/money.ts";
 import { familyOf, type CallKind, type CallRequest } from "./call-kind.ts";
 import type { EndedAttempt } from "./call-values.ts";
 import type { ClientExchange } from "./client-exchange.ts";
@@ -8,16 +8,20 @@ import type { CallPorts } from "./ports.ts";
 export function noteUse<R extends CallRequest>(
   { usage, clock }: Pick<CallPorts, "usage" | "clock">,
   client: ClientExchange,
-  { kind, ended }: { readonly kind: CallKind<R>; readonly ended: readonly EndedAttempt[] },
+  call: {
+    readonly kind: CallKind<R>;
+    readonly ended: readonly EndedAttempt[];
+    readonly debited: MicroUsd;
+  },
 ): void {
+  const { kind, ended, debited } = call;
   const { principal, clientAddress, gone } = client;
   const failure = ended.at(-1)?.result.failure;
   // A provider that is down, slow or throttled says nothing about who asked it.
   const isCallers = failure?.strike === "neutral" && !failure.failover && !gone;
   const outcome = isCallers ? "failed" : "served";
-  const debitMicroUsd = microUsd(ended.reduce((sum, each) => sum + each.debitMicroUsd, 0n));
   usage.note(
-    { principal, family: familyOf(kind), clientAddress, outcome, debitMicroUsd },
+    { principal, family: familyOf(kind), clientAddress, outcome, debitMicroUsd: debited },
     clock.nowMs(),
   );
 }

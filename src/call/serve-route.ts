@@ -66,7 +66,8 @@ async function runDry<R extends CallRequest>(
   const looking = lookingPorts(deps, deps.records);
   const walk = await walkRoute(looking, exchange.principal, { ...call, request });
   const reserve = reserveOf(walk.steps[0], request, kind);
-  const refusal = await previewCall(looking, exchange, kind);
+  // The body was read above: what refuses it now is not its text.
+  const refusal = await previewCall(looking, exchange, { ...kind, read: () => request });
   const body = routeBody({ ...walk, request, reserve, refusal });
   const { remainingRequests } = counted;
   exchange.answer("application/json", { remainingRequests }, Buffer.from(body));
