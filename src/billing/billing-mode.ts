@@ -26,7 +26,7 @@ export interface BillingOptions {
 }
 /** Credit for money. */
 export interface OpenBilling extends Billing {
-  /** Looks once after everything that nobody told the end of, whoever's turn it is. */
+  /** Checks once every purchase whose end was not reported, on whichever instance it is called. */
   lookAfterAll(): Promise<void>;
 }
 

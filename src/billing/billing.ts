@@ -65,7 +65,7 @@ export interface Billing {
     readonly body: Buffer;
     readonly signature: string | undefined;
   }): Promise<"done" | "bad_signature" | "not_configured">;
-  /** Starts looking after purchases that nobody told the end of; runs until `close`. */
+  /** Starts checking purchases whose end was not reported; runs until `close`. */
   start(): void;
   close(): Promise<void>;
 }

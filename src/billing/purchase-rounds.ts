@@ -33,7 +33,7 @@ export interface RoundsDeps {
 }
 
 /**
- * Looks after purchases of which nobody told the end, and after refunds and disputes. One process
+ * Checks purchases whose end was not reported, and refunds and disputes. One process
  * at a time has the turn; one that dies in it leaves the rest to the next.
  */
 export class PurchaseRounds {

@@ -68,7 +68,8 @@ const brokenPayments = `
 /** What the audit asks about purchases, refunds and disputes. */
 export const purchaseAuditQuery: AuditQuery = {
   id: "I14",
-  title: "every purchase gave and lost what its claims say, and nobody who owes has anything free",
+  title:
+    "every purchase gave and lost what its claims say, and no wallet that owes has anything free",
   sql: [brokenDebts, brokenMoves, brokenClaims, brokenPayments]
     .map((sql) => `(${sql})`)
     .join(" union all "),

@@ -46,7 +46,7 @@ interface Told {
   readonly usage: unknown;
 }
 
-/** What the client is told when the provider answers `body`. */
+/** What the client receives when the provider answers `body`. */
 function told(asked: Asked, body: unknown): { text: string; json: Told; bridge: AnswerBridge } {
   const piece = typeof body === "string" ? body : JSON.stringify(body);
   const { bridge, text } = play(open(asked), [piece]);
