@@ -48,18 +48,18 @@ function systemTexts(call: ChatCall): readonly JsonText[] {
 }
 
 function messageTexts(turns: readonly ChatTurn[]): readonly JsonText[] {
-  const messages: JsonText[] = [];
+  const texts: JsonText[] = [];
   for (const [index, turn] of turns.entries()) {
     if (turn.role === "user") {
       const content = contentText(turn.results.map(resultBlock), turn.texts);
-      messages.push(objectText({ role: '"user"', content }));
+      texts.push(objectText({ role: '"user"', content }));
     } else if (turn.role === "assistant") {
       const parts = index === turns.length - 1 ? trimmedPrefill(turn.parts) : turn.parts;
       const content = assistantContent(parts);
-      messages.push(objectText({ role: '"assistant"', content }));
+      texts.push(objectText({ role: '"assistant"', content }));
     }
   }
-  return messages;
+  return texts;
 }
 
 /** A single text goes as a string, as clients of this wire write it. */
