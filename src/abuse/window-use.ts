@@ -1,7 +1,7 @@
 import { assert } from "../core/assert.ts";
 import { microUsd, ZERO_MICRO_USD, type MicroUsd } from "../core/money.ts";
 import type { UseInWindow } from "./unusual-use.ts";
-import type { UsageEvent } from "./usage-guard.ts";
+import type { UsageEvent } from "./abuse-monitor.ts";
 
 /** Parts of the window: one part is how much sooner than the whole window something may leave. */
 const SLICES = 60;

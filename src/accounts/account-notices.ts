@@ -47,7 +47,7 @@ export class AccountNotices {
    */
   async applied(): Promise<void> {
     if (this.#listener === undefined) return;
-    if (this.#client !== undefined && (await this.#heardFence())) return;
+    if (this.#client !== undefined && (await this.#receivedFence())) return;
     this.#listener(undefined);
   }
 
@@ -57,22 +57,22 @@ export class AccountNotices {
     this.#drop(this.#client);
   }
 
-  async #heardFence(): Promise<boolean> {
+  async #receivedFence(): Promise<boolean> {
     const fence = FENCE + randomUUID();
     let timer: NodeJS.Timeout | undefined;
-    const heard = new Promise<boolean>((resolve) => {
+    const received = new Promise<boolean>((resolve) => {
       this.#fences.set(fence, () => resolve(true));
       timer = setTimeout(() => resolve(false), APPLIED_WITHIN_MS);
     });
     const sent = this.#pool.query("select pg_notify($1, $2)", [accountNoticeChannel, fence]);
     const failed = sent.then(
-      () => heard,
+      () => received,
       () => false,
     );
-    const isHeard = await Promise.race([heard, failed]);
+    const isReceived = await Promise.race([received, failed]);
     clearTimeout(timer);
     this.#fences.delete(fence);
-    return isHeard;
+    return isReceived;
   }
 
   async #connect(): Promise<void> {
@@ -84,7 +84,7 @@ export class AccountNotices {
     });
     client.on("error", () => this.#lost(client));
     client.on("end", () => this.#lost(client));
-    client.on("notification", ({ payload = "" }) => this.#hear(payload));
+    client.on("notification", ({ payload = "" }) => this.#receive(payload));
     try {
       await client.connect();
       await client.query(`listen ${accountNoticeChannel}`);
@@ -100,7 +100,7 @@ export class AccountNotices {
     this.#listener(undefined);
   }
 
-  #hear(payload: string): void {
+  #receive(payload: string): void {
     if (payload.startsWith(FENCE)) this.#fences.get(payload)?.();
     else this.#listener?.(payload as OrgId);
   }
@@ -133,12 +133,12 @@ export function noticed<T extends object>(
 ): T {
   for (const verb of verbs) {
     const run = (store[verb] as (...args: unknown[]) => Promise<unknown>).bind(store);
-    const whenHeard = async (...args: unknown[]): Promise<unknown> => {
+    const whenReceived = async (...args: unknown[]): Promise<unknown> => {
       const answer = await run(...args);
       await notices.applied();
       return answer;
     };
-    store[verb] = whenHeard as T[keyof T];
+    store[verb] = whenReceived as T[keyof T];
   }
   return store;
 }

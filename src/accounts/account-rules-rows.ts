@@ -4,7 +4,7 @@ import {
   type Connection,
   type DedicatedEndpoint,
   type RoutingPolicy,
-  type UsageHold,
+  type AbuseRestriction,
 } from "./account-rules.ts";
 import type { KeyId, ProviderId } from "../core/ids.ts";
 import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
@@ -41,7 +41,7 @@ export interface AccountRulesRow {
   readonly endpoints: readonly EndpointRow[] | null;
   readonly connections: readonly ConnectionRow[] | null;
   readonly policy: PolicyRow | null;
-  readonly usage_holds: readonly UsageHoldRow[] | null;
+  readonly usage_holds: readonly AbuseRestrictionRow[] | null;
 }
 
 /** The rules of a key; `PLAIN_RULES` itself where there is nothing to say. */
@@ -52,7 +52,7 @@ export function accountRules(row: AccountRulesRow): AccountRules {
     endpoints: (row.endpoints ?? []).map(dedicatedEndpoint),
     connections: (row.connections ?? []).map(connection),
     ...(row.policy === null ? {} : { policy: routingPolicy(row.policy) }),
-    usageHolds: (row.usage_holds ?? []).map(usageHold),
+    abuseRestrictions: (row.usage_holds ?? []).map(abuseRestriction),
     isTrial: row.is_trial,
     keysMaySetOrgLimits: row.keys_may_set_org_limits,
   };
@@ -151,12 +151,16 @@ export function routingPolicy(row: PolicyRow): RoutingPolicy {
   };
 }
 
-interface UsageHoldRow {
-  readonly family: UsageHold["family"];
-  readonly state: UsageHold["state"];
+interface AbuseRestrictionRow {
+  readonly family: AbuseRestriction["family"];
+  readonly state: AbuseRestriction["state"];
   readonly until_ms: number | null;
 }
 
-function usageHold({ family, state, until_ms: untilMs }: UsageHoldRow): UsageHold {
+function abuseRestriction({
+  family,
+  state,
+  until_ms: untilMs,
+}: AbuseRestrictionRow): AbuseRestriction {
   return { family, state, ...(untilMs === null ? {} : { untilMs }) };
 }

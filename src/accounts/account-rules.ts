@@ -34,7 +34,7 @@ export interface Connection {
 }
 
 /** What unusual use has led to, for one kind of request. */
-export interface UsageHold {
+export interface AbuseRestriction {
   readonly family: CallFamily;
   readonly state: "limited" | "restricted";
   /** Wall-clock end of `limited`; a restriction stays until an operator lifts it. */
@@ -48,7 +48,7 @@ export interface AccountRules {
   /** Those that this key may use; one of the key itself stands before one of the organization. */
   readonly connections: readonly Connection[];
   readonly policy?: RoutingPolicy;
-  readonly usageHolds: readonly UsageHold[];
+  readonly abuseRestrictions: readonly AbuseRestriction[];
   /** Has the organization never bought credit? Unusual use is looked for in such alone. */
   readonly isTrial: boolean;
   /** May a virtual key set limits of its organization? */
@@ -60,7 +60,7 @@ export const PLAIN_RULES: AccountRules = Object.freeze({
   limits: [],
   endpoints: [],
   connections: [],
-  usageHolds: [],
+  abuseRestrictions: [],
   isTrial: false,
   keysMaySetOrgLimits: false,
 });

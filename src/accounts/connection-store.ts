@@ -42,7 +42,7 @@ export interface ConnectionStore {
   disable(connectionId: string, owner: ConnectionOwner): Promise<ConnectionSummary | undefined>;
 }
 
-/** A connection with its key sealed, ready to be stored. `whyNoProviderKey` found nothing wrong. */
+/** A connection with its key sealed, ready to be stored. `providerKeyProblem` found nothing wrong. */
 export function sealConnection(
   vault: KeyVault,
   wanted: Pick<NewConnection, "orgId" | "providerId" | "keyId" | "name"> & {

@@ -10,7 +10,7 @@ import {
   EncryptionKeyFault,
   openKeyVault,
   SealedKeyFault,
-  whyNoProviderKey,
+  providerKeyProblem,
   type KeyContext,
   type KeyVault,
 } from "./key-vault.ts";
@@ -23,7 +23,7 @@ const KEY = "sk-customer-key-0123456789";
 const providerKey = fc
   .array(fc.integer({ min: 0x21, max: 0x7e }), { minLength: 8, maxLength: 200 })
   .map((codes) => String.fromCharCode(...codes))
-  .filter((text) => whyNoProviderKey(text) === undefined);
+  .filter((text) => providerKeyProblem(text) === undefined);
 const anyContext = fc
   .tuple(fc.string(), fc.string(), fc.string())
   .map(([connectionId, orgId, providerId]) => context(connectionId, orgId, providerId));
@@ -129,7 +129,7 @@ describe("a provider key", () => {
   test.each([["sk-0123456789"], ["AIzaSyD-x_9~!+/="], ["k".repeat(4_096)]])(
     "%j can be sent",
     (text) => {
-      expect(whyNoProviderKey(text)).toBeUndefined();
+      expect(providerKeyProblem(text)).toBeUndefined();
     },
   );
 
@@ -145,7 +145,7 @@ describe("a provider key", () => {
     ["k".repeat(4_097), "8 to 4096"],
     [`tm_vk_${"a".repeat(48)}`, "marketplace"],
   ])("%j is refused in words that do not repeat it", (text, word) => {
-    const trouble = whyNoProviderKey(text);
+    const trouble = providerKeyProblem(text);
     expect(trouble).toContain(word);
     expect(trouble).not.toContain(text === "" ? "nothing" : text);
   });

@@ -51,7 +51,7 @@ export function openKeyVault(keyBase64: string): KeyVault | undefined {
  * What is wrong with a provider's key, in words that do not repeat it; undefined: nothing. It will
  * stand in a header, so nothing may be in it that could end the header.
  */
-export function whyNoProviderKey(text: string): string | undefined {
+export function providerKeyProblem(text: string): string | undefined {
   if (text === "") return "it is empty";
   if (!/^[\x21-\x7e]+$/.test(text)) {
     return "it has a space, a line break or a character that is not ASCII";
@@ -84,7 +84,7 @@ class AesVault implements KeyVault {
   }
 
   seal(providerKey: string, context: KeyContext): Buffer {
-    assert(whyNoProviderKey(providerKey) === undefined, "a key was checked before it is sealed");
+    assert(providerKeyProblem(providerKey) === undefined, "a key was checked before it is sealed");
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.#key, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(authenticated(context));

@@ -70,7 +70,7 @@ describe("the five decision pools of the example, as the program reads them", ()
     const board = new PoolBoard({ limits: { cool: () => undefined } });
     const pools = [first, second].map((id) => poolOf(catalog(), id));
     board.throttled(poolOf(catalog(), first), 30, 0);
-    expect(pools.map(({ id }) => board.restMs(id, 0))).toEqual([30_000, 30_000]);
+    expect(pools.map(({ id }) => board.cooldownMs(id, 0))).toEqual([30_000, 30_000]);
   });
 
   test("are five, and every listing is in one", () => {

@@ -115,7 +115,7 @@ export async function openConsole(
         ? undefined
         : await checkConnection(connection, { catalog: catalog.current, config, vault }),
     records: backend.recordStore,
-    usageHolds: backend.usageHoldStore,
+    abuseRestrictions: backend.usageHoldStore,
     catalog,
     limitUse: { ...serve, rules: backend.rulesStore, limitDefaults: config },
     health: serve.health,

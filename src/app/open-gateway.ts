@@ -8,13 +8,13 @@ import { CatalogHolder } from "../catalog/catalog-holder.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { SETTINGS, type Config } from "../config/settings.ts";
 import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
-import { openRooms, type RoomOptions } from "./open-rooms.ts";
+import { openFeatures, type FeatureOptions } from "./open-features.ts";
 import { pricePins } from "./price-pins.ts";
 import { loadCatalog, type CatalogSources, type LoadedCatalog } from "./load-catalog.ts";
 import { SHIPPED_MANIFESTS } from "./shipped-files.ts";
 import { watchManifests } from "./watch-manifests.ts";
 
-export interface GatewayOptions extends RoomOptions {
+export interface GatewayOptions extends FeatureOptions {
   readonly rewriteManifests?: CatalogSources["rewrite"];
 }
 
@@ -54,7 +54,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
       // A file may go away between the listing of its folder and its reading.
       (fault: unknown) => options.log.error({ err: fault }, "the old catalog stays"),
     );
-  const opened = await openRooms(options, holder);
+  const opened = await openFeatures(options, holder);
   const { servers, addresses } = opened;
   try {
     const listeners = listenersOf(config);
@@ -110,7 +110,7 @@ async function firstCatalog(
     const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
     throw new CatalogFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
   }
-  tellNotes(options.log, loaded);
+  logNotes(options.log, loaded);
   if (loaded.settlementTerms.size === 0) warnOfNoManifests(options);
   await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
   return loaded;
@@ -153,13 +153,13 @@ async function reloadCatalog(
     return undefined;
   }
   holder.swap(loaded.catalog);
-  tellNotes(log, loaded);
+  logNotes(log, loaded);
   const { buildId, models } = loaded.catalog;
   log.info({ build_id: buildId, models: models.length }, "catalog swapped");
   return loaded;
 }
 
-function tellNotes(
+function logNotes(
   log: Logger,
   loaded: { readonly notes: readonly { message: string }[]; readonly leftOut: readonly string[] },
 ): void {

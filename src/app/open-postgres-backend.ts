@@ -2,7 +2,7 @@ import type { CustomerStore } from "../accounts/customer-store.ts";
 import type { ConnectionStore } from "../accounts/connection-store.ts";
 import type { AccountStore, KeyStore } from "../accounts/key-store.ts";
 import type { RulesStore } from "../accounts/rules-store.ts";
-import type { UsageHoldStore } from "../abuse/usage-hold-store.ts";
+import type { AbuseRestrictionStore } from "../abuse/abuse-restriction-store.ts";
 import type { PurchaseStore } from "../billing/purchase-store.ts";
 import type { IdentityStore } from "../identity/identity-store.ts";
 import type { JobStore } from "../videos/job-store.ts";
@@ -35,7 +35,7 @@ import { PostgresRecordStore } from "../records/postgres-record-store.ts";
 import { PostgresSettlementStore } from "../ledger/provider-settlement/postgres-settlement-store.ts";
 import { PostgresRetentionStore } from "../ledger/retention/postgres-retention-store.ts";
 import { PostgresRulesStore } from "../accounts/postgres-rules-store.ts";
-import { PostgresUsageHoldStore } from "../abuse/postgres-usage-hold-store.ts";
+import { PostgresAbuseRestrictionStore } from "../abuse/postgres-abuse-restriction-store.ts";
 import { PostgresUsageReports } from "../records/postgres-usage-reports.ts";
 import { PostgresUsageRollup } from "../records/postgres-usage-rollup.ts";
 import { PostgresRecentUse } from "../limits/recent-use-rows.ts";
@@ -47,7 +47,7 @@ export interface PostgresBackend {
   readonly keyStore: KeyStore;
   readonly accountStore: AccountStore;
   readonly rulesStore: RulesStore;
-  readonly usageHoldStore: UsageHoldStore;
+  readonly usageHoldStore: AbuseRestrictionStore;
   readonly connectionStore: ConnectionStore;
   readonly identityStore: IdentityStore;
   readonly customerStore: CustomerStore;
@@ -113,7 +113,7 @@ export function openPostgresBackend(options: {
       "disable",
     ]),
     identityStore: new PostgresIdentityStore(pool),
-    usageHoldStore: noticed(new PostgresUsageHoldStore(pool), accountNotices, ["lift"]),
+    usageHoldStore: noticed(new PostgresAbuseRestrictionStore(pool), accountNotices, ["lift"]),
     customerStore: noticed(new PostgresCustomerStore(pool), accountNotices, ["disableKey"]),
     recordStore: new PostgresRecordStore(pool),
     usageReports,

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { RefusalWindows } from "../call/refusal-windows.ts";
-import type { UsageGuard } from "../abuse/usage-guard.ts";
+import type { AbuseMonitor } from "../abuse/abuse-monitor.ts";
 import type { CatalogHolder } from "../catalog/catalog-holder.ts";
 import type { Config } from "../config/settings.ts";
 import { Deadlines } from "../core/deadlines.ts";
@@ -9,7 +9,7 @@ import type { Clock } from "../core/time.ts";
 import { attemptClassifier } from "../dispatch/classifier.ts";
 import type { AttemptTimeouts } from "../dispatch/run-attempt.ts";
 import { UpstreamClient, type UpstreamClientOptions } from "../dispatch/upstream-client.ts";
-import { DrainGate } from "../call/drain-gate.ts";
+import { DetachedReadLimit } from "../call/detached-read-limit.ts";
 import { GatewayMetrics } from "../call/metrics.ts";
 import type { CallTimeouts, CallPorts } from "../call/ports.ts";
 import type { Ledger } from "../ledger/ledger-store.ts";
@@ -21,7 +21,7 @@ import { MemoryDeploymentHealth } from "../routing/health.ts";
 import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";
 import type { Limits } from "./open-limits.ts";
-import { openUsageGuard } from "./open-usage-guard.ts";
+import { openAbuseMonitor } from "./open-abuse-monitor.ts";
 import { RepeatedFailures } from "../routing/repeated-failures.ts";
 
 export interface ServingOptions {
@@ -41,7 +41,7 @@ export interface Serving {
 
 /** What a wrong setting can spoil: made before anything is opened that would have to be closed. */
 export interface PreparedServing {
-  readonly usage: UsageGuard;
+  readonly usage: AbuseMonitor;
   /** Undefined: no key to open them with is configured, so there are no own keys. */
   readonly openKey: UpstreamClientOptions["openKey"];
 }
@@ -49,7 +49,7 @@ export interface PreparedServing {
 export function prepareServing(options: ServingOptions): PreparedServing {
   const vault = openConfiguredVault(options.config);
   const openKey = vault === undefined ? undefined : ownKeyOpener(vault);
-  return { usage: openUsageGuard(options), openKey };
+  return { usage: openAbuseMonitor(options), openKey };
 }
 
 /** Puts together what the recipes work with: circuits, pools, limits, providers, time limits. */
@@ -69,7 +69,7 @@ export function openServing(
   });
   const pools = new PoolBoard({
     limits: limits.store,
-    onRest: (id, forMs) => exchange.publish({ kind: "pool", id, forMs }),
+    onCooldown: (id, forMs) => exchange.publish({ kind: "pool", id, forMs }),
   });
   exchange.listen({ circuit: health, pool: pools });
   const serve: CallPorts = {
@@ -88,7 +88,7 @@ export function openServing(
     opensOwnKeys: openKey !== undefined,
     classify: attemptClassifier(clock),
     timeouts: callTimeouts(config),
-    drains: new DrainGate(config.concurrentDrains),
+    drains: new DetachedReadLimit(config.concurrentDrains),
     metrics: new GatewayMetrics(),
     repeats: new RepeatedFailures(),
     usage,

@@ -16,13 +16,13 @@ export function readPoolsFile(file: string): ReadPools {
   try {
     document = parseYaml(readFileSync(file, "utf8"));
   } catch (fault) {
-    return { ok: false, issues: [{ file, pointer: "", message: whyUnreadable(fault) }] };
+    return { ok: false, issues: [{ file, pointer: "", message: unreadableReason(fault) }] };
   }
   const issues: CatalogIssue[] = [];
-  const tell = (pointer: string, message: string): void =>
+  const report = (pointer: string, message: string): void =>
     void issues.push({ file, pointer, message });
-  if (!Array.isArray(document)) tell("", "must be a list of pools; write [] for none");
-  const pools = readAll(document, { pointer: "", tell }, readPool);
+  if (!Array.isArray(document)) report("", "must be a list of pools; write [] for none");
+  const pools = readAll(document, { pointer: "", report }, readPool);
   return issues.length === 0 ? { ok: true, pools: { file, pools } } : { ok: false, issues };
 }
 
@@ -30,7 +30,7 @@ export function readPoolsFile(file: string): ReadPools {
 interface Place {
   /** JSON pointer into the file. */
   readonly pointer: string;
-  readonly tell: (pointer: string, message: string) => void;
+  readonly report: (pointer: string, message: string) => void;
 }
 
 /* Whatever is told refuses the whole file, so what a wrong field is read as does not matter. */
@@ -51,9 +51,9 @@ function readPool(value: unknown, place: Place): StatedPool {
   };
 }
 
-function readListing(value: unknown, { pointer, tell }: Place): string {
+function readListing(value: unknown, { pointer, report }: Place): string {
   if (typeof value === "string" && LISTING.test(value)) return value;
-  tell(pointer, "must be <provider id>/<model id>, or <provider id>/* for all of a provider's");
+  report(pointer, "must be <provider id>/<model id>, or <provider id>/* for all of a provider's");
   return "";
 }
 
@@ -68,7 +68,7 @@ function readCapacities(fields: Fields): readonly CapacityDeclaration[] {
   const listed = fields.list("capacity", (value, place) => {
     const capacity = readCapacity(value, place);
     const name = nameOf(capacity);
-    if (stated.has(name)) place.tell(place.pointer, `states ${name} a second time; take one out`);
+    if (stated.has(name)) place.report(place.pointer, `states ${name} a second time; take one out`);
     stated.add(name);
     return capacity;
   });
@@ -121,11 +121,11 @@ class Fields {
     const names = [...required, ...optional];
     for (const name of this.#values.keys()) {
       if (names.includes(name)) continue;
-      place.tell(this.#pointerTo(name), `is no field; the fields are ${names.join(", ")}`);
+      place.report(this.#pointerTo(name), `is no field; the fields are ${names.join(", ")}`);
     }
-    if (!isObject) place.tell(place.pointer, `must have the fields ${required.join(", ")}`);
+    if (!isObject) place.report(place.pointer, `must have the fields ${required.join(", ")}`);
     const missing = isObject ? required.filter((name) => !this.#values.has(name)) : [];
-    for (const name of missing) place.tell(this.#pointerTo(name), "is missing");
+    for (const name of missing) place.report(this.#pointerTo(name), "is missing");
   }
 
   /** A whole number above 0. */
@@ -160,7 +160,7 @@ class Fields {
 
   /** A field that is absent was told already where it has to be there. */
   #mustBe(name: string, rule: string): void {
-    if (this.#values.has(name)) this.#place.tell(this.#pointerTo(name), rule);
+    if (this.#values.has(name)) this.#place.report(this.#pointerTo(name), rule);
   }
 
   #pointerTo(name: string): string {
@@ -171,14 +171,14 @@ class Fields {
 
 function readAll<T>(
   value: unknown,
-  { pointer, tell }: Place,
+  { pointer, report }: Place,
   read: (value: unknown, place: Place) => T,
 ): readonly T[] {
   if (!Array.isArray(value)) return [];
-  return value.map((each, at) => read(each, { pointer: `${pointer}/${at}`, tell }));
+  return value.map((each, at) => read(each, { pointer: `${pointer}/${at}`, report }));
 }
 
-function whyUnreadable(fault: unknown): string {
+function unreadableReason(fault: unknown): string {
   const code = fault instanceof Error && "code" in fault ? String(fault.code) : "";
   if (code === "ENOENT") {
     return "there is no such file; create it, or name another with pools_file (TM_POOLS_FILE)";

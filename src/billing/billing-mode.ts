@@ -27,7 +27,7 @@ export interface BillingOptions {
 /** Credit for money. */
 export interface OpenBilling extends Billing {
   /** Checks once every purchase whose end was not reported, on whichever instance it is called. */
-  lookAfterAll(): Promise<void>;
+  reconcileAll(): Promise<void>;
 }
 
 export interface PurchaseBounds {

@@ -57,7 +57,7 @@ export interface Billing {
    * One purchase; while it is not decided the payment provider is asked, and what it says is done.
    * Undefined: the organization has no such purchase.
    */
-  lookAtPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined>;
+  checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined>;
   /** What refunds and disputes took beyond the balance. */
   owed(orgId: OrgId): Promise<MicroUsd>;
   /** `POST /webhooks/stripe`: `done` only after it is committed; `bad_signature` is a 400. */

@@ -26,7 +26,7 @@ export class GrantedBilling implements OpenBilling {
     return this.#store.list(orgId);
   }
 
-  lookAtPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
+  checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
     return this.#store.findOwn(orgId, purchaseId);
   }
 
@@ -46,7 +46,7 @@ export class GrantedBilling implements OpenBilling {
     return Promise.resolve();
   }
 
-  lookAfterAll(): Promise<void> {
+  reconcileAll(): Promise<void> {
     return Promise.resolve();
   }
 }

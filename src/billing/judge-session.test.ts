@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { OrgId } from "../core/ids.ts";
 import { microUsd, ZERO_MICRO_USD } from "../core/money.ts";
 import { judgeSession } from "./judge-session.ts";
-import type { SessionNews } from "./payment-news.ts";
+import type { SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 
 const purchase: KnownPurchase = {
@@ -21,7 +21,7 @@ const purchase: KnownPurchase = {
   sessionId: "cs_1",
 };
 
-const session: SessionNews = {
+const session: SessionUpdate = {
   sessionId: "cs_1",
   purchaseId: "pur_1",
   orgId: "org_1",
@@ -41,7 +41,7 @@ test("a checkout whose session nobody wrote down is granted all the same", () =>
   expect(judgeSession({ ...purchase, sessionId: null }, session)).toEqual({ kind: "grant" });
 });
 
-test.each<[string, Partial<SessionNews>, string]>([
+test.each<[string, Partial<SessionUpdate>, string]>([
   ["another session", { sessionId: "cs_2" }, "it was to be paid in session cs_1, not in cs_2"],
   ["another organization", { orgId: "org_2" }, "the session is of another organization"],
   ["no organization", { orgId: null }, "the session is of another organization"],

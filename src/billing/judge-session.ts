@@ -1,5 +1,5 @@
 import { unreachable } from "../core/assert.ts";
-import type { SessionNews } from "./payment-news.ts";
+import type { SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 
 export type SessionVerdict =
@@ -10,7 +10,7 @@ export type SessionVerdict =
   | { readonly kind: "nothing" };
 
 /** What a session means for the purchase that it names. Money counts only as it was asked for. */
-export function judgeSession(purchase: KnownPurchase, session: SessionNews): SessionVerdict {
+export function judgeSession(purchase: KnownPurchase, session: SessionUpdate): SessionVerdict {
   switch (session.payment) {
     case "open":
       return { kind: "nothing" };
@@ -30,7 +30,7 @@ export function judgeSession(purchase: KnownPurchase, session: SessionNews): Ses
   }
 }
 
-function strangeness(purchase: KnownPurchase, session: SessionNews): string | undefined {
+function strangeness(purchase: KnownPurchase, session: SessionUpdate): string | undefined {
   if (purchase.sessionId !== null && purchase.sessionId !== session.sessionId) {
     return `it was to be paid in session ${purchase.sessionId}, not in ${session.sessionId}`;
   }

@@ -149,7 +149,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     await this.#pool.query("delete from payment_event where done_at < $1", [new Date(beforeMs)]);
   }
 
-  async takeTurn(name: string, nowMs: number, everyMs: number): Promise<boolean> {
+  async claimRun(name: string, nowMs: number, everyMs: number): Promise<boolean> {
     const result = await this.#pool.query(
       `insert into billing_turn as t (name, next_at) values ($1, $3)
       on conflict (name) do update set next_at = excluded.next_at where t.next_at <= $2`,

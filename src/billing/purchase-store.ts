@@ -91,7 +91,7 @@ export interface PurchaseStore {
   markEventDone(event: { readonly eventId: string; readonly kind: string }): Promise<void>;
   forgetEvents(beforeMs: number): Promise<void>;
   /** True for one process in `everyMs`. */
-  takeTurn(name: string, nowMs: number, everyMs: number): Promise<boolean>;
+  claimRun(name: string, nowMs: number, everyMs: number): Promise<boolean>;
   /** Granted purchases without real money, and the first organizations that have some. */
   testMoney(): Promise<{ readonly purchases: number; readonly orgIds: readonly OrgId[] }>;
 }

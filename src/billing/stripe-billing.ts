@@ -2,11 +2,11 @@ import { newRecordId, type OrgId } from "../core/ids.ts";
 import { formatUsd, type MicroUsd } from "../core/money.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
-import { PurchaseDesk } from "./purchase-desk.ts";
-import { PurchaseRounds } from "./purchase-rounds.ts";
+import { PurchaseService } from "./purchase-service.ts";
+import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 import { StripePayments, type StripeAccount } from "./stripe-payments.ts";
-import { tellOfTestMoney } from "./test-money.ts";
+import { announceTestMoney } from "./test-money.ts";
 
 const MICRO_PER_CENT = 10_000n;
 /** Stripe takes from 30 minutes to a day. */
@@ -14,8 +14,8 @@ const CHECKOUT_OPEN_MS = 45 * 60_000;
 const HOUR_MS = 3_600_000;
 const PURCHASES_PER_HOUR_MAX = 30;
 /** A page that waits for its purchase asks often; the payment provider is not asked each time. */
-const LOOK_REST_MS = 2_000;
-const LOOKS_KEPT_MAX = 10_000;
+const CHECK_PAUSE_MS = 2_000;
+const CHECKS_KEPT_MAX = 10_000;
 
 interface StripeBillingOptions extends BillingOptions {
   readonly account: StripeAccount;
@@ -29,10 +29,10 @@ export class StripeBilling implements OpenBilling {
   readonly maxMicroUsd: MicroUsd;
   readonly #options: StripeBillingOptions;
   readonly #payments: StripePayments;
-  readonly #desk: PurchaseDesk;
-  readonly #rounds: PurchaseRounds;
+  readonly #service: PurchaseService;
+  readonly #reconciler: PurchaseReconciler;
   /** By purchase: when it was last asked about, by the clock that never goes back. */
-  readonly #looks = new Map<string, number>();
+  readonly #checks = new Map<string, number>();
 
   constructor(options: StripeBillingOptions) {
     const { account, bounds, store, clock, log } = options;
@@ -42,9 +42,9 @@ export class StripeBilling implements OpenBilling {
     this.maxMicroUsd = bounds.maxMicroUsd;
     this.#options = options;
     this.#payments = new StripePayments(account, clock);
-    this.#desk = new PurchaseDesk({ store, payments: this.#payments, log });
-    const deps = { store, payments: this.#payments, desk: this.#desk, clock, log };
-    this.#rounds = new PurchaseRounds(deps);
+    this.#service = new PurchaseService({ store, payments: this.#payments, log });
+    const deps = { store, payments: this.#payments, service: this.#service, clock, log };
+    this.#reconciler = new PurchaseReconciler(deps);
   }
 
   async startPurchase(wanted: {
@@ -109,14 +109,14 @@ export class StripeBilling implements OpenBilling {
     return this.#options.store.list(orgId);
   }
 
-  async lookAtPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
+  async checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
     const { store, log } = this.#options;
     const purchase = await store.findOwn(orgId, purchaseId);
-    if (purchase === undefined || !isUnfinished(purchase) || !this.#mayLook(purchase)) {
+    if (purchase === undefined || !isUnfinished(purchase) || !this.#mayCheck(purchase)) {
       return purchase;
     }
     try {
-      await this.#rounds.look(purchase);
+      await this.#reconciler.check(purchase);
     } catch (fault) {
       // What is known is shown; an event, the next look or a round will tell the rest.
       log.warn({ purchaseId, err: fault }, "the payment provider was asked and did not answer");
@@ -124,13 +124,13 @@ export class StripeBilling implements OpenBilling {
     return await store.findOwn(orgId, purchaseId);
   }
 
-  #mayLook({ purchaseId, sessionId }: KnownPurchase): boolean {
+  #mayCheck({ purchaseId, sessionId }: KnownPurchase): boolean {
     if (sessionId === null) return false;
     const nowMs = this.#options.clock.monotonicMs();
-    const lastMs = this.#looks.get(purchaseId);
-    if (lastMs !== undefined && nowMs - lastMs < LOOK_REST_MS) return false;
-    if (this.#looks.size >= LOOKS_KEPT_MAX) this.#looks.clear();
-    this.#looks.set(purchaseId, nowMs);
+    const lastMs = this.#checks.get(purchaseId);
+    if (lastMs !== undefined && nowMs - lastMs < CHECK_PAUSE_MS) return false;
+    if (this.#checks.size >= CHECKS_KEPT_MAX) this.#checks.clear();
+    this.#checks.set(purchaseId, nowMs);
     return true;
   }
 
@@ -146,13 +146,16 @@ export class StripeBilling implements OpenBilling {
     if (account.webhookSecrets.length === 0) return "not_configured";
     const event = this.#payments.event(asked.body, asked.signature ?? "");
     if (event === undefined) return "bad_signature";
-    const { eventId, type, news } = event;
+    const { eventId, type, update } = event;
     const isDone = await store.isEventDone(eventId);
     if (!isDone) {
-      await this.#desk.take(news);
-      if (news.kind !== "other") await store.markEventDone({ eventId, kind: type });
+      await this.#service.take(update);
+      if (update.kind !== "other") await store.markEventDone({ eventId, kind: type });
     }
-    onEvent?.({ type: news.kind === "other" ? "other" : type, result: isDone ? "again" : "done" });
+    onEvent?.({
+      type: update.kind === "other" ? "other" : type,
+      result: isDone ? "again" : "done",
+    });
     return "done";
   }
 
@@ -164,16 +167,16 @@ export class StripeBilling implements OpenBilling {
         "ten minutes, refunds and disputes within a day";
       log.warn({}, message);
     }
-    if (this.mode === "stripe") void tellOfTestMoney(store, log);
-    this.#rounds.start();
+    if (this.mode === "stripe") void announceTestMoney(store, log);
+    this.#reconciler.start();
   }
 
-  lookAfterAll(): Promise<void> {
-    return this.#rounds.lookAfterAll();
+  reconcileAll(): Promise<void> {
+    return this.#reconciler.reconcileAll();
   }
 
   async close(): Promise<void> {
-    await this.#rounds.close();
+    await this.#reconciler.close();
     this.#payments.close();
   }
 }

@@ -4,9 +4,9 @@ import { Agent as HttpsAgent } from "node:https";
 import { Stripe } from "stripe";
 
 import type { Clock } from "../core/time.ts";
-import type { ClaimNews, PaymentEvent, SessionNews } from "./payment-news.ts";
+import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
-import { readDispute, readEvent, readRefund, readSession } from "./stripe-news.ts";
+import { readDispute, readEvent, readRefund, readSession } from "./stripe-updates.ts";
 
 const REQUEST_TIMEOUT_MS = 15_000;
 const NETWORK_RETRIES = 1;
@@ -81,7 +81,7 @@ export class StripePayments {
   }
 
   /** Undefined: there is no such session. */
-  async session(sessionId: string): Promise<SessionNews | undefined> {
+  async session(sessionId: string): Promise<SessionUpdate | undefined> {
     return await orMissing(async () =>
       readSession(await this.#stripe.checkout.sessions.retrieve(sessionId, { expand: RECEIPT })),
     );
@@ -95,7 +95,7 @@ export class StripePayments {
     });
   }
 
-  async claim(claim: OpenClaim): Promise<ClaimNews | undefined> {
+  async claim(claim: OpenClaim): Promise<ClaimUpdate | undefined> {
     return await orMissing(async () =>
       claim.kind === "refund"
         ? readRefund(await this.#stripe.refunds.retrieve(claim.claimId))
@@ -104,15 +104,15 @@ export class StripePayments {
   }
 
   /** Refunds and disputes that began since, newest first of each. */
-  async *claimsSince(sinceMs: number): AsyncGenerator<ClaimNews> {
+  async *claimsSince(sinceMs: number): AsyncGenerator<ClaimUpdate> {
     const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
     for await (const refund of this.#stripe.refunds.list(range)) {
-      const news = readRefund(refund);
-      if (news !== undefined) yield news;
+      const update = readRefund(refund);
+      if (update !== undefined) yield update;
     }
     for await (const dispute of this.#stripe.disputes.list(range)) {
-      const news = readDispute(dispute);
-      if (news !== undefined) yield news;
+      const update = readDispute(dispute);
+      if (update !== undefined) yield update;
     }
   }
 

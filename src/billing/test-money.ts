@@ -5,7 +5,7 @@ import type { PurchaseStore } from "./purchase-store.ts";
  * Says loudly when wallets hold credit that was bought with test money: with real payments beside
  * it, that credit buys what costs real money.
  */
-export async function tellOfTestMoney(
+export async function announceTestMoney(
   store: PurchaseStore,
   log: Logger,
 ): Promise<{ readonly purchases: number }> {

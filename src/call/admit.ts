@@ -81,7 +81,7 @@ function claimPart(
   return limits.claim({ orgId, keyId, slot, scopes, ...tokens, nowMs: monotonicMs });
 }
 
-const SCOPE_WORDS: Readonly<Record<LimitScope, string>> = {
+const SCOPE_LABELS: Readonly<Record<LimitScope, string>> = {
   platform: "the platform",
   org: "the organization",
   workspace: "the workspace",
@@ -92,7 +92,7 @@ const SCOPE_WORDS: Readonly<Record<LimitScope, string>> = {
   endpoint: "the dedicated endpoint",
 };
 
-const LIMIT_WORDS: Readonly<Partial<Record<LimitKind, (limit: number) => string>>> = {
+const LIMIT_LABELS: Readonly<Partial<Record<LimitKind, (limit: number) => string>>> = {
   rpm: (limit) => `${limit} requests per minute`,
   tpm: (limit) => `${limit} tokens per minute`,
   rps: (limit) => `${limit} requests per second`,
@@ -108,14 +108,14 @@ export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
   }
   const { scope, limitKind, id, limit, retryAfterSeconds, departed } = outcome;
-  const allowed = LIMIT_WORDS[limitKind]?.(limit) ?? "less than that";
+  const allowed = LIMIT_LABELS[limitKind]?.(limit) ?? "less than that";
   const what = departed === undefined ? allowed : `${allowed}: ${readToTheirEnd(limit, departed)}`;
   const detail = {
     limit: { scope, kind: limitKind, id },
     retryAfterSeconds,
     retryAtMs: nowMs + retryAfterSeconds * 1000,
   };
-  const limited = `${SCOPE_WORDS[scope]} is limited to ${what}; retry in ${retryAfterSeconds} s`;
+  const limited = `${SCOPE_LABELS[scope]} is limited to ${what}; retry in ${retryAfterSeconds} s`;
   if (scope === "platform") {
     const message = `${limited}; nothing was sent and nothing charged`;
     return refusal("gateway_error", message, {

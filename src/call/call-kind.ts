@@ -51,7 +51,7 @@ export interface AcceptedJob {
 export interface CallKind<R extends CallRequest> {
   readonly modality: Modality;
   read(exchange: ClientExchange): R | Refusal;
-  whyUnservable(request: R, deployment: Deployment): Unservable | undefined;
+  servabilityProblem(request: R, deployment: Deployment): Unservable | undefined;
   encode(request: R, deployment: Deployment): UpstreamRequest | Refusal;
   openAnswer(request: R, deployment: Deployment, context: AnswerContext): AnswerBridge;
   /** The most this request can cost at the deployment's prices (it has some), rounded up. */

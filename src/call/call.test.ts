@@ -16,7 +16,7 @@ import type { CloseRow } from "../ledger/ledger-store.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
 import { chatWires } from "../modality/chat/registry.ts";
 import { chatCall } from "./chat-call.ts";
-import { DrainGate } from "./drain-gate.ts";
+import { DetachedReadLimit } from "./detached-read-limit.ts";
 import { serveCall } from "./call.ts";
 
 const PROVIDERS = ["first", "second", "third", "fourth", "fifth"];
@@ -134,7 +134,7 @@ test("a candidate that is skipped because its pool is full gives the probe of it
   const { health, limits } = recipe.deps;
   const full = new Set<string>();
   class FullBoard extends PoolBoard {
-    override restMs(poolId: string): number {
+    override cooldownMs(poolId: string): number {
       return full.has(poolId) ? 1_000 : 0;
     }
   }
@@ -160,9 +160,9 @@ describe("the routing deadline", () => {
   /** Finding a place in a pool takes this long. */
   const slowPools = (tookMs: number) => (recipe: TestRecipe, clock: { ms: number }) => {
     class SlowBoard extends PoolBoard {
-      override restMs(poolId: string, nowMs: number): number {
+      override cooldownMs(poolId: string, nowMs: number): number {
         clock.ms += tookMs;
-        return super.restMs(poolId, nowMs);
+        return super.cooldownMs(poolId, nowMs);
       }
     }
     return { pools: new SlowBoard({ limits: recipe.deps.limits }) };
@@ -219,14 +219,14 @@ describe("a client that leaves a stream after its usage was reported", () => {
   const USED = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
   const chunk = { id: "c1", object: "chat.completion.chunk", created: 1, model: "m/five" };
   const delta = { index: 0, delta: { role: "assistant", content: "hello" }, finish_reason: null };
-  const told = `data: ${JSON.stringify({ ...chunk, choices: [delta], usage: USED })}\n\n`;
+  const reported = `data: ${JSON.stringify({ ...chunk, choices: [delta], usage: USED })}\n\n`;
 
   test.each([
     ["every slot of detached reading is taken", 0, "partial"],
     ["its answer is read to its end", 256, "reported"],
   ])("pays it when %s", async (_, drainsMax, basis) => {
     const closed: CloseRow[] = [];
-    const drains = new DrainGate(drainsMax);
+    const drains = new DetachedReadLimit(drainsMax);
     const call = start(
       ({ deps }) => ({
         drains,
@@ -243,7 +243,7 @@ describe("a client that leaves a stream after its usage was reported", () => {
     );
     await promisesOnly();
     last(call).headers(200, { "content-type": "text/event-stream" });
-    last(call).data(told);
+    last(call).data(reported);
     call.client.leave();
     expect(drains.active).toBe(Math.min(drainsMax, 1));
     last(call).data("data: [DONE]\n\n");

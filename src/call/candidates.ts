@@ -139,8 +139,8 @@ export async function enterPool(
   const { pool } = deployment;
   const monotonicMs = ports.clock.monotonicMs();
   const nowMs = ports.clock.nowMs();
-  const restMs = ports.pools.restMs(pool.id, monotonicMs);
-  if (restMs > 0) return { ok: false, refusal: poolRests(pool.id, restMs, nowMs) };
+  const cooldownMs = ports.pools.cooldownMs(pool.id, monotonicMs);
+  if (cooldownMs > 0) return { ok: false, refusal: poolCooldowns(pool.id, cooldownMs, nowMs) };
   const part = ports.pools.claimOf(pool, principal.orgId, monotonicMs);
   const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
   if (parts.length === 0) return { ok: true, pool: undefined };
@@ -150,8 +150,8 @@ export async function enterPool(
   return { ok: true, pool: outcome.claimed };
 }
 
-function poolRests(poolId: string, restMs: number, nowMs: number): Refusal {
-  const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.ceil(restMs / 1000));
+function poolCooldowns(poolId: string, cooldownMs: number, nowMs: number): Refusal {
+  const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.ceil(cooldownMs / 1000));
   return refusal(
     "rate_limit",
     `the provider has rate-limited this model and its capacity is paused; retry in ${retryAfterSeconds} s, or choose another model meanwhile`,

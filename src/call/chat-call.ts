@@ -16,7 +16,7 @@ export function chatCall(wires: ChatWires, wire: WireId): CallKind<ChatRequest> 
         ...(betaHeader === undefined ? {} : { betaHeader }),
       });
     },
-    whyUnservable: (request, deployment) => wires.whyUnservable(request, deployment),
+    servabilityProblem: (request, deployment) => wires.servabilityProblem(request, deployment),
     encode: (request, deployment) => wires.encodeForDeployment(request, deployment),
     openAnswer: (request, deployment, context) =>
       wires.openAnswer({ request, deployment, ...context }),

@@ -10,7 +10,7 @@ export function decisionCall(wire: DecisionWire, clock: Clock): CallKind<Decisio
   return {
     modality: "decisions",
     read: (exchange) => wire.readDecisionRequest(exchange.body),
-    whyUnservable: (request, deployment) => wire.whyUnservable(request, deployment),
+    servabilityProblem: (request, deployment) => wire.servabilityProblem(request, deployment),
     encode: (request, deployment) => wire.encode(request, deployment),
     openAnswer: (request, deployment, { requestId, createdSeconds }) =>
       wire.openAnswer({ request, deployment, requestId, createdSeconds }),

@@ -11,7 +11,7 @@ export function imageCall(wire: ImageWire): CallKind<ImageRequest> {
   return {
     modality: "image",
     read: (exchange) => wire.readImageRequest(exchange.body),
-    whyUnservable: (request, deployment) => wire.whyUnservable(request, deployment),
+    servabilityProblem: (request, deployment) => wire.servabilityProblem(request, deployment),
     encode: (request, deployment) => wire.encode(request, deployment),
     openAnswer: (request, deployment, context) =>
       wire.openAnswer({

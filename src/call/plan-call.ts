@@ -40,7 +40,7 @@ export function callPlanInput<R extends CallRequest>(
     model,
     modality: kind.modality,
     controls: request.controls,
-    whyUnservable: (deployment) => kind.whyUnservable(request, deployment),
+    servabilityProblem: (deployment) => kind.servabilityProblem(request, deployment),
     isHealthy: ({ id }) => deps.health.mayTry(id, deps.clock.monotonicMs()) !== "no",
   });
 }
@@ -51,7 +51,7 @@ export interface PlanNeeds {
   readonly model: ListedModel | undefined;
   readonly modality: Modality;
   readonly controls: ProviderControls;
-  readonly whyUnservable: (deployment: Deployment) => Unservable | undefined;
+  readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   readonly isHealthy: (deployment: Deployment) => boolean;
 }
 

@@ -1,5 +1,5 @@
 import type { RefusalWindows } from "./refusal-windows.ts";
-import type { UsageGuard } from "../abuse/usage-guard.ts";
+import type { AbuseMonitor } from "../abuse/abuse-monitor.ts";
 import type { Principal } from "../accounts/principal.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Deadlines } from "../core/deadlines.ts";
@@ -12,7 +12,7 @@ import type { LimitStore, ScopeClaim } from "../limits/limit-store.ts";
 import type { PoolBoard } from "../limits/pool-board.ts";
 import type { DeploymentHealth } from "../routing/health.ts";
 import type { RepeatedFailures } from "../routing/repeated-failures.ts";
-import type { DrainGate } from "./drain-gate.ts";
+import type { DetachedReadLimit } from "./detached-read-limit.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 
 export interface CallTimeouts {
@@ -43,10 +43,10 @@ export interface CallPorts {
   readonly opensOwnKeys: boolean;
   readonly classify: AttemptClassifier;
   readonly timeouts: CallTimeouts;
-  readonly drains: DrainGate;
+  readonly drains: DetachedReadLimit;
   readonly metrics: GatewayMetrics;
   readonly pools: PoolBoard;
-  readonly usage: UsageGuard;
+  readonly usage: AbuseMonitor;
   /** How many requests of a caller may be refused. */
   readonly refusals: Pick<RefusalWindows, "check" | "note" | "forget">;
   /** The limit scopes of a principal, narrowest first. */

@@ -42,11 +42,11 @@ export class RefusalWindows {
     const nowMs = clock.monotonicMs();
     const full = this.#full.get(nameOf(principal), nowMs);
     if (full === undefined || full.untilMs <= nowMs) return undefined;
-    const restMs = full.untilMs - nowMs;
+    const cooldownMs = full.untilMs - nowMs;
     return {
       ...full.refusal,
-      retryAfterSeconds: Math.ceil(restMs / 1000),
-      retryAtMs: clock.nowMs() + restMs,
+      retryAfterSeconds: Math.ceil(cooldownMs / 1000),
+      retryAtMs: clock.nowMs() + cooldownMs,
     };
   }
 

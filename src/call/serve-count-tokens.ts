@@ -69,7 +69,7 @@ function chooseCounter(
     model: findModel(deps.catalog.current, principal, request.modelId).model,
     modality: "text",
     controls: request.controls,
-    whyUnservable: (deployment) => chatWires.whyUnservable(request, deployment),
+    servabilityProblem: (deployment) => chatWires.servabilityProblem(request, deployment),
     // A half-open circuit waits for a probe whose outcome is told; a count tells none.
     isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) === "yes",
   });
@@ -78,7 +78,11 @@ function chooseCounter(
     return { deployment: countsTokens(plan.first) ? plan.first : undefined };
   }
   // Nothing is generated: what no provider could serve, or not now, is estimated all the same.
-  const anyone = planRoute({ ...asSent, whyUnservable: () => undefined, isHealthy: () => true });
+  const anyone = planRoute({
+    ...asSent,
+    servabilityProblem: () => undefined,
+    isHealthy: () => true,
+  });
   if (anyone.kind === "refused" && anyone.refusal.class !== "model_not_priced") {
     return anyone.refusal;
   }

@@ -99,7 +99,7 @@ async function walkRoute<R extends CallRequest>(
     } else {
       const health = deps.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
       const translated = wire !== undefined && deployment.wire !== wire;
-      const poolFull = await whyPoolFull(deps, principal, { deployment, tokens, limited });
+      const poolFull = await poolProblem(deps, principal, { deployment, tokens, limited });
       steps.push({ deployment, upstream, health, translated, poolFull });
     }
   }
@@ -107,7 +107,7 @@ async function walkRoute<R extends CallRequest>(
 }
 
 /** Why its pool would refuse the request now; undefined: it has capacity. */
-async function whyPoolFull(
+async function poolProblem(
   deps: CallPorts,
   principal: Principal,
   asked: {

@@ -194,13 +194,13 @@ function notReadyNote(
   const reason = deployment.notReady;
   if (reason === undefined) return [];
   const keyName = manifest.endpoint.api_key_env ?? "";
-  const why: Readonly<Record<NotReadyReason, string>> = {
+  const texts: Readonly<Record<NotReadyReason, string>> = {
     staged: "is_ready is false; set it to true to route the listing",
     key_missing: `${keyName} is not set; put the provider's key into that environment variable`,
     key_elsewhere: elsewhere.get(file) ?? `${keyName} belongs to another origin`,
     private: "it is private capacity; only its dedicated endpoint reaches it",
   };
-  const message = `${deployment.id} is not routed: ${why[reason]}`;
+  const message = `${deployment.id} is not routed: ${texts[reason]}`;
   return [{ file, deploymentId: deployment.id, reason, message }];
 }
 

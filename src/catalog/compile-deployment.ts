@@ -35,7 +35,7 @@ export function compileDeployment(
 ): Deployment {
   const { provider, endpoint, settlement } = manifest;
   const id = `${provider.id}/${model.id}`;
-  const notReady = whyNotReady(manifest, model, { hasKey, mayHaveKey });
+  const notReady = readinessProblem(manifest, model, { hasKey, mayHaveKey });
   // Left out where it may not go: what once was routed here is still polled.
   const apiKeyEnv = mayHaveKey ? endpoint.api_key_env : undefined;
   const modality = model.output_modality ?? "text";
@@ -75,7 +75,7 @@ export function compileDeployment(
 }
 
 /** `private` comes last: it alone means that the deployment could serve its own endpoint. */
-function whyNotReady(
+function readinessProblem(
   { provider, endpoint }: Manifest,
   model: ManifestModel,
   { hasKey, mayHaveKey }: Pick<DeploymentSettings, "hasKey" | "mayHaveKey">,

@@ -212,8 +212,8 @@ describe("stated pools are refused when", () => {
       [quill, "twin/acme/quill"],
       `${quill} and twin/acme/quill each declare a capacity of their own`,
     ],
-  ])("%s", (_, listings, why) => {
-    const message = `pool p states no limit, and ${why}; state one, such as concurrent: 8`;
+  ])("%s", (_, listings, reason) => {
+    const message = `pool p states no limit, and ${reason}; state one, such as concurrent: 8`;
     expect(issuesOf(stated("p", listings))).toEqual([
       { file: "pools.yaml", pointer: "/0", message },
     ]);

@@ -5,7 +5,7 @@ import {
   type ConnectionSummary,
   type StoredConnection,
 } from "../accounts/connection-store.ts";
-import { whyNoProviderKey, type KeyVault } from "../accounts/key-vault.ts";
+import { providerKeyProblem, type KeyVault } from "../accounts/key-vault.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { checkConnection, type ConnectionCheck } from "../app/check-connection.ts";
 import { loadCatalog } from "../app/load-catalog.ts";
@@ -169,7 +169,7 @@ async function readProviderKey(context: CommandContext, envName: Flags[string]):
   const isNamed = typeof envName === "string";
   const text = isNamed ? (context.env[envName] ?? "") : await readStandardInput(context.stdin());
   const key = text.replace(/\r?\n$/, "");
-  const trouble = whyNoProviderKey(key);
+  const trouble = providerKeyProblem(key);
   if (trouble === undefined) return key;
   const place = isNamed ? `the environment variable ${envName}` : "standard input";
   throw new UsageFault(`the provider key in ${place}: ${trouble}`);

@@ -19,7 +19,7 @@ import {
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { noSuchOrg } from "./key-command.ts";
-import { shownValues, valueWords } from "./limits-command.ts";
+import { shownValues, valueLabel } from "./limits-command.ts";
 import { LIMIT_RANGE, readRate, readWhole } from "./number-flags.ts";
 
 /** `endpoint add`, `endpoint list`, `endpoint remove` */
@@ -184,7 +184,7 @@ function line({ endpointId, orgId, providerId, limits }: EndpointRecord): string
   const parts = [
     ...(requestsPerSecond === undefined ? [] : [`${requestsPerSecond} rps`]),
     ...(paced === undefined ? [] : [`${paced.perSecond}/s after ${paced.waitMsMax} ms at most`]),
-    ...valueWords(limits),
+    ...valueLabel(limits),
   ];
   return `${endpointId}  ${orgId}  ${providerId}  ${parts.join(", ") || "no limits"}`;
 }

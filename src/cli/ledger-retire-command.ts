@@ -106,8 +106,8 @@ function answerOf(
     },
     text: [
       `${retired.length} days retired to ${run.folder}, ${dropped.length} dropped`,
-      ...kept.map(({ day, why }) => `not dropped: ${day}: ${why}`),
-      ...(stopped === undefined ? [] : [`stopped at ${stopped.day}: ${stopped.why}`]),
+      ...kept.map(({ day, reason }) => `not dropped: ${day}: ${reason}`),
+      ...(stopped === undefined ? [] : [`stopped at ${stopped.day}: ${stopped.reason}`]),
     ].join("\n"),
     exitCode: ok ? 0 : 1,
   };

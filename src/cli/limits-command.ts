@@ -132,7 +132,7 @@ export function shownValues(limits: LimitValues): object {
 }
 
 /** The same in words; those that are not set are left out. */
-export function valueWords(limits: LimitValues): readonly string[] {
+export function valueLabel(limits: LimitValues): readonly string[] {
   const { requestsPerMinute, tokensPerMinute, concurrent } = limits;
   return [
     ...(requestsPerMinute === undefined ? [] : [`${requestsPerMinute} rpm`]),
@@ -142,8 +142,8 @@ export function valueWords(limits: LimitValues): readonly string[] {
 }
 
 function line(limit: StoredLimit): string {
-  const words = valueWords(limit).join(", ") || "the default again";
-  return `${limit.source.padEnd("contract".length)}  ${whatIsLimited(limit)}  ${words}`;
+  const text = valueLabel(limit).join(", ") || "the default again";
+  return `${limit.source.padEnd("contract".length)}  ${whatIsLimited(limit)}  ${text}`;
 }
 
 function whatIsLimited({ scope, keyId, modelId }: StoredLimit): string {

@@ -162,7 +162,7 @@ function policyAnswer(orgId: string, policy: RoutingPolicy | undefined): Command
     return { json: { org_id: orgId, policy: null }, text };
   }
   const { timeoutMs, only, ignore, promptLogging } = policy;
-  const words = [
+  const text = [
     timeoutMs === undefined ? "" : `routing deadline ${timeoutMs} ms`,
     only === undefined ? "" : `only ${only.join(", ")}`,
     ignore === undefined ? "" : `never ${ignore.join(", ")}`,
@@ -178,6 +178,6 @@ function policyAnswer(orgId: string, policy: RoutingPolicy | undefined): Command
         prompt_logging: promptLogging ?? null,
       },
     },
-    text: `${orgId}: ${words.filter((word) => word !== "").join("; ")}`,
+    text: `${orgId}: ${text.filter((word) => word !== "").join("; ")}`,
   };
 }

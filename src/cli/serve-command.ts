@@ -12,7 +12,7 @@ import { SETTINGS, type Config } from "../config/settings.ts";
 import { signInKindOf } from "../identity/console-address.ts";
 import type { CommandContext } from "./command-io.ts";
 import { runToEnd, type Serving } from "./run-to-end.ts";
-import { superviseWorkers, tellReady, workerNumber, type ReadyLine } from "./workers.ts";
+import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";
 import {
   clock,
   openCommandLogging,
@@ -144,7 +144,7 @@ async function startServing(context: CommandContext, config: Config): Promise<Se
     if (backend.dataDir !== undefined) {
       log.info({ data: backend.dataDir }, "embedded PostgreSQL");
     }
-    tellWhatIsOff(log, config, env);
+    announceDisabledParts(log, config, env);
     announce(context, logging, gateway);
     return {
       gateway,
@@ -203,7 +203,7 @@ async function startDevelopment(context: CommandContext, config: Config): Promis
 }
 
 /** What is not configured is off: whoever looks for it reads why. */
-function tellWhatIsOff(log: Logger, config: Config, env: CommandContext["env"]): void {
+function announceDisabledParts(log: Logger, config: Config, env: CommandContext["env"]): void {
   if (signInKindOf(config) === "none") {
     log.info({ setting: "OIDC_ISSUER" }, "off: nobody can sign in to the console");
   }
@@ -214,8 +214,8 @@ function tellWhatIsOff(log: Logger, config: Config, env: CommandContext["env"]):
     log.info({ setting: "TM_ENCRYPTION_KEY" }, "off: no own provider keys");
   }
   if ((env["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") !== "") {
-    const why = "not used: no traces are exported; metrics are on the internal port";
-    log.warn({ setting: "OTEL_EXPORTER_OTLP_ENDPOINT" }, why);
+    const reason = "not used: no traces are exported; metrics are on the internal port";
+    log.warn({ setting: "OTEL_EXPORTER_OTLP_ENDPOINT" }, reason);
   }
 }
 
@@ -228,7 +228,7 @@ function announce(context: CommandContext, logging: Logging, gateway: RunningGat
     models: gateway.catalog.current.models.length,
   };
   if (workerNumber() === undefined) announceAll(context, logging, [line]);
-  else tellReady(line);
+  else announceReady(line);
 }
 
 function announceAll(

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 import type { CallFamily } from "../accounts/account-rules.ts";
-import type { UsageHoldRecord } from "../abuse/usage-hold-store.ts";
+import type { AbuseRestrictionRecord } from "../abuse/abuse-restriction-store.ts";
 import type { Backend } from "../app/open-backend.ts";
 import type { OrgId } from "../core/ids.ts";
 import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
@@ -47,7 +47,7 @@ export function addUnusualUseCommand(program: Command, context: CommandContext):
             text:
               lifted.length === 0
                 ? `nothing of ${orgId} was held`
-                : lifted.map((each) => `lifted: ${inWords(each)}`).join("\n"),
+                : lifted.map((each) => `lifted: ${asText(each)}`).join("\n"),
           };
         });
       }),
@@ -67,7 +67,7 @@ function readKind(flag: string | boolean | undefined): CallFamily | undefined {
   throw new UsageFault(`--kind must be one of ${KINDS.join(", ")}, not ${String(flag)}`);
 }
 
-function shown(hold: UsageHoldRecord): object {
+function shown(hold: AbuseRestrictionRecord): object {
   return {
     org_id: hold.orgId,
     kind: hold.family,
@@ -80,13 +80,13 @@ function shown(hold: UsageHoldRecord): object {
   };
 }
 
-function listed(hold: UsageHoldRecord): string {
-  if (hold.isInEffect) return inWords(hold);
+function listed(hold: AbuseRestrictionRecord): string {
+  if (hold.isInEffect) return asText(hold);
   const ended = hold.liftedAtMs === null ? "over" : `lifted ${instant(hold.liftedAtMs)}`;
-  return `${inWords(hold)}  ${ended}`;
+  return `${asText(hold)}  ${ended}`;
 }
 
-function inWords(hold: UsageHoldRecord): string {
+function asText(hold: AbuseRestrictionRecord): string {
   const until = hold.untilMs === undefined ? "" : ` until ${instant(hold.untilMs)}`;
   const since = instant(hold.createdAtMs);
   return `${hold.orgId}  ${hold.family}  ${hold.state}${until}  since ${since}  ${hold.reason}`;

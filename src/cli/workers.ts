@@ -27,7 +27,7 @@ export function workerNumber(): number | undefined {
 const NUMBER_ENV = "TM_WORKER_NUMBER";
 
 /** Tells the process that started this one that it takes traffic. */
-export function tellReady(line: ReadyLine): void {
+export function announceReady(line: ReadyLine): void {
   process.send?.({ ready: line } satisfies Message);
 }
 
@@ -85,7 +85,7 @@ class Supervisor {
     };
     process.on("SIGTERM", stop);
     process.on("SIGINT", stop);
-    process.on("SIGHUP", () => this.#tellAll("reload"));
+    process.on("SIGHUP", () => this.#notifyAll("reload"));
     for (let number = 0; number < this.#options.count; number += 1) this.#fork(number);
   }
 
@@ -132,11 +132,11 @@ class Supervisor {
   #stop(code: 0 | 2): void {
     this.#isStopping = true;
     this.#code = code;
-    this.#tellAll("stop");
+    this.#notifyAll("stop");
     if (this.#workers.size === 0) this.#resolve(code);
   }
 
-  #tellAll(message: "stop" | "reload"): void {
+  #notifyAll(message: "stop" | "reload"): void {
     for (const worker of this.#workers.values()) {
       if (worker.isConnected()) worker.send(message satisfies Message);
     }

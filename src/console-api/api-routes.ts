@@ -12,7 +12,7 @@ import { consoleHandlers } from "./console-handlers.ts";
 import { ConsoleRefusal, ofGateway, rateLimited } from "./console-refusal.ts";
 import { ROUTES, type RouteName } from "./contract.ts";
 import type { RouteContract } from "./contract/shared.ts";
-import { readOpenSession, whyForeign } from "./guard-request.ts";
+import { readOpenSession, foreignOriginProblem } from "./guard-request.ts";
 import type { Call } from "./handler.ts";
 import { openApiDocument } from "./openapi.ts";
 import { PublicDocument } from "./public-document.ts";
@@ -114,7 +114,7 @@ async function openedBy(
   { access }: RouteContract,
   { method, headers }: FastifyRequest,
 ): Promise<SignedIn | ConsoleRefusal | undefined> {
-  const foreign = whyForeign({ method, headers }, deps.consoleUrl());
+  const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
   if (foreign !== undefined) return foreign;
   if (access === "public") return undefined;
   return await readOpenSession(deps.identity, headers.cookie, access);

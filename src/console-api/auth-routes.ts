@@ -4,7 +4,7 @@ import type { Redirect } from "../identity/identity.ts";
 import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import { whyForeign } from "./guard-request.ts";
+import { foreignOriginProblem } from "./guard-request.ts";
 import { otherName } from "./other-name.ts";
 
 const LOGOUT_TOKEN_BYTES_MAX = 64 * 1024;
@@ -41,7 +41,7 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   );
   app.post("/auth/sign-out", async (request, reply) => {
     const { method, headers } = request;
-    const foreign = whyForeign({ method, headers }, deps.consoleUrl());
+    const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
     if (foreign !== undefined) return sendRefusal(reply, foreign);
     return follow(reply, await identity.signOut(headers.cookie));
   });

@@ -10,20 +10,20 @@ import type { billingRoutes } from "./contract/billing.ts";
 import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { instant, instantOrNull, readAmount } from "./read-values.ts";
-import type { ReportTurns } from "./report-turns.ts";
+import type { ReportGates } from "./report-gates.ts";
 import { shownBalance } from "./show-balance.ts";
 
 /** The wallet: what is in it, what went in and out, and how to put more in. */
 export function billingHandlers(
   deps: ConsoleDeps,
-  turns: ReportTurns,
+  gates: ReportGates,
 ): Handlers<keyof typeof billingRoutes> {
   const { billing, reports, clock } = deps;
   return {
     "GET /api/console/billing": ({ session }) => readBilling(deps, session.orgId),
 
     "POST /api/console/purchases": ({ session, body }) =>
-      turns.payments.run(session.orgId, async () => {
+      gates.payments.run(session.orgId, async () => {
         const amountMicroUsd = readAmount(body.amount_usd);
         try {
           const { orgId, email } = session;
@@ -36,13 +36,13 @@ export function billingHandlers(
       }),
 
     "GET /api/console/purchases/:purchase_id": ({ session, params }) =>
-      turns.payments.run(session.orgId, async () => {
-        const purchase = await billing.lookAtPurchase(session.orgId, params.purchase_id);
+      gates.payments.run(session.orgId, async () => {
+        const purchase = await billing.checkPurchase(session.orgId, params.purchase_id);
         return purchase === undefined ? notFound("purchase") : shownPurchase(purchase);
       }),
 
     "GET /api/console/credit-ledger": ({ session, query }) =>
-      turns.looks.run(session.orgId, async () => {
+      gates.reads.run(session.orgId, async () => {
         const { limit = PAGE_LINES, cursor } = query;
         const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
         const { lines, nextCursor } = await reports.walletLines(session.orgId, page);
@@ -51,7 +51,7 @@ export function billingHandlers(
 
     "GET /api/console/credit-ledger.csv": ({ session }) =>
       openFile(
-        { turns: turns.files, clock },
+        { gates: gates.files, clock },
         {
           orgId: session.orgId,
           contentType: "text/csv; charset=utf-8",

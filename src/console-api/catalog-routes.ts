@@ -73,12 +73,12 @@ class ActivityCache {
     const nowMs = this.#deps.clock.monotonicMs();
     if (this.#read === undefined || nowMs - this.#readAtMs > KEPT_MS) {
       this.#readAtMs = nowMs;
-      this.#read = this.#look();
+      this.#read = this.#load();
     }
     return this.#read;
   }
 
-  async #look(): Promise<Activity> {
+  async #load(): Promise<Activity> {
     try {
       const { reports } = this.#deps;
       const rows = await reports.providerActivity();

@@ -70,8 +70,8 @@ function unescaped(step: string): string {
 function wordsOf(outer: ErrorObject, all: readonly ErrorObject[]): string {
   if (outer.keyword === "required") return "is missing";
   if (outer.keyword === "additionalProperties") return "is not a field of this route; leave it out";
-  const told = all.map(({ parentSchema }) => parentSchema?.["description"]);
-  const description = told.find((text) => typeof text === "string");
+  const descriptions = all.map(({ parentSchema }) => parentSchema?.["description"]);
+  const description = descriptions.find((text) => typeof text === "string");
   if (description !== undefined) return `must be ${description}`;
   if (outer.keyword === "enum") return `must be one of ${allowedOf(outer)}`;
   if (outer.keyword === "format") return "must be an instant like 2026-11-20T08:00:00.000Z";

@@ -1,5 +1,5 @@
 import { sealConnection, type ConnectionSummary } from "../accounts/connection-store.ts";
-import { SealedKeyFault, whyNoProviderKey } from "../accounts/key-vault.ts";
+import { SealedKeyFault, providerKeyProblem } from "../accounts/key-vault.ts";
 import type { EndpointRecord } from "../accounts/rules-store.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { unreachable } from "../core/assert.ts";
@@ -10,12 +10,12 @@ import type { BodyOf, Connection, Connections } from "./contract.ts";
 import type { connectionRoutes } from "./contract/connections.ts";
 import type { Handlers } from "./handler.ts";
 import { instant, instantOrNull, readName } from "./read-values.ts";
-import type { ReportTurns } from "./report-turns.ts";
+import type { ReportGates } from "./report-gates.ts";
 
 /** Own provider keys, which are stored sealed and never shown, and endpoints of the operator's making. */
 export function connectionHandlers(
   deps: ConsoleDeps,
-  turns: ReportTurns,
+  gates: ReportGates,
 ): Handlers<keyof typeof connectionRoutes> {
   const { connections } = deps;
   return {
@@ -25,7 +25,7 @@ export function connectionHandlers(
       addConnection(deps, session.orgId, body),
 
     "POST /api/console/connections/:connection_id/test": ({ session, params }) =>
-      turns.checks.run(session.orgId, () =>
+      gates.checks.run(session.orgId, () =>
         testConnection(deps, session.orgId, params.connection_id),
       ),
 
@@ -73,8 +73,9 @@ async function addConnection(
     );
   }
   const { provider_key: providerKey, key_id: keyId } = wanted;
-  const why = whyNoProviderKey(providerKey);
-  if (why !== undefined) return invalidField("provider_key", `provider_key cannot be used: ${why}`);
+  const reason = providerKeyProblem(providerKey);
+  if (reason !== undefined)
+    return invalidField("provider_key", `provider_key cannot be used: ${reason}`);
   if (keyId !== undefined && (await customers.findKey(orgId, keyId)) === undefined) {
     return NO_SUCH_KEY;
   }

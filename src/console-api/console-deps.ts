@@ -5,7 +5,7 @@ import type { CustomerStore } from "../accounts/customer-store.ts";
 import type { KeyVault } from "../accounts/key-vault.ts";
 import type { Principal } from "../accounts/principal.ts";
 import type { RulesStore } from "../accounts/rules-store.ts";
-import type { UsageHoldStore } from "../abuse/usage-hold-store.ts";
+import type { AbuseRestrictionStore } from "../abuse/abuse-restriction-store.ts";
 import type { Billing } from "../billing/billing.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/settings.ts";
@@ -44,7 +44,7 @@ export interface ConsoleDeps {
   /** Undefined: the catalog has no such provider. Rejects with `SealedKeyFault`. */
   readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;
   readonly records: RecordStore;
-  readonly usageHolds: UsageHoldStore;
+  readonly abuseRestrictions: AbuseRestrictionStore;
   readonly catalog: { readonly current: Catalog };
   readonly limitUse: LimitUseDeps;
   readonly health: Pick<DeploymentHealth, "mayTry">;

@@ -6,21 +6,21 @@ import type { Handlers } from "./handler.ts";
 import { keyHandlers } from "./keys-routes.ts";
 import { limitHandlers } from "./limits-routes.ts";
 import { optimizeHandlers } from "./optimize-routes.ts";
-import { openReportTurns } from "./report-turns.ts";
+import { openReportGates } from "./report-gates.ts";
 import { sessionHandlers } from "./session-routes.ts";
 import { usageHandlers } from "./usage-routes.ts";
 
 /** One handler for each route of the contract, and no other: the type sees to both. */
 export function consoleHandlers(deps: ConsoleDeps): Handlers {
-  const turns = openReportTurns();
+  const gates = openReportGates();
   return {
-    ...sessionHandlers(deps, turns),
-    ...keyHandlers(deps, turns),
-    ...billingHandlers(deps, turns),
-    ...usageHandlers(deps, turns),
-    ...limitHandlers(deps, turns),
+    ...sessionHandlers(deps, gates),
+    ...keyHandlers(deps, gates),
+    ...billingHandlers(deps, gates),
+    ...usageHandlers(deps, gates),
+    ...limitHandlers(deps, gates),
     ...catalogHandlers(deps),
-    ...connectionHandlers(deps, turns),
+    ...connectionHandlers(deps, gates),
     ...optimizeHandlers(deps),
   };
 }

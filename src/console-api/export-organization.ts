@@ -27,7 +27,7 @@ export async function* exportPieces(deps: ConsoleDeps, session: SignedIn): Async
 
 async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
   const { orgId, email, name } = session;
-  const { customers, rules, connections, billing, optimize, usageHolds, catalog } = deps;
+  const { customers, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
   const [org, profile, keys, limits, policy, endpoints, holds] = await Promise.all([
     knownOrg(deps, session),
     deps.identity.profile(session),
@@ -35,7 +35,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
     rules.listLimits(orgId),
     rules.findPolicy(orgId),
     rules.listEndpoints(orgId),
-    usageHolds.list({ orgId, isWithPast: true }),
+    abuseRestrictions.list({ orgId, isWithPast: true }),
   ]);
   const known = new Set<string>(keys.map(({ keyId }) => keyId));
   return {

@@ -1,7 +1,7 @@
 import { usageFileTimeoutMs } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import type { Turns } from "./turns.ts";
+import type { ConcurrencyGate } from "./concurrency-gate.ts";
 
 /** A file that is made while it is sent. */
 export class FileAnswer {
@@ -36,10 +36,10 @@ export interface WantedFile {
  * sent, so that a fault until then is an ordinary answer; one that takes too long ends in a reset.
  */
 export async function openFile(
-  { turns, clock }: { readonly turns: Turns; readonly clock: Clock },
+  { gates, clock }: { readonly gates: ConcurrencyGate; readonly clock: Clock },
   wanted: WantedFile,
 ): Promise<FileAnswer | ConsoleRefusal> {
-  const end = await turns.take(wanted.orgId);
+  const end = await gates.take(wanted.orgId);
   if (end instanceof ConsoleRefusal) return end;
   const iterator = wanted.pieces[Symbol.asyncIterator]();
   try {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import { whyForeign } from "./guard-request.ts";
+import { foreignOriginProblem } from "./guard-request.ts";
 
 const CONSOLE = "https://console.example";
 const JSON_TYPE = { "content-type": "application/json" };
 const OWN = { ...JSON_TYPE, origin: CONSOLE };
 
 function status(method: string, headers: Record<string, string>): number | undefined {
-  return whyForeign({ method, headers }, CONSOLE)?.status;
+  return foreignOriginProblem({ method, headers }, CONSOLE)?.status;
 }
 
 describe("a request that may change something", () => {

@@ -14,7 +14,7 @@ export interface GuardedRequest {
  * Does a request that may change something come from a page of the console? Browsers say so in
  * `sec-fetch-site`, older ones and programs in `origin`; and no form of another site can send JSON.
  */
-export function whyForeign(
+export function foreignOriginProblem(
   { method, headers }: GuardedRequest,
   consoleUrl: string,
 ): ConsoleRefusal | undefined {

@@ -16,18 +16,18 @@ import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { nextMonthStart } from "./month.ts";
 import { readCap, readName } from "./read-values.ts";
-import type { ReportTurns } from "./report-turns.ts";
+import type { ReportGates } from "./report-gates.ts";
 import { shownKey, type LimitGround, type ShownActivity } from "./show-key.ts";
 
 /** Keys of the organization. Managed ones are in none of these answers and open by no id. */
 export function keyHandlers(
   deps: ConsoleDeps,
-  turns: ReportTurns,
+  gates: ReportGates,
 ): Handlers<keyof typeof keyRoutes> {
   const { customers, reports, clock } = deps;
   return {
     "GET /api/console/keys": ({ session }) =>
-      turns.looks.run(session.orgId, async () => {
+      gates.reads.run(session.orgId, async () => {
         const [keys, ground, activity] = await Promise.all([
           customers.listKeys(session.orgId),
           readGround(deps, session),
@@ -48,7 +48,7 @@ export function keyHandlers(
       const { orgId } = session;
       const key = await customers.findKey(orgId, params.key_id);
       if (key === undefined) return NO_SUCH_KEY;
-      return await turns.looks.run(orgId, async () => {
+      return await gates.reads.run(orgId, async () => {
         const days = await reports.keyDays(orgId, key.keyId, DAYS_SHOWN);
         return {
           key: await show(deps, session, key),

@@ -17,30 +17,30 @@ import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { readLimits } from "./read-limits.ts";
 import { instant, readCap } from "./read-values.ts";
-import type { ReportTurns } from "./report-turns.ts";
+import type { ReportGates } from "./report-gates.ts";
 
 /** Limits and caps of the organization, and why a request met one. */
 export function limitHandlers(
   deps: ConsoleDeps,
-  turns: ReportTurns,
+  gates: ReportGates,
 ): Handlers<keyof typeof limitRoutes> {
   const { customers, reports } = deps;
   return {
     "GET /api/console/limits": ({ session }) =>
-      turns.looks.run(session.orgId, () => readLimits(deps, session)),
+      gates.reads.run(session.orgId, () => readLimits(deps, session)),
 
     "POST /api/admission-limits": ({ session, rawBody }) => changeLimit(deps, session, rawBody),
 
     "PATCH /api/console/org-cap": async ({ session, body }) => {
       const cap = readCap(body.cap_usd);
       if (cap !== undefined) await customers.setOrgCap(session.orgId, cap);
-      return await turns.looks.run(session.orgId, () => readLimits(deps, session));
+      return await gates.reads.run(session.orgId, () => readLimits(deps, session));
     },
 
     "GET /api/console/refusals/:request_id": async ({ session, params }) => {
       const requestId = parseRequestId(params.request_id);
       if (requestId === undefined) return notFound("request");
-      const found = await turns.looks.run(session.orgId, () =>
+      const found = await gates.reads.run(session.orgId, () =>
         reports.request(session.orgId, requestId),
       );
       if (found instanceof ConsoleRefusal) return found;

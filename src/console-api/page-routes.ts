@@ -109,7 +109,7 @@ async function findDetour(
     if (session !== undefined) {
       return identity.isRecheckDue(session) ? `/auth/recheck?${back}` : undefined;
     }
-    const reason = isPrivatePage(path) ? await identity.whyEnded(cookie) : undefined;
+    const reason = isPrivatePage(path) ? await identity.sessionEndReason(cookie) : undefined;
     return reason === undefined ? undefined : `/sign-in?reason=${reason}&${back}`;
   } catch (fault) {
     log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");

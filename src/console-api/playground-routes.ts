@@ -7,7 +7,7 @@ import type { OrgId } from "../core/ids.ts";
 import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import { readOpenSession, whyForeign } from "./guard-request.ts";
+import { readOpenSession, foreignOriginProblem } from "./guard-request.ts";
 
 const PREFIX = "/playground";
 
@@ -26,7 +26,7 @@ export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void 
     bodyLimit: bodyBytesMax,
     handler: async (request, reply) => {
       const { method, headers } = request;
-      const foreign = whyForeign({ method, headers }, deps.consoleUrl());
+      const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
       if (foreign !== undefined) return sendRefusal(reply, foreign);
       const session = await readOpenSession(deps.identity, headers.cookie, "session");
       if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);

@@ -57,8 +57,8 @@ async function peekRows(
 ): Promise<ReadonlyMap<string, ScopeUsage>> {
   const scopes = rows.flatMap(({ claims }) => claims);
   const found = new Map<string, ScopeUsage>();
-  for (let at = 0; at < scopes.length; at += SCOPES_PER_LOOK) {
-    const part = scopes.slice(at, at + SCOPES_PER_LOOK);
+  for (let at = 0; at < scopes.length; at += SCOPES_PER_READ) {
+    const part = scopes.slice(at, at + SCOPES_PER_READ);
     const asked = { slot: orgSlot(orgId), scopes: part, nowMs: clock.monotonicMs() };
     const usages = await limits.peek(asked);
     part.forEach(({ id }, index) => {
@@ -69,7 +69,7 @@ async function peekRows(
   return found;
 }
 
-const SCOPES_PER_LOOK = 50;
+const SCOPES_PER_READ = 50;
 
 async function endpointRow(
   { limitUse: { limits, clock } }: ConsoleDeps,

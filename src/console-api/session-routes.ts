@@ -8,13 +8,13 @@ import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { instant, instantOrNull, readName } from "./read-values.ts";
-import type { ReportTurns } from "./report-turns.ts";
+import type { ReportGates } from "./report-gates.ts";
 import { shownBalance } from "./show-balance.ts";
 
 /** Who is at the browser, and what of the organization is nobody else's room. */
 export function sessionHandlers(
   deps: ConsoleDeps,
-  turns: ReportTurns,
+  gates: ReportGates,
 ): Handlers<keyof typeof sessionRoutes> {
   const { identity, customers, rules, reports, clock } = deps;
   return {
@@ -24,7 +24,7 @@ export function sessionHandlers(
       (await identity.reveal(cookieHeader)) ?? NOTHING_TO_REVEAL,
 
     "GET /api/console/first-request": ({ session }) =>
-      turns.looks.run(session.orgId, async () => ({
+      gates.reads.run(session.orgId, async () => ({
         request_id: (await reports.firstRequest(session.orgId)) ?? null,
       })),
 
@@ -41,7 +41,7 @@ export function sessionHandlers(
 
     "GET /api/console/export.json": ({ session }) =>
       openFile(
-        { turns: turns.files, clock },
+        { gates: gates.files, clock },
         {
           orgId: session.orgId,
           contentType: "application/json; charset=utf-8",
@@ -63,19 +63,19 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
   const rest = { unfunded_rpm: deps.limitUse.limitDefaults.unfundedRequestsPerMinute };
   const installation = installationOf(deps);
   if (session === undefined) {
-    const ended_reason = (await deps.identity.whyEnded(cookieHeader)) ?? null;
-    return { ...NOBODY, ...rest, ended_reason, installation };
+    const ended_reason = (await deps.identity.sessionEndReason(cookieHeader)) ?? null;
+    return { ...ANONYMOUS, ...rest, ended_reason, installation };
   }
   const user = { email: session.email, name: session.name };
   const expires_at = instant(session.expiresAtMs);
   if (!session.isVerified) {
-    return { ...NOBODY, ...rest, state: "unverified", user, expires_at, installation };
+    return { ...ANONYMOUS, ...rest, state: "unverified", user, expires_at, installation };
   }
   const { orgId } = session;
   const [org, balance, holds, hasReveal] = await Promise.all([
     knownOrg(deps, session),
     deps.records.balance(orgId),
-    deps.usageHolds.list({ orgId, isWithPast: false }),
+    deps.abuseRestrictions.list({ orgId, isWithPast: false }),
     deps.identity.hasReveal(cookieHeader),
   ]);
   return {
@@ -96,7 +96,7 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
   };
 }
 
-const NOBODY = {
+const ANONYMOUS = {
   state: "signed_out",
   user: null,
   org: null,

@@ -10,27 +10,27 @@ import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readOverview } from "./overview.ts";
 import { readFilters } from "./read-filters.ts";
-import type { ReportTurns } from "./report-turns.ts";
+import type { ReportGates } from "./report-gates.ts";
 import { REQUEST_COLUMNS, requestLine, shownAttempt, shownRequest } from "./show-request.ts";
 import { shownUsage } from "./show-usage.ts";
 
 /** What the journal knows of the organization's requests. */
 export function usageHandlers(
   deps: ConsoleDeps,
-  turns: ReportTurns,
+  gates: ReportGates,
 ): Handlers<keyof typeof usageRoutes> {
   const { reports, clock } = deps;
   const filterOf = ({ orgId }: SignedIn, filters: UsageFilters): ReportFilter | ConsoleRefusal =>
     readFilters(orgId, filters, clock.nowMs());
   return {
     "GET /api/console/overview": ({ session }) =>
-      turns.looks.run(session.orgId, () => readOverview(deps, session)),
+      gates.reads.run(session.orgId, () => readOverview(deps, session)),
 
     "GET /api/console/usage": async ({ session, query }) => {
       const { group_by: by = "model", ...filters } = query;
       const filter = filterOf(session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
-      return await turns.looks.run(session.orgId, async () => {
+      return await gates.reads.run(session.orgId, async () => {
         const [report, nameOf] = await Promise.all([
           reports.report(filter, by),
           namesOf(deps, session.orgId, by),
@@ -43,7 +43,7 @@ export function usageHandlers(
       const { cursor, limit = PAGE_ROWS, ...filters } = query;
       const filter = filterOf(session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
-      return await turns.looks.run(session.orgId, async () => {
+      return await gates.reads.run(session.orgId, async () => {
         const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
         const { rows, nextCursor } = await reports.requests(filter, page);
         return { data: rows.map(shownRequest), next_cursor: nextCursor };
@@ -57,13 +57,13 @@ export function usageHandlers(
       const contentType = "text/csv; charset=utf-8";
       const pieces = requestsCsv(deps, filter);
       const wanted = { orgId, contentType, fileName: "requests.csv", pieces };
-      return await openFile({ turns: turns.files, clock }, wanted);
+      return await openFile({ gates: gates.files, clock }, wanted);
     },
 
     "GET /api/console/requests/:request_id": async ({ session, params }) => {
       const requestId = parseRequestId(params.request_id);
       if (requestId === undefined) return notFound("request");
-      return await turns.looks.run(session.orgId, async () => {
+      return await gates.reads.run(session.orgId, async () => {
         const found = await reports.request(session.orgId, requestId);
         if (found === undefined) return notFound("request");
         return {

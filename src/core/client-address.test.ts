@@ -5,26 +5,46 @@ import { ClientAddresses, networksProblem } from "./client-address.ts";
 const PROXIES = new ClientAddresses("10.0.0.0/8, 192.0.2.1, 2001:db8:5::/48");
 
 test.each([
-  { peer: "203.0.113.9", forwarded: "198.51.100.1", client: "203.0.113.9", why: "an unknown peer" },
-  { peer: "10.1.2.3", forwarded: undefined, client: "10.1.2.3", why: "no header" },
-  { peer: "10.1.2.3", forwarded: "", client: "10.1.2.3", why: "an empty header" },
-  { peer: "10.1.2.3", forwarded: "198.51.100.1", client: "198.51.100.1", why: "one proxy" },
-  { peer: "192.0.2.1", forwarded: "198.51.100.1", client: "198.51.100.1", why: "a single address" },
-  { peer: "192.0.2.2", forwarded: "198.51.100.1", client: "192.0.2.2", why: "its neighbour" },
+  {
+    peer: "203.0.113.9",
+    forwarded: "198.51.100.1",
+    client: "203.0.113.9",
+    reason: "an unknown peer",
+  },
+  { peer: "10.1.2.3", forwarded: undefined, client: "10.1.2.3", reason: "no header" },
+  { peer: "10.1.2.3", forwarded: "", client: "10.1.2.3", reason: "an empty header" },
+  { peer: "10.1.2.3", forwarded: "198.51.100.1", client: "198.51.100.1", reason: "one proxy" },
+  {
+    peer: "192.0.2.1",
+    forwarded: "198.51.100.1",
+    client: "198.51.100.1",
+    reason: "a single address",
+  },
+  { peer: "192.0.2.2", forwarded: "198.51.100.1", client: "192.0.2.2", reason: "its neighbour" },
   {
     peer: "10.1.2.3",
     forwarded: "1.1.1.1, 198.51.100.1, 10.9.9.9",
     client: "198.51.100.1",
-    why: "two proxies, behind what the client itself has sent",
+    reason: "two proxies, behind what the client itself has sent",
   },
-  { peer: "10.1.2.3", forwarded: "10.0.0.5, 10.0.0.6", client: "10.0.0.5", why: "all trusted" },
-  { peer: "::ffff:10.1.2.3", forwarded: "198.51.100.1", client: "198.51.100.1", why: "mapped" },
-  { peer: "2001:db8:5::7", forwarded: "2001:db8:9::1", client: "2001:db8:9::1", why: "IPv6" },
-  { peer: "10.1.2.3", forwarded: "198.51.100.1:4711", client: "198.51.100.1", why: "a port" },
-  { peer: "10.1.2.3", forwarded: "[2001:db8:9::1]:80", client: "2001:db8:9::1", why: "brackets" },
-  { peer: "10.1.2.3", forwarded: "1.1.1.1, unknown", client: "10.1.2.3", why: "no address" },
-  { peer: "10.1.2.3", forwarded: "1.1.1.1, unknown, 10.4.4.4", client: "10.4.4.4", why: "a gap" },
-  { peer: undefined, forwarded: "198.51.100.1", client: undefined, why: "no peer" },
+  { peer: "10.1.2.3", forwarded: "10.0.0.5, 10.0.0.6", client: "10.0.0.5", reason: "all trusted" },
+  { peer: "::ffff:10.1.2.3", forwarded: "198.51.100.1", client: "198.51.100.1", reason: "mapped" },
+  { peer: "2001:db8:5::7", forwarded: "2001:db8:9::1", client: "2001:db8:9::1", reason: "IPv6" },
+  { peer: "10.1.2.3", forwarded: "198.51.100.1:4711", client: "198.51.100.1", reason: "a port" },
+  {
+    peer: "10.1.2.3",
+    forwarded: "[2001:db8:9::1]:80",
+    client: "2001:db8:9::1",
+    reason: "brackets",
+  },
+  { peer: "10.1.2.3", forwarded: "1.1.1.1, unknown", client: "10.1.2.3", reason: "no address" },
+  {
+    peer: "10.1.2.3",
+    forwarded: "1.1.1.1, unknown, 10.4.4.4",
+    client: "10.4.4.4",
+    reason: "a gap",
+  },
+  { peer: undefined, forwarded: "198.51.100.1", client: undefined, reason: "no peer" },
 ])("behind proxies, $why: $client", ({ peer, forwarded, client }) => {
   expect(PROXIES.of(peer, forwarded)).toBe(client);
 });

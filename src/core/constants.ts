@@ -24,10 +24,10 @@ export const answerBytesMax: number = 32 * MiB;
 /** Of the images of one answer together, as files: base64 is a third more. */
 export const imageBytesMax: number = 32 * MiB;
 /** What an answer may hold besides its images. */
-export const imageAnswerRestBytesMax: number = 1 * MiB;
+export const imageAnswerOtherBytesMax: number = 1 * MiB;
 export const decisionAnswerBytesMax: number = 4 * MiB;
 export const errorBodyBytesMax: number = 64 * KiB;
-export const providerWordsCharsMax: number = 300;
+export const providerMessageCharsMax: number = 300;
 export const retryAfterSecondsMax: number = 60;
 
 /** A provider that reports more tokens of one answer reports something else. */

@@ -27,13 +27,13 @@ function deadline(dueMs: number, onDue: (nowMs: number) => void = () => {}): Dea
 
 test("due work is told once, at most one tick late and never early", () => {
   const { deadlines: watcher, pass } = deadlines();
-  const told: number[] = [];
-  watcher.watch(deadline(120, (nowMs) => told.push(nowMs)));
+  const reported: number[] = [];
+  watcher.watch(deadline(120, (nowMs) => reported.push(nowMs)));
   pass(100);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   pass(50);
   pass(500);
-  expect(told).toEqual([150]);
+  expect(reported).toEqual([150]);
 });
 
 test("work that sets a new time is told again", () => {
@@ -50,24 +50,24 @@ test("work that sets a new time is told again", () => {
 
 test("work that ended in the same sweep is not told any more", () => {
   const { deadlines: watcher, pass } = deadlines();
-  const told: string[] = [];
-  const second = deadline(50, () => told.push("second"));
+  const reported: string[] = [];
+  const second = deadline(50, () => reported.push("second"));
   const first = deadline(50, () => {
-    told.push("first");
+    reported.push("first");
     watcher.unwatch(second);
   });
   watcher.watch(first);
   watcher.watch(second);
   pass(50);
-  expect(told).toEqual(["first"]);
+  expect(reported).toEqual(["first"]);
 });
 
 test("whatever is watched and unwatched in any order, exactly the watched are told", () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 19 }), { maxLength: 200 }), (toggles) => {
       const { deadlines: watcher, pass } = deadlines();
-      const told = new Set<number>();
-      const all = Array.from({ length: 20 }, (_, i) => deadline(50, () => told.add(i)));
+      const reported = new Set<number>();
+      const all = Array.from({ length: 20 }, (_, i) => deadline(50, () => reported.add(i)));
       const expected = new Set<number>();
       for (const i of toggles) {
         const each = all[i];
@@ -80,7 +80,7 @@ test("whatever is watched and unwatched in any order, exactly the watched are to
       }
       expect(watcher.size).toBe(expected.size);
       pass(50);
-      expect(told).toEqual(expected);
+      expect(reported).toEqual(expected);
     }),
   );
 });

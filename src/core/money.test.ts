@@ -11,7 +11,7 @@ import {
   parseUsd,
   parseUsdToPico,
   picoUsd,
-  restBelowMicroUsd,
+  fractionBelowMicroUsd,
   usdJsonNumber,
 } from "./money.ts";
 
@@ -105,7 +105,7 @@ test("a provider's own cost is read from its digits, with or without an exponent
 test("an exact amount is its floor and a rest below one micro-dollar", () => {
   fc.assert(
     fc.property(amounts, (exact) => {
-      const rest = restBelowMicroUsd(picoUsd(exact));
+      const rest = fractionBelowMicroUsd(picoUsd(exact));
       expect(floorToMicroUsd(picoUsd(exact)) * 1_000_000n + rest).toBe(exact);
       expect(rest >= 0n && rest < 1_000_000n).toBe(true);
     }),

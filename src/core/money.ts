@@ -37,7 +37,7 @@ export function floorToMicroUsd(exact: PicoUsd): MicroUsd {
 }
 
 /** What a floor to micro-dollars leaves over: below one micro-dollar. */
-export function restBelowMicroUsd(exact: PicoUsd): PicoUsd {
+export function fractionBelowMicroUsd(exact: PicoUsd): PicoUsd {
   return (exact - floorToMicroUsd(exact) * PICO_PER_MICRO) as PicoUsd;
 }
 

@@ -7,27 +7,27 @@ export interface ContentHead {
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 
-/** What a provider says of a file, or why its answer is none. `whyUnusable`: not by its status. */
+/** What a provider says of a file, or why its answer is none. `unusableReason`: not by its status. */
 export function readContentHead(
   status: number,
   headers: Headers,
   wanted: { readonly isPart: boolean; readonly bytesMax: number },
-): ContentHead | { readonly whyUnusable?: string } {
+): ContentHead | { readonly unusableReason?: string } {
   if (status !== 200 && status !== 206 && status !== 416) {
-    return status < 300 ? { whyUnusable: `status ${status}` } : {};
+    return status < 300 ? { unusableReason: `status ${status}` } : {};
   }
-  if (status !== 200 && !wanted.isPart) return { whyUnusable: "a part that nobody asked for" };
+  if (status !== 200 && !wanted.isPart) return { unusableReason: "a part that nobody asked for" };
   if (status === 416) return { status, contentHeaders: { ...rangeOf(headers), ...EMPTY_BODY } };
   const encoding = cleanValue(headers, "content-encoding") ?? "identity";
-  if (encoding !== "identity") return { whyUnusable: `encoding ${encoding}` };
+  if (encoding !== "identity") return { unusableReason: `encoding ${encoding}` };
   const type = cleanValue(headers, "content-type") ?? "";
-  if (!mayBeVideo(type)) return { whyUnusable: `content type ${type}` };
+  if (!mayBeVideo(type)) return { unusableReason: `content type ${type}` };
   const length = cleanValue(headers, "content-length");
   if (length !== undefined && Number(length) > wanted.bytesMax) {
-    return { whyUnusable: `${length} bytes` };
+    return { unusableReason: `${length} bytes` };
   }
   if (status === 206 && cleanValue(headers, "content-range") === undefined) {
-    return { whyUnusable: "a part that does not say which" };
+    return { unusableReason: "a part that does not say which" };
   }
   return {
     status,

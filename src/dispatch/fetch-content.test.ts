@@ -225,7 +225,7 @@ describe("an answer that is no file", () => {
   ])("%s: nothing begins", async (_what, serve) => {
     home.serve = serve;
     const { end, head } = await fetched();
-    expect(end).toMatchObject({ kind: "refused", whyUnusable: expect.any(String) as string });
+    expect(end).toMatchObject({ kind: "refused", unusableReason: expect.any(String) as string });
     expect(head).toBeUndefined();
   });
 
@@ -233,7 +233,7 @@ describe("an answer that is no file", () => {
     home.serve = (_request, response) => void response.writeHead(status).end("words");
     const { end, head } = await fetched();
     expect(end).toMatchObject({ kind: "refused", status });
-    expect(end).not.toHaveProperty("whyUnusable");
+    expect(end).not.toHaveProperty("unusableReason");
     expect(head).toBeUndefined();
   });
 
@@ -266,7 +266,7 @@ describe("a file that breaks off", () => {
       { idleMs: 1_000 },
     ],
     ["because it is longer than is passed on", video("fi".repeat(600)), {}],
-  ])("%s is not taken for a whole one", async (_why, serve, wanted) => {
+  ])("%s is not taken for a whole one", async (_reason, serve, wanted) => {
     home.serve = serve;
     const { end, head } = await fetched(wanted);
     expect(head?.status).toBe(200);
@@ -276,7 +276,7 @@ describe("a file that breaks off", () => {
   test.each<[string, (running: RunningContent | undefined) => void]>([
     ["nobody reads any more", (running) => running?.abandon()],
     ["the program shuts down", () => deadlines.cutAll()],
-  ])("because %s lets the provider go", async (_why, stop) => {
+  ])("because %s lets the provider go", async (_reason, stop) => {
     let closed: Promise<unknown> = Promise.resolve();
     home.serve = (request, response) => {
       closed = once(request.socket, "close");
@@ -337,7 +337,7 @@ describe("a redirect", () => {
     expect(await fetched()).toMatchObject({ text: "film" });
     home.serve = redirect(302, "/v1/again");
     const { end } = await fetched();
-    expect(end).toMatchObject({ kind: "refused", whyUnusable: "more than 3 redirects" });
+    expect(end).toMatchObject({ kind: "refused", unusableReason: "more than 3 redirects" });
     expect(home.asked).toHaveLength(8);
   });
 

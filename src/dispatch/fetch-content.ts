@@ -36,13 +36,13 @@ export interface ContentInput {
 /** `broken` alone has begun: what was written is not the whole. */
 export type ContentEnd =
   | { readonly kind: "complete" }
-  | { readonly kind: "broken"; readonly why: string }
-  /** An error status, or `whyUnusable` of an answer that is no file. */
+  | { readonly kind: "broken"; readonly reason: string }
+  /** An error status, or `unusableReason` of an answer that is no file. */
   | {
       readonly kind: "refused";
       readonly status: number;
       readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-      readonly whyUnusable?: string;
+      readonly unusableReason?: string;
     }
   | { readonly kind: "unreachable"; readonly error: Error }
   | { readonly kind: "silent" };
@@ -134,7 +134,7 @@ class ContentRun implements RunningContent, Deadline {
       this.dueMs = nowMs + this.#input.idleMs;
       return;
     }
-    this.#end(this.#hasBegun ? { kind: "broken", why: "the provider is silent" } : SILENT);
+    this.#end(this.#hasBegun ? { kind: "broken", reason: "the provider is silent" } : SILENT);
   }
 
   /** Callbacks of a request that is no longer waited for change nothing. */
@@ -180,8 +180,8 @@ class ContentRun implements RunningContent, Deadline {
 
   #follow(target: URL, answer: Pick<ContentEnd & { kind: "refused" }, "status" | "headers">): void {
     if (this.#hop === REDIRECTS_MAX) {
-      const whyUnusable = `more than ${REDIRECTS_MAX} redirects`;
-      return this.#end({ kind: "refused", ...answer, whyUnusable });
+      const unusableReason = `more than ${REDIRECTS_MAX} redirects`;
+      return this.#end({ kind: "refused", ...answer, unusableReason });
     }
     const left = this.#controller;
     this.#hop += 1;
@@ -197,14 +197,14 @@ class ContentRun implements RunningContent, Deadline {
     this.#sawData = true;
     this.#bytes += chunk.length;
     if (this.#bytes > this.#input.bytesMax) {
-      return this.#end({ kind: "broken", why: "the file is too large" });
+      return this.#end({ kind: "broken", reason: "the file is too large" });
     }
     if (!this.#input.sink.write(chunk)) this.#controller?.pause();
   }
 
   #failed(error: Error): void {
     this.#end(
-      this.#hasBegun ? { kind: "broken", why: error.message } : { kind: "unreachable", error },
+      this.#hasBegun ? { kind: "broken", reason: error.message } : { kind: "unreachable", error },
     );
   }
 

@@ -25,16 +25,16 @@ function answered(status: number) {
 test.each([401, 402, 403])(
   "a provider's %i for an own key keeps its status and is told as the owner's matter",
   (status) => {
-    const told = own.answer(answered(status));
-    const { message, ...rest } = told.refusal;
-    const { message: marketplaceMessage, ...marketplaceRest } = plain.answer(
+    const reported = own.answer(answered(status));
+    const { message, ...rest } = reported.refusal;
+    const { message: marketplaceMessage, ...marketplaceCooldown } = plain.answer(
       answered(status),
     ).refusal;
-    expect(rest).toEqual(marketplaceRest);
+    expect(rest).toEqual(marketplaceCooldown);
     expect(rest).toMatchObject({ class: "auth", status, upstreamStatus: status });
     expect(message).toContain(`your organization's own key with status ${status}`);
     expect(marketplaceMessage).toContain("marketplace's own account");
-    expect(told).toMatchObject({ failover: true, strike: "strike" });
+    expect(reported).toMatchObject({ failover: true, strike: "strike" });
   },
 );
 

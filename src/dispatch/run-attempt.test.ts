@@ -119,16 +119,16 @@ test("headers and silence commit to no provider; the first output does", async (
   silent.bodyError();
   expect(await silent.running.ended).toMatchObject({ committed: false, upstreamStatus: 200 });
 
-  const heard = scriptedAttempt();
-  heard.connected();
-  heard.headers();
-  heard.bytes("hello");
-  heard.bodyError();
-  expect(await heard.running.ended).toMatchObject({
+  const attempt = scriptedAttempt();
+  attempt.connected();
+  attempt.headers();
+  attempt.bytes("hello");
+  attempt.bodyError();
+  expect(await attempt.running.ended).toMatchObject({
     committed: true,
     failure: { refusal: { message: "broken body" } },
   });
-  expect(heard.written).toEqual(["hello"]);
+  expect(attempt.written).toEqual(["hello"]);
 });
 
 test("what an attempt owes does not depend on whether its client stayed for the output", async () => {

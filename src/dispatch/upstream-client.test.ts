@@ -94,7 +94,7 @@ describe("a customer's key that does not open", () => {
       },
     ],
     ["has no vault", undefined],
-  ])("because it %s: nothing is sent, and nobody learns why", async (_why, openKey) => {
+  ])("because it %s: nothing is sent, and nobody learns why", async (_reason, openKey) => {
     const client = clientOf(openKey === undefined ? {} : { openKey });
     const copy = withOwnKey(listed("wire_a"));
     const fault = await send(client, copy);
@@ -155,7 +155,9 @@ describe("a question without a body", () => {
     "goes by %s, below the base address, with the key",
     async (verb) => {
       const question = { path: "/videos/a%2Fb", headers: { accept: "application/json" } };
-      const status = await told((handler) => clientOf()[verb](listed("wire_a"), question, handler));
+      const status = await reported((handler) =>
+        clientOf()[verb](listed("wire_a"), question, handler),
+      );
       expect(status).toBe(200);
       expect(asked).toMatchObject([
         {
@@ -176,7 +178,7 @@ describe("a question without a body", () => {
 describe("a file elsewhere", () => {
   test("is asked for without a key", async () => {
     const url = new URL("/signed?a=%2F", baseUrl);
-    expect(await told((handler) => clientOf().getElsewhere(url, {}, handler))).toBe(200);
+    expect(await reported((handler) => clientOf().getElsewhere(url, {}, handler))).toBe(200);
     expect(asked).toMatchObject([{ what: "GET /signed?a=%2F" }]);
     expect(JSON.stringify(asked)).not.toContain(MARKETPLACE_KEY);
   });
@@ -192,7 +194,7 @@ describe("a file elsewhere", () => {
     "ftp://example.com/a",
   ])("is not asked for at %s, where private addresses are not allowed", async (address) => {
     const client = clientOf({ allowPrivateUpstreams: false });
-    const fault = await told((handler) => client.getElsewhere(new URL(address), {}, handler));
+    const fault = await reported((handler) => client.getElsewhere(new URL(address), {}, handler));
     expect(fault).toBeInstanceOf(Error);
     expect(asked).toEqual([]);
   });
@@ -271,10 +273,10 @@ function check(client: UpstreamClient, listing: Deployment, timeoutMs = 60_000):
 
 /** The status of the answer, or why there is none. */
 function send(client: UpstreamClient, deployment: Deployment): Promise<number | Error> {
-  return told((handler) => client.send(deployment, REQUEST, handler));
+  return reported((handler) => client.send(deployment, REQUEST, handler));
 }
 
-function told(dispatch: (handler: UpstreamHandler) => void): Promise<number | Error> {
+function reported(dispatch: (handler: UpstreamHandler) => void): Promise<number | Error> {
   return new Promise((resolve) => dispatch(handlerOf(resolve)));
 }
 

@@ -89,7 +89,7 @@ export class UpstreamClient {
     headers: Readonly<Record<string, string>>,
     handler: UpstreamHandler,
   ): void {
-    const refused = this.#whyNotElsewhere(url);
+    const refused = this.#redirectFault(url);
     if (refused !== undefined) return handler.onRefused(refused);
     const client = new Client(url.origin, { connect: this.#connect() });
     client.dispatch(
@@ -161,7 +161,7 @@ export class UpstreamClient {
       origin: url.origin,
       basePath: url.pathname === "/" ? "" : url.pathname.replace(/\/$/, ""),
       headers: [...COMMON_HEADERS, ...auth.flat()],
-      refused: key instanceof Error ? key : this.#whyUnreachable(url),
+      refused: key instanceof Error ? key : this.#addressFault(url),
     };
     this.#endpoints.set(deployment, endpoint);
     return endpoint;
@@ -181,16 +181,16 @@ export class UpstreamClient {
     }
   }
 
-  #whyNotElsewhere(url: URL): Error | undefined {
+  #redirectFault(url: URL): Error | undefined {
     const isPlain = url.protocol === "http:" && this.#options.allowPrivateUpstreams;
     if (url.protocol !== "https:" && !isPlain) return new Error("a redirect leads away from https");
     if (url.username !== "" || url.password !== "") {
       return new Error("a redirect brings credentials");
     }
-    return this.#whyUnreachable(url);
+    return this.#addressFault(url);
   }
 
-  #whyUnreachable({ hostname }: URL): PrivateAddressError | undefined {
+  #addressFault({ hostname }: URL): PrivateAddressError | undefined {
     if (this.#options.allowPrivateUpstreams) return undefined;
     return isPrivateAddress(hostname) || /(^|\.)localhost\.?$/i.test(hostname)
       ? new PrivateAddressError("the provider's address is private")

@@ -114,7 +114,7 @@ function videoCounters(registry: Registry, videos: VideoMetrics): void {
     name: "tm_video_looks_total",
     help: "Looks at providers' jobs by provider and what they told.",
     labelNames: ["provider", "look"],
-    values: videos.looks,
+    values: videos.polls,
   });
   counter(registry, {
     name: "tm_video_jobs_ended_total",

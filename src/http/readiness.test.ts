@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 
-import { StandingClock } from "../../test/support/clocks.ts";
+import { StoppedClock } from "../../test/support/clocks.ts";
 import { Readiness } from "./readiness.ts";
 
-const clock = new StandingClock();
+const clock = new StoppedClock();
 let isHeld = true;
 let isDatabaseUp = true;
 let opened: Readiness | undefined;

@@ -60,7 +60,7 @@ export interface Identity {
   /** Undefined: signed out, expired, or ended by the identity provider. */
   readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined>;
   /** Why there is no session, for the sign-in page's `reason`; undefined: there never was one. */
-  whyEnded(
+  sessionEndReason(
     cookieHeader: string | undefined,
   ): Promise<"expired" | "signed-out" | "idp-ended" | undefined>;
   /** Ends this browser's session on the server, and no other. */

@@ -108,19 +108,19 @@ class OpenedIdentity implements Identity {
   }
 
   async startSignIn(asked: { readonly returnPath: string | undefined }): Promise<Redirect> {
-    return (await this.#signIns?.start(asked.returnPath)) ?? nobodySignsIn;
+    return (await this.#signIns?.start(asked.returnPath)) ?? signInsDisabled;
   }
 
   async finishSignIn(asked: Parameters<Identity["finishSignIn"]>[0]): Promise<Redirect> {
-    return (await this.#signIns?.finish(asked)) ?? nobodySignsIn;
+    return (await this.#signIns?.finish(asked)) ?? signInsDisabled;
   }
 
   readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     return this.#sessions.read(cookieHeader);
   }
 
-  whyEnded(cookieHeader: string | undefined): ReturnType<Identity["whyEnded"]> {
-    return this.#sessions.whyEnded(cookieHeader);
+  sessionEndReason(cookieHeader: string | undefined): ReturnType<Identity["sessionEndReason"]> {
+    return this.#sessions.sessionEndReason(cookieHeader);
   }
 
   signOut(cookieHeader: string | undefined): Promise<Redirect> {
@@ -134,7 +134,7 @@ class OpenedIdentity implements Identity {
 
   async startRecheck(asked: Parameters<Identity["startRecheck"]>[0]): Promise<Redirect> {
     const { cookieHeader, returnPath } = asked;
-    return (await this.#signIns?.startRecheck(cookieHeader, returnPath)) ?? nobodySignsIn;
+    return (await this.#signIns?.startRecheck(cookieHeader, returnPath)) ?? signInsDisabled;
   }
 
   async backChannelLogout(logoutToken: string): Promise<boolean> {
@@ -174,7 +174,7 @@ class OpenedIdentity implements Identity {
 /** Longer than a token is taken: within that time it works once. */
 const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;
 
-const nobodySignsIn: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
+const signInsDisabled: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
 
 /** The bundled issuer asks its browser every time: a link that was claimed since counts at once. */
 function parametersOf(isLocal: boolean, wantsRefresh: boolean): Readonly<Record<string, string>> {

@@ -2,7 +2,7 @@ import type { Clock } from "../core/time.ts";
 import type { Logger } from "../core/log.ts";
 import { hashOf, type BrowserToken } from "./browser-token.ts";
 import { cookieJar } from "./cookies.ts";
-import { faultWords } from "./fault-words.ts";
+import { faultMessage } from "./fault-message.ts";
 import type { Redirect, RevealedKey, SignedIn } from "./identity.ts";
 import type { IdentityStore, StoredSession } from "./identity-store.ts";
 import type { RefreshTokens } from "./refresh-tokens.ts";
@@ -70,7 +70,7 @@ export class Sessions {
     };
   }
 
-  async whyEnded(
+  async sessionEndReason(
     cookieHeader: string | undefined,
   ): Promise<"expired" | "signed-out" | "idp-ended" | undefined> {
     const token = this.tokenOf(cookieHeader);
@@ -145,7 +145,7 @@ export class Sessions {
       return true;
     } catch (fault) {
       log.warn(
-        faultWords(fault),
+        faultMessage(fault),
         "the identity provider did not say whether a session still lives",
       );
       return isRefreshOverdue(session, nowMs) ? await this.#end(sessionId) : true;

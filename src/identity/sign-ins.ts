@@ -5,7 +5,7 @@ import type { Logger } from "../core/log.ts";
 import { hashOf, newBrowserToken, type BrowserToken } from "./browser-token.ts";
 import { cookieJar, isToken, type CookieJar } from "./cookies.ts";
 import { lacksEmailClaim, readEmailClaim, type EmailRules } from "./email-claim.ts";
-import { faultWords } from "./fault-words.ts";
+import { faultMessage } from "./fault-message.ts";
 import type { Redirect } from "./identity.ts";
 import type {
   IdentityStore,
@@ -60,7 +60,7 @@ export class SignIns {
     try {
       return await this.#leave(returnPath, this.#options.parameters, null);
     } catch (fault) {
-      this.#options.log.warn(faultWords(fault), "a sign-in could not be started");
+      this.#options.log.warn(faultMessage(fault), "a sign-in could not be started");
       return { location: "/sign-in?reason=failed", cookies: [] };
     }
   }
@@ -82,7 +82,7 @@ export class SignIns {
       const silent = { prompt: "none", login_hint: session.email };
       return await this.#leave(back, silent, sessionId);
     } catch (fault) {
-      log.warn(faultWords(fault), "the identity provider could not be asked about a session");
+      log.warn(faultMessage(fault), "the identity provider could not be asked about a session");
       return { location: back, cookies: [] };
     }
   }
@@ -155,7 +155,7 @@ export class SignIns {
       };
     } catch (fault) {
       const isDenied = isSaid(fault, ["access_denied"]);
-      log.warn({ requestId, ...faultWords(fault) }, "a sign-in failed");
+      log.warn({ requestId, ...faultMessage(fault) }, "a sign-in failed");
       return failed(isDenied ? "denied" : "failed", requestId);
     }
   }
@@ -255,7 +255,7 @@ export class SignIns {
         return await this.#ended(sessionId);
       }
       log.warn(
-        faultWords(fault),
+        faultMessage(fault),
         "the identity provider did not say whether a session still lives",
       );
       return { location: back, cookies: [] };

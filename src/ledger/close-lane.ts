@@ -112,12 +112,12 @@ export class CloseLane {
         "closings did not commit; they are kept and tried again",
       );
       if (!isRejected) return batch;
-      for (const waiting of batch) this.#putAside(waiting);
+      for (const waiting of batch) this.#park(waiting);
       return [];
     }
   }
 
-  #putAside(waiting: Waiting): void {
+  #park(waiting: Waiting): void {
     answerOnce(waiting, { kind: "pending" });
     this.#aside.add(waiting);
     setTimeout(() => this.#takeBack(waiting), REJECTED_RETRY_MS).unref();

@@ -9,18 +9,18 @@ const other = "org_2" as OrgId;
 const pool: Pool = { id: "p", capacity: [], concurrent: 1_000, orgSharePercent: 50 };
 const unlimited: Pool = { id: "u", capacity: [], orgSharePercent: 50 };
 
-interface World {
+interface Fixture {
   readonly board: PoolBoard;
   readonly cooled: unknown[];
-  readonly told: unknown[];
+  readonly reported: unknown[];
 }
 
-function world(): World {
+function fixture(): Fixture {
   const cooled: unknown[] = [];
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const limits = { cool: (...said: unknown[]): void => void cooled.push(said) };
-  const onRest = (...said: unknown[]): void => void told.push(said);
-  return { board: new PoolBoard({ limits, onRest }), cooled, told };
+  const onCooldown = (...said: unknown[]): void => void reported.push(said);
+  return { board: new PoolBoard({ limits, onCooldown }), cooled, reported };
 }
 
 /** Most in flight of the pool, and of one organization in it. */
@@ -31,26 +31,26 @@ function inFlight(board: PoolBoard, nowMs: number): readonly (number | undefined
 
 describe("a pool that a provider said 429 for", () => {
   test("rests here at once, in the store, and with the other instances", () => {
-    const { board, cooled, told } = world();
-    expect(board.restMs("p", 1_000)).toBe(0);
+    const { board, cooled, reported } = fixture();
+    expect(board.cooldownMs("p", 1_000)).toBe(0);
     board.throttled(pool, 7, 1_000);
-    expect(board.restMs("p", 1_000)).toBe(7_000);
-    expect(board.restMs("p", 7_999.5)).toBe(0.5);
-    expect(board.restMs("p", 8_000)).toBe(0);
+    expect(board.cooldownMs("p", 1_000)).toBe(7_000);
+    expect(board.cooldownMs("p", 7_999.5)).toBe(0.5);
+    expect(board.cooldownMs("p", 8_000)).toBe(0);
     expect(cooled).toEqual([["{pool:p}", "pool:p", 7, 1_000]]);
-    expect(told).toEqual([["p", 7_000]]);
+    expect(reported).toEqual([["p", 7_000]]);
   });
 
   test("rests for sixty seconds at most, whatever the provider asks for", () => {
-    const { board, cooled, told } = world();
+    const { board, cooled, reported } = fixture();
     board.throttled(pool, 3_600, 0);
-    expect(board.restMs("p", 0)).toBe(60_000);
+    expect(board.cooldownMs("p", 0)).toBe(60_000);
     expect(cooled).toEqual([["{pool:p}", "pool:p", 60, 0]]);
-    expect(told).toEqual([["p", 60_000]]);
+    expect(reported).toEqual([["p", 60_000]]);
   });
 
   test("shrinks by a fifth, for the pool and for each organization, and comes back slowly", () => {
-    const { board } = world();
+    const { board } = fixture();
     expect(inFlight(board, 0)).toEqual([1_000, 500]);
     board.throttled(pool, 1, 0);
     expect(inFlight(board, 0)).toEqual([800, 400]);
@@ -59,52 +59,52 @@ describe("a pool that a provider said 429 for", () => {
   });
 
   test("is told once by ten requests that were refused together", () => {
-    const { board, cooled, told } = world();
+    const { board, cooled, reported } = fixture();
     for (let nowMs = 0; nowMs < 1_000; nowMs += 100) board.throttled(pool, 5, nowMs);
     expect(inFlight(board, 900)).toEqual([800, 400]);
-    expect(board.restMs("p", 900)).toBe(5_000);
+    expect(board.cooldownMs("p", 900)).toBe(5_000);
     expect(cooled).toHaveLength(1);
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
   });
 
   test("does not touch another pool", () => {
-    const { board } = world();
+    const { board } = fixture();
     board.throttled({ ...pool, id: "q" }, 5, 0);
-    expect(board.restMs("p", 0)).toBe(0);
+    expect(board.cooldownMs("p", 0)).toBe(0);
     expect(inFlight(board, 0)).toEqual([1_000, 500]);
   });
 
   test("rests without limits too, but is nothing to a store that has none of its scopes", () => {
-    const { board, cooled, told } = world();
+    const { board, cooled, reported } = fixture();
     board.throttled(unlimited, 5, 0);
-    expect(board.restMs("u", 0)).toBe(5_000);
+    expect(board.cooldownMs("u", 0)).toBe(5_000);
     expect(board.claimOf(unlimited, org, 0)).toBeUndefined();
     expect(cooled).toEqual([]);
-    expect(told).toEqual([["u", 5_000]]);
+    expect(reported).toEqual([["u", 5_000]]);
   });
 
   test("goes on resting when a new catalog declares it anew", () => {
-    const { board } = world();
+    const { board } = fixture();
     board.throttled(pool, 5, 0);
     const anew: Pool = { ...pool, concurrent: 10 };
-    expect(board.restMs(anew.id, 0)).toBe(5_000);
+    expect(board.cooldownMs(anew.id, 0)).toBe(5_000);
     expect(board.claimOf(anew, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 8 });
   });
 });
 
 test("pools that nobody asks for any more do not pile up, and one that still rests is not lost", () => {
-  const { board } = world();
+  const { board } = fixture();
   for (let n = 0; n < 1_000; n += 1) board.throttled({ ...unlimited, id: `once_${n}` }, 5, n);
   board.throttled(pool, 60, 60_000);
   for (let n = 0; n < 600; n += 1) {
     board.throttled({ ...unlimited, id: `late_${n}` }, 5, 100_000);
   }
   expect(board.throttledCount).toBe(601);
-  expect(board.restMs("p", 100_000)).toBe(20_000);
+  expect(board.cooldownMs("p", 100_000)).toBe(20_000);
 });
 
 test("pools that are told 429 again and again do not keep the others from being forgotten", () => {
-  const { board } = world();
+  const { board } = fixture();
   const busy = ["busy_1", "busy_2", "busy_3"].map((id): Pool => ({ ...unlimited, id }));
   for (const each of busy) board.throttled(each, 5, 0);
   for (let n = 0; n < 100; n += 1) board.throttled({ ...unlimited, id: `once_${n}` }, 5, 0);
@@ -116,42 +116,42 @@ test("pools that are told 429 again and again do not keep the others from being 
 
 describe("a pool that another instance was told 429 for", () => {
   test("rests and shrinks here as well, and nobody is told again", () => {
-    const { board, cooled, told } = world();
+    const { board, cooled, reported } = fixture();
     board.learn("p", 5_000, 0);
-    expect(board.restMs("p", 1_000)).toBe(4_000);
+    expect(board.cooldownMs("p", 1_000)).toBe(4_000);
     expect(inFlight(board, 0)).toEqual([800, 400]);
-    expect([cooled, told]).toEqual([[], []]);
+    expect([cooled, reported]).toEqual([[], []]);
   });
 
   test("is as it was when that rest is over already", () => {
-    const { board } = world();
+    const { board } = fixture();
     board.learn("p", 0, 0);
     expect(inFlight(board, 0)).toEqual([1_000, 500]);
     expect(board.throttledCount).toBe(0);
   });
 
   test("shrinks once while the same word is heard every second", () => {
-    const { board } = world();
+    const { board } = fixture();
     for (let nowMs = 0; nowMs < 30_000; nowMs += 1_000) board.learn("p", 30_000 - nowMs, nowMs);
     board.learn("p", 0, 30_000);
     expect(inFlight(board, 10_000)).toEqual([900, 450]);
     expect(inFlight(board, 30_000)).toEqual([1_000, 500]);
-    expect(board.restMs("p", 30_000)).toBe(0);
+    expect(board.cooldownMs("p", 30_000)).toBe(0);
   });
 
   test("is told on when a 429 of our own asks for a longer rest", () => {
-    const { board, told } = world();
+    const { board, reported } = fixture();
     board.learn("p", 2_000, 0);
     board.throttled(pool, 2, 500);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     board.throttled(pool, 9, 500);
-    expect(told).toEqual([["p", 9_000]]);
+    expect(reported).toEqual([["p", 9_000]]);
   });
 });
 
 describe("claims", () => {
   test("are the very same as long as nothing about them changes", () => {
-    const { board } = world();
+    const { board } = fixture();
     const first = board.claimOf(pool, org, 0);
     expect(board.claimOf(pool, org, 500_000)?.scopes).toBe(first?.scopes);
     expect(board.claimOf(pool, other, 0)).not.toBe(first);
@@ -163,7 +163,7 @@ describe("claims", () => {
   });
 
   test("of a pool that a new catalog declares otherwise are new", () => {
-    const { board } = world();
+    const { board } = fixture();
     expect(board.claimOf(pool, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 1_000 });
     const anew: Pool = { ...pool, concurrent: 10 };
     expect(board.claimOf(anew, org, 0)?.scopes[1]?.limits).toEqual({ concurrent: 10 });

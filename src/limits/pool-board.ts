@@ -3,9 +3,9 @@ import type { LimitStore } from "./limit-store.ts";
 import { PoolClaims } from "./pool-claims.ts";
 import { hasLimits, poolScopeId, poolSlot } from "./pool-scopes.ts";
 import {
-  afterHearsay,
+  applyRemoteCooldown,
   afterTooMany,
-  isNews,
+  shouldBroadcast,
   isOver,
   usablePercent,
   type PoolThrottle,
@@ -15,7 +15,7 @@ import type { Pool, PoolClaim } from "./pool.ts";
 export interface PoolBoardOptions {
   readonly limits: Pick<LimitStore, "cool">;
   /** Told of each rest that began here, for the other instances. */
-  readonly onRest?: (poolId: string, forMs: number) => void;
+  readonly onCooldown?: (poolId: string, forMs: number) => void;
 }
 
 /** More than come in: pools that nobody asks for any more do not pile up. */
@@ -29,15 +29,15 @@ const SWEPT_PER_THROTTLE = 2;
  */
 export class PoolBoard {
   readonly #limits: PoolBoardOptions["limits"];
-  readonly #onRest: PoolBoardOptions["onRest"];
+  readonly #onCooldown: PoolBoardOptions["onCooldown"];
   /** By the declaration itself: a new catalog's begin anew, the old ones go with their catalog. */
   readonly #claims: WeakMap<Pool, PoolClaims> = new WeakMap();
   /** By pool id, so that it outlives a catalog. A pool that nothing is wrong with is not in it. */
   readonly #throttles: Map<string, PoolThrottle> = new Map();
 
-  constructor({ limits, onRest }: PoolBoardOptions) {
+  constructor({ limits, onCooldown }: PoolBoardOptions) {
     this.#limits = limits;
-    this.#onRest = onRest;
+    this.#onCooldown = onCooldown;
   }
 
   /** Pools with which something is, or was a moment ago, wrong. */
@@ -60,9 +60,9 @@ export class PoolBoard {
   }
 
   /** Milliseconds that the pool still rests; 0 = it does not. */
-  restMs(poolId: string, nowMs: number): number {
+  cooldownMs(poolId: string, nowMs: number): number {
     const throttle = this.#throttleOf(poolId, nowMs);
-    return throttle === undefined ? 0 : Math.max(0, throttle.restUntilMs - nowMs);
+    return throttle === undefined ? 0 : Math.max(0, throttle.cooldownUntilMs - nowMs);
   }
 
   /**
@@ -71,15 +71,19 @@ export class PoolBoard {
    */
   throttled(pool: Pool, seconds: number, nowMs: number): void {
     const known = this.#throttleOf(pool.id, nowMs);
-    const after = afterTooMany(known, { restMs: seconds * 1000, nowMs });
-    const tells = isNews(after, nowMs);
-    this.#remember(pool.id, tells ? { ...after, toldUntilMs: after.restUntilMs } : after, nowMs);
-    if (!tells) return;
-    const restMs = after.restUntilMs - nowMs;
+    const after = afterTooMany(known, { cooldownMs: seconds * 1000, nowMs });
+    const isBroadcast = shouldBroadcast(after, nowMs);
+    this.#remember(
+      pool.id,
+      isBroadcast ? { ...after, broadcastUntilMs: after.cooldownUntilMs } : after,
+      nowMs,
+    );
+    if (!isBroadcast) return;
+    const cooldownMs = after.cooldownUntilMs - nowMs;
     if (hasLimits(pool)) {
-      this.#limits.cool(poolSlot(pool.id), poolScopeId(pool.id), restMs / 1000, nowMs);
+      this.#limits.cool(poolSlot(pool.id), poolScopeId(pool.id), cooldownMs / 1000, nowMs);
     }
-    this.#onRest?.(pool.id, restMs);
+    this.#onCooldown?.(pool.id, cooldownMs);
   }
 
   /**
@@ -89,7 +93,7 @@ export class PoolBoard {
   learn(poolId: string, forMs: number, nowMs: number): void {
     if (forMs <= 0) return;
     const known = this.#throttleOf(poolId, nowMs);
-    this.#remember(poolId, afterHearsay(known, { restMs: forMs, nowMs }), nowMs);
+    this.#remember(poolId, applyRemoteCooldown(known, { cooldownMs: forMs, nowMs }), nowMs);
   }
 
   /** Those without a 429 for longest stand first, and leave when they are over. */

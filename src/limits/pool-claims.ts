@@ -3,9 +3,9 @@ import type { PoolClaim, Pool } from "./pool.ts";
 import { poolClaim } from "./pool-scopes.ts";
 
 /** An organization that has not claimed for one to two of these is forgotten. */
-const TURN_MS = 600_000;
+const ROUND_MS = 600_000;
 /** So many organizations are remembered once, and those of the turn before as well. */
-const ORGS_PER_TURN_MAX = 10_000;
+const ORGS_PER_ROUND_MAX = 10_000;
 
 /**
  * The claims of one pool by organization. The very same one comes back as long as nothing about it
@@ -30,10 +30,10 @@ export class PoolClaims {
 
   of(orgId: OrgId, usablePercent: number, nowMs: number): PoolClaim {
     if (usablePercent !== this.#percent) this.#startOver(usablePercent, nowMs);
-    else if (nowMs - this.#turnedAtMs >= TURN_MS) this.#turn(nowMs);
+    else if (nowMs - this.#turnedAtMs >= ROUND_MS) this.#turn(nowMs);
     const young = this.#young.get(orgId);
     if (young !== undefined) return young;
-    if (this.#young.size >= ORGS_PER_TURN_MAX) this.#turn(nowMs);
+    if (this.#young.size >= ORGS_PER_ROUND_MAX) this.#turn(nowMs);
     const claim = this.#old.get(orgId) ?? poolClaim(this.#pool, orgId, usablePercent);
     this.#old.delete(orgId);
     this.#young.set(orgId, claim);

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  afterHearsay,
+  applyRemoteCooldown,
   afterTooMany,
-  isNews,
+  shouldBroadcast,
   isOver,
   usablePercent,
   type PoolThrottle,
@@ -12,7 +12,7 @@ import {
 /** The 429s at these seconds, each with a rest of one second. */
 function throttledAt(...seconds: number[]): PoolThrottle | undefined {
   return seconds.reduce<PoolThrottle | undefined>(
-    (known, second) => afterTooMany(known, { restMs: 1_000, nowMs: second * 1000 }),
+    (known, second) => afterTooMany(known, { cooldownMs: 1_000, nowMs: second * 1000 }),
     undefined,
   );
 }
@@ -69,7 +69,7 @@ describe("what is usable of a pool", () => {
           nowMs += pauseMs;
           const before = usablePercent(throttle, nowMs);
           const shrunkAtMs = throttle?.shrunkAtMs ?? Number.NEGATIVE_INFINITY;
-          throttle = afterTooMany(throttle, { restMs: 1_000, nowMs });
+          throttle = afterTooMany(throttle, { cooldownMs: 1_000, nowMs });
           const after = usablePercent(throttle, nowMs);
           const expected = Math.max(10, Math.floor((before * 80) / 100));
           expect(after).toBe(nowMs - shrunkAtMs < 1_000 ? before : expected);
@@ -87,61 +87,67 @@ describe("what is usable of a pool", () => {
 
 describe("the rest of a pool", () => {
   test("is sixty seconds at most", () => {
-    expect(afterTooMany(undefined, { restMs: 300_000, nowMs: 5 }).restUntilMs).toBe(60_005);
+    expect(afterTooMany(undefined, { cooldownMs: 300_000, nowMs: 5 }).cooldownUntilMs).toBe(60_005);
   });
 
   test("is not cut short by a 429 with a shorter one", () => {
-    const long = afterTooMany(undefined, { restMs: 30_000, nowMs: 0 });
-    expect(afterTooMany(long, { restMs: 2_000, nowMs: 100 }).restUntilMs).toBe(30_000);
+    const long = afterTooMany(undefined, { cooldownMs: 30_000, nowMs: 0 });
+    expect(afterTooMany(long, { cooldownMs: 2_000, nowMs: 100 }).cooldownUntilMs).toBe(30_000);
   });
 
   test("is told once, and again when it lasts a second longer than the others know", () => {
-    const first = afterTooMany(undefined, { restMs: 2_000, nowMs: 0 });
-    expect(isNews(first, 0)).toBe(true);
-    const told = { ...first, toldUntilMs: first.restUntilMs };
-    expect(isNews(afterTooMany(told, { restMs: 2_000, nowMs: 900 }), 900)).toBe(false);
-    expect(isNews(afterTooMany(told, { restMs: 2_500, nowMs: 900 }), 900)).toBe(true);
-    expect(isNews(afterTooMany(told, { restMs: 100, nowMs: 2_500 }), 2_500)).toBe(true);
-    expect(isNews(afterTooMany(undefined, { restMs: 0, nowMs: 0 }), 0)).toBe(false);
+    const first = afterTooMany(undefined, { cooldownMs: 2_000, nowMs: 0 });
+    expect(shouldBroadcast(first, 0)).toBe(true);
+    const reported = { ...first, broadcastUntilMs: first.cooldownUntilMs };
+    expect(shouldBroadcast(afterTooMany(reported, { cooldownMs: 2_000, nowMs: 900 }), 900)).toBe(
+      false,
+    );
+    expect(shouldBroadcast(afterTooMany(reported, { cooldownMs: 2_500, nowMs: 900 }), 900)).toBe(
+      true,
+    );
+    expect(shouldBroadcast(afterTooMany(reported, { cooldownMs: 100, nowMs: 2_500 }), 2_500)).toBe(
+      true,
+    );
+    expect(shouldBroadcast(afterTooMany(undefined, { cooldownMs: 0, nowMs: 0 }), 0)).toBe(false);
   });
 });
 
 describe("what others say of a pool", () => {
-  const heard = afterHearsay(undefined, { restMs: 5_000, nowMs: 0 });
+  const remote = applyRemoteCooldown(undefined, { cooldownMs: 5_000, nowMs: 0 });
 
   test("rests and shrinks it here too, and is not told on", () => {
-    expect(heard.restUntilMs).toBe(5_000);
-    expect(usablePercent(heard, 0)).toBe(80);
-    expect(isNews(heard, 0)).toBe(false);
+    expect(remote.cooldownUntilMs).toBe(5_000);
+    expect(usablePercent(remote, 0)).toBe(80);
+    expect(shouldBroadcast(remote, 0)).toBe(false);
   });
 
   test("is one 429 however often it is read again, and however late", () => {
-    let known = heard;
+    let known = remote;
     for (let nowMs = 1_000; nowMs < 5_000; nowMs += 1_000) {
-      known = afterHearsay(known, { restMs: 5_200 - nowMs, nowMs });
+      known = applyRemoteCooldown(known, { cooldownMs: 5_200 - nowMs, nowMs });
     }
-    expect(known.restUntilMs).toBe(5_200);
+    expect(known.cooldownUntilMs).toBe(5_200);
     expect(usablePercent(known, 4_000)).toBe(84);
   });
 
   test("is known already when it is this instance's own 429", () => {
-    const own = afterTooMany(undefined, { restMs: 5_000, nowMs: 0 });
-    const known = afterHearsay(own, { restMs: 4_300, nowMs: 900 });
+    const own = afterTooMany(undefined, { cooldownMs: 5_000, nowMs: 0 });
+    const known = applyRemoteCooldown(own, { cooldownMs: 4_300, nowMs: 900 });
     expect(usablePercent(known, 900)).toBe(80);
   });
 
   test("is another 429 when its rest lasts longer", () => {
-    const known = afterHearsay(heard, { restMs: 9_000, nowMs: 2_000 });
-    expect(known.restUntilMs).toBe(11_000);
+    const known = applyRemoteCooldown(remote, { cooldownMs: 9_000, nowMs: 2_000 });
+    expect(known.cooldownUntilMs).toBe(11_000);
     expect(usablePercent(known, 2_000)).toBe(65);
   });
 });
 
 test("a pool is forgotten when it rested, a late word of it can no longer come, and all is usable", () => {
-  const short = afterTooMany(undefined, { restMs: 1_000, nowMs: 0 });
+  const short = afterTooMany(undefined, { cooldownMs: 1_000, nowMs: 0 });
   expect(isOver(short, 19_999)).toBe(false);
   expect(isOver(short, 20_000)).toBe(true);
-  const long = afterTooMany(undefined, { restMs: 60_000, nowMs: 0 });
+  const long = afterTooMany(undefined, { cooldownMs: 60_000, nowMs: 0 });
   expect(isOver(long, 61_000)).toBe(false);
   expect(isOver(long, 61_001)).toBe(true);
 });

@@ -2,9 +2,9 @@ import { retryAfterSecondsMax } from "../core/constants.ts";
 
 /** What a pool's latest 429s have led to. Times are monotonic milliseconds. */
 export interface PoolThrottle {
-  readonly restUntilMs: number;
+  readonly cooldownUntilMs: number;
   /** The end of the rest that the other instances know of. */
-  readonly toldUntilMs: number;
+  readonly broadcastUntilMs: number;
   /** Whole percent of the declared capacity that was usable right after the latest 429. */
   readonly percent: number;
   /** The latest 429. */
@@ -16,7 +16,7 @@ export interface PoolThrottle {
 /** One more time that the provider said 429. */
 export interface TooMany {
   /** How long the pool is to rest; a longer rest that is under way stays. */
-  readonly restMs: number;
+  readonly cooldownMs: number;
   readonly nowMs: number;
 }
 
@@ -25,7 +25,7 @@ const USABLE_PERCENT_MIN = 10;
 /** Requests that were under way together are refused together: that is one 429, not many. */
 const TOGETHER_MS = 1_000;
 /** What an instance hears of another's rest arrives late, and with the other's clock. */
-const HEARSAY_MS = 1_000;
+const REMOTE_NOTICE_MS = 1_000;
 
 /** Four fifths of what was usable, at least a tenth of what was declared. */
 export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
@@ -34,8 +34,8 @@ export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): P
   const isSame = known !== undefined && nowMs - known.shrunkAtMs < TOGETHER_MS;
   const shrunk = Math.max(USABLE_PERCENT_MIN, Math.floor((before * SHRINK_TO_PERCENT) / 100));
   return {
-    restUntilMs: restEnd(known, event),
-    toldUntilMs: known?.toldUntilMs ?? Number.NEGATIVE_INFINITY,
+    cooldownUntilMs: cooldownEnd(known, event),
+    broadcastUntilMs: known?.broadcastUntilMs ?? Number.NEGATIVE_INFINITY,
     percent: isSame ? before : shrunk,
     latestMs: nowMs,
     shrunkAtMs: isSame ? known.shrunkAtMs : nowMs,
@@ -43,11 +43,11 @@ export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): P
 }
 
 /** Another instance was told 429 and has told the others: the same, unless it is known already. */
-export function afterHearsay(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
-  const restUntilMs = restEnd(known, event);
-  const isKnown = known !== undefined && restUntilMs - known.restUntilMs < HEARSAY_MS;
-  const after = isKnown ? { ...known, restUntilMs } : afterTooMany(known, event);
-  return { ...after, toldUntilMs: restUntilMs };
+export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
+  const cooldownUntilMs = cooldownEnd(known, event);
+  const isKnown = known !== undefined && cooldownUntilMs - known.cooldownUntilMs < REMOTE_NOTICE_MS;
+  const after = isKnown ? { ...known, cooldownUntilMs } : afterTooMany(known, event);
+  return { ...after, broadcastUntilMs: cooldownUntilMs };
 }
 
 /** What of the declared capacity is usable: one percent more after each quiet second. */
@@ -58,18 +58,21 @@ export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number)
 }
 
 /** Should the others hear of this rest? Not when what they know ends at about the same time. */
-export function isNews({ restUntilMs, toldUntilMs }: PoolThrottle, nowMs: number): boolean {
-  if (restUntilMs <= nowMs) return false;
-  return toldUntilMs <= nowMs || restUntilMs - toldUntilMs >= TOGETHER_MS;
+export function shouldBroadcast(
+  { cooldownUntilMs, broadcastUntilMs }: PoolThrottle,
+  nowMs: number,
+): boolean {
+  if (cooldownUntilMs <= nowMs) return false;
+  return broadcastUntilMs <= nowMs || cooldownUntilMs - broadcastUntilMs >= TOGETHER_MS;
 }
 
 /** Is there nothing left to remember? A late word of the rest must still be recognized. */
 export function isOver(throttle: PoolThrottle, nowMs: number): boolean {
-  const isRested = nowMs > throttle.restUntilMs + HEARSAY_MS;
-  return isRested && usablePercent(throttle, nowMs) === 100;
+  const hasCooledDown = nowMs > throttle.cooldownUntilMs + REMOTE_NOTICE_MS;
+  return hasCooledDown && usablePercent(throttle, nowMs) === 100;
 }
 
-function restEnd(known: PoolThrottle | undefined, { restMs, nowMs }: TooMany): number {
-  const untilMs = nowMs + Math.min(restMs, retryAfterSecondsMax * 1000);
-  return Math.max(untilMs, known?.restUntilMs ?? Number.NEGATIVE_INFINITY);
+function cooldownEnd(known: PoolThrottle | undefined, { cooldownMs, nowMs }: TooMany): number {
+  const untilMs = nowMs + Math.min(cooldownMs, retryAfterSecondsMax * 1000);
+  return Math.max(untilMs, known?.cooldownUntilMs ?? Number.NEGATIVE_INFINITY);
 }

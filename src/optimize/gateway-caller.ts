@@ -32,7 +32,7 @@ export type CallOutcome =
   /** What is left of a cap or of the balance does not cover the most that this call could cost. */
   | { readonly kind: "uncovered"; readonly by: "budget" | "organization" }
   /** No later call can do better: `message` is for people. */
-  | { readonly kind: "hopeless"; readonly message: string }
+  | { readonly kind: "unusable"; readonly message: string }
   | { readonly kind: "unreachable" };
 
 /** Calls the gateway as any client does: over HTTP, with a key. */
@@ -158,7 +158,7 @@ function refusalOutcome(
       return { kind: "wait", waitMs: waitMs ?? DEFAULT_WAIT_MS };
     case "usage_limited":
       return waitMs === undefined || waitMs > retryAfterSecondsMax * 1000
-        ? { kind: "hopeless", message: "requests are limited after unusual use; try again later" }
+        ? { kind: "unusable", message: "requests are limited after unusual use; try again later" }
         : { kind: "wait", waitMs };
     case "gateway_error":
       return answer.statusCode === 503
@@ -169,13 +169,13 @@ function refusalOutcome(
     case "email_not_verified":
     case "usage_restricted":
       return {
-        kind: "hopeless",
+        kind: "unusable",
         message: `the gateway refuses these requests: ${error.errorType}`,
       };
     case "auth":
       // A provider's own 401 is relayed with another origin: that is this model's matter.
       return error.origin === "authorization"
-        ? { kind: "hopeless", message: "the search's key was disabled" }
+        ? { kind: "unusable", message: "the search's key was disabled" }
         : undefined;
     case undefined:
     default:

@@ -62,7 +62,7 @@ class Optimize implements OptimizeSearches {
     orgId: OrgId,
     wanted: WantedSearch,
   ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal> {
-    const refusal = this.#whyNot(wanted);
+    const refusal = this.#servabilityOf(wanted);
     if (refusal !== undefined) return refusal;
     const { raw, digest, label } = newVirtualKey();
     const { prompts, modelIds, judgeModelId } = wanted;
@@ -111,7 +111,7 @@ class Optimize implements OptimizeSearches {
     await this.#caller.close();
   }
 
-  #whyNot(wanted: WantedSearch): OptimizeRefusal | undefined {
+  #servabilityOf(wanted: WantedSearch): OptimizeRefusal | undefined {
     const { objective, judgeModelId, modelIds, budgetMicroUsd } = wanted;
     const { isChatModel, clock } = this.#options;
     if (budgetMicroUsd <= 0n) {

@@ -25,9 +25,9 @@ export class Pace {
     await waited(atMs - nowMs, signal);
     // Somebody may have been told to wait meanwhile: that holds for all.
     for (;;) {
-      const restMs = this.#pausedUntilMs - this.#clock.monotonicMs();
-      if (restMs <= 0 || signal.aborted) return;
-      await waited(restMs, signal);
+      const cooldownMs = this.#pausedUntilMs - this.#clock.monotonicMs();
+      if (cooldownMs <= 0 || signal.aborted) return;
+      await waited(cooldownMs, signal);
     }
   }
 

@@ -116,7 +116,7 @@ export class SearchRun {
           if (mustBeAlone) this.#endWith(uncoveredEnds[outcome.by]);
           mustBeAlone = true;
           break;
-        case "hopeless":
+        case "unusable":
           this.#endWith({ state: "failed", message: outcome.message });
           break;
         case "unreachable":

@@ -14,7 +14,7 @@ import {
 } from "../limits/limit-ceilings.ts";
 import { unknownModel } from "../routing/plan-route.ts";
 import { isRefusal } from "../call/call-kind.ts";
-import { LIMIT_NAMES, LIMIT_WORDS, type LimitRequest } from "./limit-request.ts";
+import { LIMIT_NAMES, LIMIT_LABELS, type LimitRequest } from "./limit-request.ts";
 
 /** Who changes a limit: a virtual key, or a person of the organization with a console session. */
 export type LimitActor =
@@ -65,8 +65,9 @@ export async function planLimitChange(
     known.key === undefined || named === undefined
       ? orgCeilings(limits, modelId, deps.limitDefaults)
       : keyCeilings({ ...known.key, rules: { limits } }, modelId, deps.limitDefaults);
-  const why = whyTooHigh(change, ceilings) ?? (isStored ? undefined : whyTooMany(target, limits));
-  return why === undefined ? { orgId: actor.orgId, target, change } : invalidRequest(why);
+  const reason =
+    ceilingProblem(change, ceilings) ?? (isStored ? undefined : limitCountProblem(target, limits));
+  return reason === undefined ? { orgId: actor.orgId, target, change } : invalidRequest(reason);
 }
 
 /** Makes a planned change; answers what is stored then. */
@@ -139,8 +140,8 @@ function isServed(catalog: Catalog, { dedicated }: KnownAccount, modelId: string
 /** What the store can keep of a limit. */
 const STORED_LIMIT_MAX = 2_147_483_647;
 
-function whyTooHigh(change: LimitChange, ceilings: LimitCeilings): string | undefined {
-  for (const word of LIMIT_WORDS) {
+function ceilingProblem(change: LimitChange, ceilings: LimitCeilings): string | undefined {
+  for (const word of LIMIT_LABELS) {
     const name = LIMIT_NAMES[word];
     const ceiling = Math.min(ceilings[name], STORED_LIMIT_MAX);
     const value = change[name] ?? 0;
@@ -151,7 +152,10 @@ function whyTooHigh(change: LimitChange, ceilings: LimitCeilings): string | unde
   return undefined;
 }
 
-function whyTooMany(target: LimitTarget, limits: readonly StoredLimit[]): string | undefined {
+function limitCountProblem(
+  target: LimitTarget,
+  limits: readonly StoredLimit[],
+): string | undefined {
   if (target.scope !== "model") return undefined;
   assert(target.modelId !== undefined, "a limit of scope model names its model");
   const own = limits.filter(({ source, scope }) => source === "self" && scope === "model");

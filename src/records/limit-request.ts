@@ -28,7 +28,7 @@ export function readLimitRequest(body: Buffer): LimitRequest | Refusal {
   if (typeof keyId === "object") return keyId;
   const modelId = readText(doc, members, "model");
   if (typeof modelId === "object") return modelId;
-  const misplaced = whyMisplaced(scope, keyId, modelId);
+  const misplaced = placementProblem(scope, keyId, modelId);
   if (misplaced !== undefined) return invalidRequest(misplaced);
   const change = readChange(doc, members);
   if (isRefusal(change)) return change;
@@ -48,12 +48,12 @@ export const LIMIT_NAMES = {
 } as const;
 
 /** The names of limits in a body. */
-export const LIMIT_WORDS = ["rpm", "tpm", "concurrency"] as const;
+export const LIMIT_LABELS = ["rpm", "tpm", "concurrency"] as const;
 
 /** The only key that is refused wherever it stands has to be known to the scan. */
 const WORDS = new WordTable(["__proto__"]);
 
-const FIELDS: readonly string[] = ["scope", "key_id", "model", ...LIMIT_WORDS];
+const FIELDS: readonly string[] = ["scope", "key_id", "model", ...LIMIT_LABELS];
 const SCOPES = ["org", "key", "model"] as const;
 const ECHOED_CHARS_MAX = 64;
 
@@ -93,7 +93,7 @@ function readText(
   return text === "" ? invalidRequest(`${name} must be a non-empty string`) : text;
 }
 
-function whyMisplaced(
+function placementProblem(
   scope: LimitRequest["scope"],
   keyId: string | undefined,
   modelId: string | undefined,
@@ -113,7 +113,7 @@ function whyMisplaced(
 
 function readChange(doc: JsonDocument, members: Members): LimitChange | Refusal {
   const change: { -readonly [name in keyof LimitChange]: LimitChange[name] } = {};
-  for (const word of LIMIT_WORDS) {
+  for (const word of LIMIT_LABELS) {
     const node = members.get(word);
     if (node === undefined) continue;
     const value = doc.isNull(node) ? null : wholeNumber(doc, node);

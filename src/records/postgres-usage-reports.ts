@@ -13,9 +13,9 @@ import type {
   UsageReport,
   UsageReports,
 } from "./usage-reports.ts";
-import { lookOnce } from "./report-connection.ts";
+import { runReportQuery } from "./report-connection.ts";
 import * as activity from "./usage-report-activity.ts";
-import { findApartIds, findRolledDays } from "./usage-report-days.ts";
+import { findUnrolledRequestIds, findRolledDays } from "./usage-report-days.ts";
 import * as requests from "./usage-report-requests.ts";
 import { usageReport, type ReportRow } from "./usage-report-rows.ts";
 import { DAY_MS, HOUR_MS, isoDay, reportQuery, type ReportPlan } from "./usage-report-sql.ts";
@@ -33,7 +33,7 @@ export class PostgresUsageReports implements UsageReports {
   }
 
   async report(filter: ReportFilter, by: ReportGroupBy): Promise<UsageReport> {
-    const { plan, rows } = await lookOnce(this.#pool, async (client) => {
+    const { plan, rows } = await runReportQuery(this.#pool, async (client) => {
       const planned = await planReport(client, filter, by);
       const { text, values } = reportQuery(planned);
       return { plan: planned, rows: (await client.query<ReportRow>(text, values)).rows };
@@ -70,7 +70,7 @@ export class PostgresUsageReports implements UsageReports {
   }
 
   async request(orgId: OrgId, requestId: RequestId): ReturnType<UsageReports["request"]> {
-    return await lookOnce(this.#pool, async (client) => {
+    return await runReportQuery(this.#pool, async (client) => {
       const { text, values } = requests.oneRequestQuery(orgId, requestId);
       const { rows } = await client.query<requests.RequestsRow>(text, values);
       if (rows[0] === undefined) return undefined;
@@ -86,9 +86,9 @@ export class PostgresUsageReports implements UsageReports {
   }
 
   async keyActivity(orgId: OrgId): Promise<readonly KeyActivity[]> {
-    const rows = await lookOnce(this.#pool, async (client) => {
+    const rows = await runReportQuery(this.#pool, async (client) => {
       const rolledDays = await findRolledDays(client, orgId);
-      const values = [orgId, rolledDays, await findApartIds(client, orgId)];
+      const values = [orgId, rolledDays, await findUnrolledRequestIds(client, orgId)];
       const sql = activity.keyActivitySql(rolledDays);
       return (await client.query<activity.KeyActivityRow>(sql, values)).rows;
     });
@@ -137,11 +137,11 @@ export class PostgresUsageReports implements UsageReports {
     page: { readonly limit: number; readonly cursor?: string },
   ): ReturnType<UsageReports["walletLines"]> {
     const cursor = wallet.readWalletCursor(page.cursor ?? "");
-    const found = await lookOnce(this.#pool, async (client) => {
+    const found = await runReportQuery(this.#pool, async (client) => {
       const rolledDays = await findRolledDays(client, orgId);
-      const apartIds = await findApartIds(client, orgId);
+      const unrolledRequestIds = await findUnrolledRequestIds(client, orgId);
       const { text, values } = wallet.walletQuery(
-        { orgId, rolledDays, apartIds },
+        { orgId, rolledDays, unrolledRequestIds },
         { rows: page.limit + 1, ...(cursor === undefined ? {} : { cursor }) },
       );
       return (await client.query<wallet.WalletRow>(text, values)).rows;
@@ -160,7 +160,10 @@ export class PostgresUsageReports implements UsageReports {
   }
 
   async #rows<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
-    return await lookOnce(this.#pool, async (client) => (await client.query<R>(text, values)).rows);
+    return await runReportQuery(
+      this.#pool,
+      async (client) => (await client.query<R>(text, values)).rows,
+    );
   }
 }
 
@@ -176,10 +179,10 @@ async function planReport(
   const wholeToMs = Math.floor(toMs / DAY_MS) * DAY_MS;
   const whole = { filter, by, wholeFromMs, wholeToMs };
   if (toMs - fromMs <= reportHoursMax * HOUR_MS) {
-    return { ...whole, bucketMs: HOUR_MS, rolledDays: [], apartIds: [] };
+    return { ...whole, bucketMs: HOUR_MS, rolledDays: [], unrolledRequestIds: [] };
   }
   const rolledDays = await findRolledDays(client, orgId);
   const range = { fromMs: wholeFromMs, toMs: wholeToMs };
-  const apartIds = await findApartIds(client, orgId, range);
-  return { ...whole, bucketMs: DAY_MS, rolledDays, apartIds };
+  const unrolledRequestIds = await findUnrolledRequestIds(client, orgId, range);
+  return { ...whole, bucketMs: DAY_MS, rolledDays, unrolledRequestIds };
 }

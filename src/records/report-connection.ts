@@ -4,9 +4,9 @@ import { ReportTimeout } from "./usage-reports.ts";
 const SQLSTATE_QUERY_CANCELED = "57014";
 
 /** Looks on one snapshot each; one core each at most, since the gateway's batches come first. */
-export async function lookOnce<T>(
+export async function runReportQuery<T>(
   pool: Pool,
-  look: (client: PoolClient) => Promise<T>,
+  query: (client: PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await connect(pool);
   let isWell = false;
@@ -15,7 +15,7 @@ export async function lookOnce<T>(
     await client.query(
       "set local work_mem = '64MB'; set local max_parallel_workers_per_gather = 0",
     );
-    const seen = await look(client);
+    const seen = await query(client);
     await client.query("commit");
     isWell = true;
     return seen;

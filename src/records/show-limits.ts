@@ -5,7 +5,7 @@ import { endpointScope, type LimitRow } from "../limits/effective-limits.ts";
 import { lowerOf } from "../limits/limit-ceilings.ts";
 import type { ScopeUsage } from "../limits/limit-store.ts";
 import type { LimitValues, StoredLimit } from "../limits/stored-limit.ts";
-import { LIMIT_NAMES, LIMIT_WORDS } from "./limit-request.ts";
+import { LIMIT_NAMES, LIMIT_LABELS } from "./limit-request.ts";
 import type { LimitUse, UsedScope } from "./limit-use.ts";
 import { printJson, usd } from "../core/json-output.ts";
 
@@ -77,16 +77,16 @@ function tightest(
   usedOf: (usage: ScopeUsage) => number,
 ): Tightest {
   let found: Tightest = { limit: null, used: null, left: null, boundBy: null, departed: null };
-  let foundRoom = Number.POSITIVE_INFINITY;
+  let leastLeft = Number.POSITIVE_INFINITY;
   for (const { claim, usage, departed } of scopes) {
     const limit = claim.limits[name];
     if (limit === undefined) continue;
     const used = usage === undefined ? null : usedOf(usage);
     const left = used === null ? null : Math.max(0, limit - used);
-    const room = left ?? limit;
+    const remaining = left ?? limit;
     // As in a refusal, of two that are as tight the narrower is named.
-    if (room >= foundRoom) continue;
-    foundRoom = room;
+    if (remaining >= leastLeft) continue;
+    leastLeft = remaining;
     found = { limit, used, left, boundBy: claim.shownId ?? claim.id, departed };
   }
   return found;
@@ -102,7 +102,9 @@ function shownRow(row: LimitRow): object {
       unfunded === undefined ? row.limits : lowerOf(row.limits, { requestsPerMinute: unfunded }),
     ),
     ceiling: shownValues(ceilings),
-    source: Object.fromEntries(LIMIT_WORDS.map((word) => [word, sourceOf(row, LIMIT_NAMES[word])])),
+    source: Object.fromEntries(
+      LIMIT_LABELS.map((word) => [word, sourceOf(row, LIMIT_NAMES[word])]),
+    ),
   };
 }
 
@@ -130,7 +132,7 @@ function shownEndpoint(endpoint: DedicatedEndpoint): object {
       paced === undefined ? null : { per_second: paced.perSecond, wait_ms_max: paced.waitMsMax },
     ceiling: shownValues(limits),
     source: Object.fromEntries(
-      LIMIT_WORDS.map((word) => [
+      LIMIT_LABELS.map((word) => [
         word,
         limits[LIMIT_NAMES[word]] === undefined ? null : "contract",
       ]),
@@ -139,7 +141,7 @@ function shownEndpoint(endpoint: DedicatedEndpoint): object {
 }
 
 function shownValues(values: LimitValues): object {
-  return Object.fromEntries(LIMIT_WORDS.map((word) => [word, values[LIMIT_NAMES[word]] ?? null]));
+  return Object.fromEntries(LIMIT_LABELS.map((word) => [word, values[LIMIT_NAMES[word]] ?? null]));
 }
 
 function shownSpend(month: MonthSpend): object {

@@ -25,13 +25,13 @@ const rolledDaysSql = `
  * Requests that are in no sum, or not wholly: of these milliseconds by their ids, or of all time. A
  * list and not a join, so that the planner knows how few they are.
  */
-export async function findApartIds(
+export async function findUnrolledRequestIds(
   client: PoolClient,
   orgId: OrgId,
   range?: { readonly fromMs: number; readonly toMs: number },
 ): Promise<readonly string[]> {
   const { fromMs = 0, toMs = LAST_MS } = range ?? {};
-  const { rows } = await client.query<{ request_id: string }>(apartIdsSql, [
+  const { rows } = await client.query<{ request_id: string }>(unrolledRequestIdsSql, [
     orgId,
     requestIdFrom(fromMs),
     requestIdFrom(toMs),
@@ -41,7 +41,7 @@ export async function findApartIds(
 
 const LAST_MS = 2 ** 48 - 1;
 
-const apartIdsSql = `
+const unrolledRequestIdsSql = `
   select distinct request_id from usage_apart
   where org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid`;
 

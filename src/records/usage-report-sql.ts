@@ -20,7 +20,7 @@ export interface ReportPlan {
   /** Days whose sums hold, `YYYY-MM-DD`. */
   readonly rolledDays: readonly string[];
   /** Requests of the whole days that are in no sum, or not wholly. */
-  readonly apartIds: readonly string[];
+  readonly unrolledRequestIds: readonly string[];
 }
 
 export interface ReportQuery {
@@ -93,14 +93,14 @@ const attemptColumns = `request_id, ordinal, attempt_id, key_id, model_id, provi
 
 /** The attempts that are read from the journal: each request with all of them, or not at all. */
 function attemptsSql(plan: ReportPlan, org: string, $: Bind): string {
-  const { filter, wholeFromMs, wholeToMs, rolledDays, apartIds } = plan;
+  const { filter, wholeFromMs, wholeToMs, rolledDays, unrolledRequestIds } = plan;
   const between = (firstMs: number, endMs: number): string =>
     `(request_id >= ${$(requestIdFrom(firstMs))}::uuid
         and request_id < ${$(requestIdFrom(endMs))}::uuid)`;
   const select = `
       select ${attemptColumns} from attempt where org_id = ${org} and`;
   if (!hasSums(plan)) return `${select} ${between(filter.fromMs, filter.toMs)}`;
-  const apart = $(apartIds);
+  const apart = $(unrolledRequestIds);
   return `${select} (${between(filter.fromMs, wholeFromMs)} or ${between(wholeToMs, filter.toMs)}
         or request_id = any (${apart}::uuid[]))
       union all${select} ${between(wholeFromMs, wholeToMs)} and ${attemptsOutsideSql(rolledDays)}

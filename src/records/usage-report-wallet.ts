@@ -21,11 +21,11 @@ export function walletQuery(
   of: {
     readonly orgId: OrgId;
     readonly rolledDays: readonly string[];
-    readonly apartIds: readonly string[];
+    readonly unrolledRequestIds: readonly string[];
   },
   page: { readonly rows: number; readonly cursor?: WalletCursor },
 ): ReportQuery {
-  const { orgId, rolledDays, apartIds } = of;
+  const { orgId, rolledDays, unrolledRequestIds } = of;
   const { cursor = FROM_THE_NEWEST } = page;
   const text = `
   with line as (
@@ -51,7 +51,10 @@ export function walletQuery(
   )
   select at_ms, id, kind, ref, amount from line
   where (at_ms, id) < ($4, $5) order by at_ms desc, id desc limit $6`;
-  return { text, values: [orgId, rolledDays, apartIds, cursor.atMs, cursor.id, page.rows] };
+  return {
+    text,
+    values: [orgId, rolledDays, unrolledRequestIds, cursor.atMs, cursor.id, page.rows],
+  };
 }
 
 const transferColumns = `floor(extract(epoch from at) * 1000)::bigint as at_ms, transfer_id as id,
@@ -75,12 +78,12 @@ export function readWalletCursor(text: string): WalletCursor | undefined {
 }
 
 export function walletLine({ at_ms: atMs, kind, ref, amount }: WalletRow): WalletLine {
-  const told = kinds.get(kind) ?? "other";
+  const shown = kinds.get(kind) ?? "other";
   return {
     atMs: Number(atMs),
-    kind: told,
+    kind: shown,
     // The kind is told beside it: `purchase:` and its like would say it twice.
-    ref: told === "grant" || told === "other" ? ref : ref.replace(/^[a-z-]+:/, ""),
+    ref: shown === "grant" || shown === "other" ? ref : ref.replace(/^[a-z-]+:/, ""),
     amountMicroUsd: microUsd(amount),
   };
 }

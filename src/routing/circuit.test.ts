@@ -137,9 +137,9 @@ describe("an open circuit", () => {
 
   test("a probe that outlived its lease has its say and leaves the next one its place", () => {
     const second = withProbe(withProbe(open, 6_000, 20_000), 26_000, 20_000);
-    const heard = after(second, "success", 27_000, { startedMs: 6_000 });
-    expect(permission(heard, 27_001)).toBe("no");
-    expect(after(heard, "success", 28_000, { startedMs: 26_000 })).toBe(HEALTHY);
+    const isRemote = after(second, "success", 27_000, { startedMs: 6_000 });
+    expect(permission(isRemote, 27_001)).toBe("no");
+    expect(after(isRemote, "success", 28_000, { startedMs: 26_000 })).toBe(HEALTHY);
     expect(after(second, "strike", 27_000, { startedMs: 6_000 })).toMatchObject({
       untilMs: 27_000 + 10_000,
     });
@@ -147,12 +147,12 @@ describe("an open circuit", () => {
 });
 
 describe("another instance's notice", () => {
-  const told = afterNotice(play("ss"), 8_000, 1_000);
+  const reported = afterNotice(play("ss"), 8_000, 1_000);
 
   test("keeps traffic away until then, and then lets one probe through", () => {
-    expect(permission(told, 8_999)).toBe("no");
-    expect(permission(told, 9_000)).toBe("probe");
-    expect(permission(withProbe(told, 9_000, 20_000), 9_001)).toBe("no");
+    expect(permission(reported, 8_999)).toBe("no");
+    expect(permission(reported, 9_000)).toBe("probe");
+    expect(permission(withProbe(reported, 9_000, 20_000), 9_001)).toBe("no");
   });
 
   test("holds no longer than a circuit ever cools, and one that is over says nothing", () => {
@@ -172,14 +172,14 @@ describe("another instance's notice", () => {
   });
 
   test("is not heard while a circuit tries out by itself", () => {
-    const probing = withProbe(told, 9_000, 20_000);
+    const probing = withProbe(reported, 9_000, 20_000);
     expect(afterNotice(probing, 60_000, 9_500)).toBe(probing);
     const once = after(probing, "success", 10_000);
     expect(afterNotice(once, 60_000, 10_500)).toBe(once);
   });
 
   test("that our own probes disproved is not believed again while successes go on", () => {
-    let well = after(after(told, "success", 9_000), "success", 9_100);
+    let well = after(after(reported, "success", 9_000), "success", 9_100);
     for (let nowMs = 10_000; nowMs < 5_000_000; nowMs += 500_000) {
       expect(afterNotice(well, 60_000, nowMs)).toBe(well);
       well = after(well, "success", nowMs);
@@ -188,7 +188,7 @@ describe("another instance's notice", () => {
   });
 
   test("is believed again by a circuit that has opened by itself since", () => {
-    let state = after(after(told, "success", 9_000), "success", 9_100);
+    let state = after(after(reported, "success", 9_000), "success", 9_100);
     for (let n = 0; n < 3; n += 1) state = after(state, "strike", 10_000);
     expect(state).toMatchObject({ phase: "open", untilMs: 15_000 });
     expect(permission(afterNotice(state, 30_000, 11_000), 40_999)).toBe("no");
@@ -202,9 +202,9 @@ test("what is well and quiet is forgotten, and so is a rest that nobody came bac
   const open = play("xxx");
   expect(isForgettable(open, 60_000)).toBe(false);
   expect(isForgettable(open, 700_000)).toBe(true);
-  const told = after(after(afterNotice(HEALTHY, 1_000, 0), "success", 1_000), "success", 1_000);
-  expect(isForgettable(told, 60_000)).toBe(false);
-  expect(isForgettable(told, 602_000)).toBe(true);
+  const reported = after(after(afterNotice(HEALTHY, 1_000, 0), "success", 1_000), "success", 1_000);
+  expect(isForgettable(reported, 60_000)).toBe(false);
+  expect(isForgettable(reported, 602_000)).toBe(true);
 });
 
 test("without a single strike no history opens a circuit", () => {

@@ -23,7 +23,7 @@ export interface ClosedCircuit {
   /** Half-strikes since the last success: a strike is two, a timeout one. */
   readonly streak: number;
   /** Until then no notice of another instance is believed: probes of our own disproved one. */
-  readonly deafUntilMs: number;
+  readonly ignoreRemoteUntilMs: number;
 }
 
 /** Cooling until `untilMs`, half-open from then on. */
@@ -33,7 +33,7 @@ export interface OpenCircuit {
   /** What our own outcomes made it cool for, before the jitter; the next time it is twice that. */
   readonly coolMs: number;
   /** Was it opened, or kept open for longer, by another instance's notice? */
-  readonly heard: boolean;
+  readonly isRemote: boolean;
   /** Successful probes so far. */
   readonly probeSuccesses: number;
   /** When the newest probe was started. */
@@ -51,7 +51,12 @@ export interface Ended {
   readonly startedMs: number;
 }
 
-export const HEALTHY: ClosedCircuit = { phase: "closed", buckets: [], streak: 0, deafUntilMs: 0 };
+export const HEALTHY: ClosedCircuit = {
+  phase: "closed",
+  buckets: [],
+  streak: 0,
+  ignoreRemoteUntilMs: 0,
+};
 
 const WINDOW_SECONDS = 30;
 const HALVES_PER_STRIKE = 2;
@@ -63,7 +68,7 @@ const COOL_MS_MAX = 60_000;
 const JITTER = 0.2;
 const NOTICE_MS_MAX = COOL_MS_MAX * (1 + JITTER);
 /** Longer than any notice holds, so that the one that was disproved is not believed after all. */
-const DEAF_MS = 600_000;
+const IGNORE_REMOTE_MS = 600_000;
 /** An open circuit that nobody tries for so long after its rest is forgotten. */
 const FORGOTTEN_MS = 600_000;
 
@@ -85,13 +90,13 @@ export function nextCircuitState(state: CircuitState, ended: Ended, random: numb
 export function afterNotice(state: CircuitState, forMs: number, nowMs: number): CircuitState {
   const untilMs = nowMs + Math.min(forMs, NOTICE_MS_MAX);
   if (state.phase === "closed") {
-    return nowMs < state.deafUntilMs || untilMs <= nowMs
+    return nowMs < state.ignoreRemoteUntilMs || untilMs <= nowMs
       ? state
-      : resting({ untilMs, coolMs: COOL_MS_MIN, heard: true });
+      : cooling({ untilMs, coolMs: COOL_MS_MIN, isRemote: true });
   }
   const isCooling = nowMs < state.untilMs;
-  return isCooling && !state.heard && untilMs > state.untilMs
-    ? { ...state, untilMs, heard: true }
+  return isCooling && !state.isRemote && untilMs > state.untilMs
+    ? { ...state, untilMs, isRemote: true }
     : state;
 }
 
@@ -115,7 +120,7 @@ export function isForgettable(state: CircuitState, nowMs: number): boolean {
   }
   const newest = state.buckets.at(-1);
   const isQuiet = newest === undefined || secondOf(nowMs) - newest.second >= WINDOW_SECONDS;
-  return isQuiet && nowMs >= state.deafUntilMs;
+  return isQuiet && nowMs >= state.ignoreRemoteUntilMs;
 }
 
 function afterOutcome(
@@ -127,8 +132,8 @@ function afterOutcome(
   const second = secondOf(nowMs);
   const buckets = withOutcome(state.buckets, outcome, second);
   if (outcome === "success") {
-    const deafUntilMs = nowMs < state.deafUntilMs ? nowMs + DEAF_MS : 0;
-    return { phase: "closed", buckets, streak: 0, deafUntilMs };
+    const ignoreRemoteUntilMs = nowMs < state.ignoreRemoteUntilMs ? nowMs + IGNORE_REMOTE_MS : 0;
+    return { phase: "closed", buckets, streak: 0, ignoreRemoteUntilMs };
   }
   const streak = recentStreak(state, second) + halves(outcome);
   return mustOpen(buckets, streak)
@@ -147,7 +152,9 @@ function afterProbe(state: OpenCircuit, ended: Ended, random: number): CircuitSt
     case "success": {
       const probeSuccesses = state.probeSuccesses + 1;
       if (probeSuccesses < PROBES_TO_CLOSE) return { ...left, probeSuccesses };
-      return state.heard ? { ...HEALTHY, deafUntilMs: nowMs + DEAF_MS } : HEALTHY;
+      return state.isRemote
+        ? { ...HEALTHY, ignoreRemoteUntilMs: nowMs + IGNORE_REMOTE_MS }
+        : HEALTHY;
     }
     case "strike":
     case "timeout":
@@ -162,10 +169,10 @@ function afterProbe(state: OpenCircuit, ended: Ended, random: number): CircuitSt
 
 function opened(coolMs: number, nowMs: number, random: number): OpenCircuit {
   const jittered = coolMs * (1 - JITTER + 2 * JITTER * random);
-  return resting({ untilMs: nowMs + jittered, coolMs, heard: false });
+  return cooling({ untilMs: nowMs + jittered, coolMs, isRemote: false });
 }
 
-function resting(rest: Pick<OpenCircuit, "untilMs" | "coolMs" | "heard">): OpenCircuit {
+function cooling(rest: Pick<OpenCircuit, "untilMs" | "coolMs" | "isRemote">): OpenCircuit {
   return { phase: "open", ...rest, probeSuccesses: 0, probeStartedMs: 0, probeUntilMs: 0 };
 }
 

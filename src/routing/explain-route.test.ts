@@ -68,7 +68,7 @@ function inputOf({ unpriced, cooling, unservable, controls }: Case): PlanInput {
       connections: "prefer",
       ...controls,
     },
-    whyUnservable: ({ providerId }) =>
+    servabilityProblem: ({ providerId }) =>
       unservable.includes(providerId) ? { field: "top_k", message: "top_k is odd" } : undefined,
     isHealthy: ({ providerId }) => !cooling.includes(providerId),
   };

@@ -2,7 +2,7 @@ import type { Deployment } from "../catalog/catalog.ts";
 import type { Refusal } from "../core/refusals.ts";
 import {
   planRoute,
-  whyForbidden,
+  policyProblem,
   withOwnKeys,
   type OwnKeys,
   type PlanInput,
@@ -34,21 +34,21 @@ export function explainRoute(input: PlanInput): RouteExplanation {
     candidates,
     excluded: [...known]
       .filter((each) => !candidates.includes(each))
-      .map((deployment) => ({ deployment, reason: whyExcluded(deployment, input) })),
+      .map((deployment) => ({ deployment, reason: exclusionReason(deployment, input) })),
     refusal: plan.kind === "refused" ? plan.refusal : undefined,
     ownKeys: plan.kind === "plan" ? plan.ownKeys : "none",
   };
 }
 
-function whyExcluded(deployment: Deployment, input: PlanInput): string {
-  const forbidden = whyForbidden(deployment, input);
+function exclusionReason(deployment: Deployment, input: PlanInput): string {
+  const forbidden = policyProblem(deployment, input);
   if (forbidden !== undefined) return forbidden;
   if (deployment.ownKey === undefined && input.controls.connections === "only") {
     return 'provider.connections is "only"';
   }
   if (deployment.prices === null) return "it is listed without a price";
   if (!input.isHealthy(deployment)) return "it is cooling down after failures";
-  const unservable = input.whyUnservable(deployment);
+  const unservable = input.servabilityProblem(deployment);
   if (unservable !== undefined) return unservable.message;
   return "provider.allow_fallbacks is false, and another one is tried first";
 }

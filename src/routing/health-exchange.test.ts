@@ -2,23 +2,23 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Clock } from "../core/time.ts";
 import { HealthExchange } from "./health-exchange.ts";
 import { MemoryDeploymentHealth } from "./health.ts";
-import type { RestNotice, SharedHealth } from "./shared-health.ts";
+import type { CooldownNotice, SharedHealth } from "./shared-health.ts";
 
 /** What the others tell; a look is answered when the test says so, or at once. */
 class TestShared implements SharedHealth {
-  readonly published: RestNotice[] = [];
-  notices: readonly RestNotice[] = [];
-  answers: ((notices: readonly RestNotice[]) => void)[] = [];
-  looks = 0;
+  readonly published: CooldownNotice[] = [];
+  notices: readonly CooldownNotice[] = [];
+  answers: ((notices: readonly CooldownNotice[]) => void)[] = [];
+  polls = 0;
   isSlow = false;
   isBroken = false;
 
-  publish(notice: RestNotice): void {
+  publish(notice: CooldownNotice): void {
     this.published.push(notice);
   }
 
-  read(): Promise<readonly RestNotice[]> {
-    this.looks += 1;
+  read(): Promise<readonly CooldownNotice[]> {
+    this.polls += 1;
     if (this.isBroken) return Promise.reject(new Error("broken"));
     if (!this.isSlow) return Promise.resolve(this.notices);
     return new Promise((resolve) => this.answers.push(resolve));
@@ -28,16 +28,16 @@ class TestShared implements SharedHealth {
 describe("what the instances tell each other", () => {
   const startMs = 1_000_000;
   const clock: Clock = { nowMs: () => 0, monotonicMs: () => startMs + Date.now() };
-  const told: (readonly [string, string, number])[] = [];
+  const reported: (readonly [string, string, number])[] = [];
   const learnerOf = (kind: string) => ({
-    learn: (id: string, forMs: number): void => void told.push([kind, id, forMs]),
+    learn: (id: string, forMs: number): void => void reported.push([kind, id, forMs]),
   });
   const learners = { circuit: learnerOf("circuit"), pool: learnerOf("pool") };
   let shared: TestShared;
   let exchange: HealthExchange;
   beforeEach(() => {
     vi.useFakeTimers({ now: 0 });
-    told.length = 0;
+    reported.length = 0;
     shared = new TestShared();
     exchange = new HealthExchange({ shared, clock });
   });
@@ -53,14 +53,14 @@ describe("what the instances tell each other", () => {
     ];
     exchange.listen(learners);
     await vi.advanceTimersByTimeAsync(999);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ["circuit", "d", 4_000],
       ["pool", "p", 9_000],
     ]);
     await vi.advanceTimersByTimeAsync(3_000);
-    expect(shared.looks).toBe(4);
+    expect(shared.polls).toBe(4);
   });
 
   test("keeps traffic away here when a circuit has opened there", async () => {
@@ -81,33 +81,33 @@ describe("what the instances tell each other", () => {
     shared.isSlow = true;
     exchange.listen(learners);
     await vi.advanceTimersByTimeAsync(4_000);
-    expect(shared.looks).toBe(1);
+    expect(shared.polls).toBe(1);
     shared.answers[0]?.([
       { kind: "pool", id: "over", forMs: 3_000 },
       { kind: "pool", id: "p", forMs: 5_000 },
     ]);
     await vi.advanceTimersByTimeAsync(0);
-    expect(told).toEqual([["pool", "p", 2_000]]);
+    expect(reported).toEqual([["pool", "p", 2_000]]);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(shared.looks).toBe(2);
+    expect(shared.polls).toBe(2);
   });
 
   test("is heard again after a look that never ended, and after one that failed", async () => {
     shared.isSlow = true;
     exchange.listen(learners);
     await vi.advanceTimersByTimeAsync(6_000);
-    expect(shared.looks).toBe(2);
+    expect(shared.polls).toBe(2);
     shared.answers[0]?.([{ kind: "pool", id: "given up", forMs: 60_000 }]);
     shared.answers[1]?.([{ kind: "pool", id: "p", forMs: 60_000 }]);
     await vi.advanceTimersByTimeAsync(0);
-    expect(told.map(([, id]) => id)).toEqual(["p"]);
+    expect(reported.map(([, id]) => id)).toEqual(["p"]);
     shared.isBroken = true;
     await vi.advanceTimersByTimeAsync(1_000);
     shared.isBroken = false;
     shared.isSlow = false;
     shared.notices = [{ kind: "pool", id: "q", forMs: 1_000 }];
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(told.map(([, id]) => id)).toEqual(["p", "q"]);
+    expect(reported.map(([, id]) => id)).toEqual(["p", "q"]);
   });
 
   test("is nothing any more after the end, not even what was being asked", async () => {
@@ -117,8 +117,8 @@ describe("what the instances tell each other", () => {
     exchange.close();
     shared.answers[0]?.([{ kind: "pool", id: "p", forMs: 60_000 }]);
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(told).toEqual([]);
-    expect(shared.looks).toBe(1);
+    expect(reported).toEqual([]);
+    expect(shared.polls).toBe(1);
   });
 
   test("is nothing where there is only one", () => {

@@ -1,8 +1,8 @@
 import type { Clock } from "../core/time.ts";
-import type { RestNotice, SharedHealth } from "./shared-health.ts";
+import type { CooldownNotice, SharedHealth } from "./shared-health.ts";
 
 /** Who is told of the rests of other instances. */
-export interface RestLearner {
+export interface CooldownListener {
   /** `id` rests for `forMs` from `nowMs` on, which is monotonic. */
   learn(id: string, forMs: number, nowMs: number): void;
 }
@@ -28,7 +28,7 @@ export class HealthExchange {
   readonly #answerWithinMs: number;
   #timer: NodeJS.Timeout | undefined;
   /** The look whose answer is awaited; undefined: none is. */
-  #look: { readonly askedMs: number } | undefined;
+  #poll: { readonly askedMs: number } | undefined;
 
   constructor(options: HealthExchangeOptions) {
     this.#shared = options.shared;
@@ -37,36 +37,36 @@ export class HealthExchange {
     this.#answerWithinMs = options.answerWithinMs ?? ANSWER_WITHIN_MS;
   }
 
-  publish(notice: RestNotice): void {
+  publish(notice: CooldownNotice): void {
     this.#shared?.publish(notice);
   }
 
   /** Begins to hear; until `close`. */
-  listen(learners: Readonly<Record<RestNotice["kind"], RestLearner>>): void {
+  listen(learners: Readonly<Record<CooldownNotice["kind"], CooldownListener>>): void {
     const shared = this.#shared;
     if (shared === undefined || this.#timer !== undefined) return;
-    this.#timer = setInterval(() => void this.#hear(shared, learners), this.#everyMs);
+    this.#timer = setInterval(() => void this.#receive(shared, learners), this.#everyMs);
     this.#timer.unref();
   }
 
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#look = undefined;
+    this.#poll = undefined;
   }
 
-  async #hear(
+  async #receive(
     shared: SharedHealth,
-    learners: Readonly<Record<RestNotice["kind"], RestLearner>>,
+    learners: Readonly<Record<CooldownNotice["kind"], CooldownListener>>,
   ): Promise<void> {
     const askedMs = this.#clock.monotonicMs();
-    if (this.#look !== undefined && askedMs - this.#look.askedMs < this.#answerWithinMs) return;
-    const look = { askedMs };
-    this.#look = look;
+    if (this.#poll !== undefined && askedMs - this.#poll.askedMs < this.#answerWithinMs) return;
+    const poll = { askedMs };
+    this.#poll = poll;
     const notices = await shared.read().catch(() => []);
     // It was given up, or nobody listens any more.
-    if (this.#look !== look) return;
-    this.#look = undefined;
+    if (this.#poll !== poll) return;
+    this.#poll = undefined;
     const nowMs = this.#clock.monotonicMs();
     for (const { kind, id, forMs } of notices) {
       // As if it had been said when it was asked: an answer that was long on its way holds no longer.

@@ -104,28 +104,28 @@ test("whatever ends in between, a half-open circuit has at most one probe at a t
 
 describe("the other instances", () => {
   test("are told of every opening, and for how long", () => {
-    const told: (readonly [string, number])[] = [];
-    const health = struck({ ...even, onOpened: (id, forMs) => told.push([id, forMs]) });
-    expect(told).toEqual([["sick", 5_000]]);
+    const reported: (readonly [string, number])[] = [];
+    const health = struck({ ...even, onOpened: (id, forMs) => reported.push([id, forMs]) });
+    expect(reported).toEqual([["sick", 5_000]]);
     health.report("sick", "strike", 2_000);
     health.startProbe("sick", 6_000);
     health.report("sick", "neutral", 6_100);
     health.startProbe("sick", 6_200);
     health.report("sick", "success", 6_300);
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     health.startProbe("sick", 7_000);
     health.report("sick", "strike", 7_100);
-    expect(told.slice(1)).toEqual([["sick", 10_000]]);
+    expect(reported.slice(1)).toEqual([["sick", 10_000]]);
   });
 
   test("are believed, and what they told is not told again", () => {
-    const told: string[] = [];
-    const health = new MemoryDeploymentHealth({ onOpened: (id) => told.push(id) });
+    const reported: string[] = [];
+    const health = new MemoryDeploymentHealth({ onOpened: (id) => reported.push(id) });
     health.learn("far", 9_000, 1_000);
     expect(health.mayTry("far", 9_999)).toBe("no");
     expect(health.startProbe("far", 10_000)).toBe(true);
     expect(health.startProbe("far", 10_000)).toBe(false);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });
 

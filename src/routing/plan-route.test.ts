@@ -67,7 +67,7 @@ function plan(change: Partial<PlanInput> = {}): string[] | string {
     model: model([deployment("one"), deployment("two"), deployment("three")]),
     modality: "text",
     controls: NO_CONTROLS,
-    whyUnservable: () => undefined,
+    servabilityProblem: () => undefined,
     isHealthy: () => true,
     ...change,
   });
@@ -187,7 +187,7 @@ describe("a customer's own provider keys", () => {
       modality: "text",
       controls: { ...NO_CONTROLS, ...change },
       ownKeyOf,
-      whyUnservable: () => undefined,
+      servabilityProblem: () => undefined,
       isHealthy: () => true,
     });
     expect(outcome).toMatchObject({ kind: "plan", ownKeys: expected });
@@ -201,17 +201,17 @@ describe("a customer's own provider keys", () => {
 });
 
 test("a deployment that cannot serve the request as sent is passed over, also on failover", () => {
-  const whyUnservable: PlanInput["whyUnservable"] = (each) =>
+  const servabilityProblem: PlanInput["servabilityProblem"] = (each) =>
     each.providerId === "one" ? { field: "thinking", message: "no thinking" } : undefined;
-  expect(plan({ whyUnservable })).toEqual(["two", "three"]);
+  expect(plan({ servabilityProblem })).toEqual(["two", "three"]);
 });
 
 test("when nobody can serve it as sent, the best candidate's reason is the 400", () => {
-  const whyUnservable: PlanInput["whyUnservable"] = (each) => ({
+  const servabilityProblem: PlanInput["servabilityProblem"] = (each) => ({
     field: "thinking",
     message: `thinking cannot reach ${each.providerId}`,
   });
-  expect(plan({ whyUnservable })).toBe("400 invalid_request: thinking cannot reach one");
+  expect(plan({ servabilityProblem })).toBe("400 invalid_request: thinking cannot reach one");
 });
 
 test("a listing without a price is never served: another one is, or the request is refused", () => {
@@ -226,7 +226,7 @@ test("when every candidate is cooling the request gets a 503 of kind health with
     model: model([deployment("one")]),
     modality: "text",
     controls: NO_CONTROLS,
-    whyUnservable: () => undefined,
+    servabilityProblem: () => undefined,
     isHealthy: () => false,
   });
   expect(outcome).toMatchObject({
@@ -247,7 +247,7 @@ test("a fallback is only looked at when its turn comes: translation is not paid 
     model: model([deployment("one"), deployment("two")]),
     modality: "text",
     controls: NO_CONTROLS,
-    whyUnservable: (each) => {
+    servabilityProblem: (each) => {
       looked.push(each.providerId);
       return undefined;
     },

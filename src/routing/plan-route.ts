@@ -3,7 +3,7 @@ import { healthRetryAfterSeconds } from "../core/constants.ts";
 import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 import type { ProviderControls } from "../wire/fields/provider-controls.ts";
 import type { Unservable } from "../wire/chat-wire.ts";
-import { whyNoDeployment } from "./why-no-deployment.ts";
+import { noDeploymentMessage } from "./no-deployment-message.ts";
 
 /** The deployments that may serve one request, in the order in which they are tried. */
 export interface RoutePlan {
@@ -40,7 +40,7 @@ export interface PlanInput {
   /** The copy of a deployment that is called with the caller's own key, where there is one. */
   readonly ownKeyOf?: (deployment: Deployment) => Deployment | undefined;
   /** Why a deployment cannot serve this request as sent. */
-  readonly whyUnservable: (deployment: Deployment) => Unservable | undefined;
+  readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   /** False while the deployment's circuit keeps traffic away. */
   readonly isHealthy: (deployment: Deployment) => boolean;
 }
@@ -64,16 +64,16 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const { model, modelId, controls } = input;
   if (model === undefined) return refused(unknownModel(modelId));
   if (model.modality !== input.modality) return refused(wrongRoute(model));
-  const named = model.deployments.filter((each) => whyForbidden(each, input) === undefined);
-  if (named.length === 0) return refused(controlsLeaveNobody(input));
+  const named = model.deployments.filter((each) => policyProblem(each, input) === undefined);
+  if (named.length === 0) return refused(controlsExcludeAll(input));
   const allowed = withOwnKeys(named, input);
   // Not served by the key's connection: whoever asks cannot tell it from an id that never existed.
   if (allowed.length === 0) return refused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const ranked = applyOrder(usable, controls.order);
-  const firstAt = ranked.findIndex((each) => input.whyUnservable(each) === undefined);
+  const firstAt = ranked.findIndex((each) => input.servabilityProblem(each) === undefined);
   const first = ranked[firstAt];
-  if (first === undefined) return refused(whyNobody(input, allowed));
+  if (first === undefined) return refused(noCandidateRefusal(input, allowed));
   const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
   const ownKeys = ownKeysOf(first, controls);
   return { kind: "plan", first, others: () => servable(rest, input), ownKeys };
@@ -97,17 +97,17 @@ export function withOwnKeys(
 
 function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Deployment> {
   for (const deployment of rest) {
-    if (input.whyUnservable(deployment) === undefined) yield deployment;
+    if (input.servabilityProblem(deployment) === undefined) yield deployment;
   }
 }
 
 /** The refusal of the first filter that leaves nobody: as sent, priced, healthy. */
-function whyNobody(input: PlanInput, allowed: readonly Deployment[]): Refusal {
-  const reasons = allowed.map((each) => input.whyUnservable(each));
+function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): Refusal {
+  const reasons = allowed.map((each) => input.servabilityProblem(each));
   const eligible = allowed.filter((_, at) => reasons[at] === undefined);
   const unservable = reasons.flatMap((reason) => reason ?? []);
   if (eligible.length === 0 && unservable.length > 0) {
-    return invalidRequest(whyNoDeployment(input.modelId, unservable));
+    return invalidRequest(noDeploymentMessage(input.modelId, unservable));
   }
   if (eligible.every((each) => each.prices === null)) return notPriced(input.modelId);
   return allCooling(input.modelId);
@@ -122,7 +122,7 @@ export function unknownModel(modelId: string): Refusal {
 }
 
 /** The `provider` control or policy that keeps a deployment out; undefined when none does. */
-export function whyForbidden(
+export function policyProblem(
   deployment: Deployment,
   { controls, policy = NO_POLICY }: Pick<PlanInput, "controls" | "policy">,
 ): string | undefined {
@@ -159,7 +159,7 @@ function applyOrder(
   return deployments.toSorted((a, b) => rank(a) - rank(b));
 }
 
-function controlsLeaveNobody({ controls, policy, modelId }: PlanInput): Refusal {
+function controlsExcludeAll({ controls, policy, modelId }: PlanInput): Refusal {
   const names = [
     ...(controls.only === undefined ? [] : ["provider.only"]),
     ...(controls.ignore === undefined ? [] : ["provider.ignore"]),

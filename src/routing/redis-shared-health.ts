@@ -1,6 +1,6 @@
 import { newRecordId } from "../core/ids.ts";
-import type { RestNotice, SharedHealth } from "./shared-health.ts";
-import { REST_MS_MAX } from "./health-scripts.ts";
+import type { CooldownNotice, SharedHealth } from "./shared-health.ts";
+import { COOLDOWN_MS_MAX } from "./health-scripts.ts";
 import type { RedisLink } from "../storage/redis-link.ts";
 
 const KEY = "tm:{health}";
@@ -25,24 +25,26 @@ export class RedisSharedHealth implements SharedHealth {
     this.#now = options.now;
   }
 
-  publish(notice: RestNotice): void {
+  publish(notice: CooldownNotice): void {
     void this.#publish(notice);
   }
 
-  async read(): Promise<readonly RestNotice[]> {
+  async read(): Promise<readonly CooldownNotice[]> {
     try {
-      return longestOf(await this.#link.run("readRests", [KEY], [this.#time(), this.#instance]));
+      return longestOf(
+        await this.#link.run("readCooldowns", [KEY], [this.#time(), this.#instance]),
+      );
     } catch {
       return [];
     }
   }
 
-  async #publish({ kind, id, forMs }: RestNotice): Promise<void> {
-    const restMs = Math.min(Math.ceil(forMs), REST_MS_MAX);
-    if (!(restMs > 0)) return;
+  async #publish({ kind, id, forMs }: CooldownNotice): Promise<void> {
+    const cooldownMs = Math.min(Math.ceil(forMs), COOLDOWN_MS_MAX);
+    if (!(cooldownMs > 0)) return;
     try {
       const member = `${this.#instance} ${kind} ${id}`;
-      await this.#link.run("publishRest", [KEY], [this.#time(), member, restMs]);
+      await this.#link.run("publishCooldown", [KEY], [this.#time(), member, cooldownMs]);
     } catch {
       // The others find out by themselves. The limit store, on the same link, tells that it is down.
     }
@@ -54,11 +56,11 @@ export class RedisSharedHealth implements SharedHealth {
 }
 
 /** The rests of a script's answer: of what several instances told, the longest. */
-function longestOf(answer: unknown): readonly RestNotice[] {
+function longestOf(answer: unknown): readonly CooldownNotice[] {
   const words: readonly unknown[] = Array.isArray(answer) ? answer : [];
-  const longest = new Map<string, RestNotice>();
+  const longest = new Map<string, CooldownNotice>();
   for (let at = 0; at + 1 < words.length; at += 2) {
-    const rest = restOf(words[at], words[at + 1]);
+    const rest = noticeOf(words[at], words[at + 1]);
     if (rest === undefined) continue;
     const name = `${rest.kind} ${rest.id}`;
     if (rest.forMs > (longest.get(name)?.forMs ?? 0)) longest.set(name, rest);
@@ -66,7 +68,7 @@ function longestOf(answer: unknown): readonly RestNotice[] {
   return [...longest.values()];
 }
 
-function restOf(member: unknown, forMs: unknown): RestNotice | undefined {
+function noticeOf(member: unknown, forMs: unknown): CooldownNotice | undefined {
   const [, kind, id] = /^\S+ (circuit|pool) (.+)$/s.exec(String(member)) ?? [];
   if ((kind !== "circuit" && kind !== "pool") || id === undefined) return undefined;
   return typeof forMs === "number" ? { kind, id, forMs } : undefined;

@@ -1,5 +1,5 @@
 /** Something that rests for a while: a circuit that opened, or a pool after a provider's 429. */
-export interface RestNotice {
+export interface CooldownNotice {
   readonly kind: "circuit" | "pool";
   /** Deployment id, or pool id. */
   readonly id: string;
@@ -13,7 +13,7 @@ export interface RestNotice {
  */
 export interface SharedHealth {
   /** Tells the others; never throws and is never waited for. */
-  publish(notice: RestNotice): void;
+  publish(notice: CooldownNotice): void;
   /** What the others have published and still holds; nothing when the store does not answer. */
-  read(): Promise<readonly RestNotice[]>;
+  read(): Promise<readonly CooldownNotice[]>;
 }

@@ -22,7 +22,7 @@ import { withStartLock } from "./start-lock.ts";
 const POLL = { timeout: 30_000, interval: 25 };
 let root: string;
 const said: string[] = [];
-const heard = {
+const recorder = {
   info: (_detail: object, message: string) => void said.push(message),
   warn: (_detail: object, message: string) => void said.push(message),
   error: (detail: object, message: string) =>
@@ -42,7 +42,7 @@ afterAll(() => {
 
 /** All tests work on one folder, one after the other: making its files takes longest. */
 function startKeptUp(): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({ dataDir: root, log: heard, isKeptUp: true });
+  return startEmbeddedPostgres({ dataDir: root, log: recorder, isKeptUp: true });
 }
 
 async function ask(server: { connectionString: string }, sql: string): Promise<unknown[]> {
@@ -198,11 +198,11 @@ test("what cannot be started is tried again with growing pauses, until it is sto
     detail: {},
   });
   await vi.advanceTimersByTimeAsync(60_000);
-  const told = pauses.map((each) => (each as { retryMs: number }).retryMs);
-  expect(told.slice(0, 8)).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+  const pausesMs = pauses.map((each) => (each as { retryMs: number }).retryMs);
+  expect(pausesMs.slice(0, 8)).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
   await supervisor.stop();
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(pauses).toHaveLength(told.length);
+  expect(pauses).toHaveLength(pausesMs.length);
   vi.useRealTimers();
 });
 

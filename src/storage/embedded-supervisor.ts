@@ -23,7 +23,7 @@ export class ServerSupervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#lookAfter(WATCH_MS, () => this.#look());
+    this.#scheduleCheck(WATCH_MS, () => this.#check());
   }
 
   /** Ends the watch; resolves when nothing is being started any more. Never starts it again. */
@@ -33,8 +33,8 @@ export class ServerSupervisor {
     await this.#work;
   }
 
-  #look(): void {
-    if (this.#options.isUp()) return this.#lookAfter(WATCH_MS, () => this.#look());
+  #check(): void {
+    if (this.#options.isUp()) return this.#scheduleCheck(WATCH_MS, () => this.#check());
     const { log, detail } = this.#options;
     log.warn(detail, "the embedded PostgreSQL is gone; it is started again");
     this.#try(RETRY_FIRST_MS);
@@ -50,16 +50,16 @@ export class ServerSupervisor {
     try {
       const { started } = await bringBack(signal);
       log.info({ ...detail, started }, "the embedded PostgreSQL serves again");
-      this.#lookAfter(WATCH_MS, () => this.#look());
+      this.#scheduleCheck(WATCH_MS, () => this.#check());
     } catch (error) {
       if (signal.aborted) return;
       log.error({ ...detail, err: error, retryMs }, "the embedded PostgreSQL could not be started");
-      this.#lookAfter(retryMs, () => this.#try(Math.min(retryMs * 2, RETRY_MAX_MS)));
+      this.#scheduleCheck(retryMs, () => this.#try(Math.min(retryMs * 2, RETRY_MAX_MS)));
     }
   }
 
   /** Never keeps the process alive. */
-  #lookAfter(delayMs: number, look: () => void): void {
-    if (!this.#stopping.signal.aborted) this.#timer = setTimeout(look, delayMs).unref();
+  #scheduleCheck(delayMs: number, check: () => void): void {
+    if (!this.#stopping.signal.aborted) this.#timer = setTimeout(check, delayMs).unref();
   }
 }

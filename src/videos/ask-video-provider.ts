@@ -8,7 +8,7 @@ import {
   type RunningFetch,
 } from "../dispatch/fetch-json.ts";
 import type { UpstreamQuestion } from "../dispatch/upstream-client.ts";
-import type { JobLook } from "./job-state.ts";
+import type { PollResult } from "./job-state.ts";
 import type { VideoJob } from "./video-job.ts";
 import { retryAfterSeconds } from "../wire/failure/retry-after.ts";
 import { videoWire } from "../modality/videos/index.ts";
@@ -61,11 +61,11 @@ export function cancelJob(
 }
 
 /** What the provider's answer says; undefined: there was none in time. */
-export function lookOf(
+export function pollResultOf(
   answer: FetchedAnswer | undefined,
   deployment: Deployment,
   nowMs: number,
-): JobLook {
+): PollResult {
   if (answer === undefined) return { kind: "failure" };
   const { status, headers, body } = answer;
   if (status === 404 || status === 410) return { kind: "missing" };
@@ -77,7 +77,7 @@ export function lookOf(
   }
   const job = videoWire.readJob(body);
   if (job === undefined) return { kind: "failure" };
-  return { kind: "told", job: { ...job, served: servedModelOf(deployment, job.model) } };
+  return { kind: "reported", job: { ...job, served: servedModelOf(deployment, job.model) } };
 }
 
 /** A record is small. */

@@ -2,11 +2,11 @@ import { assert, unreachable } from "../core/assert.ts";
 import { retryAfterSecondsMax } from "../core/constants.ts";
 import type { PicoUsd } from "../core/money.ts";
 import type { ServedModel } from "../core/served-model.ts";
-import type { JobNews } from "./job-store.ts";
+import type { JobUpdate } from "./job-store.ts";
 import type { TakenJob, VideoErrorCode } from "./video-job.ts";
 
 /** What a provider says of its job. */
-export interface ToldJob {
+export interface ReportedJob {
   readonly state:
     | "queued"
     | "in_progress"
@@ -27,8 +27,8 @@ export interface ToldJob {
 }
 
 /** One look at the provider. */
-export type JobLook =
-  | { readonly kind: "told"; readonly job: ToldJob }
+export type PollResult =
+  | { readonly kind: "reported"; readonly job: ReportedJob }
   /** It does not know the job. */
   | { readonly kind: "missing" }
   /** It told nothing: time-out, 429, 5xx, or nobody can ask at all. */
@@ -46,7 +46,7 @@ export interface EndedJob {
 }
 
 export type JobVerdict =
-  | { readonly kind: "goes_on"; readonly news: JobNews }
+  | { readonly kind: "continues"; readonly update: JobUpdate }
   | { readonly kind: "ended"; readonly ended: EndedJob };
 
 /** Until each of the first looks, and between all later ones. */
@@ -62,18 +62,18 @@ const RUNNING_PROGRESS_MAX = 99;
 /** From the accepting of a job to the first look at it. */
 export const firstPollMs: number = SPACINGS_MS[0];
 /** Looks that miss a job count when they are at least so far apart. */
-export const missingApartMs = 60_000;
+export const missingIntervalMs = 60_000;
 
 /**
  * What a look at the provider makes of a job: its end, or what is new and when to look again.
  * What the provider says comes before the deadline; a look that told nothing ends a job only by
  * the deadline. `random` in [0, 1) spreads the looks.
  */
-export function judgeLook(job: TakenJob, look: JobLook, random: number): JobVerdict {
+export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): JobVerdict {
   assert(job.completedAtMs === null, "only a running job is looked at");
-  const ended = endOf(job, look) ?? (isOverdue(job) ? TIMED_OUT : undefined);
+  const ended = endOf(job, poll) ?? (isOverdue(job) ? TIMED_OUT : undefined);
   if (ended !== undefined) return { kind: "ended", ended };
-  return { kind: "goes_on", news: newsOf(job, look, random) };
+  return { kind: "continues", update: updateOf(job, poll, random) };
 }
 
 const NO_FILE = { costPicoUsd: undefined, expiresAtMs: undefined };
@@ -84,25 +84,25 @@ function isOverdue(job: TakenJob): boolean {
   return job.takenAtMs >= job.deadlineAtMs;
 }
 
-function endOf(job: TakenJob, look: JobLook): EndedJob | undefined {
-  switch (look.kind) {
-    case "told":
-      return toldEnd(look.job);
+function endOf(job: TakenJob, poll: PollResult): EndedJob | undefined {
+  switch (poll.kind) {
+    case "reported":
+      return reportedEnd(poll.job);
     case "missing":
       return missingPolls(job) >= MISSING_MAX ? FORGOTTEN : undefined;
     case "failure":
       return undefined;
     default:
-      return unreachable(look);
+      return unreachable(poll);
   }
 }
 
-function toldEnd(told: ToldJob): EndedJob | undefined {
-  const { costPicoUsd, expiresAtMs, served } = told;
+function reportedEnd(reported: ReportedJob): EndedJob | undefined {
+  const { costPicoUsd, expiresAtMs, served } = reported;
   const failed = (errorCode: VideoErrorCode): EndedJob => {
     return { errorCode, costPicoUsd, expiresAtMs: undefined, served, upstreamStatus: 200 };
   };
-  switch (told.state) {
+  switch (reported.state) {
     case "completed":
       return { errorCode: null, costPicoUsd, expiresAtMs, served, upstreamStatus: 200 };
     case "failed":
@@ -118,47 +118,47 @@ function toldEnd(told: ToldJob): EndedJob | undefined {
     case "unknown":
       return undefined;
     default:
-      return unreachable(told.state);
+      return unreachable(reported.state);
   }
 }
 
 /** With this look, which misses the job. */
 function missingPolls(job: TakenJob): number {
   const { missingPolls: before, missingAtMs, takenAtMs } = job;
-  const counts = missingAtMs === null || takenAtMs - missingAtMs >= missingApartMs;
+  const counts = missingAtMs === null || takenAtMs - missingAtMs >= missingIntervalMs;
   return counts ? before + 1 : before;
 }
 
-function newsOf(job: TakenJob, look: JobLook, random: number): JobNews {
-  const told = look.kind === "told" ? look.job : undefined;
-  const hasStarted = job.state === "in_progress" || told?.state === "in_progress";
+function updateOf(job: TakenJob, poll: PollResult, random: number): JobUpdate {
+  const reported = poll.kind === "reported" ? poll.job : undefined;
+  const hasStarted = job.state === "in_progress" || reported?.state === "in_progress";
   return {
     state: hasStarted ? "in_progress" : "queued",
-    progress: Math.max(job.progress, runningProgress(told?.progress)),
-    isFailure: look.kind === "failure",
-    isMissing: look.kind === "missing",
-    nextPollMs: nextPollMs(job, look, random),
+    progress: Math.max(job.progress, runningProgress(reported?.progress)),
+    isFailure: poll.kind === "failure",
+    isMissing: poll.kind === "missing",
+    nextPollMs: nextPollMs(job, poll, random),
   };
 }
 
-function runningProgress(told: number | undefined): number {
-  if (told === undefined || Number.isNaN(told)) return 0;
-  return Math.max(0, Math.min(RUNNING_PROGRESS_MAX, Math.floor(told)));
+function runningProgress(reported: number | undefined): number {
+  if (reported === undefined || Number.isNaN(reported)) return 0;
+  return Math.max(0, Math.min(RUNNING_PROGRESS_MAX, Math.floor(reported)));
 }
 
-function nextPollMs(job: TakenJob, look: JobLook, random: number): number {
+function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
   const usualMs = SPACINGS_MS[job.polls + 1] ?? SPACING_MS_MAX;
-  switch (look.kind) {
-    case "told":
+  switch (poll.kind) {
+    case "reported":
       return Math.round(usualMs * (1 - JITTER + 2 * JITTER * random));
     case "missing":
-      return waitAtLeast(missingApartMs, random);
+      return waitAtLeast(missingIntervalMs, random);
     case "failure": {
-      const askedMs = Math.min(look.retryAfterMs ?? 0, retryAfterSecondsMax * 1000);
+      const askedMs = Math.min(poll.retryAfterMs ?? 0, retryAfterSecondsMax * 1000);
       return waitAtLeast(Math.max(usualMs, failureSpacingMs(job.pollFailures), askedMs), random);
     }
     default:
-      return unreachable(look);
+      return unreachable(poll);
   }
 }
 

@@ -4,7 +4,7 @@ import type { CloseRow } from "../ledger/ledger-store.ts";
 import type { NewVideoJob, TakenJob, VideoErrorCode, VideoJob, VideoState } from "./video-job.ts";
 
 /** What one look at the provider told, when the job has not ended. */
-export interface JobNews {
+export interface JobUpdate {
   readonly state: Exclude<VideoState, "completed" | "failed">;
   /** Never goes back: the store keeps the larger one. */
   readonly progress: number;
@@ -54,7 +54,7 @@ export interface JobStore {
     readonly leaseMs: number;
   }): Promise<readonly TakenJob[]>;
   /** Writes down a look at a job that goes on, and gives the poll back. Of an ended job: nothing. */
-  keep(jobId: JobId, news: JobNews): Promise<void>;
+  keep(jobId: JobId, update: JobUpdate): Promise<void>;
   /**
    * Ends the job and closes its attempt, in one step, once: whoever comes second changes nothing.
    * Answers the job as it is then.

@@ -1,8 +1,8 @@
 import type { Pool, QueryResultRow } from "pg";
 import { assert } from "../core/assert.ts";
 import type { JobId, OrgId } from "../core/ids.ts";
-import { firstPollMs, missingApartMs } from "./job-state.ts";
-import type { JobEnd, JobNews, JobStore } from "./job-store.ts";
+import { firstPollMs, missingIntervalMs } from "./job-state.ts";
+import type { JobEnd, JobUpdate, JobStore } from "./job-store.ts";
 import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
 import { queryInTime } from "../storage/connection.ts";
 import { closeValues } from "../ledger/ledger-batches.ts";
@@ -52,9 +52,9 @@ export class PostgresJobStore implements JobStore {
     return rows.map(takenJob);
   }
 
-  async keep(jobId: JobId, news: JobNews): Promise<void> {
-    const { state, progress, isFailure, isMissing, nextPollMs } = news;
-    const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, missingApartMs];
+  async keep(jobId: JobId, update: JobUpdate): Promise<void> {
+    const { state, progress, isFailure, isMissing, nextPollMs } = update;
+    const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, missingIntervalMs];
     await this.#read(keepSql, values);
   }
 

@@ -32,7 +32,7 @@ export async function serveVideoContent(
   const found = await findVideo(deps, exchange, asked.id);
   if (isRefusal(found)) return exchange.refuse(found);
   const job = await deps.poller.refresh(found).catch(() => found);
-  const unready = whyNoFile(job, deps.clock.nowMs());
+  const unready = contentRefusal(job, deps.clock.nowMs());
   if (unready !== undefined) return exchange.refuse(unready);
   const counted = await countRequest(deps, exchange);
   if (isRefusal(counted)) return exchange.refuse(counted);
@@ -43,7 +43,7 @@ export async function serveVideoContent(
   await passOn(deps, exchange, { job, deployment, served });
 }
 
-function whyNoFile(job: VideoJob, nowMs: number): Refusal | undefined {
+function contentRefusal(job: VideoJob, nowMs: number): Refusal | undefined {
   const { state, errorCode, expiresAtMs } = job;
   if (errorCode !== null) {
     return invalidRequest(
@@ -99,7 +99,7 @@ async function passOn(
   if (end.kind === "complete") return exchange.end("");
   noteBadEnd(deps, exchange, { job, end });
   if (end.kind === "broken") exchange.cut();
-  else exchange.refuse(whyNotPassed(deps, deployment, end), served);
+  else exchange.refuse(passThroughRefusal(deps, deployment, end), served);
 }
 
 /** A file may be private, and another one tomorrow under the same id never is. */
@@ -116,17 +116,20 @@ function noteBadEnd(
   { job, end }: { readonly job: VideoJob; readonly end: ContentEnd },
 ): void {
   if (exchange.gone) return;
-  const why =
+  const reason =
     end.kind === "refused"
-      ? { status: end.status, why: end.whyUnusable }
+      ? { status: end.status, reason: end.unusableReason }
       : end.kind === "unreachable"
         ? { err: end.error }
-        : { why: end.kind === "broken" ? end.why : end.kind };
+        : { reason: end.kind === "broken" ? end.reason : end.kind };
   const { jobId, deploymentId } = job;
-  deps.log.warn({ job_id: jobId, deployment: deploymentId, ...why }, "a video's file did not come");
+  deps.log.warn(
+    { job_id: jobId, deployment: deploymentId, ...reason },
+    "a video's file did not come",
+  );
 }
 
-function whyNotPassed(
+function passThroughRefusal(
   deps: VideoDeps,
   deployment: Deployment,
   end: Exclude<ContentEnd, { readonly kind: "complete" | "broken" }>,
@@ -140,18 +143,18 @@ function whyNotPassed(
         origin: "upstream",
       });
     case "refused": {
-      const { status, headers, whyUnusable } = end;
-      if (whyUnusable !== undefined) return unusableFile(status);
+      const { status, headers, unusableReason } = end;
+      if (unusableReason !== undefined) return unusableFile(status);
       if (status === 404 || status === 410) return goneFile(status);
       const classify = ownKeyClassifier(deps.classify, deployment);
-      return classify.answer({ status, headers, body: NO_WORDS }).refusal;
+      return classify.answer({ status, headers, body: NO_MESSAGES }).refusal;
     }
     default:
       return unreachable(end);
   }
 }
 
-const NO_WORDS = Buffer.alloc(0);
+const NO_MESSAGES = Buffer.alloc(0);
 
 function goneFile(upstreamStatus?: number): Refusal {
   const message = "the provider no longer has the file of this video; generate it again";

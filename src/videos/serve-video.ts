@@ -24,9 +24,9 @@ export async function serveVideo(
   const job = await findVideo(deps, exchange, id);
   if (isRefusal(job)) return exchange.refuse(job);
   // A store that fails from here on takes nothing away from what was read.
-  const looked = await deps.poller.refresh(job).catch(() => job);
-  const { providerId } = looked;
-  exchange.answer("application/json", { provider: providerId }, Buffer.from(videoBody(looked)));
+  const polled = await deps.poller.refresh(job).catch(() => job);
+  const { providerId } = polled;
+  exchange.answer("application/json", { provider: providerId }, Buffer.from(videoBody(polled)));
 }
 
 /** The job of the caller's organization; another's reads exactly like one that never was. */

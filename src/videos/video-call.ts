@@ -19,7 +19,7 @@ export function videoCall(wire: VideoWire, deps: VideoDeps): CallKind<VideoReque
   return {
     modality: "video",
     read: (exchange) => wire.readVideoRequest(exchange.body, exchange.header("content-type")),
-    whyUnservable: (request, deployment) => wire.whyUnservable(request, deployment),
+    servabilityProblem: (request, deployment) => wire.servabilityProblem(request, deployment),
     encode: (request, deployment) => wire.encode(request, deployment),
     openAnswer: (request, deployment) => wire.openAccept(request, deployment),
     quote: (request, deployment) => {

@@ -1,11 +1,11 @@
-import type { JobLook } from "./job-state.ts";
+import type { PollResult } from "./job-state.ts";
 import type { VideoJob } from "./video-job.ts";
 import { add } from "../call/metrics.ts";
 
 /** Counters of the jobs of providers; the internal listener turns them into text. */
 export class VideoMetrics {
   /** `provider|told, missing or failure` to looks. */
-  readonly looks: Map<string, number> = new Map();
+  readonly polls: Map<string, number> = new Map();
   /** `provider|model|completed or the error code` to ended jobs. */
   readonly ended: Map<string, number> = new Map();
   /** `provider|model` to videos that told no cost and were therefore not billed. */
@@ -15,8 +15,8 @@ export class VideoMetrics {
   /** Sweeps that could not read the jobs. */
   failedSweeps = 0;
 
-  looked(providerId: string, look: JobLook): void {
-    add(this.looks, `${providerId}|${look.kind}`);
+  polled(providerId: string, poll: PollResult): void {
+    add(this.polls, `${providerId}|${poll.kind}`);
   }
 
   jobEnded(job: VideoJob): void {

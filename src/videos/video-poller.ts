@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { floorToMicroUsd } from "../core/money.ts";
 import type { FetchedAnswer, RunningFetch } from "../dispatch/fetch-json.ts";
 import { endOfJob } from "./job-close.ts";
-import { judgeLook, type EndedJob, type JobLook } from "./job-state.ts";
-import type { JobNews } from "./job-store.ts";
+import { evaluatePoll, type EndedJob, type PollResult } from "./job-state.ts";
+import type { JobUpdate } from "./job-store.ts";
 import type { TakenJob, VideoJob } from "./video-job.ts";
-import { askAfter, cancelJob, deploymentOf, lookOf } from "./ask-video-provider.ts";
+import { askAfter, cancelJob, deploymentOf, pollResultOf } from "./ask-video-provider.ts";
 import type { VideoDeps } from "./video-deps.ts";
 
 /** Most looks at once of one sweep. */
@@ -23,9 +23,9 @@ export class VideoPoller {
   readonly #running = new Set<Promise<unknown>>();
   readonly #fetches = new Set<RunningFetch<unknown>>();
   /** Providers that asked to be left alone, or gave no answer: until when. */
-  readonly #restUntilMs = new Map<string, number>();
+  readonly #cooldownUntilMs = new Map<string, number>();
   /** Listings whose jobs had a state that nobody knows: told once. */
-  readonly #toldUnknown = new Set<string>();
+  readonly #reportedUnknown = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -49,20 +49,20 @@ export class VideoPoller {
   /** The job as it is now: after a look at its provider, where the last one was long ago. */
   async refresh(job: VideoJob): Promise<VideoJob> {
     const { jobs, videos } = this.#deps;
-    if (job.completedAtMs !== null || this.#isClosed || this.#restMs(job) > 0) return job;
+    if (job.completedAtMs !== null || this.#isClosed || this.#cooldownMs(job) > 0) return job;
     const wanted = { pollMinMs: videos.pollMinMs, leaseMs: LEASE_MS };
     const taken = await jobs.takeOne(job.orgId, job.jobId, wanted);
     if (taken === undefined) return job;
     const waited = new AbortController();
-    const looked = await Promise.race([
-      this.#tracked(this.#lookSafely(taken)),
+    const polled = await Promise.race([
+      this.#tracked(this.#pollSafely(taken)),
       // The poll goes on without its client.
       sleep(videos.clientWaitMs, undefined, { ref: false, signal: waited.signal }).catch(
         () => undefined,
       ),
     ]);
     waited.abort();
-    return looked ?? taken;
+    return polled ?? taken;
   }
 
   /** One sweep: looks at everything that is due, a batch at a time. */
@@ -71,7 +71,7 @@ export class VideoPoller {
     try {
       for (let wasFull = true; wasFull && !this.#isClosed;) {
         const due = await jobs.takeDue({ limit: SWEEP_JOBS_MAX, leaseMs: LEASE_MS });
-        await Promise.all(due.map((job) => this.#lookSafely(job)));
+        await Promise.all(due.map((job) => this.#pollSafely(job)));
         wasFull = due.length === SWEEP_JOBS_MAX;
       }
     } catch (fault) {
@@ -100,9 +100,9 @@ export class VideoPoller {
   }
 
   /** A look that cannot be written down is forgotten: its lease ends, and somebody looks again. */
-  async #lookSafely(job: TakenJob): Promise<VideoJob | undefined> {
+  async #pollSafely(job: TakenJob): Promise<VideoJob | undefined> {
     try {
-      return await this.#look(job);
+      return await this.#poll(job);
     } catch (fault) {
       const { jobId, providerId } = job;
       this.#deps.log.warn(
@@ -113,37 +113,37 @@ export class VideoPoller {
     }
   }
 
-  async #look(job: TakenJob): Promise<VideoJob> {
+  async #poll(job: TakenJob): Promise<VideoJob> {
     const { jobs, videoMetrics, random } = this.#deps;
-    const look = await this.#ask(job);
-    videoMetrics.looked(job.providerId, look);
-    this.#noteUnknown(job, look);
-    const verdict = judgeLook(job, look, random());
+    const poll = await this.#ask(job);
+    videoMetrics.polled(job.providerId, poll);
+    this.#noteUnknown(job, poll);
+    const verdict = evaluatePoll(job, poll, random());
     if (verdict.kind === "ended") {
       // A look that was given up for a shutdown says nothing about a job, not even at its deadline.
-      return this.#isClosed && look.kind === "failure"
+      return this.#isClosed && poll.kind === "failure"
         ? job
         : await this.#finish(job, verdict.ended);
     }
-    const news = this.#nextPollOf(job, verdict.news);
-    await jobs.keep(job.jobId, news);
-    return { ...job, state: news.state, progress: news.progress };
+    const update = this.#nextPollOf(job, verdict.update);
+    await jobs.keep(job.jobId, update);
+    return { ...job, state: update.state, progress: update.progress };
   }
 
-  async #ask(job: TakenJob): Promise<JobLook> {
-    const restMs = this.#restMs(job);
-    if (restMs > 0) return { kind: "failure", retryAfterMs: restMs };
+  async #ask(job: TakenJob): Promise<PollResult> {
+    const cooldownMs = this.#cooldownMs(job);
+    if (cooldownMs > 0) return { kind: "failure", retryAfterMs: cooldownMs };
     const { clock, videos } = this.#deps;
     const deployment = await deploymentOf(this.#deps, job);
     if (deployment === undefined) return { kind: "failure" };
     const answer = await this.#ended(askAfter(this.#deps, deployment, job));
-    const look = lookOf(answer, deployment, clock.nowMs());
-    const askedMs = look.kind === "failure" ? look.retryAfterMs : undefined;
+    const poll = pollResultOf(answer, deployment, clock.nowMs());
+    const askedMs = poll.kind === "failure" ? poll.retryAfterMs : undefined;
     const pauseMs = answer === undefined ? videos.noAnswerPauseMs : askedMs;
     if (pauseMs !== undefined) {
-      this.#restUntilMs.set(accountOf(job), clock.monotonicMs() + pauseMs);
+      this.#cooldownUntilMs.set(accountOf(job), clock.monotonicMs() + pauseMs);
     }
-    return look;
+    return poll;
   }
 
   /** The end of a fetch, which a shutdown does not wait for. */
@@ -170,23 +170,23 @@ export class VideoPoller {
   }
 
   /** At its deadline a job is looked at, not only when it would be its turn. */
-  #nextPollOf(job: TakenJob, news: JobNews): JobNews {
+  #nextPollOf(job: TakenJob, update: JobUpdate): JobUpdate {
     const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
-    const nextPollMs = this.#isClosed && news.isFailure ? 0 : news.nextPollMs;
-    return { ...news, nextPollMs: Math.min(nextPollMs, untilDeadlineMs) };
+    const nextPollMs = this.#isClosed && update.isFailure ? 0 : update.nextPollMs;
+    return { ...update, nextPollMs: Math.min(nextPollMs, untilDeadlineMs) };
   }
 
-  #restMs(job: Pick<VideoJob, "deploymentId" | "connectionId">): number {
+  #cooldownMs(job: Pick<VideoJob, "deploymentId" | "connectionId">): number {
     const account = accountOf(job);
-    const restMs = (this.#restUntilMs.get(account) ?? 0) - this.#deps.clock.monotonicMs();
-    if (restMs <= 0) this.#restUntilMs.delete(account);
-    return Math.max(0, restMs);
+    const cooldownMs = (this.#cooldownUntilMs.get(account) ?? 0) - this.#deps.clock.monotonicMs();
+    if (cooldownMs <= 0) this.#cooldownUntilMs.delete(account);
+    return Math.max(0, cooldownMs);
   }
 
-  #noteUnknown(job: TakenJob, look: JobLook): void {
-    if (look.kind !== "told" || look.job.state !== "unknown") return;
-    if (this.#toldUnknown.has(job.deploymentId)) return;
-    this.#toldUnknown.add(job.deploymentId);
+  #noteUnknown(job: TakenJob, poll: PollResult): void {
+    if (poll.kind !== "reported" || poll.job.state !== "unknown") return;
+    if (this.#reportedUnknown.has(job.deploymentId)) return;
+    this.#reportedUnknown.add(job.deploymentId);
     const { jobId, deploymentId, providerJobId } = job;
     this.#deps.log.warn(
       { job_id: jobId, deployment: deploymentId, provider_job: providerJobId },
@@ -206,11 +206,11 @@ export class VideoPoller {
   #flag(flag: "costMissing" | "costOverReserve", job: VideoJob): void {
     const { videoMetrics, log } = this.#deps;
     videoMetrics.flagged(flag, job);
-    log.warn({ job_id: job.jobId, deployment: job.deploymentId, flag }, FLAG_WORDS[flag]);
+    log.warn({ job_id: job.jobId, deployment: job.deploymentId, flag }, FLAG_LABELS[flag]);
   }
 }
 
-const FLAG_WORDS = {
+const FLAG_LABELS = {
   costMissing: "a finished video told no cost: nothing was debited",
   costOverReserve: "a finished video cost more than its ceiling: the reserve was debited",
 } as const;

@@ -1,6 +1,6 @@
 import type { WireId } from "../catalog/catalog.ts";
 import type { ProviderControls } from "./fields/provider-controls.ts";
-import type { CrossingNeeds } from "./neutral/crossing-notes.ts";
+import type { TranslationNeeds } from "./neutral/translation-issues.ts";
 import type { MediaPart } from "./neutral/media-collector.ts";
 
 /**
@@ -30,7 +30,7 @@ export interface ChatRequest {
   /** A guess at what a provider will count for the input: for display, never billed on. */
   countInputTokens(): number;
   /** What crossing to the other wire would refuse or drop; computed at the first call, then kept. */
-  crossing(): CrossingNeeds;
+  translationNeeds(): TranslationNeeds;
 }
 /** The caller's bound on output tokens, under whichever name, or the default. */
 export interface OutputBound {

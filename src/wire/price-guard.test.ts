@@ -16,7 +16,7 @@ function declaring(
 }
 
 function problemOf(wire: WireId, members: Members, deployment: Deployment): string | undefined {
-  return chatWires.whyUnservable(readGood(wire, members), deployment)?.field;
+  return chatWires.servabilityProblem(readGood(wire, members), deployment)?.field;
 }
 
 const boolean: CapabilityDescriptor = { type: "boolean" };
@@ -132,7 +132,7 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
     ["fallbacks", { fallbacks: ["x"] }],
     ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
   ])("is refused by the name of %s, which more than the price depends on", (field, members) => {
-    const problem = chatWires.whyUnservable(readGood(wire, members), own);
+    const problem = chatWires.servabilityProblem(readGood(wire, members), own);
     expect(problem).toEqual({ field, message: expect.not.stringContaining("charge") });
   });
 

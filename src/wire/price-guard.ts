@@ -1,8 +1,8 @@
 import type { Deployment } from "../catalog/catalog.ts";
 import { whatIsTaken } from "./fields/accepted-values.ts";
 import { absent, type JsonDocument, type JsonNode, nodeSize } from "../json/json-document.ts";
-import { type ChatWord, word } from "./fields/chat-words.ts";
-import { cannotCross, type CrossingNotes } from "./neutral/crossing-notes.ts";
+import { type ChatWord, word } from "./fields/chat-vocabulary.ts";
+import { cannotCross, type TranslationIssues } from "./neutral/translation-issues.ts";
 import type { PricedField, PricedFields, RequestSide } from "./request-side.ts";
 
 /* A closed list: whichever wire they were made for, servers of either wire take them. */
@@ -24,7 +24,7 @@ const droppedFields = ["service_tier", "speed"] as const satisfies readonly Chat
 export const pricedNames: ReadonlySet<string> = new Set([...refusedFields, ...droppedFields]);
 
 /** Across the wires none of them can be declared: the same fields are refused or dropped. */
-export function notePricedFields(doc: JsonDocument, notes: CrossingNotes): void {
+export function notePricedFields(doc: JsonDocument, notes: TranslationIssues): void {
   for (const { field } of refusedTopLevel(doc)) notes.refuse(field, cannotCross);
   if (isTextOnly(doc, doc.present(0, word.modalities))) notes.drop("modalities");
   for (const name of droppedFields) if (doc.present(0, word[name]) !== absent) notes.drop(name);

@@ -3,7 +3,7 @@ import type { JsonDocument, JsonNode } from "../json/json-document.ts";
 import type { Splice } from "../json/splice.ts";
 import type { ChatCall } from "./neutral/chat-call.ts";
 import type { Check } from "./fields/check-shape.ts";
-import type { CrossingNotes, CrossingNeeds } from "./neutral/crossing-notes.ts";
+import type { TranslationIssues, TranslationNeeds } from "./neutral/translation-issues.ts";
 import type { MediaCollector } from "./neutral/media-collector.ts";
 import type { BetaNames, ChatRequest, OutputBound } from "./chat-request.ts";
 
@@ -18,7 +18,7 @@ export interface RequestSide {
   renderPath(trail: readonly (string | number)[]): string;
   findMedia(doc: JsonDocument, media: MediaCollector): void;
   /** Decodes for the other wire; what it cannot say goes into the notes. */
-  decodeCall(doc: JsonDocument, notes: CrossingNotes): ChatCall;
+  decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall;
   /** The body of a translated call. */
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
   /** Words of the output bounds that do not go to this deployment. */
@@ -53,7 +53,7 @@ export interface EncodeTarget {
 
 export interface DecodedCall {
   readonly call: ChatCall;
-  readonly needs: CrossingNeeds;
+  readonly needs: TranslationNeeds;
 }
 /** A field of a request that changes what its provider charges. */
 export interface PricedField {

@@ -209,11 +209,13 @@ describe("usage holds", () => {
         "where org_id = $1 and family = 'chat'",
       [key.orgId],
     );
-    const { usageHolds } = await rulesOf(second);
-    expect(usageHolds).toEqual([
+    const { abuseRestrictions } = await rulesOf(second);
+    expect(abuseRestrictions).toEqual([
       { family: "chat", state: "limited", untilMs: expect.any(Number) as number },
     ]);
-    expect(Math.abs((usageHolds[0]?.untilMs ?? 0) - Number(row?.["ms"]))).toBeLessThanOrEqual(1);
+    expect(
+      Math.abs((abuseRestrictions[0]?.untilMs ?? 0) - Number(row?.["ms"])),
+    ).toBeLessThanOrEqual(1);
     expect(await rulesOf(foreign)).toBe(PLAIN_RULES);
   });
 
@@ -223,14 +225,14 @@ describe("usage holds", () => {
     await hold("chat", "limited", 6_000);
     await hold("images", "limited", 9_000);
     await hold("images", "limited", 60);
-    const { usageHolds } = await rulesOf(key);
-    expect(usageHolds).toMatchObject([
+    const { abuseRestrictions } = await rulesOf(key);
+    expect(abuseRestrictions).toMatchObject([
       { family: "chat", state: "restricted" },
       { family: "images", state: "limited" },
     ]);
-    expect(usageHolds[0]).not.toHaveProperty("untilMs");
+    expect(abuseRestrictions[0]).not.toHaveProperty("untilMs");
     const [now] = await backend.query("select (extract(epoch from now()) * 1000)::text as ms");
-    expect(usageHolds[1]?.untilMs).toBeGreaterThan(Number(now?.["ms"]) + 5_000_000);
+    expect(abuseRestrictions[1]?.untilMs).toBeGreaterThan(Number(now?.["ms"]) + 5_000_000);
   });
 
   test("a lifted hold is gone, and a limit under it stands again", async () => {
@@ -238,7 +240,9 @@ describe("usage holds", () => {
     await hold("chat", "restricted", null);
     const lift = "update usage_hold set lifted_at = now() where org_id = $1 and state = $2";
     await backend.query(lift, [key.orgId, "restricted"]);
-    expect((await rulesOf(key)).usageHolds).toMatchObject([{ family: "chat", state: "limited" }]);
+    expect((await rulesOf(key)).abuseRestrictions).toMatchObject([
+      { family: "chat", state: "limited" },
+    ]);
     await backend.query(lift, [key.orgId, "limited"]);
     expect(await rulesOf(key)).toBe(PLAIN_RULES);
   });

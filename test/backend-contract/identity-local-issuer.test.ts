@@ -64,7 +64,7 @@ describe("a link that was printed on the machine", () => {
 
   test("is used up by nobody who only looks at it", async () => {
     const link = await linkOf();
-    for (let look = 0; look < 3; look += 1) {
+    for (let query = 0; query < 3; query += 1) {
       expect((await new CookieBrowser().open(link)).status).toBe(200);
     }
     expect((await claim(new CookieBrowser(), link)).status).toBe(200);
@@ -170,7 +170,7 @@ describe("a link made beside the server", () => {
       [{ TM_HOST: "0.0.0.0" }, /oidc\.issuer/],
       [{ TM_CONSOLE_PORT: "0" }, /console_url/],
     ];
-    for (const [env, why] of refused) await expect(make(env)).rejects.toThrow(why);
+    for (const [env, reason] of refused) await expect(make(env)).rejects.toThrow(reason);
     await expect(make({}, "no address")).rejects.toThrow(/--email/);
   });
 });

@@ -40,7 +40,7 @@ async function open(config: Partial<IdentityConfig>): Promise<void> {
 
 const header = (): string => browser.header(new URL(site.url));
 const read = (): Promise<SignedIn | undefined> => site.identity.readSession(header());
-const why = () => site.identity.whyEnded(header());
+const reason = () => site.identity.sessionEndReason(header());
 
 afterEach(async () => {
   await site.close();
@@ -67,7 +67,7 @@ describe("a session whose provider gives no refresh token", () => {
     expect(await read()).toBeDefined();
     site.clock.forward(MINUTE_MS + 1_000);
     expect(await read()).toBeUndefined();
-    expect(await why()).toBe("expired");
+    expect(await reason()).toBe("expired");
     expect((await recheck()).path).toBe("/sign-in?reason=expired");
   });
 
@@ -87,7 +87,7 @@ describe("a session whose provider gives no refresh token", () => {
     provider.endSessions();
     expect((await recheck()).path).toBe("/sign-in?reason=idp-ended");
     expect(await read()).toBeUndefined();
-    expect(await why()).toBe("idp-ended");
+    expect(await reason()).toBe("idp-ended");
   });
 
   test("ends when somebody else is signed in there", async () => {
@@ -114,7 +114,7 @@ describe("a session whose provider gives no refresh token", () => {
     expect(await read()).toBeDefined();
     site.clock.forward(HOUR_MS);
     expect(await read()).toBeUndefined();
-    expect(await why()).toBe("idp-ended");
+    expect(await reason()).toBe("idp-ended");
   });
 
   test("that nobody used for two days is checked first, and goes on", async () => {
@@ -153,7 +153,7 @@ describe("a session with a refresh token", () => {
     expect(await read()).toBeDefined();
     site.clock.forward(15 * MINUTE_MS);
     expect(await read()).toBeUndefined();
-    expect(await why()).toBe("idp-ended");
+    expect(await reason()).toBe("idp-ended");
   });
 
   test("survives a provider that is away for less than a day, and no longer", async () => {
@@ -164,7 +164,7 @@ describe("a session with a refresh token", () => {
     }
     site.clock.forward(HOUR_MS);
     expect(await read()).toBeUndefined();
-    expect(await why()).toBe("idp-ended");
+    expect(await reason()).toBe("idp-ended");
   });
 
   test("keeps its token sealed, and none after it has ended", async () => {

@@ -297,7 +297,7 @@ describe("a session", () => {
     });
     // The cookie alone is worth nothing any more.
     expect(await console_.identity.readSession(header)).toBeUndefined();
-    expect(await console_.identity.whyEnded(header)).toBe("signed-out");
+    expect(await console_.identity.sessionEndReason(header)).toBe("signed-out");
     expect(await sessionOf(there)).toMatchObject({ accountId: session.accountId });
   });
 
@@ -320,7 +320,9 @@ describe("a session", () => {
 
   test("that never was has no end to explain", async () => {
     expect(await console_.identity.readSession(undefined)).toBeUndefined();
-    expect(await console_.identity.whyEnded(`tm_session=${"A".repeat(43)}`)).toBeUndefined();
+    expect(
+      await console_.identity.sessionEndReason(`tm_session=${"A".repeat(43)}`),
+    ).toBeUndefined();
     expect(await console_.identity.reveal(`tm_session=${"A".repeat(43)}`)).toBeUndefined();
   });
 });
@@ -338,7 +340,7 @@ describe("back-channel logout", () => {
     const token = await provider.logoutToken({ sid, sub: ada.subject });
     expect(await console_.identity.backChannelLogout(token)).toBe(true);
     expect(await sessionOf(one)).toBeUndefined();
-    expect(await console_.identity.whyEnded(headerOf(one))).toBe("idp-ended");
+    expect(await console_.identity.sessionEndReason(headerOf(one))).toBe("idp-ended");
     expect(await sessionOf(two)).toBeDefined();
   });
 

@@ -6,10 +6,10 @@ import { quickOrDeep, seedOf } from "../support/depth.ts";
 import {
   INSTANCES,
   KEYS_PER_ORG,
-  LedgerWorld,
+  LedgerFixture,
   ORGS,
   type LedgerCommand,
-} from "../support/ledger-world.ts";
+} from "../support/ledger-fixture.ts";
 import { freshBackend, type FreshBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
@@ -19,7 +19,7 @@ const COMMANDS = Number(process.env["PROPERTY_COMMANDS"] ?? quickOrDeep(400, 20_
 const COMMANDS_MAX = Math.max(20_000, 4 * COMMANDS);
 /** In a quick run: one that meets every answer in its first round. */
 const SEED = seedOf("ledger differential", 20_270);
-const WORLDS_PER_ROUND = 5;
+const RUNS_PER_ROUND = 5;
 /** A search that never sees one of these has lost its way. */
 const EVERY_ANSWER = [
   "adopted",
@@ -76,15 +76,15 @@ afterAll(() => backend.close());
 test("the SQL functions and a ledger in plain memory agree on every command", async () => {
   const seen = { commands: 0, answers: new Set<string>() };
   const agreement = fc.asyncProperty(fc.array(command, WORLD), async (list) => {
-    const world = await LedgerWorld.make(backend);
+    const fixture = await LedgerFixture.make(backend);
     try {
-      for (const step of list) await world.run(step);
-      await world.compare();
+      for (const step of list) await fixture.run(step);
+      await fixture.compare();
     } finally {
-      await world.end();
+      await fixture.end();
     }
     seen.commands += list.length;
-    for (const answer of world.answers) seen.answers.add(answer);
+    for (const answer of fixture.answers) seen.answers.add(answer);
   });
   // The rarest answer comes about once in five hundred commands.
   const isAtIt = (): boolean => {
@@ -92,7 +92,7 @@ test("the SQL functions and a ledger in plain memory agree on every command", as
     return seen.commands < (hasSeenAll ? COMMANDS : COMMANDS_MAX);
   };
   for (let round = 0; isAtIt(); round++) {
-    await fc.assert(agreement, { numRuns: WORLDS_PER_ROUND, seed: SEED + round });
+    await fc.assert(agreement, { numRuns: RUNS_PER_ROUND, seed: SEED + round });
   }
   expect(seen.commands).toBeGreaterThanOrEqual(COMMANDS);
   expect([...seen.answers].sort()).toEqual(EVERY_ANSWER);
@@ -103,13 +103,13 @@ test("the SQL functions and a ledger in plain memory agree on every command", as
 
 test("the dearest request there can be is held and settled to the last digit", async () => {
   const reserve = LARGEST_COST / 1_000_000n + 1n;
-  const world = await LedgerWorld.make(backend);
+  const fixture = await LedgerFixture.make(backend);
   const close = { pick: 0, costPico: LARGEST_COST, kind: "usage" } as const;
-  await world.run({ do: "grant", org: 0, amount: reserve, ref: 0 });
-  await world.run({ do: "reserve", by: 0, rows: [{ org: 0, key: 0, amount: reserve }] });
-  await world.run({ do: "close", rows: [close] });
-  await world.compare();
-  const wallet = world.model.wallet(world.orgs[0]?.id ?? "");
+  await fixture.run({ do: "grant", org: 0, amount: reserve, ref: 0 });
+  await fixture.run({ do: "reserve", by: 0, rows: [{ org: 0, key: 0, amount: reserve }] });
+  await fixture.run({ do: "close", rows: [close] });
+  await fixture.compare();
+  const wallet = fixture.model.wallet(fixture.orgs[0]?.id ?? "");
   // 100 that it had, and the part of a micro-dollar that is rounded up before and down after.
   expect(wallet).toEqual({ settled: 101n, held: 0n });
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { tokenCount, type LimitLease, type ScopeClaim } from "../../src/limits/limit-store.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { LimitModel, verdictOf, type ModelLease, type Verdict } from "../support/limit-model.ts";
-import { LimitCaller, limitWorlds, type LimitWorld } from "../support/limit-worlds.ts";
+import { LimitCaller, limitBackends, type LimitBackend } from "../support/limit-backends.ts";
 import { withResource } from "../support/with-resource.ts";
 
 /** Histories for each store: a few in a quick run, as many as you like when you ask. */
@@ -83,18 +83,18 @@ class SideBySide {
   readonly expected: Verdict[] = [];
   readonly model: LimitModel = new LimitModel();
   readonly shapes: readonly (readonly ScopeClaim[])[];
-  readonly #world: LimitWorld;
+  readonly #fixture: LimitBackend;
   readonly #caller: LimitCaller;
   readonly #open: { readonly lease: LimitLease; readonly modelled: ModelLease }[] = [];
 
-  constructor(world: LimitWorld) {
-    this.#world = world;
-    this.#caller = new LimitCaller(world);
+  constructor(fixture: LimitBackend) {
+    this.#fixture = fixture;
+    this.#caller = new LimitCaller(fixture);
     this.shapes = shapesOf(this.#caller);
   }
 
   async play(step: Step): Promise<void> {
-    await this.#world.advance(step.waitMs);
+    await this.#fixture.advance(step.waitMs);
     const scopes = this.shapes[step.shape] ?? [];
     if (step.verb === "claim") await this.#claim(scopes, step);
     else if (step.verb === "peek") await this.#peek(scopes);
@@ -109,7 +109,7 @@ class SideBySide {
 
   async #claim(scopes: readonly ScopeClaim[], step: Step): Promise<void> {
     const tokens = tokenCount(step.prompt, step.completion);
-    const { verdict, lease: modelled } = this.model.claim(scopes, tokens, this.#world.nowMs);
+    const { verdict, lease: modelled } = this.model.claim(scopes, tokens, this.#fixture.nowMs);
     const outcome = await this.#caller.claim(scopes, tokens);
     this.answers.push(verdictOf(outcome, scopes));
     this.expected.push(verdict);
@@ -119,14 +119,14 @@ class SideBySide {
 
   async #peek(scopes: readonly ScopeClaim[]): Promise<void> {
     this.answers.push({ usages: (await this.#caller.peek(scopes)) ?? [] });
-    this.expected.push({ usages: this.model.peek(scopes, this.#world.nowMs) });
+    this.expected.push({ usages: this.model.peek(scopes, this.#fixture.nowMs) });
   }
 
   #cool(scopes: readonly ScopeClaim[], seconds: number): void {
     const [scope] = scopes;
     if (scope === undefined) return;
     this.#caller.cool(scope, seconds);
-    this.model.cool(scope.id, seconds, this.#world.nowMs);
+    this.model.cool(scope.id, seconds, this.#fixture.nowMs);
   }
 
   #handBack({ verb, prompt, completion, pick }: Step): void {
@@ -142,9 +142,9 @@ class SideBySide {
   }
 }
 
-for (const kind of limitWorlds) {
+for (const kind of limitBackends) {
   describe.skipIf(kind.isMissing)(`limits ${kind.name}, against a list of every charge`, () => {
-    const world = withResource(
+    const fixture = withResource(
       () => kind.open(),
       (opened) => opened.close(),
     );
@@ -153,7 +153,7 @@ for (const kind of limitWorlds) {
       const histories = fc.array(aStep, { minLength: 60, maxLength: 160, size: "max" });
       await fc.assert(
         fc.asyncProperty(histories, async (steps) => {
-          const both = new SideBySide(world);
+          const both = new SideBySide(fixture);
           try {
             for (const step of steps) await both.play(step);
           } finally {

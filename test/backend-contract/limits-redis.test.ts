@@ -142,9 +142,9 @@ describe.skipIf(isMissing)("a Redis with a password", () => {
     await redis.command("acl", "setuser", "tm", "on", ">hush-2", "~*", "+@all");
     await redis.command("config", "set", "requirepass", "hush-1");
     const said: string[] = [];
-    const tell = (detail: object, message: string): void =>
+    const report = (detail: object, message: string): void =>
       void said.push(`${message} ${inspect(detail, { depth: 9 })}`);
-    const log = { info: tell, warn: tell, error: tell };
+    const log = { info: report, warn: report, error: report };
     const address = `127.0.0.1:${redis.port}`;
     for (const user of [":hush-1", "tm:hush-2"]) {
       const side = new Side(`redis://${user}@${address}/3`, { log });

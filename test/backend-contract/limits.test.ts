@@ -1,28 +1,28 @@
 import { describe, expect, test } from "vitest";
 
 import { tokenCount } from "../../src/limits/limit-store.ts";
-import { LimitCaller, limitWorlds } from "../support/limit-worlds.ts";
+import { LimitCaller, limitBackends } from "../support/limit-backends.ts";
 import { withResource } from "../support/with-resource.ts";
 
-for (const kind of limitWorlds) {
+for (const kind of limitBackends) {
   describe.skipIf(kind.isMissing)(`limits ${kind.name}`, () => {
-    const world = withResource(
+    const fixture = withResource(
       () => kind.open(),
       (opened) => opened.close(),
     );
     /** Nobody has used anything yet, and a second has just begun. */
     const newCaller = async (): Promise<LimitCaller> => {
-      await world.advance(200_000 + 1_000 - (world.nowMs % 1_000));
-      return new LimitCaller(world);
+      await fixture.advance(200_000 + 1_000 - (fixture.nowMs % 1_000));
+      return new LimitCaller(fixture);
     };
 
     test("the request over the limit is refused, and told when the first one leaves", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { requestsPerMinute: 2 });
       await caller.take([scope]);
-      await world.advance(10_000);
+      await fixture.advance(10_000);
       await caller.take([scope]);
-      await world.advance(10_000);
+      await fixture.advance(10_000);
       expect(await caller.claim([scope])).toEqual({
         kind: "refused",
         scope: "key",
@@ -36,16 +36,16 @@ for (const kind of limitWorlds) {
     test("a charge counts for more than 60 and at most 61 seconds", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { requestsPerMinute: 1 });
-      await world.advance(999);
+      await fixture.advance(999);
       await caller.take([scope]);
-      await world.advance(60_000);
+      await fixture.advance(60_000);
       expect((await caller.claim([scope])).kind).toBe("refused");
-      await world.advance(1);
+      await fixture.advance(1);
       const late = await caller.take([scope]);
       expect(late.remainingRequests).toBe(0);
-      await world.advance(60_999);
+      await fixture.advance(60_999);
       expect((await caller.claim([scope])).kind).toBe("refused");
-      await world.advance(1);
+      await fixture.advance(1);
       expect((await caller.claim([scope])).kind).toBe("claimed");
     });
 
@@ -66,10 +66,10 @@ for (const kind of limitWorlds) {
       const scope = caller.scope("key", "k", { requestsPerMinute: 1 });
       await caller.take([scope]);
       for (let n = 0; n < 60; n += 1) {
-        await world.advance(1_000);
+        await fixture.advance(1_000);
         expect((await caller.claim([scope])).kind).toBe("refused");
       }
-      await world.advance(1_000);
+      await fixture.advance(1_000);
       expect((await caller.claim([scope])).kind).toBe("claimed");
     });
 
@@ -125,7 +125,7 @@ for (const kind of limitWorlds) {
       const scope = caller.scope("org", "o", { concurrent: 1 });
       const lease = await caller.take([scope]);
       for (let minute = 0; minute < 60; minute += 1) {
-        await world.advance(60_000);
+        await fixture.advance(60_000);
         expect((await caller.claim([scope])).kind).toBe("refused");
       }
       caller.release(lease, 1);
@@ -137,11 +137,11 @@ for (const kind of limitWorlds) {
       const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
       const lease = await caller.take([scope], 900);
       expect((await caller.claim([scope], 200)).kind).toBe("refused");
-      await world.advance(5_000);
+      await fixture.advance(5_000);
       caller.release(lease, 100);
       const next = await caller.take([scope], 200);
       expect(next.remainingTokens).toBe(700);
-      await world.advance(61_000);
+      await fixture.advance(61_000);
       caller.release(next, 5_000);
       expect((await caller.take([scope], 1)).remainingTokens).toBe(999);
     });
@@ -150,11 +150,11 @@ for (const kind of limitWorlds) {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
       const lease = await caller.take([scope], 900);
-      await world.advance(60_999);
+      await fixture.advance(60_999);
       await caller.take([scope], 50);
       caller.release(lease, 100);
       expect((await caller.take([scope], 1)).remainingTokens).toBe(849);
-      await world.advance(1);
+      await fixture.advance(1);
       expect((await caller.take([scope], 1)).remainingTokens).toBe(948);
     });
 
@@ -200,7 +200,7 @@ for (const kind of limitWorlds) {
       await caller.take([counted]);
       caller.undo(await caller.take([exempt]));
       expect(await caller.claim([counted])).toMatchObject({ limitKind: "rps" });
-      await world.advance(1_000);
+      await fixture.advance(1_000);
       expect(await caller.claim([counted])).toMatchObject({ limitKind: "rpm" });
       expect((await caller.claim([exempt])).kind).toBe("claimed");
     });
@@ -217,14 +217,14 @@ for (const kind of limitWorlds) {
       const caller = await newCaller();
       const scope = caller.scope("endpoint", "e", { requestsPerSecond: 2 });
       await caller.take([scope]);
-      await world.advance(998);
+      await fixture.advance(998);
       await caller.take([scope]);
       expect(await caller.claim([scope])).toMatchObject({
         limitKind: "rps",
         limit: 2,
         retryAfterSeconds: 1,
       });
-      await world.advance(2);
+      await fixture.advance(2);
       await caller.take([scope]);
     });
 
@@ -233,15 +233,15 @@ for (const kind of limitWorlds) {
       const scope = caller.scope("key", "k", { requestsPerMinute: 1, concurrent: 1 });
       const lease = await caller.take([scope]);
       for (const backMs of [3_000, 40_000, 7_200_000]) {
-        await world.advance(-backMs);
+        await fixture.advance(-backMs);
         expect(await caller.claim([scope])).toMatchObject({ kind: "refused", limitKind: "rpm" });
       }
       caller.release(lease, 1);
       for (let second = 0; second < 60; second += 1) {
-        await world.advance(1_000);
+        await fixture.advance(1_000);
         expect((await caller.claim([scope])).kind).toBe("refused");
       }
-      await world.advance(1_000);
+      await fixture.advance(1_000);
       expect((await caller.claim([scope])).kind).toBe("claimed");
     });
 
@@ -255,7 +255,7 @@ for (const kind of limitWorlds) {
         const unused = caller.scope("org", "unused", {});
         const lease = await caller.take([key, org], tokenCount(30, 10));
         caller.undo(await caller.take([key, org], 500));
-        await world.advance(2_000);
+        await fixture.advance(2_000);
         await caller.take([org], 5);
         await caller.take([{ ...org, countsRequests: false }], 5);
         expect(await caller.peek([org, unused, key])).toEqual([
@@ -276,15 +276,15 @@ for (const kind of limitWorlds) {
         const scope = caller.scope("key", "k", {});
         for (let n = 0; n < 3; n += 1) {
           caller.release(await caller.take([scope], 10), 10);
-          await world.advance(1_000);
+          await fixture.advance(1_000);
         }
-        await world.advance(57_999);
+        await fixture.advance(57_999);
         expect(await caller.peek([scope])).toEqual([{ requests: 3, tokens: 30, inFlight: 0 }]);
-        await world.advance(1);
+        await fixture.advance(1);
         expect(await caller.peek([scope])).toEqual([{ requests: 2, tokens: 20, inFlight: 0 }]);
-        await world.advance(1_999);
+        await fixture.advance(1_999);
         expect(await caller.peek([scope])).toEqual([{ requests: 1, tokens: 10, inFlight: 0 }]);
-        await world.advance(1);
+        await fixture.advance(1);
         expect(await caller.peek([scope])).toEqual([NOTHING]);
       });
 
@@ -299,7 +299,7 @@ for (const kind of limitWorlds) {
         });
         await caller.take([scope], 10);
         for (let second = 0; second < 60; second += 1) {
-          await world.advance(1_000);
+          await fixture.advance(1_000);
           expect(await caller.peek([scope])).toEqual([{ requests: 1, tokens: 10, inFlight: 1 }]);
         }
         const lease = await caller.take([scope], 90);
@@ -308,7 +308,7 @@ for (const kind of limitWorlds) {
           limitKind: "rpm",
           retryAfterSeconds: 1,
         });
-        await world.advance(1_000);
+        await fixture.advance(1_000);
         expect(await caller.peek([scope])).toEqual([{ requests: 1, tokens: 90, inFlight: 2 }]);
         expect(await caller.claim([scope], 1)).toMatchObject({ limitKind: "capacity" });
       });
@@ -326,15 +326,15 @@ for (const kind of limitWorlds) {
           const windows = [{ kind: "request", seconds, limit: 1 }] as const;
           const scope = caller.scope("pool", "p", { windows });
           await caller.take([scope]);
-          await world.advance(atLeastMs - 1_000);
+          await fixture.advance(atLeastMs - 1_000);
           const refused = await caller.claim([scope]);
           expect(refused).toMatchObject({
             limitKind: seconds === 60 ? "rpm" : "capacity",
             limit: 1,
           });
-          await world.advance(1_000);
+          await fixture.advance(1_000);
           expect((await caller.claim([scope])).kind).toBe("refused");
-          await world.advance(atMostMs - atLeastMs);
+          await fixture.advance(atMostMs - atLeastMs);
           expect((await caller.claim([scope])).kind).toBe("claimed");
         },
       );
@@ -359,7 +359,7 @@ for (const kind of limitWorlds) {
         caller.release(lease, tokenCount(90, 10));
         expect((await caller.claim([scope], tokenCount(11, 1))).kind).toBe("refused");
         await caller.take([scope], tokenCount(10, 40));
-        await world.advance(61_000);
+        await fixture.advance(61_000);
         expect((await caller.claim([scope], tokenCount(100, 1))).kind).toBe("refused");
         expect((await caller.claim([scope], tokenCount(100, 0))).kind).toBe("claimed");
       });
@@ -378,9 +378,9 @@ for (const kind of limitWorlds) {
           limit: 4,
           retryAfterSeconds: 1,
         });
-        await world.advance(250);
+        await fixture.advance(250);
         expect((await caller.take([scope])).queueMs).toBe(1_000);
-        await world.advance(60_000);
+        await fixture.advance(60_000);
         expect((await caller.take([scope])).queueMs).toBe(0);
       });
 
@@ -391,7 +391,7 @@ for (const kind of limitWorlds) {
         for (let n = 0; n < 30; n += 1) {
           expect(await caller.claim([scope])).toMatchObject({ limitKind: "rps_queue" });
         }
-        await world.advance(1_000);
+        await fixture.advance(1_000);
         expect((await caller.take([scope])).queueMs).toBe(0);
       });
 
@@ -416,7 +416,7 @@ for (const kind of limitWorlds) {
         expect((await caller.take([scope])).queueMs).toBe(0);
         expect((await caller.take([scope])).queueMs).toBe(100_000);
         expect(await caller.claim([scope])).toMatchObject({ retryAfterSeconds: 50 });
-        await world.advance(80_000);
+        await fixture.advance(80_000);
         expect((await caller.take([scope])).queueMs).toBe(120_000);
       });
     });
@@ -426,7 +426,7 @@ for (const kind of limitWorlds) {
         const caller = await newCaller();
         const pool = caller.scope("pool", "p", {});
         caller.cool(pool, 20);
-        await world.advance(4_500);
+        await fixture.advance(4_500);
         expect(await caller.claim([pool])).toEqual({
           kind: "refused",
           scope: "pool",
@@ -435,7 +435,7 @@ for (const kind of limitWorlds) {
           limit: 0,
           retryAfterSeconds: 16,
         });
-        await world.advance(15_500);
+        await fixture.advance(15_500);
         expect((await caller.claim([pool])).kind).toBe("claimed");
       });
 
@@ -445,9 +445,9 @@ for (const kind of limitWorlds) {
         await caller.take([pool]);
         caller.cool(pool, 60);
         caller.cool(pool, 2);
-        await world.advance(30_000);
+        await fixture.advance(30_000);
         expect(await caller.claim([pool])).toMatchObject({ retryAfterSeconds: 30 });
-        await world.advance(30_000);
+        await fixture.advance(30_000);
         expect((await caller.take([pool])).remainingRequests).toBe(7);
       });
     });

@@ -4,7 +4,7 @@ import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { tokenCount, type ClaimOutcome, type LimitLease } from "../../src/limits/limit-store.ts";
 import { PoolBoard } from "../../src/limits/pool-board.ts";
 import { type Pool } from "../../src/limits/pool.ts";
-import { limitWorlds } from "../support/limit-worlds.ts";
+import { limitBackends } from "../support/limit-backends.ts";
 import { withResource } from "../support/with-resource.ts";
 
 const STEP_MS = 250;
@@ -67,28 +67,34 @@ interface Peak {
   readonly inFlight: number;
 }
 
-for (const kind of limitWorlds) {
+for (const kind of limitBackends) {
   describe.skipIf(kind.isMissing)(`a pool with limits ${kind.name}`, () => {
-    const world = withResource(
+    const fixture = withResource(
       () => kind.open(),
       (opened) => opened.close(),
     );
     let board: PoolBoard;
     beforeAll(() => {
-      board = new PoolBoard({ limits: world.store });
+      board = new PoolBoard({ limits: fixture.store });
     });
 
     async function claim(pool: Pool, orgId: OrgId, from = board): Promise<ClaimOutcome> {
-      const claimed = from.claimOf(pool, orgId, world.nowMs);
+      const claimed = from.claimOf(pool, orgId, fixture.nowMs);
       if (claimed === undefined) throw new Error("a pool with limits has a claim");
       const keyId = "key_1" as KeyId;
-      return await world.store.claim({ orgId, keyId, ...claimed, ...TOKENS, nowMs: world.nowMs });
+      return await fixture.store.claim({
+        orgId,
+        keyId,
+        ...claimed,
+        ...TOKENS,
+        nowMs: fixture.nowMs,
+      });
     }
 
     test.each(HALVED)(
       "of %s: one that takes all it can comes to half and no further, and nobody else waits",
       async (name, limits, expected) => {
-        await world.advance(200_000);
+        await fixture.advance(200_000);
         const { greedy, small } = await crowd({ ...PLAIN, id: `half-${name}`, ...limits });
         expect(peakOf(greedy)).toMatchObject(expected);
         for (const { served, waitedMs } of small) {
@@ -99,7 +105,7 @@ for (const kind of limitWorlds) {
     );
 
     test("of which one may have three quarters: nine who ask for too much all get in", async () => {
-      await world.advance(200_000);
+      await fixture.advance(200_000);
       const limits = { requestsPerSecond: 20, concurrent: 20, tokensPerMinute: 12_000 };
       const pool: Pool = { ...PLAIN, ...limits, id: "quarters", orgSharePercent: 75 };
       const { greedy, small } = await crowd(pool);
@@ -114,7 +120,7 @@ for (const kind of limitWorlds) {
     });
 
     test("names the share to one that used it up, and the pool when everybody together did", async () => {
-      await world.advance(200_000);
+      await fixture.advance(200_000);
       const pool: Pool = { ...PLAIN, id: "named", concurrent: 4 };
       const orgs = [GREEDY, GREEDY, ...SMALL.slice(0, 2)];
       for (const org of orgs) expect((await claim(pool, org)).kind).toBe("claimed");
@@ -126,12 +132,12 @@ for (const kind of limitWorlds) {
     });
 
     test("rests for every instance on one store when one of them was told 429", async () => {
-      await world.advance(200_000);
+      await fixture.advance(200_000);
       const pool: Pool = { ...PLAIN, id: "resting", concurrent: 10 };
-      const other = new PoolBoard({ limits: world.store });
+      const other = new PoolBoard({ limits: fixture.store });
       expect((await claim(pool, GREEDY)).kind).toBe("claimed");
-      board.throttled(pool, 7, world.nowMs);
-      await world.advance(2_000);
+      board.throttled(pool, 7, fixture.nowMs);
+      await fixture.advance(2_000);
       expect(await claim(pool, GREEDY, other)).toMatchObject({
         kind: "refused",
         scope: "pool",
@@ -139,15 +145,15 @@ for (const kind of limitWorlds) {
         id: "pool:resting",
         retryAfterSeconds: 5,
       });
-      await world.advance(5_000);
+      await fixture.advance(5_000);
       expect((await claim(pool, GREEDY, other)).kind).toBe("claimed");
     });
 
     test("that shrank takes fewer, and as many as ever when it has come back", async () => {
-      await world.advance(200_000);
+      await fixture.advance(200_000);
       const pool: Pool = { ...PLAIN, id: "shrunk", concurrent: 10, orgSharePercent: 100 };
-      board.throttled(pool, 1, world.nowMs);
-      await world.advance(1_000);
+      board.throttled(pool, 1, fixture.nowMs);
+      await fixture.advance(1_000);
       const granted: LimitLease[] = [];
       const fill = async (): Promise<number> => {
         for (;;) {
@@ -157,23 +163,23 @@ for (const kind of limitWorlds) {
         }
       };
       expect(await fill()).toBe(8);
-      await world.advance(9_000);
+      await fixture.advance(9_000);
       expect(await fill()).toBe(9);
-      await world.advance(10_000);
+      await fixture.advance(10_000);
       expect(await fill()).toBe(10);
     });
 
     /** One that tries all the time and keeps its places, beside nine that ask now and then. */
     async function crowd(pool: Pool): Promise<Crowd> {
-      const startMs = world.nowMs;
+      const startMs = fixture.nowMs;
       const greedy: Served[] = [];
       const small = SMALL.map((org, at) => {
         const dueMs = startMs + Math.ceil((at * SMALL_EVERY_MS) / SMALL.length);
         return { org, dueMs, askedMs: Number.POSITIVE_INFINITY, served: 0, waitedMs: 0 };
       });
       let held: Place[] = [];
-      while (world.nowMs < startMs + RUN_MS) {
-        const { nowMs } = world;
+      while (fixture.nowMs < startMs + RUN_MS) {
+        const { nowMs } = fixture;
         for (let tries = 0; tries < TRIES_PER_STEP; tries += 1) {
           const outcome = await claim(pool, GREEDY);
           if (outcome.kind !== "claimed") break;
@@ -192,12 +198,12 @@ for (const kind of limitWorlds) {
           each.served += 1;
           held.push({ toMs: nowMs + 1_000, lease: outcome.lease });
         }
-        await world.advance(STEP_MS);
-        const over = held.filter(({ toMs }) => toMs <= world.nowMs);
-        for (const { lease } of over) world.store.release(lease, TOKENS, world.nowMs);
+        await fixture.advance(STEP_MS);
+        const over = held.filter(({ toMs }) => toMs <= fixture.nowMs);
+        for (const { lease } of over) fixture.store.release(lease, TOKENS, fixture.nowMs);
         held = held.filter((each) => !over.includes(each));
       }
-      for (const { lease } of held) world.store.undo(lease, world.nowMs);
+      for (const { lease } of held) fixture.store.undo(lease, fixture.nowMs);
       return { greedy, small };
     }
   });

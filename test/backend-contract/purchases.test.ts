@@ -195,10 +195,10 @@ test("unfinished purchases are taken by one at a time, and again later", async (
 
 test("a turn is one process's at a time", async () => {
   const nowMs = systemClock.nowMs();
-  const turns = Array.from({ length: 8 }, () => store.takeTurn("test", nowMs, MINUTE_MS));
+  const turns = Array.from({ length: 8 }, () => store.claimRun("test", nowMs, MINUTE_MS));
   expect((await Promise.all(turns)).filter(Boolean)).toHaveLength(1);
-  expect(await store.takeTurn("test", nowMs + MINUTE_MS - 1, MINUTE_MS)).toBe(false);
-  expect(await store.takeTurn("test", nowMs + MINUTE_MS, MINUTE_MS)).toBe(true);
+  expect(await store.claimRun("test", nowMs + MINUTE_MS - 1, MINUTE_MS)).toBe(false);
+  expect(await store.claimRun("test", nowMs + MINUTE_MS, MINUTE_MS)).toBe(true);
 });
 
 test("events that were done are remembered for as long as they matter", async () => {

@@ -119,7 +119,7 @@ describe("a run that is ended anywhere is run again, and ends as if nothing had 
         archive: failing.archive(new DayFolder(join(root, folder))),
         session: failing.session,
       }).then(
-        (outcome) => outcome.kept.map(({ why }) => why).join(),
+        (outcome) => outcome.kept.map(({ reason }) => reason).join(),
         (fault: unknown) => String(fault),
       );
       expect(await brokenChecks(books)).toEqual([]);
@@ -175,10 +175,10 @@ describe("a run that is ended anywhere is run again, and ends as if nothing had 
 });
 
 describe("a day that is not ready stays, and so does every day behind it", () => {
-  async function expectStop(day: Day, why: RegExp, retired: readonly Day[] = []): Promise<void> {
+  async function expectStop(day: Day, reason: RegExp, retired: readonly Day[] = []): Promise<void> {
     const outcome = await run("not-ready");
     expect(daysOf(outcome)).toEqual(retired);
-    expect(outcome.stopped).toEqual({ day, why: expect.stringMatching(why) });
+    expect(outcome.stopped).toEqual({ day, reason: expect.stringMatching(reason) });
     expect(await isRetired(day)).toBe(false);
   }
 
@@ -369,19 +369,19 @@ describe("the files", () => {
     await run("drop");
     const rows = join(root, "drop", dayFiles(day).rows);
     const bytes = readFileSync(rows);
-    const why = async (folder: string): Promise<unknown> =>
-      (await run(folder, { drop: true })).kept.find((each) => each.day === day)?.why;
-    expect(await why("empty")).toMatch(/has no export of it; name its folder with --out/);
+    const reason = async (folder: string): Promise<unknown> =>
+      (await run(folder, { drop: true })).kept.find((each) => each.day === day)?.reason;
+    expect(await reason("empty")).toMatch(/has no export of it; name its folder with --out/);
     writeFileSync(rows, bytes.subarray(0, bytes.length - 20));
-    expect(await why("drop")).toMatch(/cannot be read/);
+    expect(await reason("drop")).toMatch(/cannot be read/);
     const other = await settledDay();
     await run("drop");
     writeFileSync(rows, readFileSync(join(root, "drop", dayFiles(other).rows)));
-    expect(await why("drop")).toMatch(/cannot be read|the rows/);
+    expect(await reason("drop")).toMatch(/cannot be read|the rows/);
     const manifest = join(root, "drop", dayFiles(day).manifest);
     const signed = readFileSync(manifest);
     writeFileSync(manifest, readFileSync(join(root, "drop", dayFiles(other).manifest)));
-    expect(await why("drop")).toMatch(/is not the one that was retired/);
+    expect(await reason("drop")).toMatch(/is not the one that was retired/);
     expect(await tablesOf(day)).toHaveLength(1);
     writeFileSync(manifest, signed);
     writeFileSync(rows, bytes);
@@ -400,7 +400,7 @@ describe("what came into a day that was retired", () => {
     await books.settle();
     const outcome = await run("again");
     expect(outcome).toMatchObject({ retired: [], stopped: { day } });
-    expect(outcome.stopped?.why).toMatch(/was retired before/);
+    expect(outcome.stopped?.reason).toMatch(/was retired before/);
   });
 });
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { systemClock, type Clock } from "../../src/core/time.ts";
 import { HealthExchange } from "../../src/routing/health-exchange.ts";
 import { MemoryDeploymentHealth } from "../../src/routing/health.ts";
-import type { RestNotice } from "../../src/routing/shared-health.ts";
+import type { CooldownNotice } from "../../src/routing/shared-health.ts";
 import { healthScripts } from "../../src/routing/health-scripts.ts";
 import { RedisLink } from "../../src/storage/redis-link.ts";
 import { RedisSharedHealth } from "../../src/routing/redis-shared-health.ts";
@@ -23,7 +23,7 @@ class Instance {
   }
 
   /** Publishes, and waits until the server has it. */
-  async publish(notice: RestNotice): Promise<void> {
+  async publish(notice: CooldownNotice): Promise<void> {
     this.shared.publish(notice);
     // Commands of one connection are answered in their order.
     await this.shared.read();
@@ -71,10 +71,10 @@ describe.skipIf(redisProgram === undefined)("what rests, shared by instances in 
     await near.publish({ kind: "pool", id: "p", forMs: 1_000 });
     await far.publish({ kind: "pool", id: "p", forMs: 4_000.5 });
     await far.publish({ kind: "circuit", id: "p", forMs: 2_000 });
-    const heard = await third.shared.read();
-    expect(heard).toHaveLength(2);
-    expect(heard).toContainEqual({ kind: "pool", id: "p", forMs: 9_000 });
-    expect(heard).toContainEqual({ kind: "circuit", id: "p", forMs: 2_000 });
+    const received = await third.shared.read();
+    expect(received).toHaveLength(2);
+    expect(received).toContainEqual({ kind: "pool", id: "p", forMs: 9_000 });
+    expect(received).toContainEqual({ kind: "circuit", id: "p", forMs: 2_000 });
     expect(await near.shared.read()).toContainEqual({ kind: "pool", id: "p", forMs: 4_001 });
     third.link.close();
   });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
-import type { UsageFinding } from "../../src/abuse/usage-hold-store.ts";
+import type { UsageFinding } from "../../src/abuse/abuse-restriction-store.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
@@ -231,19 +231,19 @@ test("a key carries the holds that stand, and none that has ended or was lifted"
     capMicroUsd: null,
   });
   const rules = async () => (await keyStore.findByDigest(digest))?.rules;
-  expect(await rules()).toMatchObject({ isTrial: true, usageHolds: [] });
+  expect(await rules()).toMatchObject({ isTrial: true, abuseRestrictions: [] });
   const limited = await usageHoldStore.record(finding(orgId));
-  const [carried, ...more] = (await rules())?.usageHolds ?? [];
+  const [carried, ...more] = (await rules())?.abuseRestrictions ?? [];
   expect(carried).toMatchObject({ family: "chat", state: "limited" });
   // One is cut to milliseconds, the other rounded.
   expect(Math.abs((carried?.untilMs ?? 0) - (limited?.untilMs ?? 0))).toBeLessThanOrEqual(1);
   expect(more).toEqual([]);
   await setBack(orgId, LIMITED_MS + 1_000);
-  expect((await rules())?.usageHolds).toEqual([]);
+  expect((await rules())?.abuseRestrictions).toEqual([]);
   const restricted = await usageHoldStore.record(finding(orgId));
-  expect((await rules())?.usageHolds).toEqual([restricted]);
+  expect((await rules())?.abuseRestrictions).toEqual([restricted]);
   await usageHoldStore.lift(orgId);
-  expect((await rules())?.usageHolds).toEqual([]);
+  expect((await rules())?.abuseRestrictions).toEqual([]);
 });
 
 test("a database that does not answer is a fault within seconds, and leaves no lock behind", async () => {

@@ -132,7 +132,7 @@ function expectSeries(
 async function expectRequests(filter: ReportFilter, requests: readonly ModelRequest[]) {
   const walked = [];
   for await (const page of backend.usageReports.everyRequest(filter)) walked.push(...page);
-  const told = walked.map((row) => ({
+  const reported = walked.map((row) => ({
     id: row.requestId,
     key: row.keyId,
     origin: row.keyOrigin,
@@ -143,7 +143,7 @@ async function expectRequests(filter: ReportFilter, requests: readonly ModelRequ
     tokens: row.usage === null ? [0, 0, 0, 0, 0] : Object.values(row.usage),
     firstByteMs: row.firstByteMs,
   }));
-  expect(told).toEqual(
+  expect(reported).toEqual(
     requests.map(({ ms: _ms, status: _status, origin, ...request }) => ({ ...request, origin })),
   );
   return walked;

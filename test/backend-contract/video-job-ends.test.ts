@@ -2,44 +2,44 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import type { NewVideoJob } from "../../src/videos/video-job.ts";
-import { withJobWorld, type Owner } from "../support/job-world.ts";
+import { withJobFixture, type Owner } from "../support/job-fixture.ts";
 import { closeRow, voidRow } from "../support/ledger-rows.ts";
-import { costing, endTold, news } from "../support/video-jobs.ts";
+import { costing, reportEnd, jobUpdate } from "../support/video-jobs.ts";
 
-const world = withJobWorld();
+const fixture = withJobFixture();
 let owner: Owner;
 beforeEach(async () => {
-  owner = await world.owner();
+  owner = await fixture.owner();
 });
 
 describe("the end of a job", () => {
   test("debits what was reported, once, of twenty who end it at the same moment", async () => {
-    const job = await world.accepted(owner);
+    const job = await fixture.accepted(owner);
     const ends = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
-        world.stores[i % 2 === 0 ? 0 : 1].finish(
+        fixture.stores[i % 2 === 0 ? 0 : 1].finish(
           job.jobId,
           i % 5 === 4
-            ? endTold(job, { errorCode: "video_cancelled" })
-            : endTold(job, { ...costing(BigInt(100 + i)), expiresAtMs: 1_795_000_000_000 + i }),
+            ? reportEnd(job, { errorCode: "video_cancelled" })
+            : reportEnd(job, { ...costing(BigInt(100 + i)), expiresAtMs: 1_795_000_000_000 + i }),
         ),
       ),
     );
     const [first] = ends;
     for (const each of ends) expect(each).toEqual(first);
-    expect(await world.found(job)).toEqual(first);
+    expect(await fixture.found(job)).toEqual(first);
     const costMicroUsd = first?.costMicroUsd ?? -1n;
-    expect(await world.settledMicroUsd(owner)).toBe(10_000n - costMicroUsd);
+    expect(await fixture.settledMicroUsd(owner)).toBe(10_000n - costMicroUsd);
     const moved = "select coalesce(sum(amount), 0)::text as n from transfer where attempt_id = $1";
-    expect(await world.backend.query(moved, [job.attemptId])).toEqual([{ n: `${costMicroUsd}` }]);
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.backend.query(moved, [job.attemptId])).toEqual([{ n: `${costMicroUsd}` }]);
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   test("completed: at its floor, with its file's last day, at a hundred percent", async () => {
-    const job = await world.accepted(owner);
+    const job = await fixture.accepted(owner);
     const served = { name: "film-two", isSubstituted: true };
-    const end = endTold(job, { ...costing(320n), expiresAtMs: 1_795_000_000_000, served });
-    expect(await world.backend.jobStore.finish(job.jobId, end)).toMatchObject({
+    const end = reportEnd(job, { ...costing(320n), expiresAtMs: 1_795_000_000_000, served });
+    expect(await fixture.backend.jobStore.finish(job.jobId, end)).toMatchObject({
       state: "completed",
       progress: 100,
       completedAtMs: expect.any(Number),
@@ -49,173 +49,175 @@ describe("the end of a job", () => {
     });
     const reported = { served_model: "film-two", substituted: true };
     const row = { state: "settled", debit: "320", ...reported };
-    expect(await world.attempt(job)).toMatchObject(row);
+    expect(await fixture.attempt(job)).toMatchObject(row);
   });
 
   test("completed above its reserve debits the reserve; the house bears the rest", async () => {
-    const job = await world.accepted(owner);
-    const end = endTold(job, costing(1_400n));
-    const { costMicroUsd } = await world.backend.jobStore.finish(job.jobId, end);
+    const job = await fixture.accepted(owner);
+    const end = reportEnd(job, costing(1_400n));
+    const { costMicroUsd } = await fixture.backend.jobStore.finish(job.jobId, end);
     expect(costMicroUsd).toBe(1_000n);
-    expect(await world.settledMicroUsd(owner)).toBe(9_000n);
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.settledMicroUsd(owner)).toBe(9_000n);
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   test("completed at a cost that cannot be ends all the same, and debits nothing", async () => {
-    const job = await world.accepted(owner);
-    const end = endTold(job, { costPicoUsd: picoUsd(10n ** 60n) });
-    const { costMicroUsd } = await world.backend.jobStore.finish(job.jobId, end);
+    const job = await fixture.accepted(owner);
+    const end = reportEnd(job, { costPicoUsd: picoUsd(10n ** 60n) });
+    const { costMicroUsd } = await fixture.backend.jobStore.finish(job.jobId, end);
     expect(costMicroUsd).toBe(0n);
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   test("completed without a cost debits nothing", async () => {
-    const job = await world.accepted(owner);
-    const { costMicroUsd } = await world.backend.jobStore.finish(job.jobId, endTold(job));
+    const job = await fixture.accepted(owner);
+    const { costMicroUsd } = await fixture.backend.jobStore.finish(job.jobId, reportEnd(job));
     expect(costMicroUsd).toBe(0n);
-    expect(await world.settledMicroUsd(owner)).toBe(10_000n);
+    expect(await fixture.settledMicroUsd(owner)).toBe(10_000n);
   });
 
   test("failed costs nothing, and what the provider wants for it is written down", async () => {
-    const job = await world.accepted(owner);
-    await world.backend.jobStore.keep(job.jobId, news({ progress: 60 }));
-    const end = endTold(job, { errorCode: "content_policy_violation", ...costing(320n) });
-    expect(await world.backend.jobStore.finish(job.jobId, end)).toMatchObject({
+    const job = await fixture.accepted(owner);
+    await fixture.backend.jobStore.keep(job.jobId, jobUpdate({ progress: 60 }));
+    const end = reportEnd(job, { errorCode: "content_policy_violation", ...costing(320n) });
+    expect(await fixture.backend.jobStore.finish(job.jobId, end)).toMatchObject({
       state: "failed",
       progress: 60,
       errorCode: "content_policy_violation",
       costMicroUsd: 0n,
     });
-    expect(await world.attempt(job)).toMatchObject({ state: "void", debit: "0" });
+    expect(await fixture.attempt(job)).toMatchObject({ state: "void", debit: "0" });
     const reported = "select reported_cost_pico::text as cost from video_job where job_id = $1";
-    expect(await world.backend.query(reported, [job.jobId])).toEqual([{ cost: "320999999" }]);
-    expect(await world.settledMicroUsd(owner)).toBe(10_000n);
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.backend.query(reported, [job.jobId])).toEqual([{ cost: "320999999" }]);
+    expect(await fixture.settledMicroUsd(owner)).toBe(10_000n);
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   test("failed and owing something is a fault of the caller", async () => {
-    const job = await world.accepted(owner);
+    const job = await fixture.accepted(owner);
     const end = {
-      ...endTold(job, costing(3n)),
+      ...reportEnd(job, costing(3n)),
       state: "failed",
       errorCode: "video_timeout",
     } as const;
-    await expect(world.backend.jobStore.finish(job.jobId, end)).rejects.toThrow("costs nothing");
-    expect(await world.attempt(job)).toMatchObject({ state: "open" });
+    await expect(fixture.backend.jobStore.finish(job.jobId, end)).rejects.toThrow("costs nothing");
+    expect(await fixture.attempt(job)).toMatchObject({ state: "open" });
   });
 
   test("closes no other attempt than its own", async () => {
-    const job = await world.accepted(owner);
-    const neighbour = await world.hold(owner);
-    const end = endTold({ ...job, attemptId: neighbour.attemptId }, costing(3n));
-    await expect(world.backend.jobStore.finish(job.jobId, end)).rejects.toThrow("its own attempt");
-    expect(await world.attempt(neighbour)).toMatchObject({ state: "open" });
-    await world.ledger.close(voidRow(neighbour.attemptId));
+    const job = await fixture.accepted(owner);
+    const neighbour = await fixture.hold(owner);
+    const end = reportEnd({ ...job, attemptId: neighbour.attemptId }, costing(3n));
+    await expect(fixture.backend.jobStore.finish(job.jobId, end)).rejects.toThrow(
+      "its own attempt",
+    );
+    expect(await fixture.attempt(neighbour)).toMatchObject({ state: "open" });
+    await fixture.ledger.close(voidRow(neighbour.attemptId));
   });
 
   test("cannot be half done: when the job cannot be written, nothing is debited", async () => {
-    const job = await world.accepted(owner);
-    const end = endTold(job, costing(320n));
-    await world.whileBroken("update", async () => {
-      await expect(world.backend.jobStore.finish(job.jobId, end)).rejects.toThrow("on purpose");
-      expect(await world.attempt(job)).toMatchObject({ state: "open" });
-      expect(await world.settledMicroUsd(owner)).toBe(10_000n);
+    const job = await fixture.accepted(owner);
+    const end = reportEnd(job, costing(320n));
+    await fixture.whileBroken("update", async () => {
+      await expect(fixture.backend.jobStore.finish(job.jobId, end)).rejects.toThrow("on purpose");
+      expect(await fixture.attempt(job)).toMatchObject({ state: "open" });
+      expect(await fixture.settledMicroUsd(owner)).toBe(10_000n);
     });
-    await world.backend.jobStore.finish(job.jobId, end);
-    expect(await world.settledMicroUsd(owner)).toBe(9_680n);
-    expect(await world.brokenBooks()).toEqual([]);
+    await fixture.backend.jobStore.finish(job.jobId, end);
+    expect(await fixture.settledMicroUsd(owner)).toBe(9_680n);
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   test("counts in the month of its admission", async () => {
-    const job = await world.accepted(owner);
-    await world.backend.query("begin");
-    await world.backend.query("set local session_replication_role = replica");
+    const job = await fixture.accepted(owner);
+    await fixture.backend.query("begin");
+    await fixture.backend.query("set local session_replication_role = replica");
     const earlier = "month = month - interval '1 month'";
-    await world.backend.query(`update attempt set ${earlier} where org_id = $1`, [owner.orgId]);
+    await fixture.backend.query(`update attempt set ${earlier} where org_id = $1`, [owner.orgId]);
     const spenders = [owner.orgId, owner.keyId];
-    await world.backend.query(`update spend set ${earlier} where id = any ($1)`, [spenders]);
-    await world.backend.query("commit");
+    await fixture.backend.query(`update spend set ${earlier} where id = any ($1)`, [spenders]);
+    await fixture.backend.query("commit");
     // In flight it counts against every month.
-    const { recordStore } = world.backend;
+    const { recordStore } = fixture.backend;
     expect(await recordStore.monthSpend(owner.orgId)).toMatchObject({ inFlightMicroUsd: 1_000n });
-    await world.backend.jobStore.finish(job.jobId, endTold(job, costing(320n)));
+    await fixture.backend.jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
     expect(await recordStore.monthSpend(owner.orgId)).toMatchObject({
       spentMicroUsd: 0n,
       inFlightMicroUsd: 0n,
     });
     const spent = "select settled from spend where scope = 'org' and id = $1";
-    expect(await world.backend.query(spent, [owner.orgId])).toEqual([{ settled: "320" }]);
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.backend.query(spent, [owner.orgId])).toEqual([{ settled: "320" }]);
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 });
 
 describe("a job whose attempt somebody else closed", () => {
   test("ends all the same, and shows what was debited", async () => {
-    const job = await world.accepted(owner);
-    await world.ledger.close(closeRow(job.attemptId, 77n));
-    const end = await world.backend.jobStore.finish(job.jobId, endTold(job, costing(320n)));
+    const job = await fixture.accepted(owner);
+    await fixture.ledger.close(closeRow(job.attemptId, 77n));
+    const end = await fixture.backend.jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
     expect(end).toMatchObject({ state: "completed", costMicroUsd: 77n });
-    expect(await world.settledMicroUsd(owner)).toBe(9_923n);
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.settledMicroUsd(owner)).toBe(9_923n);
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   test("at its reserve, not knowing, gives the difference back", async () => {
     const charged = async (): Promise<NewVideoJob> => {
-      const job = await world.accepted(owner);
-      await world.ledger.close(voidRow(job.attemptId, { basis: "unknown_after_crash" }));
+      const job = await fixture.accepted(owner);
+      await fixture.ledger.close(voidRow(job.attemptId, { basis: "unknown_after_crash" }));
       return job;
     };
     const [film, none] = [await charged(), await charged()];
-    expect(await world.settledMicroUsd(owner)).toBe(8_000n);
-    const { jobStore } = world.backend;
-    const failed = endTold(none, { errorCode: "video_expired" });
+    expect(await fixture.settledMicroUsd(owner)).toBe(8_000n);
+    const { jobStore } = fixture.backend;
+    const failed = reportEnd(none, { errorCode: "video_expired" });
     expect(await jobStore.finish(none.jobId, failed)).toMatchObject({ costMicroUsd: 0n });
-    expect(await jobStore.finish(film.jobId, endTold(film, costing(320n)))).toMatchObject({
+    expect(await jobStore.finish(film.jobId, reportEnd(film, costing(320n)))).toMatchObject({
       costMicroUsd: 320n,
     });
-    expect(await world.settledMicroUsd(owner)).toBe(9_680n);
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.settledMicroUsd(owner)).toBe(9_680n);
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 });
 
 describe("beside running traffic", () => {
   test("ends, closings, holds and looks of the same organizations never block each other for good", async () => {
-    const owners = await Promise.all([world.owner(), world.owner(), world.owner()]);
+    const owners = await Promise.all([fixture.owner(), fixture.owner(), fixture.owner()]);
     const jobs = await Promise.all(
-      Array.from({ length: 45 }, (_, i) => world.accepted(owners[i % 3] ?? owner, {}, 10n)),
+      Array.from({ length: 45 }, (_, i) => fixture.accepted(owners[i % 3] ?? owner, {}, 10n)),
     );
     const chats = await Promise.all(
-      Array.from({ length: 90 }, (_, i) => world.hold(owners[i % 3] ?? owner, 10n)),
+      Array.from({ length: 90 }, (_, i) => fixture.hold(owners[i % 3] ?? owner, 10n)),
     );
-    const [one, two] = world.stores;
+    const [one, two] = fixture.stores;
     await Promise.all([
-      ...jobs.map((job, i) => one.finish(job.jobId, endTold(job, costing(BigInt(i % 12))))),
-      ...jobs.map((job) => two.keep(job.jobId, news())),
-      ...jobs.map((job) => two.finish(job.jobId, endTold(job, costing(4n)))),
-      ...chats.map((row) => world.ledger.close(closeRow(row.attemptId, 3n))),
+      ...jobs.map((job, i) => one.finish(job.jobId, reportEnd(job, costing(BigInt(i % 12))))),
+      ...jobs.map((job) => two.keep(job.jobId, jobUpdate())),
+      ...jobs.map((job) => two.finish(job.jobId, reportEnd(job, costing(4n)))),
+      ...chats.map((row) => fixture.ledger.close(closeRow(row.attemptId, 3n))),
       ...owners.map((each) =>
-        world.backend.accountStore.setOrgCap(each.orgId, microUsd(1_000_000n)),
+        fixture.backend.accountStore.setOrgCap(each.orgId, microUsd(1_000_000n)),
       ),
       ...Array.from({ length: 10 }, () => two.takeDue({ limit: 9, leaseMs: 1 })),
     ]);
     for (const { orgId } of owners) {
-      expect((await world.backend.recordStore.balance(orgId)).heldMicroUsd).toBe(0n);
+      expect((await fixture.backend.recordStore.balance(orgId)).heldMicroUsd).toBe(0n);
     }
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   test("a database that does not answer is a fault within seconds; asked again, the end is one", async () => {
-    const job = await world.accepted(owner);
-    await world.backend.query("begin");
+    const job = await fixture.accepted(owner);
+    await fixture.backend.query("begin");
     const wallet = `wallet:${owner.orgId}`;
-    await world.backend.query("select from account where account_id = $1 for update", [wallet]);
-    const { jobStore } = world.other;
-    await expect(jobStore.finish(job.jobId, endTold(job, costing(5n)))).rejects.toThrow();
-    await world.backend.query("rollback");
-    const { costMicroUsd } = await jobStore.finish(job.jobId, endTold(job, costing(9n)));
+    await fixture.backend.query("select from account where account_id = $1 for update", [wallet]);
+    const { jobStore } = fixture.other;
+    await expect(jobStore.finish(job.jobId, reportEnd(job, costing(5n)))).rejects.toThrow();
+    await fixture.backend.query("rollback");
+    const { costMicroUsd } = await jobStore.finish(job.jobId, reportEnd(job, costing(9n)));
     // The first one may have committed after all.
     expect([5n, 9n]).toContain(costMicroUsd);
-    expect(await world.settledMicroUsd(owner)).toBe(10_000n - (costMicroUsd ?? 0n));
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.settledMicroUsd(owner)).toBe(10_000n - (costMicroUsd ?? 0n));
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 });

@@ -9,20 +9,20 @@ import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { until } from "../support/books.ts";
-import { LEASE_MS, withJobWorld, type Owner } from "../support/job-world.ts";
+import { LEASE_MS, withJobFixture, type Owner } from "../support/job-fixture.ts";
 import { reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
-import { costing, endTold, newVideoJob } from "../support/video-jobs.ts";
+import { costing, reportEnd, newVideoJob } from "../support/video-jobs.ts";
 
-const world = withJobWorld();
+const fixture = withJobFixture();
 let owner: Owner;
 beforeEach(async () => {
-  owner = await world.owner();
+  owner = await fixture.owner();
 });
 
 describe("a job whose instance is dead", () => {
   test("goes on: declared dead, recovered, joined again, it is nobody's loss", async () => {
-    const { ledgerBatchStore: store, jobStore } = world.backend;
+    const { ledgerBatchStore: store, jobStore } = fixture.backend;
     const dead = await store.join("filming", 0);
     const attempts = [rowOf(), rowOf()];
     await store.reserveBatch(
@@ -38,50 +38,50 @@ describe("a job whose instance is dead", () => {
     expect(await jobStore.accept(film)).toBe(true);
     expect(await store.recoverOpenAttempts()).toBe(1);
     expect(await store.takeOverDeadInstances()).toEqual([]);
-    expect(await world.attempt(lost)).toMatchObject({ state: "unknown_after_crash" });
+    expect(await fixture.attempt(lost)).toMatchObject({ state: "unknown_after_crash" });
     await store.join("filming", 0);
     expect(await store.recoverOpenAttempts()).toBe(0);
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.brokenBooks()).toEqual([]);
 
-    await world.setBack(60_000, film);
-    const taken = await world.other.jobStore.takeDue({ limit: 1_000, leaseMs: LEASE_MS });
+    await fixture.setBack(60_000, film);
+    const taken = await fixture.other.jobStore.takeDue({ limit: 1_000, leaseMs: LEASE_MS });
     expect(taken.map(({ jobId }) => jobId)).toContain(film.jobId);
-    expect(await world.attempt(film)).toMatchObject({ state: "open" });
-    const end = await world.other.jobStore.finish(film.jobId, endTold(film, costing(320n)));
+    expect(await fixture.attempt(film)).toMatchObject({ state: "open" });
+    const end = await fixture.other.jobStore.finish(film.jobId, reportEnd(film, costing(320n)));
     expect(end).toMatchObject({ state: "completed", costMicroUsd: 320n });
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   test("is not made while a peer declares its instance dead, whoever is first", async () => {
-    const { ledgerBatchStore: store } = world.backend;
+    const { ledgerBatchStore: store } = fixture.backend;
     const dying = await store.join("dying", LEASE_MS);
     const row = rowOf();
     await store.reserveBatch(dying, [{ row, close: null }]);
     const job = newVideoJob(row);
-    await world.backend.query("begin");
+    await fixture.backend.query("begin");
     const fence = "update instance set epoch = epoch + 1 where instance_id = $1";
-    await world.backend.query(fence, [dying.instanceId]);
-    const accepting = world.other.jobStore.accept(job);
+    await fixture.backend.query(fence, [dying.instanceId]);
+    const accepting = fixture.other.jobStore.accept(job);
     accepting.catch(() => undefined);
     await until("it waits for the fence", async () => {
       // A transaction sees other sessions as they were when it first looked.
-      await world.backend.query("select pg_stat_clear_snapshot()");
-      return (await world.backend.query(waitingSql)).length === 1;
+      await fixture.backend.query("select pg_stat_clear_snapshot()");
+      return (await fixture.backend.query(waitingSql)).length === 1;
     });
-    await world.backend.query("commit");
+    await fixture.backend.query("commit");
     expect(await accepting).toBe(false);
     expect(await store.recoverOpenAttempts()).toBe(1);
-    expect(await world.attempt(job)).toMatchObject({
+    expect(await fixture.attempt(job)).toMatchObject({
       state: "unknown_after_crash",
       resumable: false,
     });
-    await world.ledger.close(voidRow(row.attemptId));
-    expect(await world.settledMicroUsd(owner)).toBe(10_000n);
-    expect(await world.brokenBooks()).toEqual([]);
+    await fixture.ledger.close(voidRow(row.attemptId));
+    expect(await fixture.settledMicroUsd(owner)).toBe(10_000n);
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   test("keeps its instance's number taken until it ends", async () => {
-    const { ledgerBatchStore: store, jobStore } = world.backend;
+    const { ledgerBatchStore: store, jobStore } = fixture.backend;
     const dead = await store.join("long gone", 0);
     const row = rowOf();
     await store.reserveBatch(dead, [{ row, close: null }]);
@@ -90,18 +90,18 @@ describe("a job whose instance is dead", () => {
     await store.leave(dead);
     const age =
       "update instance_lease set lease_until = now() - interval '2 days' where instance_id = $1";
-    await world.backend.query(age, [dead.instanceId]);
+    await fixture.backend.query(age, [dead.instanceId]);
     await store.takeOverDeadInstances();
     const next = await store.join("next one", LEASE_MS);
     expect(next.number).not.toBe(dead.number);
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.brokenBooks()).toEqual([]);
 
-    await jobStore.finish(job.jobId, endTold(job, costing(320n)));
+    await jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
     await store.join("one after", LEASE_MS);
     const known = "select from instance where instance_id = $1";
-    expect(await world.backend.query(known, [dead.instanceId])).toEqual([]);
-    expect(await world.found(job)).toMatchObject({ state: "completed", costMicroUsd: 320n });
-    expect(await world.brokenBooks()).toEqual([]);
+    expect(await fixture.backend.query(known, [dead.instanceId])).toEqual([]);
+    expect(await fixture.found(job)).toMatchObject({ state: "completed", costMicroUsd: 320n });
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   const waitingSql = `select from pg_stat_activity where datname = current_database()
@@ -109,7 +109,7 @@ describe("a job whose instance is dead", () => {
 
   /** A hold that some instance is going to make. */
   function rowOf(): ReserveRow {
-    return reserveRow({ ...owner, attemptId: world.ledger.newAttemptId() }, 1_000n);
+    return reserveRow({ ...owner, attemptId: fixture.ledger.newAttemptId() }, 1_000n);
   }
 });
 
@@ -141,10 +141,10 @@ describe("the day of a job's admission", () => {
     await books.close(voidRow(voided.attemptId));
     await books.settle();
     expect(await retire()).toMatchObject({
-      stopped: { day, why: expect.stringContaining("1 attempt is still open") },
+      stopped: { day, reason: expect.stringContaining("1 attempt is still open") },
     });
 
-    const end = await jobStore.finish(job.jobId, endTold(job, costing(320n)));
+    const end = await jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
     // Its day is settled with the provider: it counts in the period in which it ended.
     const late = `select from attempt, settlement_horizon
       where attempt_id = $1 and closed_at >= through`;
@@ -154,9 +154,9 @@ describe("the day of a job's admission", () => {
     expect((await retire()).retired.map((each) => each.day)).toContain(day);
 
     expect(await jobStore.find(job.orgId, job.jobId)).toEqual(end);
-    expect(await jobStore.finish(job.jobId, endTold(job))).toEqual(end);
+    expect(await jobStore.finish(job.jobId, reportEnd(job))).toEqual(end);
     // Nobody had looked at this one while its attempt was still there.
-    expect(await jobStore.finish(voided.jobId, endTold(voided, costing(9n)))).toMatchObject({
+    expect(await jobStore.finish(voided.jobId, reportEnd(voided, costing(9n)))).toMatchObject({
       state: "completed",
       costMicroUsd: 0n,
     });

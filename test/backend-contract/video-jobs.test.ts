@@ -3,33 +3,33 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import type { JobId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
-import { judgeLook, type JobLook } from "../../src/videos/job-state.ts";
+import { evaluatePoll, type PollResult } from "../../src/videos/job-state.ts";
 import type { TakenJob } from "../../src/videos/video-job.ts";
 import { quickOrDeep } from "../support/depth.ts";
-import { LEASE_MS, POLL, withJobWorld, type Owner } from "../support/job-world.ts";
+import { LEASE_MS, POLL, withJobFixture, type Owner } from "../support/job-fixture.ts";
 import { voidRow } from "../support/ledger-rows.ts";
 import {
   costing,
-  endTold,
+  reportEnd,
   JOB_DEADLINE_MS,
   keptJob,
   newVideoJob,
-  news,
-  told,
+  jobUpdate,
+  reported,
 } from "../support/video-jobs.ts";
 
-const world = withJobWorld();
+const fixture = withJobFixture();
 let owner: Owner;
 beforeEach(async () => {
-  owner = await world.owner();
+  owner = await fixture.owner();
 });
 
 describe("an accepted job", () => {
   test("is there with everything it was made of, and its attempt outlives its instance", async () => {
     const before = Date.now();
-    const job = await world.accepted(owner, { connectionId: "conn_1", progress: 3 });
+    const job = await fixture.accepted(owner, { connectionId: "conn_1", progress: 3 });
     const { deadlineMs: _, ...made } = job;
-    const stored = await world.found(job);
+    const stored = await fixture.found(job);
     expect(stored).toEqual({
       ...made,
       createdAtMs: expect.any(Number),
@@ -43,7 +43,7 @@ describe("an accepted job", () => {
       missingPolls: 0,
     });
     expect(Math.abs(stored.createdAtMs - before)).toBeLessThan(60_000);
-    expect(await world.attempt(job)).toEqual({
+    expect(await fixture.attempt(job)).toEqual({
       state: "open",
       debit: "0",
       served_model: null,
@@ -54,9 +54,9 @@ describe("an accepted job", () => {
   });
 
   test("holds its reserve in the balance and in the caps until it ends", async () => {
-    const { recordStore, accountStore, jobStore } = world.backend;
+    const { recordStore, accountStore, jobStore } = fixture.backend;
     await accountStore.setOrgCap(owner.orgId, microUsd(1_500n));
-    const job = await world.accepted(owner);
+    const job = await fixture.accepted(owner);
     const held = { settledMicroUsd: 10_000n, heldMicroUsd: 1_000n };
     expect(await recordStore.balance(owner.orgId)).toEqual(held);
     for (const keyId of [undefined, owner.keyId]) {
@@ -65,8 +65,8 @@ describe("an accepted job", () => {
         inFlightMicroUsd: 1_000n,
       });
     }
-    await expect(world.hold(owner)).rejects.toThrow("cap");
-    await jobStore.finish(job.jobId, endTold(job, costing(320n)));
+    await expect(fixture.hold(owner)).rejects.toThrow("cap");
+    await jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
     expect(await recordStore.balance(owner.orgId)).toEqual({
       settledMicroUsd: 9_680n,
       heldMicroUsd: 0n,
@@ -77,67 +77,67 @@ describe("an accepted job", () => {
         inFlightMicroUsd: 0n,
       });
     }
-    await world.ledger.close(voidRow((await world.hold(owner)).attemptId));
-    expect(await world.brokenBooks()).toEqual([]);
+    await fixture.ledger.close(voidRow((await fixture.hold(owner)).attemptId));
+    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   test("asked for again after a lost answer, also at once, is the same job", async () => {
-    const job = newVideoJob(await world.hold(owner));
+    const job = newVideoJob(await fixture.hold(owner));
     const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, i) => world.stores[i % 2 === 0 ? 0 : 1].accept(job)),
+      Array.from({ length: 8 }, (_, i) => fixture.stores[i % 2 === 0 ? 0 : 1].accept(job)),
     );
     expect(new Set(answers)).toEqual(new Set([true]));
-    await world.backend.jobStore.finish(job.jobId, endTold(job));
-    expect(await world.other.jobStore.accept(job)).toBe(true);
-    const rows = await world.backend.query("select from video_job where org_id = $1", [
+    await fixture.backend.jobStore.finish(job.jobId, reportEnd(job));
+    expect(await fixture.other.jobStore.accept(job)).toBe(true);
+    const rows = await fixture.backend.query("select from video_job where org_id = $1", [
       owner.orgId,
     ]);
     expect(rows).toHaveLength(1);
   });
 
   test("is none when its attempt was closed before, or belongs to somebody else", async () => {
-    const row = await world.hold(owner);
-    const stranger = newVideoJob({ ...row, ...(await world.owner()) });
-    expect(await world.backend.jobStore.accept(stranger)).toBe(false);
-    await world.ledger.close(voidRow(row.attemptId));
+    const row = await fixture.hold(owner);
+    const stranger = newVideoJob({ ...row, ...(await fixture.owner()) });
+    expect(await fixture.backend.jobStore.accept(stranger)).toBe(false);
+    await fixture.ledger.close(voidRow(row.attemptId));
     const job = newVideoJob(row);
-    expect(await world.backend.jobStore.accept(job)).toBe(false);
-    expect(await world.backend.jobStore.find(owner.orgId, job.jobId)).toBeUndefined();
-    expect(await world.attempt(job)).toMatchObject({ state: "void", resumable: false });
+    expect(await fixture.backend.jobStore.accept(job)).toBe(false);
+    expect(await fixture.backend.jobStore.find(owner.orgId, job.jobId)).toBeUndefined();
+    expect(await fixture.attempt(job)).toMatchObject({ state: "void", resumable: false });
   });
 
   test("does not take another job's id, and leaves no mark on its attempt then", async () => {
-    const first = await world.accepted(owner);
-    const second = newVideoJob(await world.hold(owner), { jobId: first.jobId });
-    await expect(world.backend.jobStore.accept(second)).rejects.toThrow("another attempt");
-    expect(await world.attempt(second)).toMatchObject({ state: "open", resumable: false });
-    await world.ledger.close(voidRow(second.attemptId));
-    expect((await world.found(first)).attemptId).toBe(first.attemptId);
+    const first = await fixture.accepted(owner);
+    const second = newVideoJob(await fixture.hold(owner), { jobId: first.jobId });
+    await expect(fixture.backend.jobStore.accept(second)).rejects.toThrow("another attempt");
+    expect(await fixture.attempt(second)).toMatchObject({ state: "open", resumable: false });
+    await fixture.ledger.close(voidRow(second.attemptId));
+    expect((await fixture.found(first)).attemptId).toBe(first.attemptId);
   });
 
   test("cannot be half there: when it cannot be written, its attempt is not marked", async () => {
-    const job = newVideoJob(await world.hold(owner));
-    await world.whileBroken("insert", async () => {
-      await expect(world.backend.jobStore.accept(job)).rejects.toThrow("broken on purpose");
-      expect(await world.attempt(job)).toMatchObject({ state: "open", resumable: false });
-      expect(await world.other.jobStore.find(owner.orgId, job.jobId)).toBeUndefined();
+    const job = newVideoJob(await fixture.hold(owner));
+    await fixture.whileBroken("insert", async () => {
+      await expect(fixture.backend.jobStore.accept(job)).rejects.toThrow("broken on purpose");
+      expect(await fixture.attempt(job)).toMatchObject({ state: "open", resumable: false });
+      expect(await fixture.other.jobStore.find(owner.orgId, job.jobId)).toBeUndefined();
     });
-    expect(await world.backend.jobStore.accept(job)).toBe(true);
-    expect(await world.attempt(job)).toMatchObject({ state: "open", resumable: true });
+    expect(await fixture.backend.jobStore.accept(job)).toBe(true);
+    expect(await fixture.attempt(job)).toMatchObject({ state: "open", resumable: true });
   });
 
   test("that has ended already is a fault of the caller", async () => {
-    const job = newVideoJob(await world.hold(owner), { state: "completed", progress: 100 });
-    await expect(world.backend.jobStore.accept(job)).rejects.toThrow("has not ended");
-    await world.ledger.close(voidRow(job.attemptId));
+    const job = newVideoJob(await fixture.hold(owner), { state: "completed", progress: 100 });
+    await expect(fixture.backend.jobStore.accept(job)).rejects.toThrow("has not ended");
+    await fixture.ledger.close(voidRow(job.attemptId));
   });
 });
 
 describe("another organization's job", () => {
   test("is like one that never was, to read and to poll", async () => {
-    const job = await world.accepted(owner);
-    const { orgId } = await world.owner();
-    const { jobStore } = world.backend;
+    const job = await fixture.accepted(owner);
+    const { orgId } = await fixture.owner();
+    const { jobStore } = fixture.backend;
     const unknown = "video_00000000000000000000000000000000" as JobId;
     expect(await jobStore.find(orgId, job.jobId)).toBeUndefined();
     expect(await jobStore.find(orgId, unknown)).toBeUndefined();
@@ -150,18 +150,20 @@ describe("another organization's job", () => {
 });
 
 describe("the polls that are due", () => {
-  beforeEach(() => world.endOthers());
+  beforeEach(() => fixture.endOthers());
 
   test("go to one process each, whoever asks at the same moment", async () => {
-    const jobs = await Promise.all(Array.from({ length: 40 }, () => world.accepted(owner, {}, 1n)));
-    expect(await world.backend.jobStore.takeDue({ limit: 50, leaseMs: LEASE_MS })).toEqual([]);
-    await world.setBack(60_000, ...jobs);
+    const jobs = await Promise.all(
+      Array.from({ length: 40 }, () => fixture.accepted(owner, {}, 1n)),
+    );
+    expect(await fixture.backend.jobStore.takeDue({ limit: 50, leaseMs: LEASE_MS })).toEqual([]);
+    await fixture.setBack(60_000, ...jobs);
     const takes = Array.from({ length: 12 }, (_, i) =>
-      world.stores[i % 2 === 0 ? 0 : 1].takeDue({ limit: 7, leaseMs: LEASE_MS }),
+      fixture.stores[i % 2 === 0 ? 0 : 1].takeDue({ limit: 7, leaseMs: LEASE_MS }),
     );
     const taken = (await Promise.all(takes)).flat();
     // Whoever came second saw a row that was just being taken and went on: the rest is still due.
-    const rest = await world.other.jobStore.takeDue({ limit: 50, leaseMs: LEASE_MS });
+    const rest = await fixture.other.jobStore.takeDue({ limit: 50, leaseMs: LEASE_MS });
     const ids = [...taken, ...rest].map(({ jobId }) => jobId);
     expect(ids).toHaveLength(40);
     expect(new Set(ids)).toEqual(new Set(jobs.map(({ jobId }) => jobId)));
@@ -169,132 +171,132 @@ describe("the polls that are due", () => {
   });
 
   test("come in the order in which they are due, no more than asked for", async () => {
-    const [first, second, third] = await Promise.all([1, 2, 3].map(() => world.accepted(owner)));
+    const [first, second, third] = await Promise.all([1, 2, 3].map(() => fixture.accepted(owner)));
     if (first === undefined || second === undefined || third === undefined) throw new Error();
-    await world.setBack(20_000, first, second, third);
-    await world.setBack(20_000, second);
-    const take = () => world.backend.jobStore.takeDue({ limit: 1, leaseMs: LEASE_MS });
+    await fixture.setBack(20_000, first, second, third);
+    await fixture.setBack(20_000, second);
+    const take = () => fixture.backend.jobStore.takeDue({ limit: 1, leaseMs: LEASE_MS });
     expect((await take()).map(({ jobId }) => jobId)).toEqual([second.jobId]);
-    await world.setBack(20_000, third);
+    await fixture.setBack(20_000, third);
     expect((await take()).map(({ jobId }) => jobId)).toEqual([third.jobId]);
     expect((await take()).map(({ jobId }) => jobId)).toEqual([first.jobId]);
     expect(await take()).toEqual([]);
   });
 
   test("are others' when the process that took them is gone", async () => {
-    const job = await world.accepted(owner);
-    await world.setBack(10_000, job);
-    const [taken] = await world.backend.jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS });
+    const job = await fixture.accepted(owner);
+    await fixture.setBack(10_000, job);
+    const [taken] = await fixture.backend.jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS });
     expect(taken?.jobId).toBe(job.jobId);
-    expect(await world.other.jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS })).toEqual([]);
-    expect(await world.other.jobStore.takeOne(owner.orgId, job.jobId, POLL)).toBeUndefined();
-    await world.setBack(LEASE_MS, job);
-    const [again] = await world.other.jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS });
+    expect(await fixture.other.jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS })).toEqual([]);
+    expect(await fixture.other.jobStore.takeOne(owner.orgId, job.jobId, POLL)).toBeUndefined();
+    await fixture.setBack(LEASE_MS, job);
+    const [again] = await fixture.other.jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS });
     expect(again?.jobId).toBe(job.jobId);
   });
 
   test("are those of running jobs only", async () => {
-    const job = await world.accepted(owner);
-    await world.setBack(60_000, job);
-    await world.backend.jobStore.finish(job.jobId, endTold(job));
-    expect(await world.backend.jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS })).toEqual([]);
-    expect(await world.backend.jobStore.takeOne(owner.orgId, job.jobId, POLL)).toBeUndefined();
+    const job = await fixture.accepted(owner);
+    await fixture.setBack(60_000, job);
+    await fixture.backend.jobStore.finish(job.jobId, reportEnd(job));
+    expect(await fixture.backend.jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS })).toEqual([]);
+    expect(await fixture.backend.jobStore.takeOne(owner.orgId, job.jobId, POLL)).toBeUndefined();
   });
 });
 
 describe("a poll that a customer asks for", () => {
   test("is one at a time, and not too soon after the last one", async () => {
-    const job = await world.accepted(owner);
+    const job = await fixture.accepted(owner);
     const take = (at: 0 | 1): Promise<TakenJob | undefined> =>
-      world.stores[at].takeOne(owner.orgId, job.jobId, POLL);
+      fixture.stores[at].takeOne(owner.orgId, job.jobId, POLL);
     const takes = await Promise.all(Array.from({ length: 8 }, (_, i) => take(i % 2 === 0 ? 0 : 1)));
     expect(takes.filter((each) => each !== undefined)).toHaveLength(1);
-    await world.backend.jobStore.keep(job.jobId, news());
+    await fixture.backend.jobStore.keep(job.jobId, jobUpdate());
     expect(await take(0)).toBeUndefined();
-    await world.setBack(POLL.pollMinMs, job);
+    await fixture.setBack(POLL.pollMinMs, job);
     expect(await take(1)).toMatchObject({ jobId: job.jobId, polls: 1, progress: 10 });
   });
 
   test("does not wait for whoever writes the job just now", async () => {
-    const job = await world.accepted(owner);
-    await world.backend.query("begin");
-    await world.backend.query("select from video_job where job_id = $1 for update", [job.jobId]);
-    expect(await world.other.jobStore.takeOne(owner.orgId, job.jobId, POLL)).toBeUndefined();
-    await world.backend.query("rollback");
-    expect(await world.other.jobStore.takeOne(owner.orgId, job.jobId, POLL)).toBeDefined();
+    const job = await fixture.accepted(owner);
+    await fixture.backend.query("begin");
+    await fixture.backend.query("select from video_job where job_id = $1 for update", [job.jobId]);
+    expect(await fixture.other.jobStore.takeOne(owner.orgId, job.jobId, POLL)).toBeUndefined();
+    await fixture.backend.query("rollback");
+    expect(await fixture.other.jobStore.takeOne(owner.orgId, job.jobId, POLL)).toBeDefined();
   });
 });
 
 describe("what a look told", () => {
   test("is kept, gives the poll back, and says when it is due again", async () => {
-    await world.endOthers();
-    const job = await world.accepted(owner);
-    const { jobStore } = world.backend;
+    await fixture.endOthers();
+    const job = await fixture.accepted(owner);
+    const { jobStore } = fixture.backend;
     const taken = await jobStore.takeOne(owner.orgId, job.jobId, POLL);
     expect(taken).toEqual({
-      ...(await world.found(job)),
+      ...(await fixture.found(job)),
       takenAtMs: expect.any(Number),
       polls: 0,
       missingAtMs: null,
     });
     expect(taken?.takenAtMs).toBeGreaterThanOrEqual(taken?.createdAtMs ?? Number.NaN);
-    await jobStore.keep(job.jobId, news({ progress: 40, nextPollMs: 30_000 }));
-    expect(await world.found(job)).toMatchObject({
+    await jobStore.keep(job.jobId, jobUpdate({ progress: 40, nextPollMs: 30_000 }));
+    expect(await fixture.found(job)).toMatchObject({
       state: "in_progress",
       progress: 40,
       polledAtMs: expect.any(Number),
     });
-    await world.setBack(25_000, job);
+    await fixture.setBack(25_000, job);
     expect(await jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS })).toEqual([]);
-    await world.setBack(6_000, job);
+    await fixture.setBack(6_000, job);
     expect(await jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS })).toHaveLength(1);
   });
 
   test("never takes progress or a state back", async () => {
-    const job = await world.accepted(owner);
-    const { jobStore } = world.backend;
-    await jobStore.keep(job.jobId, news({ progress: 40 }));
-    await jobStore.keep(job.jobId, news({ state: "queued", progress: 7 }));
-    expect(await world.found(job)).toMatchObject({ state: "in_progress", progress: 40 });
+    const job = await fixture.accepted(owner);
+    const { jobStore } = fixture.backend;
+    await jobStore.keep(job.jobId, jobUpdate({ progress: 40 }));
+    await jobStore.keep(job.jobId, jobUpdate({ state: "queued", progress: 7 }));
+    expect(await fixture.found(job)).toMatchObject({ state: "in_progress", progress: 40 });
   });
 
   test("changes nothing of a job that has ended", async () => {
-    const job = await world.accepted(owner);
-    const { jobStore } = world.backend;
-    const end = await jobStore.finish(job.jobId, endTold(job, costing(5n)));
-    await jobStore.keep(job.jobId, news({ progress: 50, isFailure: true }));
-    expect(await world.found(job)).toEqual(end);
+    const job = await fixture.accepted(owner);
+    const { jobStore } = fixture.backend;
+    const end = await jobStore.finish(job.jobId, reportEnd(job, costing(5n)));
+    await jobStore.keep(job.jobId, jobUpdate({ progress: 50, isFailure: true }));
+    expect(await fixture.found(job)).toEqual(end);
     const sql = "update video_job set state = 'failed', error_code = 'x' where job_id = $1";
-    await expect(world.backend.query(sql, [job.jobId])).rejects.toThrow("has ended");
+    await expect(fixture.backend.query(sql, [job.jobId])).rejects.toThrow("has ended");
   });
 
   test("makes the same of a job as the rules in plain words, whatever was seen", async () => {
-    const anyLook = fc.oneof(
+    const anyPoll = fc.oneof(
       fc
         .record({
           state: fc.constantFrom("queued" as const, "in_progress" as const, "unknown" as const),
           progress: fc.option(fc.integer({ min: -10, max: 200 }), { nil: undefined }),
         })
-        .map((each): JobLook => ({ kind: "told", job: told(each.state, each) })),
-      fc.constant<JobLook>({ kind: "missing" }),
-      fc.constant<JobLook>({ kind: "failure" }),
+        .map((each): PollResult => ({ kind: "reported", job: reported(each.state, each) })),
+      fc.constant<PollResult>({ kind: "missing" }),
+      fc.constant<PollResult>({ kind: "failure" }),
     );
     // Clearly less or more than the minute that looks must be apart to count.
-    const step = fc.record({ seen: anyLook, waitMs: fc.constantFrom(25_000, 90_000) });
+    const step = fc.record({ seen: anyPoll, waitMs: fc.constantFrom(25_000, 90_000) });
     const property = fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
-      const job = await world.accepted(owner, {}, 1n);
+      const job = await fixture.accepted(owner, {}, 1n);
       let expected: TakenJob | undefined;
       for (const { seen, waitMs } of steps) {
-        await world.setBack(waitMs, job);
-        const taken = await world.other.jobStore.takeOne(owner.orgId, job.jobId, POLL);
+        await fixture.setBack(waitMs, job);
+        const taken = await fixture.other.jobStore.takeOne(owner.orgId, job.jobId, POLL);
         if (taken === undefined) throw new Error("the poll is free");
         expect(untimed(taken)).toEqual(untimed(expected ?? taken));
-        const verdict = judgeLook(taken, seen, 0.5);
+        const verdict = evaluatePoll(taken, seen, 0.5);
         if (verdict.kind === "ended") break;
-        await world.backend.jobStore.keep(job.jobId, verdict.news);
-        expected = keptJob(taken, verdict.news);
+        await fixture.backend.jobStore.keep(job.jobId, verdict.update);
+        expected = keptJob(taken, verdict.update);
       }
-      await world.backend.jobStore.finish(job.jobId, endTold(job));
+      await fixture.backend.jobStore.finish(job.jobId, reportEnd(job));
     });
     await fc.assert(property, { numRuns: quickOrDeep(10, 400) });
   });

@@ -23,7 +23,7 @@ const BAD_KEY = "customer-invalid-key-0123456789";
 const KEYS = { own: OWN_KEY.slice(0, 8), marketplace: PROVIDER_KEY.slice(0, 8) };
 
 /** Everything that clients were told. */
-const told: string[] = [];
+const reported: string[] = [];
 
 const gateway = withGateway(() => {
   const metered = simulatorManifest({
@@ -84,7 +84,7 @@ async function asking(account: Pick<TestAccount, "key">, change: Partial<Ask> = 
     text: "Hello",
     ...change,
   });
-  told.push(JSON.stringify(answer));
+  reported.push(JSON.stringify(answer));
   return answer;
 }
 
@@ -305,9 +305,9 @@ describe("what a provider says to an own key", () => {
     const id = await connect(account);
     const text = "[[fault:status:429;retry_after:30]] Hello";
     expect((await asking(account, { text, ...connections("only") })).status).toBe(429);
-    const resting = await asking(account, connections("only"));
-    expect(resting.status).toBe(429);
-    expect(resting.headers["x-tm-limit-id"]).toBe(`pool:connection:${id}`);
+    const cooling = await asking(account, connections("only"));
+    expect(cooling.status).toBe(429);
+    expect(cooling.headers["x-tm-limit-id"]).toBe(`pool:connection:${id}`);
     expect(keysSent()).toEqual(["own"]);
     // The marketplace's capacity of the same listing, and another customer's, are not touched.
     expect((await asking(account, connections("never"))).status).toBe(200);
@@ -355,8 +355,8 @@ test("a key that does not open is sent to nobody: the marketplace's is used, or 
 
 test("after all of it the books are right, and no key has reached a log or a client", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
-  const everything = told.join("\n") + gateway.log();
-  expect(told.length).toBeGreaterThan(30);
+  const everything = reported.join("\n") + gateway.log();
+  expect(reported.length).toBeGreaterThan(30);
   for (const secret of [OWN_KEY, BAD_KEY, PROVIDER_KEY, ENCRYPTION_KEY]) {
     expect(everything).not.toContain(secret);
     expect(everything).not.toContain(secret.slice(4, 16));

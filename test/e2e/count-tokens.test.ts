@@ -10,7 +10,7 @@ import {
   withGateway,
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
-import { expectCleanRefusal, expectRefusal, standing } from "../support/refusals.ts";
+import { expectCleanRefusal, expectRefusal, accountState } from "../support/refusals.ts";
 
 /** Only silence reaches the short limit: the clock waits for a busy machine. */
 const clock = new PatientClock();
@@ -47,7 +47,7 @@ function expectCount(answer: HttpAnswer): void {
 
 describe("the provider's own count", () => {
   test("is told as it is, and nothing but it", async () => {
-    const before = await standing(gateway, account);
+    const before = await accountState(gateway, account);
     const answer = await count(question("test/b"));
     expectCount(answer);
     expect(answer.headers).toMatchObject({ "x-tm-provider": "prov-b", "x-tm-attempts": "1" });
@@ -57,7 +57,7 @@ describe("the provider's own count", () => {
       headers: { "anthropic-version": "2023-06-01", "x-api-key": "any" },
     });
     expect(at(answer.json, "input_tokens")).toBe(at(direct.json, "input_tokens"));
-    expect(await standing(gateway, account)).toEqual(before);
+    expect(await accountState(gateway, account)).toEqual(before);
   });
 
   test.each(ANTHROPIC_CLIENTS)("reaches the official client %s", async (_version, Client) => {
@@ -97,7 +97,7 @@ describe("the provider's own count", () => {
 
 describe("the local estimate", () => {
   test("answers for a model of the other wire, and says that it is one", async () => {
-    const before = await standing(gateway, account);
+    const before = await accountState(gateway, account);
     const answer = await count(question("test/a"));
     expectCount(answer);
     expect(answer.headers["x-tm-estimate"]).toBe("local");
@@ -107,7 +107,7 @@ describe("the local estimate", () => {
     expect(Number(at(longer.json, "input_tokens"))).toBeGreaterThan(
       Number(at(answer.json, "input_tokens")),
     );
-    expect(await standing(gateway, account)).toEqual(before);
+    expect(await accountState(gateway, account)).toEqual(before);
   });
 
   test("takes thinking, which a call to that model could not have", async () => {

@@ -116,14 +116,14 @@ interface Expected {
 /** The refusal as a provider's failure is told; the provider's own words are not in it. */
 async function expectFailure(answer: HttpAnswer, expected: Expected): Promise<void> {
   const { status, headers, json, text } = answer;
-  const told = {
+  const reported = {
     status,
     code: headers["x-tm-error-code"],
     upstreamStatus: Number(headers["x-tm-upstream-status"]),
     retryable: at(json, "error.metadata.retryable"),
     text,
   };
-  expect(told).toMatchObject(expected);
+  expect(reported).toMatchObject(expected);
   expect(headers).toMatchObject({ "x-tm-error-origin": "upstream", "x-tm-attempts": "1" });
   expect("retry-after" in headers).toBe(status === 503 || status === 429);
   expect(text).not.toMatch(/secret-provider|neurons|<html|127\.0\.0\.1/);
@@ -165,9 +165,9 @@ describe("the provider's free allowance is used up", () => {
         retryable: false,
       });
       // Like every 429 it rests the pool, and is no strike: what comes next meets the pool.
-      const resting = await next(model);
-      expect(resting.status).toBe(429);
-      expect(resting.headers["x-tm-limit-scope"]).toBe("pool");
+      const cooling = await next(model);
+      expect(cooling.status).toBe(429);
+      expect(cooling.headers["x-tm-limit-scope"]).toBe("pool");
     },
   );
 

@@ -26,7 +26,7 @@ import {
   expectCleanRefusal,
   expectRefusal,
   expectRefusedRecord,
-  standing,
+  accountState,
   type ExpectedRefusal,
 } from "../support/refusals.ts";
 
@@ -252,11 +252,11 @@ describe("the wrong route", () => {
     async (path) => {
       const messages = [{ role: "user", content: "Hello" }];
       const body = { model: "judge/plain", max_tokens: 5, messages };
-      const before = await standing(gateway, account);
+      const before = await accountState(gateway, account);
       const answer = await httpCall(gateway.url + path, { body, headers: bearer(account.key) });
       expect(answer.status).toBe(400);
       expect(textAt(answer.json, "error.message")).toContain("POST /v1/decisions");
-      expect(await standing(gateway, account)).toEqual(before);
+      expect(await accountState(gateway, account)).toEqual(before);
     },
   );
 
@@ -303,7 +303,7 @@ describe("limits", () => {
     const other = await gateway.account("100");
     const state = "s".repeat(10_000);
     const questions = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`q${n}`, URGENT]));
-    const before = await standing(gateway, other);
+    const before = await accountState(gateway, other);
     const body = decisionBody("judge/per-question", { state, questions });
     const refused = await decide(gateway, other, body);
     expectRefusal(refused, { status: 429, code: "rate_limit" });
@@ -315,7 +315,7 @@ describe("limits", () => {
     });
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
     expect(at(refused.json, "error.metadata.limit_kind")).toBe("tpm");
-    expect(await standing(gateway, other)).toEqual(before);
+    expect(await accountState(gateway, other)).toEqual(before);
     await expectRefusedRecord(gateway, other, refused);
     // The same body where the state counts once, and the same state with few questions.
     expect((await decide(gateway, other, { ...body, model: "judge/plain" })).status).toBe(200);
@@ -350,7 +350,7 @@ describe("limits", () => {
       "retry-after": "30",
     });
     for (const model of ["judge/twin-one", "judge/twin-two"]) {
-      const before = await standing(gateway, account);
+      const before = await accountState(gateway, account);
       const paused = await decide(gateway, account, decisionBody(model));
       expectRefusal(paused, { status: 429, code: "rate_limit" });
       expect(paused.headers).toMatchObject({
@@ -358,17 +358,17 @@ describe("limits", () => {
         "x-tm-limit-scope": "pool",
         "x-tm-limit-id": "pool:decisions-shared",
       });
-      expect(await standing(gateway, account)).toEqual(before);
+      expect(await accountState(gateway, account)).toEqual(before);
     }
   });
 
   test("a balance that does not cover the worst case refuses before anything is sent", async () => {
     const poor = await gateway.account("0.001");
     const body = decisionBody("judge/plain", { state: "s".repeat(2_000) });
-    const before = await standing(gateway, poor);
+    const before = await accountState(gateway, poor);
     const refused = await decide(gateway, poor, body);
     expectRefusal(refused, { status: 429, code: "insufficient_quota" });
-    expect(await standing(gateway, poor)).toEqual(before);
+    expect(await accountState(gateway, poor)).toEqual(before);
     await expectRefusedRecord(gateway, poor, refused);
   });
 });

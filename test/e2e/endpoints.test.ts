@@ -10,11 +10,11 @@ import {
   type TestAccount,
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
-import { StandingClock } from "../support/clocks.ts";
+import { StoppedClock } from "../support/clocks.ts";
 import { expectRefusal } from "../support/refusals.ts";
 
 /** Queues and windows are of this clock: no test waits for them, and a slow machine changes nothing. */
-const clock = new StandingClock();
+const clock = new StoppedClock();
 
 const PRIVATE_PROVIDERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
@@ -62,7 +62,7 @@ async function chat(account: TestAccount, model: string, more: object = {}): Pro
 }
 
 /** An answer without what has to differ: the request's id and the model's. */
-function told(answer: HttpAnswer, modelId: string): string {
+function reported(answer: HttpAnswer, modelId: string): string {
   return answer.text
     .replaceAll(textAt(answer.json, "request_id"), "id")
     .replaceAll(modelId, "model");
@@ -84,7 +84,7 @@ describe("a dedicated endpoint", () => {
     const refused = await chat(stranger, "house/one");
     const unknown = await chat(stranger, "house/none");
     expectRefusal(refused, { status: 404, code: "model_unavailable" });
-    expect(told(refused, "house/one")).toBe(told(unknown, "house/none"));
+    expect(reported(refused, "house/one")).toBe(reported(unknown, "house/none"));
   });
 
   test("takes a model that is public too to its own capacity and nowhere else", async () => {

@@ -365,12 +365,12 @@ describe("an image request on the books", () => {
   test("the dry run tells the same hold, and nothing happens", async () => {
     const calls = gateway.simulator.counts().total;
     const body = { model: "pic/one", prompt: "a red bicycle", n: 2 };
-    const told = await httpCall(`${gateway.url}/v1/route?for=images`, {
+    const reported = await httpCall(`${gateway.url}/v1/route?for=images`, {
       body,
       headers: bearer(account.key),
     });
     const inputTokens = Buffer.byteLength(JSON.stringify(body));
-    expect(told.json).toMatchObject({
+    expect(reported.json).toMatchObject({
       candidates: [{ provider: "painter", upstream_id: "pic/one" }],
       estimate: {
         input_tokens: inputTokens,

@@ -16,7 +16,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from "../support/gateway.ts";
-import { StandingClock } from "../support/clocks.ts";
+import { StoppedClock } from "../support/clocks.ts";
 import { asAdmin, withDatabase } from "../support/postgres.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
@@ -24,7 +24,7 @@ const FIVE_SECONDS_MS = 5_000;
 const KNOWN_WITHIN_MS = 2_000;
 
 /** Moves only when a test moves it: what is remembered does not age out by itself. */
-const clock = new StandingClock();
+const clock = new StoppedClock();
 const database = withDatabase();
 
 function options(): TestGatewayOptions {
@@ -143,7 +143,7 @@ test("a connection acts at once here, and soon elsewhere, when made and when dis
 });
 
 /** Notices come in the order of the commits: after these two none of the account is under way. */
-async function allHeard(account: TestAccount): Promise<void> {
+async function allReceived(account: TestAccount): Promise<void> {
   for (const [policy, outcome] of [
     [{ only: ["no-such-provider"] }, "refused"],
     [{}, "admitted"],
@@ -157,7 +157,7 @@ async function allHeard(account: TestAccount): Promise<void> {
 
 test("a change without a notice acts after five seconds, and no later", async () => {
   const account = await here.account("1.00");
-  await allHeard(account);
+  await allReceived(account);
   expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
   await inSession(async (client) => {
     // No trigger fires: as if the notice connection were away.

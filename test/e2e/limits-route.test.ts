@@ -11,17 +11,17 @@ import {
   type TestAccount,
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, type HttpAnswer } from "../support/http-call.ts";
-import { expectRefusal, standing } from "../support/refusals.ts";
+import { expectRefusal, accountState } from "../support/refusals.ts";
 import { settledRecord } from "../support/settled.ts";
 import { runSql } from "../support/sql.ts";
 
 const gateway = withGateway(() => {
-  const house = simulatorManifest({
+  const fixture = simulatorManifest({
     provider: "house",
     dialect: "wire_a",
     models: [textModel("house/own")],
   }) as { provider: object };
-  const isPrivate = { ...house, provider: { ...house.provider, listing: "private" } };
+  const isPrivate = { ...fixture, provider: { ...fixture.provider, listing: "private" } };
   return { manifests: [...STANDARD_MANIFESTS, isPrivate] };
 });
 
@@ -123,9 +123,9 @@ describe("GET /v1/limits", () => {
 
   test("uses up nothing, however often it is asked", async () => {
     const account = await gateway.account("5.00", { requestsPerMinute: 1 });
-    const before = await standing(gateway, account);
+    const before = await accountState(gateway, account);
     for (let n = 0; n < 20; n += 1) expect((await limitsOf(account)).status).toBe(200);
-    expect(await standing(gateway, account)).toEqual(before);
+    expect(await accountState(gateway, account)).toEqual(before);
     expect((await chat(account)).status).toBe(200);
     // With nothing left it still answers.
     const spent = await limitsOf(account);
@@ -134,10 +134,10 @@ describe("GET /v1/limits", () => {
 
   test("a model that is not listed is the same 404 as a call for it", async () => {
     const account = await gateway.account("5.00");
-    const told = await limitsOf(account, "?model=test%2Fnone");
+    const reported = await limitsOf(account, "?model=test%2Fnone");
     const called = await chat(account, chatBody("test/none"));
-    expectRefusal(told, { status: 404, code: "model_unavailable", message: '"test/none"' });
-    expect(at(told.json, "error")).toEqual(at(called.json, "error"));
+    expectRefusal(reported, { status: 404, code: "model_unavailable", message: '"test/none"' });
+    expect(at(reported.json, "error")).toEqual(at(called.json, "error"));
     const none = await limitsOf(account, "?model=");
     expectRefusal(none, { status: 404, code: "model_unavailable", message: '""' });
     const foreign = await limitsOf(account, "?model=house%2Fown");

@@ -10,7 +10,7 @@ import { callUntil, until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
-import { expectRefusal, expectRefusedRecord, standing } from "../support/refusals.ts";
+import { expectRefusal, expectRefusedRecord, accountState } from "../support/refusals.ts";
 import { runSql } from "../support/sql.ts";
 
 const gateway = withGateway();
@@ -45,7 +45,7 @@ describe("requests per minute of a key", () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 2 });
     expect((await chat(account)).status).toBe(200);
     expect((await chat(account)).status).toBe(200);
-    const before = await standing(gateway, account);
+    const before = await accountState(gateway, account);
     const askedAtMs = Date.now();
     const answer = await chat(account);
     expectRefusal(answer, { status: 429, code: "rate_limit", message: "2 requests per minute" });
@@ -81,7 +81,7 @@ describe("requests per minute of a key", () => {
     const retryAtMs = Date.parse(textAt(answer.json, "error.metadata.retry_at"));
     expect(retryAtMs).toBeGreaterThanOrEqual(askedAtMs + waitSeconds * 1000);
     expect(retryAtMs).toBeLessThanOrEqual(Date.now() + waitSeconds * 1000);
-    expect(await standing(gateway, account)).toEqual(before);
+    expect(await accountState(gateway, account)).toEqual(before);
     await expectRefusedRecord(gateway, account, answer);
   });
 

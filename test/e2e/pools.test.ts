@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chatBody } from "../support/chat-bodies.ts";
 import { simulatorManifest, textModel, withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
-import { expectRefusal, expectRefusedRecord, standing } from "../support/refusals.ts";
+import { expectRefusal, expectRefusedRecord, accountState } from "../support/refusals.ts";
 
 const perMinute = (value: number): object => ({
   capacity: [{ type: "request", per: "minute", value }],
@@ -48,7 +48,7 @@ describe("a provider's declared capacity", () => {
     // Its share, not its own 300, is what is left least of.
     expect(first.headers["x-tm-remaining-rpm"]).toBe("1");
     expect((await chat(greedy, "pool/alone")).status).toBe(200);
-    const before = await standing(gateway, greedy);
+    const before = await accountState(gateway, greedy);
     const refused = await chat(greedy, "pool/alone");
     expectRefusal(refused, { status: 429, code: "rate_limit" });
     expect(refused.headers).toMatchObject({
@@ -60,7 +60,7 @@ describe("a provider's declared capacity", () => {
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
     expect(refused.headers).not.toHaveProperty("x-tm-attempts");
     expect(Date.parse(textAt(refused.json, "error.metadata.retry_at"))).toBeGreaterThan(0);
-    expect(await standing(gateway, greedy)).toEqual(before);
+    expect(await accountState(gateway, greedy)).toEqual(before);
     await expectRefusedRecord(gateway, greedy, refused);
 
     expect((await chat(other, "pool/alone")).status).toBe(200);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import { rawHttp } from "../support/raw-http.ts";
-import { standing } from "../support/refusals.ts";
+import { accountState } from "../support/refusals.ts";
 
 /* What a parser in front of us could read in another way than we do must not be served. */
 
@@ -118,17 +118,17 @@ const refused: readonly (readonly [string, () => Shape])[] = [
 
 describe("bytes that two parsers could read in two ways", () => {
   test.each(refused)("%s: 400 or closed, and nothing is dispatched", async (_what, shape) => {
-    const before = await standing(gateway, account);
+    const before = await accountState(gateway, account);
     const answer = await rawHttp(gateway.url, requestBytes(shape()));
     expect(answer.closed).toBe(true);
     expect(answer.statuses.length).toBeLessThanOrEqual(1);
     for (const status of answer.statuses) expect([400, 431]).toContain(status);
     expect(answer.text).not.toContain("You said");
-    expect(await standing(gateway, account)).toEqual(before);
+    expect(await accountState(gateway, account)).toEqual(before);
   });
 
   test("lines that end in a bare LF", async () => {
-    const before = await standing(gateway, account);
+    const before = await accountState(gateway, account);
     for (const bytes of [
       requestBytes({ headers: [LENGTH] }).replaceAll("\r\n", "\n"),
       requestBytes({ headers: [LENGTH, "X-Bad: a\nX-Injected: b"] }),
@@ -139,11 +139,11 @@ describe("bytes that two parsers could read in two ways", () => {
       expect(answer.text).not.toContain("You said");
       for (const status of answer.statuses) expect(status).toBe(400);
     }
-    expect(await standing(gateway, account)).toEqual(before);
+    expect(await accountState(gateway, account)).toEqual(before);
   });
 
   test("another protocol on the same port", async () => {
-    const before = await standing(gateway, account);
+    const before = await accountState(gateway, account);
     for (const bytes of [
       Buffer.from("160301010001000000", "hex"),
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
@@ -154,7 +154,7 @@ describe("bytes that two parsers could read in two ways", () => {
       expect(answer.closed).toBe(true);
       for (const status of answer.statuses) expect(status).toBe(400);
     }
-    expect(await standing(gateway, account)).toEqual(before);
+    expect(await accountState(gateway, account)).toEqual(before);
   });
 });
 
@@ -178,12 +178,12 @@ describe("methods and targets that are not ours", () => {
     "OPTIONS *",
     "GET http://example.com/",
   ])("%s is no way to anywhere", async (line) => {
-    const before = await standing(gateway, account);
+    const before = await accountState(gateway, account);
     const bytes = requestBytes({ line: `${line} HTTP/1.1`, headers: [], body: "" });
     const answer = await rawHttp(gateway.url, bytes);
     expect(answer.closed).toBe(true);
     for (const status of answer.statuses) expect([204, 400, 404, 405]).toContain(status);
-    expect(await standing(gateway, account)).toEqual(before);
+    expect(await accountState(gateway, account)).toEqual(before);
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { brokenBodies, chatBody } from "../support/chat-bodies.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
-import { expectCleanRefusal, expectRefusal, standing } from "../support/refusals.ts";
+import { expectCleanRefusal, expectRefusal, accountState } from "../support/refusals.ts";
 
 const gateway = withGateway();
 const account = withAccount(gateway, "25.00");
@@ -24,25 +24,25 @@ async function realRun(asked: Asked, body: unknown, who = account): Promise<Http
 
 /** What the dry run tells of a refusal is what the real route then answers. */
 async function expectSameRefusal(asked: Asked, body: unknown, who = account): Promise<HttpAnswer> {
-  const told = await dryRun(asked, body, who);
+  const reported = await dryRun(asked, body, who);
   const answer = await realRun(asked, body, who);
-  expect(told.status).toBe(200);
-  expect(at(told.json, "would_admit")).toBe(false);
-  expect(at(told.json, "refusal")).toMatchObject({
+  expect(reported.status).toBe(200);
+  expect(at(reported.json, "would_admit")).toBe(false);
+  expect(at(reported.json, "refusal")).toMatchObject({
     status: answer.status,
     code: answer.headers["x-tm-error-code"],
     message: at(answer.json, "error.message"),
     retryable: at(answer.json, "error.metadata.retryable"),
   });
-  return told;
+  return reported;
 }
 
 describe("a request that would be admitted", () => {
   test("is told in full, and nothing is held, sent or charged", async () => {
-    const before = await standing(gateway, account);
+    const before = await accountState(gateway, account);
     const body = chatBody("test/both", { models: ["x"], seed: 7 });
     const answer = await dryRun("chat", body);
-    expect(await standing(gateway, account)).toEqual(before);
+    expect(await accountState(gateway, account)).toEqual(before);
     const input = Buffer.byteLength(JSON.stringify(body));
     expect(answer.json).toEqual({
       candidates: [
@@ -82,11 +82,14 @@ describe("a request that would be admitted", () => {
 
   test("on the messages wire it is what the real route then does", async () => {
     const body = chatBody("test/a", { top_k: 5 });
-    const told = await dryRun("messages", body);
-    expect(at(told.json, "candidates.0")).toMatchObject({ provider: "prov-a", translated: true });
+    const reported = await dryRun("messages", body);
+    expect(at(reported.json, "candidates.0")).toMatchObject({
+      provider: "prov-a",
+      translated: true,
+    });
     const answer = await realRun("messages", body);
     expect(answer.headers["x-tm-provider"]).toBe("prov-a");
-    const dropped = at(told.json, "dropped_params");
+    const dropped = at(reported.json, "dropped_params");
     expect(dropped).toEqual(["top_k"]);
     expect(answer.headers["x-tm-dropped-params"]).toBe("top_k");
   });
@@ -106,8 +109,8 @@ describe("a request that would be admitted", () => {
   });
 
   test("a deployment that cannot serve it as sent is excluded with the field", async () => {
-    const told = await dryRun("chat", chatBody("test/ba", { temperature: 1.5 }));
-    expect(told.json).toMatchObject({
+    const reported = await dryRun("chat", chatBody("test/ba", { temperature: 1.5 }));
+    expect(reported.json).toMatchObject({
       candidates: [{ provider: "prov-a2" }],
       excluded: [{ provider: "prov-b", reason: expect.stringContaining("temperature") }],
     });
@@ -122,28 +125,28 @@ describe("a refusal is told, not answered", () => {
     ["a field no provider can serve", "messages", chatBody("test/b", { temperature: 1.5 })],
     ["thinking across the wires", "messages", chatBody("test/a", { thinking: { type: "x" } })],
   ])("%s", async (_name, asked, body) => {
-    const told = await expectSameRefusal(asked, body);
-    expect(at(told.json, "candidates")).toEqual([]);
-    expect(at(told.json, "estimate.reserve_micro_usd")).toBeNull();
+    const reported = await expectSameRefusal(asked, body);
+    expect(at(reported.json, "candidates")).toEqual([]);
+    expect(at(reported.json, "estimate.reserve_micro_usd")).toBeNull();
   });
 
   test("a low balance", async () => {
     const poor = await gateway.account("0.000100");
-    const told = await expectSameRefusal("chat", chatBody("test/a"), poor);
-    expect(at(told.json, "refusal")).toMatchObject({
+    const reported = await expectSameRefusal("chat", chatBody("test/a"), poor);
+    expect(at(reported.json, "refusal")).toMatchObject({
       origin: "gateway_admission",
       limit_scope: "org",
       limit_kind: "spend",
     });
-    expect(at(told.json, "candidates.0.provider")).toBe("prov-a");
+    expect(at(reported.json, "candidates.0.provider")).toBe("prov-a");
     const cheap = await dryRun("chat", chatBody("test/a", { max_tokens: 1 }), poor);
     expect(at(cheap.json, "would_admit")).toBe(true);
   });
 
   test.each([["keyCapUsd"], ["orgCapUsd"]] as const)("a spend cap (%s)", async (cap) => {
     const capped = await gateway.account("5.00", { [cap]: "0.000100" });
-    const told = await expectSameRefusal("chat", chatBody("test/a"), capped);
-    expect(at(told.json, "refusal")).toMatchObject({
+    const reported = await expectSameRefusal("chat", chatBody("test/a"), capped);
+    expect(at(reported.json, "refusal")).toMatchObject({
       code: "insufficient_quota",
       limit_scope: cap === "keyCapUsd" ? "key" : "org",
       reset_at: expect.stringMatching(/-01T00:00:00\.000Z$/),
@@ -152,26 +155,26 @@ describe("a refusal is told, not answered", () => {
 
   test("the minute's tokens", async () => {
     const messages = [{ role: "user", content: "x".repeat(1_000_000) }];
-    const told = await expectSameRefusal("chat", chatBody("test/a", { messages }));
-    expect(at(told.json, "refusal")).toMatchObject({ limit_kind: "tpm" });
+    const reported = await expectSameRefusal("chat", chatBody("test/a", { messages }));
+    expect(at(reported.json, "refusal")).toMatchObject({ limit_kind: "tpm" });
   });
 });
 
 describe("a dry run uses up one request of the minute and nothing else", () => {
   test("the request behind it finds all tokens and one request less", async () => {
     const fresh = await gateway.account("1.00", { requestsPerMinute: 5 });
-    const told = await dryRun("chat", chatBody("test/a"), fresh);
-    expect(told.headers["x-tm-remaining-rpm"]).toBe("4");
+    const reported = await dryRun("chat", chatBody("test/a"), fresh);
+    expect(reported.headers["x-tm-remaining-rpm"]).toBe("4");
     const answer = await realRun("chat", chatBody("test/a"), fresh);
-    const estimate = Number(at(told.json, "estimate.input_tokens")) + 64;
+    const estimate = Number(at(reported.json, "estimate.input_tokens")) + 64;
     expect(answer.headers["x-tm-remaining-rpm"]).toBe("3");
     expect(Number(answer.headers["x-tm-remaining-tpm"])).toBe(1_000_000 - estimate);
   });
 
   test("without a request left, the dry run itself is refused", async () => {
     const fresh = await gateway.account("1.00", { requestsPerMinute: 1 });
-    const told = await dryRun("chat", chatBody("test/a"), fresh);
-    expect(told.json).toMatchObject({
+    const reported = await dryRun("chat", chatBody("test/a"), fresh);
+    expect(reported.json).toMatchObject({
       would_admit: false,
       refusal: { code: "rate_limit", limit_scope: "key", limit_kind: "rpm" },
     });
@@ -187,10 +190,10 @@ describe("what cannot be read is the same 400 as on the real route", () => {
 
   test("an output bound out of range", async () => {
     const body = chatBody("test/a", { max_tokens: 0 });
-    const told = await dryRun("chat", body);
+    const reported = await dryRun("chat", body);
     const answer = await realRun("chat", body);
-    expect(told.status).toBe(400);
-    expect(at(told.json, "error")).toEqual(at(answer.json, "error"));
+    expect(reported.status).toBe(400);
+    expect(at(reported.json, "error")).toEqual(at(answer.json, "error"));
   });
 
   test.each(["", "?for=responses", "?for=__proto__"])(

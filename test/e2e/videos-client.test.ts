@@ -3,22 +3,22 @@ import { beforeAll, expect, test } from "vitest";
 
 import { until } from "../support/books.ts";
 import type { TestAccount } from "../support/gateway.ts";
-import { freshPrompt, withVideoHouse } from "../support/video-house.ts";
+import { freshPrompt, withVideoFixture } from "../support/video-fixture.ts";
 
 const FILE = Buffer.from("a film of thirty-two bytes, ended");
 
 let account: TestAccount;
 let client: OpenAI;
 
-const house = withVideoHouse();
+const fixture = withVideoFixture();
 
 beforeAll(async () => {
-  account = await house.gateway.account("25.00");
+  account = await fixture.gateway.account("25.00");
   client = clientOf(account);
 });
 
 function clientOf({ key }: TestAccount): OpenAI {
-  return new OpenAI({ apiKey: key, baseURL: `${house.gateway.url}/v1`, maxRetries: 0 });
+  return new OpenAI({ apiKey: key, baseURL: `${fixture.gateway.url}/v1`, maxRetries: 0 });
 }
 
 function create(more: object = {}): Promise<OpenAI.Video> {
@@ -29,7 +29,7 @@ function create(more: object = {}): Promise<OpenAI.Video> {
 test("a video is asked for, awaited and fetched", async () => {
   let video = await create({ seconds: "8", resolution: "720p" });
   expect(video).toMatchObject({ object: "video", status: "queued", progress: 0, seconds: "8" });
-  const { last } = house.host;
+  const { last } = fixture.host;
   last.record = { id: last.id, status: "in_progress", progress: 50 };
   video = await client.videos.retrieve(video.id);
   expect(video).toMatchObject({ status: "in_progress", progress: 50, error: null });
@@ -51,7 +51,7 @@ test("a video is asked for, awaited and fetched", async () => {
 
 test("a video that failed says why, and its file is an error", async () => {
   const { id } = await create();
-  house.host.last.record = { id, status: "failed", error: { code: "moderation_blocked" } };
+  fixture.host.last.record = { id, status: "failed", error: { code: "moderation_blocked" } };
   const video = await client.videos.retrieve(id);
   expect(video).toMatchObject({ status: "failed", error: { code: "content_policy_violation" } });
   await expect(client.videos.downloadContent(id)).rejects.toThrow(BadRequestError);
@@ -60,7 +60,7 @@ test("a video that failed says why, and its file is an error", async () => {
 test("errors are the client's own classes", async () => {
   await expect(create({ seconds: 99 })).rejects.toThrow(BadRequestError);
   await expect(client.videos.retrieve("video_none")).rejects.toThrow(NotFoundError);
-  const poor = clientOf(await house.gateway.account("0"));
+  const poor = clientOf(await fixture.gateway.account("0"));
   const body = { model: "test/video", prompt: freshPrompt() };
   await expect(poor.post("/videos", { body })).rejects.toThrow(RateLimitError);
 });

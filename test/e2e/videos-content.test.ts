@@ -13,9 +13,9 @@ import { VideoHost, type Handler } from "../support/video-host.ts";
 import {
   acceptedVideo,
   getVideo,
-  withVideoHouse,
+  withVideoFixture,
   type AcceptedVideo,
-} from "../support/video-house.ts";
+} from "../support/video-fixture.ts";
 
 const FILE = Buffer.from("a film of thirty-two bytes, ended");
 const FILE_BYTES_MAX = 256 * 1_048_576;
@@ -24,22 +24,22 @@ let account: TestAccount;
 /** A finished video whose file is `FILE`. */
 let video: AcceptedVideo;
 
-const house = withVideoHouse({ videoContentBytesMax: FILE_BYTES_MAX });
+const fixture = withVideoFixture({ videoContentBytesMax: FILE_BYTES_MAX });
 beforeEach(async () => {
-  account = await house.gateway.account("100.00");
+  account = await fixture.gateway.account("100.00");
   video = await finishedVideo();
 });
 
 async function finishedVideo(more: object = {}): Promise<AcceptedVideo> {
-  const accepted = await acceptedVideo(house.gateway, account, { seconds: 1 });
-  const { last } = house.host;
+  const accepted = await acceptedVideo(fixture.gateway, account, { seconds: 1 });
+  const { last } = fixture.host;
   last.record = { id: last.id, status: "completed", usage: { cost: 0.1 }, ...more };
   last.file = FILE;
-  await getVideo(house.gateway, account.key, accepted.id);
+  await getVideo(fixture.gateway, account.key, accepted.id);
   return accepted;
 }
 
-const contentUrl = (id: string): string => `${house.gateway.url}/v1/videos/${id}/content`;
+const contentUrl = (id: string): string => `${fixture.gateway.url}/v1/videos/${id}/content`;
 
 function content(
   headers: Readonly<Record<string, string>> = {},
@@ -88,23 +88,23 @@ describe("the file of a finished video", () => {
       },
     });
     expect(answer.headers).toHaveProperty("x-request-id");
-    expect(house.host.last.fetched).toHaveLength(1);
+    expect(fixture.host.last.fetched).toHaveLength(1);
   });
 
   test("comes again and again, and costs nothing more", async () => {
-    const before = await house.gateway.backend.recordStore.balance(account.orgId);
+    const before = await fixture.gateway.backend.recordStore.balance(account.orgId);
     for (let n = 0; n < 3; n++) expect((await content()).status).toBe(200);
-    expect(await house.gateway.backend.recordStore.balance(account.orgId)).toEqual(before);
+    expect(await fixture.gateway.backend.recordStore.balance(account.orgId)).toEqual(before);
   });
 
   test.each([
     ["bytes=2-5", "film", "bytes 2-5/33"],
     ["bytes=28-", "ended", "bytes 28-32/33"],
-  ])("comes in the part %s", async (range, text, told) => {
+  ])("comes in the part %s", async (range, text, reported) => {
     const answer = await content({ range });
     expect(answer).toMatchObject({ status: 206, text });
     expect(answer.headers).toMatchObject({
-      "content-range": told,
+      "content-range": reported,
       "content-length": String(text.length),
       "content-type": "video/mp4",
     });
@@ -118,14 +118,14 @@ describe("the file of a finished video", () => {
 
   test("is asked for by the version that the client knows", async () => {
     await content({ range: "bytes=2-5", "if-range": '"v0"' });
-    expect(house.host.last.fetched[0]?.headers["if-range"]).toBe('"v0"');
+    expect(fixture.host.last.fetched[0]?.headers["if-range"]).toBe('"v0"');
   });
 
   test.each(["bytes=0-1,4-5", "lines=1-2", "bytes=", "bytes=a-b"])(
     "comes whole when the range is %s",
     async (range) => {
       expect(await content({ range })).toMatchObject({ status: 200, text: FILE.toString() });
-      expect(house.host.last.fetched[0]?.headers).not.toHaveProperty("range");
+      expect(fixture.host.last.fetched[0]?.headers).not.toHaveProperty("range");
     },
   );
 
@@ -148,7 +148,7 @@ describe("the file of a finished video", () => {
         `${method} /v1/videos/${video.id}/content HTTP/1.1\r\nhost: x\r\nx-api-key: ${account.key}\r\n`,
     );
     const raw = await rawHttp(
-      house.gateway.url,
+      fixture.gateway.url,
       `${asked[0]}\r\n${asked[1]}connection: close\r\n\r\n`,
     );
     expect(raw.statuses).toEqual([200, 200]);
@@ -156,7 +156,7 @@ describe("the file of a finished video", () => {
   });
 
   test("comes in chunks when the provider does not say how long it is", async () => {
-    house.host.last.content = (_request, response) => {
+    fixture.host.last.content = (_request, response) => {
       response.writeHead(200, { "content-type": "video/webm" }).write("a film ");
       setImmediate(() => response.end("in pieces"));
     };
@@ -175,19 +175,19 @@ describe("the file of a finished video", () => {
 
 describe("there is no file", () => {
   test("of a video that is not finished", async () => {
-    const { id } = await acceptedVideo(house.gateway, account, { seconds: 1 });
+    const { id } = await acceptedVideo(fixture.gateway, account, { seconds: 1 });
     expectRefusal(await content({}, { id }), {
       status: 400,
       code: "invalid_request",
       message: "this video is queued",
     });
-    expect(house.host.last.fetched).toEqual([]);
+    expect(fixture.host.last.fetched).toEqual([]);
   });
 
   test("of a video that has just been finished there is one", async () => {
-    const { id } = await acceptedVideo(house.gateway, account, { seconds: 1 });
-    house.host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
-    house.host.last.file = FILE;
+    const { id } = await acceptedVideo(fixture.gateway, account, { seconds: 1 });
+    fixture.host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
+    fixture.host.last.file = FILE;
     expect((await content({}, { id })).text).toBe(FILE.toString());
   });
 
@@ -202,15 +202,16 @@ describe("there is no file", () => {
 
   test("once it has expired", async () => {
     const sql = "update video_job set expires_at = now() where job_id = $1";
-    await runSql(house.gateway, "alter table video_job disable trigger user", []);
-    await runSql(house.gateway, sql, [video.id]);
-    await runSql(house.gateway, "alter table video_job enable trigger user", []);
+    await runSql(fixture.gateway, "alter table video_job disable trigger user", []);
+    await runSql(fixture.gateway, sql, [video.id]);
+    await runSql(fixture.gateway, "alter table video_job enable trigger user", []);
     expectRefusal(await content(), { status: 404, code: "not_found" });
-    expect(house.host.last.fetched).toEqual([]);
+    expect(fixture.host.last.fetched).toEqual([]);
   });
 
   test.each([404, 410])("when the provider says %i", async (status) => {
-    house.host.last.content = (_request, response) => void response.writeHead(status).end("words");
+    fixture.host.last.content = (_request, response) =>
+      void response.writeHead(status).end("words");
     const answer = await content();
     expectRefusal(answer, { status: 404, code: "not_found" });
     expect(answer.headers["x-tm-upstream-status"]).toBe(String(status));
@@ -218,7 +219,7 @@ describe("there is no file", () => {
 
   test("for another organization, which cannot tell it from an unknown one (F53)", async () => {
     const owner = account;
-    account = await house.gateway.account("1.00");
+    account = await fixture.gateway.account("1.00");
     const foreign = await content();
     const unknown = await content({}, { id: `video_${"0".repeat(32)}` });
     expectRefusal(foreign, { status: 404, code: "not_found" });
@@ -227,7 +228,7 @@ describe("there is no file", () => {
       return JSON.stringify({ status, rest, text }).replaceAll(String(headers["x-request-id"]), "");
     };
     expect(anonymous(foreign)).toBe(anonymous(unknown));
-    expect(house.host.last.fetched).toEqual([]);
+    expect(fixture.host.last.fetched).toEqual([]);
     account = owner;
     expect((await content()).status).toBe(200);
   });
@@ -268,7 +269,7 @@ describe("what a provider may answer instead", () => {
       "upstream_error",
     ],
   ])("%s: an error of ours, and none of its words", async (_what, handler, status, code) => {
-    house.host.last.content = handler;
+    fixture.host.last.content = handler;
     const answer = await content();
     expectRefusal(answer, { status, code });
     expect(answer.headers["x-tm-error-origin"]).toBe("upstream");
@@ -284,7 +285,7 @@ describe("what a provider may answer instead", () => {
         key = request.headers.authorization;
         response.writeHead(200, { "content-type": "video/mp4", "set-cookie": "a=b" }).end(FILE);
       };
-      house.host.last.content = (_request, response) =>
+      fixture.host.last.content = (_request, response) =>
         void response.writeHead(302, { location: `${files.url}/signed.mp4?sig=1` }).end();
       const answer = await content();
       expect(answer.text).toBe(FILE.toString());
@@ -297,7 +298,7 @@ describe("what a provider may answer instead", () => {
   });
 
   test("a longer file than is passed on", async () => {
-    house.host.last.content = (_request, response) => {
+    fixture.host.last.content = (_request, response) => {
       const headers = { "content-type": "video/mp4", "content-length": FILE_BYTES_MAX + 1 };
       response.writeHead(200, headers).write("a");
     };
@@ -310,9 +311,9 @@ describe("a file that is large or slow", () => {
 
   test.each([true, false])(
     "breaks the connection when its provider dies in the middle (length told: %s)",
-    async (isTold) => {
-      house.host.last.content = (request, response) => {
-        const length = isTold ? { "content-length": BYTES } : {};
+    async (isReported) => {
+      fixture.host.last.content = (request, response) => {
+        const length = isReported ? { "content-length": BYTES } : {};
         response.writeHead(200, { "content-type": "video/mp4", ...length });
         response.write(Buffer.alloc(100_000), () => request.socket.destroy());
       };
@@ -320,14 +321,16 @@ describe("a file that is large or slow", () => {
       expect(response.statusCode).toBe(200);
       const { isWhole } = await readAll(response);
       expect(isWhole).toBe(false);
-      await until("it is told in the log", () => house.gateway.log().includes("file did not come"));
+      await until("it is told in the log", () =>
+        fixture.gateway.log().includes("file did not come"),
+      );
     },
   );
 
   /** A provider that sends as fast as it may, and counts. */
   function pouring(): { sent: number; isClosed: boolean } {
     const state = { sent: 0, isClosed: false };
-    house.host.last.content = (_request, response) => {
+    fixture.host.last.content = (_request, response) => {
       response.writeHead(200, { "content-type": "video/mp4", "content-length": BYTES });
       const piece = Buffer.alloc(1_048_576);
       const pour = (): void => {
@@ -373,7 +376,7 @@ describe("a file that is large or slow", () => {
 
 describe("limits", () => {
   const remaining = async (): Promise<number> => {
-    const url = `${house.gateway.url}/v1/limits?model=test/video`;
+    const url = `${fixture.gateway.url}/v1/limits?model=test/video`;
     const { json } = await httpCall(url, { headers: bearer(account.key) });
     return Number(at(json, "effective.rpm.remaining"));
   };
@@ -388,22 +391,22 @@ describe("limits", () => {
   });
 
   test("with none left it is 429, and the provider is not asked", async () => {
-    account = await house.gateway.account("1.00", { requestsPerMinute: 2 });
+    account = await fixture.gateway.account("1.00", { requestsPerMinute: 2 });
     video = await finishedVideo();
     expect((await content()).status).toBe(200);
     const answer = await content();
     expectRefusal(answer, { status: 429, code: "rate_limit" });
     expect(answer.headers).toMatchObject({ "x-tm-limit-scope": "key", "x-tm-limit-kind": "rpm" });
-    expect(house.host.last.fetched).toHaveLength(1);
-    expect((await getVideo(house.gateway, account.key, video.id)).status).toBe(200);
+    expect(fixture.host.last.fetched).toHaveLength(1);
+    expect((await getVideo(fixture.gateway, account.key, video.id)).status).toBe(200);
   });
 
   test("a slow download holds no place among concurrent requests", async () => {
-    house.host.last.content = (_request, response) => {
+    fixture.host.last.content = (_request, response) => {
       response.writeHead(200, { "content-type": "video/mp4" }).write("a");
     };
     const open = await Promise.all(Array.from({ length: 10 }, () => openContent()));
-    expect((await acceptedVideo(house.gateway, account)).answer.status).toBe(200);
+    expect((await acceptedVideo(fixture.gateway, account)).answer.status).toBe(200);
     for (const response of open) {
       response.on("error", () => undefined);
       response.destroy();

@@ -5,7 +5,7 @@ import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt } from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
 import { videoManifest, videoModel } from "../support/video-host.ts";
-import { acceptedVideo, endOf, getVideo, postVideo, reserveOf } from "../support/video-house.ts";
+import { acceptedVideo, endOf, getVideo, postVideo, reserveOf } from "../support/video-fixture.ts";
 
 const HOSTS = [
   { host: "vid", option: { size: "720x1280" }, withoutFile: 404 },

@@ -15,12 +15,12 @@ import {
   freshPrompt,
   getVideo,
   makeDue,
-  openVideoHouse,
+  openVideoFixture,
   postVideo,
   reserveOf,
-  withVideoHouse,
+  withVideoFixture,
   type AcceptedVideo,
-} from "../support/video-house.ts";
+} from "../support/video-fixture.ts";
 
 const SWEEP_MS = 50;
 /** Only a provider that is silent reaches the short limits: the clock waits for a busy machine. */
@@ -30,7 +30,7 @@ let account: TestAccount;
 
 const database = withDatabase();
 const proxy = withProxyTo(database);
-const house = withVideoHouse(
+const fixture = withVideoFixture(
   () => ({
     databaseUrl: urlThrough(proxy, database).href,
     videoSweepMs: SWEEP_MS,
@@ -46,10 +46,10 @@ const house = withVideoHouse(
 );
 
 beforeEach(async () => {
-  account = await house.gateway.account("100.00");
+  account = await fixture.gateway.account("100.00");
 });
 afterEach(() => {
-  house.host.onAccept = undefined;
+  fixture.host.onAccept = undefined;
 });
 afterAll(() => {
   proxy.set("up");
@@ -57,20 +57,20 @@ afterAll(() => {
 });
 
 const show = (video: AcceptedVideo): Promise<HttpAnswer> =>
-  getVideo(house.gateway, account.key, video.id);
-const balance = () => house.gateway.backend.recordStore.balance(account.orgId);
+  getVideo(fixture.gateway, account.key, video.id);
+const balance = () => fixture.gateway.backend.recordStore.balance(account.orgId);
 
 async function swept(record: object, more: object = {}): Promise<AcceptedVideo> {
-  const video = await acceptedVideo(house.gateway, account, { seconds: 4, ...more });
-  house.host.last.record = record;
-  await makeDue(house.gateway, video.id);
+  const video = await acceptedVideo(fixture.gateway, account, { seconds: 4, ...more });
+  fixture.host.last.record = record;
+  await makeDue(fixture.gateway, video.id);
   return video;
 }
 
 describe("F48: a provider that does not accept the job in time", () => {
   test("504 upstream_error, and nothing is billed", async () => {
-    house.host.onAccept = () => undefined;
-    const answer = await postVideo(house.gateway, account.key, {
+    fixture.host.onAccept = () => undefined;
+    const answer = await postVideo(fixture.gateway, account.key, {
       model: "test/video",
       prompt: freshPrompt(),
     });
@@ -81,7 +81,7 @@ describe("F48: a provider that does not accept the job in time", () => {
     });
     expect(at(answer.json, "error.metadata.retryable")).toBe(true);
     expect(await balance()).toEqual({ settledMicroUsd: 100_000_000n, heldMicroUsd: 0n });
-    const record = await ended(house.gateway, account, String(answer.headers["x-request-id"]));
+    const record = await ended(fixture.gateway, account, String(answer.headers["x-request-id"]));
     expect(record).toMatchObject({ outcome: "timeout" });
   });
 });
@@ -89,23 +89,23 @@ describe("F48: a provider that does not accept the job in time", () => {
 describe("F49: nobody ever asks", () => {
   test("a job that fails is released before anybody looks", async () => {
     const video = await swept({ id: "x", status: "failed", error: { code: "x" } });
-    await nothingHeld(house.gateway, account);
-    expect(await debitsOf(house.gateway, account)).toBe(0n);
-    const looks = house.host.last.looks.length;
+    await nothingHeld(fixture.gateway, account);
+    expect(await debitsOf(fixture.gateway, account)).toBe(0n);
+    const polls = fixture.host.last.polls.length;
     const answer = await show(video);
     expect(answer.status).toBe(200);
     expect(answer.json).toMatchObject({
       status: "failed",
       error: { code: "video_generation_failed" },
     });
-    expect(house.host.last.looks).toHaveLength(looks);
+    expect(fixture.host.last.polls).toHaveLength(polls);
   });
 
   test("a job that is finished is settled before anybody looks", async () => {
     const video = await swept({ id: "x", status: "completed", usage: { cost: 0.25 } });
-    await nothingHeld(house.gateway, account);
-    expect(await debitsOf(house.gateway, account)).toBe(250_000n);
-    expect(await endOf(house.gateway, account, video)).toEqual({
+    await nothingHeld(fixture.gateway, account);
+    expect(await debitsOf(fixture.gateway, account)).toBe(250_000n);
+    expect(await endOf(fixture.gateway, account, video)).toEqual({
       outcome: "completed",
       debitMicroUsd: 250_000n,
     });
@@ -113,16 +113,16 @@ describe("F49: nobody ever asks", () => {
 
   test("a client that left while its job was accepted pays for its video, and for no other", async () => {
     let accept: (() => void) | undefined;
-    house.host.onAccept = (request, response, body) => {
+    fixture.host.onAccept = (request, response, body) => {
       accept = () => {
-        const job = house.host.accept(body, request.headers);
+        const job = fixture.host.accept(body, request.headers);
         job.record = { id: job.id, status: "completed", usage: { cost: 0.1 } };
         json(response, 200, { id: job.id, status: "queued" });
       };
     };
-    const jobs = house.host.jobs.length;
+    const jobs = fixture.host.jobs.length;
     const leaving = new AbortController();
-    const left = fetch(`${house.gateway.url}/v1/videos`, {
+    const left = fetch(`${fixture.gateway.url}/v1/videos`, {
       method: "POST",
       headers: { authorization: `Bearer ${account.key}` },
       body: JSON.stringify({ model: "test/video", prompt: freshPrompt() }),
@@ -132,9 +132,12 @@ describe("F49: nobody ever asks", () => {
     leaving.abort();
     expect(await left).toBe("left");
     accept?.();
-    await until("the job is there", () => house.host.jobs.length > jobs);
-    await until("it is settled", async () => (await debitsOf(house.gateway, account)) === 100_000n);
-    await nothingHeld(house.gateway, account);
+    await until("the job is there", () => fixture.host.jobs.length > jobs);
+    await until(
+      "it is settled",
+      async () => (await debitsOf(fixture.gateway, account)) === 100_000n,
+    );
+    await nothingHeld(fixture.gateway, account);
   });
 });
 
@@ -142,11 +145,11 @@ describe("F50: a provider that cannot be reached while its job runs", () => {
   test("the last known state, no HTTP error, and the reserve is kept", async () => {
     const video = await swept({ id: "x", status: "in_progress", progress: 30 });
     await until("it is known", async () => at((await show(video)).json, "progress") === 30);
-    const { last } = house.host;
+    const { last } = fixture.host;
     last.answer = (request) => void request.socket.destroy();
-    const before = last.looks.length;
-    await makeDue(house.gateway, video.id);
-    await until("it was asked in vain", () => last.looks.length > before);
+    const before = last.polls.length;
+    await makeDue(fixture.gateway, video.id);
+    await until("it was asked in vain", () => last.polls.length > before);
     const answer = await show(video);
     expect(answer.status).toBe(200);
     expect(answer.headers).not.toHaveProperty("x-tm-error-code");
@@ -155,15 +158,15 @@ describe("F50: a provider that cannot be reached while its job runs", () => {
     last.answer = undefined;
     last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
     await until("it is settled", async () => {
-      await makeDue(house.gateway, video.id);
-      return (await debitsOf(house.gateway, account)) === 100_000n;
+      await makeDue(fixture.gateway, video.id);
+      return (await debitsOf(fixture.gateway, account)) === 100_000n;
     });
   });
 });
 
 describe("F51: a job that never ends", () => {
   test("fails with video_timeout at its deadline, is cancelled once, and stays failed", async () => {
-    const impatient = await openVideoHouse({
+    const impatient = await openVideoFixture({
       videoSweepMs: SWEEP_MS,
       videoDeadlineMs: 1,
       videoPollMinMs: 1,
@@ -184,9 +187,9 @@ describe("F51: a job that never ends", () => {
       });
       expect(host.last.cancelled).toBe(1);
       host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
-      const looks = host.last.looks.length;
+      const polls = host.last.polls.length;
       expect((await getVideo(gateway, owner.key, video.id)).json).toEqual(timedOut.json);
-      expect(host.last.looks).toHaveLength(looks);
+      expect(host.last.polls).toHaveLength(polls);
       expect(await debitsOf(gateway, owner)).toBe(0n);
       expect(await endOf(gateway, owner, video)).toEqual({ outcome: "timeout", debitMicroUsd: 0n });
       expect(await brokenBooks(gateway)).toEqual([]);
@@ -196,7 +199,7 @@ describe("F51: a job that never ends", () => {
   });
 
   test("but a video that is finished by its deadline counts", async () => {
-    const impatient = await openVideoHouse({ videoSweepMs: SWEEP_MS, videoDeadlineMs: 1 });
+    const impatient = await openVideoFixture({ videoSweepMs: SWEEP_MS, videoDeadlineMs: 1 });
     try {
       const { gateway, host } = impatient;
       const owner = await gateway.account("100.00");
@@ -213,7 +216,7 @@ describe("F51: a job that never ends", () => {
 });
 
 test("a job is looked at when its deadline comes, not only when it would be its turn", async () => {
-  const impatient = await openVideoHouse({ videoSweepMs: SWEEP_MS, videoDeadlineMs: 600_000 });
+  const impatient = await openVideoFixture({ videoSweepMs: SWEEP_MS, videoDeadlineMs: 600_000 });
   try {
     const { gateway, host } = impatient;
     const video = await acceptedVideo(gateway, await gateway.account("100.00"));
@@ -241,46 +244,46 @@ describe("the database", () => {
   const NOT_YET = "a video job was not written down yet";
 
   test("is away when a provider has accepted: 503, the job is cancelled, nothing is charged", async () => {
-    house.host.onAccept = (request, response, body) => {
-      const job = house.host.accept(body, request.headers);
+    fixture.host.onAccept = (request, response, body) => {
+      const job = fixture.host.accept(body, request.headers);
       proxy.set("down");
       json(response, 200, job.record);
     };
-    const answer = await postVideo(house.gateway, account.key, {
+    const answer = await postVideo(fixture.gateway, account.key, {
       model: "test/video",
       prompt: freshPrompt(),
     });
     expectRefusal(answer, { status: 503, code: "gateway_error" });
     expect(answer.headers["retry-after"]).toBe("2");
-    const job = house.host.last;
+    const job = fixture.host.last;
     await until("it is cancelled", () => job.cancelled === 1);
-    expect(house.gateway.log()).toContain(job.id);
+    expect(fixture.gateway.log()).toContain(job.id);
     proxy.set("up");
-    await nothingHeld(house.gateway, account);
-    expect(await debitsOf(house.gateway, account)).toBe(0n);
+    await nothingHeld(fixture.gateway, account);
+    expect(await debitsOf(fixture.gateway, account)).toBe(0n);
   });
 
   test("stumbles when a provider has accepted: the job is written down all the same", async () => {
-    const stumbles = house.gateway.log().split(NOT_YET).length;
-    house.host.onAccept = (request, response, body) => {
-      const job = house.host.accept(body, request.headers);
+    const stumbles = fixture.gateway.log().split(NOT_YET).length;
+    fixture.host.onAccept = (request, response, body) => {
+      const job = fixture.host.accept(body, request.headers);
       proxy.set("down");
-      const hasStumbled = () => house.gateway.log().split(NOT_YET).length > stumbles;
+      const hasStumbled = () => fixture.gateway.log().split(NOT_YET).length > stumbles;
       void until("a first try has failed", hasStumbled).then(() => proxy.set("up"));
       json(response, 200, job.record);
     };
-    const { id } = await acceptedVideo(house.gateway, account);
+    const { id } = await acceptedVideo(fixture.gateway, account);
     expect(id).toMatch(/^video_/);
-    expect(house.host.last.cancelled).toBe(0);
+    expect(fixture.host.last.cancelled).toBe(0);
     expect((await balance()).heldMicroUsd).toBe(reserveOf(4));
   });
 
   test("is away for a while: questions are 503, the sweeper survives and settles later", async () => {
-    const video = await acceptedVideo(house.gateway, account);
-    house.host.last.record = { id: "x", status: "completed", usage: { cost: 0.2 } };
-    await makeDue(house.gateway, video.id);
+    const video = await acceptedVideo(fixture.gateway, account);
+    fixture.host.last.record = { id: "x", status: "completed", usage: { cost: 0.2 } };
+    await makeDue(fixture.gateway, video.id);
     const failedSweeps = async (): Promise<number> => {
-      const { text } = await httpCall(`${house.gateway.running.internalUrl}/metrics`);
+      const { text } = await httpCall(`${fixture.gateway.running.internalUrl}/metrics`);
       return Number(/^tm_video_sweeps_failed (\d+)$/m.exec(text)?.[1]);
     };
     const before = await failedSweeps();
@@ -291,7 +294,7 @@ describe("the database", () => {
     expect(answer.headers).toMatchObject({ "retry-after": "2" });
     proxy.set("up");
     await until("it is settled", async () => {
-      const debits = await debitsOf(house.gateway, account).catch(() => 0n);
+      const debits = await debitsOf(fixture.gateway, account).catch(() => 0n);
       return debits === 200_000n;
     });
   });
@@ -299,11 +302,11 @@ describe("the database", () => {
 
 test("a silent provider does not keep another one's jobs from being settled", async () => {
   const silent = await swept({ id: "x" }, { model: "test/video-both-0" });
-  const { last } = house.host;
+  const { last } = fixture.host;
   last.answer = () => undefined;
-  await makeDue(house.gateway, silent.id);
+  await makeDue(fixture.gateway, silent.id);
   const other = await swept({ id: "x", status: "completed", usage: { cost: 0.3 } });
-  const isSettled = async () => (await debitsOf(house.gateway, account)) === 300_000n;
+  const isSettled = async () => (await debitsOf(fixture.gateway, account)) === 300_000n;
   await until("it is settled", isSettled);
   expect((await show(other)).json).toMatchObject({ status: "completed" });
   expect((await show(silent)).json).toMatchObject({ status: "queued" });
@@ -314,18 +317,18 @@ test("200 running jobs cost their provider one look each in an interval, whoever
   const jobs: AcceptedVideo[] = [];
   while (jobs.length < 200) {
     const eight = Array.from({ length: 8 }, () =>
-      acceptedVideo(house.gateway, account, { seconds: 1 }),
+      acceptedVideo(fixture.gateway, account, { seconds: 1 }),
     );
     jobs.push(...(await Promise.all(eight)));
   }
-  const hosted = house.host.jobs.slice(-jobs.length);
+  const hosted = fixture.host.jobs.slice(-jobs.length);
   for (const job of hosted) job.record = { id: job.id, status: "in_progress" };
   // On a slow machine the first ones had their first looks already.
   const later = "next_poll_at = now() + interval '1 hour'";
-  await runSql(house.gateway, `update video_job set ${later} where completed_at is null`, []);
-  const before = hosted.map(({ looks }) => looks.length);
-  const since = (): number[] => hosted.map(({ looks }, n) => looks.length - (before[n] ?? 0));
-  await makeDue(house.gateway, ...jobs.map(({ id }) => id));
+  await runSql(fixture.gateway, `update video_job set ${later} where completed_at is null`, []);
+  const before = hosted.map(({ polls }) => polls.length);
+  const since = (): number[] => hosted.map(({ polls }, n) => polls.length - (before[n] ?? 0));
+  await makeDue(fixture.gateway, ...jobs.map(({ id }) => id));
   await until("each is looked at", () => Math.min(...since()) > 0);
   for (const job of jobs.slice(0, 50)) expect((await show(job)).status).toBe(200);
   expect(Math.max(...since())).toBe(1);
@@ -333,5 +336,5 @@ test("200 running jobs cost their provider one look each in an interval, whoever
 });
 
 test("after all of this the books hold", async () => {
-  expect(await brokenBooks(house.gateway)).toEqual([]);
+  expect(await brokenBooks(fixture.gateway)).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { openKeyVault } from "../../src/accounts/key-vault.ts";
 import { assert } from "../../src/core/assert.ts";
 import type { ProviderId } from "../../src/core/ids.ts";
 import { brokenBooks, until } from "../support/books.ts";
-import { StandingClock } from "../support/clocks.ts";
+import { StoppedClock } from "../support/clocks.ts";
 import { PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { runSql } from "../support/sql.ts";
@@ -17,35 +17,35 @@ import {
   acceptedVideo,
   endOf,
   getVideo,
-  openVideoHouse,
+  openVideoFixture,
   reserveOf,
-  withVideoHouse,
+  withVideoFixture,
   type AcceptedVideo,
-} from "../support/video-house.ts";
+} from "../support/video-fixture.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
 const OWN_KEY = "customer-own-key-0123456789";
 
 let account: TestAccount;
 
-const house = withVideoHouse({ encryptionKey: ENCRYPTION_KEY });
+const fixture = withVideoFixture({ encryptionKey: ENCRYPTION_KEY });
 beforeEach(async () => {
-  account = await house.gateway.account("100.00");
+  account = await fixture.gateway.account("100.00");
 });
 
-const look = (video: AcceptedVideo): Promise<HttpAnswer> =>
-  getVideo(house.gateway, account.key, video.id);
-const balance = () => house.gateway.backend.recordStore.balance(account.orgId);
+const poll = (video: AcceptedVideo): Promise<HttpAnswer> =>
+  getVideo(fixture.gateway, account.key, video.id);
+const balance = () => fixture.gateway.backend.recordStore.balance(account.orgId);
 
 /** A running job of the account, and what the provider says of it from now on. */
 async function running(record: object, more: object = {}): Promise<AcceptedVideo> {
-  const video = await acceptedVideo(house.gateway, account, { seconds: 8, ...more });
-  house.host.last.record = record;
+  const video = await acceptedVideo(fixture.gateway, account, { seconds: 8, ...more });
+  fixture.host.last.record = record;
   return video;
 }
 
 async function metric(name: string, labels: string): Promise<number> {
-  const { text } = await httpCall(`${house.gateway.running.internalUrl}/metrics`);
+  const { text } = await httpCall(`${fixture.gateway.running.internalUrl}/metrics`);
   const line = text.split("\n").find((each) => each.startsWith(`${name}{${labels}}`));
   return Number(line?.split(" ").at(-1) ?? 0);
 }
@@ -53,11 +53,11 @@ async function metric(name: string, labels: string): Promise<number> {
 describe("a job that runs", () => {
   test("shows how far it is, never less than before, and never done before it is", async () => {
     const video = await running({ id: "x", status: "in_progress", progress: 40 });
-    expect((await look(video)).json).toMatchObject({ status: "in_progress", progress: 40 });
-    house.host.last.record = { id: "x", status: "queued", progress: 20 };
-    expect((await look(video)).json).toMatchObject({ status: "in_progress", progress: 40 });
-    house.host.last.record = { id: "x", status: "processing", progress: "100%" };
-    const almost = await look(video);
+    expect((await poll(video)).json).toMatchObject({ status: "in_progress", progress: 40 });
+    fixture.host.last.record = { id: "x", status: "queued", progress: 20 };
+    expect((await poll(video)).json).toMatchObject({ status: "in_progress", progress: 40 });
+    fixture.host.last.record = { id: "x", status: "processing", progress: "100%" };
+    const almost = await poll(video);
     expect(almost.json).toMatchObject({ status: "in_progress", progress: 99, completed_at: null });
     expect(almost.json).toMatchObject({ error: null, usage: null });
     expect(almost.headers["x-tm-provider"]).toBe("films");
@@ -71,7 +71,7 @@ describe("a job that runs", () => {
     ["a list", []],
   ])("goes on when the provider says %s", async (_what, record) => {
     const video = await running(record);
-    const answer = await look(video);
+    const answer = await poll(video);
     expect(answer.status).toBe(200);
     expect(answer.json).toMatchObject({ status: "queued", progress: 0 });
   });
@@ -80,13 +80,13 @@ describe("a job that runs", () => {
     "goes on when the provider answers %i to the question, which is no strike",
     async (status) => {
       const video = await running({});
-      house.host.last.answer = (_request, response) => json(response, status, { error: "no" });
+      fixture.host.last.answer = (_request, response) => json(response, status, { error: "no" });
       for (let n = 0; n < 6; n++) {
-        expect((await look(video)).json).toMatchObject({ status: "queued" });
+        expect((await poll(video)).json).toMatchObject({ status: "queued" });
       }
-      expect(house.host.last.looks).toHaveLength(6);
+      expect(fixture.host.last.polls).toHaveLength(6);
       // Neither its health nor its pool has suffered.
-      const next = await acceptedVideo(house.gateway, account);
+      const next = await acceptedVideo(fixture.gateway, account);
       expect(next.answer.headers["x-tm-provider"]).toBe("films");
     },
   );
@@ -94,8 +94,8 @@ describe("a job that runs", () => {
 
 describe("a provider that gives no answer about a job", () => {
   /** No time passes but what a test lets pass. */
-  const clock = new StandingClock();
-  const quiet = withVideoHouse({ videoClientWaitMs: 200 }, clock);
+  const clock = new StoppedClock();
+  const quiet = withVideoFixture({ videoClientWaitMs: 200 }, clock);
   let owner: TestAccount;
 
   beforeAll(async () => {
@@ -112,14 +112,14 @@ describe("a provider that gives no answer about a job", () => {
     const job = quiet.host.last;
     job.record = { id: "x", status: "in_progress", progress: 10 };
     await until("it is known", async () => at((await ask(video)).json, "progress") === 10);
-    const known = job.looks.length;
+    const known = job.polls.length;
     job.answer = () => undefined;
     const slow = ask(video);
-    await until("the provider is asked", () => job.looks.length === known + 1);
+    await until("the provider is asked", () => job.polls.length === known + 1);
     // Whoever comes meanwhile does not wait for the other's look.
     expect((await ask(video)).json).toMatchObject({ status: "in_progress", progress: 10 });
     expect((await slow).json).toMatchObject({ status: "in_progress", progress: 10 });
-    expect(job.looks).toHaveLength(known + 1);
+    expect(job.polls).toHaveLength(known + 1);
   });
 
   test("is not asked after again until its retry-after has passed", async () => {
@@ -129,12 +129,12 @@ describe("a provider that gives no answer about a job", () => {
     assert(first !== undefined && second !== undefined, "there are two jobs");
     first.answer = (_request, response) =>
       void response.writeHead(429, { "retry-after": "1" }).end("{}");
-    await until("it is asked", async () => (await ask(video)) && first.looks.length === 1);
+    await until("it is asked", async () => (await ask(video)) && first.polls.length === 1);
     for (let n = 0; n < 5; n++) await ask(video);
     await ask(neighbour);
     clock.moveOn(999);
     await ask(video);
-    expect([first.looks.length, second.looks.length]).toEqual([1, 0]);
+    expect([first.polls.length, second.polls.length]).toEqual([1, 0]);
     first.answer = undefined;
     first.record = { id: "x", status: "in_progress" };
     clock.moveOn(1);
@@ -154,7 +154,7 @@ describe("a finished video", () => {
       expires_at: expiresAt,
       usage: { cost: 0.6543219 },
     });
-    const answer = await look(video);
+    const answer = await poll(video);
     expect(answer.json).toMatchObject({
       id: video.id,
       status: "completed",
@@ -169,11 +169,13 @@ describe("a finished video", () => {
       Number(at(answer.json, "created_at")),
     );
     expect(await balance()).toEqual({ settledMicroUsd: 99_345_679n, heldMicroUsd: 0n });
-    expect(await endOf(house.gateway, account, video)).toEqual({
+    expect(await endOf(fixture.gateway, account, video)).toEqual({
       outcome: "completed",
       debitMicroUsd: 654_321n,
     });
-    const usage = await httpCall(`${house.gateway.url}/v1/usage`, { headers: bearer(account.key) });
+    const usage = await httpCall(`${fixture.gateway.url}/v1/usage`, {
+      headers: bearer(account.key),
+    });
     expect(at(usage.json, "data.0")).toMatchObject({
       request_id: video.requestId,
       route: "/v1/videos",
@@ -182,9 +184,9 @@ describe("a finished video", () => {
       settlement: "reported",
     });
     // What has ended is not asked after any more, and does not change.
-    house.host.last.record = { id: "x", status: "failed" };
-    expect((await look(video)).json).toEqual(answer.json);
-    expect(house.host.last.looks).toHaveLength(1);
+    fixture.host.last.record = { id: "x", status: "failed" };
+    expect((await poll(video)).json).toEqual(answer.json);
+    expect(fixture.host.last.polls).toHaveLength(1);
   });
 
   test.each<[string, object, bigint]>([
@@ -197,8 +199,8 @@ describe("a finished video", () => {
     ["below nothing", { cost: -1 }, 0n],
   ])("costs what the provider reports: a cost %s", async (_what, usage, debit) => {
     const video = await running({ id: "x", status: "succeeded", usage });
-    expect(at((await look(video)).json, "usage.cost")).toBe(Number(debit) / 1e6);
-    expect((await endOf(house.gateway, account, video)).debitMicroUsd).toBe(debit);
+    expect(at((await poll(video)).json, "usage.cost")).toBe(Number(debit) / 1e6);
+    expect((await endOf(fixture.gateway, account, video)).debitMicroUsd).toBe(debit);
     expect(await balance()).toEqual({ settledMicroUsd: 100_000_000n - debit, heldMicroUsd: 0n });
   });
 
@@ -206,15 +208,15 @@ describe("a finished video", () => {
     const labels = 'provider="films",model="test/video"';
     const before = await metric("tm_video_cost_missing_total", labels);
     const video = await running({ id: "x", status: "completed" });
-    expect(at((await look(video)).json, "usage")).toEqual({ cost: 0, seconds: 8 });
+    expect(at((await poll(video)).json, "usage")).toEqual({ cost: 0, seconds: 8 });
     expect(await metric("tm_video_cost_missing_total", labels)).toBe(before + 1);
-    expect((await endOf(house.gateway, account, video)).debitMicroUsd).toBe(0n);
+    expect((await endOf(fixture.gateway, account, video)).debitMicroUsd).toBe(0n);
   });
 
   test("that cost too much is counted", async () => {
     const labels = 'provider="films",model="test/video"';
     const before = await metric("tm_video_cost_over_reserve_total", labels);
-    await look(await running({ id: "x", status: "completed", usage: { cost: 99 } }));
+    await poll(await running({ id: "x", status: "completed", usage: { cost: 99 } }));
     expect(await metric("tm_video_cost_over_reserve_total", labels)).toBe(before + 1);
   });
 
@@ -224,15 +226,15 @@ describe("a finished video", () => {
     ["xAI", { status: "done", video: { url: "https://x/y", respect_moderation: true } }],
     ["relay", { state: "SUCCEEDED", output: ["https://x/y"] }],
   ])("is understood in the words of %s", async (_who, record) => {
-    expect((await look(await running(record))).json).toMatchObject({ status: "completed" });
+    expect((await poll(await running(record))).json).toMatchObject({ status: "completed" });
   });
 });
 
 describe("a video that is not made", () => {
-  const words = { code: "x", message: "Provider words http://internal" };
+  const errorText = { code: "x", message: "Provider words http://internal" };
 
   test.each<[string, string, object]>([
-    ["failed", "video_generation_failed", { status: "failed", error: words }],
+    ["failed", "video_generation_failed", { status: "failed", error: errorText }],
     ["error", "video_generation_failed", { status: "error", error: "Provider words" }],
     ["done without a file", "video_generation_failed", { status: "done", video: { url: "" } }],
     ["done and shows none", "video_generation_failed", { status: "done" }],
@@ -261,7 +263,7 @@ describe("a video that is not made", () => {
     ["expired", "video_expired", { status: "expired" }],
   ])("%s: status failed with %s, and nothing is charged", async (_what, code, record) => {
     const video = await running({ id: "x", ...record, usage: { cost: 0.5 } });
-    const answer = await look(video);
+    const answer = await poll(video);
     expect(answer.status).toBe(200);
     expect(answer.headers).not.toHaveProperty("x-tm-error-code");
     expect(answer.json).toMatchObject({ status: "failed", error: { code }, usage: { cost: 0 } });
@@ -270,7 +272,7 @@ describe("a video that is not made", () => {
     expect(Number(at(answer.json, "progress"))).toBeLessThan(100);
     expect(await balance()).toEqual({ settledMicroUsd: 100_000_000n, heldMicroUsd: 0n });
     const refused = code === "content_policy_violation";
-    expect(await endOf(house.gateway, account, video)).toEqual({
+    expect(await endOf(fixture.gateway, account, video)).toEqual({
       outcome: refused ? "refused" : "failed",
       debitMicroUsd: 0n,
     });
@@ -278,16 +280,16 @@ describe("a video that is not made", () => {
 
   test("a job that its provider has forgotten is video_expired, after a while and not at once", async () => {
     const video = await running({});
-    house.host.last.answer = (_request, response) => json(response, 404, {});
+    fixture.host.last.answer = (_request, response) => json(response, 404, {});
     for (let n = 0; n < 2; n++) {
       for (const _again of [1, 2, 3]) {
-        expect((await look(video)).json).toMatchObject({ status: "queued" });
+        expect((await poll(video)).json).toMatchObject({ status: "queued" });
       }
       const sql =
         "update video_job set missing_at = missing_at - interval '61 s' where job_id = $1";
-      await runSql(house.gateway, sql, [video.id]);
+      await runSql(fixture.gateway, sql, [video.id]);
     }
-    expect((await look(video)).json).toMatchObject({
+    expect((await poll(video)).json).toMatchObject({
       status: "failed",
       error: { code: "video_expired" },
     });
@@ -298,7 +300,7 @@ describe("a job that was made with a customer's own key", () => {
   async function connect(): Promise<string> {
     const vault = openKeyVault(ENCRYPTION_KEY);
     assert(vault !== undefined, "the encryption key is one");
-    const made = await house.gateway.backend.connectionStore.create(
+    const made = await fixture.gateway.backend.connectionStore.create(
       sealConnection(vault, {
         orgId: account.orgId,
         providerId: "films" as ProviderId,
@@ -312,36 +314,36 @@ describe("a job that was made with a customer's own key", () => {
   }
 
   test("is asked after and fetched with the same key, and costs the balance nothing", async () => {
-    account = await house.gateway.account("0");
+    account = await fixture.gateway.account("0");
     await connect();
     const video = await running({ id: "x", status: "completed", usage: { cost: 0.5 } });
-    house.host.last.file = Buffer.from("film");
-    expect(at((await look(video)).json, "usage.cost")).toBe(0);
-    const url = `${house.gateway.url}/v1/videos/${video.id}/content`;
+    fixture.host.last.file = Buffer.from("film");
+    expect(at((await poll(video)).json, "usage.cost")).toBe(0);
+    const url = `${fixture.gateway.url}/v1/videos/${video.id}/content`;
     expect((await httpCall(url, { headers: bearer(account.key) })).text).toBe("film");
-    const { headers, looks, fetched } = house.host.last;
-    for (const sent of [headers, ...looks, ...fetched.map((each) => each.headers)]) {
+    const { headers, polls, fetched } = fixture.host.last;
+    for (const sent of [headers, ...polls, ...fetched.map((each) => each.headers)]) {
       expect(sent.authorization).toBe(`Bearer ${OWN_KEY}`);
       expect(JSON.stringify(sent)).not.toContain(PROVIDER_KEY);
     }
-    expect(await endOf(house.gateway, account, video)).toEqual({
+    expect(await endOf(fixture.gateway, account, video)).toEqual({
       outcome: "completed",
       debitMicroUsd: 0n,
     });
   });
 
   test("is not asked after with any other once the connection is disabled", async () => {
-    account = await house.gateway.account("5.00");
+    account = await fixture.gateway.account("5.00");
     const connectionId = await connect();
     const video = await running({ id: "x", status: "completed" });
-    await house.gateway.backend.connectionStore.disable(connectionId, account.orgId);
-    expect((await look(video)).json).toMatchObject({ status: "queued" });
-    expect(house.host.last.looks).toEqual([]);
+    await fixture.gateway.backend.connectionStore.disable(connectionId, account.orgId);
+    expect((await poll(video)).json).toMatchObject({ status: "queued" });
+    expect(fixture.host.last.polls).toEqual([]);
   });
 });
 
 test("ten questions at once, and more soon after, cost the provider one look", async () => {
-  const patient = await openVideoHouse({ videoPollMinMs: 60_000 });
+  const patient = await openVideoFixture({ videoPollMinMs: 60_000 });
   try {
     const rich = await patient.gateway.account("10.00");
     const video = await acceptedVideo(patient.gateway, rich);
@@ -350,14 +352,14 @@ test("ten questions at once, and more soon after, cost the provider one look", a
       expect(answer.status).toBe(200);
     }
     for (let n = 0; n < 5; n++) await ask();
-    expect(patient.host.last.looks).toHaveLength(1);
+    expect(patient.host.last.polls).toHaveLength(1);
   } finally {
     await patient.close();
   }
 });
 
 test("a job whose listing has left the catalog keeps its state until its deadline", async () => {
-  const leaving = await openVideoHouse();
+  const leaving = await openVideoFixture();
   try {
     const { gateway, host } = leaving;
     const rich = await gateway.account("10.00");
@@ -367,7 +369,7 @@ test("a job whose listing has left the catalog keeps its state until its deadlin
     rmSync(join(gateway.config.manifestsDir, "manifest-4.json"));
     await until("the listing is gone", () => gateway.running.catalog.current.buildId !== buildId);
     expect((await getVideo(gateway, rich.key, video.id)).json).toMatchObject({ status: "queued" });
-    expect(host.last.looks).toEqual([]);
+    expect(host.last.polls).toEqual([]);
     await runSql(gateway, "update video_job set deadline_at = now() where job_id = $1", [video.id]);
     expect((await getVideo(gateway, rich.key, video.id)).json).toMatchObject({
       status: "failed",
@@ -380,5 +382,5 @@ test("a job whose listing has left the catalog keeps its state until its deadlin
 });
 
 test("after all of this the books hold", async () => {
-  expect(await brokenBooks(house.gateway)).toEqual([]);
+  expect(await brokenBooks(fixture.gateway)).toEqual([]);
 });

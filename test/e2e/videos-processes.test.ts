@@ -7,7 +7,7 @@ import { serve, withOperatorFolder, withPrograms } from "../support/operator.ts"
 import { withBackend } from "../support/postgres.ts";
 import type { RunningProgram } from "../support/program.ts";
 import { json, VideoHost, videoManifest, videoModel } from "../support/video-host.ts";
-import { acceptedVideo, getVideo, type AcceptedVideo } from "../support/video-house.ts";
+import { acceptedVideo, getVideo, type AcceptedVideo } from "../support/video-fixture.ts";
 import { withResource } from "../support/with-resource.ts";
 
 let account: TestAccount;
@@ -64,7 +64,7 @@ async function debits(): Promise<readonly unknown[]> {
 }
 
 /** Looks at the provider wait until they are let go. */
-function heldLooks(record: object): { readonly waiting: (() => void)[]; release(): void } {
+function heldPolls(record: object): { readonly waiting: (() => void)[]; release(): void } {
   const waiting: (() => void)[] = [];
   host.last.answer = (_request, response) => {
     waiting.push(() => json(response, 200, record));
@@ -75,14 +75,14 @@ function heldLooks(record: object): { readonly waiting: (() => void)[]; release(
 test("F52: two gateways that see the end at once make one debit", async () => {
   const video = await unsweptVideo();
   const record = { id: "x", status: "completed", usage: { cost: 0.25 } };
-  const looks = heldLooks(record);
+  const polls = heldPolls(record);
   const first = show(0, video);
-  await until("the first looks", () => looks.waiting.length === 1);
+  await until("the first looks", () => polls.waiting.length === 1);
   // The first takes longer than its lease: the other one may look as well.
   await change("lease_until = now(), polled_at = null", video);
   const second = show(1, video);
-  await until("the other looks, too", () => looks.waiting.length === 2);
-  looks.release();
+  await until("the other looks, too", () => polls.waiting.length === 2);
+  polls.release();
   for (const answer of await Promise.all([first, second])) {
     expect(answer.json).toMatchObject({ status: "completed", usage: { cost: 0.25 } });
   }
@@ -128,26 +128,26 @@ test("a job that is due is looked at by one of the sweepers", async () => {
     const sql = "select progress from video_job where job_id = $1";
     return (await backend.query(sql, [video.id]))[0]?.["progress"] === 7;
   });
-  expect(last.looks).toHaveLength(1);
+  expect(last.polls).toHaveLength(1);
 });
 
 test("a gateway that shuts down gives its looks back at once, and waits for none", async () => {
   const video = await unsweptVideo();
-  const looks = heldLooks({ id: "x", status: "completed", usage: { cost: 0.1 } });
+  const polls = heldPolls({ id: "x", status: "completed", usage: { cost: 0.1 } });
   const waiting = show(0, video);
   waiting.catch(() => undefined);
-  await until("it looks", () => looks.waiting.length === 1);
+  await until("it looks", () => polls.waiting.length === 1);
   const first = gateways.shift();
   // The provider does not answer the poll under way.
   expect(await first?.end("SIGTERM")).toBe(0);
   expect((await waiting).json).toMatchObject({ status: "queued" });
   // Nothing moves it along but the other gateway's sweeper, for which it was due at once: a poll
   // that told nothing is repeated ten seconds later at the earliest.
-  await until("the other one polls it", () => looks.waiting.length === 2);
+  await until("the other one polls it", () => polls.waiting.length === 2);
   const sql = "select next_poll_at - polled_at as pause from video_job where job_id = $1";
   const [job] = await backend.query(`select pause = '0 s' as is_due from (${sql}) t`, [video.id]);
   expect(job).toEqual({ is_due: true });
-  looks.release();
+  polls.release();
   await until("the other one settles it", async () => (await debits()).length === 1);
   expect((await show(0, video)).json).toMatchObject({ status: "completed" });
 });

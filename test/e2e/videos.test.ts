@@ -11,27 +11,27 @@ import {
   getVideo,
   postVideo,
   reserveOf,
-  withVideoHouse,
-} from "../support/video-house.ts";
+  withVideoFixture,
+} from "../support/video-fixture.ts";
 
 let account: TestAccount;
 
-const house = withVideoHouse({ keyRequestsPerMinute: 10_000, orgRequestsPerMinute: 10_000 });
+const fixture = withVideoFixture({ keyRequestsPerMinute: 10_000, orgRequestsPerMinute: 10_000 });
 beforeEach(async () => {
-  account = await house.gateway.account("100.00");
+  account = await fixture.gateway.account("100.00");
 });
 
-const balanceOf = (of: TestAccount) => house.gateway.backend.recordStore.balance(of.orgId);
+const balanceOf = (of: TestAccount) => fixture.gateway.backend.recordStore.balance(of.orgId);
 
 async function generation(requestId: string): Promise<unknown> {
-  const url = `${house.gateway.url}/v1/generation?id=${requestId}`;
+  const url = `${fixture.gateway.url}/v1/generation?id=${requestId}`;
   return at((await httpCall(url, { headers: bearer(account.key) })).json, "data");
 }
 
 describe("POST /v1/videos", () => {
   test("accepts a job with 200 and answers its record", async () => {
     const beforeS = Math.floor(Date.now() / 1000);
-    const { answer, id } = await acceptedVideo(house.gateway, account, {
+    const { answer, id } = await acceptedVideo(fixture.gateway, account, {
       seconds: 8,
       resolution: "720p",
       aspect_ratio: "16:9",
@@ -63,11 +63,11 @@ describe("POST /v1/videos", () => {
       request_id: answer.headers["x-request-id"],
     });
     expect(Number(at(answer.json, "created_at"))).toBeGreaterThanOrEqual(beforeS);
-    expect(answer.text).not.toContain(house.host.last.id);
+    expect(answer.text).not.toContain(fixture.host.last.id);
   });
 
   test("asks the provider in its own words: its model id, the seconds as a number, its key", async () => {
-    const { requestId } = await acceptedVideo(house.gateway, account, {
+    const { requestId } = await acceptedVideo(fixture.gateway, account, {
       prompt: "wäves 🌊",
       seconds: "6",
       size: null,
@@ -77,7 +77,7 @@ describe("POST /v1/videos", () => {
       route: "fallback",
       models: ["x"],
     });
-    const { body, headers } = house.host.last;
+    const { body, headers } = fixture.host.last;
     expect(body).toEqual({
       model: "film-one:fast",
       prompt: "wäves 🌊",
@@ -92,18 +92,21 @@ describe("POST /v1/videos", () => {
   });
 
   test("names the routing fields that it drops", async () => {
-    const { answer } = await acceptedVideo(house.gateway, account, { route: "x", transforms: [] });
+    const { answer } = await acceptedVideo(fixture.gateway, account, {
+      route: "x",
+      transforms: [],
+    });
     expect(answer.headers["x-tm-dropped-params"]).toBe("route,transforms");
   });
 
   test("asks for the listing's default when no seconds are sent", async () => {
-    const { answer } = await acceptedVideo(house.gateway, account);
-    expect(house.host.last.body["seconds"]).toBe(4);
+    const { answer } = await acceptedVideo(fixture.gateway, account);
+    expect(fixture.host.last.body["seconds"]).toBe(4);
     expect(at(answer.json, "seconds")).toBe("4");
   });
 
   test("holds seconds times the ceiling until the job ends, and says so on the records", async () => {
-    const { requestId } = await acceptedVideo(house.gateway, account, { seconds: 7 });
+    const { requestId } = await acceptedVideo(fixture.gateway, account, { seconds: 7 });
     expect(await balanceOf(account)).toEqual({
       settledMicroUsd: 100_000_000n,
       heldMicroUsd: reserveOf(7),
@@ -115,29 +118,31 @@ describe("POST /v1/videos", () => {
       cost_micro_usd: 0,
       attempts: [{ n: 1, provider: "films", upstream_id: "film-one:fast", outcome: "in_flight" }],
     });
-    const usage = await httpCall(`${house.gateway.url}/v1/usage`, { headers: bearer(account.key) });
+    const usage = await httpCall(`${fixture.gateway.url}/v1/usage`, {
+      headers: bearer(account.key),
+    });
     expect(at(usage.json, "balance")).toMatchObject({ held_usd: 0.7, available_usd: 99.3 });
   });
 
   test("refuses what the balance does not cover, and nothing is sent", async () => {
-    const poor = await house.gateway.account("0.30");
-    const before = house.host.asked.length;
-    const answer = await postVideo(house.gateway, poor.key, {
+    const poor = await fixture.gateway.account("0.30");
+    const before = fixture.host.asked.length;
+    const answer = await postVideo(fixture.gateway, poor.key, {
       model: "test/video",
       prompt: "waves",
       seconds: 4,
     });
     expectRefusal(answer, { status: 429, code: "insufficient_quota" });
     expect(answer.headers).not.toHaveProperty("x-tm-cap-reset");
-    expect(house.host.asked).toHaveLength(before);
+    expect(fixture.host.asked).toHaveLength(before);
     const cheaper = { model: "test/video", prompt: "waves", seconds: 3 };
-    expect((await postVideo(house.gateway, poor.key, cheaper)).status).toBe(200);
+    expect((await postVideo(fixture.gateway, poor.key, cheaper)).status).toBe(200);
   });
 
   test("a running job counts against a monthly cap", async () => {
-    const capped = await house.gateway.account("100.00", { keyCapUsd: "1.00" });
-    await acceptedVideo(house.gateway, capped, { seconds: 6 });
-    const answer = await postVideo(house.gateway, capped.key, {
+    const capped = await fixture.gateway.account("100.00", { keyCapUsd: "1.00" });
+    await acceptedVideo(fixture.gateway, capped, { seconds: 6 });
+    const answer = await postVideo(fixture.gateway, capped.key, {
       model: "test/video",
       prompt: "waves",
       seconds: 5,
@@ -148,8 +153,8 @@ describe("POST /v1/videos", () => {
   });
 
   test("a running job holds no place among concurrent requests", async () => {
-    const busy = await house.gateway.account("100.00");
-    for (let n = 0; n < 10; n++) await acceptedVideo(house.gateway, busy, { seconds: 1 });
+    const busy = await fixture.gateway.account("100.00");
+    for (let n = 0; n < 10; n++) await acceptedVideo(fixture.gateway, busy, { seconds: 1 });
     const { heldMicroUsd } = await balanceOf(busy);
     expect(heldMicroUsd).toBe(10n * reserveOf(1));
   });
@@ -164,13 +169,13 @@ describe("a request of the wrong shape is refused before any money", () => {
     message: string | RegExp,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<HttpAnswer> {
-    const before = [house.host.asked.length, await balanceOf(account)];
-    const answer = await postVideo(house.gateway, account.key, body, headers);
+    const before = [fixture.host.asked.length, await balanceOf(account)];
+    const answer = await postVideo(fixture.gateway, account.key, body, headers);
     expectRefusal(answer, { status: 400, code: "invalid_request", message });
     expect(answer.headers).not.toHaveProperty("x-tm-error-origin");
     expect(answer.headers).not.toHaveProperty("x-tm-attempts");
-    expect([house.host.asked.length, await balanceOf(account)]).toEqual(before);
-    await expectRefusedRecord(house.gateway, account, answer);
+    expect([fixture.host.asked.length, await balanceOf(account)]).toEqual(before);
+    await expectRefusedRecord(fixture.gateway, account, answer);
     return answer;
   }
 
@@ -246,7 +251,7 @@ describe("a request of the wrong shape is refused before any money", () => {
   });
 
   test("a body over 1 MB", async () => {
-    const answer = await postVideo(house.gateway, account.key, {
+    const answer = await postVideo(fixture.gateway, account.key, {
       ...ask,
       prompt: "x".repeat(1_048_576),
     });
@@ -255,7 +260,7 @@ describe("a request of the wrong shape is refused before any money", () => {
 
   test("a model of another route, and a video model on another route: the message names the right one", async () => {
     await expectRefused({ ...ask, model: "test/a" }, "POST /v1/chat/completions");
-    const chat = await httpCall(`${house.gateway.url}/v1/chat/completions`, {
+    const chat = await httpCall(`${fixture.gateway.url}/v1/chat/completions`, {
       headers: bearer(account.key),
       body: { model: "test/video", messages: [{ role: "user", content: "hi" }] },
     });
@@ -263,14 +268,14 @@ describe("a request of the wrong shape is refused before any money", () => {
   });
 
   test("an unknown model is 404 with its id", async () => {
-    const answer = await postVideo(house.gateway, account.key, { ...ask, model: "test/none" });
+    const answer = await postVideo(fixture.gateway, account.key, { ...ask, model: "test/none" });
     expectRefusal(answer, { status: 404, code: "model_unavailable", message: "test/none" });
   });
 });
 
 describe("what a provider says to a new job", () => {
   afterEach(() => {
-    house.host.onAccept = undefined;
+    fixture.host.onAccept = undefined;
   });
 
   test.each<[string, (id: string) => object, string]>([
@@ -294,11 +299,11 @@ describe("what a provider says to a new job", () => {
     ["one that is done at once", (id) => ({ id, status: "completed" }), "in_progress"],
     ["one whose word nobody knows", (id) => ({ id, status: "pondering" }), "queued"],
   ])("is understood: %s", async (_who, record, status) => {
-    house.host.onAccept = (request, response, body) => {
-      const job = house.host.accept(body, request.headers);
+    fixture.host.onAccept = (request, response, body) => {
+      const job = fixture.host.accept(body, request.headers);
       json(response, 202, record(job.id));
     };
-    const { answer } = await acceptedVideo(house.gateway, account);
+    const { answer } = await acceptedVideo(fixture.gateway, account);
     expect(at(answer.json, "status")).toBe(status);
   });
 
@@ -330,9 +335,9 @@ describe("what a provider says to a new job", () => {
       { status: 502, code: "gateway_error" },
     ],
   ])("%s is refused, not failed over, and costs nothing", async (_what, status, body, expected) => {
-    house.host.onAccept = (_request, response) => json(response, status, body);
+    fixture.host.onAccept = (_request, response) => json(response, status, body);
     const both = { model: "test/video-both-0", prompt: "waves" };
-    const answer = await postVideo(house.gateway, account.key, both);
+    const answer = await postVideo(fixture.gateway, account.key, both);
     expectRefusal(answer, expected);
     expect(answer.headers).toMatchObject({ "x-tm-attempts": "1", "x-tm-error-origin": "upstream" });
     expect(await balanceOf(account)).toEqual({ settledMicroUsd: 100_000_000n, heldMicroUsd: 0n });
@@ -345,12 +350,12 @@ describe("what a provider says to a new job", () => {
     ["404", 404, {}, 4],
     ["a job that failed at once", 200, { id: "x", status: "failed" }, 5],
   ])("%s fails over: another provider makes the video", async (_what, status, body, n) => {
-    house.host.onAccept = (_request, response) => json(response, status, body);
+    fixture.host.onAccept = (_request, response) => json(response, status, body);
     const model = `test/video-both-${n}`;
-    const answer = await postVideo(house.gateway, account.key, { model, prompt: "waves" });
+    const answer = await postVideo(fixture.gateway, account.key, { model, prompt: "waves" });
     expect(answer.status).toBe(200);
     expect(answer.headers).toMatchObject({ "x-tm-attempts": "2", "x-tm-provider": "other-films" });
-    expect(house.other.last.body).toMatchObject({ model, seconds: 4 });
+    expect(fixture.other.last.body).toMatchObject({ model, seconds: 4 });
     const requestId = String(answer.headers["x-request-id"]);
     expect(await generation(requestId)).toMatchObject({
       outcome: "in_flight",
@@ -364,11 +369,11 @@ describe("what a provider says to a new job", () => {
 
 describe("who may read a job", () => {
   test("another key of the organization may, another organization cannot tell it from none", async () => {
-    const { id } = await acceptedVideo(house.gateway, account);
-    const stranger = await house.gateway.account("1.00");
-    const foreign = await getVideo(house.gateway, stranger.key, id);
-    const unknown = await getVideo(house.gateway, stranger.key, `video_${"0".repeat(32)}`);
-    const malformed = await getVideo(house.gateway, stranger.key, "vj-1");
+    const { id } = await acceptedVideo(fixture.gateway, account);
+    const stranger = await fixture.gateway.account("1.00");
+    const foreign = await getVideo(fixture.gateway, stranger.key, id);
+    const unknown = await getVideo(fixture.gateway, stranger.key, `video_${"0".repeat(32)}`);
+    const malformed = await getVideo(fixture.gateway, stranger.key, "vj-1");
     for (const answer of [foreign, unknown, malformed]) {
       expectRefusal(answer, { status: 404, code: "not_found" });
       expect(anonymous(answer)).toEqual(anonymous(unknown));
@@ -376,8 +381,8 @@ describe("who may read a job", () => {
   });
 
   test("the provider's own id opens nothing", async () => {
-    await acceptedVideo(house.gateway, account);
-    const answer = await getVideo(house.gateway, account.key, house.host.last.id);
+    await acceptedVideo(fixture.gateway, account);
+    const answer = await getVideo(fixture.gateway, account.key, fixture.host.last.id);
     expectRefusal(answer, { status: 404, code: "not_found" });
   });
 });
@@ -394,9 +399,9 @@ function anonymous({ status, headers, text }: HttpAnswer): object {
 }
 
 test("questions about a job cost no request of the minute", async () => {
-  const { id } = await acceptedVideo(house.gateway, account);
+  const { id } = await acceptedVideo(fixture.gateway, account);
   const rpm = async (): Promise<unknown> => {
-    const url = `${house.gateway.url}/v1/limits?model=test/video`;
+    const url = `${fixture.gateway.url}/v1/limits?model=test/video`;
     return at(
       (await httpCall(url, { headers: bearer(account.key) })).json,
       "effective.rpm.remaining",
@@ -404,12 +409,12 @@ test("questions about a job cost no request of the minute", async () => {
   };
   const before = await rpm();
   for (let n = 0; n < 5; n++)
-    expect((await getVideo(house.gateway, account.key, id)).status).toBe(200);
+    expect((await getVideo(fixture.gateway, account.key, id)).status).toBe(200);
   expect(await rpm()).toBe(before);
 });
 
 test("a dry run tells what a video would hold", async () => {
-  const url = `${house.gateway.url}/v1/route?for=videos`;
+  const url = `${fixture.gateway.url}/v1/route?for=videos`;
   const body = { model: "test/video", prompt: freshPrompt(), seconds: 5 };
   const answer = await httpCall(url, { headers: bearer(account.key), body });
   expect(answer.json).toMatchObject({
@@ -420,5 +425,5 @@ test("a dry run tells what a video would hold", async () => {
 });
 
 test("after all of this the books hold", async () => {
-  expect(await brokenBooks(house.gateway)).toEqual([]);
+  expect(await brokenBooks(fixture.gateway)).toEqual([]);
 });

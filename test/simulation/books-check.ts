@@ -9,16 +9,16 @@ interface Seen {
 
 /** The invariants of the books, counted anew from the attempts whenever an amount has changed. */
 export class BooksCheck {
-  readonly #world: { readonly database: SimulatedDatabase; fail(violation: string): void };
+  readonly #simulation: { readonly database: SimulatedDatabase; fail(violation: string): void };
   readonly #seen: Map<bigint, Seen> = new Map();
   #version = -1;
 
-  constructor(world: { readonly database: SimulatedDatabase; fail(violation: string): void }) {
-    this.#world = world;
+  constructor(simulation: { readonly database: SimulatedDatabase; fail(violation: string): void }) {
+    this.#simulation = simulation;
   }
 
   check(): void {
-    const { database } = this.#world;
+    const { database } = this.#simulation;
     if (database.version === this.#version) return;
     this.#version = database.version;
     for (const attempt of database.books.attempts.values()) this.#checkAttempt(attempt);
@@ -43,7 +43,7 @@ export class BooksCheck {
   }
 
   #checkOrg(org: string): void {
-    const { books } = this.#world.database;
+    const { books } = this.#simulation.database;
     const wallet = books.account(`wallet:${org}`);
     const own = [...books.attempts.values()].filter((attempt) => attempt.org === org);
     const held = sum(own, (attempt) => (attempt.state === "open" ? attempt.amount : 0n));
@@ -62,7 +62,7 @@ export class BooksCheck {
   }
 
   #checkCaps(org: string, own: readonly ModelAttempt[]): void {
-    const { books } = this.#world.database;
+    const { books } = this.#simulation.database;
     const inMonth = (attempts: readonly ModelAttempt[]): bigint =>
       sum(attempts, ({ state, month, amount, debit }) =>
         state === "open" ? amount : month === books.month ? debit : 0n,
@@ -79,7 +79,7 @@ export class BooksCheck {
   #checkConservation(): void {
     let debits = 0n;
     let credits = 0n;
-    for (const account of this.#world.database.books.accounts.values()) {
+    for (const account of this.#simulation.database.books.accounts.values()) {
       debits += account.debits;
       credits += account.credits;
     }
@@ -87,7 +87,7 @@ export class BooksCheck {
   }
 
   #fail(violation: string): void {
-    this.#world.fail(violation);
+    this.#simulation.fail(violation);
   }
 }
 

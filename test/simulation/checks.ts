@@ -27,13 +27,13 @@ export interface RequestRecord {
   /** Its last closing had not committed when it was answered. */
   isPending: boolean;
   /** The cost that its answer told, in micro-dollars. */
-  told: bigint | undefined;
+  reported: bigint | undefined;
 }
 
 /** An orderly shutdown gives its closings this long, and the database's slowest answer. */
 const SHUT_DOWN_WAIT_MS = 22_000;
 
-interface CheckWorld {
+interface CheckedSimulation {
   readonly time: { readonly nowMs: number; readonly steps: number };
   readonly database: SimulatedDatabase;
   fail(violation: string): void;
@@ -48,14 +48,14 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
   lateDispatches = 0;
   /** Costs told while their closing had not committed. */
   pendingAnswers = 0;
-  readonly #world: CheckWorld;
+  readonly #simulation: CheckedSimulation;
   readonly #books: BooksCheck;
   readonly #reserved: Set<AttemptId> = new Set();
   readonly #closing: Set<AttemptId> = new Set();
 
-  constructor(world: CheckWorld) {
-    this.#world = world;
-    this.#books = new BooksCheck(world);
+  constructor(simulation: CheckedSimulation) {
+    this.#simulation = simulation;
+    this.#books = new BooksCheck(simulation);
   }
 
   /** Called when an event and all that followed from it at once is over. */
@@ -71,7 +71,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
       hasOwnBug: false,
       isRefused: false,
       isPending: false,
-      told: undefined,
+      reported: undefined,
     };
     this.requests.set(client.requestId, record);
     return record;
@@ -79,14 +79,14 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
 
   /** What a shutdown cuts is ended, not tried with somebody else. */
   reserving(row: ReserveRow, instance: SimulatedInstance): void {
-    if (row.ordinal === 1 || instance.cutAtStep !== this.#world.time.steps) return;
+    if (row.ordinal === 1 || instance.cutAtStep !== this.#simulation.time.steps) return;
     this.#fail(`${instance.name} is shutting down and fails over: attempt ${row.attemptId}`);
   }
 
   reserved(row: ReserveRow, outcome: ReserveOutcome): void {
     if (outcome.kind !== "reserved") return;
     this.#reserved.add(row.attemptId);
-    if (!this.#world.database.journal.has(row.attemptId)) {
+    if (!this.#simulation.database.journal.has(row.attemptId)) {
       this.#fail(`attempt ${row.attemptId} counts as reserved, but the journal has no row`);
     }
   }
@@ -99,7 +99,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
   }
 
   closed(row: CloseRow, outcome: CloseOutcome): void {
-    const line = this.#world.database.journal.get(row.attemptId);
+    const line = this.#simulation.database.journal.get(row.attemptId);
     if (line === undefined) return this.#fail(`attempt ${row.attemptId} was closed, never opened`);
     const record = this.requests.get(line.row.requestId);
     if (outcome.kind === "pending" && record !== undefined) record.isPending = true;
@@ -113,7 +113,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
   /** At the instant of the dispatch the journal must have a durable open row for it. */
   dispatched(instance: SimulatedInstance, served: Served, attemptId: AttemptId | undefined): void {
     const { deployment } = served;
-    const line = attemptId && this.#world.database.journal.get(attemptId);
+    const line = attemptId && this.#simulation.database.journal.get(attemptId);
     if (attemptId === undefined || line === undefined) {
       return this.#fail(`${deployment.id} is sent attempt ${attemptId}, which has no row`);
     }
@@ -134,7 +134,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
   clientEnded(client: SimulatedClient): void {
     const record = this.requests.get(client.requestId);
     if (record === undefined || client.ending !== "answered") return;
-    record.told = costOf({
+    record.reported = costOf({
       status: 200,
       headers: {},
       json: undefined,
@@ -144,15 +144,16 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     this.#checkOneVoice(record);
     // A stream that died says so; not every wire has a place for a cost then.
     const hasDied = client.received.includes('"error"');
-    if (record.told === undefined && hasDied) return;
-    if (record.told === undefined) return this.#fail(`${nameOf(record)}: the answer tells no cost`);
+    if (record.reported === undefined && hasDied) return;
+    if (record.reported === undefined)
+      return this.#fail(`${nameOf(record)}: the answer tells no cost`);
     if (record.isPending) this.pendingAnswers += 1;
-    else this.#checkTold(record);
+    else this.#checkReported(record);
   }
 
   /** What an earlier life of this instance left open is closed before it takes traffic. */
   started(instance: SimulatedInstance): void {
-    const { instances, journal, books } = this.#world.database;
+    const { instances, journal, books } = this.#simulation.database;
     for (const line of journal.values()) {
       const { state, member } = line.book;
       if (state !== "open" || member === undefined) continue;
@@ -165,11 +166,11 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
   /** An orderly end leaves nothing open, or says that it does and has a reason. */
   shutDown(instance: SimulatedInstance): void {
     if (instance.saidItLeftSomething) {
-      const calmMs = this.#world.time.nowMs - instance.troubledUntilMs;
+      const calmMs = this.#simulation.time.nowMs - instance.troubledUntilMs;
       if (calmMs > SHUT_DOWN_WAIT_MS) this.#fail(`${instance.name} left closings without need`);
       return;
     }
-    for (const line of this.#world.database.journal.values()) {
+    for (const line of this.#simulation.database.journal.values()) {
       if (line.caller !== instance || line.book.state !== "open") continue;
       this.#fail(`${instance.name} shut down in order and left ${attemptName(line)}`);
     }
@@ -177,14 +178,14 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
 
   /** The debits of a request, all attempts together. */
   debitOf(requestId: RequestId): bigint {
-    const lines = this.#world.database.attemptsOf.get(requestId) ?? [];
+    const lines = this.#simulation.database.attemptsOf.get(requestId) ?? [];
     return lines.reduce((sum, { book }) => sum + book.debit, 0n);
   }
 
-  #checkTold(record: RequestRecord): void {
+  #checkReported(record: RequestRecord): void {
     const debit = this.debitOf(record.client.requestId);
-    if (record.told === debit) return;
-    this.#fail(`${nameOf(record)}: told a cost of ${record.told}, debited ${debit}`);
+    if (record.reported === debit) return;
+    this.#fail(`${nameOf(record)}: told a cost of ${record.reported}, debited ${debit}`);
   }
 
   /** Every provider answers in its own letter: after the first byte there is one provider. */
@@ -196,7 +197,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
   }
 
   #fail(violation: string): void {
-    this.#world.fail(violation);
+    this.#simulation.fail(violation);
   }
 }
 

@@ -9,7 +9,7 @@ import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
 import type { Actor, VirtualTime } from "./virtual-time.ts";
 
-interface ClientWorld {
+interface ClientEnvironment {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly faults: Faults;
@@ -49,7 +49,7 @@ export class SimulatedClient implements ClientExchange {
   ending: Ending | undefined;
   refusal: Refusal | undefined;
   received = "";
-  readonly #world: ClientWorld;
+  readonly #simulation: ClientEnvironment;
   readonly #server: Actor;
   readonly #onEnded: (client: SimulatedClient) => void;
   readonly #isSlow: boolean;
@@ -60,12 +60,12 @@ export class SimulatedClient implements ClientExchange {
   #writableListener: (() => void) | undefined;
 
   constructor(
-    world: ClientWorld,
+    simulation: ClientEnvironment,
     server: Actor,
     request: ClientRequest,
     onEnded: (client: SimulatedClient) => void,
   ) {
-    this.#world = world;
+    this.#simulation = simulation;
     this.#server = server;
     this.#onEnded = onEnded;
     this.request = request;
@@ -73,9 +73,9 @@ export class SimulatedClient implements ClientExchange {
     this.principal = request.principal;
     this.route = ROUTES[request.wire];
     this.body = request.body;
-    this.#isSlow = world.faults.strikes("client: reads slowly");
-    this.#isStuck = world.faults.strikes("client: stops reading");
-    if (world.faults.strikes("client: disconnects")) this.#leaveLater();
+    this.#isSlow = simulation.faults.strikes("client: reads slowly");
+    this.#isStuck = simulation.faults.strikes("client: stops reading");
+    if (simulation.faults.strikes("client: disconnects")) this.#leaveLater();
   }
 
   header(): undefined {
@@ -91,23 +91,23 @@ export class SimulatedClient implements ClientExchange {
   }
 
   begin(_contentType: string, _headers: ServedHeaders): void {
-    if (this.#isDeaf) return;
-    if (this.#hasBegun) this.#world.fail("a response begins once");
+    if (this.#ignoresAnswer) return;
+    if (this.#hasBegun) this.#simulation.fail("a response begins once");
     this.#hasBegun = true;
   }
 
   relay(): void {
-    this.#world.fail("no file is asked for here");
+    this.#simulation.fail("no file is asked for here");
   }
 
   write(output: Output): boolean {
-    if (this.#isDeaf) return true;
-    if (!this.#hasBegun) this.#world.fail("bytes before the head of the response");
+    if (this.#ignoresAnswer) return true;
+    if (!this.#hasBegun) this.#simulation.fail("bytes before the head of the response");
     this.received += output.toString();
     if (this.#isStuck) this.#stopReading();
     if (!this.#isSlow || !this.#isWriting) return this.#isWriting;
     this.#isWriting = false;
-    const afterMs = this.#world.random.gapMs(PATCH_MS);
+    const afterMs = this.#simulation.random.gapMs(PATCH_MS);
     this.#later(afterMs, "client takes more", () => {
       this.#isWriting = true;
       this.#writableListener?.();
@@ -116,8 +116,8 @@ export class SimulatedClient implements ClientExchange {
   }
 
   end(last: Output): void {
-    if (this.#isDeaf) return;
-    if (!this.#hasBegun) this.#world.fail("the end of a response that did not begin");
+    if (this.#ignoresAnswer) return;
+    if (!this.#hasBegun) this.#simulation.fail("the end of a response that did not begin");
     this.received += last.toString();
     this.#end("answered");
   }
@@ -127,16 +127,16 @@ export class SimulatedClient implements ClientExchange {
   }
 
   answer(_contentType: string, _headers: ServedHeaders, body: Output): void {
-    if (this.#isDeaf) return;
-    if (this.#hasBegun) this.#world.fail("a whole answer inside a stream");
+    if (this.#ignoresAnswer) return;
+    if (this.#hasBegun) this.#simulation.fail("a whole answer inside a stream");
     this.received = body.toString();
     this.#end("answered");
   }
 
   refuse(refusal: Refusal): void {
-    if (this.#isDeaf) return;
+    if (this.#ignoresAnswer) return;
     // Over HTTP such a refusal is dropped, and the client waits for ever.
-    if (this.#hasBegun) this.#world.fail("a refusal inside a stream");
+    if (this.#hasBegun) this.#simulation.fail("a refusal inside a stream");
     this.refusal = refusal;
     this.#end("refused");
   }
@@ -157,9 +157,9 @@ export class SimulatedClient implements ClientExchange {
   }
 
   /** What is written for the dead and to the gone is heard by nobody. */
-  get #isDeaf(): boolean {
+  get #ignoresAnswer(): boolean {
     if (this.ending === "answered" || this.ending === "refused") {
-      this.#world.fail(`request ${this.request.number}: something follows the last bytes`);
+      this.#simulation.fail(`request ${this.request.number}: something follows the last bytes`);
     }
     return this.gone || this.#server.isDead;
   }
@@ -171,7 +171,7 @@ export class SimulatedClient implements ClientExchange {
   }
 
   #leaveLater(): void {
-    const { random } = this.#world;
+    const { random } = this.#simulation;
     const afterMs = random.pick([0, 1, random.between(1, 50), random.between(1, 3_000)]);
     this.#later(afterMs, "client leaves", () => this.leave());
   }
@@ -185,11 +185,11 @@ export class SimulatedClient implements ClientExchange {
 
   #end(ending: Ending): void {
     this.ending = ending;
-    this.#world.note(`  request ${this.request.number} ${ending}`);
+    this.#simulation.note(`  request ${this.request.number} ${ending}`);
     this.#onEnded(this);
   }
 
   #later(afterMs: number, label: string, run: () => void): void {
-    this.#world.time.schedule(this.#server, afterMs, label, run);
+    this.#simulation.time.schedule(this.#server, afterMs, label, run);
   }
 }

@@ -70,8 +70,8 @@ export class SimulatedDatabase {
     member: Membership,
     entries: readonly ReserveEntry[],
   ): readonly ReserveOutcome[] {
-    this.#turnCalendar();
-    const astray = entries.find(({ row }) => !this.#hasRoomFor(row.attemptId));
+    this.#advanceCalendar();
+    const astray = entries.find(({ row }) => !this.#hasCapacityFor(row.attemptId));
     if (astray !== undefined) {
       throw new BatchFault("rejected", `no partition for ${astray.row.attemptId}`, undefined);
     }
@@ -92,12 +92,12 @@ export class SimulatedDatabase {
   }
 
   closeBatch(rows: readonly CloseRow[]): readonly CloseVerdict[] {
-    this.#turnCalendar();
+    this.#advanceCalendar();
     return rows.map((row) => this.#close(row));
   }
 
   annul(row: ReserveRow): void {
-    this.#turnCalendar();
+    this.#advanceCalendar();
     this.version += 1;
     this.books.annul(modelRow(row));
     if (!this.journal.has(row.attemptId)) this.#journal(row, undefined);
@@ -141,13 +141,13 @@ export class SimulatedDatabase {
   }
 
   recoverOpenAttempts(): number {
-    this.#turnCalendar();
+    this.#advanceCalendar();
     this.version += 1;
     return this.books.recover();
   }
 
   /** The journal has partitions for days, by the time in the id: some behind, some ahead. */
-  #hasRoomFor(attemptId: AttemptId): boolean {
+  #hasCapacityFor(attemptId: AttemptId): boolean {
     const atMs = Number(attemptId >> 22n) + Date.UTC(2025, 0, 1);
     const awayMs = atMs - this.#nowMs();
     return awayMs > -DAY_MS / 2 && awayMs < partitionDaysAhead * DAY_MS;
@@ -218,7 +218,7 @@ export class SimulatedDatabase {
     }
   }
 
-  #turnCalendar(): void {
+  #advanceCalendar(): void {
     const now = new Date(this.#nowMs());
     this.books.month = now.getUTCFullYear() * 12 + now.getUTCMonth();
   }

@@ -1,10 +1,10 @@
-import { NO_USAGE_GUARD } from "../../src/abuse/usage-guard.ts";
+import { NO_ABUSE_MONITOR } from "../../src/abuse/abuse-monitor.ts";
 import { Deadlines } from "../../src/core/deadlines.ts";
 import { refusal } from "../../src/core/refusals.ts";
 import { attemptClassifier } from "../../src/dispatch/classifier.ts";
 import type { CallKind } from "../../src/call/call-kind.ts";
 import { chatCall } from "../../src/call/chat-call.ts";
-import { DrainGate } from "../../src/call/drain-gate.ts";
+import { DetachedReadLimit } from "../../src/call/detached-read-limit.ts";
 import { GatewayMetrics } from "../../src/call/metrics.ts";
 import { serveCall } from "../../src/call/call.ts";
 import type { CallPorts } from "../../src/call/ports.ts";
@@ -25,7 +25,7 @@ import { ObservedLimits } from "./observed-limits.ts";
 import { SimulatedProviders } from "./provider.ts";
 import { NetworkedStore, type StoreUser } from "./store.ts";
 import { SkewedClock } from "./virtual-time.ts";
-import type { World } from "./world.ts";
+import type { Simulation } from "./simulation.ts";
 import { RepeatedFailures } from "../../src/routing/repeated-failures.ts";
 
 interface InstanceDeps extends CallPorts {
@@ -71,31 +71,31 @@ export class SimulatedInstance implements StoreUser {
   diedAtMs: number = Number.POSITIVE_INFINITY;
   deps: InstanceDeps | undefined;
   readonly clients: Set<SimulatedClient> = new Set();
-  readonly #world: World;
+  readonly #simulation: Simulation;
   readonly #options: InstanceOptions;
   readonly #encodings: WeakMap<ChatRequest, number> = new WeakMap();
 
-  constructor(world: World, options: InstanceOptions) {
-    this.#world = world;
+  constructor(simulation: Simulation, options: InstanceOptions) {
+    this.#simulation = simulation;
     this.#options = options;
     this.name = `${options.instanceName}#${options.life}`;
     this.host = options.host;
-    this.clock = new SkewedClock(world.time, world.startMs);
+    this.clock = new SkewedClock(simulation.time, simulation.startMs);
   }
 
   /** Called on the instance's own time. */
   async start(): Promise<void> {
     const { clock } = this;
-    const store = new NetworkedStore(this.#world, this);
+    const store = new NetworkedStore(this.#simulation, this);
     try {
-      await store.ensurePricePins(pricePins(this.#world.catalog));
+      await store.ensurePricePins(pricePins(this.#simulation.catalog));
       const instanceName = this.#options.instanceName;
       const ledger = await openLedger({ store, clock, log: this.#log(), instanceName });
       this.deps = this.#serveDeps(ledger);
       this.state = "running";
-      this.#world.checks.started(this);
+      this.#simulation.checks.started(this);
     } catch (fault) {
-      this.#world.note(`  ${this.name} could not start: ${String(fault)}`);
+      this.#simulation.note(`  ${this.name} could not start: ${String(fault)}`);
       this.crash();
     }
   }
@@ -108,18 +108,20 @@ export class SimulatedInstance implements StoreUser {
   serve(request: ClientRequest): void {
     const { deps } = this;
     if (deps === undefined || this.state === "over") return;
-    const client = new SimulatedClient(this.#world, this, request, (ended) => {
-      this.#world.checks.clientEnded(ended);
+    const client = new SimulatedClient(this.#simulation, this, request, (ended) => {
+      this.#simulation.checks.clientEnded(ended);
     });
     this.clients.add(client);
-    const record = this.#world.checks.requestArrived(client, this);
+    const record = this.#simulation.checks.requestArrived(client, this);
     const kind = this.#withOwnBugs(chatCall(chatWires, request.wire), () => {
       record.hasOwnBug = true;
     });
     serveCall(deps, client, kind)
       .catch((fault: unknown) => {
-        this.#world.note(`  request ${request.number} failed in our own code: ${String(fault)}`);
-        if (!record.hasOwnBug) this.#world.fail(`serveCall failed: ${String(fault)}`);
+        this.#simulation.note(
+          `  request ${request.number} failed in our own code: ${String(fault)}`,
+        );
+        if (!record.hasOwnBug) this.#simulation.fail(`serveCall failed: ${String(fault)}`);
         client.crashed(refusal("gateway_error", "the gateway failed on this request"));
       })
       .finally(() => {
@@ -132,9 +134,9 @@ export class SimulatedInstance implements StoreUser {
   crash(): void {
     if (this.isDead) return;
     this.isDead = true;
-    this.diedAtMs = this.#world.time.nowMs;
+    this.diedAtMs = this.#simulation.time.nowMs;
     this.state = "over";
-    this.#world.note(`  ${this.name} is dead`);
+    this.#simulation.note(`  ${this.name} is dead`);
     for (const client of this.clients) client.lostItsServer();
     this.#options.onDeath();
   }
@@ -144,15 +146,15 @@ export class SimulatedInstance implements StoreUser {
     const { deps } = this;
     if (deps === undefined || this.state !== "running") return;
     this.state = "ending";
-    await this.#emptied(deps, this.#world.random.between(0, GRACE_MS_MAX));
-    this.cutAtStep = this.#world.time.steps;
+    await this.#emptied(deps, this.#simulation.random.between(0, GRACE_MS_MAX));
+    this.cutAtStep = this.#simulation.time.steps;
     deps.deadlines.cutAll();
     await this.#emptied(deps, LAST_ANSWERS_MS);
     // What is left is cut with its connection.
     for (const client of this.clients) client.leave();
     await deps.upstream.close();
     await deps.ledger.shutDown();
-    this.#world.checks.shutDown(this);
+    this.#simulation.checks.shutDown(this);
     this.crash();
   }
 
@@ -165,9 +167,9 @@ export class SimulatedInstance implements StoreUser {
 
   #serveDeps(ledger: Ledger): InstanceDeps {
     const { clock } = this;
-    const { checks, catalog, shape, random } = this.#world;
+    const { checks, catalog, shape, random } = this.#simulation;
     const limits = new ObservedLimits(new MemoryLimitStore(), (violation) =>
-      this.#world.fail(`${this.name}: ${violation}`),
+      this.#simulation.fail(`${this.name}: ${violation}`),
     );
     return {
       clock,
@@ -176,17 +178,17 @@ export class SimulatedInstance implements StoreUser {
       health: new ObservedHealth(new MemoryDeploymentHealth({ random: () => random.unit() })),
       limits,
       pools: new PoolBoard({ limits }),
-      usage: NO_USAGE_GUARD,
+      usage: NO_ABUSE_MONITOR,
       refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
       platform: [],
-      ledger: new ObservedLedger(this.#world.sabotage(ledger), this, checks),
-      upstream: new SimulatedProviders(this.#world, this, (served, attemptId) =>
+      ledger: new ObservedLedger(this.#simulation.sabotage(ledger), this, checks),
+      upstream: new SimulatedProviders(this.#simulation, this, (served, attemptId) =>
         checks.dispatched(this, served, attemptId),
       ),
       opensOwnKeys: false,
       classify: attemptClassifier(clock),
       timeouts: shape.timeouts,
-      drains: new DrainGate(shape.drainsMax),
+      drains: new DetachedReadLimit(shape.drainsMax),
       metrics: new GatewayMetrics(),
       repeats: new RepeatedFailures(),
       scopesOf: limitScopes({
@@ -198,7 +200,7 @@ export class SimulatedInstance implements StoreUser {
 
   /** The recipe must stay whole when the wires have a bug: it is put in here. */
   #withOwnBugs(kind: CallKind<ChatRequest>, onBug: () => void): CallKind<ChatRequest> {
-    const { faults } = this.#world;
+    const { faults } = this.#simulation;
     return {
       ...kind,
       encode: (request, deployment) => {
@@ -228,10 +230,10 @@ export class SimulatedInstance implements StoreUser {
   }
 
   #log(): Logger {
-    const tell = (_detail: object, message: string): void => {
-      this.#world.note(`  ${this.name} says: ${message}`);
+    const report = (_detail: object, message: string): void => {
+      this.#simulation.note(`  ${this.name} says: ${message}`);
       if (message.startsWith("shut down with open")) this.saidItLeftSomething = true;
     };
-    return { info: tell, warn: tell, error: tell };
+    return { info: report, warn: report, error: report };
   }
 }

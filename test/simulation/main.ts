@@ -6,7 +6,7 @@ import { format } from "prettier";
 
 import { resultsPage, summary } from "./page.ts";
 import { failureText, Totals } from "./totals.ts";
-import { simulate } from "./world.ts";
+import { simulate } from "./simulation.ts";
 
 /** `npm run sim -- [options]`: the worlds of many seeds, or one of them with all that happens. */
 const USAGE = `npm run sim -- [options]
@@ -42,7 +42,7 @@ async function runMany(): Promise<number> {
   const seeds = wholeNumber("seeds", values.seeds);
   const totals = new Totals();
   const startedMs = performance.now();
-  let toldMs = startedMs;
+  let reportedMs = startedMs;
   for (let seed = from; seed < from + seeds; seed++) {
     const outcome = await simulate({ seed });
     totals.add(outcome);
@@ -50,8 +50,8 @@ async function runMany(): Promise<number> {
     if (unhandled !== undefined)
       throw new Error(`seed ${seed}: a rejection nobody handled`, { cause: unhandled });
     if (outcome.violation !== undefined) say(failureText(outcome));
-    if (performance.now() - toldMs > PROGRESS_EVERY_MS) {
-      toldMs = performance.now();
+    if (performance.now() - reportedMs > PROGRESS_EVERY_MS) {
+      reportedMs = performance.now();
       say(`${seed - from + 1} of ${seeds} worlds, ${totals.failures.length} broken`);
     }
   }

@@ -57,7 +57,7 @@ ${WHAT_IT_IS_NOT}
 function figures({ totals, wallSeconds }: Run): readonly (readonly string[])[] {
   const hours = totals.simulatedMs / HOUR_MS;
   return [
-    ["worlds (seeds)", count(totals.worlds)],
+    ["worlds (seeds)", count(totals.runs)],
     ["worlds in which a promise was broken", count(totals.failures.length)],
     ["steps (events, each followed by all checks)", count(totals.steps)],
     ["requests", count(totals.requests)],

@@ -13,7 +13,7 @@ import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
 import type { Actor, VirtualTime } from "./virtual-time.ts";
 
-interface ProviderWorld {
+interface ProviderFixture {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly faults: Faults;
@@ -48,19 +48,19 @@ const REQUEST_MARK = /request ([0-9a-f-]{36})/;
  * attempt's handler is told on virtual time. `onDispatch` is called at the instant of the dispatch.
  */
 export class SimulatedProviders extends UpstreamClient {
-  readonly #world: ProviderWorld;
+  readonly #simulation: ProviderFixture;
   readonly #caller: Actor;
   readonly #onDispatch: (served: Served, attemptId: AttemptId | undefined) => void;
   readonly #calls: Set<ProviderCall> = new Set();
   #isClosed = false;
 
   constructor(
-    world: ProviderWorld,
+    simulation: ProviderFixture,
     caller: Actor,
     onDispatch: (served: Served, attemptId: AttemptId | undefined) => void,
   ) {
     super({ allowPrivateUpstreams: true, providerKey: () => undefined });
-    this.#world = world;
+    this.#simulation = simulation;
     this.#caller = caller;
     this.#onDispatch = onDispatch;
   }
@@ -72,7 +72,7 @@ export class SimulatedProviders extends UpstreamClient {
     attemptId?: AttemptId,
   ): void {
     if (this.#caller.isDead) return;
-    const world = this.#world;
+    const simulation = this.#simulation;
     const served: Served = {
       deployment,
       requestId: requestOf(request.body),
@@ -82,8 +82,8 @@ export class SimulatedProviders extends UpstreamClient {
     this.#onDispatch(served, attemptId);
     const moves = this.#isClosed
       ? [broken("connections are closed", 0, "UND_ERR_DESTROYED")]
-      : new Script(world, deployment, request, served).moves();
-    const call = new ProviderCall(world.time, this.#caller, handler, moves);
+      : new Script(simulation, deployment, request, served).moves();
+    const call = new ProviderCall(simulation.time, this.#caller, handler, moves);
     this.#calls.add(call);
     call.start();
   }
@@ -107,19 +107,19 @@ function requestOf(body: Buffer): RequestId {
 
 /** Writes down what one dispatch will be answered, faults included. */
 class Script {
-  readonly #world: ProviderWorld;
+  readonly #simulation: ProviderFixture;
   readonly #deployment: Deployment;
   readonly #request: UpstreamRequest;
   readonly #served: Served;
   readonly #dialect: Dialect;
 
   constructor(
-    world: ProviderWorld,
+    simulation: ProviderFixture,
     deployment: Deployment,
     request: UpstreamRequest,
     served: Served,
   ) {
-    this.#world = world;
+    this.#simulation = simulation;
     this.#deployment = deployment;
     this.#request = request;
     this.#served = served;
@@ -127,7 +127,7 @@ class Script {
   }
 
   moves(): readonly Move[] {
-    const { faults, random } = this.#world;
+    const { faults, random } = this.#simulation;
     if (faults.strikes("provider: refuses the connection")) {
       return [broken("provider refuses", random.between(1, 50), "ECONNREFUSED")];
     }
@@ -144,7 +144,7 @@ class Script {
   }
 
   #answered(): readonly Move[] {
-    const { faults, random } = this.#world;
+    const { faults, random } = this.#simulation;
     const isSlow = faults.strikes("provider: slow headers");
     const waitMs = isSlow ? random.between(1_000, 15_000) : random.between(5, 400);
     const body: unknown = JSON.parse(this.#request.body.toString());
@@ -152,7 +152,7 @@ class Script {
     const problem = this.#dialect.problemOf(body, this.#request.headers);
     if (problem !== undefined) {
       // The providers are strict: what the gateway encodes must be a legal request.
-      this.#world.fail(`${this.#deployment.id} refused the request: ${problem.message}`);
+      this.#simulation.fail(`${this.#deployment.id} refused the request: ${problem.message}`);
     }
     const { failed, overloaded, content_filter: refused } = this.#dialect.troubles;
     if (faults.strikes("provider: answers 5xx")) {
@@ -175,7 +175,7 @@ class Script {
   }
 
   #success(waitMs: number, body: JsonObject): readonly Move[] {
-    const { faults, random } = this.#world;
+    const { faults, random } = this.#simulation;
     const request = this.#dialect.read(body);
     const answer = this.#answerTo(answerTo(request));
     const isSilent = faults.strikes("provider: reports no usage");
@@ -207,14 +207,14 @@ class Script {
   #answerTo(answer: SimAnswer): SimAnswer {
     const letter = this.#deployment.providerId.charAt(0);
     const text = letter.repeat(Math.max(1, answer.text.length));
-    const { faults, random } = this.#world;
+    const { faults, random } = this.#simulation;
     const isDear = faults.strikes("provider: costs more than the reserve");
     const output = answer.usage.output + (isDear ? random.between(10_000, 150_000) : 0);
     return { ...answer, text, usage: { ...answer.usage, output } };
   }
 
   #withAccidents(pieces: readonly Move[]): readonly Move[] {
-    const { faults, random } = this.#world;
+    const { faults, random } = this.#simulation;
     const cut = random.between(0, pieces.length - 1);
     if (faults.strikes("provider: stream dies")) {
       const isClean = random.chance(0.3);
@@ -229,7 +229,7 @@ class Script {
 
   /** Bytes split where nobody expects it. */
   #pieces(bytes: Buffer): readonly Move[] {
-    const { random } = this.#world;
+    const { random } = this.#simulation;
     const gapMsMax = random.pick([1, 5, 40, 400]);
     const moves: Move[] = [];
     for (let at = 0; at < bytes.length;) {
@@ -247,7 +247,7 @@ class Script {
   #end(isWhole = true): Move {
     return {
       label: "provider ends",
-      afterMs: this.#world.random.between(0, 3),
+      afterMs: this.#simulation.random.between(0, 3),
       run: (call) => {
         this.#served.isWhole = isWhole;
         call.end();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { NO_USAGE_GUARD } from "../../src/abuse/usage-guard.ts";
+import { NO_ABUSE_MONITOR } from "../../src/abuse/abuse-monitor.ts";
 import { PLAIN_RULES } from "../../src/accounts/account-rules.ts";
 import type { Principal } from "../../src/accounts/principal.ts";
 import { Deadlines } from "../../src/core/deadlines.ts";
@@ -12,7 +12,7 @@ import type { AttemptHandler } from "../../src/dispatch/run-attempt.ts";
 import { UpstreamClient } from "../../src/dispatch/upstream-client.ts";
 import { chatCall } from "../../src/call/chat-call.ts";
 import type { ClientExchange } from "../../src/call/client-exchange.ts";
-import { DrainGate } from "../../src/call/drain-gate.ts";
+import { DetachedReadLimit } from "../../src/call/detached-read-limit.ts";
 import { GatewayMetrics } from "../../src/call/metrics.ts";
 import { serveCall } from "../../src/call/call.ts";
 import type { CallPorts } from "../../src/call/ports.ts";
@@ -165,7 +165,7 @@ function newCall() {
     health,
     limits,
     pools: new PoolBoard({ limits }),
-    usage: NO_USAGE_GUARD,
+    usage: NO_ABUSE_MONITOR,
     refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
     platform: [],
     ledger,
@@ -181,7 +181,7 @@ function newCall() {
       keepaliveMs: 1e6,
       commitSilenceMs: 0,
     },
-    drains: new DrainGate(1),
+    drains: new DetachedReadLimit(1),
     metrics: new GatewayMetrics(),
     repeats: new RepeatedFailures(),
     scopesOf: limitScopes(SPECIFIED_LIMITS),

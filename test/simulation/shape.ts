@@ -6,7 +6,7 @@ import type { LedgerModel } from "../../src/ledger/ledger-model.ts";
 import type { Random } from "./random.ts";
 
 /** What a seed decides about its world before anything happens. */
-export interface WorldShape {
+export interface SimulationShape {
   readonly startMs: number;
   readonly instances: number;
   /** All processes on one machine, where a dead one is noticed at once. */
@@ -23,7 +23,7 @@ export interface WorldShape {
 const MID_MONTH = Date.UTC(2026, 4, 12, 9, 30);
 const MONTH_END = Date.UTC(2026, 5, 1) - 15_000;
 
-export function shapeOf(random: Random): WorldShape {
+export function shapeOf(random: Random): SimulationShape {
   const trafficMs = random.between(10, 45) * 1_000;
   const wholeMs = random.between(10, 40) * 1_000;
   const headersMs = random.between(2, 12) * 1_000;

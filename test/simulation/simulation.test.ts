@@ -5,31 +5,31 @@ import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { quickOrDeep, seedOf } from "../support/depth.ts";
 import { FAULT_KINDS } from "./faults.ts";
 import { failureText, Totals } from "./totals.ts";
-import { simulate, type SimulationOutcome } from "./world.ts";
+import { simulate, type SimulationOutcome } from "./simulation.ts";
 
-const WORLDS = quickOrDeep(40, 2_000);
+const RUNS = quickOrDeep(40, 2_000);
 /** The worlds of a quick run are the same each time, and meet every fault. */
 const FIRST_SEED = seedOf("simulation", 1);
-const WORLDS_WITHIN_MS = 3_600_000;
-const WORLDS_MAX_TO_NOTICE = 20;
+const RUNS_WITHIN_MS = 3_600_000;
+const RUNS_MAX_TO_NOTICE = 20;
 
 const totals = new Totals();
 
 beforeAll(async () => {
-  for (let seed = FIRST_SEED; seed < FIRST_SEED + WORLDS; seed++) {
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
     totals.add(await simulate({ seed }));
-    await realTurn();
+    await realTick();
   }
-}, WORLDS_WITHIN_MS);
+}, RUNS_WITHIN_MS);
 
 /** The runner of the tests gets a word in between two worlds. */
-function realTurn(): Promise<void> {
+function realTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 test("whatever fails at whatever await, no promise about money is broken and all comes to rest", () => {
   expect(totals.failures.map(failureText)).toEqual([]);
-  expect(totals.worlds).toBe(WORLDS);
+  expect(totals.runs).toBe(RUNS);
 });
 
 test("every kind of fault really struck", () => {
@@ -79,9 +79,9 @@ test("one seed is one world: a second run does exactly the same, another seed do
 
 /** The first broken promise in some worlds whose ledger lies. */
 async function noticed(sabotage: (ledger: Ledger) => Ledger): Promise<string | undefined> {
-  for (let seed = 1; seed <= WORLDS_MAX_TO_NOTICE; seed++) {
+  for (let seed = 1; seed <= RUNS_MAX_TO_NOTICE; seed++) {
     const { violation }: SimulationOutcome = await simulate({ seed, sabotage });
-    await realTurn();
+    await realTick();
     if (violation !== undefined) return violation.message;
   }
   return undefined;

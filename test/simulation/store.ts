@@ -20,7 +20,7 @@ import type { Random } from "./random.ts";
 import type { Actor, VirtualTime } from "./virtual-time.ts";
 
 /** What the way to the database needs to know of the world. */
-interface StoreWorld {
+interface StoreEnvironment {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly faults: Faults;
@@ -59,12 +59,12 @@ const LATE_MS_MAX = 8_000;
 
 /** The ledger's storage as one instance reaches it: over a network, with all that can happen there. */
 export class NetworkedStore implements LedgerBatchStore {
-  readonly #world: StoreWorld;
+  readonly #simulation: StoreEnvironment;
   readonly #user: StoreUser;
   readonly #busyLanes: Set<string> = new Set();
 
-  constructor(world: StoreWorld, user: StoreUser) {
-    this.#world = world;
+  constructor(simulation: StoreEnvironment, user: StoreUser) {
+    this.#simulation = simulation;
     this.#user = user;
   }
 
@@ -75,7 +75,7 @@ export class NetworkedStore implements LedgerBatchStore {
     const verb = entries.some(({ close }) => close !== null) ? "roll" : "reserve";
     return await this.#onLane("reserve lane", {
       verb,
-      transaction: () => this.#world.database.reserveBatch(this.#user, member, entries),
+      transaction: () => this.#simulation.database.reserveBatch(this.#user, member, entries),
       timeoutMs: RESERVE_TIMEOUT_MS,
     });
   }
@@ -83,13 +83,13 @@ export class NetworkedStore implements LedgerBatchStore {
   async closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]> {
     return await this.#onLane("close lane", {
       verb: "close",
-      transaction: () => this.#world.database.closeBatch(rows),
+      transaction: () => this.#simulation.database.closeBatch(rows),
       timeoutMs: CLOSE_TIMEOUT_MS,
     });
   }
 
   annul(rows: readonly ReserveRow[]): Promise<void> {
-    const { database, random } = this.#world;
+    const { database, random } = this.#simulation;
     return this.#query("annulment", {
       transaction: () => rows.forEach((row) => database.annul(row)),
       partly: () => {
@@ -105,8 +105,8 @@ export class NetworkedStore implements LedgerBatchStore {
   ): Promise<void> {
     return this.#query("refused record", {
       transaction: () => {
-        for (const count of counts) this.#world.database.refusedCounted += count.requests;
-        for (const { requestId } of requests) this.#world.database.refused.add(requestId);
+        for (const count of counts) this.#simulation.database.refusedCounted += count.requests;
+        for (const { requestId } of requests) this.#simulation.database.refused.add(requestId);
       },
     });
   }
@@ -116,28 +116,29 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 
   join(name: string, leaseMs: number): Promise<Membership> {
-    const transaction = (): Membership => this.#world.database.join(this.#user, name, leaseMs);
+    const transaction = (): Membership => this.#simulation.database.join(this.#user, name, leaseMs);
     return this.#query("join", { transaction });
   }
 
   renewLease(member: Membership, leaseMs: number): Promise<number | undefined> {
-    const transaction = (): number | undefined => this.#world.database.renewLease(member, leaseMs);
+    const transaction = (): number | undefined =>
+      this.#simulation.database.renewLease(member, leaseMs);
     return this.#query("lease renewal", { transaction });
   }
 
   leave(member: Membership): Promise<void> {
-    const transaction = (): void => void this.#world.database.renewLease(member, 0);
+    const transaction = (): void => void this.#simulation.database.renewLease(member, 0);
     return this.#query("leave", { transaction });
   }
 
   takeOverDeadInstances(): Promise<readonly string[]> {
     const transaction = (): readonly string[] =>
-      this.#world.database.takeOverDeadInstances(this.#user);
+      this.#simulation.database.takeOverDeadInstances(this.#user);
     return this.#query("takeover", { transaction });
   }
 
   recoverOpenAttempts(): Promise<number> {
-    const transaction = (): number => this.#world.database.recoverOpenAttempts();
+    const transaction = (): number => this.#simulation.database.recoverOpenAttempts();
     return this.#query("recovery", { transaction });
   }
 
@@ -155,7 +156,7 @@ export class NetworkedStore implements LedgerBatchStore {
 
   /** The port's promise to the lanes, seen from below: one call at a time. */
   async #onLane<T>(lane: string, call: Call<T>): Promise<T> {
-    if (this.#busyLanes.has(lane)) this.#world.fail(`two calls at a time on the ${lane}`);
+    if (this.#busyLanes.has(lane)) this.#simulation.fail(`two calls at a time on the ${lane}`);
     this.#busyLanes.add(lane);
     try {
       return await this.#call(call);
@@ -176,7 +177,7 @@ export class NetworkedStore implements LedgerBatchStore {
   #call<T>(call: Call<T>): Promise<T> {
     // The dead send nothing: their last microtasks run, but nobody hears them.
     if (this.#user.isDead) return new Promise(() => undefined);
-    const { time, random } = this.#world;
+    const { time, random } = this.#simulation;
     return new Promise((resolve, reject) => {
       const give = new GivenCall(this.#user, time, call, { resolve, reject });
       if (this.#isCut) return give.fault("busy", random.between(1, REFUSED_MS));
@@ -195,7 +196,7 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 
   #execute<T>(call: Call<T>, afterMs: number, give: GivenCall<T> | undefined): void {
-    const { time, databaseActor, random, faults } = this.#world;
+    const { time, databaseActor, random, faults } = this.#simulation;
     time.schedule(databaseActor, afterMs, `${call.verb} of ${this.#user.name} commits`, () => {
       if (this.#isCut) {
         if (random.chance(0.5)) call.partly?.();
@@ -203,7 +204,7 @@ export class NetworkedStore implements LedgerBatchStore {
       }
       try {
         const result = call.transaction();
-        this.#world.note(`  ${call.verb}: ${told(result)}`);
+        this.#simulation.note(`  ${call.verb}: ${reported(result)}`);
         give?.answer(result, random.between(1, 3), () => this.#isCut);
       } catch (fault) {
         give?.reject(fault, random.between(1, 3));
@@ -215,12 +216,12 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 
   get #isCut(): boolean {
-    const { time, database } = this.#world;
+    const { time, database } = this.#simulation;
     return time.nowMs < Math.max(database.goneUntilMs, this.#user.cutOffUntilMs);
   }
 
   #fateOf(call: { readonly verb: string }): Fate {
-    const { faults } = this.#world;
+    const { faults } = this.#simulation;
     const isBatch = ["reserve", "roll", "close"].includes(call.verb);
     if (faults.strikes("database: busy")) return "busy";
     if (isBatch && faults.strikes("database: batch rejected")) return "rejected";
@@ -231,7 +232,7 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 
   #slownessMs(call: { readonly timeoutMs: number }): number {
-    const { faults, random, time } = this.#world;
+    const { faults, random, time } = this.#simulation;
     if (!faults.strikes("database: slow")) return 0;
     const slownessMs = random.between(100, call.timeoutMs - 10);
     this.#user.troubledUntilMs = time.nowMs + slownessMs;
@@ -285,7 +286,7 @@ class GivenCall<T> {
   }
 }
 
-function told(result: unknown): string {
+function reported(result: unknown): string {
   return JSON.stringify(result, (_key, value: unknown) =>
     typeof value === "bigint" ? String(value) : value,
   );

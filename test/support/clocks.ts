@@ -18,7 +18,7 @@ export class MovableClock implements Clock {
 }
 
 /** A clock on which no time passes but what a test lets pass. */
-export class StandingClock implements Clock {
+export class StoppedClock implements Clock {
   #nowMs = systemClock.nowMs();
   #monotonicMs = systemClock.monotonicMs();
 

@@ -6,16 +6,20 @@ import { parseUsd } from "../../src/core/money.ts";
 import { until } from "./books.ts";
 import { newVisitor, type TestBrowser, type Theme, type Visitor } from "./browser.ts";
 import { chatBody } from "./chat-bodies.ts";
-import type { ConsoleWorld } from "./console-world.ts";
+import type { ConsoleFixture } from "./console-fixture.ts";
 import { bearer, httpCall, textAt, type HttpAnswer } from "./http-call.ts";
 import { CookieBrowser } from "./oidc-browser.ts";
 
 export { callUntil } from "./books.ts";
 
 /** Signs a browser in with a link, as this person; it stands on the first page of the console. */
-export async function signIn(world: ConsoleWorld, visitor: Visitor, email: string): Promise<void> {
+export async function signIn(
+  fixture: ConsoleFixture,
+  visitor: Visitor,
+  email: string,
+): Promise<void> {
   const { page } = visitor;
-  await page.goto(await world.claimLink(email));
+  await page.goto(await fixture.claimLink(email));
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL((url) => !/^\/(?:auth|local-idp)\//.test(url.pathname));
 }
@@ -25,11 +29,11 @@ export async function signIn(world: ConsoleWorld, visitor: Visitor, email: strin
  * without its page, for tests of what comes after signing in.
  */
 async function addSession(
-  world: ConsoleWorld,
+  fixture: ConsoleFixture,
   context: BrowserContext,
   email: string,
 ): Promise<void> {
-  const link = new URL(await world.claimLink(email));
+  const link = new URL(await fixture.claimLink(email));
   const browser = new CookieBrowser();
   await browser.open(link.origin + link.pathname, {
     form: { t: link.searchParams.get("t") ?? "", email },
@@ -37,25 +41,25 @@ async function addSession(
   });
   const value = browser.cookie("tm_session");
   if (value === undefined) throw new Error(`${email} could not sign in`);
-  const url = world.consoleUrl;
+  const url = fixture.consoleUrl;
   await context.addCookies([{ name: "tm_session", value, url, httpOnly: true, sameSite: "Lax" }]);
 }
 
 /** The session of this browser, as the console's API tells it. */
-export async function sessionOf(world: ConsoleWorld, page: Page): Promise<Session> {
-  const answer = await page.request.get(`${world.consoleUrl}/api/console/session`);
+export async function sessionOf(fixture: ConsoleFixture, page: Page): Promise<Session> {
+  const answer = await page.request.get(`${fixture.consoleUrl}/api/console/session`);
   return (await answer.json()) as Session;
 }
 
 /** Puts credit into the organization of this browser, as an operator does; gives its id. */
-export async function giveCredit(world: ConsoleWorld, page: Page, usd: string): Promise<OrgId> {
-  const { org } = await sessionOf(world, page);
+export async function giveCredit(fixture: ConsoleFixture, page: Page, usd: string): Promise<OrgId> {
+  const { org } = await sessionOf(fixture, page);
   const amountMicroUsd = parseUsd(usd);
   if (org === null) throw new Error("nobody is signed in at this browser");
   if (amountMicroUsd === undefined) throw new Error(`not a dollar amount: ${usd}`);
   const orgId = org.org_id as OrgId;
   const ref = `gift-${orgId}-${usd}`;
-  await world.gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref });
+  await fixture.gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref });
   return orgId;
 }
 
@@ -80,15 +84,15 @@ const IS_LOADED = `(async () => {
 
 /** Asks the console's API as this browser's pages do. */
 export async function ask(
-  world: ConsoleWorld,
+  fixture: ConsoleFixture,
   page: Page,
   route: string,
   body?: object,
 ): Promise<{ readonly status: number; readonly json: unknown }> {
   const [method = "GET", path = "/"] = route.split(" ");
-  const answer = await page.request.fetch(world.consoleUrl + path, {
+  const answer = await page.request.fetch(fixture.consoleUrl + path, {
     method,
-    headers: { origin: world.consoleUrl, "content-type": "application/json" },
+    headers: { origin: fixture.consoleUrl, "content-type": "application/json" },
     ...(method === "GET" ? {} : { data: JSON.stringify(body ?? {}) }),
   });
   const text = await answer.text();
@@ -97,11 +101,11 @@ export async function ask(
 
 /** One small chat call with this key, whatever its answer. */
 export async function callGateway(
-  world: ConsoleWorld,
+  fixture: ConsoleFixture,
   key: string,
   body: object = chatBody("test/a"),
 ): Promise<HttpAnswer> {
-  const url = `${world.gateway.url}/v1/chat/completions`;
+  const url = `${fixture.gateway.url}/v1/chat/completions`;
   return await httpCall(url, { headers: bearer(key), body });
 }
 
@@ -114,26 +118,26 @@ let newcomers = 0;
 
 /** A person of their own for one test, with credit where `usd` says so; no page is open yet. */
 export async function newcomer(
-  world: ConsoleWorld,
+  fixture: ConsoleFixture,
   browser: TestBrowser,
   who: { readonly name: string; readonly theme?: Theme; readonly usd?: string },
 ): Promise<Newcomer> {
   const visitor = await newVisitor(browser, who);
   newcomers += 1;
-  await addSession(world, visitor.context, `${who.name}-${newcomers}@example.com`);
-  if (who.usd !== undefined) await giveCredit(world, visitor.page, who.usd);
-  const { org } = await sessionOf(world, visitor.page);
+  await addSession(fixture, visitor.context, `${who.name}-${newcomers}@example.com`);
+  if (who.usd !== undefined) await giveCredit(fixture, visitor.page, who.usd);
+  const { org } = await sessionOf(fixture, visitor.page);
   if (org === null) throw new Error(`${who.name} could not sign in`);
   return { ...visitor, orgId: org.org_id as OrgId };
 }
 
 /** Makes a key by the console's API. */
 export async function makeKey(
-  world: ConsoleWorld,
+  fixture: ConsoleFixture,
   page: Page,
   body: object,
 ): Promise<{ readonly keyId: string; readonly secret: string }> {
-  const { json } = await ask(world, page, "POST /api/console/keys", body);
+  const { json } = await ask(fixture, page, "POST /api/console/keys", body);
   return { keyId: textAt(json, "key.key_id"), secret: textAt(json, "secret") };
 }
 

@@ -40,7 +40,7 @@ export interface Verdict {
  */
 export class LimitModel {
   readonly charges: Charge[] = [];
-  readonly #nextTurnUs: Map<string, number> = new Map();
+  readonly #nextSlotUs: Map<string, number> = new Map();
   readonly #coolUntilMs: Map<string, number> = new Map();
 
   claim(
@@ -85,7 +85,7 @@ export class LimitModel {
       charge.tokens = tokenCount(0, 0);
     }
     for (const { id, fromUs, toUs } of lease.turns) {
-      if (this.#nextTurnUs.get(id) === toUs) this.#nextTurnUs.set(id, fromUs);
+      if (this.#nextSlotUs.get(id) === toUs) this.#nextSlotUs.set(id, fromUs);
     }
   }
 
@@ -105,8 +105,8 @@ export class LimitModel {
   #refusal(scope: ScopeClaim, tokens: TokenCount, nowMs: number): string | undefined {
     const { id, limits } = scope;
     const second = Math.floor(nowMs / 1000);
-    const restMs = (this.#coolUntilMs.get(id) ?? 0) - nowMs;
-    if (restMs > 0) return `capacity ${bounded(restMs / 1000)}`;
+    const cooldownMs = (this.#coolUntilMs.get(id) ?? 0) - nowMs;
+    if (cooldownMs > 0) return `capacity ${bounded(cooldownMs / 1000)}`;
     if (counts(scope) && limits.requestsPerSecond !== undefined) {
       const inSecond = this.charges.filter((each) => each.id === id && each.second === second);
       if (sum(inSecond, requestsOf) >= limits.requestsPerSecond) return "rps 1";
@@ -142,7 +142,7 @@ export class LimitModel {
       if (paced === undefined || !counts(scope)) return [];
       const fromUs = nowMs * 1000 + this.#queueMs(scope.id, nowMs) * 1000;
       const toUs = fromUs + Math.ceil(1_000_000 / paced.perSecond);
-      this.#nextTurnUs.set(scope.id, toUs);
+      this.#nextSlotUs.set(scope.id, toUs);
       return { id: scope.id, fromUs, toUs };
     });
     return { charges, turns };
@@ -153,7 +153,7 @@ export class LimitModel {
   }
 
   #queueMs(id: string, nowMs: number): number {
-    return Math.max(0, (this.#nextTurnUs.get(id) ?? 0) - nowMs * 1000) / 1000;
+    return Math.max(0, (this.#nextSlotUs.get(id) ?? 0) - nowMs * 1000) / 1000;
   }
 
   /** Seconds until `amount` fits, 60 at most; undefined when it fits now. */

@@ -19,9 +19,9 @@ export async function startLimitProcess(url: string, storeNowMs?: number): Promi
   await nextMessage(child);
   return {
     obey: async (order) => {
-      const told = nextMessage(child);
+      const reported = nextMessage(child);
       child.send(order);
-      return (await told) as LimitTally;
+      return (await reported) as LimitTally;
     },
     kill: async () => {
       const exited = once(child, "exit");

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { until } from "./books.ts";
-import { freePort } from "./redis.ts";
+import { freePort } from "./free-port.ts";
 
 /** On PATH. */
 const PROGRAM: string = "nginx";

@@ -41,16 +41,16 @@ export class PurchaseModel {
   }
 
   /** True: nobody told of this claim before; its first amount counts. */
-  claim(news: {
+  claim(update: {
     readonly purchaseId: string;
     readonly claimId: string;
     readonly amount: bigint;
     readonly isReversed: boolean;
   }): boolean {
-    const purchase = this.#known(news.purchaseId);
-    const known = purchase.claims.get(news.claimId);
-    const { amount, isReversed } = news;
-    if (known === undefined) purchase.claims.set(news.claimId, { amount, isReversed });
+    const purchase = this.#known(update.purchaseId);
+    const known = purchase.claims.get(update.claimId);
+    const { amount, isReversed } = update;
+    if (known === undefined) purchase.claims.set(update.claimId, { amount, isReversed });
     else known.isReversed ||= isReversed;
     this.#settle(purchase);
     return known === undefined;

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 
-import { NO_USAGE_GUARD } from "../../src/abuse/usage-guard.ts";
+import { NO_ABUSE_MONITOR } from "../../src/abuse/abuse-monitor.ts";
 import { PLAIN_RULES } from "../../src/accounts/account-rules.ts";
 import type { Principal } from "../../src/accounts/principal.ts";
 import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
@@ -104,7 +104,7 @@ export function openRecipe(clock: Clock, manifests: readonly object[]): TestReci
   const { serve } = openServing(
     { config: loaded.config, env: {}, clock },
     {
-      usage: NO_USAGE_GUARD,
+      usage: NO_ABUSE_MONITOR,
       openKey: undefined,
       catalog: new CatalogHolder(catalogOf(manifests)),
       ledger: grantingLedger,

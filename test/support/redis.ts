@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Redis } from "ioredis";
+import { freePort } from "./free-port.ts";
 import { withResource } from "./with-resource.ts";
 
 const READY_WAIT_MS = 20_000;
@@ -124,14 +124,4 @@ async function answers(port: number): Promise<boolean> {
   const isReady = await Promise.race([ready, sleep(READY_WAIT_MS, false, { ref: false })]);
   probe.disconnect();
   return isReady;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -35,12 +35,15 @@ export function expectRefusal(answer: HttpAnswer, expected: ExpectedRefusal): vo
 }
 
 /** What a refused request may not touch: provider calls, settled balance, held balance. */
-export interface Standing {
+export interface AccountState {
   readonly calls: number;
   readonly balance: unknown;
 }
 
-export async function standing(gateway: TestGateway, account: TestAccount): Promise<Standing> {
+export async function accountState(
+  gateway: TestGateway,
+  account: TestAccount,
+): Promise<AccountState> {
   return {
     calls: gateway.simulator.counts().total,
     balance: await gateway.backend.recordStore.balance(account.orgId),
@@ -110,12 +113,12 @@ export async function expectCleanRefusal(
   expected: ExpectedRefusal,
 ): Promise<HttpAnswer> {
   const { gateway, account } = route;
-  const before = await standing(gateway, account);
+  const before = await accountState(gateway, account);
   const answer = await postWithKey(route, call);
   expectRefusal(answer, expected);
   expect(answer.headers["x-tm-attempts"]).toBeUndefined();
   expect(answer.headers["x-tm-provider"]).toBeUndefined();
-  expect(await standing(gateway, account)).toEqual(before);
+  expect(await accountState(gateway, account)).toEqual(before);
   await expectRefusedRecord(gateway, account, answer);
   return answer;
 }

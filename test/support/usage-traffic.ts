@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { until } from "./books.ts";
 import { chatBody } from "./chat-bodies.ts";
 import { ask, callGateway, makeKey } from "./console-steps.ts";
-import type { ConsoleWorld } from "./console-world.ts";
+import type { ConsoleFixture } from "./console-fixture.ts";
 import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "./gateway.ts";
 import { at, listAt, textAt } from "./http-call.ts";
 
@@ -39,13 +39,13 @@ export interface Traffic {
  * A little of everything with the keys of a fresh organization: models, streams, the playground, a
  * failover with three attempts, a failure and a refusal. All of it is written down when it returns.
  */
-export async function makeTraffic(world: ConsoleWorld, page: Page): Promise<Traffic> {
-  const alpha = await makeKey(world, page, { name: "alpha" });
-  const beta = await makeKey(world, page, { name: "beta" });
-  const capped = await makeKey(world, page, { name: "capped", cap_usd: "0.000001" });
+export async function makeTraffic(fixture: ConsoleFixture, page: Page): Promise<Traffic> {
+  const alpha = await makeKey(fixture, page, { name: "alpha" });
+  const beta = await makeKey(fixture, page, { name: "beta" });
+  const capped = await makeKey(fixture, page, { name: "capped", cap_usd: "0.000001" });
   const ids: string[] = [];
   const call = async (key: string, body: object): Promise<string> => {
-    const { headers } = await callGateway(world, key, body);
+    const { headers } = await callGateway(fixture, key, body);
     const id = String(headers["x-request-id"]);
     ids.push(id);
     return id;
@@ -54,17 +54,17 @@ export async function makeTraffic(world: ConsoleWorld, page: Page): Promise<Traf
   await call(alpha.secret, chatBody("test/b", { stream: true }));
   await call(beta.secret, said("test/a", "[cached:40] [words:30] ".padEnd(400, "lorem ")));
   await call(beta.secret, said("test/both", "[reasoning:7] think"));
-  const threeAttemptsId = await callByTheThird(world, () =>
+  const threeAttemptsId = await callByTheThird(fixture, () =>
     call(beta.secret, chatBody("test/three")),
   );
   const failedId = await call(alpha.secret, said("test/a", "[[fault:status:500]]"));
   const refusedId = await call(capped.secret, chatBody("test/a"));
-  await ask(world, page, "POST /playground/v1/chat/completions", chatBody("test/b"));
+  await ask(fixture, page, "POST /playground/v1/chat/completions", chatBody("test/b"));
   const requests = ids.length + 1;
   // What was refused is written down a moment after it was answered, and what is held is let go.
   await until("every request is written down and settled", async () => {
-    const { json } = await ask(world, page, "GET /api/console/requests?limit=200");
-    const session = await ask(world, page, "GET /api/console/session");
+    const { json } = await ask(fixture, page, "GET /api/console/requests?limit=200");
+    const session = await ask(fixture, page, "GET /api/console/session");
     const rows = listAt(json, "data");
     const isOpen = rows.some((row) => at(row, "outcome") === "in_flight");
     return (
@@ -80,7 +80,7 @@ function said(model: string, content: string): object {
 
 /** The first provider is at its limit and the second fails, once each. */
 async function callByTheThird(
-  { gateway }: ConsoleWorld,
+  { gateway }: ConsoleFixture,
   call: () => Promise<string>,
 ): Promise<string> {
   const path = (provider: string): string => `/${provider}/v1/chat/completions`;

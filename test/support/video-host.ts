@@ -22,7 +22,7 @@ export interface HostedJob {
   /** Instead of the file. */
   content: Handler | undefined;
   file: Buffer;
-  readonly looks: IncomingHttpHeaders[];
+  readonly polls: IncomingHttpHeaders[];
   readonly fetched: { readonly url: string; readonly headers: IncomingHttpHeaders }[];
   cancelled: number;
 }
@@ -76,7 +76,7 @@ export class VideoHost {
       answer: undefined,
       content: undefined,
       file: Buffer.alloc(0),
-      looks: [],
+      polls: [],
       fetched: [],
       cancelled: 0,
     };
@@ -108,7 +108,7 @@ export class VideoHost {
       job.fetched.push({ url, headers: request.headers });
       return (job.content ?? sendFile(job.file))(request, response);
     }
-    job.looks.push(request.headers);
+    job.polls.push(request.headers);
     (job.answer ?? ((_request, answer) => json(answer, 200, job.record)))(request, response);
   }
 

@@ -10,8 +10,8 @@ import {
 } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { endOfJob } from "../../src/videos/job-close.ts";
-import { missingApartMs, type EndedJob, type ToldJob } from "../../src/videos/job-state.ts";
-import type { JobNews } from "../../src/videos/job-store.ts";
+import { missingIntervalMs, type EndedJob, type ReportedJob } from "../../src/videos/job-state.ts";
+import type { JobUpdate } from "../../src/videos/job-store.ts";
 import type { NewVideoJob, TakenJob, VideoJob } from "../../src/videos/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 
@@ -76,10 +76,10 @@ export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
 }
 
 /** What a store makes of a job that goes on, in plain words: what `keep` must agree with. */
-export function keptJob(job: TakenJob, update: JobNews): TakenJob {
+export function keptJob(job: TakenJob, update: JobUpdate): TakenJob {
   const { takenAtMs: nowMs, missingAtMs } = job;
   const counts =
-    update.isMissing && (missingAtMs === null || nowMs - missingAtMs >= missingApartMs);
+    update.isMissing && (missingAtMs === null || nowMs - missingAtMs >= missingIntervalMs);
   const isKnown = !update.isMissing && !update.isFailure;
   return {
     ...job,
@@ -93,7 +93,10 @@ export function keptJob(job: TakenJob, update: JobNews): TakenJob {
   };
 }
 
-export function told(state: ToldJob["state"], change: Partial<ToldJob> = {}): ToldJob {
+export function reported(
+  state: ReportedJob["state"],
+  change: Partial<ReportedJob> = {},
+): ReportedJob {
   return { state, progress: undefined, costPicoUsd: undefined, expiresAtMs: undefined, ...change };
 }
 
@@ -108,7 +111,7 @@ export function ended(change: Partial<EndedJob> = {}): EndedJob {
 }
 
 /** What the store is told of a job that goes on. */
-export function news(change: Partial<JobNews> = {}): JobNews {
+export function jobUpdate(change: Partial<JobUpdate> = {}): JobUpdate {
   return {
     state: "in_progress",
     progress: 10,
@@ -120,7 +123,7 @@ export function news(change: Partial<JobNews> = {}): JobNews {
 }
 
 /** The end that a provider's word makes of a job. */
-export function endTold(
+export function reportEnd(
   job: Pick<VideoJob, "attemptId" | "startedAtMs">,
   change: Parameters<typeof ended>[0] = {},
 ): ReturnType<typeof endOfJob> {

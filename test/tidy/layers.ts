@@ -5,7 +5,7 @@ import {
   nodesOf,
   nodesWith,
   parse,
-  roomOf,
+  folderOf,
   textOf,
   type Rule,
   type SourceFile,
@@ -194,7 +194,7 @@ export const IO_FILES: Readonly<Record<string, string>> = {
 
 export const inputAndOutputAreAtTheEdge: Rule = (files) =>
   files
-    .filter(({ file }) => !WITH_IO.has(roomOf(file)) && !(file in IO_FILES))
+    .filter(({ file }) => !WITH_IO.has(folderOf(file)) && !(file in IO_FILES))
     .flatMap((source) => [
       ...valueImportsOf(source)
         .filter((specifier) => IO_MODULES.test(specifier))

@@ -41,7 +41,7 @@ export function isTest({ file }: Pick<SourceFile, "file">): boolean {
 }
 
 /** The folder below `src/` that a path is in: the row of the layer table. */
-export function roomOf(file: string): string {
+export function folderOf(file: string): string {
   return file.split("/")[1]?.replace(/\.ts$/, "") ?? "";
 }
 

@@ -2,7 +2,7 @@ import {
   codeLinesWith,
   isNode,
   nodesWith,
-  roomOf,
+  folderOf,
   textOf,
   type Rule,
   type SourceFile,
@@ -65,12 +65,12 @@ const PROCESS_FILES = new Set(["src/cli/main.ts", "src/cli/workers.ts"]);
 
 export const commandsUseTheirCallersProcess: Rule = (files) =>
   files
-    .filter(({ file }) => roomOf(file) === "cli" && !PROCESS_FILES.has(file))
+    .filter(({ file }) => folderOf(file) === "cli" && !PROCESS_FILES.has(file))
     .flatMap((source) => codeLinesWith(source, /\bprocess\.(env|argv|std\w+|exit\w*)\b/));
 
 export const onlyWiresCompareWireIds: Rule = (files) =>
   files
-    .filter(({ file }) => !["wire", "modality"].includes(roomOf(file)))
+    .filter(({ file }) => !["wire", "modality"].includes(folderOf(file)))
     .flatMap((source) =>
       codeLinesWith(
         source,

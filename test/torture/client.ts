@@ -68,7 +68,7 @@ function noteEnding(tally: Tally, life: GatewayLife, ending: Ending, asked: Ask)
     tally.died += 1;
     return true;
   }
-  tally.tell(life, ending);
+  tally.report(life, ending);
   return true;
 }
 

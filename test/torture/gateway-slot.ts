@@ -119,7 +119,7 @@ export class GatewaySlot {
       if (wasReady && code !== null && this.#isWanted) this.#noteOwnEnd(`exit ${code}`);
       if (wasReady) continue;
       const endMs = systemClock.monotonicMs();
-      if (code !== null) this.failedStarts.push({ startMs, endMs, words: this.#lastWords() });
+      if (code !== null) this.failedStarts.push({ startMs, endMs, words: this.#lastOutput() });
       await sleep(RESTART_PAUSE_MS);
     }
   }
@@ -145,10 +145,10 @@ export class GatewaySlot {
   }
 
   #noteOwnEnd(how: string): void {
-    this.ownEnds.push(`${how}, its last words: ${this.#lastWords()}`);
+    this.ownEnds.push(`${how}, its last words: ${this.#lastOutput()}`);
   }
 
-  #lastWords(): string {
+  #lastOutput(): string {
     return this.#lastLines.map((line) => line.slice(0, LAST_CHARS)).join(" | ");
   }
 

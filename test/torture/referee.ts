@@ -4,7 +4,7 @@ import type { Findings } from "./findings.ts";
 import type { Trouble } from "./havoc.ts";
 import type { Journal, JournalAttempt } from "./journal.ts";
 import type { CountingProvider } from "./provider.ts";
-import type { Tally, Told } from "./tally.ts";
+import type { Tally, Reported } from "./tally.ts";
 
 /** Everything that has testimony about a run, when it is over. */
 export interface Witnesses {
@@ -55,7 +55,7 @@ const grantsSql = `
 
 function judgeProvider({ journal, provider }: Witnesses, findings: Findings): void {
   findings.expect(SENT_WITHOUT_ROW);
-  findings.expect(SENT_TWICE);
+  findings.expect(SENT_AGAIN);
   findings.expect(SENT_ANNULLED);
   findings.expect(OTHER_USAGE);
   findings.expect(COMPLAINT);
@@ -63,7 +63,7 @@ function judgeProvider({ journal, provider }: Witnesses, findings: Findings): vo
   for (const [attemptId, { times, reported }] of provider.received) {
     const row = journal.attempts.get(attemptId);
     if (row === undefined) findings.add(SENT_WITHOUT_ROW, attemptId);
-    if (times !== 1) findings.add(SENT_TWICE, `${attemptId}: ${times} times`);
+    if (times !== 1) findings.add(SENT_AGAIN, `${attemptId}: ${times} times`);
     if (row?.isAnnulled === true) findings.add(SENT_ANNULLED, attemptId);
     if (row?.basis !== "reported" || reported === undefined) continue;
     const { prompt, completion } = reported;
@@ -76,7 +76,7 @@ function judgeProvider({ journal, provider }: Witnesses, findings: Findings): vo
 
 const COMPLAINT = "every request that reached the provider was well-formed";
 const SENT_WITHOUT_ROW = "every attempt the provider received has a journal row (I12)";
-const SENT_TWICE = "no attempt reached the provider twice";
+const SENT_AGAIN = "no attempt reached the provider twice";
 const SENT_ANNULLED = "no annulled attempt reached the provider";
 const OTHER_USAGE = "what was settled as reported is what the provider reported";
 
@@ -88,13 +88,13 @@ function judgeClients(witnesses: Witnesses, findings: Findings): number {
   findings.expect(NO_ANSWER);
   findings.expect(STRANGE_ANSWER);
   let lostSettlements = 0;
-  for (const [requestId, told] of tally.told) {
+  for (const [requestId, reported] of tally.reported) {
     const rows = journal.requests.get(requestId) ?? [];
     const debit = debitOf(rows);
-    if (rows.length > 0 && told.costMicroUsd === debit) continue;
-    if (isLostSettlement(told, rows, witnesses)) lostSettlements += 1;
+    if (rows.length > 0 && reported.costMicroUsd === debit) continue;
+    if (isLostSettlement(reported, rows, witnesses)) lostSettlements += 1;
     else {
-      const example = `told ${told.costMicroUsd}, debited ${debit}: ${all(rows)}`;
+      const example = `told ${reported.costMicroUsd}, debited ${debit}: ${all(rows)}`;
       findings.add(OTHER_COST, `${requestId}: ${example}`);
     }
   }
@@ -114,24 +114,24 @@ function judgeClients(witnesses: Witnesses, findings: Findings): number {
  * while the settlement still waits for the database, nobody knows the observed cost any more.
  */
 function isLostSettlement(
-  told: Told,
+  reported: Reported,
   rows: readonly JournalAttempt[],
   { troubles, provider }: Witnesses,
 ): boolean {
   const isUnknown = rows.some((row) => row.state === "unknown_after_crash" && !row.isCorrected);
-  if (!isUnknown || (told.costMicroUsd ?? 0n) > debitOf(rows)) return false;
+  if (!isUnknown || (reported.costMicroUsd ?? 0n) > debitOf(rows)) return false;
   const wasInTrouble = troubles.some(
     ({ life, startMs, endMs }) =>
-      (life ?? told.life) === told.life &&
-      startMs < told.atMs &&
-      told.atMs < endMs + SETTLED_AGAIN_MS,
+      (life ?? reported.life) === reported.life &&
+      startMs < reported.atMs &&
+      reported.atMs < endMs + SETTLED_AGAIN_MS,
   );
   // Also without a blow: a machine that is very busy may keep the database from answering.
   const endedMs = Math.max(
     ...rows.map((row) => provider.received.get(row.attemptId)?.endedMs ?? 0),
   );
-  const hasWaited = endedMs > 0 && told.atMs - endedMs >= settleWaitMs;
-  return (wasInTrouble || hasWaited) && told.life.endedMs < told.atMs + WAITING_MS;
+  const hasWaited = endedMs > 0 && reported.atMs - endedMs >= settleWaitMs;
+  return (wasInTrouble || hasWaited) && reported.life.endedMs < reported.atMs + WAITING_MS;
 }
 
 /** From the end of a trouble until waiting settlements have been tried again. */

@@ -108,8 +108,8 @@ function figuresOf(outcome: TortureOutcome): readonly Figure[] {
     ["gateways that stood still for longer than their lease", havoc.zombies],
     ["seconds under load", outcome.loadSeconds.toFixed(0)],
     ["requests sent", tally.asked],
-    ["whole answers", tally.told.size],
-    ["whole answers per second", (tally.told.size / outcome.loadSeconds).toFixed(0)],
+    ["whole answers", tally.reported.size],
+    ["whole answers per second", (tally.reported.size / outcome.loadSeconds).toFixed(0)],
     ["connections that broke with their gateway", tally.broken],
     ["clients that left early", tally.left],
     ["answers that ended with an error", tally.died],
@@ -131,7 +131,7 @@ function figuresOf(outcome: TortureOutcome): readonly Figure[] {
     ["closed after the end of the lease of one that stood still, ms", after("frozen")],
     ["closed after the end of the lease of one that was killed for good, ms", after("killed")],
     ["nothing open any more, ms after the load", outcome.settledAfterMs],
-    ["looks at balances and caps during the run", watch.looks],
+    ["looks at balances and caps during the run", watch.checks],
     ["audits during the run", watch.audits],
   ];
 }

@@ -3,7 +3,7 @@ import { at, costOf, type HttpAnswer } from "../support/ask.ts";
 import type { GatewayLife } from "./gateway-slot.ts";
 
 /** What a whole answer said of its cost. */
-export interface Told {
+export interface Reported {
   /** Undefined when it said nothing. */
   readonly costMicroUsd: bigint | undefined;
   /** Monotonic clock. */
@@ -23,15 +23,15 @@ export class Tally {
   /** Answers that began and ended with an error, as when the provider's stream died. */
   died = 0;
   /** Whole answers by request id. */
-  readonly told: Map<string, Told> = new Map();
+  readonly reported: Map<string, Reported> = new Map();
   /** Refusals by their words: status, class, scope, kind. */
   readonly refusals: Map<string, number> = new Map();
   /** Requests that were told 429: they must cost nothing. */
   readonly refusedIds: string[] = [];
 
-  tell(life: GatewayLife, answer: HttpAnswer): void {
+  report(life: GatewayLife, answer: HttpAnswer): void {
     const atMs = systemClock.monotonicMs();
-    this.told.set(answer.requestId, { costMicroUsd: costOf(answer), atMs, life });
+    this.reported.set(answer.requestId, { costMicroUsd: costOf(answer), atMs, life });
     life.answers += 1;
   }
 

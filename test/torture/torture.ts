@@ -169,7 +169,7 @@ class Chamber {
     let answersBeforeTheEnd = 0;
     try {
       await havoc.run(blows, seconds);
-      answersBeforeTheEnd = tally.told.size;
+      answersBeforeTheEnd = tally.reported.size;
       if (lastKill) await havoc.killForGood();
       await havoc.everyoneServes();
       await havoc.until("the clients have met enough", () => isEnough(tally));
@@ -192,7 +192,7 @@ class Chamber {
     const startMs = systemClock.monotonicMs();
     return (line) => {
       const seconds = Math.round((systemClock.monotonicMs() - startMs) / 1_000);
-      this.#options.say(`${seconds} s, ${tally.told.size} answers: ${line}`);
+      this.#options.say(`${seconds} s, ${tally.reported.size} answers: ${line}`);
     };
   }
 

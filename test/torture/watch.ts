@@ -3,13 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { TortureDatabase } from "./database.ts";
 import type { Findings } from "./findings.ts";
 
-const LOOK_EVERY_MS = 500;
+const CHECK_EVERY_MS = 500;
 /** An audit reads all books, so it is asked for now and then only. */
-const LOOKS_FOR_AN_AUDIT = 20;
+const CHECKS_FOR_AN_AUDIT = 20;
 
 /** Looks at the books while they are written: what must hold at any moment is seen at any moment. */
 export class Watch {
-  looks = 0;
+  checks = 0;
   audits = 0;
   readonly #database: TortureDatabase;
   readonly #findings: Findings;
@@ -35,18 +35,18 @@ export class Watch {
     while (this.#isOpen) {
       looked += 1;
       try {
-        await this.#look();
-        if (looked % LOOKS_FOR_AN_AUDIT === 0) await this.#audit();
+        await this.#check();
+        if (looked % CHECKS_FOR_AN_AUDIT === 0) await this.#audit();
       } catch {
         // The database is down: nobody sees anything.
       }
-      await sleep(LOOK_EVERY_MS);
+      await sleep(CHECK_EVERY_MS);
     }
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const overdrawn = await this.#database.query<{ what: string }>(overdrawnSql);
-    this.looks += 1;
+    this.checks += 1;
     for (const { what } of overdrawn) this.#findings.add("seen overdrawn during the run", what);
   }
 

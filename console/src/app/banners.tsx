@@ -60,7 +60,7 @@ function HoldBanner(props: {
   const isRestricted = state === "restricted";
   return (
     <Banner tone={isRestricted ? "bad" : "warn"}>
-      Unusual use was seen on your trial credit: {FAMILY_WORDS[family]}{" "}
+      Unusual use was seen on your trial credit: {FAMILY_LABELS[family]}{" "}
       {isRestricted ? "are refused" : "are limited"}{" "}
       {until === null ? (
         "until support has looked at it"
@@ -74,7 +74,7 @@ function HoldBanner(props: {
   );
 }
 
-const FAMILY_WORDS = {
+const FAMILY_LABELS = {
   chat: "chat requests",
   images: "image requests",
   videos: "video requests",

@@ -102,7 +102,7 @@ function place(box: HTMLElement, host: HTMLElement): void {
   const { width, height } = box.getBoundingClientRect();
   const right = document.documentElement.clientWidth - EDGE_PX - width;
   const left = Math.max(EDGE_PX, Math.min(right, at.left + at.width / 2 - width / 2));
-  const isRoomAbove = at.top - height > EDGE_PX;
+  const fitsAbove = at.top - height > EDGE_PX;
   box.style.left = `${left}px`;
-  box.style.top = `${isRoomAbove ? at.top - height : at.bottom}px`;
+  box.style.top = `${fitsAbove ? at.top - height : at.bottom}px`;
 }

@@ -10,7 +10,7 @@ const text = (words: string) => ({ type: "text", text: words });
 const use = (id: string) => ({ type: "tool_use", id, name: "f", input: {} });
 const result = (id: string) => ({ type: "tool_result", tool_use_id: id, content: "ok" });
 const said = (...content: readonly JsonObject[]) => ({ role: "assistant", content });
-const told = (...content: readonly JsonObject[]) => ({ role: "user", content });
+const userMessage = (...content: readonly JsonObject[]) => ({ role: "user", content });
 const withTools = (...messages: readonly JsonObject[]) => ({ ...body, tools: [tool], messages });
 
 const ACCEPTED: readonly (readonly [string, JsonObject])[] = [
@@ -21,12 +21,12 @@ const ACCEPTED: readonly (readonly [string, JsonObject])[] = [
     withTools(
       user,
       said(text("ok"), use("a"), use("b")),
-      told(result("b"), result("a"), text("go on")),
+      userMessage(result("b"), result("a"), text("go on")),
     ),
   ],
   [
     "a result without content",
-    withTools(user, said(use("a")), told({ type: "tool_result", tool_use_id: "a" })),
+    withTools(user, said(use("a")), userMessage({ type: "tool_result", tool_use_id: "a" })),
   ],
   ["neighbours of one role", { ...body, messages: [user, user] }],
   [
@@ -35,7 +35,7 @@ const ACCEPTED: readonly (readonly [string, JsonObject])[] = [
   ],
   [
     "cache hints on blocks",
-    { ...body, messages: [told({ ...text("x"), cache_control: { type: "ephemeral" } })] },
+    { ...body, messages: [userMessage({ ...text("x"), cache_control: { type: "ephemeral" } })] },
   ],
   ["a prefill", { ...body, messages: [user, { role: "assistant", content: "I" }] }],
 ];
@@ -56,16 +56,20 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   ["an unknown role", { ...body, messages: [{ role: "developer", content: "x" }] }, "developer"],
   ["a name on a message", { ...body, messages: [{ ...user, name: "x" }] }, "messages.0.name"],
   ["empty content", { ...body, messages: [{ role: "user", content: "" }] }, "non-empty content"],
-  ["an empty text block", { ...body, messages: [told(text(""))] }, "must be non-empty"],
-  ["a blank text block", { ...body, messages: [told(text(" \n"))] }, "non-whitespace"],
+  ["an empty text block", { ...body, messages: [userMessage(text(""))] }, "must be non-empty"],
+  ["a blank text block", { ...body, messages: [userMessage(text(" \n"))] }, "non-whitespace"],
   ["an empty system block", { ...body, system: [text("")] }, "must be non-empty"],
   [
     "an unknown key on a block",
-    { ...body, messages: [told({ ...text("x"), id: 1 })] },
+    { ...body, messages: [userMessage({ ...text("x"), id: 1 })] },
     "messages.0.content.0.text.id",
   ],
-  ["a part of the other wire", { ...body, messages: [told({ type: "image_url" })] }, "image_url"],
-  ["a call by the user", withTools(told(use("a"))), "tool_use"],
+  [
+    "a part of the other wire",
+    { ...body, messages: [userMessage({ type: "image_url" })] },
+    "image_url",
+  ],
+  ["a call by the user", withTools(userMessage(use("a"))), "tool_use"],
   [
     "a trailing blank in a prefill",
     { ...body, messages: [user, { role: "assistant", content: "I " }] },
@@ -73,40 +77,44 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   ],
   [
     "tool blocks without tools",
-    { ...body, messages: [user, said(use("a")), told(result("a"))] },
+    { ...body, messages: [user, said(use("a")), userMessage(result("a"))] },
     "must define tools",
   ],
   [
     "an id with a colon",
-    withTools(user, said(use("f:0")), told(result("f:0"))),
+    withTools(user, said(use("f:0")), userMessage(result("f:0"))),
     "should match pattern",
   ],
   [
     "a call without a result",
-    withTools(user, said(use("a"), use("b")), told(result("a"))),
+    withTools(user, said(use("a"), use("b")), userMessage(result("a"))),
     "immediately after: b",
   ],
   ["a call at the end", withTools(user, said(use("a"))), "immediately after: a"],
   [
     "words before the result",
-    withTools(user, said(use("a")), told(text("x"), result("a"))),
+    withTools(user, said(use("a")), userMessage(text("x"), result("a"))),
     "immediately after: a",
   ],
   [
     "results over two messages",
-    withTools(user, said(use("a"), use("b")), told(result("a")), told(result("b"))),
+    withTools(user, said(use("a"), use("b")), userMessage(result("a")), userMessage(result("b"))),
     "immediately after: b",
   ],
-  ["a result without a call", withTools(told(result("a"))), "unexpected `tool_use_id`"],
+  ["a result without a call", withTools(userMessage(result("a"))), "unexpected `tool_use_id`"],
   [
     "two results for a call",
-    withTools(user, said(use("a")), told(result("a"), result("a"))),
+    withTools(user, said(use("a")), userMessage(result("a"), result("a"))),
     "single result",
   ],
-  ["two calls of one id", withTools(user, said(use("a"), use("a")), told(result("a"))), "unique"],
+  [
+    "two calls of one id",
+    withTools(user, said(use("a"), use("a")), userMessage(result("a"))),
+    "unique",
+  ],
   [
     "input that is text",
-    withTools(user, said({ ...use("a"), input: "{}" }), told(result("a"))),
+    withTools(user, said({ ...use("a"), input: "{}" }), userMessage(result("a"))),
     "tool_use.input",
   ],
   [

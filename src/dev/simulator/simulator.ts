@@ -59,8 +59,8 @@ const KEEP_ALIVE_MS = 65_000;
 
 /** Starts well-behaved providers of every kind, with switchable faults. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
-  const desk = new Desk(options);
-  const server = createServer((request, response) => void desk.receive(request, response));
+  const router = new RequestRouter(options);
+  const server = createServer((request, response) => void router.receive(request, response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.listen(options.port, options.host);
   await once(server, "listening");
@@ -69,14 +69,14 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   return {
     url: `http://${host}:${port}`,
     port,
-    counts: () => desk.log.counts(),
-    calls: () => desk.log.last(),
-    jobs: () => desk.jobs.summaries(),
+    counts: () => router.log.counts(),
+    calls: () => router.log.last(),
+    jobs: () => router.jobs.summaries(),
     script: (rule) => {
-      const complaint = desk.board.add(rule);
+      const complaint = router.board.add(rule);
       if (complaint !== undefined) throw new Error(complaint);
     },
-    release: () => desk.held.release(),
+    release: () => router.held.release(),
     close: async () => {
       const closed = once(server, "close");
       server.close();
@@ -87,7 +87,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
 }
 
 /** Receives requests and hands each to whoever answers it. */
-class Desk {
+class RequestRouter {
   readonly log = new CallLog();
   readonly board = new FaultBoard();
   readonly held = new HeldAnswers();

@@ -41,17 +41,17 @@ export class CheckoutBook {
   readonly disputes = new Map<string, CheckoutDispute>();
   readonly #clock: Clock;
   readonly #address: () => string;
-  readonly #tell: (event: CheckoutEvent) => void;
+  readonly #notify: (event: CheckoutEvent) => void;
 
   /** `tell` hears of every event as it happens. */
   constructor(options: {
     readonly clock: Clock;
     readonly address: () => string;
-    readonly tell: (event: CheckoutEvent) => void;
+    readonly notify: (event: CheckoutEvent) => void;
   }) {
     this.#clock = options.clock;
     this.#address = options.address;
-    this.#tell = options.tell;
+    this.#notify = options.notify;
   }
 
   createSession(wanted: NewSession): CheckoutSession {
@@ -201,7 +201,7 @@ export class CheckoutBook {
 
   /** An event holds its object as it was then. */
   #happened(type: string, object: CheckoutEvent["data"]["object"]): void {
-    this.#tell({
+    this.#notify({
       id: newId("evt"),
       object: "event",
       type,

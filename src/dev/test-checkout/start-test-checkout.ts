@@ -55,10 +55,10 @@ export async function startTestCheckout(options: TestCheckoutOptions): Promise<T
   const book = new CheckoutBook({
     clock,
     address: () => url,
-    tell: (event) => webhooks.tell(event),
+    notify: (event) => webhooks.notify(event),
   });
-  const desk = new CheckoutDesk(secretKey, book, webhooks);
-  const server = createServer((request, response) => void desk.receive(request, response));
+  const routes = new CheckoutRoutes(secretKey, book, webhooks);
+  const server = createServer((request, response) => void routes.receive(request, response));
   server.listen(options.port, options.host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -80,7 +80,7 @@ export async function startTestCheckout(options: TestCheckoutOptions): Promise<T
 }
 
 /** Sorts what comes in: calls of the API, and people who pay. */
-class CheckoutDesk {
+class CheckoutRoutes {
   readonly #secretKey: string;
   readonly #book: CheckoutBook;
   readonly #webhooks: WebhookSender;

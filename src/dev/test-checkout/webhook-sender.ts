@@ -7,7 +7,7 @@ import type { CheckoutEvent } from "./checkout-objects.ts";
 
 const ANSWER_TIMEOUT_MS = 10_000;
 const TRIES_MAX = 5;
-const FIRST_REST_MS = 500;
+const FIRST_PAUSE_MS = 500;
 const EVENTS_KEPT_MAX = 10_000;
 
 export interface WebhookSenderOptions {
@@ -35,7 +35,7 @@ export class WebhookSender {
     return [...this.#events.values()];
   }
 
-  tell(event: CheckoutEvent): void {
+  notify(event: CheckoutEvent): void {
     this.#events.set(event.id, event);
     const [oldest] = this.#events.keys();
     if (this.#events.size > EVENTS_KEPT_MAX && oldest !== undefined) this.#events.delete(oldest);
@@ -67,14 +67,14 @@ export class WebhookSender {
   async #deliver(event: CheckoutEvent, delayMs: number): Promise<void> {
     const { log } = this.#options;
     const { signal } = this.#stop;
-    let restMs = FIRST_REST_MS;
+    let cooldownMs = FIRST_PAUSE_MS;
     try {
       if (delayMs > 0) await sleep(delayMs, undefined, { signal });
       for (let tries = 1; tries <= TRIES_MAX; tries++) {
         const status = await this.#post(event).catch(() => 0);
         if (status >= 200 && status < 300) return;
-        await sleep(restMs, undefined, { signal });
-        restMs *= 2;
+        await sleep(cooldownMs, undefined, { signal });
+        cooldownMs *= 2;
       }
       log?.warn({ eventId: event.id, type: event.type }, "a test event was not taken");
     } catch {

@@ -45,11 +45,11 @@ function readJson(text: string): ProviderClaim {
   const given = document["lines"];
   if (given !== undefined && !Array.isArray(given)) throw new ClaimFault("lines must be a list");
   const lines = given?.map((line: unknown, at) => readJsonLine(line, `lines[${at}]`));
-  const told = document["total_usd"];
-  if (told === undefined && lines === undefined) {
+  const stated = document["total_usd"];
+  if (stated === undefined && lines === undefined) {
     throw new ClaimFault("there is neither total_usd nor lines");
   }
-  const totalPicoUsd = told === undefined ? sumOf(lines ?? []) : readAmount(told, "total_usd");
+  const totalPicoUsd = stated === undefined ? sumOf(lines ?? []) : readAmount(stated, "total_usd");
   return lines === undefined ? { totalPicoUsd } : { totalPicoUsd, lines };
 }
 

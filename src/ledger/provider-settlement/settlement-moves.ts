@@ -3,7 +3,7 @@ import { assert } from "../../core/assert.ts";
 import type { MicroUsd } from "../../core/money.ts";
 
 /** A transfer between accounts of the house, under a reference of its own. */
-export interface HouseMove {
+export interface PlatformMove {
   readonly kind: "period" | "provider_deposit" | "provider_payment";
   readonly debit: string;
   readonly credit: string;
@@ -66,9 +66,9 @@ async function tryInSettlement<T>(
  * Posts them all and brings the accounts up to date, as the last step of the caller's transaction:
  * running traffic waits for these accounts.
  */
-export async function moveBetweenHouse(
+export async function moveBetweenPlatform(
   client: PoolClient,
-  moves: readonly HouseMove[],
+  moves: readonly PlatformMove[],
 ): Promise<void> {
   if (moves.length === 0) return;
   // A process that stops right here, or whose machine is gone, holds nothing up.

@@ -136,7 +136,7 @@ async function rowsCheck(
     return { id, ok: difference === undefined, detail };
   } catch (fault) {
     const known = fault instanceof CsvFault || fault instanceof TallyFault;
-    const words = fault instanceof Error ? fault.message : String(fault);
-    return { id, ok: false, detail: known ? words : `the rows cannot be read: ${words}` };
+    const message = fault instanceof Error ? fault.message : String(fault);
+    return { id, ok: false, detail: known ? message : `the rows cannot be read: ${message}` };
   }
 }

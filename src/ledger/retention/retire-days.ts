@@ -30,11 +30,11 @@ export interface RetireOutcome {
   /** Days whose attempts were deleted from the database. */
   readonly dropped: readonly Day[];
   /** Where it stopped, and why; the days behind it were not looked at. */
-  readonly stopped: { readonly day: Day; readonly why: string } | undefined;
+  readonly stopped: { readonly day: Day; readonly reason: string } | undefined;
   /** Refused requests that were deleted with the attempts of their days. */
   readonly refusedRequests: number;
   /** Days that were to be dropped and stay, and why. */
-  readonly kept: readonly { readonly day: Day; readonly why: string }[];
+  readonly kept: readonly { readonly day: Day; readonly reason: string }[];
 }
 
 /**
@@ -50,7 +50,7 @@ export async function retireDays(
   for (const day of await deps.session.daysOlderThan(options.olderThanDays)) {
     const done = await retireDay(deps, day);
     if (typeof done === "string") {
-      stopped = { day, why: done };
+      stopped = { day, reason: done };
       deps.progress(`${day}: stays: ${done}`);
       break;
     }
@@ -65,12 +65,12 @@ export async function retireDays(
 /** Answers the day as it was retired, or why it is not ready. */
 async function retireDay(deps: RetireDeps, day: Day): Promise<DaySurvey | string> {
   const { session, archive, progress } = deps;
-  const why = whyNotReady(await session.survey(day));
-  if (why !== undefined) return why;
+  const reason = readinessProblem(await session.survey(day));
+  if (reason !== undefined) return reason;
   await session.freeze(day);
   // What is late came before the freeze or never: only now is the day sure to stay as it is.
   const survey = await session.survey(day);
-  const late = whyNotReady(survey);
+  const late = readinessProblem(survey);
   if (late !== undefined) {
     await session.unfreeze(day);
     return late;
@@ -88,7 +88,7 @@ async function retireDay(deps: RetireDeps, day: Day): Promise<DaySurvey | string
   return survey;
 }
 
-function whyNotReady(survey: DaySurvey): string | undefined {
+function readinessProblem(survey: DaySurvey): string | undefined {
   const { open, unsettled, outsidePeriods, isRetired } = survey;
   if (isRetired) return "it was retired before, and attempts came after that; this needs a person";
   if (open > 0n) return `${attempts(open)} still open; tokenmarket ledger recover closes dead ones`;
@@ -138,22 +138,22 @@ async function refuseForeignFile(archive: DayArchive, manifest: DayManifest): Pr
 async function dropDetached(deps: RetireDeps): Promise<Pick<RetireOutcome, "dropped" | "kept">> {
   const { session, archive, progress } = deps;
   const dropped: Day[] = [];
-  const kept: { day: Day; why: string }[] = [];
+  const kept: { day: Day; reason: string }[] = [];
   for (const { day, sha256 } of await session.detachedDays()) {
-    const why = await whyNotDropped(archive, day, sha256);
-    if (why === undefined) {
+    const reason = await dropProblem(archive, day, sha256);
+    if (reason === undefined) {
       await session.drop(day);
       dropped.push(day);
       progress(`${day}: dropped from the database`);
     } else {
-      kept.push({ day, why });
-      progress(`${day}: not dropped: ${why}`);
+      kept.push({ day, reason });
+      progress(`${day}: not dropped: ${reason}`);
     }
   }
   return { dropped, kept };
 }
 
-async function whyNotDropped(
+async function dropProblem(
   archive: DayArchive,
   day: Day,
   sha256: Buffer,

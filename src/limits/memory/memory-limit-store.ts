@@ -25,7 +25,7 @@ class MemoryLease implements LimitLease {
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
   queueMs = 0;
   /** Where each paced scope's turn starts, in microseconds; undefined without a pace. */
-  turnsUs: readonly number[] | undefined;
+  slotsUs: readonly number[] | undefined;
   open = true;
 
   constructor(uses: readonly ScopeUse[], claim: Claimed, second: number) {
@@ -78,9 +78,8 @@ export class MemoryLimitStore implements LimitStore {
     this.correct(held, NOTHING, -1, nowMs);
     for (let index = 0; index < held.uses.length; index += 1) {
       const scope = held.claim.scopes[index];
-      const turnUs = held.turnsUs?.[index];
-      if (scope !== undefined && turnUs !== undefined)
-        held.uses[index]?.giveTurnBack(scope, turnUs);
+      const slotUs = held.slotsUs?.[index];
+      if (scope !== undefined && slotUs !== undefined) held.uses[index]?.releaseSlot(scope, slotUs);
     }
   }
 
@@ -159,9 +158,9 @@ function take(claim: LimitClaim, uses: readonly ScopeUse[], now: StoreTime): Mem
     lease.remainingTokens = smaller(lease.remainingTokens, tokensPerMinute, use.tokens);
     if (paced === undefined) continue;
     lease.queueMs = Math.max(lease.queueMs, Math.ceil(waitUs / 1000));
-    const turns: number[] = [...(lease.turnsUs ?? [])];
-    turns[index] = now.us + waitUs;
-    lease.turnsUs = turns;
+    const slots: number[] = [...(lease.slotsUs ?? [])];
+    slots[index] = now.us + waitUs;
+    lease.slotsUs = slots;
   }
   return lease;
 }

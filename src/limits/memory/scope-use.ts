@@ -2,7 +2,7 @@ import { retryAfterSecondsMax } from "../../core/constants.ts";
 import type { LimitKind } from "../../core/refusals.ts";
 import { amountOf, DeclaredWindows } from "../declared-windows.ts";
 import { kindOfWindow, type ScopeClaim, type TokenCount } from "../limit-store.ts";
-import { turnIntervalUs, turnWaitUs, turnWaitUsMax } from "../pace.ts";
+import { pacingIntervalUs, pacingWaitUs, pacingWaitUsMax } from "../pace.ts";
 import { RollingWindow, WINDOW_SECONDS } from "../rolling-window.ts";
 
 const CONCURRENCY_RETRY_SECONDS = 1;
@@ -25,12 +25,12 @@ export interface Excess {
 class ScopeExtras {
   readonly windows: DeclaredWindows = new DeclaredWindows();
   /** When the next turn of a paced scope is free. */
-  nextTurnUs = 0;
+  nextSlotUs = 0;
   coolUntilUs = 0;
 
   isIdle(now: StoreTime): boolean {
     return (
-      this.nextTurnUs <= now.us && this.coolUntilUs <= now.us && this.windows.isEmpty(now.second)
+      this.nextSlotUs <= now.us && this.coolUntilUs <= now.us && this.windows.isEmpty(now.second)
     );
   }
 }
@@ -95,8 +95,8 @@ export class ScopeUse {
     }
     if (paced === undefined || !counts) return 0;
     const extras = this.#someExtras();
-    const waitUs = turnWaitUs(extras.nextTurnUs, now.us);
-    extras.nextTurnUs = now.us + waitUs + turnIntervalUs(paced);
+    const waitUs = pacingWaitUs(extras.nextSlotUs, now.us);
+    extras.nextSlotUs = now.us + waitUs + pacingIntervalUs(paced);
     return waitUs;
   }
 
@@ -111,12 +111,12 @@ export class ScopeUse {
     }
   }
 
-  /** Gives the turn back that started at `turnUs`, unless another waits behind it. */
-  giveTurnBack(scope: ScopeClaim, turnUs: number): void {
+  /** Gives the turn back that started at `slotUs`, unless another waits behind it. */
+  releaseSlot(scope: ScopeClaim, slotUs: number): void {
     const { paced } = scope.limits;
     const extras = this.#extras;
     if (paced === undefined || extras === undefined || scope.countsRequests === false) return;
-    if (extras.nextTurnUs === turnUs + turnIntervalUs(paced)) extras.nextTurnUs = turnUs;
+    if (extras.nextSlotUs === slotUs + pacingIntervalUs(paced)) extras.nextSlotUs = slotUs;
   }
 
   #windowExcess(scope: ScopeClaim, tokens: TokenCount, second: number): Excess | undefined {
@@ -137,7 +137,7 @@ export class ScopeUse {
   #queueExcess(scope: ScopeClaim, nowUs: number): Excess | undefined {
     const { paced } = scope.limits;
     if (paced === undefined || this.#extras === undefined) return undefined;
-    const overUs = turnWaitUs(this.#extras.nextTurnUs, nowUs) - turnWaitUsMax(paced);
+    const overUs = pacingWaitUs(this.#extras.nextSlotUs, nowUs) - pacingWaitUsMax(paced);
     if (overUs <= 0) return undefined;
     return excess("rps_queue", paced.perSecond, overUs / US_PER_SECOND);
   }

@@ -18,10 +18,10 @@ export class AskedClaim extends Asked<ClaimOutcome> {
   constructor(
     asked: { readonly id: string; readonly spec: ClaimSpec; readonly claim: LimitClaim },
     dueMs: number,
-    tell: (outcome: ClaimOutcome) => void,
+    resolve: (outcome: ClaimOutcome) => void,
     onLate: () => void,
   ) {
-    super(dueMs, tell, () => {
+    super(dueMs, resolve, () => {
       onLate();
       return UNAVAILABLE;
     });

@@ -7,19 +7,19 @@ export class Asked<T> implements Deadline {
   /** The caller was told that there is no answer; one that comes now comes too late. */
   isLate = false;
   #isDue = false;
-  readonly #tell: (answer: T) => void;
+  readonly #resolve: (answer: T) => void;
   readonly #onLate: () => T;
 
   /** `onLate` gives what the caller is told instead of an answer. */
-  constructor(dueMs: number, tell: (answer: T) => void, onLate: () => T) {
+  constructor(dueMs: number, resolve: (answer: T) => void, onLate: () => T) {
     this.dueMs = dueMs;
-    this.#tell = tell;
+    this.#resolve = resolve;
     this.#onLate = onLate;
   }
 
   /** Tells the caller, unless it has been told. */
   answer(answer: T): void {
-    if (!this.isLate) this.#tell(answer);
+    if (!this.isLate) this.#resolve(answer);
   }
 
   onDue(nowMs: number): void {

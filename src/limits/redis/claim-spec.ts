@@ -10,7 +10,7 @@ import {
   type ScopeClaim,
   type ScopeUsage,
 } from "../limit-store.ts";
-import { turnIntervalUs, turnWaitUsMax } from "../pace.ts";
+import { pacingIntervalUs, pacingWaitUsMax } from "../pace.ts";
 import { MARK_SECONDS, USAGE_SECONDS } from "./limit-scripts.ts";
 
 /** What stays the same for every claim of the same scopes: made once, sent every time. */
@@ -57,11 +57,11 @@ export function refusedBy(
   [at = -1, reason = -1, retryAfterSeconds = 1]: readonly number[],
 ): ClaimOutcome | undefined {
   const claimed = spec.scopes[at];
-  const why = claimed === undefined ? undefined : reasonOf(claimed, reason);
-  if (claimed === undefined || why?.limit === undefined) return undefined;
+  const exhausted = claimed === undefined ? undefined : reasonOf(claimed, reason);
+  if (claimed === undefined || exhausted?.limit === undefined) return undefined;
   const { scope } = claimed;
   const id = claimed.shownId ?? claimed.id;
-  const { kind: limitKind, limit } = why;
+  const { kind: limitKind, limit } = exhausted;
   return { kind: "refused", scope, limitKind, id, limit, retryAfterSeconds };
 }
 
@@ -88,11 +88,11 @@ function specOf(slot: string, scopes: readonly ScopeClaim[]): ClaimSpec {
     scopes,
     keys: [markKey(slot), ...ids.flatMap((id) => [usageKey(slot, id), `tm:${slot}:held:${id}`])],
     limits: JSON.stringify([Math.max(MARK_SECONDS, ...keep), ...rows]),
-    turns: scopes.filter(takesTurn).length,
+    turns: scopes.filter(isPaced).length,
   };
 }
 
-function takesTurn({ limits, countsRequests }: ScopeClaim): boolean {
+function isPaced({ limits, countsRequests }: ScopeClaim): boolean {
   return limits.paced !== undefined && countsRequests !== false;
 }
 
@@ -104,8 +104,8 @@ function limitsRow({ limits, countsRequests }: ScopeClaim): (number | readonly n
     requestsPerMinute ?? -1,
     tokensPerMinute ?? -1,
     concurrent ?? -1,
-    paced === undefined ? 0 : turnIntervalUs(paced),
-    paced === undefined ? 0 : turnWaitUsMax(paced),
+    paced === undefined ? 0 : pacingIntervalUs(paced),
+    paced === undefined ? 0 : pacingWaitUsMax(paced),
     (limits.windows ?? []).flatMap((each) => [
       bucketSeconds(each),
       QUANTITY[each.kind],

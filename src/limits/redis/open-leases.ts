@@ -14,7 +14,7 @@ export class RedisLease implements LimitLease {
   readonly remainingTokens: number;
   readonly queueMs: number;
   /** Where its turns start, one for each paced scope; microseconds. */
-  readonly turnsUs: readonly number[];
+  readonly slotsUs: readonly number[];
   /** Monotonic milliseconds at which it was last known to be held in Redis. */
   heldAtMs: number;
   /** Its place among the open, kept by `OpenLeases`; -1 when it is closed. */
@@ -25,7 +25,7 @@ export class RedisLease implements LimitLease {
     answer: readonly number[],
     heldAtMs: number,
   ) {
-    const [second = 0, requests = -1, tokens = -1, queueMs = 0, ...turnsUs] = answer;
+    const [second = 0, requests = -1, tokens = -1, queueMs = 0, ...slotsUs] = answer;
     this.id = asked.id;
     this.spec = asked.spec;
     this.charged = asked.charged;
@@ -33,7 +33,7 @@ export class RedisLease implements LimitLease {
     this.remainingRequests = requests < 0 ? Number.MAX_SAFE_INTEGER : requests;
     this.remainingTokens = tokens < 0 ? Number.MAX_SAFE_INTEGER : tokens;
     this.queueMs = queueMs;
-    this.turnsUs = turnsUs;
+    this.slotsUs = slotsUs;
     this.heldAtMs = heldAtMs;
   }
 }

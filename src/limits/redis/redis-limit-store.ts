@@ -37,7 +37,7 @@ const ASKED_MAX = 8_192;
 const TRIES_MAX = 3;
 
 /** One slot that is damaged, among many that are not, does not fill the log. */
-const TELL_EVERY_MS = 10_000;
+const REPORT_EVERY_MS = 10_000;
 
 /** First number of the claim script's answer. */
 const REFUSED = 0;
@@ -85,7 +85,7 @@ export class RedisLimitStore implements LimitStore {
   #asked = 0;
   #isDown = false;
   #isClosed = false;
-  #tellAgainMs = Number.NEGATIVE_INFINITY;
+  #retryReportAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RedisLimitStoreOptions) {
     this.#clock = options.clock;
@@ -93,7 +93,7 @@ export class RedisLimitStore implements LimitStore {
     this.#now = options.now;
     this.#answerWithinMs = options.answerWithinMs ?? limitClaimTimeoutMs;
     const scripts = { ...limitScripts, ...options.sharedScripts };
-    this.#link = new RedisLink(options.url, scripts, (fault) => this.#tellDown(fault));
+    this.#link = new RedisLink(options.url, scripts, (fault) => this.#reportDown(fault));
     this.#rebuilds = new SlotRebuild(this.#link, options.recentUse);
     this.#deadlines = new Deadlines(options.clock);
     this.#refreshing = setInterval(() => void this.refresh(), REFRESH_EVERY_MS);
@@ -116,9 +116,9 @@ export class RedisLimitStore implements LimitStore {
     this.#asked += 1;
     this.#claims += 1;
     const id = this.#name + this.#claims.toString(36);
-    return new Promise((tell) => {
-      const onLate = (): void => this.#tellLate();
-      const asked = new AskedClaim({ id, spec, claim }, this.#dueMs(), tell, onLate);
+    return new Promise((resolve) => {
+      const onLate = (): void => this.#reportLate();
+      const asked = new AskedClaim({ id, spec, claim }, this.#dueMs(), resolve, onLate);
       this.#deadlines.watch(asked);
       this.#send(asked);
     });
@@ -136,17 +136,17 @@ export class RedisLimitStore implements LimitStore {
     if (this.#asked >= ASKED_MAX) return Promise.resolve(undefined);
     const spec = this.#specs.of(of);
     this.#asked += 1;
-    return new Promise((tell) => {
-      const onLate = (): undefined => this.#tellLate();
-      const asked = new Asked<readonly ScopeUsage[] | undefined>(this.#dueMs(), tell, onLate);
+    return new Promise((resolve) => {
+      const onLate = (): undefined => this.#reportLate();
+      const asked = new Asked<readonly ScopeUsage[] | undefined>(this.#dueMs(), resolve, onLate);
       this.#deadlines.watch(asked);
-      this.#look(asked, spec);
+      this.#readUse(asked, spec);
     });
   }
 
   cool(slot: string, id: string, seconds: number): void {
-    const restUs = Math.ceil(seconds * 1_000_000);
-    void this.#change([markKey(slot), usageKey(slot, id)], ["cool", restUs]);
+    const cooldownUs = Math.ceil(seconds * 1_000_000);
+    void this.#change([markKey(slot), usageKey(slot, id)], ["cool", cooldownUs]);
   }
 
   /**
@@ -175,7 +175,7 @@ export class RedisLimitStore implements LimitStore {
     );
   }
 
-  #look(asked: Asked<readonly ScopeUsage[] | undefined>, spec: ClaimSpec): void {
+  #readUse(asked: Asked<readonly ScopeUsage[] | undefined>, spec: ClaimSpec): void {
     const end = (usages: readonly ScopeUsage[] | undefined): void => {
       this.#asked -= 1;
       this.#deadlines.unwatch(asked);
@@ -184,7 +184,7 @@ export class RedisLimitStore implements LimitStore {
     this.#link.run("peekLimits", spec.keys, [this.#time()]).then(
       (answer) => end(isNumbers(answer) ? usagesOf(spec, answer) : undefined),
       (fault: unknown) => {
-        this.#tellDown(fault);
+        this.#reportDown(fault);
         end(undefined);
       },
     );
@@ -223,14 +223,14 @@ export class RedisLimitStore implements LimitStore {
   #failed(asked: AskedClaim, fault: unknown): void {
     this.#asked -= 1;
     this.#deadlines.unwatch(asked);
-    this.#tellDown(fault);
+    this.#reportDown(fault);
     asked.answer(UNAVAILABLE);
   }
 
   #end(asked: AskedClaim, outcome: ClaimOutcome): void {
     this.#asked -= 1;
     this.#deadlines.unwatch(asked);
-    if (!asked.isLate) this.#tellUp();
+    if (!asked.isLate) this.#reportUp();
     asked.answer(outcome);
   }
 
@@ -245,7 +245,7 @@ export class RedisLimitStore implements LimitStore {
       observed.promptTokens - charged.promptTokens,
       observed.completionTokens - charged.completionTokens,
       spec.limits,
-      ...(requests === 0 ? [] : lease.turnsUs),
+      ...(requests === 0 ? [] : lease.slotsUs),
     ]);
   }
 
@@ -272,7 +272,7 @@ export class RedisLimitStore implements LimitStore {
       await this.#link.run("handBackLimits", keys, [this.#time(), ...args]);
       return true;
     } catch (fault) {
-      this.#tellDown(fault);
+      this.#reportDown(fault);
       return false;
     }
   }
@@ -285,21 +285,21 @@ export class RedisLimitStore implements LimitStore {
     return this.#clock.monotonicMs() + this.#answerWithinMs;
   }
 
-  #tellLate(): undefined {
-    this.#tellDown(new Error("no answer in time"));
+  #reportLate(): undefined {
+    this.#reportDown(new Error("no answer in time"));
   }
 
-  #tellDown(fault: unknown): void {
+  #reportDown(fault: unknown): void {
     const nowMs = this.#clock.monotonicMs();
-    if (this.#isDown || this.#isClosed || nowMs < this.#tellAgainMs) return;
+    if (this.#isDown || this.#isClosed || nowMs < this.#retryReportAtMs) return;
     this.#isDown = true;
-    this.#tellAgainMs = nowMs + TELL_EVERY_MS;
+    this.#retryReportAtMs = nowMs + REPORT_EVERY_MS;
     // The words alone: a fault of the client holds the command that failed, a password among them.
     const reason = fault instanceof Error ? fault.message : String(fault);
     this.#log.warn({ reason }, "the limit store does not answer: requests are refused");
   }
 
-  #tellUp(): void {
+  #reportUp(): void {
     if (!this.#isDown) return;
     this.#isDown = false;
     this.#log.info({}, "the limit store answers again");

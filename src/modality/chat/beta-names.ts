@@ -1,5 +1,5 @@
 import type { BetaNames } from "../../wire/chat-request.ts";
-import { headerName } from "../../wire/neutral/crossing-notes.ts";
+import { headerName } from "../../wire/neutral/translation-issues.ts";
 
 /** A family is followed by nothing or by a date, dashed or not, so near misses stay out. */
 const allowed = new RegExp(

@@ -1,7 +1,7 @@
 import type { Deployment } from "../../catalog/catalog.ts";
 import { textToken } from "../../json/json-text.ts";
 import { Splice } from "../../json/splice.ts";
-import { word } from "../../wire/fields/chat-words.ts";
+import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { keptBack } from "../../wire/fields/common-fields.ts";
 import { lostEffort } from "../../wire/neutral/effort.ts";
 import type { ReadRequest } from "./read-request.ts";

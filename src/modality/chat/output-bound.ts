@@ -2,7 +2,7 @@ import { outputTokensDefault, outputTokensMax, outputTokensMin } from "../../cor
 import { type Refusal, refusal } from "../../core/refusals.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";
 import type { OutputBound } from "../../wire/chat-request.ts";
-import { word } from "../../wire/fields/chat-words.ts";
+import { word } from "../../wire/fields/chat-vocabulary.ts";
 
 /** Reads the output bound of a body whose types are checked (specification, Endpoints rule 3). */
 export function readOutputBound(doc: JsonDocument): OutputBound | Refusal {

@@ -233,7 +233,7 @@ describe.each(wires)("reading a %s body", (wire) => {
       fc.property(fc.dictionary(known, field), fc.boolean(), (members, onTop) => {
         const body = onTop ? bodyOf(members) : JSON.stringify(members);
         const read = readBody(wire, body);
-        const said = "class" in read ? [read] : read.crossing().refused;
+        const said = "class" in read ? [read] : read.translationNeeds().refused;
         expect(said.every(({ message }) => message.length > 10)).toBe(true);
       }),
       { numRuns: runs(1500) },

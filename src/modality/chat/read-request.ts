@@ -6,11 +6,11 @@ import { findBetaFields } from "./beta-fields.ts";
 import { FORBIDDEN_KEYS, type KeyRules } from "../../json/scan-json.ts";
 import { splitBetaNames } from "./beta-names.ts";
 import type { BetaNames, OutputBound } from "../../wire/chat-request.ts";
-import { CrossingNotes, type CrossingNeeds } from "../../wire/neutral/crossing-notes.ts";
+import { TranslationIssues, type TranslationNeeds } from "../../wire/neutral/translation-issues.ts";
 import { MediaCollector, type MediaPart } from "../../wire/neutral/media-collector.ts";
 import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
 import type { ChatRequestInput } from "../../wire/chat-wire.ts";
-import { chatWords, word } from "../../wire/fields/chat-words.ts";
+import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import { readDroppedParams } from "../../wire/fields/common-fields.ts";
 import { readOutputBound } from "./output-bound.ts";
 import { findPricedFields } from "../../wire/price-guard.ts";
@@ -50,7 +50,7 @@ const keyRules: KeyRules = {
 
 /** The body with its types checked, or the 400 that names the field. */
 export function readCheckedBody(side: RequestSide, body: Buffer): JsonDocument | Refusal {
-  const doc = readJsonObject(body, chatWords, keyRules);
+  const doc = readJsonObject(body, chatVocabulary, keyRules);
   if (!(doc instanceof JsonDocument)) return doc;
   const found = side.checkBody(doc, 0);
   if (found === undefined) return refuseThread(doc) ?? doc;
@@ -137,7 +137,7 @@ export class ReadRequest implements ParsedChatRequest {
     return this.#side.countTokens(this.doc);
   }
 
-  crossing(): CrossingNeeds {
+  translationNeeds(): TranslationNeeds {
     return this.decoded().needs;
   }
 
@@ -148,7 +148,7 @@ export class ReadRequest implements ParsedChatRequest {
   }
 
   #decode(): DecodedCall {
-    const notes = new CrossingNotes();
+    const notes = new TranslationIssues();
     const call = this.#side.decodeCall(this.doc, notes);
     return { call, needs: notes.needs() };
   }

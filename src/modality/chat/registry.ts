@@ -7,7 +7,7 @@ import { encodeAcross, encodeSameWire } from "./encode-request.ts";
 import { readRequest, ReadRequest } from "./read-request.ts";
 import type { RequestSide } from "../../wire/request-side.ts";
 import type { UpstreamRequest } from "../../wire/upstream-request.ts";
-import { whyUnservable } from "./why-unservable.ts";
+import { servabilityProblem } from "./servability.ts";
 import { openAnswer } from "./open-answer.ts";
 import { wireARequests } from "../../wire/openai-chat/request-side.ts";
 import { wireBRequests } from "../../wire/anthropic-messages/request-side.ts";
@@ -21,7 +21,7 @@ const requestSides: Readonly<Record<WireId, RequestSide>> = {
 /** The chat wires as the rooms above see them. */
 export const chatWires: ChatWires = {
   readChatRequest: (wire, input) => readRequest(requestSides[wire], input),
-  whyUnservable,
+  servabilityProblem,
   encodeForDeployment,
   openAnswer,
 };
@@ -33,7 +33,7 @@ function encodeForDeployment(
   assert(request instanceof ReadRequest, "a chat request is one that readChatRequest made");
   const side = requestSides[deployment.wire];
   if (deployment.wire === request.wire) return encodeSameWire(side, request, deployment);
-  const [refused] = request.crossing().refused;
+  const [refused] = request.translationNeeds().refused;
   if (refused !== undefined) return invalidRequest(refused.message);
   return encodeAcross(side, request, deployment);
 }

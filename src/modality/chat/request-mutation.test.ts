@@ -97,7 +97,7 @@ test.each(bodies)(
     fc.assert(
       fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
         const read = readBody(wire, changed(bytes, changes));
-        if ("class" in read || chatWires.whyUnservable(read, deployment) !== undefined) return;
+        if ("class" in read || chatWires.servabilityProblem(read, deployment) !== undefined) return;
         const again = readBody(target, encode(read, deployment).body);
         expect("class" in again ? again.message : "taken").toBe("taken");
       }),

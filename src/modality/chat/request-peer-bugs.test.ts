@@ -107,7 +107,7 @@ test("peer bug 36: an image in a tool result is refused, never sent as text", ()
   };
   const result = { type: "tool_result", tool_use_id: "t", content: [image] };
   const request = readGood("wire_b", { messages: [{ role: "user", content: [result] }] });
-  expect(request.crossing().refused.map(({ field }) => field)).toEqual([
+  expect(request.translationNeeds().refused.map(({ field }) => field)).toEqual([
     "messages.0.content.0.content.0",
   ]);
 });

@@ -1,6 +1,6 @@
 import type { Deployment } from "../../catalog/catalog.ts";
 import type { Unservable } from "../../wire/chat-wire.ts";
-import { word } from "../../wire/fields/chat-words.ts";
+import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { isOpen } from "../../wire/price-guard.ts";
 import type { SameWireDrops } from "./dropped-fields.ts";
 import type { ReadRequest } from "./read-request.ts";
@@ -36,12 +36,12 @@ export function undeclaredPrice(
   const found = refused.find((each) => !isOpen(request.doc, each, deployment));
   if (found === undefined) return undefined;
   const { field } = found;
-  const why =
+  const reason =
     deployment.passesPricedFields === true
       ? "is not passed on to providers, and"
       : "makes the provider charge more than tokens, and";
   const next =
     "this model's listing does not declare it; remove it or choose a model that takes it";
-  const message = `${field} ${why} ${next}`;
+  const message = `${field} ${reason} ${next}`;
   return { field, message };
 }

@@ -62,7 +62,7 @@ function written(encoder: StreamEncoder, list: readonly ChatEvent[]): string {
 }
 
 /** The text and the arguments that a list of events tells, in the order an encoder must keep. */
-function told(list: readonly ChatEvent[]): { text: string; calls: Map<number, string> } {
+function reported(list: readonly ChatEvent[]): { text: string; calls: Map<number, string> } {
   let text = "";
   const calls = new Map<number, string>();
   for (const event of list) {
@@ -147,7 +147,7 @@ describe("an encoder loses nothing", () => {
         const encoder = new WireAStreamEncoder(label);
         const text = written(encoder, [...kept, { type: "end" }]);
         const read = readLegalWireA(text + encoder.finishText(undefined, costUsd));
-        const expected = told(kept);
+        const expected = reported(kept);
         expect(read.text).toBe(expected.text);
         expect(read.calls.map((found) => found.arguments)).toEqual(
           [...expected.calls.values()].map((json) => json || "{}"),
@@ -163,7 +163,7 @@ describe("an encoder loses nothing", () => {
         const encoder = new WireBStreamEncoder(label);
         const text = written(encoder, [...kept, { type: "end" }]);
         const read = readLegalWireB(text + encoder.finishText(undefined, costUsd));
-        const expected = told(kept);
+        const expected = reported(kept);
         const texts = read.blocks.filter((block) => block.kind === "text");
         expect(texts.map((block) => block.text).join("")).toBe(expected.text);
         const tools = read.blocks.filter((block) => block.kind === "tool_use");

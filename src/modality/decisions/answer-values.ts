@@ -69,9 +69,9 @@ const SCORE_DIGITS = 10;
  */
 function onScale(question: SystemOneQuestion, { score, value }: Fields): number | undefined {
   const { asked, criteria, scoreFrom = 0 } = question;
-  const told = typeof score === "number" ? score + scoreFrom : value;
-  if (typeof told !== "number") return undefined;
-  const rounded = Number(told.toFixed(asked === "integer" ? 0 : SCORE_DIGITS));
+  const reported = typeof score === "number" ? score + scoreFrom : value;
+  if (typeof reported !== "number") return undefined;
+  const rounded = Number(reported.toFixed(asked === "integer" ? 0 : SCORE_DIGITS));
   const levels = Array.isArray(criteria) ? criteria.length : Number.MAX_SAFE_INTEGER;
   return rounded >= scoreFrom && rounded <= scoreFrom + levels - 1 ? rounded : undefined;
 }

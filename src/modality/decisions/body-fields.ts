@@ -58,7 +58,7 @@ function isState(...[doc, node]: Parameters<Check>): ReturnType<Check> {
 const notState = problem("must be a non-empty string, an object or an array");
 
 /** What a body of this grammar does not take although another one does. */
-export function whyForeignField(body: Members, grammar: Grammar): Problem | undefined {
+export function foreignFieldProblem(body: Members, grammar: Grammar): Problem | undefined {
   if (grammar === "gliner") return undefined;
   const foreign = glinerBodyFields.find((name) => body.has(name));
   return foreign === undefined ? undefined : problem(notTaken, foreign);

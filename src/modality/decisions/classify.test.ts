@@ -79,9 +79,9 @@ describe("a prompt that is too long", () => {
     "Input length (262144) exceeds or equals model's maximum context length (262144)",
     "Total input tokens (250676 text + 16384 vision = 267060) exceeds maximum context length (262144)",
     "the state does not fit the context window",
-  ])("a 400 that says %j is context_overflow 400 with these words", (words) => {
-    expect(failed({ status: 400, body: { error: { message: words } } })).toMatchObject({
-      refusal: { class: "context_overflow", status: 400, message: words },
+  ])("a 400 that says %j is context_overflow 400 with these words", (errorText) => {
+    expect(failed({ status: 400, body: { error: { message: errorText } } })).toMatchObject({
+      refusal: { class: "context_overflow", status: 400, message: errorText },
       failover: false,
       strike: "neutral",
     });
@@ -248,8 +248,8 @@ describe("a provider that is slow or down", () => {
       failover: true,
       strike: "neutral",
     });
-    const told = failed({ status: 425, body: "", headers: { "retry-after": "20" } });
-    expect(told.refusal.retryAfterSeconds).toBe(20);
+    const reported = failed({ status: 425, body: "", headers: { "retry-after": "20" } });
+    expect(reported.refusal.retryAfterSeconds).toBe(20);
   });
 
   test.each([

@@ -19,15 +19,15 @@ import {
   type Failed,
 } from "../../wire/failure/classify-failure.ts";
 import { billingWording } from "../../wire/failure/account-wording.ts";
-import { statusOfWords } from "../../wire/failure/code-status.ts";
+import { statusOfWording } from "../../wire/failure/code-status.ts";
 import { timeoutFailure, unusableFailure } from "../../wire/failure/failures.ts";
-import type { FailureWords } from "../../wire/failure/failure-words.ts";
+import type { ProviderErrorText } from "../../wire/failure/provider-error-text.ts";
 import { retryAfterSeconds } from "../../wire/failure/retry-after.ts";
 import { speaksOf, type Wording } from "../../wire/failure/wording.ts";
 import {
-  envelopeWords,
+  envelopeWording,
   openEnvelope,
-  readDecisionWords,
+  readDecisionWording,
   statusOfEnvelopeCodes,
 } from "./envelope.ts";
 
@@ -43,7 +43,7 @@ export function classifyDecision(
     {
       status,
       upstreamStatus: status,
-      words: readDecisionWords(failed.body),
+      errorText: readDecisionWording(failed.body),
       waitSeconds: retryAfterSeconds(failed.headers, nowMs),
     },
     deployment,
@@ -51,12 +51,12 @@ export function classifyDecision(
 }
 
 /** Sorts a failure that came as a 200, by what its first known code stands for. */
-export function classifyDecisionWords(
-  words: FailureWords,
+export function classifyDecisionWording(
+  errorText: ProviderErrorText,
   deployment: Deployment,
 ): UpstreamFailure {
-  const status = statusOfEnvelopeCodes(words) ?? statusOfWords(words) ?? 502;
-  return classify({ status, upstreamStatus: 200, words, waitSeconds: undefined }, deployment);
+  const status = statusOfEnvelopeCodes(errorText) ?? statusOfWording(errorText) ?? 502;
+  return classify({ status, upstreamStatus: 200, errorText, waitSeconds: undefined }, deployment);
 }
 
 /** A 2xx that no bridge was opened for. */
@@ -67,9 +67,9 @@ function classifyPlainBody(
   const value = asObject(tryParse(body.toString("utf8").trim())?.value);
   if (value === undefined) return unusableFailure(status);
   const opened = openEnvelope(value, deployment.decisions?.envelope);
-  if (opened.kind === "refused") return classifyDecisionWords(opened.words, deployment);
+  if (opened.kind === "refused") return classifyDecisionWording(opened.errorText, deployment);
   return isErrorBody(value, deployment)
-    ? classifyDecisionWords(envelopeWords(value), deployment)
+    ? classifyDecisionWording(envelopeWording(value), deployment)
     : unusableFailure(status);
 }
 
@@ -84,20 +84,21 @@ export function isErrorBody(
 
 /* The order is the rule: account words, moderation and rate limits hide behind many statuses. */
 function classify(failed: Failed, deployment: Deployment): UpstreamFailure {
-  const { status, words } = failed;
+  const { status, errorText } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
   if (status === 504) return stalled(failed);
   if (status === 425) return warmingUp(failed);
   if (status < 400 || status >= 500) return providerFault(failed);
   if (status === 429) return throttled(failed);
-  if (words.codes.includes(OVERFLOW_CODE)) return contextOverflow(failed);
+  if (errorText.codes.includes(OVERFLOW_CODE)) return contextOverflow(failed);
   if (isAboutAccess(failed)) return accessRefused(failed, deployment);
   if (isAboutContent(failed)) return contentRefused(failed);
   if (isRateLimit(failed)) return rateLimited(failed);
   if (isTooLong(failed)) return contextOverflow(failed);
   if (status === 401 || status === 402 || status === 403) return accessRefused(failed, deployment);
-  if (status === 400 && speaksOf(words, billingWording)) return accessRefused(failed, deployment);
-  if (status === 404 || words.codes.includes("model_not_found")) return modelGone(failed);
+  if (status === 400 && speaksOf(errorText, billingWording))
+    return accessRefused(failed, deployment);
+  if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
   return requestRejected(failed);
 }
 
@@ -110,10 +111,11 @@ const tooLongWording: Wording = {
   patterns: [/maximum context length/, /context window/],
 };
 
-function isTooLong({ status, words }: Failed): boolean {
+function isTooLong({ status, errorText }: Failed): boolean {
   if (status === 413) return true;
   return (
-    (status === 400 || status === 422) && (isOverflow(words) || speaksOf(words, tooLongWording))
+    (status === 400 || status === 422) &&
+    (isOverflow(errorText) || speaksOf(errorText, tooLongWording))
   );
 }
 
@@ -125,7 +127,7 @@ const allowanceWording: Wording = {
 
 /** A provider's 429 rests its pool and never counts, whichever of the two it means. */
 function throttled(failed: Failed): UpstreamFailure {
-  if (!speaksOf(failed.words, allowanceWording)) return rateLimited(failed);
+  if (!speaksOf(failed.errorText, allowanceWording)) return rateLimited(failed);
   const coolSeconds = failed.waitSeconds ?? retryAfterSecondsMax;
   return { ...allowanceRefused(failed), strike: "neutral", coolSeconds };
 }
@@ -135,19 +137,20 @@ function throttled(failed: Failed): UpstreamFailure {
  * as it is, and nobody else is asked on its behalf. The marketplace's is ours: another may serve.
  */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
-  const status = failed.status === 400 ? statusOfAccess(failed.words) : failed.status;
+  const status = failed.status === 400 ? statusOfAccess(failed.errorText) : failed.status;
   const refused = accountRefused(failed, status);
   if (deployment.ownKey !== undefined) return { ...refused, failover: false, strike: "neutral" };
-  const isAllowance = deployment.decisions?.wire === "systemone" || isAboutAllowance(failed.words);
+  const isAllowance =
+    deployment.decisions?.wire === "systemone" || isAboutAllowance(failed.errorText);
   return isAllowance ? allowanceRefused(failed) : refused;
 }
 
 /** A 400 in which the account is meant stands for the status that it should have had. */
-function statusOfAccess(words: FailureWords): number {
-  return speaksOf(words, billingWording) ? 402 : 401;
+function statusOfAccess(errorText: ProviderErrorText): number {
+  return speaksOf(errorText, billingWording) ? 402 : 401;
 }
 
-function isAboutAllowance({ all, codes }: FailureWords): boolean {
+function isAboutAllowance({ all, codes }: ProviderErrorText): boolean {
   const said = [all, ...codes].join(" ").replaceAll("_", " ");
   return /\b(credits?|plans?|billing|tokens?|capacity)\b/.test(said);
 }

@@ -11,7 +11,7 @@ import {
   sentDecision,
 } from "../fixtures/decision-kit.ts";
 import type { DecisionRequest, Question } from "./decision-wire.ts";
-import { whyUnservable } from "./why-unservable.ts";
+import { servabilityProblem } from "./servability.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -219,7 +219,7 @@ function outcomeOf(text: string): "taken" | "refused" | "unsaid" {
   for (const form of ["as_sent", "public"] as const) {
     const listing = { wire: read.grammar, form, readsImages: true };
     const deployment = decisionsDeployment(listing, { upstreamModelId: "up" });
-    if (whyUnservable(read, deployment) !== undefined) continue;
+    if (servabilityProblem(read, deployment) !== undefined) continue;
     const sent = goodDecision(sentDecision(read, deployment));
     expect(sent.modelId).toBe("up");
     expect(sorted(sent)).toEqual(sorted(read));

@@ -43,7 +43,7 @@ function isSameText(doc: JsonDocument, state: JsonNode, text: JsonNode): boolean
 const spanKinds: ReadonlySet<string> = new Set(["entities", "relations", "structure"]);
 
 /** The first question whose kind does not fit the state. */
-export function whyMisfit(
+export function stateProblem(
   doc: JsonDocument,
   state: DecisionState,
   questions: readonly ReadQuestion[],

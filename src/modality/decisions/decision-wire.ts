@@ -78,7 +78,7 @@ export interface OpenDecisionAnswer {
 export interface DecisionWire {
   readDecisionRequest(body: Buffer): DecisionRequest | Refusal;
   /** The other grammar, a kind that does not fit the state, images that are not read, … */
-  whyUnservable(request: DecisionRequest, deployment: Deployment): Unservable | undefined;
+  servabilityProblem(request: DecisionRequest, deployment: Deployment): Unservable | undefined;
   /** Input tokens to reserve on this deployment: the state once, or once per question. */
   inputTokens(request: DecisionRequest, deployment: Deployment): number;
   encode(request: DecisionRequest, deployment: Deployment): UpstreamRequest | Refusal;

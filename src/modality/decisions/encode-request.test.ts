@@ -23,19 +23,19 @@ function asSent(text: string, changes: Partial<Deployment> = { upstreamModelId }
 }
 
 /** The public form of this body, parsed. */
-function lowered(members: Json): unknown {
+function encoded(members: Json): unknown {
   return JSON.parse(publicForm(goodDecision(members), { upstreamModelId }));
 }
 
 /** The public form of one systemone question with instructions. */
-function loweredQuestion(question: Json): unknown {
-  const body = lowered({ questions: { a: { instructions: "i", ...question } } });
+function encodedQuestion(question: Json): unknown {
+  const body = encoded({ questions: { a: { instructions: "i", ...question } } });
   return (body as { questions: { a: unknown } }).questions.a;
 }
 
 /** The public form of the schema of these GLiNER questions. */
-function loweredSchema(questions: unknown): unknown {
-  return (lowered({ questions }) as { schema: unknown }).schema;
+function encodedSchema(questions: unknown): unknown {
+  return (encoded({ questions }) as { schema: unknown }).schema;
 }
 
 test("a request goes to the listing's path as JSON, and what was dropped is named", () => {
@@ -85,7 +85,7 @@ describe("as sent", () => {
 describe("the public form of systemone requests", () => {
   test("has the model, the state and the questions by id, and nothing else", () => {
     const who = { user: "u", metadata: {}, session_id: "s", route: "x" };
-    expect(lowered({ questions: [urgent, { ...urgent, name: "b" }], ...who })).toEqual({
+    expect(encoded({ questions: [urgent, { ...urgent, name: "b" }], ...who })).toEqual({
       model: upstreamModelId,
       state: "the mug is red",
       questions: {
@@ -127,13 +127,13 @@ describe("the public form of systemone requests", () => {
       { type: "score", instructions: "i", criteria: ["lo", "hi"] },
     ],
   ])("%j is sent as %j", (question, sent) => {
-    expect(loweredQuestion(question)).toEqual(sent);
+    expect(encodedQuestion(question)).toEqual(sent);
   });
 
   test("a box is sent with the image it is about", () => {
     const photo = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
     const questions = { a: { schema: { type: "box" }, instructions: "the mug" } };
-    expect(lowered({ questions, state: { photo } })).toMatchObject({
+    expect(encoded({ questions, state: { photo } })).toMatchObject({
       state: { photo },
       questions: { a: { type: "box", instructions: "the mug" } },
     });
@@ -154,7 +154,7 @@ describe("the public form of systemone requests", () => {
 describe("the public form of GLiNER requests", () => {
   test("has text, schema and the options as sent", () => {
     const options = { threshold: 0.5, include_confidence: true, include_spans: false };
-    expect(lowered({ questions: { mood }, user: "u", ...options })).toEqual({
+    expect(encoded({ questions: { mood }, user: "u", ...options })).toEqual({
       model: upstreamModelId,
       text: "the mug is red",
       schema: { classifications: [{ task: "mood", labels: ["calm", "angry"] }] },
@@ -186,7 +186,7 @@ describe("the public form of GLiNER requests", () => {
       { type: "relations", labels: { knows: "d" } },
       { type: "structure", name: "event", fields: [{ name: "title", dtype: "str" }] },
     ];
-    expect(loweredSchema(questions)).toEqual({
+    expect(encodedSchema(questions)).toEqual({
       entities: ["person"],
       classifications: [
         {
@@ -213,7 +213,7 @@ describe("the public form of GLiNER requests", () => {
       labels: { a: "x", b: { description: "y", threshold: 0.9 }, c: { threshold: null } },
       threshold,
     };
-    expect(loweredSchema([listed, described])).toEqual({
+    expect(encodedSchema([listed, described])).toEqual({
       entities: { a: { threshold }, b: { threshold } },
       relations: {
         a: { description: "x", threshold },

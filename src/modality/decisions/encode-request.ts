@@ -1,6 +1,6 @@
 import type { Deployment } from "../../catalog/catalog.ts";
 import { assert } from "../../core/assert.ts";
-import { word } from "../../wire/fields/chat-words.ts";
+import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { keptBack } from "../../wire/fields/common-fields.ts";
 import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
 import type { UpstreamRequest } from "../../wire/upstream-request.ts";

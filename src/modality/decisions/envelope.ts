@@ -1,6 +1,10 @@
 import type { DecisionsListing } from "../../catalog/catalog.ts";
 import { asObject, tryParse } from "../../json/json-edit.ts";
-import { type FailureWords, readFailureWords, wordsOf } from "../../wire/failure/failure-words.ts";
+import {
+  type ProviderErrorText,
+  readProviderErrorText,
+  wordsOf,
+} from "../../wire/failure/provider-error-text.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -8,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export type OpenedEnvelope =
   | { readonly kind: "body"; readonly body: Fields }
   /** A failure in the form of a success. */
-  | { readonly kind: "refused"; readonly words: FailureWords }
+  | { readonly kind: "refused"; readonly errorText: ProviderErrorText }
   /** An envelope was declared and this is none. */
   | { readonly kind: "unreadable" };
 
@@ -18,28 +22,28 @@ export function openEnvelope(
   envelope: DecisionsListing["envelope"],
 ): OpenedEnvelope {
   if (envelope === undefined) return { kind: "body", body: value };
-  if (value["success"] === false) return { kind: "refused", words: envelopeWords(value) };
+  if (value["success"] === false) return { kind: "refused", errorText: envelopeWording(value) };
   const body = value["success"] === true ? asObject(value["result"]) : undefined;
   return body === undefined ? { kind: "unreadable" } : { kind: "body", body };
 }
 
 /** The words of a failed answer: its envelope is opened, and the one inside its message too. */
-export function readDecisionWords(body: Buffer): FailureWords {
+export function readDecisionWording(body: Buffer): ProviderErrorText {
   const parsed = tryParse(body.toString("utf8").trim());
-  if (parsed !== undefined) return envelopeWords(parsed.value);
+  if (parsed !== undefined) return envelopeWording(parsed.value);
   // Only words of a JSON body are the provider's own; a page of its edge is nobody's sentence.
-  return { ...readFailureWords(body), message: "" };
+  return { ...readProviderErrorText(body), message: "" };
 }
 
 /**
  * The words of a parsed error body. A model behind an envelope puts its own error, JSON again, into
  * the message of the envelope's: `AiError: {"error":{"message":"…"}} (request id)`.
  */
-export function envelopeWords(value: unknown): FailureWords {
+export function envelopeWording(value: unknown): ProviderErrorText {
   const outer = wordsOf(value);
   const inner = nestedIn(outer.message);
   if (inner === undefined) return { ...outer, message: withoutPrefix(outer.message) };
-  const nested = envelopeWords(inner);
+  const nested = envelopeWording(inner);
   return {
     codes: [...outer.codes, ...nested.codes],
     message: nested.message,
@@ -89,6 +93,6 @@ const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
 );
 
 /** The status that the first known code stands for; undefined where none says anything. */
-export function statusOfEnvelopeCodes(words: FailureWords): number | undefined {
-  return words.codes.map((code) => STATUS_OF_ENVELOPE_CODE.get(code)).find(Boolean);
+export function statusOfEnvelopeCodes(errorText: ProviderErrorText): number | undefined {
+  return errorText.codes.map((code) => STATUS_OF_ENVELOPE_CODE.get(code)).find(Boolean);
 }

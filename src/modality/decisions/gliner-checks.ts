@@ -6,10 +6,10 @@ import {
   problem,
   under,
 } from "../../wire/fields/check-shape.ts";
-import { word } from "../../wire/fields/chat-words.ts";
+import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { type JsonDocument, type JsonNode, numberKind } from "../../json/json-document.ts";
 import { isProblem, readMembers, spellings } from "./members.ts";
-import { isLabel, readLabels, twice, whyCount, whyNoLabel } from "./read-question.ts";
+import { isLabel, readLabels, duplicate, countProblem, labelProblem } from "./read-question.ts";
 
 export const isFraction: Check = (doc, node) => {
   const value = doc.kind(node) === numberKind ? doc.number(node) : NaN;
@@ -38,7 +38,7 @@ export function labelsOf(min: number, description: Check): Check {
     const labels = doc.isObject(node)
       ? describedLabels(doc, node, description)
       : readLabels(doc, node);
-    return isProblem(labels) ? labels : whyCount(labels.length, bounds);
+    return isProblem(labels) ? labels : countProblem(labels.length, bounds);
   };
 }
 
@@ -52,7 +52,7 @@ function describedLabels(
   const labels: string[] = [];
   for (const key of doc.keys(object)) {
     const label = doc.text(key);
-    const found = whyNoLabel(label) ?? description(doc, doc.valueOf(key));
+    const found = labelProblem(label) ?? description(doc, doc.valueOf(key));
     if (found !== undefined) return under(label, found);
     labels.push(label);
   }
@@ -99,7 +99,7 @@ const areChoices: Check = (doc, node) => {
   const choices = readLabels(doc, node);
   return isProblem(choices)
     ? choices
-    : whyCount(choices.length, { min: 1, max: Infinity, noun: "choice" });
+    : countProblem(choices.length, { min: 1, max: Infinity, noun: "choice" });
 };
 
 const field = closed({
@@ -120,7 +120,7 @@ export const areFields: Check = (doc, node) => {
     if (name < 0) return problem("required", index, "name");
     names.push(doc.text(name));
   }
-  const same = twice(names);
+  const same = duplicate(names);
   if (same !== undefined) return problem("this name is duplicated", same[1] - 1, "name");
-  return whyCount(names.length, { min: 1, max: Infinity, noun: "field" });
+  return countProblem(names.length, { min: 1, max: Infinity, noun: "field" });
 };

@@ -3,7 +3,7 @@ import type { JsonDocument } from "../../json/json-document.ts";
 import { checkType, type GlinerQuestion, type GlinerType, glinerTypes } from "./gliner-kinds.ts";
 import { isProblem, type Members, readMembers, type Spellings, spellings } from "./members.ts";
 import { atEntry, type Entry, nameFields } from "./question-entries.ts";
-import { type ReadQuestion, whyNoLabel } from "./read-question.ts";
+import { type ReadQuestion, labelProblem } from "./read-question.ts";
 
 export type ReadGliner = ReadQuestion<GlinerQuestion>;
 
@@ -26,7 +26,7 @@ export function readAs(
   members: Members,
   { entry, type }: { readonly entry: Entry; readonly type: GlinerType },
 ): ReadGliner | Problem {
-  const found = whyNoName(entry.id);
+  const found = nameProblem(entry.id);
   if (found !== undefined) return atEntry(entry, found);
   const values = Array.from(members, ([name, { node }]) => [name, doc.value(node)] as const);
   const question: GlinerQuestion = {
@@ -36,7 +36,7 @@ export function readAs(
     resultName: entry.isNamed ? entry.id : (fixedNames.get(type.kind) ?? entry.id),
     body: { type: type.type, ...Object.fromEntries(values) },
   };
-  return { question, entry, lowered: type.lower(doc, members, entry.id) };
+  return { question, entry, encoded: type.lower(doc, members, entry.id) };
 }
 
 /** Results of these kinds have a key of their own in the provider's answer. */
@@ -69,8 +69,8 @@ const itemNames: Spellings = new Map([...questionNames, ...nameFields]);
 
 const NAME_CHARS_MAX = 100;
 
-function whyNoName(name: string): Problem | undefined {
+function nameProblem(name: string): Problem | undefined {
   if (name.length > NAME_CHARS_MAX)
     return problem(`a name has at most ${NAME_CHARS_MAX} characters`);
-  return whyNoLabel(name);
+  return labelProblem(name);
 }

@@ -17,7 +17,7 @@ import {
   spellings,
 } from "./members.ts";
 import { atEntry, type Entry, nameFields } from "./question-entries.ts";
-import { isContent, parsed, type ReadQuestion, whyNoLabel } from "./read-question.ts";
+import { isContent, parsed, type ReadQuestion, labelProblem } from "./read-question.ts";
 import {
   flatTypes,
   readTyped,
@@ -31,7 +31,7 @@ export function readSystemOneQuestion(
   doc: JsonDocument,
   entry: Entry,
 ): ReadQuestion<SystemOneQuestion> | Problem {
-  const read = whyNoId(entry) ?? readAsked(doc, entry);
+  const read = idProblem(entry) ?? readAsked(doc, entry);
   if (isProblem(read)) return atEntry(entry, read);
   const { instructions } = read;
   const { asked, kind, criteria, labels, scoreFrom } = read.typed;
@@ -45,14 +45,14 @@ export function readSystemOneQuestion(
     ...(labels !== undefined && { labels }),
     ...(scoreFrom !== undefined && { scoreFrom }),
   };
-  const lowered = objectText({ type: textToken(kind), instructions, criteria });
-  return { question, entry, lowered };
+  const encoded = objectText({ type: textToken(kind), instructions, criteria });
+  return { question, entry, encoded };
 }
 
 const ID_PATTERN = /^[A-Za-z0-9_.-]{1,100}$/;
 
-function whyNoId({ id }: Entry): Problem | undefined {
-  if (ID_PATTERN.test(id)) return whyNoLabel(id);
+function idProblem({ id }: Entry): Problem | undefined {
+  if (ID_PATTERN.test(id)) return labelProblem(id);
   return problem("a question id is 1 to 100 of the characters A-Z a-z 0-9 _ . -");
 }
 

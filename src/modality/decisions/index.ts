@@ -4,12 +4,12 @@ import { encodeDecision } from "./encode-request.ts";
 import { inputTokens } from "./input-tokens.ts";
 import { openDecisionAnswer } from "./open-answer.ts";
 import { readDecisionRequest } from "./read-request.ts";
-import { whyUnservable } from "./why-unservable.ts";
+import { servabilityProblem } from "./servability.ts";
 
 /** The decisions route's wire: one door, both grammars behind it. */
 export const decisionWire: DecisionWire = {
   readDecisionRequest,
-  whyUnservable,
+  servabilityProblem,
   inputTokens,
   encode: encodeDecision,
   openAnswer: openDecisionAnswer,

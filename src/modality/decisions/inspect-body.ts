@@ -1,5 +1,5 @@
 import { assert } from "../../core/assert.ts";
-import { chatWords, word } from "../../wire/fields/chat-words.ts";
+import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import { type Problem, problem } from "../../wire/fields/check-shape.ts";
 import { absent, JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { readDepthMax } from "../../json/json-limits.ts";
@@ -47,7 +47,7 @@ class Inspection {
    */
   #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
     if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
-    const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatWords);
+    const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
     assert(deeper instanceof JsonDocument, "a value inside a checked body is well-formed");
     return this.visit(deeper, 0, 0);
   }

@@ -25,14 +25,14 @@ export function lowerRequest(request: ReadDecision, deployment: Deployment): Buf
   return textBytes(objectText(members));
 }
 
-type Lowered = Readonly<Record<string, JsonText | undefined>>;
+type EncodedQuestion = Readonly<Record<string, JsonText | undefined>>;
 
-function systemOneMembers({ doc, stateNode, read }: ReadDecision): Lowered {
-  const questions = read.map(({ question, lowered }) => [question.id, lowered] as const);
+function systemOneMembers({ doc, stateNode, read }: ReadDecision): EncodedQuestion {
+  const questions = read.map(({ question, encoded }) => [question.id, encoded] as const);
   return { state: doc.raw(stateNode), questions: namedText(questions) };
 }
 
-function glinerMembers({ doc, members, stateNode, read }: ReadDecision): Lowered {
+function glinerMembers({ doc, members, stateNode, read }: ReadDecision): EncodedQuestion {
   const state = doc.raw(stateNode);
   const options = glinerOptions.flatMap((name) => {
     const member = members.get(name);
@@ -47,18 +47,18 @@ function glinerMembers({ doc, members, stateNode, read }: ReadDecision): Lowered
 
 /** Each kind has a section; there is at most one question for entities and one for relations. */
 function schemaText(read: readonly ReadQuestion[]): JsonText {
-  const tasks = loweredOf(read, "classification");
+  const tasks = encodedOf(read, "classification");
   const structures = read
     .filter(({ question }) => question.kind === "structure")
-    .map(({ question, lowered }) => [question.id, lowered] as const);
+    .map(({ question, encoded }) => [question.id, encoded] as const);
   return objectText({
-    entities: loweredOf(read, "entities")[0],
+    entities: encodedOf(read, "entities")[0],
     classifications: tasks.length === 0 ? undefined : arrayText(tasks),
     structures: structures.length === 0 ? undefined : namedText(structures),
-    relations: loweredOf(read, "relations")[0],
+    relations: encodedOf(read, "relations")[0],
   });
 }
 
-function loweredOf(read: readonly ReadQuestion[], kind: string): readonly JsonText[] {
-  return read.filter(({ question }) => question.kind === kind).map(({ lowered }) => lowered);
+function encodedOf(read: readonly ReadQuestion[], kind: string): readonly JsonText[] {
+  return read.filter(({ question }) => question.kind === kind).map(({ encoded }) => encoded);
 }

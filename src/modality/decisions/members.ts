@@ -44,10 +44,10 @@ export function readMembers(
 export function checkMember(
   members: Members,
   name: string,
-  look: (node: JsonNode) => Problem | undefined,
+  check: (node: JsonNode) => Problem | undefined,
 ): Problem | undefined {
   const member = members.get(name);
-  const found = member === undefined ? undefined : look(member.node);
+  const found = member === undefined ? undefined : check(member.node);
   return found === undefined || member === undefined ? undefined : under(member.sent, found);
 }
 

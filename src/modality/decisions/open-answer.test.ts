@@ -13,8 +13,8 @@ type Systemone = Extract<Question, { wire: "systemone" }>;
 type Gliner = Extract<Question, { wire: "gliner" }>;
 
 function asks(id: string, kind: Systemone["kind"], more: Partial<Systemone> = {}): Systemone {
-  const words = { asked: kind, instructions: "?", criteria: undefined };
-  return { wire: "systemone", id, kind, ...words, ...more };
+  const errorText = { asked: kind, instructions: "?", criteria: undefined };
+  return { wire: "systemone", id, kind, ...errorText, ...more };
 }
 
 function spans(id: string, kind: Gliner["kind"], body: object, resultName = id): Gliner {
@@ -47,20 +47,20 @@ interface Told {
 }
 
 /** What the client receives when the provider answers `body`. */
-function told(asked: Asked, body: unknown): { text: string; json: Told; bridge: AnswerBridge } {
+function reportOf(asked: Asked, body: unknown): { text: string; json: Told; bridge: AnswerBridge } {
   const piece = typeof body === "string" ? body : JSON.stringify(body);
   const { bridge, text } = play(open(asked), [piece]);
   return { bridge, text, json: JSON.parse(text) as Told };
 }
 
 function answered(asked: Asked, body: unknown): Told["answers"] {
-  const { bridge, json } = told(asked, body);
+  const { bridge, json } = reportOf(asked, body);
   expect(bridge.failure).toBeUndefined();
   return json.answers;
 }
 
 function failureOf(asked: Asked, body: unknown): unknown {
-  const { bridge } = told(asked, body);
+  const { bridge } = reportOf(asked, body);
   expect(bridge.usage).toBeUndefined();
   return bridge.failure;
 }
@@ -86,7 +86,7 @@ describe("an answer to systemone questions", () => {
   test("has the provider's fields under the buyer's names, and each value in its plain type", () => {
     const usage = { input_tokens: 318, output_tokens: 34 };
     const body = { model: "judge-1.13.0", answers: four, usage };
-    const { json } = told({ questions: [urgent, team, anger, thing] }, body);
+    const { json } = reportOf({ questions: [urgent, team, anger, thing] }, body);
     expect(json).toEqual({
       id: requestId,
       object: "decision",
@@ -135,7 +135,7 @@ describe("an answer to systemone questions", () => {
     const body = {
       answers: { a: { noul: 1 }, "2": { noul: 1 }, "10": { noul: 1 }, b: { noul: 1 } },
     };
-    const { text } = told({ questions }, body);
+    const { text } = reportOf({ questions }, body);
     const places = ids.map((id) => text.indexOf(`"${id}":`));
     expect(places).toEqual(places.toSorted((x, y) => x - y));
     expect(places[0]).toBeGreaterThan(0);
@@ -190,7 +190,7 @@ describe("an answer to systemone questions", () => {
     const questions = [asks("constructor", "noul"), asks("__proto__", "noul")];
     expect(failureOf({ questions }, { answers: {} })).toMatchObject(UNUSABLE);
     const body = '{"answers":{"constructor":{"noul":1},"__proto__":{"noul":0}}}';
-    const { text } = told({ questions }, body);
+    const { text } = reportOf({ questions }, body);
     expect(text).toContain('"__proto__":{"type":"noul","noul":0,"value":false}');
   });
 
@@ -312,7 +312,7 @@ describe("an envelope", () => {
 
   test("that is declared is opened before the answer is read", () => {
     const body = { result, success: true, errors: [], messages: [] };
-    const { json, bridge } = told(asked, body);
+    const { json, bridge } = reportOf(asked, body);
     expect(json.answers["urgent"]?.value).toBe(true);
     expect(bridge.usage).toMatchObject({ prompt: 9, completion: 0 });
   });
@@ -357,14 +357,14 @@ describe("the usage of an answer", () => {
     [{ token_usage: { input_tokens: 12, output_tokens: 1 } }, [12, 0, 1]],
     [{ usage: { input_tokens: 5 }, token_usage: 12 }, [5, 0, 0]],
   ])("%j is counted as %j", (reported, [prompt, cachedPrompt, completion]) => {
-    const { bridge } = told(asked, { answers, ...reported });
+    const { bridge } = reportOf(asked, { answers, ...reported });
     expect(bridge.usage).toMatchObject({ prompt, cachedPrompt, cacheWrite: 0, completion });
   });
 
   test.each([{}, { usage: {} }, { usage: null }, { usage: { input_tokens: -1 } }, { usage: "9" }])(
     "%j is none: the answer is served and costs nothing",
     (reported) => {
-      const { bridge, json } = told(asked, { answers, ...reported });
+      const { bridge, json } = reportOf(asked, { answers, ...reported });
       expect(bridge.state).toBe("complete");
       expect(bridge.usage).toBeUndefined();
       expect(json.usage).toMatchObject({ input_tokens: 0, output_tokens: 0, total_tokens: 0 });
@@ -373,7 +373,7 @@ describe("the usage of an answer", () => {
 
   test("tells what came from the cache, where anything did", () => {
     const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 4 } };
-    expect(told(asked, { answers, usage }).json.usage).toEqual({
+    expect(reportOf(asked, { answers, usage }).json.usage).toEqual({
       input_tokens: 10,
       output_tokens: 0,
       total_tokens: 10,

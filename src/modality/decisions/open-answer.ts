@@ -9,10 +9,10 @@ import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
 import { renderErrorBody } from "../../wire/error-body.ts";
 import { unusableFailure } from "../../wire/failure/failures.ts";
 import type { Fields, NamedAnswer } from "./answer-values.ts";
-import { classifyDecisionWords, isErrorBody } from "./classify.ts";
+import { classifyDecisionWording, isErrorBody } from "./classify.ts";
 import { decisionUsageJson, readDecisionUsage } from "./decision-usage.ts";
 import type { DecisionRequest, OpenDecisionAnswer } from "./decision-wire.ts";
-import { envelopeWords, openEnvelope } from "./envelope.ts";
+import { envelopeWording, openEnvelope } from "./envelope.ts";
 import { readGlinerAnswers } from "./read-answers-gliner.ts";
 import { readSystemOneAnswers } from "./read-answers-systemone.ts";
 
@@ -27,7 +27,7 @@ export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
     bytesMax: decisionAnswerBytesMax,
     classifyError: (value) =>
       isErrorBody(value, deployment) && !asksFor("error", request)
-        ? classifyDecisionWords(envelopeWords(value), deployment)
+        ? classifyDecisionWording(envelopeWording(value), deployment)
         : undefined,
   });
 }
@@ -44,7 +44,7 @@ function readDecision(
 ): ReadyAnswer | UpstreamFailure {
   const { deployment, request } = open;
   const opened = openEnvelope(value, deployment.decisions?.envelope);
-  if (opened.kind === "refused") return classifyDecisionWords(opened.words, deployment);
+  if (opened.kind === "refused") return classifyDecisionWording(opened.errorText, deployment);
   if (opened.kind === "unreadable") return unusableFailure();
   note.take(opened.body["model"]);
   const answers = readAnswers(opened.body, request);

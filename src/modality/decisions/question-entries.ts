@@ -1,5 +1,5 @@
 import { type Problem, problem } from "../../wire/fields/check-shape.ts";
-import { word } from "../../wire/fields/chat-words.ts";
+import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { type Spellings, spellings } from "./members.ts";
 

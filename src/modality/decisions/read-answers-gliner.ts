@@ -36,13 +36,13 @@ function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): 
  */
 function typedAnswer(question: GlinerQuestion, found: unknown): NamedAnswer | undefined {
   const { resultName: name, kind, body } = question;
-  const told = asObject(found);
-  const hasType = told?.["type"] === kind || told?.["type"] === body["type"];
-  const isTyped = told !== undefined && hasType && "value" in told;
-  const value = glinerValue(question, isTyped ? told["value"] : found);
+  const reported = asObject(found);
+  const hasType = reported?.["type"] === kind || reported?.["type"] === body["type"];
+  const isTyped = reported !== undefined && hasType && "value" in reported;
+  const value = glinerValue(question, isTyped ? reported["value"] : found);
   if (value === undefined) return undefined;
   const isClass = kind === "classification";
-  const beside = isTyped || isClass ? (told ?? labelsBeside(found)) : {};
+  const beside = isTyped || isClass ? (reported ?? labelsBeside(found)) : {};
   return { name, answer: { type: kind, ...beside, value } };
 }
 

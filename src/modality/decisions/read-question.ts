@@ -9,7 +9,7 @@ export interface ReadQuestion<Q extends Question = Question> {
   readonly question: Q;
   readonly entry: Entry;
   /** The bytes as sent, rearranged: no number or escape changes on the way. */
-  readonly lowered: JsonText;
+  readonly encoded: JsonText;
 }
 
 /** What systemone models read as a text of any kind: not empty. */
@@ -21,9 +21,9 @@ export const isContent: Check = (doc, node) => {
 const notContent = problem("must be a non-empty string, object or array");
 
 /** A name that can be a key of an answer. */
-export const isLabel: Check = (doc, node) => isText(doc, node) ?? whyNoLabel(doc.text(node));
+export const isLabel: Check = (doc, node) => isText(doc, node) ?? labelProblem(doc.text(node));
 
-export function whyNoLabel(name: string): Problem | undefined {
+export function labelProblem(name: string): Problem | undefined {
   if (name.trim() === "") return problem("must not be blank");
   // As a key it would be refused: some parsers act on it.
   return name === "__proto__" ? problem("is not taken as a name") : undefined;
@@ -51,7 +51,7 @@ export interface CountBounds {
 }
 
 /** `1 option, at least 2 needed` */
-export function whyCount(count: number, { min, max, noun }: CountBounds): Problem | undefined {
+export function countProblem(count: number, { min, max, noun }: CountBounds): Problem | undefined {
   if (count >= min && count <= max) return undefined;
   const counted = `${count} ${noun}${count === 1 ? "" : "s"}`;
   return problem(
@@ -70,7 +70,7 @@ export function parsed(text: JsonText): unknown {
 }
 
 /** The two places, counted from 1, that have the same name; undefined when all differ. */
-export function twice(names: readonly string[]): readonly [number, number] | undefined {
+export function duplicate(names: readonly string[]): readonly [number, number] | undefined {
   const seen = new Map<string, number>();
   for (const [index, name] of names.entries()) {
     const first = seen.get(name);

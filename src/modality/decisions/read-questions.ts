@@ -6,7 +6,7 @@ import { readSystemOneQuestion } from "./grammar-systemone.ts";
 import { isProblem, type Members, quoted } from "./members.ts";
 import { type Entry, readEntries } from "./question-entries.ts";
 import { type Grammar, grammarOf, grammarOfBody } from "./question-signs.ts";
-import { type ReadQuestion, twice, whyCount } from "./read-question.ts";
+import { type ReadQuestion, duplicate, countProblem } from "./read-question.ts";
 
 /** All questions of a body, in the grammar they are written in. */
 export interface ReadQuestions {
@@ -37,7 +37,8 @@ export const foreignSchema: Problem = problem(
 
 function readInGrammar(doc: JsonDocument, entries: readonly Entry[]): ReadQuestions | Problem {
   const grammar = grammarOfBody(doc, entries);
-  const found = whyCountOf(grammar, "questions", entries.length) ?? whyMixed(doc, entries);
+  const found =
+    entryCountProblem(grammar, "questions", entries.length) ?? mixedGrammarProblem(doc, entries);
   if (found !== undefined) return found;
   const readOne = grammar === "gliner" ? readGlinerQuestion : readSystemOneQuestion;
   const read: ReadQuestion[] = [];
@@ -52,15 +53,21 @@ function readInGrammar(doc: JsonDocument, entries: readonly Entry[]): ReadQuesti
 function whole(container: string, questions: ReadQuestions): ReadQuestions | Problem {
   const { grammar, read } = questions;
   return (
-    whyCountOf(grammar, container, read.length) ?? whySameName(container, questions) ?? questions
+    entryCountProblem(grammar, container, read.length) ??
+    duplicateNameProblem(container, questions) ??
+    questions
   );
 }
 
 const questionsMax: Readonly<Record<Grammar, number>> = { systemone: 128, gliner: 64 };
 
-function whyCountOf(grammar: Grammar, container: string, count: number): Problem | undefined {
+function entryCountProblem(
+  grammar: Grammar,
+  container: string,
+  count: number,
+): Problem | undefined {
   if (count === 0) return problem("empty", container);
-  const found = whyCount(count, { min: 1, max: questionsMax[grammar], noun: "question" });
+  const found = countProblem(count, { min: 1, max: questionsMax[grammar], noun: "question" });
   return found && problem(found.message, container);
 }
 
@@ -69,7 +76,7 @@ const grammarNames: Readonly<Record<Grammar, string>> = {
   gliner: "GLiNER",
 };
 
-function whyMixed(doc: JsonDocument, entries: readonly Entry[]): Problem | undefined {
+function mixedGrammarProblem(doc: JsonDocument, entries: readonly Entry[]): Problem | undefined {
   let first: { readonly id: string; readonly sign: Grammar } | undefined;
   for (const { id, node } of entries) {
     const sign = grammarOf(doc, node);
@@ -86,16 +93,16 @@ function whyMixed(doc: JsonDocument, entries: readonly Entry[]): Problem | undef
 }
 
 /** Answers are told apart by name: by that of the question, and by that of the provider's result. */
-function whySameName(container: string, { read }: ReadQuestions): Problem | undefined {
+function duplicateNameProblem(container: string, { read }: ReadQuestions): Problem | undefined {
   const ids = read.map(({ question }) => question.id);
   const results = read.flatMap(({ question }) =>
     question.wire === "gliner" ? [question.resultName] : [],
   );
-  const sameResult = twice(results) ?? twiceByKind(read);
+  const sameResult = duplicate(results) ?? twiceByKind(read);
   if (sameResult !== undefined) {
     return sameName(container, { noun: "results", names: results, places: sameResult });
   }
-  const sameId = twice(ids);
+  const sameId = duplicate(ids);
   return sameId && sameName(container, { noun: "questions", names: ids, places: sameId });
 }
 

@@ -296,13 +296,13 @@ describe("the body", () => {
 
   test("has no key twice, however deep", () => {
     const open = decisionBody({ questions: { urgent } }).slice(0, -1);
-    const twice = '{"x":1,"y":2,"x":3}';
+    const duplicate = '{"x":1,"y":2,"x":3}';
     expect(badDecision(`${open},"model":"b"}`)).toBe("model is duplicated; send it once");
     expect(badDecision(`${open},"m\\u006fdel":"b"}`)).toBe("model is duplicated; send it once");
-    expect(badDecision(`${open},"metadata":${twice}}`)).toMatch(/^metadata\.x is duplicated/);
+    expect(badDecision(`${open},"metadata":${duplicate}}`)).toMatch(/^metadata\.x is duplicated/);
     const inState = decisionBody({ questions: { urgent }, state: ["HERE"] });
     for (let levels = 0; levels <= 29; levels += 1) {
-      const deep = `${'{"in":['.repeat(levels)}${twice}${"]}".repeat(levels)}`;
+      const deep = `${'{"in":['.repeat(levels)}${duplicate}${"]}".repeat(levels)}`;
       expect(badDecision(inState.replace('"HERE"', deep))).toBe(
         `state[0]${".in[0]".repeat(levels)}.x is duplicated; send it once`,
       );

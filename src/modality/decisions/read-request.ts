@@ -1,14 +1,14 @@
 import { mediaPartTokens, outputTokensDefault } from "../../core/constants.ts";
 import { invalidRequest, type Refusal } from "../../core/refusals.ts";
 import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
-import { chatWords, word } from "../../wire/fields/chat-words.ts";
+import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import type { Problem } from "../../wire/fields/check-shape.ts";
 import { readDroppedParams } from "../../wire/fields/common-fields.ts";
 import { JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { readJsonObject } from "../../json/read-json-object.ts";
 import { FREE_DATA_FORBIDDEN_KEYS } from "../../json/scan-json.ts";
-import { readBodyFields, whyForeignField } from "./body-fields.ts";
-import { type DecisionState, readState, whyMisfit } from "./decision-state.ts";
+import { readBodyFields, foreignFieldProblem } from "./body-fields.ts";
+import { type DecisionState, readState, stateProblem } from "./decision-state.ts";
 import type { DecisionRequest, Question } from "./decision-wire.ts";
 import { type ImagePart, inspectBody } from "./inspect-body.ts";
 import { isProblem, type Members, sentenceOf } from "./members.ts";
@@ -18,7 +18,7 @@ import type { ReadQuestion } from "./read-question.ts";
 
 /** Reads and checks a body, or gives the 400 that names the place; see `DecisionWire`. */
 export function readDecisionRequest(body: Buffer): DecisionRequest | Refusal {
-  const doc = readJsonObject(body, chatWords, { forbidden: FREE_DATA_FORBIDDEN_KEYS });
+  const doc = readJsonObject(body, chatVocabulary, { forbidden: FREE_DATA_FORBIDDEN_KEYS });
   if (!(doc instanceof JsonDocument)) return doc;
   const parts = readParts(doc);
   return isProblem(parts) ? invalidRequest(sentenceOf(parts)) : new ReadDecision(parts);
@@ -31,11 +31,11 @@ function readParts(doc: JsonDocument): CheckedParts | Problem {
   if (isProblem(members)) return members;
   const questions = readQuestions(doc, members);
   if (isProblem(questions)) return questions;
-  const found = whyForeignField(members, questions.grammar);
+  const found = foreignFieldProblem(members, questions.grammar);
   if (found !== undefined) return found;
   const state = readState(doc, members, images);
   if (isProblem(state)) return state;
-  return whyMisfit(doc, state, questions.read) ?? { doc, members, images, questions, state };
+  return stateProblem(doc, state, questions.read) ?? { doc, members, images, questions, state };
 }
 
 interface CheckedParts {

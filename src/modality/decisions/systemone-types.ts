@@ -10,7 +10,7 @@ import {
   readMembers,
   spellings,
 } from "./members.ts";
-import { isContent, namedText, readLabels, whyCount, whyNoLabel } from "./read-question.ts";
+import { isContent, namedText, readLabels, countProblem, labelProblem } from "./read-question.ts";
 
 export type SystemOneQuestion = Extract<Question, { readonly wire: "systemone" }>;
 
@@ -31,7 +31,7 @@ export function readTyped(doc: JsonDocument, members: Members, types: TypeRules)
   if (type === undefined) return problem(`required: one of ${namesOf(types)}`, "type");
   const asked = doc.isString(type.node) ? doc.text(type.node) : "";
   const rule = types.get(asked);
-  if (rule === undefined) return problem(whyNoType(asked, types), type.sent);
+  if (rule === undefined) return problem(typeProblem(asked, types), type.sent);
   for (const name of typeFields) {
     const member = members.get(name);
     if (member !== undefined && !rule.takes.includes(name)) {
@@ -80,7 +80,7 @@ function namesOf(types: TypeRules): string {
   return [...types.keys()].join(", ");
 }
 
-function whyNoType(asked: string, types: TypeRules): string {
+function typeProblem(asked: string, types: TypeRules): string {
   const known = `use one of ${namesOf(types)}`;
   return asked === "text" ? `decision models write no text; ${known}` : known;
 }
@@ -119,11 +119,11 @@ function readOptions(doc: JsonDocument, criteria: JsonNode): readonly string[] |
   for (const key of doc.keys(criteria)) {
     const label = doc.text(key);
     const value = doc.valueOf(key);
-    const found = whyNoLabel(label) ?? (doc.isNull(value) ? undefined : isContent(doc, value));
+    const found = labelProblem(label) ?? (doc.isNull(value) ? undefined : isContent(doc, value));
     if (found !== undefined) return under(label, found);
     labels.push(label);
   }
-  return whyCount(labels.length, optionBounds) ?? labels;
+  return countProblem(labels.length, optionBounds) ?? labels;
 }
 
 const optionBounds = { min: 2, max: 255, noun: "option" };
@@ -140,7 +140,7 @@ function readTextEnum(doc: JsonDocument, members: Members): Reading {
 function choiceOf(doc: JsonDocument, { sent, node }: Member): Reading {
   const labels = readLabels(doc, node);
   if (isProblem(labels)) return under(sent, labels);
-  const found = whyCount(labels.length, optionBounds);
+  const found = countProblem(labels.length, optionBounds);
   if (found !== undefined) return under(sent, found);
   const criteria = namedText(labels.map((label) => [label, "null" as JsonText]));
   return { kind: "choice", criteria, labels };
@@ -153,19 +153,19 @@ function readScore(doc: JsonDocument, members: Members): Reading {
   if (bound !== undefined) {
     return problem("the criteria are the levels already; send one of them", bound.sent);
   }
-  const found = whyNoLevels(doc, criteria.node);
+  const found = levelsProblem(doc, criteria.node);
   if (found !== undefined) return under(criteria.sent, found);
   return { kind: "score", criteria: doc.raw(criteria.node), hasCriteria: true };
 }
 
-function whyNoLevels(doc: JsonDocument, criteria: JsonNode): Problem | undefined {
+function levelsProblem(doc: JsonDocument, criteria: JsonNode): Problem | undefined {
   if (!doc.isArray(criteria)) return problem("must be an array with one entry for each level");
   const levels = doc.items(criteria);
   for (const [index, level] of levels.entries()) {
     const found = isContent(doc, level);
     if (found !== undefined) return under(index, found);
   }
-  return whyCount(levels.length, levelBounds);
+  return countProblem(levels.length, levelBounds);
 }
 
 /** Levels that are named by the whole numbers from `min` to `max`. */

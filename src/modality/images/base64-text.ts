@@ -65,8 +65,9 @@ export class Base64Text {
   #takeCharacters(bytes: Buffer, start: number, end: number): void {
     if (this.#paddings > 0) this.#isBad = true;
     this.#characters += end - start;
-    const room = HEAD_CHARACTERS - this.#head.length;
-    if (room > 0) this.#head += bytes.toString("latin1", start, Math.min(end, start + room));
+    const capacity = HEAD_CHARACTERS - this.#head.length;
+    if (capacity > 0)
+      this.#head += bytes.toString("latin1", start, Math.min(end, start + capacity));
   }
 
   #takeOther(byte: number): void {

@@ -4,8 +4,8 @@ import type { Unservable } from "../../wire/chat-wire.ts";
 import { imageListing, type Members, PARAMETERS, readGood, sent } from "./fixtures/image-kit.ts";
 import { imageWire } from "./registry.ts";
 
-function whyNot(members: Members, listing = imageListing()): Unservable | undefined {
-  return imageWire.whyUnservable(readGood(members), listing);
+function servabilityOf(members: Members, listing = imageListing()): Unservable | undefined {
+  return imageWire.servabilityProblem(readGood(members), listing);
 }
 
 describe("a listing takes what it lists", () => {
@@ -27,7 +27,7 @@ describe("a listing takes what it lists", () => {
     { stream: false, partial_images: 0, response_format: "b64_json" },
     { provider: { only: ["acme"] } },
   ])("%j", (members) => {
-    expect(whyNot(members)).toBeUndefined();
+    expect(servabilityOf(members)).toBeUndefined();
   });
 
   const listed = "prompt, n, size, quality, output_format, output_compression, seed, tiled, mood";
@@ -58,7 +58,7 @@ describe("a listing takes what it lists", () => {
     ],
     [{ max_tokens: 5 }, "max_tokens", `max_tokens is not taken by this model; it takes ${listed}`],
   ])("not %j", (members, field, message) => {
-    expect(whyNot(members)).toEqual({ field, message });
+    expect(servabilityOf(members)).toEqual({ field, message });
   });
 
   test.each([
@@ -68,17 +68,17 @@ describe("a listing takes what it lists", () => {
     [{ type: "enum", values: ["1", "2"] }, 3, "n must be one of 1, 2"],
   ] as const)("its own bound of n holds where it is tighter: %j", (descriptor, n, message) => {
     const listing = imageListing({ ...PARAMETERS, n: descriptor });
-    expect(whyNot({ n }, listing)).toEqual({ field: "n", message });
-    expect(whyNot({ n: n === 1 ? 2 : 1 }, listing)).toBeUndefined();
+    expect(servabilityOf({ n }, listing)).toEqual({ field: "n", message });
+    expect(servabilityOf({ n: n === 1 ? 2 : 1 }, listing)).toBeUndefined();
   });
 
   test("and checks a caller's note by it where it lists one", () => {
     const listing = imageListing({ ...PARAMETERS, user: { type: "enum", values: ["a"] } });
-    expect(whyNot({ user: "b" }, listing)?.message).toBe("user must be one of a");
+    expect(servabilityOf({ user: "b" }, listing)?.message).toBe("user must be one of a");
   });
 
   test("a field's name is shown, but not a novel", () => {
-    const { field } = whyNot({ ["x".repeat(10_000)]: 1 }) ?? {};
+    const { field } = servabilityOf({ ["x".repeat(10_000)]: 1 }) ?? {};
     expect(field).toBe("x".repeat(64));
   });
 });
@@ -144,7 +144,7 @@ describe("the provider is sent", () => {
     });
     const expected = writes ? "b64_json" : undefined;
     for (const members of [{}, { response_format: "b64_json" }, { response_format: null }]) {
-      expect(whyNot(members, listing)).toBeUndefined();
+      expect(servabilityOf(members, listing)).toBeUndefined();
       const body = JSON.parse(sent(members, listing)) as Members;
       expect(body["response_format"]).toBe(expected);
     }

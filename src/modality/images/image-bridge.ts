@@ -1,4 +1,4 @@
-import { imageAnswerRestBytesMax, imageBytesMax } from "../../core/constants.ts";
+import { imageAnswerOtherBytesMax, imageBytesMax } from "../../core/constants.ts";
 import { floorToMicroUsd } from "../../core/money.ts";
 import type { Refusal } from "../../core/refusals.ts";
 import { type ServedModel, servedModelOf } from "../../core/served-model.ts";
@@ -7,7 +7,7 @@ import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.
 import { isFailure } from "../../wire/neutral/chat-answer.ts";
 import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
 import { renderErrorBody } from "../../wire/error-body.ts";
-import { AnswerCarver } from "./answer-carver.ts";
+import { ImageAnswerParser } from "./image-answer-parser.ts";
 import { tooLargeImagesFailure, unusableImagesFailure } from "./image-failures.ts";
 import type { OpenImageAnswer } from "./image-wire.ts";
 import { type AskedImages, type ImageAnswer, readImageAnswer } from "./read-image-answer.ts";
@@ -23,7 +23,7 @@ export class ImageBridge implements AnswerBridge {
   readonly #open: OpenImageAnswer;
   readonly #asked: AskedImages;
   /** Undefined once nothing can make the answer usable, and from its end on. */
-  #carver: AnswerCarver | undefined = new AnswerCarver();
+  #parser: ImageAnswerParser | undefined = new ImageAnswerParser();
   #bytes = 0;
   #answer: ImageAnswer | undefined;
   #failure: UpstreamFailure | undefined;
@@ -58,23 +58,23 @@ export class ImageBridge implements AnswerBridge {
   push(bytes: Buffer): void {
     if (this.state !== "waiting") return;
     this.#bytes += bytes.length;
-    this.#carver?.push(bytes);
-    const fileBytes = this.#carver?.fileBytes ?? 0;
+    this.#parser?.push(bytes);
+    const fileBytes = this.#parser?.fileBytes ?? 0;
     if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > imageBytesMax) {
       this.#conclude(tooLargeImagesFailure());
-    } else if (this.#carver?.isHopeless === true) {
+    } else if (this.#parser?.isUnusable === true) {
       // Read on all the same: too large is told before anything else, wherever the fault stands.
-      this.#carver = undefined;
+      this.#parser = undefined;
     }
   }
 
   end(): void {
     if (this.state !== "waiting") return;
-    const carver = this.#carver;
+    const parser = this.#parser;
     const read =
-      carver === undefined
+      parser === undefined
         ? unusableImagesFailure("the provider's answer could not be read")
-        : readImageAnswer(carver, this.#asked);
+        : readImageAnswer(parser, this.#asked);
     this.#conclude(isFailure(read) || !this.#costsTooMuch(read) ? read : ABOVE_RESERVE);
   }
 
@@ -101,7 +101,7 @@ export class ImageBridge implements AnswerBridge {
   }
 
   #conclude(result: ImageAnswer | UpstreamFailure): void {
-    this.#carver = undefined;
+    this.#parser = undefined;
     this.#answer = isFailure(result) ? undefined : result;
     this.#failure = isFailure(result) ? result : undefined;
   }
@@ -113,7 +113,7 @@ export class ImageBridge implements AnswerBridge {
 }
 
 /** Base64 of the images and all the rest; white space and escapes are the provider's own loss. */
-const ANSWER_BYTES_MAX = Math.ceil(imageBytesMax / 3) * 4 + imageAnswerRestBytesMax;
+const ANSWER_BYTES_MAX = Math.ceil(imageBytesMax / 3) * 4 + imageAnswerOtherBytesMax;
 
 const ABOVE_RESERVE = unusableImagesFailure(
   "the provider reported a higher cost than the request can have",

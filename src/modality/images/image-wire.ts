@@ -36,7 +36,7 @@ export interface OpenImageAnswer {
 /** What `images/` offers the rooms above. */
 export interface ImageWire {
   readImageRequest(body: Buffer): ImageRequest | Refusal;
-  whyUnservable(request: ImageRequest, deployment: Deployment): Unservable | undefined;
+  servabilityProblem(request: ImageRequest, deployment: Deployment): Unservable | undefined;
   encode(request: ImageRequest, deployment: Deployment): UpstreamRequest | Refusal;
   /** All or nothing: exactly as many images as were asked for, as base64, within the reserve. */
   openAnswer(open: OpenImageAnswer): AnswerBridge;

@@ -1,6 +1,6 @@
 import { asObject } from "../../json/json-edit.ts";
 import { contentPolicyWording } from "../../wire/failure/content-policy-wording.ts";
-import { wordsOf } from "../../wire/failure/failure-words.ts";
+import { wordsOf } from "../../wire/failure/provider-error-text.ts";
 import { speaksOf } from "../../wire/failure/wording.ts";
 
 /**

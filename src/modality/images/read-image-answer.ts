@@ -3,7 +3,7 @@ import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
 import { asObject, tryParse } from "../../json/json-edit.ts";
 import { countOf } from "../../wire/neutral/usage-report.ts";
 import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
-import type { AnswerCarver } from "./answer-carver.ts";
+import type { ImageAnswerParser } from "./image-answer-parser.ts";
 import type { Base64Text } from "./base64-text.ts";
 import { moderatedImagesFailure, unusableImagesFailure } from "./image-failures.ts";
 import { type ImageReport, readImageReport } from "./image-usage.ts";
@@ -34,10 +34,10 @@ export interface AskedImages {
 
 /** Reads a complete answer: all images that were asked for, or the failure. */
 export function readImageAnswer(
-  carver: AnswerCarver,
+  parser: ImageAnswerParser,
   asked: AskedImages,
 ): ImageAnswer | UpstreamFailure {
-  const rest = textOf(carver.rest());
+  const rest = textOf(parser.rest());
   const answer = asObject(tryParse(rest)?.value);
   if (answer === undefined) return unusableImagesFailure("the provider's answer could not be read");
   const { error, data } = answer;
@@ -45,7 +45,7 @@ export function readImageAnswer(
     return classifyEmbeddedError(answer);
   }
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
-  const images = items.flatMap((item) => imageOf(item, carver.texts, asked.outputFormat) ?? []);
+  const images = items.flatMap((item) => imageOf(item, parser.texts, asked.outputFormat) ?? []);
   if (images.length !== asked.count || items.length !== asked.count) {
     // Content that was refused in part is not sent on to somebody else either.
     if (images.length < asked.count && saysModerated(answer, items))

@@ -1,7 +1,7 @@
 import { invalidRequest, type Refusal } from "../../core/refusals.ts";
 import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
 import type { Problem } from "../../wire/fields/check-shape.ts";
-import { chatWords } from "../../wire/fields/chat-words.ts";
+import { chatVocabulary } from "../../wire/fields/chat-vocabulary.ts";
 import { readDroppedParams } from "../../wire/fields/common-fields.ts";
 import { JsonDocument } from "../../json/json-document.ts";
 import { readJsonObject } from "../../json/read-json-object.ts";
@@ -12,7 +12,7 @@ import type { ImageRequest } from "./image-wire.ts";
 
 /** Reads and checks a body of the images route, as far as that is the same for every listing. */
 export function readImageRequest(body: Buffer): ReadImageRequest | Refusal {
-  const doc = readJsonObject(body, chatWords);
+  const doc = readJsonObject(body, chatVocabulary);
   if (!(doc instanceof JsonDocument)) return doc;
   const fields = readImageFields(doc);
   if ("trail" in fields) return refuse(fields);

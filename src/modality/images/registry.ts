@@ -3,12 +3,12 @@ import { encodeImageRequest } from "./encode-image-request.ts";
 import { ImageBridge } from "./image-bridge.ts";
 import type { ImageRequest, ImageWire } from "./image-wire.ts";
 import { ReadImageRequest, readImageRequest } from "./read-image-request.ts";
-import { whyUnservable } from "./why-unservable.ts";
+import { servabilityProblem } from "./servability.ts";
 
 /** Images as the rooms above see them. */
 export const imageWire: ImageWire = {
   readImageRequest,
-  whyUnservable: (request, deployment) => whyUnservable(asRead(request), deployment),
+  servabilityProblem: (request, deployment) => servabilityProblem(asRead(request), deployment),
   encode: (request, deployment) => encodeImageRequest(asRead(request), deployment),
   openAnswer: (open) => {
     const { count, outputFormat } = asRead(open.request);

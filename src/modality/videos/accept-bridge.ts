@@ -6,12 +6,12 @@ import { isFailure } from "../../wire/neutral/chat-answer.ts";
 import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
 import { classifyEmbeddedError, contentRefused } from "../../wire/failure/classify-failure.ts";
 import { contentPolicyWording } from "../../wire/failure/content-policy-wording.ts";
-import { wordsOf } from "../../wire/failure/failure-words.ts";
+import { wordsOf } from "../../wire/failure/provider-error-text.ts";
 import { unusableFailure } from "../../wire/failure/failures.ts";
 import { speaksOf } from "../../wire/failure/wording.ts";
 import { parseRecord, readJobRecord } from "./read-job.ts";
 import type { ProviderJob, VideoAcceptBridge, VideoRequest } from "./video-wire.ts";
-import { secondsOf } from "./why-unservable.ts";
+import { secondsOf } from "./servability.ts";
 
 /** A record is small; more is none. */
 const RECORD_BYTES_MAX = 1_048_576;
@@ -108,9 +108,9 @@ function classifyRefusedJob(
   body: Readonly<Record<string, unknown>>,
   job: ProviderJob | undefined,
 ): UpstreamFailure {
-  const words = wordsOf(body);
+  const errorText = wordsOf(body);
   const isContent =
-    job?.state === "refused" || words.flagged || speaksOf(words, contentPolicyWording);
+    job?.state === "refused" || errorText.flagged || speaksOf(errorText, contentPolicyWording);
   if (!isContent) return classifyEmbeddedError(body);
-  return contentRefused({ status: 400, upstreamStatus: 200, words, waitSeconds: undefined });
+  return contentRefused({ status: 400, upstreamStatus: 200, errorText, waitSeconds: undefined });
 }

@@ -4,7 +4,7 @@ import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
 import type { UpstreamRequest } from "../../wire/upstream-request.ts";
 import { type JsonText, textBytes, textToken } from "../../json/json-text.ts";
 import type { ReadVideoRequest } from "./read-request.ts";
-import { secondsOf } from "./why-unservable.ts";
+import { secondsOf } from "./servability.ts";
 
 const headers = { "content-type": "application/json" };
 

@@ -5,14 +5,14 @@ import { encodeVideoRequest } from "./encode-request.ts";
 import { readJob } from "./read-job.ts";
 import { ReadVideoRequest, readVideoRequest } from "./read-request.ts";
 import type { VideoRequest, VideoWire } from "./video-wire.ts";
-import { secondsOf, whyUnservable } from "./why-unservable.ts";
+import { secondsOf, servabilityProblem } from "./servability.ts";
 
 export { isVideoAccept } from "./accept-bridge.ts";
 
 /** The video wire as the rooms above see it. */
 export const videoWire: VideoWire = {
   readVideoRequest,
-  whyUnservable: (request, deployment) => whyUnservable(asRead(request), deployment),
+  servabilityProblem: (request, deployment) => servabilityProblem(asRead(request), deployment),
   secondsOf,
   encode: (request, deployment) => encodeVideoRequest(asRead(request), deployment),
   openAccept: (request, deployment) => new AcceptBridge(request, deployment),

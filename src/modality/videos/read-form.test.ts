@@ -52,8 +52,8 @@ test.each([
   ["no name", form(["Content-Disposition: form-data", "b"]), "cannot be read"],
   ["something else", Buffer.from('{"model":"a"}'), "cannot be read"],
   ["too many fields", form(...Array.from({ length: 40 }, (_, n) => field(`f${n}`, ""))), "cannot"],
-])("%s is a 400 that says so", (what, body, words) => {
-  expect(read(body, what === "no boundary" ? "multipart/form-data" : TYPE)).toContain(words);
+])("%s is a 400 that says so", (what, body, errorText) => {
+  expect(read(body, what === "no boundary" ? "multipart/form-data" : TYPE)).toContain(errorText);
 });
 
 test("no bytes at all make it fail, or take long", () => {
@@ -67,8 +67,8 @@ test("no bytes at all make it fail, or take long", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(pieces, fc.string()), { maxLength: 60 }), (parts) => {
       const json = jsonOfForm(Buffer.from(parts.join("")), TYPE);
-      const told: unknown = Buffer.isBuffer(json) ? JSON.parse(json.toString()) : json.class;
-      expect(typeof told === "object" || told === "invalid_request").toBe(true);
+      const reported: unknown = Buffer.isBuffer(json) ? JSON.parse(json.toString()) : json.class;
+      expect(typeof reported === "object" || reported === "invalid_request").toBe(true);
     }),
   );
 });

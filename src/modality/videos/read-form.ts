@@ -70,8 +70,8 @@ function partOf(head: string, bytes: Buffer): FormPart | undefined {
   return { name, isFile: /;\s*filename\*?=/i.test(disposition), text: bytes.toString("utf8") };
 }
 
-function notAForm(why: string): Refusal {
+function notAForm(reason: string): Refusal {
   return invalidRequest(
-    `the form body cannot be read: ${why}; send one JSON object as application/json`,
+    `the form body cannot be read: ${reason}; send one JSON object as application/json`,
   );
 }

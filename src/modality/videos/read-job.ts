@@ -2,10 +2,10 @@ import { parseUsdToPico, type PicoUsd } from "../../core/money.ts";
 import type { AnswerJson } from "../../wire/neutral/chat-answer.ts";
 import { asObject, textOf, tryParse } from "../../json/json-edit.ts";
 import { contentPolicyWording } from "../../wire/failure/content-policy-wording.ts";
-import { wordsOf } from "../../wire/failure/failure-words.ts";
+import { wordsOf } from "../../wire/failure/provider-error-text.ts";
 import { speaksOf } from "../../wire/failure/wording.ts";
 import { readReportedCost } from "../../wire/reported-cost.ts";
-import { needsShownFile, stateOfWord } from "./job-words.ts";
+import { needsShownFile, stateOfWord } from "./job-vocabulary.ts";
 import type { ProviderJob, ProviderJobState } from "./video-wire.ts";
 
 /** A job's record as a provider answers it, whatever its dialect; undefined: it is none. */
@@ -70,10 +70,10 @@ function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   const flags = [record, asObject(record["video"])].map((each) => each?.["respect_moderation"]);
   if (flags.includes(false)) return true;
   if (state === "completed") return false;
-  const words = wordsOf(record);
+  const errorText = wordsOf(record);
   return (
-    words.flagged ||
-    speaksOf(words, contentPolicyWording) ||
+    errorText.flagged ||
+    speaksOf(errorText, contentPolicyWording) ||
     contentPolicyWording.codes.includes(leadingCode(record["error"]))
   );
 }

@@ -4,7 +4,7 @@ import {
   readControls,
   type ProviderControls,
 } from "../../wire/fields/provider-controls.ts";
-import { chatWords, word } from "../../wire/fields/chat-words.ts";
+import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import {
   anything,
   type Check,
@@ -29,7 +29,7 @@ export function readVideoRequest(body: Buffer, contentType = ""): ReadVideoReque
   const isForm = /^\s*multipart\/form-data\b/i.test(contentType);
   const json = isForm ? jsonOfForm(body, contentType) : body;
   if (!Buffer.isBuffer(json)) return json;
-  const doc = readJsonObject(json, chatWords);
+  const doc = readJsonObject(json, chatVocabulary);
   if (!(doc instanceof JsonDocument)) return doc;
   const found = findImage(doc) ?? checkBody(doc, 0);
   if (found !== undefined) return refuse(found);

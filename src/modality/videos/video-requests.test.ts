@@ -56,7 +56,7 @@ describe("what a listing takes", () => {
     ],
     [{ user: "u", safety_identifier: "s", session_id: "x", metadata: { a: 1 } }, undefined],
   ])("%j: %s", (body, message) => {
-    expect(videoWire.whyUnservable(read(body), listing)?.message).toBe(message);
+    expect(videoWire.servabilityProblem(read(body), listing)?.message).toBe(message);
   });
 
   test("is its own: what one does not take another one may", () => {
@@ -67,8 +67,8 @@ describe("what a listing takes", () => {
       ]),
     });
     const request = read({ seconds: 40, size: "1280x720" });
-    expect(videoWire.whyUnservable(request, listing)?.field).toBe("seconds");
-    expect(videoWire.whyUnservable(request, larger)).toBeUndefined();
+    expect(videoWire.servabilityProblem(request, listing)?.field).toBe("seconds");
+    expect(videoWire.servabilityProblem(request, larger)).toBeUndefined();
     expect(videoWire.secondsOf(read({}), listing)).toBe(5);
     expect(videoWire.secondsOf(read({}), larger)).toBe(30);
   });
@@ -165,7 +165,7 @@ test("whatever the bytes are: a request or a refusal, and nothing else", () => {
 function outcomeOf(bytes: Buffer): unknown {
   const request = videoWire.readVideoRequest(bytes);
   if ("class" in request) return request.class;
-  if (videoWire.whyUnservable(request, listing) !== undefined) return "unservable";
+  if (videoWire.servabilityProblem(request, listing) !== undefined) return "unservable";
   const encoded = videoWire.encode(request, listing);
   assert("body" in encoded, "what is servable is encoded");
   return (JSON.parse(encoded.body.toString()) as { readonly model: unknown }).model;

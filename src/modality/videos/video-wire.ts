@@ -60,7 +60,7 @@ export interface VideoAcceptBridge extends AnswerBridge {
 export interface VideoWire {
   /** `contentType`: the header, where there is one; a form is refused by its name. */
   readVideoRequest(body: Buffer, contentType?: string): VideoRequest | Refusal;
-  whyUnservable(request: VideoRequest, deployment: Deployment): Unservable | undefined;
+  servabilityProblem(request: VideoRequest, deployment: Deployment): Unservable | undefined;
   /** The seconds that are asked for on this deployment: those sent, else the listing's default. */
   secondsOf(request: VideoRequest, deployment: Deployment): number;
   encode(request: VideoRequest, deployment: Deployment): UpstreamRequest | Refusal;

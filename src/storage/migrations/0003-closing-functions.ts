@@ -59,7 +59,7 @@ const observedColumns = `
       first_byte_ms = q.first_byte_ms, duration_ms = q.duration_ms`;
 
 /** Adds what the transfers of `moved` moved to the accounts of the house. */
-const moveHouse = `
+const movePlatform = `
     insert into account as h (account_id, debits, credits)
     select t.account_id, sum(t.debits), sum(t.credits) from (
       select credit_account as account_id, 0::bigint as debits, amount as credits from moved
@@ -119,7 +119,7 @@ begin
     select p_position, attempt_id, 'overrun', 'overrun', 'accrual:' || provider_id, c.overrun
     from corrected c where c.overrun > 0
     returning debit_account, credit_account, amount
-  ), house as (${moveHouse}
+  ), house as (${movePlatform}
   )
   select array_agg(c.n), array_agg(c.debit), array_agg(c.overrun)
   into row_at, debited, over from corrected c;
@@ -188,7 +188,7 @@ begin
     select v_position, attempt_id, 'overrun', 'overrun', 'accrual:' || provider_id, c.overrun
     from closed c where c.overrun > 0
     returning debit_account, credit_account, amount
-  ), house as (${moveHouse}
+  ), house as (${movePlatform}
   )
   select array_agg(c.n), array_agg(1), array_agg(c.debit), array_agg(c.overrun)
   into row_at, codes, debited, over from closed c;

@@ -130,8 +130,8 @@ export class StreamBridge implements AnswerBridge {
   }
 
   #keepHead(bytes: Buffer): void {
-    const room = errorBodyBytesMax - this.#head.length;
-    if (room > 0) this.#head.add(bytes.subarray(0, room));
+    const capacity = errorBodyBytesMax - this.#head.length;
+    if (capacity > 0) this.#head.add(bytes.subarray(0, capacity));
   }
 }
 

@@ -26,7 +26,7 @@ export const wireBAnswers: AnswerCodec = {
 
   read(json) {
     const blocks = blocksOf(json);
-    if (blocks === undefined || !canBeTold(blocks)) return unusableFailure();
+    if (blocks === undefined || !isExpressible(blocks)) return unusableFailure();
     const calls = readCalls(json, blocks);
     const stopSequence = textOf(json.value["stop_sequence"]);
     const answer = {
@@ -67,7 +67,7 @@ const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Blocks of other kinds are left out, unless there would be nothing left to tell. */
-function canBeTold(blocks: readonly (Fields | undefined)[]): boolean {
+function isExpressible(blocks: readonly (Fields | undefined)[]): boolean {
   return blocks.length === 0 || blocks.some((block) => KNOWN_BLOCKS.has(block?.["type"]));
 }
 

@@ -16,7 +16,7 @@ import {
   textOr,
   variant,
 } from "../fields/check-shape.ts";
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import { nodeSize } from "../../json/json-document.ts";
 
 const blockFields: Fields = { type: isText, cache_control: optional(cacheMark) };

@@ -20,7 +20,7 @@ function messagesOf(messages: Messages): unknown {
 }
 
 function refusedBy(members: Readonly<Record<string, unknown>>): string | undefined {
-  return readGood("wire_b", members).crossing().refused[0]?.field;
+  return readGood("wire_b", members).translationNeeds().refused[0]?.field;
 }
 
 const text = (value: string): object => ({ type: "text", text: value });

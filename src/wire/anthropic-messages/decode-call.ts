@@ -1,6 +1,6 @@
 import type { ChatCall, Effort } from "../neutral/chat-call.ts";
-import { cannotCross, type CrossingNotes } from "../neutral/crossing-notes.ts";
-import { chatWords, type ChatWord, word } from "../fields/chat-words.ts";
+import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { isNoOp } from "../neutral/no-op-values.ts";
 import { notePricedFields, pricedNames } from "../price-guard.ts";
@@ -40,12 +40,12 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 /** Decodes a checked messages body for a chat-completions provider. */
-export function decodeWireBCall(doc: JsonDocument, notes: CrossingNotes): ChatCall {
+export function decodeWireBCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
   noteFields(doc, notes);
   const tools = decodeTools(doc, notes);
   return {
     system: decodeSystem(doc, notes),
-    turns: decodeMessages(doc, notes),
+    messages: decodeMessages(doc, notes),
     tools,
     ...decodeToolChoice(doc, { tools, notes }),
     stops: decodeStops(doc, notes),
@@ -56,10 +56,10 @@ export function decodeWireBCall(doc: JsonDocument, notes: CrossingNotes): ChatCa
   };
 }
 
-function noteFields(doc: JsonDocument, notes: CrossingNotes): void {
+function noteFields(doc: JsonDocument, notes: TranslationIssues): void {
   for (const key of doc.keys(0)) {
     if (doc.isNull(doc.valueOf(key))) continue;
-    const name = chatWords.nameOf(doc.keyWord(key)) ?? doc.text(key);
+    const name = chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
     if (isNoOp(doc, name)) continue;
     if (refused.has(name)) notes.refuse(name, cannotCross);
     else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
@@ -69,7 +69,7 @@ function noteFields(doc: JsonDocument, notes: CrossingNotes): void {
 }
 
 /** `output_config.format` is this wire's response format; the rest are hints. */
-function noteOutputConfig(doc: JsonDocument, notes: CrossingNotes): void {
+function noteOutputConfig(doc: JsonDocument, notes: TranslationIssues): void {
   const config = doc.present(0, word.output_config);
   if (config === absent) return;
   if (doc.present(config, word.format) !== absent)
@@ -89,7 +89,7 @@ function decodeEffort(doc: JsonDocument): Effort | undefined {
 /** The reference servers of wire_a refuse more. */
 const STOPS_MAX = 4;
 
-function decodeStops(doc: JsonDocument, notes: CrossingNotes): readonly JsonText[] {
+function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const sent = doc.present(0, word.stop_sequences);
   const stops = sent === absent ? [] : doc.items(sent).map((node) => doc.raw(node));
   if (stops.length > STOPS_MAX) {
@@ -101,7 +101,7 @@ function decodeStops(doc: JsonDocument, notes: CrossingNotes): readonly JsonText
   return stops;
 }
 
-function decodeUserId(doc: JsonDocument, notes: CrossingNotes): JsonText | undefined {
+function decodeUserId(doc: JsonDocument, notes: TranslationIssues): JsonText | undefined {
   const metadata = doc.present(0, word.metadata);
   if (metadata === absent) return undefined;
   dropOthers(doc, metadata, { carried: new Set([word.user_id]), path: "metadata.", notes });

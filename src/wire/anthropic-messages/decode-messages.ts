@@ -1,8 +1,8 @@
-import type { AssistantPart, ChatTurn, ToolResult } from "../neutral/chat-call.ts";
-import { cannotCross, type CrossingNotes } from "../neutral/crossing-notes.ts";
+import type { AssistantPart, Message, ToolResult } from "../neutral/chat-call.ts";
+import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { fromWireBToolId } from "../neutral/tool-ids.ts";
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { joinTokens, type JsonText } from "../../json/json-text.ts";
 
@@ -10,30 +10,30 @@ import { joinTokens, type JsonText } from "../../json/json-text.ts";
 interface Content {
   readonly doc: JsonDocument;
   readonly node: JsonNode;
-  readonly notes: CrossingNotes;
+  readonly notes: TranslationIssues;
   readonly path: string;
 }
 
 /** The system texts before the conversation. */
-export function decodeSystem(doc: JsonDocument, notes: CrossingNotes): readonly JsonText[] {
+export function decodeSystem(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const node = doc.present(0, word.system);
   if (node === absent) return [];
   return textsOf({ doc, node, notes, path: "system" }).filter((text) => text !== '""');
 }
 
 /** Decodes the messages one to one; this wire's order is kept, results before words. */
-export function decodeMessages(doc: JsonDocument, notes: CrossingNotes): readonly ChatTurn[] {
-  return doc.items(doc.member(0, word.messages)).flatMap((message, index): readonly ChatTurn[] => {
+export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly Message[] {
+  return doc.items(doc.member(0, word.messages)).flatMap((message, index): readonly Message[] => {
     dropOthers(doc, message, { carried: messageMembers, path: "messages.", notes });
     const node = doc.member(message, word.content);
     const content: Content = { doc, node, notes, path: `messages.${index}.content` };
     switch (doc.word(doc.member(message, word.role))) {
       case word.assistant:
-        return assistantTurn(content);
+        return assistantMessage(content);
       case word.system:
         return [{ role: "system", text: joinTokens(textsOf(content), "\\n\\n") }];
       default:
-        return [userTurn(content)];
+        return [userMessage(content)];
     }
   });
 }
@@ -55,7 +55,7 @@ function textsOf(content: Content): readonly JsonText[] {
   return texts;
 }
 
-function userTurn(content: Content): ChatTurn {
+function userMessage(content: Content): Message {
   const { doc, node } = content;
   if (doc.isString(node)) return { role: "user", results: [], texts: [doc.raw(node)] };
   const results: ToolResult[] = [];
@@ -79,7 +79,7 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
 }
 
 /** Nothing is left of a message that held thinking only. */
-function assistantTurn(content: Content): readonly ChatTurn[] {
+function assistantMessage(content: Content): readonly Message[] {
   const parts = assistantParts(content);
   const { doc, node } = content;
   const isLost = parts.length === 0 && doc.isArray(node) && doc.items(node).length > 0;

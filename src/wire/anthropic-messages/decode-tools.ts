@@ -1,15 +1,15 @@
 import type { ToolChoice, ToolSpec } from "../neutral/chat-call.ts";
-import { cannotCross, type CrossingNotes } from "../neutral/crossing-notes.ts";
+import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { objectSchema } from "../neutral/object-schema.ts";
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);
 const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_use]);
 
 /** The custom tools; tools that only this wire's servers run are refused by their place. */
-export function decodeTools(doc: JsonDocument, notes: CrossingNotes): readonly ToolSpec[] {
+export function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === absent) return [];
   const tools: ToolSpec[] = [];
@@ -41,7 +41,7 @@ interface Chosen {
 /** What the caller wants done with the tools; meaningless without any, so dropped then. */
 export function decodeToolChoice(
   doc: JsonDocument,
-  { tools, notes }: { tools: readonly ToolSpec[]; notes: CrossingNotes },
+  { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
 ): Chosen {
   const choice = doc.present(0, word.tool_choice);
   if (choice === absent) return { toolChoice: undefined, parallelTools: true };

@@ -1,7 +1,7 @@
 import type {
   AssistantPart,
   ChatCall,
-  ChatTurn,
+  Message,
   ToolCall,
   ToolResult,
   ToolSpec,
@@ -23,12 +23,12 @@ import {
 export function encodeWireBCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
   const system = systemTexts(call);
   const effort = effortFor(call, deployment);
-  const tools = call.tools.length > 0 ? call.tools : toolsOfHistory(call.turns);
+  const tools = call.tools.length > 0 ? call.tools : toolsOfHistory(call.messages);
   const body = objectText({
     model: textToken(deployment.upstreamModelId),
     max_tokens: String(request.outputTokens),
     system: system.length > 0 ? arrayText(system.map(textBlock)) : undefined,
-    messages: arrayText(messageTexts(call.turns)),
+    messages: arrayText(messageTexts(call.messages)),
     stream: request.stream ? "true" : undefined,
     temperature: call.temperature,
     top_p: call.topP,
@@ -43,18 +43,20 @@ export function encodeWireBCall(call: ChatCall, { request, deployment }: EncodeT
 
 /** wire_b servers agree on one place for system text only: the top. */
 function systemTexts(call: ChatCall): readonly JsonText[] {
-  const later = call.turns.flatMap((turn) => (turn.role === "system" ? [turn.text] : []));
+  const later = call.messages.flatMap((message) =>
+    message.role === "system" ? [message.text] : [],
+  );
   return [...call.system, ...later];
 }
 
-function messageTexts(turns: readonly ChatTurn[]): readonly JsonText[] {
+function messageTexts(messages: readonly Message[]): readonly JsonText[] {
   const texts: JsonText[] = [];
-  for (const [index, turn] of turns.entries()) {
-    if (turn.role === "user") {
-      const content = contentText(turn.results.map(resultBlock), turn.texts);
+  for (const [index, message] of messages.entries()) {
+    if (message.role === "user") {
+      const content = contentText(message.results.map(resultBlock), message.texts);
       texts.push(objectText({ role: '"user"', content }));
-    } else if (turn.role === "assistant") {
-      const parts = index === turns.length - 1 ? trimmedPrefill(turn.parts) : turn.parts;
+    } else if (message.role === "assistant") {
+      const parts = index === messages.length - 1 ? trimmedPrefill(message.parts) : message.parts;
       const content = assistantContent(parts);
       texts.push(objectText({ role: '"assistant"', content }));
     }
@@ -112,11 +114,11 @@ function toolText(tool: ToolSpec): JsonText {
 }
 
 /** wire_b wants the tools of its history defined, also when the caller offers none now. */
-function toolsOfHistory(turns: readonly ChatTurn[]): readonly ToolSpec[] {
+function toolsOfHistory(messages: readonly Message[]): readonly ToolSpec[] {
   const names = new Set<JsonText>();
-  for (const turn of turns) {
-    if (turn.role !== "assistant") continue;
-    for (const part of turn.parts) if (part.kind === "call") names.add(part.call.name);
+  for (const message of messages) {
+    if (message.role !== "assistant") continue;
+    for (const part of message.parts) if (part.kind === "call") names.add(part.call.name);
   }
   const schema = '{"type":"object","properties":{}}' as JsonText;
   return [...names].map((name) => ({ name, description: undefined, schema }));

@@ -52,7 +52,7 @@ test("a document of text counts as its text, any other by the size of its file",
 });
 
 test("tool calls and their results count, thinking of earlier turns does not", () => {
-  const turns = (thinking: readonly object[]): object => ({
+  const messages = (thinking: readonly object[]): object => ({
     messages: [
       { role: "user", content: "hi" },
       {
@@ -62,8 +62,8 @@ test("tool calls and their results count, thinking of earlier turns does not", (
       { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "two" }] },
     ],
   });
-  const bare = estimate(turns([]));
+  const bare = estimate(messages([]));
   expect(bare).toBeGreaterThan(hi + 2 * 4 + 2 * 8);
   const thought = { type: "thinking", thinking: "long ".repeat(100), signature: "c2ln" };
-  expect(estimate(turns([thought]))).toBe(bare);
+  expect(estimate(messages([thought]))).toBe(bare);
 });

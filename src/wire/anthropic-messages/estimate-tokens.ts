@@ -1,4 +1,4 @@
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";
 import { textTokens } from "../text-tokens.ts";
 

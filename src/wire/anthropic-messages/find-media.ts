@@ -1,5 +1,5 @@
 import type { MediaPart, MediaCollector } from "../neutral/media-collector.ts";
-import { chatWords, type ChatWord, word } from "../fields/chat-words.ts";
+import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode, nodeSize } from "../../json/json-document.ts";
 
 const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
@@ -10,8 +10,8 @@ const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
 };
 
 const kindByWord = Array.from(
-  { length: chatWords.size + 1 },
-  (_, id) => kinds[(chatWords.nameOf(id) ?? "") as ChatWord],
+  { length: chatVocabulary.size + 1 },
+  (_, id) => kinds[(chatVocabulary.nameOf(id) ?? "") as ChatWord],
 );
 
 /** Finds the media blocks of a checked body, those inside tool results and documents too. */

@@ -1,5 +1,5 @@
 import type { EncodeTarget, RequestSide, ParsedChatRequest } from "../request-side.ts";
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import type { Splice } from "../../json/splice.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { providerWordsCharsMax } from "../../core/constants.ts";
+import { providerMessageCharsMax } from "../../core/constants.ts";
 import { REFUSALS } from "../../core/refusals.ts";
 import { classifyEmbeddedError, classifyFailure } from "./classify-failure.ts";
 import { renderErrorBody } from "../error-body.ts";
@@ -238,7 +238,7 @@ test("what a caller reads is bounded and has no id of the provider, whatever it 
       expect(refusal.status).toBeGreaterThanOrEqual(400);
       expect(refusal.upstreamStatus).toBe(code < 300 ? 200 : code);
       expect(refusal.message).not.toContain(canary);
-      expect(refusal.message.length).toBeLessThanOrEqual(providerWordsCharsMax);
+      expect(refusal.message.length).toBeLessThanOrEqual(providerMessageCharsMax);
     }),
   );
 });
@@ -252,8 +252,8 @@ test.each(["__proto__", "constructor", "toString"])(
 );
 
 test("new-api 4577: reasoning demanded back on a tool turn is the provider's 400, not a crash", () => {
-  const words = "reasoning_content is missing in assistant tool call message at index 2";
-  const failure = failed(400, openai("invalid_request_error", words));
+  const errorText = "reasoning_content is missing in assistant tool call message at index 2";
+  const failure = failed(400, openai("invalid_request_error", errorText));
   expect(failure).toMatchObject({
     failover: false,
     strike: "neutral",
@@ -271,14 +271,14 @@ describe("a provider that blames the request", () => {
     });
 
   test.each([400, 422])("with %i is quoted in one clean sentence", (status) => {
-    const words = "tools.0.name: must match ^[a-z]+$. See https://x.test/y and org-Abc12345678";
-    const { refusal: told, failover } = rejected(status, words);
-    expect(told.message).toBe(
+    const errorText = "tools.0.name: must match ^[a-z]+$. See https://x.test/y and org-Abc12345678";
+    const { refusal: reported, failover } = rejected(status, errorText);
+    expect(reported.message).toBe(
       "the provider refused the request: tools.0.name: must match ^[a-z]+$.",
     );
-    expect(told).toMatchObject({ class: "upstream_error", status });
+    expect(reported).toMatchObject({ class: "upstream_error", status });
     expect(failover).toBe(false);
-    const body = JSON.parse(renderErrorBody("wire_b", told, "r").toString()) as object;
+    const body = JSON.parse(renderErrorBody("wire_b", reported, "r").toString()) as object;
     expect(body).toMatchObject({
       error: { type: "invalid_request_error", error_type: "upstream_error" },
     });

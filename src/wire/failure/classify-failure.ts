@@ -2,12 +2,12 @@ import { type RefusalDetail, refusal } from "../../core/refusals.ts";
 import { asObject, tryParse } from "../../json/json-edit.ts";
 import type { FailedAnswer, UpstreamFailure } from "./upstream-failure.ts";
 import { accessWording, billingWording } from "./account-wording.ts";
-import { statusOfWords } from "./code-status.ts";
+import { statusOfWording } from "./code-status.ts";
 import { contentPolicyWording } from "./content-policy-wording.ts";
 import { contextOverflowWording, overlongStringCode } from "./context-overflow-wording.ts";
 import { timeoutFailure, unusableFailure } from "./failures.ts";
-import { type FailureWords, readFailureWords, wordsOf } from "./failure-words.ts";
-import { cleanProviderWords, quoteRequestWords } from "./provider-words.ts";
+import { type ProviderErrorText, readProviderErrorText, wordsOf } from "./provider-error-text.ts";
+import { cleanProviderMessage, quoteRequestMessage } from "./provider-message.ts";
 import { quotaCodes, rateLimitWording } from "./rate-limit-wording.ts";
 import { retryAfterSeconds } from "./retry-after.ts";
 import { speaksOf } from "./wording.ts";
@@ -21,7 +21,7 @@ export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamF
   return classify({
     status: answer.status,
     upstreamStatus: answer.status,
-    words: readFailureWords(answer.body),
+    errorText: readProviderErrorText(answer.body),
     waitSeconds: retryAfterSeconds(answer.headers, nowMs),
   });
 }
@@ -35,13 +35,13 @@ export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">)
 
 /** Sorts an error object found inside a 200 by what its codes mean. `body` holds `error`. */
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
-  const words = wordsOf(body);
+  const errorText = wordsOf(body);
   // Some providers give no code with these, and all of them refuse the request, not the service.
-  const isOfRequest = speaksOf(words, contentPolicyWording) || isOverflow(words);
+  const isOfRequest = speaksOf(errorText, contentPolicyWording) || isOverflow(errorText);
   return classify({
-    status: statusOfWords(words) ?? (isOfRequest ? 400 : 502),
+    status: statusOfWording(errorText) ?? (isOfRequest ? 400 : 502),
     upstreamStatus: 200,
-    words,
+    errorText,
     waitSeconds: undefined,
   });
 }
@@ -51,56 +51,56 @@ export interface Failed {
   /** What the failure means; differs from `upstreamStatus` for an error inside a 200. */
   readonly status: number;
   readonly upstreamStatus: number;
-  readonly words: FailureWords;
+  readonly errorText: ProviderErrorText;
   readonly waitSeconds: number | undefined;
 }
 
 /* The order is the rule: account words, moderation and rate limits hide behind many statuses. */
 function classify(failed: Failed): UpstreamFailure {
-  const { status, words } = failed;
+  const { status, errorText } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
   if (status < 400 || status >= 500) return providerFault(failed);
   if (status === 429) return rateLimited(failed);
   if (isAboutAccess(failed)) return accountRefused(failed, status === 400 ? 401 : status);
   if (isAboutContent(failed)) return contentRefused(failed);
   if (isRateLimit(failed)) return rateLimited(failed);
-  if (isOverflow(words)) return contextOverflow(failed);
+  if (isOverflow(errorText)) return contextOverflow(failed);
   if (status === 401 || status === 402 || status === 403) return accountRefused(failed, status);
-  if (status === 400 && speaksOf(words, billingWording)) return accountRefused(failed, 402);
-  if (status === 404 || words.codes.includes("model_not_found")) return modelGone(failed);
+  if (status === 400 && speaksOf(errorText, billingWording)) return accountRefused(failed, 402);
+  if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
   return quoted(requestRejected(failed), failed);
 }
 
 /** One clean sentence of a provider about a field helps; a page of a proxy says nothing of one. */
-function quoted(failure: UpstreamFailure, { upstreamStatus, words }: Failed): UpstreamFailure {
+function quoted(failure: UpstreamFailure, { upstreamStatus, errorText }: Failed): UpstreamFailure {
   const isBlamed = upstreamStatus === 400 || upstreamStatus === 422;
-  const isPage = /^\s*</.test(words.message);
-  const message = isBlamed && !isPage ? quoteRequestWords(words.message) : undefined;
+  const isPage = /^\s*</.test(errorText.message);
+  const message = isBlamed && !isPage ? quoteRequestMessage(errorText.message) : undefined;
   if (message === undefined) return failure;
   return { ...failure, refusal: { ...failure.refusal, message } };
 }
 
-export function isAboutAccess({ status, words }: Failed): boolean {
-  return (status === 400 || status === 401 || status === 403) && speaksOf(words, accessWording);
+export function isAboutAccess({ status, errorText }: Failed): boolean {
+  return (status === 400 || status === 401 || status === 403) && speaksOf(errorText, accessWording);
 }
 
-export function isAboutContent({ status, words }: Failed): boolean {
+export function isAboutContent({ status, errorText }: Failed): boolean {
   if (status === 401 || status === 402) return false;
   // 451, unavailable for legal reasons, is what some image hosts answer.
-  return status === 451 || words.flagged || speaksOf(words, contentPolicyWording);
+  return status === 451 || errorText.flagged || speaksOf(errorText, contentPolicyWording);
 }
 
-export function isRateLimit({ status, words }: Failed): boolean {
+export function isRateLimit({ status, errorText }: Failed): boolean {
   if (status === 498) return true;
   // A 401, 402 or 403 that mentions limits is still about the account.
   if (status === 401 || status === 402 || status === 403) return false;
-  return speaksOf(words, rateLimitWording);
+  return speaksOf(errorText, rateLimitWording);
 }
 
-export function isOverflow(words: FailureWords): boolean {
+export function isOverflow(errorText: ProviderErrorText): boolean {
   const overlong =
-    words.codes.includes(overlongStringCode) && /^(messages|input)/.test(words.param);
-  return overlong || speaksOf(words, contextOverflowWording);
+    errorText.codes.includes(overlongStringCode) && /^(messages|input)/.test(errorText.param);
+  return overlong || speaksOf(errorText, contextOverflowWording);
 }
 
 const COOL_SECONDS = 5;
@@ -108,8 +108,8 @@ const QUOTA_COOL_SECONDS = 60;
 
 export function rateLimited(failed: Failed): UpstreamFailure {
   const isQuota =
-    failed.words.codes.some((code) => quotaCodes.includes(code)) ||
-    speaksOf(failed.words, billingWording);
+    failed.errorText.codes.some((code) => quotaCodes.includes(code)) ||
+    speaksOf(failed.errorText, billingWording);
   const coolSeconds = failed.waitSeconds ?? (isQuota ? QUOTA_COOL_SECONDS : COOL_SECONDS);
   const message = `the providers of this model are at their rate limit; retry in ${coolSeconds} s`;
   return {
@@ -145,7 +145,7 @@ export function contentRefused(failed: Failed): UpstreamFailure {
 }
 
 export function contextOverflow(failed: Failed): UpstreamFailure {
-  const message = cleanProviderWords(failed.words.message);
+  const message = cleanProviderMessage(failed.errorText.message);
   const { status } = failed;
   return {
     refusal: refusal("context_overflow", message, { ...upstreamDetail(failed), status }),

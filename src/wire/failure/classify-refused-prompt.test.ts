@@ -171,17 +171,18 @@ describe("context overflow, in the words of every provider", () => {
   });
 
   test("both numbers of the sentence reach the caller", () => {
-    const words = "maximum context length is 10 tokens. However, you sent 12 tokens. Now buy more.";
-    const found = failed(400, openai(null, `This model's ${words}`));
+    const errorText =
+      "maximum context length is 10 tokens. However, you sent 12 tokens. Now buy more.";
+    const found = failed(400, openai(null, `This model's ${errorText}`));
     expect(found.refusal.message).toBe(
       "This model's maximum context length is 10 tokens; however, you sent 12 tokens.",
     );
   });
 
   test("a rate limit that speaks of tokens is no overflow", () => {
-    const words =
+    const errorText =
       "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000";
-    expect(failed(413, openai("rate_limit_exceeded", words, "tokens")).refusal.class).toBe(
+    expect(failed(413, openai("rate_limit_exceeded", errorText, "tokens")).refusal.class).toBe(
       "rate_limit",
     );
     expect(
@@ -190,8 +191,9 @@ describe("context overflow, in the words of every provider", () => {
   });
 
   test("an output bound that is too large alone is the caller's request, not an overflow", () => {
-    const words = "max_tokens: 99999 > 8192, which is the maximum allowed number of output tokens";
-    expect(failed(400, anthropic("invalid_request_error", words)).refusal.class).toBe(
+    const errorText =
+      "max_tokens: 99999 > 8192, which is the maximum allowed number of output tokens";
+    expect(failed(400, anthropic("invalid_request_error", errorText)).refusal.class).toBe(
       "upstream_error",
     );
   });
@@ -259,7 +261,7 @@ describe("content policy comes before the account rule", () => {
   });
 
   test("an account closed for breaking a policy is about the account", () => {
-    const words = "This organization has been disabled for violating our usage policy";
-    expect(failed(403, anthropic("permission_error", words)).refusal.class).toBe("auth");
+    const errorText = "This organization has been disabled for violating our usage policy";
+    expect(failed(403, anthropic("permission_error", errorText)).refusal.class).toBe("auth");
   });
 });

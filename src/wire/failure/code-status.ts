@@ -1,4 +1,4 @@
-import type { FailureWords } from "./failure-words.ts";
+import type { ProviderErrorText } from "./provider-error-text.ts";
 
 /** HTTP status that a code means when it comes inside a 200. A map: providers choose the codes. */
 const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
@@ -38,8 +38,8 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
 );
 
 /** The status an error inside a 200 stands for; undefined when its codes say nothing. */
-export function statusOfWords(words: FailureWords): number | undefined {
-  for (const code of words.codes) {
+export function statusOfWording(errorText: ProviderErrorText): number | undefined {
+  for (const code of errorText.codes) {
     const status = STATUS_OF_CODE.get(code) ?? numericStatus(code);
     if (status !== undefined) return status;
   }

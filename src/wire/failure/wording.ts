@@ -1,4 +1,4 @@
-import type { FailureWords } from "./failure-words.ts";
+import type { ProviderErrorText } from "./provider-error-text.ts";
 
 /** One table of what providers say in one kind of failure. */
 export interface Wording {
@@ -8,9 +8,9 @@ export interface Wording {
   readonly patterns: readonly RegExp[];
 }
 
-export function speaksOf(words: FailureWords, wording: Wording): boolean {
+export function speaksOf(errorText: ProviderErrorText, wording: Wording): boolean {
   return (
-    words.codes.some((code) => wording.codes.includes(code)) ||
-    wording.patterns.some((pattern) => pattern.test(words.all))
+    errorText.codes.some((code) => wording.codes.includes(code)) ||
+    wording.patterns.some((pattern) => pattern.test(errorText.all))
   );
 }

@@ -11,7 +11,7 @@ import {
   type JsonNode,
 } from "../../json/json-document.ts";
 import { unknownFieldsMax } from "../../json/json-limits.ts";
-import { type ChatWord, chatWords, word } from "./chat-words.ts";
+import { type ChatWord, chatVocabulary, word } from "./chat-vocabulary.ts";
 import { foldName } from "../../json/fold-name.ts";
 
 /** What is wrong with a value, and where below the value that was checked. */
@@ -112,13 +112,16 @@ export function shape(fields: Fields, rules: ShapeRules = {}): Check {
 const mustBeObject = problem("must be an object");
 
 function checksByWord(fields: Fields): readonly (Check | undefined)[] {
-  const checks = Array.from({ length: chatWords.size + 1 }, (): Check | undefined => undefined);
+  const checks = Array.from(
+    { length: chatVocabulary.size + 1 },
+    (): Check | undefined => undefined,
+  );
   for (const [name, check] of Object.entries(fields)) checks[word[name as ChatWord]] = check;
   return checks;
 }
 
 /** When a word was last seen as a key: equal to the current round means twice in one object. */
-const seenInRound = new Float64Array(chatWords.size + 1);
+const seenInRound = new Float64Array(chatVocabulary.size + 1);
 let round = 0;
 
 interface KeyRules {
@@ -139,14 +142,14 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
       if (unknown.has(name)) return duplicate(name);
       unknown.add(name);
       if (unknown.size > unknownFieldsMax) return tooManyFields;
-    } else if (seenInRound[wordId] === round) return duplicate(chatWords.nameOf(wordId) ?? "");
+    } else if (seenInRound[wordId] === round) return duplicate(chatVocabulary.nameOf(wordId) ?? "");
     seenInRound[wordId] = round;
     if (name !== undefined) {
       const found = checkSpelling(name, checks);
       if (found !== undefined) return found;
     }
     if (other !== undefined && checks[wordId] === undefined) {
-      const found = other(name ?? chatWords.nameOf(wordId) ?? "");
+      const found = other(name ?? chatVocabulary.nameOf(wordId) ?? "");
       if (found !== undefined) return found;
     }
   }
@@ -156,7 +159,7 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
 /** Providers that read keys in any case would obey this one beside, or instead of, the real one. */
 function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
   const folded = foldName(name);
-  if (folded === name || checks[chatWords.idOf(folded)] === undefined) return undefined;
+  if (folded === name || checks[chatVocabulary.idOf(folded)] === undefined) return undefined;
   return problem(`is not taken: write ${folded}, in exactly these letters`, name);
 }
 
@@ -173,7 +176,7 @@ function checkRequired(
 ): Problem | undefined {
   for (const wordId of required) {
     if (doc.member(object, wordId) === absent) {
-      return problem("is missing; add it", chatWords.nameOf(wordId) ?? "");
+      return problem("is missing; add it", chatVocabulary.nameOf(wordId) ?? "");
     }
   }
   return undefined;
@@ -189,7 +192,7 @@ function checkMembers(
     const value = key + nodeSize;
     const wordId = doc.keyWord(key);
     const found = checks[wordId]?.(doc, value);
-    if (found !== undefined) return under(chatWords.nameOf(wordId) ?? "", found);
+    if (found !== undefined) return under(chatVocabulary.nameOf(wordId) ?? "", found);
     key = doc.next(value);
   }
   return undefined;

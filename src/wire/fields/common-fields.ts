@@ -1,4 +1,4 @@
-import { word } from "./chat-words.ts";
+import { word } from "./chat-vocabulary.ts";
 import {
   anything,
   type Check,

@@ -1,7 +1,7 @@
 import type { Deployment } from "../../catalog/catalog.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
-import { word } from "./chat-words.ts";
+import { word } from "./chat-vocabulary.ts";
 
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 

@@ -8,7 +8,7 @@ import {
   problem,
   shape,
 } from "./check-shape.ts";
-import { word } from "./chat-words.ts";
+import { word } from "./chat-vocabulary.ts";
 import { refuseCredential } from "./forbidden-fields.ts";
 
 const ids = optional(listOf(isFilledText));

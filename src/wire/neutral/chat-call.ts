@@ -6,7 +6,7 @@ import type { JsonText } from "../../json/json-text.ts";
  */
 export interface ChatCall {
   readonly system: readonly JsonText[];
-  readonly turns: readonly ChatTurn[];
+  readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
   readonly toolChoice: ToolChoice | undefined;
   /** False when the caller wants at most one tool call an answer. */
@@ -20,22 +20,22 @@ export interface ChatCall {
   readonly userId: JsonText | undefined;
 }
 
-export type ChatTurn = SystemTurn | UserTurn | AssistantTurn;
+export type Message = SystemMessage | UserMessage | AssistantMessage;
 
 /** A system message in the middle of a conversation. */
-export interface SystemTurn {
+export interface SystemMessage {
   readonly role: "system";
   readonly text: JsonText;
 }
 
 /** Tool results stand before the user's own words. */
-export interface UserTurn {
+export interface UserMessage {
   readonly role: "user";
   readonly results: readonly ToolResult[];
   readonly texts: readonly JsonText[];
 }
 
-export interface AssistantTurn {
+export interface AssistantMessage {
   readonly role: "assistant";
   readonly parts: readonly AssistantPart[];
 }

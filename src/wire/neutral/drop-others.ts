@@ -1,13 +1,13 @@
 import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
-import { chatWords, word } from "../fields/chat-words.ts";
-import type { CrossingNotes } from "./crossing-notes.ts";
+import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
+import type { TranslationIssues } from "./translation-issues.ts";
 
 export interface DropRule {
   /** Word ids of the members that are carried over or refused by name. */
   readonly carried: ReadonlySet<number>;
   /** What stands before the member in its name: `messages[].`. */
   readonly path: string;
-  readonly notes: CrossingNotes;
+  readonly notes: TranslationIssues;
 }
 
 /** Caching hints come in many places and are named once, without their place. */
@@ -18,7 +18,7 @@ export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule):
   for (const key of doc.keys(object)) {
     const wordId = doc.keyWord(key);
     if (rule.carried.has(wordId) || doc.isNull(doc.valueOf(key))) continue;
-    const name = chatWords.nameOf(wordId) ?? doc.text(key);
+    const name = chatVocabulary.nameOf(wordId) ?? doc.text(key);
     rule.notes.drop(namedWithoutPlace.has(wordId) ? name : rule.path + name);
   }
 }

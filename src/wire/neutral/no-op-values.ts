@@ -1,5 +1,5 @@
 import { absent, type JsonDocument } from "../../json/json-document.ts";
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 
 /** Values that ask for what happens without them; they are left out on the way to another wire. */
 const NO_OPS: Readonly<Record<string, string>> = { response_format: "text", thinking: "disabled" };

@@ -1,6 +1,6 @@
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 
 const empty = '{"type":"object","properties":{}}' as JsonText;
 

@@ -1,7 +1,7 @@
 import { JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import { scanJson } from "../../json/scan-json.ts";
-import { chatWords } from "../fields/chat-words.ts";
+import { chatVocabulary } from "../fields/chat-vocabulary.ts";
 
 /**
  * The JSON object whose text a string value holds, digit for digit; `{}` for empty text and
@@ -10,7 +10,10 @@ import { chatWords } from "../fields/chat-words.ts";
 export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | undefined {
   const text = doc.text(node);
   if (text.trim() === "") return "{}" as JsonText;
-  const inner = scanJson(Buffer.from(text.replaceAll(/\p{Surrogate}/gu, escapeUnit)), chatWords);
+  const inner = scanJson(
+    Buffer.from(text.replaceAll(/\p{Surrogate}/gu, escapeUnit)),
+    chatVocabulary,
+  );
   if (!(inner instanceof JsonDocument) || !inner.isObject(0)) return undefined;
   return inner.raw(0);
 }

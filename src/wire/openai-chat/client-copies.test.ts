@@ -6,19 +6,19 @@ const call = (more: object): object => ({
   type: "function",
   function: { name: "f", arguments: '{"a":1}', ...more },
 });
-const turns = (answer: object, more: object): object[] => [
+const history = (answer: object, more: object): object[] => [
   { role: "user", content: "hi" },
   { role: "assistant", content: "x", ...answer, tool_calls: [call(more)] },
   { role: "tool", tool_call_id: "c1", content: "1" },
 ];
-const plain = turns({}, {});
+const plain = history({}, {});
 
 // Helpers of the official clients send their own reading of an answer back with the history.
 test.each([
-  ["parsed", turns({ parsed: null }, {})],
-  ["parsed with a value", turns({ parsed: { a: { b: [1] } } }, {})],
-  ["parsed_arguments", turns({}, { parsed_arguments: { a: 1 } })],
-  ["both", turns({ parsed: null }, { parsed_arguments: null })],
+  ["parsed", history({ parsed: null }, {})],
+  ["parsed with a value", history({ parsed: { a: { b: [1] } } }, {})],
+  ["parsed_arguments", history({}, { parsed_arguments: { a: 1 } })],
+  ["both", history({ parsed: null }, { parsed_arguments: null })],
 ])("a client's own copy of an answer reaches no provider: %s", (_name, messages) => {
   const { body, dropped } = sendSame("wire_a", { messages });
   expect(body["messages"]).toEqual(plain);

@@ -1,4 +1,4 @@
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import { absent, nodeSize, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import type { Splice } from "../../json/splice.ts";
 

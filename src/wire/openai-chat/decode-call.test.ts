@@ -14,7 +14,7 @@ function messagesOf(messages: Messages): unknown {
 }
 
 function refusedBy(members: Readonly<Record<string, unknown>>): string | undefined {
-  return readGood("wire_a", members).crossing().refused[0]?.field;
+  return readGood("wire_a", members).translationNeeds().refused[0]?.field;
 }
 
 const text = (value: string): object => ({ type: "text", text: value });

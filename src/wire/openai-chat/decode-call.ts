@@ -1,6 +1,6 @@
 import type { ChatCall, Effort } from "../neutral/chat-call.ts";
-import { cannotCross, type CrossingNotes } from "../neutral/crossing-notes.ts";
-import { chatWords, type ChatWord, word } from "../fields/chat-words.ts";
+import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
 import { isNoOp } from "../neutral/no-op-values.ts";
 import { notePricedFields, pricedNames } from "../price-guard.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";
@@ -39,13 +39,13 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 /** Decodes a checked chat-completions body for a messages provider. */
-export function decodeWireACall(doc: JsonDocument, notes: CrossingNotes): ChatCall {
+export function decodeWireACall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
   noteFields(doc, notes);
-  const { system, turns } = decodeMessages(doc, notes);
+  const { system, messages } = decodeMessages(doc, notes);
   const choice = decodeChoice(doc, notes);
   return {
     system,
-    turns,
+    messages,
     tools: choice.tools,
     toolChoice: choice.toolChoice,
     parallelTools: choice.parallelTools,
@@ -58,7 +58,7 @@ export function decodeWireACall(doc: JsonDocument, notes: CrossingNotes): ChatCa
 }
 
 /** The tools in their newer form or in the older one, which takes one call at a time. */
-function decodeChoice(doc: JsonDocument, notes: CrossingNotes): Chosen {
+function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
   const legacy = decodeFunctions(doc, notes);
   if (legacy !== undefined) return { ...legacy, parallelTools: false };
   const tools = decodeTools(doc, notes);
@@ -70,10 +70,10 @@ function decodeEffort(doc: JsonDocument): Effort | undefined {
   return effort === absent ? undefined : { field: "reasoning_effort", value: doc.text(effort) };
 }
 
-function noteFields(doc: JsonDocument, notes: CrossingNotes): void {
+function noteFields(doc: JsonDocument, notes: TranslationIssues): void {
   for (const key of doc.keys(0)) {
     if (doc.isNull(doc.valueOf(key))) continue;
-    const name = chatWords.nameOf(doc.keyWord(key)) ?? doc.text(key);
+    const name = chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
     if (isNoOp(doc, name)) continue;
     if (refused.has(name)) notes.refuse(name, cannotCross);
     else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
@@ -85,7 +85,7 @@ function noteFields(doc: JsonDocument, notes: CrossingNotes): void {
 }
 
 /** Blank sequences are left out: wire_b refuses them. */
-function decodeStops(doc: JsonDocument, notes: CrossingNotes): readonly JsonText[] {
+function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const stop = doc.present(0, word.stop);
   if (stop === absent) return [];
   const sent = doc.isString(stop) ? [stop] : doc.items(stop);

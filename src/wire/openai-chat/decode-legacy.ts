@@ -1,8 +1,8 @@
 import type { ToolCall, ToolChoice, ToolSpec } from "../neutral/chat-call.ts";
-import { cannotCross, type CrossingNotes } from "../neutral/crossing-notes.ts";
+import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { argumentsObject } from "../neutral/tool-arguments.ts";
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import { choiceWord, functionSpec } from "./decode-tools.ts";
@@ -15,7 +15,10 @@ interface LegacyTools {
 }
 
 /** `functions` and `function_call`, the older form of tools; undefined where there are none. */
-export function decodeFunctions(doc: JsonDocument, notes: CrossingNotes): LegacyTools | undefined {
+export function decodeFunctions(
+  doc: JsonDocument,
+  notes: TranslationIssues,
+): LegacyTools | undefined {
   const list = doc.present(0, word.functions);
   const chosen = doc.present(0, word.function_call);
   if (list === absent || doc.items(list).length === 0) {

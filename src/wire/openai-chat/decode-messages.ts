@@ -1,66 +1,66 @@
-import type { AssistantPart, ChatTurn, ToolCall } from "../neutral/chat-call.ts";
-import { cannotCross, type CrossingNotes } from "../neutral/crossing-notes.ts";
+import type { AssistantPart, Message, ToolCall } from "../neutral/chat-call.ts";
+import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { argumentsObject } from "../neutral/tool-arguments.ts";
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { isBlankToken, type JsonText } from "../../json/json-text.ts";
 import { LegacyCalls } from "./decode-legacy.ts";
 import { partKind } from "./find-media.ts";
-import { TurnList } from "./turn-list.ts";
+import { MessageList } from "./message-list.ts";
 
 export interface DecodedMessages {
   readonly system: readonly JsonText[];
-  readonly turns: readonly ChatTurn[];
+  readonly messages: readonly Message[];
 }
 
 /** Decodes the messages: system and developer apart, tool results joined to the user's turn. */
-export function decodeMessages(doc: JsonDocument, notes: CrossingNotes): DecodedMessages {
+export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
   const system: JsonText[] = [];
-  const turns = new TurnList(notes);
+  const messages = new MessageList(notes);
   const legacy = new LegacyCalls();
   for (const [index, node] of doc.items(doc.member(0, word.messages)).entries()) {
-    const message: Message = { doc, node, notes, legacy, path: `messages[${index}]` };
+    const message: SourceMessage = { doc, node, notes, legacy, path: `messages[${index}]` };
     switch (doc.word(doc.member(node, word.role))) {
       case word.user:
         dropMembers(message, plainMembers);
-        turns.addUserTexts(contentTexts(message), message.path);
+        messages.addUserTexts(contentTexts(message), message.path);
         break;
       case word.assistant:
-        turns.addAssistant(assistantParts(message));
+        messages.addAssistant(assistantParts(message));
         break;
       case word.tool:
         dropMembers(message, toolMembers);
-        turns.addResult({
+        messages.addResult({
           callId: doc.text(doc.member(node, word.tool_call_id)),
           texts: contentTexts(message),
         });
         break;
       case word.function:
         dropMembers(message, functionMembers);
-        addFunctionResult(turns, message);
+        addFunctionResult(messages, message);
         break;
       default:
         dropMembers(message, plainMembers);
         for (const text of contentTexts(message)) system.push(text);
     }
   }
-  return { system, turns: turns.finish() };
+  return { system, messages: messages.finish() };
 }
 
 /** The older form of a tool's result. */
-function addFunctionResult(turns: TurnList, message: Message): void {
+function addFunctionResult(messages: MessageList, message: SourceMessage): void {
   const callId = message.legacy.answeredId();
   if (callId === undefined) {
     message.notes.refuse(`${message.path}.role`, "is function, but no function_call is before it");
-  } else turns.addResult({ callId, texts: contentTexts(message) });
+  } else messages.addResult({ callId, texts: contentTexts(message) });
 }
 
-interface Message {
+interface SourceMessage {
   readonly legacy: LegacyCalls;
   readonly doc: JsonDocument;
   readonly node: JsonNode;
-  readonly notes: CrossingNotes;
+  readonly notes: TranslationIssues;
   readonly path: string;
 }
 
@@ -76,12 +76,12 @@ const assistantMembers = new Set([
   word.audio,
 ]);
 
-function dropMembers({ doc, node, notes }: Message, carried: ReadonlySet<number>): void {
+function dropMembers({ doc, node, notes }: SourceMessage, carried: ReadonlySet<number>): void {
   dropOthers(doc, node, { carried, path: "messages[].", notes });
 }
 
 /** The texts of a message's content; wire_b takes no blank text, so there is none among them. */
-function contentTexts(message: Message): readonly JsonText[] {
+function contentTexts(message: SourceMessage): readonly JsonText[] {
   const { doc, node } = message;
   const content = doc.present(node, word.content);
   if (content === absent) return [];
@@ -91,7 +91,7 @@ function contentTexts(message: Message): readonly JsonText[] {
 
 const partMembers = new Set([word.type, word.text, word.refusal]);
 
-function partTexts({ doc, notes, path }: Message, content: JsonNode): JsonText[] {
+function partTexts({ doc, notes, path }: SourceMessage, content: JsonNode): JsonText[] {
   const texts: JsonText[] = [];
   for (const [index, part] of doc.items(content).entries()) {
     const type = doc.word(doc.member(part, word.type));
@@ -106,7 +106,7 @@ function partTexts({ doc, notes, path }: Message, content: JsonNode): JsonText[]
   return texts;
 }
 
-function assistantParts(message: Message): readonly AssistantPart[] {
+function assistantParts(message: SourceMessage): readonly AssistantPart[] {
   const { doc, node, notes, path } = message;
   dropMembers(message, assistantMembers);
   if (doc.present(node, word.audio) !== absent) notes.refuse(`${path}.audio`, cannotCross);
@@ -122,7 +122,7 @@ function assistantParts(message: Message): readonly AssistantPart[] {
   ];
 }
 
-function legacyCall({ doc, node, notes, legacy, path }: Message): readonly ToolCall[] {
+function legacyCall({ doc, node, notes, legacy, path }: SourceMessage): readonly ToolCall[] {
   const called = doc.present(node, word.function_call);
   if (called === absent) return [];
   const call = legacy.call(doc, called);
@@ -132,7 +132,7 @@ function legacyCall({ doc, node, notes, legacy, path }: Message): readonly ToolC
   return call === undefined ? [] : [call];
 }
 
-function toolCalls({ doc, node, notes, path }: Message): readonly ToolCall[] {
+function toolCalls({ doc, node, notes, path }: SourceMessage): readonly ToolCall[] {
   const list = doc.present(node, word.tool_calls);
   const calls: ToolCall[] = [];
   for (const [index, call] of (list === absent ? [] : doc.items(list)).entries()) {

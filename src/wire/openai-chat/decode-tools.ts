@@ -1,8 +1,8 @@
 import type { ToolChoice, ToolSpec } from "../neutral/chat-call.ts";
-import { cannotCross, type CrossingNotes } from "../neutral/crossing-notes.ts";
+import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { objectSchema } from "../neutral/object-schema.ts";
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { tokenText } from "../../json/json-text.ts";
 
@@ -10,7 +10,7 @@ const toolMembers = new Set([word.type, word.function]);
 const functionMembers = new Set([word.name, word.description, word.parameters]);
 
 /** The function tools; other kinds are refused by their place. */
-export function decodeTools(doc: JsonDocument, notes: CrossingNotes): readonly ToolSpec[] {
+export function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === absent) return [];
   const tools: ToolSpec[] = [];
@@ -46,7 +46,7 @@ export interface Chosen {
 /** What the caller wants done with the tools; meaningless without any, so dropped then. */
 export function decodeToolChoice(
   doc: JsonDocument,
-  { tools, notes }: { tools: readonly ToolSpec[]; notes: CrossingNotes },
+  { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
 ): Chosen {
   const choice = doc.present(0, word.tool_choice);
   const parallel = doc.present(0, word.parallel_tool_calls);

@@ -1,8 +1,8 @@
 import { unreachable } from "../../core/assert.ts";
 import type {
-  AssistantTurn,
+  AssistantMessage,
   ChatCall,
-  ChatTurn,
+  Message,
   ToolCall,
   ToolChoice,
   ToolResult,
@@ -48,27 +48,27 @@ function messageTexts(call: ChatCall): readonly JsonText[] {
   if (call.system.length > 0) {
     messages.push(messageText("system", joinTokens(call.system, "\\n\\n")));
   }
-  for (const turn of call.turns) addTurn(messages, turn);
+  for (const message of call.messages) addMessage(messages, message);
   return messages;
 }
 
-function addTurn(messages: JsonText[], turn: ChatTurn): void {
-  switch (turn.role) {
+function addMessage(messages: JsonText[], message: Message): void {
+  switch (message.role) {
     case "system":
-      messages.push(messageText("system", turn.text));
+      messages.push(messageText("system", message.text));
       break;
     case "user":
       // Results must stand right behind the assistant's calls, so they go first.
-      for (const result of turn.results) messages.push(resultText(result));
-      if (turn.texts.length > 0 || turn.results.length === 0) {
-        messages.push(messageText("user", userContent(turn.texts)));
+      for (const result of message.results) messages.push(resultText(result));
+      if (message.texts.length > 0 || message.results.length === 0) {
+        messages.push(messageText("user", userContent(message.texts)));
       }
       break;
     case "assistant":
-      messages.push(assistantText(turn));
+      messages.push(assistantText(message));
       break;
     default:
-      unreachable(turn);
+      unreachable(message);
   }
 }
 
@@ -90,10 +90,10 @@ function resultText(result: ToolResult): JsonText {
 }
 
 /** This wire knows one text and the calls behind it, whatever the order was. */
-function assistantText(turn: AssistantTurn): JsonText {
+function assistantText(message: AssistantMessage): JsonText {
   const texts: JsonText[] = [];
   const calls: JsonText[] = [];
-  for (const part of turn.parts) {
+  for (const part of message.parts) {
     if (part.kind === "text") texts.push(part.text);
     else calls.push(callText(part.call));
   }

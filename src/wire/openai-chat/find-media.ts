@@ -1,5 +1,5 @@
 import type { MediaPart, MediaCollector } from "../neutral/media-collector.ts";
-import { chatWords, type ChatWord, word } from "../fields/chat-words.ts";
+import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode, nodeSize } from "../../json/json-document.ts";
 
 /** Part types by what they hold; some servers take spellings beside the first-party ones. */
@@ -18,8 +18,8 @@ const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
 };
 
 const kindByWord = Array.from(
-  { length: chatWords.size + 1 },
-  (_, id) => kinds[(chatWords.nameOf(id) ?? "") as ChatWord],
+  { length: chatVocabulary.size + 1 },
+  (_, id) => kinds[(chatVocabulary.nameOf(id) ?? "") as ChatWord],
 );
 
 /** Finds the media parts of all messages of a checked body. */

@@ -5,7 +5,7 @@ import {
   upstreamControls,
 } from "../fields/deployment-fields.ts";
 import type { EncodeTarget, RequestSide } from "../request-side.ts";
-import { word } from "../fields/chat-words.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import type { Splice } from "../../json/splice.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import type { Membership } from "../../../src/ledger/ledger-batch-store.ts";
-import { withBillingHouse } from "../../support/billing-house.ts";
-import { BillingWorld, type BillingCommand, type News } from "../../support/billing-world.ts";
+import { withBillingFixture } from "../../support/billing-fixture.ts";
+import { BillingModel, type BillingCommand, type Update } from "../../support/billing-model.ts";
 import { quickOrDeep, seedOf } from "../../support/depth.ts";
 import { pinPrices } from "../../support/ledger-rows.ts";
 
@@ -14,26 +14,26 @@ const LEASE_MS = 3_600_000;
 const EVERY_SIGHT = ["disputed", "low_balance", "owed at the end", "paid", "reserved"];
 
 // Events are sent when the search says so.
-const house = withBillingHouse({ delivery: () => [] });
+const fixture = withBillingFixture({ delivery: () => [] });
 let member: Membership;
 
 beforeAll(async () => {
-  await pinPrices(house.backend);
-  member = await house.backend.ledgerBatchStore.join("one", LEASE_MS);
+  await pinPrices(fixture.backend);
+  member = await fixture.backend.ledgerBatchStore.join("one", LEASE_MS);
 });
 
 test("whoever tells what, in whatever order and how often: the balance is what was paid, taken back and used", async () => {
   const seen = new Set<string>();
-  const property = fc.asyncProperty(story, async ({ steps, order }) => {
-    const world = await BillingWorld.make(house, member);
+  const property = fc.asyncProperty(steps, async ({ steps, order }) => {
+    const model = await BillingModel.make(fixture, member);
     try {
-      for (const step of steps) await world.run(step);
-      await world.hearAll(order);
-      await world.check();
+      for (const step of steps) await model.run(step);
+      await model.receiveAll(order);
+      await model.check();
     } finally {
-      await world.end();
+      await model.end();
     }
-    for (const sight of world.seen) seen.add(sight);
+    for (const sight of model.seen) seen.add(sight);
   });
   await fc.assert(property, { numRuns: RUNS, seed: SEED, examples: STORIES });
   expect([...seen]).toEqual(expect.arrayContaining(EVERY_SIGHT));
@@ -70,7 +70,7 @@ const pick = fc.nat(20);
 const by = fc.constantFrom(0 as const, 1 as const);
 const cents = fc.integer({ min: 1, max: 2_000 });
 
-const news: fc.Arbitrary<News> = fc.oneof(
+const update: fc.Arbitrary<Update> = fc.oneof(
   weighing(8, { do: fc.constant("deliver" as const), pick }),
   weighing(3, { do: fc.constant("look" as const), pick, by }),
   weighing(1, { do: fc.constant("round" as const), by }),
@@ -88,10 +88,10 @@ const command: fc.Arbitrary<BillingCommand> = fc.oneof(
   weighing(3, { do: fc.constant("dispute" as const), pick, cents }),
   weighing(2, { do: fc.constant("close dispute" as const), pick, isWon: fc.boolean() }),
   weighing(1, { do: fc.constant("wait" as const) }),
-  { weight: 14, arbitrary: news },
+  { weight: 14, arbitrary: update },
   weighing(5, {
     do: fc.constant("at once" as const),
-    news: fc.array(news, { minLength: 2, maxLength: 6 }),
+    update: fc.array(update, { minLength: 2, maxLength: 6 }),
   }),
 );
 
@@ -101,7 +101,7 @@ const buying = fc.record({
 });
 
 /** It begins with purchases, and ends with all events in an order of its own, or with none. */
-const story = fc.record({
+const steps = fc.record({
   steps: fc
     .tuple(
       fc.array(buying, { minLength: 1, maxLength: 2 }),

@@ -6,13 +6,13 @@ import {
   MICRO_PER_USD,
   silentLogger,
   paymentOf,
-  withBillingHouse,
+  withBillingFixture,
   type Bought,
-} from "../../support/billing-house.ts";
+} from "../../support/billing-fixture.ts";
 import { closeRow, keyOf, pinPrices, reserveRow } from "../../support/ledger-rows.ts";
 
 /** Every event arrives at once, once. */
-const house = withBillingHouse();
+const fixture = withBillingFixture();
 
 describe("money that is not as it was asked for is parked, and credits nothing", () => {
   test.each([
@@ -24,20 +24,20 @@ describe("money that is not as it was asked for is parked, and credits nothing",
       "real money was paid for a purchase with test money",
     ],
   ])("%s", async (_, odd, reason) => {
-    const bought = await house.buy(await house.newOrg(), 20);
-    house.checkout.book.pay(bought.session, odd);
-    await house.checkout.webhooks.settled();
-    expect((await house.purchase(bought)).state).toBe("parked");
-    expect(await house.balance(bought.orgId)).toBe(0n);
-    const told = house.log.find(({ detail }) => {
+    const bought = await fixture.buy(await fixture.newOrg(), 20);
+    fixture.checkout.book.pay(bought.session, odd);
+    await fixture.checkout.webhooks.settled();
+    expect((await fixture.purchase(bought)).state).toBe("parked");
+    expect(await fixture.balance(bought.orgId)).toBe(0n);
+    const reported = fixture.log.find(({ detail }) => {
       return "purchaseId" in detail && detail.purchaseId === bought.purchaseId;
     });
-    expect(told).toMatchObject({ level: "error", detail: { reason, orgId: bought.orgId } });
+    expect(reported).toMatchObject({ level: "error", detail: { reason, orgId: bought.orgId } });
   });
 
   test("a checkout of another program with the same account is left alone", async () => {
-    const before = house.log.length;
-    const session = house.checkout.book.createSession({
+    const before = fixture.log.length;
+    const session = fixture.checkout.book.createSession({
       cents: 100,
       currency: "usd",
       orgId: null,
@@ -48,76 +48,76 @@ describe("money that is not as it was asked for is parked, and credits nothing",
       cancelUrl: "http://127.0.0.1/",
       expiresAtSeconds: 9_999_999_999,
     });
-    const payment = house.checkout.book.pay(session);
-    house.checkout.book.refund(payment);
-    await house.checkout.webhooks.settled();
-    expect(house.log.slice(before)).toEqual([]);
+    const payment = fixture.checkout.book.pay(session);
+    fixture.checkout.book.refund(payment);
+    await fixture.checkout.webhooks.settled();
+    expect(fixture.log.slice(before)).toEqual([]);
   });
 });
 
 describe("refunds and disputes", () => {
   async function paid(dollars: number): Promise<Bought> {
-    const bought = await house.buy(await house.newOrg(), dollars);
-    house.checkout.book.pay(bought.session);
-    await house.checkout.webhooks.settled();
+    const bought = await fixture.buy(await fixture.newOrg(), dollars);
+    fixture.checkout.book.pay(bought.session);
+    await fixture.checkout.webhooks.settled();
     return bought;
   }
 
   test("together never take more than the purchase gave", async () => {
     const bought = await paid(10);
-    const payment = paymentOf(house, bought);
-    house.checkout.book.refund(payment, 700);
-    const dispute = house.checkout.book.dispute(payment, 1_000);
-    await house.checkout.webhooks.settled();
-    expect(await house.balance(bought.orgId)).toBe(0n);
-    expect(await house.purchase(bought)).toMatchObject({
+    const payment = paymentOf(fixture, bought);
+    fixture.checkout.book.refund(payment, 700);
+    const dispute = fixture.checkout.book.dispute(payment, 1_000);
+    await fixture.checkout.webhooks.settled();
+    expect(await fixture.balance(bought.orgId)).toBe(0n);
+    expect(await fixture.purchase(bought)).toMatchObject({
       state: "disputed",
       refundedMicroUsd: 7n * MICRO_PER_USD,
       disputedMicroUsd: 3n * MICRO_PER_USD,
     });
-    house.checkout.book.closeDispute(dispute, "won");
-    await house.checkout.webhooks.settled();
-    expect(await house.balance(bought.orgId)).toBe(3n * MICRO_PER_USD);
-    expect((await house.purchase(bought)).state).toBe("partly_refunded");
+    fixture.checkout.book.closeDispute(dispute, "won");
+    await fixture.checkout.webhooks.settled();
+    expect(await fixture.balance(bought.orgId)).toBe(3n * MICRO_PER_USD);
+    expect((await fixture.purchase(bought)).state).toBe("partly_refunded");
   });
 
   test("a refund that fails is given back, a lost dispute is not", async () => {
     const bought = await paid(10);
-    const payment = paymentOf(house, bought);
-    const refund = house.checkout.book.refund(payment);
-    await house.checkout.webhooks.settled();
-    expect((await house.purchase(bought)).state).toBe("refunded");
-    if (refund !== undefined) house.checkout.book.failRefund(refund);
-    const dispute = house.checkout.book.dispute(payment, 400);
-    await house.checkout.webhooks.settled();
-    house.checkout.book.closeDispute(dispute, "lost");
-    await house.checkout.webhooks.settled();
-    expect(await house.balance(bought.orgId)).toBe(6n * MICRO_PER_USD);
-    expect(house.log.map(({ message }) => message)).toContain(
+    const payment = paymentOf(fixture, bought);
+    const refund = fixture.checkout.book.refund(payment);
+    await fixture.checkout.webhooks.settled();
+    expect((await fixture.purchase(bought)).state).toBe("refunded");
+    if (refund !== undefined) fixture.checkout.book.failRefund(refund);
+    const dispute = fixture.checkout.book.dispute(payment, 400);
+    await fixture.checkout.webhooks.settled();
+    fixture.checkout.book.closeDispute(dispute, "lost");
+    await fixture.checkout.webhooks.settled();
+    expect(await fixture.balance(bought.orgId)).toBe(6n * MICRO_PER_USD);
+    expect(fixture.log.map(({ message }) => message)).toContain(
       "a purchase is disputed: review the organization",
     );
   });
 
   test("what was spent already is owed: nothing is served until new credit has paid it", async () => {
-    const { creditStore, ledgerBatchStore: ledger } = house.backend;
+    const { creditStore, ledgerBatchStore: ledger } = fixture.backend;
     const bought = await paid(10);
     const { orgId } = bought;
-    const keyId = await keyOf(house.backend, orgId);
+    const keyId = await keyOf(fixture.backend, orgId);
     const member = await ledger.join("spender", 3_600_000);
     const reserve = async (attempt: bigint, dollars: bigint): Promise<unknown> => {
       const of = { orgId, keyId, attemptId: attempt as AttemptId };
       const row = reserveRow(of, dollars * MICRO_PER_USD);
       return (await ledger.reserveBatch(member, [{ row, close: null }]))[0];
     };
-    await pinPrices(house.backend);
+    await pinPrices(fixture.backend);
     await reserve(1n, 6n);
     await reserve(2n, 3n);
     await ledger.closeBatch([closeRow(1n as AttemptId, 5n * MICRO_PER_USD)]);
-    house.checkout.book.dispute(paymentOf(house, bought), 1_000);
-    await house.checkout.webhooks.settled();
+    fixture.checkout.book.dispute(paymentOf(fixture, bought), 1_000);
+    await fixture.checkout.webhooks.settled();
     // 5 were used and 3 are held: 2 could be taken, 8 are owed.
-    expect(await house.billings[0].owed(orgId)).toBe(8n * MICRO_PER_USD);
-    expect(await house.balance(orgId)).toBe(-5n * MICRO_PER_USD);
+    expect(await fixture.billings[0].owed(orgId)).toBe(8n * MICRO_PER_USD);
+    expect(await fixture.balance(orgId)).toBe(-5n * MICRO_PER_USD);
     expect(await reserve(3n, 0n)).toEqual({
       kind: "low_balance",
       availableMicroUsd: -8n * MICRO_PER_USD,
@@ -125,46 +125,46 @@ describe("refunds and disputes", () => {
     });
     // What a hold lets go is taken at once, in flight or not.
     await ledger.closeBatch([closeRow(2n as AttemptId, MICRO_PER_USD)]);
-    expect(await house.billings[0].owed(orgId)).toBe(6n * MICRO_PER_USD);
+    expect(await fixture.billings[0].owed(orgId)).toBe(6n * MICRO_PER_USD);
     const gift = { orgId, amountMicroUsd: microUsd(MICRO_PER_USD), ref: `gift ${orgId}` };
     const balanceMicroUsd = -5n * MICRO_PER_USD;
     expect(await creditStore.grant(gift)).toEqual({ created: true, balanceMicroUsd });
     expect(await creditStore.grant(gift)).toEqual({ created: false, balanceMicroUsd });
-    const other = await house.buy(orgId, 7);
-    house.checkout.book.pay(other.session);
-    await house.checkout.webhooks.settled();
-    expect(await house.billings[0].owed(orgId)).toBe(0n);
-    expect(await house.balance(orgId)).toBe(2n * MICRO_PER_USD);
+    const other = await fixture.buy(orgId, 7);
+    fixture.checkout.book.pay(other.session);
+    await fixture.checkout.webhooks.settled();
+    expect(await fixture.billings[0].owed(orgId)).toBe(0n);
+    expect(await fixture.balance(orgId)).toBe(2n * MICRO_PER_USD);
     expect(await reserve(4n, 2n)).toEqual({ kind: "reserved" });
     const lines = await creditStore.ledgerEntries(orgId);
     const sum = lines.reduce<bigint>((total, { amountMicroUsd: each }) => total + each, 0n);
     expect(sum).toBe(2n * MICRO_PER_USD);
-    expect(await house.broken()).toEqual([]);
+    expect(await fixture.broken()).toEqual([]);
   });
 });
 
 describe("events", () => {
   const signed = async (body: string): Promise<string> =>
-    await house.billings[0].webhook({ body: Buffer.from(body), signature: "t=1,v1=00" });
+    await fixture.billings[0].webhook({ body: Buffer.from(body), signature: "t=1,v1=00" });
 
   test("that nobody signed, or that are old, are no events", async () => {
     expect(await signed("{}")).toBe("bad_signature");
     expect(await signed("")).toBe("bad_signature");
     const body = Buffer.from("{}");
-    const unsigned = await house.billings[0].webhook({ body, signature: undefined });
+    const unsigned = await fixture.billings[0].webhook({ body, signature: undefined });
     expect(unsigned).toBe("bad_signature");
-    house.checkout.book.expire((await house.buy(await house.newOrg(), 5)).session);
-    await house.checkout.webhooks.settled();
+    fixture.checkout.book.expire((await fixture.buy(await fixture.newOrg(), 5)).session);
+    await fixture.checkout.webhooks.settled();
   });
 
   test("are believed under the old secret and the new one, for five minutes", async () => {
     const { Stripe } = await import("stripe");
-    const { backend, clock } = house;
+    const { backend, clock } = fixture;
     const rotating = openBilling({
       config: {
         stripeSecretKey: "sk_test_x",
         stripeWebhookSecret: "whsec_new, whsec_old",
-        stripeApiUrl: house.checkout.url,
+        stripeApiUrl: fixture.checkout.url,
         purchaseMinUsd: "5.00",
         purchaseMaxUsd: "50.00",
       },
@@ -175,15 +175,15 @@ describe("events", () => {
     });
     const payload = JSON.stringify({ id: "evt_1", object: "event", type: "ping", data: {} });
     const { webhooks } = new Stripe("sk_test_x");
-    const told = async (secret: string, ageSeconds: number): Promise<string> => {
+    const reported = async (secret: string, ageSeconds: number): Promise<string> => {
       const timestamp = Math.floor(clock.nowMs() / 1000) - ageSeconds;
       const signature = webhooks.generateTestHeaderString({ payload, secret, timestamp });
       return await rotating.webhook({ body: Buffer.from(payload), signature });
     };
-    expect(await told("whsec_new", 0)).toBe("done");
-    expect(await told("whsec_old", 295)).toBe("done");
-    expect(await told("whsec_old", 305)).toBe("bad_signature");
-    expect(await told("whsec_other", 0)).toBe("bad_signature");
+    expect(await reported("whsec_new", 0)).toBe("done");
+    expect(await reported("whsec_old", 295)).toBe("done");
+    expect(await reported("whsec_old", 305)).toBe("bad_signature");
+    expect(await reported("whsec_other", 0)).toBe("bad_signature");
     await rotating.close();
   });
 });

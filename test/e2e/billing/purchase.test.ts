@@ -6,19 +6,19 @@ import {
   MICRO_PER_USD,
   NO_PROVIDER_CONFIG,
   silentLogger,
-  withBillingHouse,
-  type BillingHouse,
+  withBillingFixture,
+  type BillingFixture,
   type Bought,
-} from "../../support/billing-house.ts";
+} from "../../support/billing-fixture.ts";
 import { until } from "../../support/books.ts";
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
 /** Every event arrives at once, once. */
-const house = withBillingHouse();
+const fixture = withBillingFixture();
 /** No event ever arrives. */
-const deaf = withBillingHouse({ delivery: () => [] });
+const undelivered = withBillingFixture({ delivery: () => [] });
 
 async function press(bought: Bought, button: "pay" | "fail" | "close"): Promise<string | null> {
   const answer = await fetch(`${bought.checkoutUrl}/${button}`, {
@@ -29,7 +29,7 @@ async function press(bought: Bought, button: "pay" | "fail" | "close"): Promise<
   return answer.headers.get("location");
 }
 
-async function isFunded(of: BillingHouse, orgId: string): Promise<unknown> {
+async function isFunded(of: BillingFixture, orgId: string): Promise<unknown> {
   const sql = `select funded_at is not null and bought_at is not null as funded from org
     where org_id = $1`;
   return (await of.backend.query(sql, [orgId]))[0]?.["funded"];
@@ -37,52 +37,52 @@ async function isFunded(of: BillingHouse, orgId: string): Promise<unknown> {
 
 describe("buying credit", () => {
   test("what was paid is in the wallet when the browser is back, and lifts the trial's limit", async () => {
-    const orgId = await house.newOrg();
-    const bought = await house.buy(orgId, 25);
-    expect(await house.purchase(bought)).toMatchObject({ state: "created", grantedAtMs: null });
-    expect(await isFunded(house, orgId)).toBe(false);
+    const orgId = await fixture.newOrg();
+    const bought = await fixture.buy(orgId, 25);
+    expect(await fixture.purchase(bought)).toMatchObject({ state: "created", grantedAtMs: null });
+    expect(await isFunded(fixture, orgId)).toBe(false);
     const back = await press(bought, "pay");
     expect(back).toMatch(new RegExp(`^http://127.0.0.1:\\d+/billing/return/${bought.purchaseId}$`));
-    await house.checkout.webhooks.settled();
-    expect(await house.balance(orgId)).toBe(25n * MICRO_PER_USD);
-    expect(await isFunded(house, orgId)).toBe(true);
-    const seen = await house.billings[1].lookAtPurchase(orgId, bought.purchaseId);
+    await fixture.checkout.webhooks.settled();
+    expect(await fixture.balance(orgId)).toBe(25n * MICRO_PER_USD);
+    expect(await isFunded(fixture, orgId)).toBe(true);
+    const seen = await fixture.billings[1].checkPurchase(orgId, bought.purchaseId);
     expect(seen).toMatchObject({
       state: "paid",
       amountMicroUsd: 25n * MICRO_PER_USD,
       isTestMoney: true,
       receiptUrl: expect.stringMatching(/\/receipt\/ch_/),
     });
-    expect(await house.billings[0].listPurchases(orgId)).toMatchObject([{ state: "paid" }]);
-    expect(await house.broken()).toEqual([]);
+    expect(await fixture.billings[0].listPurchases(orgId)).toMatchObject([{ state: "paid" }]);
+    expect(await fixture.broken()).toEqual([]);
   });
 
   test("a payment that fails later costs nothing and gives nothing", async () => {
-    const bought = await house.buy(await house.newOrg(), 10);
+    const bought = await fixture.buy(await fixture.newOrg(), 10);
     await press(bought, "fail");
-    await house.checkout.webhooks.settled();
-    expect((await house.purchase(bought)).state).toBe("failed");
-    expect(await house.balance(bought.orgId)).toBe(0n);
+    await fixture.checkout.webhooks.settled();
+    expect((await fixture.purchase(bought)).state).toBe("failed");
+    expect(await fixture.balance(bought.orgId)).toBe(0n);
   });
 
   test("a payment on its way is pending, and credited when it arrives", async () => {
-    const bought = await house.buy(await house.newOrg(), 10);
-    house.checkout.book.pay(bought.session, {}, true);
-    await house.checkout.webhooks.settled();
-    expect((await house.purchase(bought)).state).toBe("pending");
-    house.checkout.book.finish(bought.session, true);
-    await house.checkout.webhooks.settled();
-    expect((await house.purchase(bought)).state).toBe("paid");
-    expect(await house.balance(bought.orgId)).toBe(10n * MICRO_PER_USD);
+    const bought = await fixture.buy(await fixture.newOrg(), 10);
+    fixture.checkout.book.pay(bought.session, {}, true);
+    await fixture.checkout.webhooks.settled();
+    expect((await fixture.purchase(bought)).state).toBe("pending");
+    fixture.checkout.book.finish(bought.session, true);
+    await fixture.checkout.webhooks.settled();
+    expect((await fixture.purchase(bought)).state).toBe("paid");
+    expect(await fixture.balance(bought.orgId)).toBe(10n * MICRO_PER_USD);
   });
 
   test("a checkout that was closed is open until it expires", async () => {
-    const bought = await house.buy(await house.newOrg(), 10);
+    const bought = await fixture.buy(await fixture.newOrg(), 10);
     expect(await press(bought, "close")).toMatch(/\/billing$/);
-    expect((await house.purchase(bought)).state).toBe("created");
-    house.checkout.book.expire(bought.session);
-    await house.checkout.webhooks.settled();
-    expect((await house.purchase(bought)).state).toBe("expired");
+    expect((await fixture.purchase(bought)).state).toBe("created");
+    fixture.checkout.book.expire(bought.session);
+    await fixture.checkout.webhooks.settled();
+    expect((await fixture.purchase(bought)).state).toBe("expired");
   });
 
   test.each([
@@ -92,26 +92,26 @@ describe("buying credit", () => {
     ["nothing", 0n],
     ["less than nothing", -5_000_000n],
   ])("an amount that is %s is refused before anything is begun", async (_, amount) => {
-    const orgId = await house.newOrg();
+    const orgId = await fixture.newOrg();
     const wanted = { orgId, amountMicroUsd: microUsd(amount), email: "a@example.com" };
-    const begun = house.billings[0].startPurchase(wanted);
+    const begun = fixture.billings[0].startPurchase(wanted);
     await expect(begun).rejects.toMatchObject({
       kind: "bad_amount",
       message: "amount_usd must be whole cents from 5.00 to 5000.00",
     });
-    expect(await house.billings[0].listPurchases(orgId)).toEqual([]);
+    expect(await fixture.billings[0].listPurchases(orgId)).toEqual([]);
   });
 
   test("an organization cannot begin purchases without end", async () => {
-    const orgId = await deaf.newOrg();
-    for (let i = 0; i < 30; i++) await deaf.buy(orgId, 5);
-    await expect(deaf.buy(orgId, 5)).rejects.toMatchObject({ kind: "too_many" });
-    deaf.clock.moveOn(61 * MINUTE_MS);
-    await expect(deaf.buy(orgId, 5)).resolves.toBeDefined();
+    const orgId = await undelivered.newOrg();
+    for (let i = 0; i < 30; i++) await undelivered.buy(orgId, 5);
+    await expect(undelivered.buy(orgId, 5)).rejects.toMatchObject({ kind: "too_many" });
+    undelivered.clock.moveOn(61 * MINUTE_MS);
+    await expect(undelivered.buy(orgId, 5)).resolves.toBeDefined();
   });
 
   test("a payment provider that is away refuses in words, and nothing is pending", async () => {
-    const { backend, clock } = house;
+    const { backend, clock } = fixture;
     const away = openBilling({
       config: {
         stripeSecretKey: "sk_live_nothing",
@@ -125,7 +125,7 @@ describe("buying credit", () => {
       clock,
       log: silentLogger,
     });
-    const orgId = await house.newOrg();
+    const orgId = await fixture.newOrg();
     const wanted = { orgId, amountMicroUsd: microUsd(5n * MICRO_PER_USD), email: "a@b.test" };
     await expect(away.startPurchase(wanted)).rejects.toThrow(PurchaseFault);
     const [purchase] = await away.listPurchases(orgId);
@@ -134,105 +134,108 @@ describe("buying credit", () => {
   });
 
   test("another organization's purchase is no purchase", async () => {
-    const bought = await house.buy(await house.newOrg(), 5);
-    const other = await house.newOrg();
-    for (const billing of house.billings) {
-      expect(await billing.lookAtPurchase(other, bought.purchaseId)).toBeUndefined();
-      expect(await billing.lookAtPurchase(other, "pur_nothing")).toBeUndefined();
+    const bought = await fixture.buy(await fixture.newOrg(), 5);
+    const other = await fixture.newOrg();
+    for (const billing of fixture.billings) {
+      expect(await billing.checkPurchase(other, bought.purchaseId)).toBeUndefined();
+      expect(await billing.checkPurchase(other, "pur_nothing")).toBeUndefined();
     }
   });
 });
 
 describe("a purchase of which no event tells", () => {
   test("is credited by the browser that comes back", async () => {
-    const bought = await deaf.buy(await deaf.newOrg(), 20);
+    const bought = await undelivered.buy(await undelivered.newOrg(), 20);
     await press(bought, "pay");
-    const looks = Array.from({ length: 4 }, (_, i) =>
-      deaf.billings[i % 2 === 0 ? 0 : 1].lookAtPurchase(bought.orgId, bought.purchaseId),
+    const polls = Array.from({ length: 4 }, (_, i) =>
+      undelivered.billings[i % 2 === 0 ? 0 : 1].checkPurchase(bought.orgId, bought.purchaseId),
     );
-    await Promise.all(looks);
-    expect(await deaf.purchase(bought)).toMatchObject({ state: "paid" });
-    expect(await deaf.balance(bought.orgId)).toBe(20n * MICRO_PER_USD);
-    expect((await deaf.purchase(bought)).receiptUrl).toMatch(/receipt/);
+    await Promise.all(polls);
+    expect(await undelivered.purchase(bought)).toMatchObject({ state: "paid" });
+    expect(await undelivered.balance(bought.orgId)).toBe(20n * MICRO_PER_USD);
+    expect((await undelivered.purchase(bought)).receiptUrl).toMatch(/receipt/);
   });
 
   test("is credited by the round after ten minutes, and an unpaid one expires", async () => {
-    const paid = await deaf.buy(await deaf.newOrg(), 20);
-    const unpaid = await deaf.buy(await deaf.newOrg(), 20);
-    deaf.checkout.book.pay(paid.session);
-    await deaf.billings[0].lookAfterAll();
-    expect((await deaf.purchase(paid)).state).toBe("created");
-    deaf.clock.moveOn(50 * MINUTE_MS);
-    await Promise.all(deaf.billings.map((billing) => billing.lookAfterAll()));
-    expect((await deaf.purchase(paid)).state).toBe("paid");
-    expect((await deaf.purchase(unpaid)).state).toBe("expired");
+    const paid = await undelivered.buy(await undelivered.newOrg(), 20);
+    const unpaid = await undelivered.buy(await undelivered.newOrg(), 20);
+    undelivered.checkout.book.pay(paid.session);
+    await undelivered.billings[0].reconcileAll();
+    expect((await undelivered.purchase(paid)).state).toBe("created");
+    undelivered.clock.moveOn(50 * MINUTE_MS);
+    await Promise.all(undelivered.billings.map((billing) => billing.reconcileAll()));
+    expect((await undelivered.purchase(paid)).state).toBe("paid");
+    expect((await undelivered.purchase(unpaid)).state).toBe("expired");
   });
 
   test("is refunded and disputed by the daily round, also months later", async () => {
-    const bought = await deaf.buy(await deaf.newOrg(), 20);
-    const payment = deaf.checkout.book.pay(bought.session);
-    const refund = deaf.checkout.book.refund(payment, 500);
-    const dispute = deaf.checkout.book.dispute(payment, 300);
-    deaf.clock.moveOn(20 * MINUTE_MS);
-    await deaf.billings[0].lookAfterAll();
-    expect(await deaf.balance(bought.orgId)).toBe(12n * MICRO_PER_USD);
-    expect(await deaf.purchase(bought)).toMatchObject({
+    const bought = await undelivered.buy(await undelivered.newOrg(), 20);
+    const payment = undelivered.checkout.book.pay(bought.session);
+    const refund = undelivered.checkout.book.refund(payment, 500);
+    const dispute = undelivered.checkout.book.dispute(payment, 300);
+    undelivered.clock.moveOn(20 * MINUTE_MS);
+    await undelivered.billings[0].reconcileAll();
+    expect(await undelivered.balance(bought.orgId)).toBe(12n * MICRO_PER_USD);
+    expect(await undelivered.purchase(bought)).toMatchObject({
       state: "disputed",
       refundedMicroUsd: 5n * MICRO_PER_USD,
       disputedMicroUsd: 3n * MICRO_PER_USD,
     });
-    deaf.clock.moveOn(60 * DAY_MS);
-    if (refund !== undefined) deaf.checkout.book.failRefund(refund);
-    deaf.checkout.book.closeDispute(dispute, "won");
-    await deaf.billings[1].lookAfterAll();
-    expect(await deaf.balance(bought.orgId)).toBe(20n * MICRO_PER_USD);
-    expect((await deaf.purchase(bought)).state).toBe("paid");
-    expect(await deaf.broken()).toEqual([]);
+    undelivered.clock.moveOn(60 * DAY_MS);
+    if (refund !== undefined) undelivered.checkout.book.failRefund(refund);
+    undelivered.checkout.book.closeDispute(dispute, "won");
+    await undelivered.billings[1].reconcileAll();
+    expect(await undelivered.balance(bought.orgId)).toBe(20n * MICRO_PER_USD);
+    expect((await undelivered.purchase(bought)).state).toBe("paid");
+    expect(await undelivered.broken()).toEqual([]);
   });
 
   test("whose checkout the provider has forgotten expires, and says so", async () => {
-    const bought = await deaf.buy(await deaf.newOrg(), 20);
-    deaf.checkout.book.sessions.delete(bought.session.id);
-    deaf.clock.moveOn(20 * MINUTE_MS);
-    await deaf.billings[0].lookAfterAll();
-    expect((await deaf.purchase(bought)).state).toBe("expired");
-    expect(deaf.log.map(({ message }) => message)).toContain(
+    const bought = await undelivered.buy(await undelivered.newOrg(), 20);
+    undelivered.checkout.book.sessions.delete(bought.session.id);
+    undelivered.clock.moveOn(20 * MINUTE_MS);
+    await undelivered.billings[0].reconcileAll();
+    expect((await undelivered.purchase(bought)).state).toBe("expired");
+    expect(undelivered.log.map(({ message }) => message)).toContain(
       "the payment provider does not know this checkout",
     );
   });
 });
 
 test("a running console looks after purchases by itself, until it is closed", async () => {
-  const bought = await deaf.buy(await deaf.newOrg(), 20);
-  deaf.checkout.book.pay(bought.session);
-  deaf.clock.moveOn(20 * MINUTE_MS);
+  const bought = await undelivered.buy(await undelivered.newOrg(), 20);
+  undelivered.checkout.book.pay(bought.session);
+  undelivered.clock.moveOn(20 * MINUTE_MS);
   const running = openBilling({
     config: NO_PROVIDER_CONFIG,
-    testCheckout: deaf.checkout,
-    store: deaf.backend.purchaseStore,
+    testCheckout: undelivered.checkout,
+    store: undelivered.backend.purchaseStore,
     consoleUrl: () => "",
-    clock: deaf.clock,
+    clock: undelivered.clock,
     log: silentLogger,
   });
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   running.start();
   vi.advanceTimersByTime(MINUTE_MS);
   vi.useRealTimers();
-  const paid = until("it is paid", async () => (await deaf.purchase(bought)).state === "paid");
+  const paid = until(
+    "it is paid",
+    async () => (await undelivered.purchase(bought)).state === "paid",
+  );
   expect(await paid).toBe(true);
   await running.close();
 });
 
 test("a start with a live key tells of credit that was bought with test money", async () => {
-  const bought = await house.buy(await house.newOrg(), 5);
-  house.checkout.book.pay(bought.session);
-  await house.checkout.webhooks.settled();
+  const bought = await fixture.buy(await fixture.newOrg(), 5);
+  fixture.checkout.book.pay(bought.session);
+  await fixture.checkout.webhooks.settled();
   const errors: object[] = [];
   const live = openBilling({
     config: { ...NO_PROVIDER_CONFIG, stripeSecretKey: "rk_live_x", stripeWebhookSecret: "whsec_x" },
-    store: house.backend.purchaseStore,
+    store: fixture.backend.purchaseStore,
     consoleUrl: () => "",
-    clock: house.clock,
+    clock: fixture.clock,
     log: { ...silentLogger, error: (detail) => void errors.push(detail) },
   });
   expect(live.mode).toBe("stripe");
@@ -257,12 +260,12 @@ test.each([
   ["stripeApiUrl", "stripe", "stripe.api_url is no address: it begins with http:// or https://"],
 ])("a wrong setting stops the start and is named: %s %s", (name, value, message) => {
   const config = { ...NO_PROVIDER_CONFIG, stripeSecretKey: "sk_test_x", [name]: value };
-  const { purchaseStore: store } = house.backend;
+  const { purchaseStore: store } = fixture.backend;
   const options = {
     config,
     store,
     consoleUrl: () => "",
-    clock: house.clock,
+    clock: fixture.clock,
     log: silentLogger,
   };
   expect(() => openBilling(options)).toThrow(message);
@@ -271,12 +274,12 @@ test.each([
 test("without a payment provider credit is granted, and nobody can buy", async () => {
   const none = openBilling({
     config: NO_PROVIDER_CONFIG,
-    store: house.backend.purchaseStore,
+    store: fixture.backend.purchaseStore,
     consoleUrl: () => "",
-    clock: house.clock,
+    clock: fixture.clock,
     log: silentLogger,
   });
-  const orgId = await house.newOrg();
+  const orgId = await fixture.newOrg();
   expect(none.mode).toBe("none");
   const wanted = { orgId, amountMicroUsd: microUsd(5n * MICRO_PER_USD), email: "a@b.test" };
   await expect(none.startPurchase(wanted)).rejects.toMatchObject({ kind: "not_configured" });

@@ -1,16 +1,20 @@
 import { Stripe } from "stripe";
 import { beforeAll, describe, expect, test } from "vitest";
-import { openBillingHouse, withBillingHouse, type Bought } from "../../support/billing-house.ts";
+import {
+  openBillingFixture,
+  withBillingFixture,
+  type Bought,
+} from "../../support/billing-fixture.ts";
 
-const house = withBillingHouse({ delivery: () => [] });
+const fixture = withBillingFixture({ delivery: () => [] });
 let bought: Bought;
 
 beforeAll(async () => {
-  bought = await house.buy(await house.newOrg(), 12);
+  bought = await fixture.buy(await fixture.newOrg(), 12);
 });
 
 function client(secretKey: string): Stripe {
-  const { hostname, port } = new URL(house.checkout.url);
+  const { hostname, port } = new URL(fixture.checkout.url);
   const options = { host: hostname, port, protocol: "http", maxNetworkRetries: 0 } as const;
   return new Stripe(secretKey, options);
 }
@@ -34,7 +38,7 @@ describe("the page where test money is paid", () => {
   });
 
   test("writes what others wrote as text", async () => {
-    const session = house.checkout.book.createSession({
+    const session = fixture.checkout.book.createSession({
       cents: 500,
       currency: "usd",
       orgId: null,
@@ -45,29 +49,31 @@ describe("the page where test money is paid", () => {
       cancelUrl: "http://127.0.0.1/?a=%22%3E",
       expiresAtSeconds: 9_999_999_999,
     });
-    const html = await (await fetch(`${house.checkout.url}/pay/${session.id}`)).text();
+    const html = await (await fetch(`${fixture.checkout.url}/pay/${session.id}`)).text();
     expect(html).not.toContain("<script>");
     expect(html).toContain("&#60;script&#62;");
   });
 
   test("takes a payment once, and leads back ever after", async () => {
-    const { checkoutUrl, session } = await house.buy(bought.orgId, 5);
+    const { checkoutUrl, session } = await fixture.buy(bought.orgId, 5);
     const press = async (): Promise<string | null> => {
       const answer = await fetch(`${checkoutUrl}/pay`, { method: "POST", redirect: "manual" });
       return answer.headers.get("location");
     };
     expect([await press(), await press()]).toEqual([session.success_url, session.success_url]);
-    const paid = house.checkout.webhooks.events.filter(({ data }) => data.object.id === session.id);
+    const paid = fixture.checkout.webhooks.events.filter(
+      ({ data }) => data.object.id === session.id,
+    );
     expect(paid).toHaveLength(1);
     const html = await (await fetch(checkoutUrl)).text();
     expect(html).toContain("This checkout is finished.");
-    const payment = house.checkout.book.payments.get(session.payment_intent ?? "");
-    const receipt = house.checkout.book.charges.get(payment?.latest_charge ?? "")?.receipt_url;
+    const payment = fixture.checkout.book.payments.get(session.payment_intent ?? "");
+    const receipt = fixture.checkout.book.charges.get(payment?.latest_charge ?? "")?.receipt_url;
     expect(await (await fetch(receipt ?? "")).text()).toContain("$5.00 USD");
   });
 
   test("knows no checkout that was never begun, nor one of another start", async () => {
-    const answer = await fetch(`${house.checkout.url}/pay/cs_test_nothing`);
+    const answer = await fetch(`${fixture.checkout.url}/pay/cs_test_nothing`);
     expect(answer.status).toBe(404);
     expect(await answer.text()).toContain("begin another in the console");
   });
@@ -82,7 +88,7 @@ describe("its API", () => {
   });
 
   test("answers the same key with the same checkout, and other parameters with a refusal", async () => {
-    const stripe = client(house.checkout.secretKey);
+    const stripe = client(fixture.checkout.secretKey);
     const create = (amount: number): Promise<Stripe.Checkout.Session> =>
       stripe.checkout.sessions.create(
         {
@@ -108,9 +114,9 @@ describe("its API", () => {
   });
 
   test("refunds by call, never more than was paid, and lists page by page", async () => {
-    const stripe = client(house.checkout.secretKey);
-    const { session } = await house.buy(bought.orgId, 200);
-    const payment = house.checkout.book.pay(session);
+    const stripe = client(fixture.checkout.secretKey);
+    const { session } = await fixture.buy(bought.orgId, 200);
+    const payment = fixture.checkout.book.pay(session);
     for (let i = 0; i < 130; i++) {
       await stripe.refunds.create({ payment_intent: payment.id, amount: 100 });
     }
@@ -126,7 +132,7 @@ describe("its API", () => {
 });
 
 test("an event that is not taken is sent again until it is", async () => {
-  const again = await openBillingHouse({ delivery: () => [0, 0] });
+  const again = await openBillingFixture({ delivery: () => [0, 0] });
   const one = await again.buy(await again.newOrg(), 5);
   again.refuseEvents(2);
   again.checkout.book.pay(one.session);

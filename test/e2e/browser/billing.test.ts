@@ -5,21 +5,21 @@ import { assert } from "../../../src/core/assert.ts";
 import { until } from "../../support/books.ts";
 import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import { ask, makeKey, newcomer, pageShown, sessionOf } from "../../support/console-steps.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
 
 const BANNER_MS = 5_000;
 const UNFUNDED = "20 requests a minute until you add credit.";
 
-const world = withConsole();
+const fixture = withConsole();
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("buying credit", () => {
   test("with test money fills the balance, and the low limit goes within seconds", async () => {
-    const { page, complaints, context } = await newcomer(world, browser, {
+    const { page, complaints, context } = await newcomer(fixture, browser, {
       name: "buyer",
     });
-    const { secret } = await makeKey(world, page, { name: "prod" });
+    const { secret } = await makeKey(fixture, page, { name: "prod" });
     expect(await requestsPerMinuteOf(secret)).toBe(20);
     await open(page, "/billing");
     await page.getByText(UNFUNDED).waitFor();
@@ -32,11 +32,11 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByText("One charge of exactly $12.50").waitFor();
     await page.getByRole("button", { name: "Pay $12.50" }).click();
 
-    await page.waitForURL(`${world.checkout.url}/pay/*`);
+    await page.waitForURL(`${fixture.checkout.url}/pay/*`);
     await page.getByText("$12.50 USD").waitFor();
     await expectAccessible(page, "the payment page");
     await page.getByRole("button", { name: "Pay with test money" }).click();
-    await page.waitForURL(`${world.consoleUrl}/billing/return/*`);
+    await page.waitForURL(`${fixture.consoleUrl}/billing/return/*`);
     await page.getByText("The payment is confirmed and the credit is in your balance.").waitFor();
     await page.getByText(UNFUNDED).waitFor({ state: "detached", timeout: BANNER_MS });
     await page.getByRole("link", { name: "Balance: $12.50 available" }).waitFor();
@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
   });
 
   test("that fails or is left adds nothing, and nothing but the purchase says that it is paid", async () => {
-    const { page, complaints } = await newcomer(world, browser, { name: "poor" });
+    const { page, complaints } = await newcomer(fixture, browser, { name: "poor" });
     await open(page, "/billing");
     await page.getByRole("button", { name: "Pay $25.00" }).click();
     await page.getByRole("button", { name: "Let the payment fail" }).click();
@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByText("$10", { exact: true }).click();
     await page.getByRole("button", { name: "Pay $10.00" }).click();
     await page.getByRole("button", { name: "Close without paying" }).click();
-    await page.waitForURL(`${world.consoleUrl}/billing*`);
+    await page.waitForURL(`${fixture.consoleUrl}/billing*`);
     await pageShown(page);
     const left = page.getByRole("row", { name: "$10.000000" });
     await left.getByText("not paid").waitFor();
@@ -84,15 +84,17 @@ describe.skipIf(!hasChromium)("buying credit", () => {
   });
 
   test("told twice, and looked at again, is one grant", async () => {
-    const { page, complaints } = await newcomer(world, browser, {
+    const { page, complaints } = await newcomer(fixture, browser, {
       name: "twice",
     });
     const { purchaseId, sessionId } = await buy(page, "25");
-    const told = world.checkout.webhooks.events.filter(({ data }) => data.object.id === sessionId);
-    expect(told).toHaveLength(1);
-    const [event] = told;
+    const reported = fixture.checkout.webhooks.events.filter(
+      ({ data }) => data.object.id === sessionId,
+    );
+    expect(reported).toHaveLength(1);
+    const [event] = reported;
     assert(event !== undefined, "the payment was told");
-    const again = [event, event].map(({ id }) => world.checkout.webhooks.send(id));
+    const again = [event, event].map(({ id }) => fixture.checkout.webhooks.send(id));
     expect(await Promise.all(again)).toEqual([200, 200]);
     await open(page, `/billing/return/${purchaseId}`);
     await page.getByText("The payment is confirmed").waitFor();
@@ -103,15 +105,15 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     const ledger = page.getByRole("table", { name: "Lines of the credit ledger" });
     expect(await ledger.getByRole("row", { name: "Purchase" }).count()).toBe(1);
     expect(await ledger.getByRole("row").count()).toBe(2);
-    const { json } = await ask(world, page, "GET /api/console/credit-ledger");
+    const { json } = await ask(fixture, page, "GET /api/console/credit-ledger");
     expect(listAt(json, "data")).toMatchObject([{ kind: "purchase", amount_usd: "25.000000" }]);
     expect(complaints).toEqual([]);
   });
 
   test("and having it refunded or disputed takes it out of the balance, in sight", async () => {
-    const { page, complaints } = await newcomer(world, browser, { name: "back" });
+    const { page, complaints } = await newcomer(fixture, browser, { name: "back" });
     const { sessionId } = await buy(page, "25");
-    const { book, webhooks } = world.checkout;
+    const { book, webhooks } = fixture.checkout;
     const payment = book.payments.get(book.session(sessionId)?.payment_intent ?? "");
     assert(payment !== undefined, "the session was paid");
     await open(page, "/billing");
@@ -143,19 +145,19 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByRole("row", { name: "Dispute won" }).getByText("+$15.000000").waitFor();
     // Credit was held once: the low limit of those who never had any does not come back.
     expect(await page.getByText(UNFUNDED).count()).toBe(0);
-    expect((await sessionOf(world, page)).is_funded).toBe(true);
+    expect((await sessionOf(fixture, page)).is_funded).toBe(true);
     expect(complaints).toEqual([]);
   });
 });
 
 async function open(page: Page, path: string): Promise<void> {
-  await page.goto(world.consoleUrl + path);
+  await page.goto(fixture.consoleUrl + path);
   await pageShown(page);
 }
 
 /** What the gateway says that this key may send in a minute. */
 async function requestsPerMinuteOf(secret: string): Promise<unknown> {
-  const answer = await httpCall(`${world.gateway.url}/v1/limits`, { headers: bearer(secret) });
+  const answer = await httpCall(`${fixture.gateway.url}/v1/limits`, { headers: bearer(secret) });
   expect(answer.status).toBe(200);
   return at(answer.json, "effective.rpm.limit");
 }
@@ -165,14 +167,14 @@ async function buy(
   page: Page,
   usd: string,
 ): Promise<{ readonly purchaseId: string; readonly sessionId: string }> {
-  const bought = await ask(world, page, "POST /api/console/purchases", { amount_usd: usd });
+  const bought = await ask(fixture, page, "POST /api/console/purchases", { amount_usd: usd });
   const checkoutUrl = textAt(bought.json, "checkout_url");
   const purchaseId = textAt(bought.json, "purchase.purchase_id");
   const paid = await fetch(`${checkoutUrl}/pay`, { method: "POST", redirect: "manual" });
   expect(paid.status).toBe(303);
   const route = `GET /api/console/purchases/${purchaseId}`;
   await until("the purchase is paid", async () => {
-    const { json } = await ask(world, page, route);
+    const { json } = await ask(fixture, page, route);
     return textAt(json, "status") === "paid";
   });
   return { purchaseId, sessionId: new URL(checkoutUrl).pathname.split("/").at(-1) ?? "" };

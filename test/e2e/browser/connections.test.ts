@@ -11,7 +11,7 @@ import {
   newcomer,
   pageShown,
 } from "../../support/console-steps.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { PROVIDER_KEY } from "../../support/gateway.ts";
 import { listAt, textAt } from "../../support/http-call.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
@@ -23,18 +23,18 @@ const OWN_KEY = "customer-own-key-0123456789-wxyz";
 const BAD_KEY = "customer-invalid-key-0123456789-abcd";
 
 const encryptionKey = Buffer.alloc(32, 9).toString("base64");
-const world = withConsole({ settings: { encryptionKey } });
+const fixture = withConsole({ settings: { encryptionKey } });
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("own keys at providers", () => {
   test("are stored, tested, used and disabled for ever, and shown nowhere", async () => {
-    const ann = await newcomer(world, browser, { name: "owner", theme: "dark", usd: "5" });
+    const ann = await newcomer(fixture, browser, { name: "owner", theme: "dark", usd: "5" });
     const { page } = ann;
-    const told: Promise<string>[] = [];
+    const reported: Promise<string>[] = [];
     page.on("response", (response) => {
-      if (response.url().includes("/api/")) told.push(response.text().catch(() => ""));
+      if (response.url().includes("/api/")) reported.push(response.text().catch(() => ""));
     });
-    const { secret } = await makeKey(world, page, { name: "app" });
+    const { secret } = await makeKey(fixture, page, { name: "app" });
     await usesKey(secret, PROVIDER_KEY);
     await open(page, "/connections");
     await page.getByText("No own key is stored").waitFor();
@@ -73,14 +73,14 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     await usesKey(secret, PROVIDER_KEY);
     await expectNoWayBack(page);
 
-    const answers = (await Promise.all(told)).join("\n");
+    const answers = (await Promise.all(reported)).join("\n");
     expect(answers).toContain("team account");
     const places = {
       answers,
       page: await page.content(),
       browser: await everythingKept(ann),
-      database: await everyStoredText(world.gateway.config.databaseUrl),
-      log: world.gateway.log(),
+      database: await everyStoredText(fixture.gateway.config.databaseUrl),
+      log: fixture.gateway.log(),
     };
     for (const [place, text] of Object.entries(places)) {
       expect(text.length, place).toBeGreaterThan(20);
@@ -91,9 +91,9 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
 
   test("that the provider refuses are told apart, and one provider has one", async () => {
     const who = { name: "refused", theme: "dark", usd: "5" } as const;
-    const { page, complaints } = await newcomer(world, browser, who);
+    const { page, complaints } = await newcomer(fixture, browser, who);
     const stored = { provider: "prov-a", name: "old account", provider_key: BAD_KEY };
-    expect((await ask(world, page, "POST /api/console/connections", stored)).status).toBe(200);
+    expect((await ask(fixture, page, "POST /api/console/connections", stored)).status).toBe(200);
     await open(page, "/connections");
     await page.getByRole("button", { name: "Test old account" }).click();
     await page.getByRole("status").getByText("the provider refuses it").waitFor();
@@ -116,7 +116,7 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
 });
 
 async function open(page: Page, path: string): Promise<void> {
-  await page.goto(world.consoleUrl + path);
+  await page.goto(fixture.consoleUrl + path);
   await pageShown(page);
 }
 
@@ -124,19 +124,19 @@ async function open(page: Page, path: string): Promise<void> {
 async function usesKey(secret: string, providerKey: string): Promise<void> {
   await callUntil(
     `calls go out with ${providerKey.slice(0, SHOWN_CHARS)}…`,
-    () => callGateway(world, secret),
+    () => callGateway(fixture, secret),
     ({ status }) => {
       expect(status).toBe(200);
-      const sent = String(world.gateway.simulator.calls().at(-1)?.headers["authorization"]);
+      const sent = String(fixture.gateway.simulator.calls().at(-1)?.headers["authorization"]);
       return sent.includes(providerKey.slice(0, SHOWN_CHARS));
     },
   );
 }
 
 async function expectNoWayBack(page: Page): Promise<void> {
-  const { json } = await ask(world, page, "GET /api/console/connections");
+  const { json } = await ask(fixture, page, "GET /api/console/connections");
   const [connection] = listAt(json, "data");
   const path = `/api/console/connections/${textAt(connection, "connection_id")}`;
-  expect((await ask(world, page, `POST ${path}/enable`)).status).toBe(404);
-  expect((await ask(world, page, `POST ${path}/test`)).status).toBe(409);
+  expect((await ask(fixture, page, `POST ${path}/enable`)).status).toBe(404);
+  expect((await ask(fixture, page, `POST ${path}/test`)).status).toBe(409);
 }

@@ -23,7 +23,7 @@ import {
 } from "../../support/browser.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { ask, callGateway, newcomer, pageShown, signIn } from "../../support/console-steps.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { textAt } from "../../support/http-call.ts";
 
 const ROUTER = resolve(import.meta.dirname, "../../../console/src/app/router.tsx");
@@ -93,7 +93,7 @@ const UNKNOWN_IDS: Ids = {
 const CATALOG_IDS: Ids = { $: "test/a", $providerId: "prov-a" };
 
 const encryptionKey = Buffer.alloc(32, 7).toString("base64");
-const world = withConsole({ settings: { encryptionKey } });
+const fixture = withConsole({ settings: { encryptionKey } });
 const browser = withBrowser();
 
 test("every page of the router is looked at", () => {
@@ -111,7 +111,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     "of an account that has used everything, at both widths, in both themes",
     async () => {
       const ann = await newVisitor(browser);
-      await signIn(world, ann, "ann@example.com");
+      await signIn(fixture, ann, "ann@example.com");
       const ids = { ...CATALOG_IDS, ...(await useEverything(ann)) };
       const tour = { name: "full", ids, paths: Object.keys(PAGES), views: ALL_VIEWS };
       expect(await faultsOn(ann, tour)).toEqual([]);
@@ -122,7 +122,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
   test(
     "of an account that has nothing yet",
     async () => {
-      const bob = await newcomer(world, browser, { name: "bob" });
+      const bob = await newcomer(fixture, browser, { name: "bob" });
       const paths = Object.keys(PAGES).filter((path) => !/\$[a-z]/.test(path));
       const tour = { name: "empty", ids: CATALOG_IDS, paths, views: EXTREMES };
       expect(await faultsOn(bob, tour)).toEqual([]);
@@ -144,7 +144,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
   test(
     "of an id that nothing has",
     async () => {
-      const cat = await newcomer(world, browser, { name: "cat" });
+      const cat = await newcomer(fixture, browser, { name: "cat" });
       const paths = Object.keys(PAGES).filter((path) => path.includes("$"));
       const tour = { name: "unknown", ids: UNKNOWN_IDS, paths, views: EXTREMES };
       expect(await faultsOn(cat, tour)).toEqual([]);
@@ -154,13 +154,13 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
 
   test("of the bundled issuer, in both themes: readable without a script", async () => {
     const { page, complaints } = await newVisitor(browser, { width: 360 });
-    const link = await world.claimLink("dan@example.com");
-    const anyone = await world.gateway.running.makeClaimLink();
+    const link = await fixture.claimLink("dan@example.com");
+    const anyone = await fixture.gateway.running.makeClaimLink();
     const pages: Readonly<Record<string, string>> = {
       claim: link,
       "claim-any": anyone ?? "",
-      "claim-spent": `${world.consoleUrl}/local-idp/claim?t=${"A".repeat(43)}`,
-      unclaimed: `${world.consoleUrl}/auth/start`,
+      "claim-spent": `${fixture.consoleUrl}/local-idp/claim?t=${"A".repeat(43)}`,
+      unclaimed: `${fixture.consoleUrl}/auth/start`,
     };
     for (const [name, address] of Object.entries(pages)) {
       await page.goto(address);
@@ -188,7 +188,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
 /** Everything that a person of the console can have; the ids of it by their names in the router. */
 async function useEverything(ann: Visitor): Promise<Ids> {
   const post = async (route: string, body: object = {}): Promise<unknown> => {
-    const { status, json } = await ask(world, ann.page, `POST ${route}`, body);
+    const { status, json } = await ask(fixture, ann.page, `POST ${route}`, body);
     expect({ route, status }).toEqual({ route, status: 200 });
     return json;
   };
@@ -199,7 +199,7 @@ async function useEverything(ann: Visitor): Promise<Ids> {
   expect((await fetch(pay, { method: "POST", redirect: "manual" })).status).toBe(303);
   const purchaseId = textAt(bought, "purchase.purchase_id");
   await until("the purchase is paid", async () => {
-    const { json } = await ask(world, ann.page, `GET /api/console/purchases/${purchaseId}`);
+    const { json } = await ask(fixture, ann.page, `GET /api/console/purchases/${purchaseId}`);
     return textAt(json, "status") === "paid";
   });
   await post("/api/console/connections", {
@@ -208,8 +208,8 @@ async function useEverything(ann: Visitor): Promise<Ids> {
     provider_key: "sk-own-0123456789",
   });
   await post("/api/admission-limits", { scope: "org", rpm: 200 });
-  await callGateway(world, key);
-  await callGateway(world, key, chatBody("test/both", failing("[[fault:status:500]]")));
+  await callGateway(fixture, key);
+  await callGateway(fixture, key, chatBody("test/both", failing("[[fault:status:500]]")));
   await post("/playground/v1/chat/completions", chatBody("test/a"));
   const search = await post("/api/console/optimize", {
     name: "which",
@@ -221,10 +221,14 @@ async function useEverything(ann: Visitor): Promise<Ids> {
   });
   const searchId = textAt(search, "search_id");
   await until("the search has ended", async () => {
-    const { json } = await ask(world, ann.page, `GET /api/console/optimize/${searchId}`);
+    const { json } = await ask(fixture, ann.page, `GET /api/console/optimize/${searchId}`);
     return textAt(json, "state") !== "running";
   });
-  const failed = await callGateway(world, key, chatBody("test/a", failing("[[fault:status:500]]")));
+  const failed = await callGateway(
+    fixture,
+    key,
+    chatBody("test/a", failing("[[fault:status:500]]")),
+  );
   return {
     $keyId: textAt(made, "key.key_id"),
     $purchaseId: purchaseId,
@@ -243,7 +247,7 @@ async function faultsOn(visitor: Visitor, tour: Tour): Promise<readonly string[]
   const faults: string[] = [];
   for (const path of tour.paths) {
     const address = path.replaceAll(/\$\w*/g, (name) => tour.ids[name] ?? name);
-    await page.goto(world.consoleUrl + address);
+    await page.goto(fixture.consoleUrl + address);
     let widthBefore = 0;
     for (const { width, theme } of tour.views) {
       const where = `${tour.name} ${address} at ${width} px, ${theme}`;

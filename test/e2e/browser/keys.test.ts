@@ -12,18 +12,18 @@ import {
   newcomer,
   pageShown,
 } from "../../support/console-steps.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { at, textAt } from "../../support/http-call.ts";
 
 /** Less than the worst case of the smallest call, so that it refuses every one. */
 const TINY_USD = "0.0001";
 
-const world = withConsole();
+const fixture = withConsole();
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the keys page", () => {
   test("shows a new key whole once, closes only for who has it, and never shows it again", async () => {
-    const ann = await newcomer(world, browser, { name: "once", usd: "5" });
+    const ann = await newcomer(fixture, browser, { name: "once", usd: "5" });
     const { page } = ann;
     const answers = noteAnswers(page);
     await open(page, "/keys");
@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(await shown.locator("[data-secret]").innerText()).toBe(secret);
     await shown.getByRole("button", { name: "Copy" }).click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
-    expect((await callGateway(world, secret)).status).toBe(200);
+    expect((await callGateway(fixture, secret)).status).toBe(200);
     await shown.getByRole("button", { name: "I saved it" }).click();
     await shown.waitFor({ state: "detached" });
 
@@ -58,13 +58,13 @@ describe.skipIf(!hasChromium)("the keys page", () => {
       await open(page, path);
     }
     expect(await page.content()).toContain(secret.slice(0, 12));
-    const told = (await answers.all()).filter(({ text }) => text.includes(part));
-    expect(told).toEqual([made]);
+    const reported = (await answers.all()).filter(({ text }) => text.includes(part));
+    expect(reported).toEqual([made]);
     expect(ann.complaints).toEqual([]);
   });
 
   test("makes a key with the keyboard alone", async () => {
-    const { page, complaints } = await newcomer(world, browser, {
+    const { page, complaints } = await newcomer(fixture, browser, {
       name: "hands",
     });
     await open(page, "/keys");
@@ -100,9 +100,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
   });
 
   test("leaves a cap as it is when the field is blank, removes it at 0, sets any other", async () => {
-    const ann = await newcomer(world, browser, { name: "caps", usd: "5" });
+    const ann = await newcomer(fixture, browser, { name: "caps", usd: "5" });
     const { page } = ann;
-    const { secret } = await makeKey(world, page, { name: "capped", cap_usd: TINY_USD });
+    const { secret } = await makeKey(fixture, page, { name: "capped", cap_usd: TINY_USD });
     await expectRefusedBy("key", secret);
     await open(page, "/keys");
     const row = page.getByRole("row", { name: "capped" });
@@ -138,15 +138,15 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await (await edit()).fill("2.25");
     await save();
     await row.getByText("$2.250000").waitFor();
-    expect((await callGateway(world, secret)).status).toBe(200);
+    expect((await callGateway(fixture, secret)).status).toBe(200);
     expect(ann.complaints).toEqual([]);
   });
 
   test("has the organization's cap beside the keys' caps, and the strictest wins", async () => {
-    const ann = await newcomer(world, browser, { name: "orgcap", usd: "5" });
+    const ann = await newcomer(fixture, browser, { name: "orgcap", usd: "5" });
     const { page } = ann;
-    const { secret, keyId } = await makeKey(world, page, { name: "under", cap_usd: "2" });
-    expect((await callGateway(world, secret)).status).toBe(200);
+    const { secret, keyId } = await makeKey(fixture, page, { name: "under", cap_usd: "2" });
+    expect((await callGateway(fixture, secret)).status).toBe(200);
     await open(page, "/limits");
     const caps = page.getByRole("table", { name: "Monthly caps of the organization" });
     const row = caps.getByRole("row", { name: "Organization" });
@@ -173,10 +173,10 @@ describe.skipIf(!hasChromium)("the keys page", () => {
   });
 
   test("disables a key for ever: by its name, within five seconds, with no way back", async () => {
-    const ann = await newcomer(world, browser, { name: "off", usd: "5" });
+    const ann = await newcomer(fixture, browser, { name: "off", usd: "5" });
     const { page } = ann;
-    const { secret, keyId } = await makeKey(world, page, { name: "old laptop" });
-    expect((await callGateway(world, secret)).status).toBe(200);
+    const { secret, keyId } = await makeKey(fixture, page, { name: "old laptop" });
+    expect((await callGateway(fixture, secret)).status).toBe(200);
     await open(page, "/keys");
     await page.getByRole("button", { name: "Disable old laptop" }).click();
     const dialog = page.getByRole("dialog", { name: "Disable a key" });
@@ -191,7 +191,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await dialog.waitFor({ state: "detached" });
     const refused = await callUntil(
       "the disabled key is refused",
-      () => callGateway(world, secret),
+      () => callGateway(fixture, secret),
       ({ status }) => status !== 200,
     );
     expect(refused.status).toBe(401);
@@ -209,22 +209,22 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(await page.getByRole("button", { name: /enable/i }).count()).toBe(0);
     await expectAccessible(page, "disabled keys");
     for (const verb of ["enable", "restore", "undisable"]) {
-      const { status } = await ask(world, page, `POST /api/console/keys/${keyId}/${verb}`);
+      const { status } = await ask(fixture, page, `POST /api/console/keys/${keyId}/${verb}`);
       expect(status).toBe(404);
     }
-    expect((await callGateway(world, secret)).status).toBe(401);
+    expect((await callGateway(fixture, secret)).status).toBe(401);
     expect(ann.complaints).toEqual([]);
   });
 
   test("knows nothing of the playground's own key: not in lists, by its id, nor in files", async () => {
-    const ann = await newcomer(world, browser, { name: "managed", usd: "5" });
+    const ann = await newcomer(fixture, browser, { name: "managed", usd: "5" });
     const { page, orgId } = ann;
     const answers = noteAnswers(page);
     await open(page, "/playground");
     await page.getByRole("textbox", { name: "Message" }).fill("Hello");
     await page.getByRole("button", { name: "Send", exact: true }).click();
     await page.getByRole("group", { name: "Answer of" }).getByText("$").first().waitFor();
-    const managed = String(await world.gateway.backend.customerStore.playgroundKey(orgId));
+    const managed = String(await fixture.gateway.backend.customerStore.playgroundKey(orgId));
     expect(managed.length).toBeGreaterThan(5);
     for (const path of ["/keys?status=all", "/limits", "/usage", "/", "/settings"]) {
       await open(page, path);
@@ -234,7 +234,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(await page.getByRole("row").count()).toBe(2);
     await page.getByRole("row", { name: "Trial key" }).waitFor();
 
-    await page.goto(`${world.consoleUrl}/keys/${managed}`);
+    await page.goto(`${fixture.consoleUrl}/keys/${managed}`);
     await page.getByRole("alert").getByText("Not found").waitFor();
     await expectAccessible(page, "a key that is none");
     for (const [route, body] of [
@@ -242,18 +242,18 @@ describe.skipIf(!hasChromium)("the keys page", () => {
       [`POST /api/console/keys/${managed}/disable`, { confirm_name: "Playground" }],
       ["POST /api/admission-limits", { scope: "key", key_id: managed, rpm: 1 }],
     ] as const) {
-      expect((await ask(world, page, route, body)).status).toBe(404);
+      expect((await ask(fixture, page, route, body)).status).toBe(404);
     }
     for (const file of ["requests.csv", "credit-ledger.csv", "export.json"]) {
-      const answer = await page.request.get(`${world.consoleUrl}/api/console/${file}`);
+      const answer = await page.request.get(`${fixture.consoleUrl}/api/console/${file}`);
       const text = await answer.text();
       expect({ file, status: answer.status() }).toEqual({ file, status: 200 });
       expect(text).not.toContain(managed);
       expect(file !== "requests.csv" || text.includes("Playground")).toBe(true);
     }
-    const told = (await answers.all()).filter(({ text }) => text.includes(managed));
+    const reported = (await answers.all()).filter(({ text }) => text.includes(managed));
     // The refusal of its page may name what was asked for.
-    expect(told.filter(({ status }) => status !== 404)).toEqual([]);
+    expect(reported.filter(({ status }) => status !== 404)).toEqual([]);
     expect(ann.complaints).toEqual([]);
   });
 });
@@ -267,7 +267,7 @@ const NO_CAPS: Readonly<Record<string, string>> = {
 const STRUCK = '[style*="line-through"]';
 
 async function open(page: Page, path: string): Promise<void> {
-  await page.goto(world.consoleUrl + path);
+  await page.goto(fixture.consoleUrl + path);
   await pageShown(page);
 }
 
@@ -297,7 +297,7 @@ function noteAnswers(page: Page): { all(): Promise<readonly Noted[]> } {
 }
 
 async function keyIdOf(page: Page, name: string): Promise<string> {
-  const { json } = await ask(world, page, "GET /api/console/keys");
+  const { json } = await ask(fixture, page, "GET /api/console/keys");
   const list = at(json, "data") as readonly object[];
   return textAt(
     list.find((key) => at(key, "name") === name),
@@ -325,7 +325,7 @@ async function isFocused(target: Locator): Promise<boolean> {
 async function expectRefusedBy(scope: "key" | "org", secret: string): Promise<void> {
   const refused = await callUntil(
     `the cap of the ${scope} refuses`,
-    () => callGateway(world, secret),
+    () => callGateway(fixture, secret),
     ({ status }) => status !== 200,
   );
   expect(refused.status).toBe(429);
@@ -339,7 +339,7 @@ async function expectRefusedBy(scope: "key" | "org", secret: string): Promise<vo
 async function expectServed(secret: string): Promise<void> {
   await callUntil(
     "the key is served again",
-    () => callGateway(world, secret),
+    () => callGateway(fixture, secret),
     ({ status }) => status === 200,
   );
 }

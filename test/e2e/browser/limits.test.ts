@@ -12,17 +12,17 @@ import {
   newcomer,
   pageShown,
 } from "../../support/console-steps.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { at, textAt, type HttpAnswer } from "../../support/http-call.ts";
 
-const world = withConsole();
+const fixture = withConsole();
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the limits page", () => {
   test("lowers a key's limit, never raises it, and gives the ceiling back", async () => {
     const who = { name: "lower", usd: "5", theme: "dark" } as const;
-    const { page, complaints } = await newcomer(world, browser, who);
-    const { secret, keyId } = await makeKey(world, page, { name: "batch" });
+    const { page, complaints } = await newcomer(fixture, browser, who);
+    const { secret, keyId } = await makeKey(fixture, page, { name: "batch" });
     await open(page, "/limits");
     const row = limitsTable(page).getByRole("row", { name: "batch" });
     const dialog = page.getByRole("dialog", { name: "Limits of the key “batch”" });
@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await save(dialog);
     await dialog.waitFor({ state: "detached" });
     await row.getByText("of 2").waitFor();
-    const refused = await refusedInTheEnd(() => callGateway(world, secret));
+    const refused = await refusedInTheEnd(() => callGateway(fixture, secret));
     expect(at(refused.json, "error.metadata")).toMatchObject({
       error_type: "rate_limit",
       limit_scope: "key",
@@ -54,8 +54,8 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await save(dialog);
     await dialog.waitFor({ state: "detached" });
     await row.getByText("of 300").waitFor();
-    await servedInTheEnd(() => callGateway(world, secret));
-    const api = await ask(world, page, "POST /api/admission-limits", {
+    await servedInTheEnd(() => callGateway(fixture, secret));
+    const api = await ask(fixture, page, "POST /api/admission-limits", {
       scope: "key",
       key_id: keyId,
       rpm: 301,
@@ -67,9 +67,9 @@ describe.skipIf(!hasChromium)("the limits page", () => {
 
   test("keeps the organization under its own ceilings", async () => {
     const who = { name: "whole", usd: "5", theme: "dark" } as const;
-    const { page, complaints } = await newcomer(world, browser, who);
+    const { page, complaints } = await newcomer(fixture, browser, who);
     await open(page, "/limits");
-    const { json } = await ask(world, page, "GET /api/console/limits");
+    const { json } = await ask(fixture, page, "GET /api/console/limits");
     const ceiling = Number(at(json, "rows.0.tpm.ceiling"));
     expect(at(json, "rows.0.scope")).toBe("org");
     await page.getByText("Tokens a minute", { exact: true }).last().click();
@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await dialog.waitFor({ state: "detached" });
     await row.getByText("0 of 5,000").waitFor();
     await expectAccessible(page, "limits of tokens");
-    const above = await ask(world, page, "POST /api/admission-limits", {
+    const above = await ask(fixture, page, "POST /api/admission-limits", {
       scope: "org",
       tpm: ceiling + 1,
     });
@@ -95,10 +95,10 @@ describe.skipIf(!hasChromium)("the limits page", () => {
 
   test("holds one model back for all keys together, and lets the others be", async () => {
     const who = { name: "model", usd: "5", theme: "dark" } as const;
-    const { page, complaints } = await newcomer(world, browser, who);
-    const { secret } = await makeKey(world, page, { name: "app" });
+    const { page, complaints } = await newcomer(fixture, browser, who);
+    const { secret } = await makeKey(fixture, page, { name: "app" });
     const callModel = (model: string): Promise<HttpAnswer> =>
-      callGateway(world, secret, chatBody(model));
+      callGateway(fixture, secret, chatBody(model));
     await open(page, "/limits");
     await page.getByRole("button", { name: "Add model limit" }).click();
     const dialog = page.getByRole("dialog", { name: "Add a model limit" });
@@ -136,12 +136,12 @@ describe.skipIf(!hasChromium)("the limits page", () => {
 
   test("says why a request was refused, and that one it does not know is none", async () => {
     const who = { name: "why", usd: "5", theme: "dark" } as const;
-    const { page, complaints } = await newcomer(world, browser, who);
-    const { secret } = await makeKey(world, page, { name: "app" });
-    const { secret: capped } = await makeKey(world, page, { name: "tiny", cap_usd: "0.0001" });
+    const { page, complaints } = await newcomer(fixture, browser, who);
+    const { secret } = await makeKey(fixture, page, { name: "app" });
+    const { secret: capped } = await makeKey(fixture, page, { name: "tiny", cap_usd: "0.0001" });
     const messages = [{ role: "user", content: "[[fault:status:500]] Hello" }];
-    const failed = await callGateway(world, secret, chatBody("test/a", { messages }));
-    const refused = await callGateway(world, capped);
+    const failed = await callGateway(fixture, secret, chatBody("test/a", { messages }));
+    const refused = await callGateway(fixture, capped);
     const explained = [
       [failed, "upstream_error", "Every provider of the model failed or took too long."],
       [refused, "insufficient_quota", "what is left of a monthly cap"],
@@ -159,10 +159,10 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await page.reload();
     await page.getByText("what is left of a monthly cap").waitFor();
     await page.getByRole("link", { name: "Show the request" }).click();
-    await page.waitForURL(`${world.consoleUrl}/requests/${idOf(refused)}`);
+    await page.waitForURL(`${fixture.consoleUrl}/requests/${idOf(refused)}`);
     await pageShown(page);
 
-    const served = await callGateway(world, secret);
+    const served = await callGateway(fixture, secret);
     for (const [id, words] of [
       [await recorded(page, served), "this request was not refused"],
       ["01900000-0000-7000-8000-000000000000", "there is no such request"],
@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
 });
 
 async function open(page: Page, path: string): Promise<void> {
-  await page.goto(world.consoleUrl + path);
+  await page.goto(fixture.consoleUrl + path);
   await pageShown(page);
 }
 
@@ -197,7 +197,7 @@ function idOf({ headers }: HttpAnswer): string {
 async function recorded(page: Page, answer: HttpAnswer): Promise<string> {
   const requestId = idOf(answer);
   await until("the request is recorded", async () => {
-    const { json } = await ask(world, page, `GET /api/console/requests/${requestId}`);
+    const { json } = await ask(fixture, page, `GET /api/console/requests/${requestId}`);
     const outcome = textAt(json, "request.outcome");
     return outcome !== "" && outcome !== "in_flight";
   });

@@ -5,7 +5,7 @@ import { until } from "../../support/books.ts";
 import { expectAccessible, hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
 import { pageShown } from "../../support/console-steps.ts";
 import { readTable } from "../../support/console-tables.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { httpCall, listAt } from "../../support/http-call.ts";
 
@@ -45,7 +45,7 @@ const dedicated = withPrivateListing(
   }),
 );
 
-const world = withConsole({ manifests: [shown, stagedOnly, dedicated] });
+const fixture = withConsole({ manifests: [shown, stagedOnly, dedicated] });
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the models and providers pages", () => {
@@ -143,11 +143,11 @@ function withPrivateListing(manifest: object): object {
 }
 
 function read(path: string): ReturnType<typeof httpCall> {
-  return httpCall(world.consoleUrl + path);
+  return httpCall(fixture.consoleUrl + path);
 }
 
 async function open(page: Page, path: string): Promise<void> {
-  await page.goto(world.consoleUrl + path);
+  await page.goto(fixture.consoleUrl + path);
   await pageShown(page);
 }
 

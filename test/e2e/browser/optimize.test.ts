@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { until } from "../../support/books.ts";
 import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
 import { ask, newcomer, type Newcomer } from "../../support/console-steps.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { at } from "../../support/http-call.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
@@ -29,15 +29,15 @@ function prices(perMillion: string): readonly object[] {
   }));
 }
 
-const world = withConsole({ manifests: MANIFESTS });
+const fixture = withConsole({ manifests: MANIFESTS });
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("optimize searches", () => {
   /** Somebody new on the page of searches; without `usd` there is no credit. */
   async function searcher(name: string, usd?: string): Promise<Newcomer> {
     const credit = usd === undefined ? {} : { usd };
-    const visitor = await newcomer(world, browser, { name, theme: "dark", ...credit });
-    await visitor.page.goto(`${world.consoleUrl}/optimize`);
+    const visitor = await newcomer(fixture, browser, { name, theme: "dark", ...credit });
+    await visitor.page.goto(`${fixture.consoleUrl}/optimize`);
     return visitor;
   }
 
@@ -68,11 +68,11 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await expectFits(page);
 
     // What it spent is the organization's, under the search's own name, and its key is nowhere.
-    const requests = await ask(world, page, "GET /api/console/requests");
+    const requests = await ask(fixture, page, "GET /api/console/requests");
     expect(JSON.stringify(requests.json)).toContain(`Optimize search ${name}`);
-    const keys = await ask(world, page, "GET /api/console/keys");
+    const keys = await ask(fixture, page, "GET /api/console/keys");
     expect(JSON.stringify(keys.json)).not.toContain(name);
-    expect(await everyStoredText(world.gateway.config.databaseUrl)).not.toContain(secret);
+    expect(await everyStoredText(fixture.gateway.config.databaseUrl)).not.toContain(secret);
     await page.getByRole("link", { name: "Try it in the playground" }).click();
     await page.waitForURL(/\/playground\?/);
     await page.getByRole("combobox", { name: "Model" }).waitFor();
@@ -102,11 +102,11 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await expectAccessible(page, "a stopped search");
 
     const asked = `GET /api/console/optimize/${searchId}`;
-    const { json } = await ask(world, page, asked);
+    const { json } = await ask(fixture, page, asked);
     expect(at(json, "state")).toBe("stopped");
     expect(Number(at(json, "calls_done"))).toBeLessThan(60);
     await until("nothing of the search is held", async () => {
-      const { heldMicroUsd } = await world.gateway.backend.recordStore.balance(orgId);
+      const { heldMicroUsd } = await fixture.gateway.backend.recordStore.balance(orgId);
       return heldMicroUsd === 0n;
     });
     expect(complaints).toEqual([]);
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await page.getByText("Budget used up", { exact: true }).waitFor();
     await page.getByText(/^Why it ended: what is left of the budget/).waitFor();
     await expectAccessible(page, "a search over its budget");
-    const { json } = await ask(world, page, "GET /api/console/optimize");
+    const { json } = await ask(fixture, page, "GET /api/console/optimize");
     expect(Number(at(json, "data.0.spent_usd"))).toBeLessThanOrEqual(0.1);
     expect(complaints).toEqual([]);
   });

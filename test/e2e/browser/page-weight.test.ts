@@ -5,13 +5,13 @@ import { describe, expect, test } from "vitest";
 
 import { hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
 import { pageShown, signIn } from "../../support/console-steps.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 
 /** Scripts and styles of a first page, as they come over the wire to somebody with no cache. */
 const FIRST_PAGE_BYTES_MAX = 200 * 1024;
 
 describe.skipIf(!hasChromium)("the first page that somebody opens", () => {
-  const world = withConsole();
+  const fixture = withConsole();
   const browser = withBrowser();
 
   test("weighs at most 200 KB of script and style: signing in", async () => {
@@ -21,7 +21,7 @@ describe.skipIf(!hasChromium)("the first page that somebody opens", () => {
 
   test("weighs at most 200 KB of script and style: the overview", async () => {
     const signedIn = await newVisitor(browser);
-    await signIn(world, signedIn, "light@example.com");
+    await signIn(fixture, signedIn, "light@example.com");
     // Another browser with the same cookies: nothing is kept there yet.
     const storageState = await signedIn.context.storageState();
     const page = await (await browser.newContext({ storageState })).newPage();
@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)("the first page that somebody opens", () => {
   async function expectLight(page: Page, path: string): Promise<void> {
     const answers: Response[] = [];
     page.on("response", (response) => answers.push(response));
-    await page.goto(world.consoleUrl + path, { waitUntil: "networkidle" });
+    await page.goto(fixture.consoleUrl + path, { waitUntil: "networkidle" });
     await pageShown(page);
     expect(new URL(page.url()).pathname).toBe(path);
     const parts = answers.filter((answer) =>

@@ -12,7 +12,7 @@ import {
   type GatedProvider,
 } from "../../support/gated-provider.ts";
 import { withResource } from "../../support/with-resource.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
 
@@ -72,15 +72,15 @@ const manifests = (): readonly object[] => [
   }),
 ];
 
-const world = withConsole(() => ({ manifests: manifests() }));
+const fixture = withConsole(() => ({ manifests: manifests() }));
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the playground's chat", () => {
   /** Somebody new in the playground with ten dollars, or with none. */
   async function chatter(name: string, usd: string | null = "10"): Promise<Newcomer> {
     const credit = usd === null ? {} : { usd };
-    const visitor = await newcomer(world, browser, { name, ...credit });
-    await visitor.page.goto(`${world.consoleUrl}/playground`);
+    const visitor = await newcomer(fixture, browser, { name, ...credit });
+    await visitor.page.goto(`${fixture.consoleUrl}/playground`);
     await visitor.page.getByRole("textbox", { name: "Message" }).waitFor();
     return visitor;
   }
@@ -196,10 +196,10 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
 
     await page.getByRole("button", { name: "Get code" }).click();
     const dialog = page.getByRole("dialog", { name: "Code for this call" });
-    await dialog.getByText(`${world.gateway.url}/v1/chat/completions`).waitFor();
+    await dialog.getByText(`${fixture.gateway.url}/v1/chat/completions`).waitFor();
     await expectAccessible(page, "the code of a call");
     await dialog.getByText("Messages", { exact: true }).click();
-    await dialog.getByText(`${world.gateway.url}/v1/messages`).waitFor();
+    await dialog.getByText(`${fixture.gateway.url}/v1/messages`).waitFor();
     for (const [tab, word] of [
       ["TypeScript", "@anthropic-ai/sdk"],
       ["Python", "from anthropic"],
@@ -237,8 +237,8 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await answerOf(page, "Plain").getByText(`You said: Remember ${secret}`).waitFor();
 
     expect([...sentTo]).toEqual(["/playground/v1/chat/completions"]);
-    expect(await everyStoredText(world.gateway.config.databaseUrl)).not.toContain(secret);
-    expect(world.gateway.log()).not.toContain(secret);
+    expect(await everyStoredText(fixture.gateway.config.databaseUrl)).not.toContain(secret);
+    expect(fixture.gateway.log()).not.toContain(secret);
     expect(complaints).toEqual([]);
   });
 
@@ -285,11 +285,11 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
       return seen;
     });
     expect(statuses).toEqual(Array.from({ length: 25 }, () => 200));
-    const managed = await world.gateway.backend.customerStore.playgroundKey(orgId);
-    const keys = await page.request.get(`${world.consoleUrl}/api/console/keys`);
+    const managed = await fixture.gateway.backend.customerStore.playgroundKey(orgId);
+    const keys = await page.request.get(`${fixture.consoleUrl}/api/console/keys`);
     expect(keys.status()).toBe(200);
     expect(await keys.text()).not.toContain(managed);
-    const key = await page.request.get(`${world.consoleUrl}/api/console/keys/${managed}`);
+    const key = await page.request.get(`${fixture.consoleUrl}/api/console/keys/${managed}`);
     expect(key.status()).toBe(404);
     expect(complaints).toEqual([]);
   });
@@ -354,12 +354,14 @@ async function shownCost(answer: Locator): Promise<bigint> {
 async function recordedCost(orgId: OrgId, answer: Locator): Promise<bigint> {
   const requestId = await answer.locator("code[title]").getAttribute("title");
   const account = { orgId, keyId: "", key: "" };
-  return debitOf(await ended(world.gateway, account, requestId ?? ""));
+  return debitOf(await ended(fixture.gateway, account, requestId ?? ""));
 }
 
 /** What reached the provider with these words, by model. */
 function sentBodies(words: string): ReadonlyMap<string, object> {
-  const calls = world.gateway.simulator.calls().filter(({ bodyText }) => bodyText.includes(words));
+  const calls = fixture.gateway.simulator
+    .calls()
+    .filter(({ bodyText }) => bodyText.includes(words));
   const bodies = calls.map(({ body }) => body as { readonly model: string });
   return new Map(bodies.map((body) => [body.model, body]));
 }

@@ -6,7 +6,7 @@ import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { debitOf, ended } from "../../support/books.ts";
 import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
 import { newcomer, type Newcomer } from "../../support/console-steps.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { decisionManifest, decisionModel } from "../../support/decisions.ts";
 import { withResource } from "../../support/with-resource.ts";
 import { ShiftedClock } from "../../support/oidc-console.ts";
@@ -42,13 +42,13 @@ const manifests = (): readonly object[] => [
   }),
 ];
 
-const world = withConsole(() => ({ manifests: manifests(), settings: { videoPollMinMs: 1 } }));
+const fixture = withConsole(() => ({ manifests: manifests(), settings: { videoPollMinMs: 1 } }));
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions", () => {
   async function maker(name: string, tab: string): Promise<Newcomer> {
-    const visitor = await newcomer(world, browser, { name, theme: "dark", usd: "20" });
-    await visitor.page.goto(`${world.consoleUrl}/playground?tab=${tab}`);
+    const visitor = await newcomer(fixture, browser, { name, theme: "dark", usd: "20" });
+    await visitor.page.goto(`${fixture.consoleUrl}/playground?tab=${tab}`);
     return visitor;
   }
 
@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await call.getByText("served by painter").waitFor();
     await expectAccessible(page, "two pictures");
     await expectFits(page);
-    const sent = world.gateway.simulator.calls().findLast((each) => bodyHas(each, prompt));
+    const sent = fixture.gateway.simulator.calls().findLast((each) => bodyHas(each, prompt));
     expect(sent?.body).toMatchObject({ n: 2, size: "1536x1024", quality: "low" });
 
     const download = page.waitForEvent("download");
@@ -116,7 +116,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await job.getByText("cost $0.30").waitFor();
     await page.getByRole("link", { name: "Balance: $19.70 available" }).waitFor();
     const address = await job.locator("video").getAttribute("src");
-    const file = await page.request.get(new URL(address ?? "", world.consoleUrl).href, {
+    const file = await page.request.get(new URL(address ?? "", fixture.consoleUrl).href, {
       headers: { range: "bytes=0-99" },
     });
     expect([file.status(), file.headers()["content-type"]]).toEqual([206, "video/mp4"]);
@@ -159,7 +159,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     const panel = page.locator("section", { has: answers });
     expect(await shownCost(panel)).toBe(await recordedCost(orgId, panel));
     await page.getByRole("button", { name: "Get code" }).click();
-    await page.getByText(`${world.gateway.url}/v1/decisions`).waitFor();
+    await page.getByText(`${fixture.gateway.url}/v1/decisions`).waitFor();
     await expectAccessible(page, "the code of a decision");
     expect(complaints).toEqual([]);
   });
@@ -206,5 +206,5 @@ async function shownCost(within: Locator): Promise<bigint> {
 async function recordedCost(orgId: OrgId, within: Locator): Promise<bigint> {
   const requestId = await within.locator("code[title]").getAttribute("title");
   const account = { orgId, keyId: "", key: "" };
-  return debitOf(await ended(world.gateway, account, requestId ?? ""));
+  return debitOf(await ended(fixture.gateway, account, requestId ?? ""));
 }

@@ -3,19 +3,19 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import { ask, newcomer, pageShown, type Newcomer } from "../../support/console-steps.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { textAt } from "../../support/http-call.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS, type Traffic } from "../../support/usage-traffic.ts";
 
-const world = withConsole({ manifests: TRAFFIC_MANIFESTS });
+const fixture = withConsole({ manifests: TRAFFIC_MANIFESTS });
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the page of a request", () => {
   let ann: Newcomer;
   let traffic: Traffic;
   beforeAll(async () => {
-    ann = await newcomer(world, browser, { name: "request", theme: "dark", usd: "5" });
-    traffic = await makeTraffic(world, ann.page);
+    ann = await newcomer(fixture, browser, { name: "request", theme: "dark", usd: "5" });
+    traffic = await makeTraffic(fixture, ann.page);
   });
 
   test("shows three attempts, and after each why the gateway moved on", async () => {
@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     await page.getByRole("button", { name: "Copy as support text" }).click();
     await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
     const text = String(await page.evaluate("navigator.clipboard.readText()"));
-    const { json } = await ask(world, page, `GET /api/console/requests/${id}`);
+    const { json } = await ask(fixture, page, `GET /api/console/requests/${id}`);
     expect(text).toContain(`Request ${id}`);
     expect(text).toContain(`Cost $${textAt(json, "request.cost_usd")}`);
     const attempts = text.match(/^Attempt \d: \w+/gm);
@@ -58,11 +58,11 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
   });
 
   test("of somebody else is not found", async () => {
-    const other = await newcomer(world, browser, { name: "other" });
+    const other = await newcomer(fixture, browser, { name: "other" });
     const path = `/requests/${traffic.threeAttemptsId}`;
-    const { status } = await ask(world, other.page, `GET /api/console${path}`);
+    const { status } = await ask(fixture, other.page, `GET /api/console${path}`);
     expect(status).toBe(404);
-    await other.page.goto(world.consoleUrl + path);
+    await other.page.goto(fixture.consoleUrl + path);
     await other.page.getByRole("alert").waitFor();
     expect(await other.page.content()).not.toContain("test/three");
     expect(other.complaints).toEqual([]);
@@ -74,6 +74,6 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
 });
 
 async function open(page: Page, path: string): Promise<void> {
-  await page.goto(world.consoleUrl + path);
+  await page.goto(fixture.consoleUrl + path);
   await pageShown(page);
 }

@@ -12,23 +12,23 @@ import {
 } from "../../support/browser.ts";
 import { pageShown } from "../../support/console-steps.ts";
 import { runSql } from "../../support/sql.ts";
-import { newcomer, withProviderConsole } from "../console/provider-world.ts";
+import { newcomer, withProviderConsole } from "../console/provider-fixture.ts";
 
-const world = withProviderConsole();
+const fixture = withProviderConsole();
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("a session", () => {
   /** A browser whose owner is signed in and looks at the page of this address. */
   async function signedIn(name: string, path: string): Promise<Visitor> {
     const visitor = await newVisitor(browser, { theme: "dark" });
-    world.provider.signInAs(newcomer(name));
-    await visitor.page.goto(`${world.url}/auth/start`);
+    fixture.provider.signInAs(newcomer(name));
+    await visitor.page.goto(`${fixture.url}/auth/start`);
     await pageShown(visitor.page);
     // A key that nobody has looked at yet would come before the page that was asked for.
     if (visitor.page.url().endsWith("/welcome")) {
       await visitor.page.locator("[data-secret]").waitFor();
     }
-    await visitor.page.goto(world.url + path);
+    await visitor.page.goto(fixture.url + path);
     await pageShown(visitor.page);
     return visitor;
   }
@@ -38,7 +38,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     const there = await signedIn("ann", "/keys");
     await here.page.getByRole("button", { name: "Your account" }).click();
     await here.page.getByRole("button", { name: "Sign out" }).click();
-    await here.page.waitForURL(`${world.url}/sign-in?reason=signed-out`);
+    await here.page.waitForURL(`${fixture.url}/sign-in?reason=signed-out`);
     await here.page.getByText("You are signed out in this browser.").waitFor();
     await expectAccessible(here.page, "signed out");
     expect(await statusOfKeys(here.page)).toBe(401);
@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     await page.getByText("Your session has ended.").waitFor();
     await expectAccessible(page, "expired");
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
-    await page.waitForURL(`${world.url}/usage?range=7d`);
+    await page.waitForURL(`${fixture.url}/usage?range=7d`);
     await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
     expect(complaints).toEqual([]);
   });
@@ -86,12 +86,12 @@ describe.skipIf(!hasChromium)("a session", () => {
 
   test("that the identity provider ends is over in the browser, and says who ended it", async () => {
     const { page, complaints } = await signedIn("kim", "/keys");
-    const logoutToken = await world.provider.logoutToken({ sub: "kim" });
-    const told = await fetch(`${world.url}/auth/backchannel-logout`, {
+    const logoutToken = await fixture.provider.logoutToken({ sub: "kim" });
+    const reported = await fetch(`${fixture.url}/auth/backchannel-logout`, {
       method: "POST",
       body: new URLSearchParams({ logout_token: logoutToken }),
     });
-    expect(told.status).toBe(200);
+    expect(reported.status).toBe(200);
     // The open page notices by itself.
     await page.waitForURL((url) => url.pathname === "/sign-in");
     await page.getByText("Your identity provider ended your session.").waitFor();
@@ -102,7 +102,7 @@ describe.skipIf(!hasChromium)("a session", () => {
   test("is what another tab has too: signing out there closes the pages here", async () => {
     const { page, context, complaints } = await signedIn("dan", "/billing");
     const tab = await context.newPage();
-    await tab.goto(`${world.url}/settings`);
+    await tab.goto(`${fixture.url}/settings`);
     await tab.getByRole("button", { name: "Your account" }).click();
     await tab.getByRole("button", { name: "Sign out" }).click();
     await tab.waitForURL((url) => url.pathname === "/sign-in");
@@ -113,15 +113,15 @@ describe.skipIf(!hasChromium)("a session", () => {
 });
 
 async function statusOfKeys(page: Page): Promise<number> {
-  return (await page.request.get(`${world.url}/api/console/keys`)).status();
+  return (await page.request.get(`${fixture.url}/api/console/keys`)).status();
 }
 
 /** Puts the beginning and the end of this browser's session that far into the past. */
 async function age(page: Page, by: string): Promise<void> {
-  const cookies = await page.context().cookies(world.url);
+  const cookies = await page.context().cookies(fixture.url);
   const token = cookies.find(({ name }) => name === "tm_session")?.value ?? "";
   await runSql(
-    world.gateway,
+    fixture.gateway,
     `update console_session set started_at = now() - $2::interval,
        expires_at = now() - $2::interval + interval '7 days'
      where session_id = $1`,

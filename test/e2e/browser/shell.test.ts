@@ -8,16 +8,16 @@ import {
   type Visitor,
 } from "../../support/browser.ts";
 import { pageShown, signIn } from "../../support/console-steps.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { httpCall } from "../../support/http-call.ts";
 
-const world = withConsole();
+const fixture = withConsole();
 const browser = withBrowser();
 
 describe("an address where other products sign people in or up", () => {
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
   test.each(["/login", "/v1/signup"])("%s is nowhere, whatever is asked", async (path) => {
-    const { gatewayUrl, consoleUrl, internalUrl } = world.gateway.running;
+    const { gatewayUrl, consoleUrl, internalUrl } = fixture.gateway.running;
     for (const root of [gatewayUrl, consoleUrl, internalUrl]) {
       for (const method of methods) {
         const answer = await httpCall(root + path, { method, headers: { accept: "text/html" } });
@@ -33,11 +33,11 @@ describe.skipIf(!hasChromium)("every page", () => {
 
   beforeAll(async () => {
     visitor = await newVisitor(browser);
-    await signIn(world, visitor, "shell@example.com");
+    await signIn(fixture, visitor, "shell@example.com");
   });
 
   async function open(path: string): Promise<void> {
-    await visitor.page.goto(world.consoleUrl + path);
+    await visitor.page.goto(fixture.consoleUrl + path);
     await pageShown(visitor.page);
   }
 
@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await field.fill("usag");
     await page.getByRole("option", { name: "Usage", selected: true }).waitFor();
     await page.keyboard.press("Enter");
-    await page.waitForURL(`${world.consoleUrl}/usage`);
+    await page.waitForURL(`${fixture.consoleUrl}/usage`);
     await field.waitFor({ state: "detached" });
     await page.keyboard.press("Control+k");
     await field.fill("test/b");
@@ -60,11 +60,11 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Enter");
-    await page.waitForURL(`${world.consoleUrl}/models/test/b*`);
+    await page.waitForURL(`${fixture.consoleUrl}/models/test/b*`);
     await page.keyboard.press("Control+k");
     await field.fill("trial");
     await page.getByRole("option", { name: "Trial key" }).click();
-    await page.waitForURL(`${world.consoleUrl}/keys/*`);
+    await page.waitForURL(`${fixture.consoleUrl}/keys/*`);
     await page.keyboard.press("Control+k");
     await field.fill("no such thing anywhere");
     await page.getByText("Nothing has this name").waitFor();
@@ -132,12 +132,12 @@ describe.skipIf(!hasChromium)("every page", () => {
 
   test("says of an unknown address that there is nothing, and leads on", async () => {
     const { page } = visitor;
-    const answer = await page.goto(`${world.consoleUrl}/no/such/page`);
+    const answer = await page.goto(`${fixture.consoleUrl}/no/such/page`);
     expect(answer?.status()).toBe(404);
     await page.getByRole("heading", { name: "Page not found", level: 1 }).waitFor();
     await expectAccessible(page, "not found");
     await page.getByRole("link", { name: "Go to the overview" }).click();
-    await page.waitForURL(`${world.consoleUrl}/`);
+    await page.waitForURL(`${fixture.consoleUrl}/`);
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
   });
 

@@ -17,9 +17,9 @@ import {
 import { chatBody } from "../../support/chat-bodies.ts";
 import { pageShown } from "../../support/console-steps.ts";
 import { at, bearer, httpCall, listAt } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole } from "../console/provider-world.ts";
+import { newcomer, withProviderConsole } from "../console/provider-fixture.ts";
 
-const world = withProviderConsole({ settings: { support: "help@example.com" } });
+const fixture = withProviderConsole({ settings: { support: "help@example.com" } });
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("signing in", () => {
@@ -29,15 +29,15 @@ describe.skipIf(!hasChromium)("signing in", () => {
 
   /** Presses the one button of the sign-in page; the provider knows who is there. */
   async function press(page: Page, address = "/sign-in"): Promise<void> {
-    await page.goto(world.url + address);
+    await page.goto(fixture.url + address);
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
-    await page.waitForURL((url) => url.origin === world.url && url.pathname !== "/sign-in");
+    await page.waitForURL((url) => url.origin === fixture.url && url.pathname !== "/sign-in");
     await pageShown(page);
   }
 
   test("for the first time shows the trial key once: not again by reload, back, or another tab", async () => {
     const { page, context, complaints } = await visit();
-    world.provider.signInAs(newcomer("ann"));
+    fixture.provider.signInAs(newcomer("ann"));
     await press(page, "/sign-in?return=%2Fusage");
     expect(new URL(page.url()).pathname).toBe("/welcome");
     const secret = page.locator("[data-secret]");
@@ -47,12 +47,12 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await page.getByRole("button", { name: "Copy", exact: true }).click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(key);
     const tab = await context.newPage();
-    await tab.goto(`${world.url}/welcome`);
+    await tab.goto(`${fixture.url}/welcome`);
     await expectNoKey(tab, key);
     await page.getByRole("link", { name: "Go to the console" }).click();
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
     await page.goBack();
-    await page.waitForURL(`${world.url}/welcome`);
+    await page.waitForURL(`${fixture.url}/welcome`);
     await expectNoKey(page, key);
     await page.reload();
     await expectNoKey(page, key);
@@ -68,13 +68,13 @@ describe.skipIf(!hasChromium)("signing in", () => {
 
   test("gives a trial key that works, 20 requests a minute, and the page hears the first", async () => {
     const { page, complaints } = await visit();
-    world.provider.signInAs(newcomer("tom"));
+    fixture.provider.signInAs(newcomer("tom"));
     await press(page);
     const key = await page.locator("[data-secret]").innerText();
     await page.getByText("Waiting for your first request…").waitFor();
     await giveCredit(page);
     const call = (path: string, body: object): ReturnType<typeof httpCall> =>
-      httpCall(world.gateway.url + path, { headers: bearer(key), body });
+      httpCall(fixture.gateway.url + path, { headers: bearer(key), body });
     const first = await call("/v1/chat/completions", chatBody("test/a"));
     expect(first.status, first.text).toBe(200);
     await page.getByText("Your first request arrived.").waitFor();
@@ -86,27 +86,27 @@ describe.skipIf(!hasChromium)("signing in", () => {
     }
     expect(statuses).toEqual([...Array.from({ length: 19 }, () => 200), 429]);
     await page.getByRole("link", { name: "Look at it" }).click();
-    await page.waitForURL(`${world.url}/requests/${String(first.headers["x-request-id"])}`);
+    await page.waitForURL(`${fixture.url}/requests/${String(first.headers["x-request-id"])}`);
     expect(complaints).toEqual([]);
   });
 
   test("again, under another subject of the same e-mail, keeps the organization and gives no key", async () => {
     const { page, complaints } = await visit();
     const email = "zoe@example.com";
-    world.provider.signInAs({ ...newcomer("zoe"), email });
+    fixture.provider.signInAs({ ...newcomer("zoe"), email });
     await press(page);
     const before = await sessionOf(page);
     await page.locator("[data-secret]").waitFor();
     const other = await visit();
-    world.provider.signInAs({ subject: "zoe at work", email, emailVerified: true });
+    fixture.provider.signInAs({ subject: "zoe at work", email, emailVerified: true });
     await press(other.page, "/sign-in?return=%2Fkeys");
     expect(new URL(other.page.url()).pathname).toBe("/keys");
     const after = await sessionOf(other.page);
     expect(at(after, "org.org_id")).toBe(at(before, "org.org_id"));
     expect(at(after, "has_reveal")).toBe(false);
-    const keys = await other.page.request.get(`${world.url}/api/console/keys`);
+    const keys = await other.page.request.get(`${fixture.url}/api/console/keys`);
     expect(listAt(await keys.json(), "data")).toHaveLength(1);
-    await other.page.goto(`${world.url}/welcome`);
+    await other.page.goto(`${fixture.url}/welcome`);
     await other.page.getByText("There is no key to show").waitFor();
     expect([...complaints, ...other.complaints]).toEqual([]);
   });
@@ -114,10 +114,10 @@ describe.skipIf(!hasChromium)("signing in", () => {
   test("with an e-mail that is not verified opens one page, until it is", async () => {
     const { page, complaints } = await visit();
     const eve = { ...newcomer("eve"), emailVerified: false };
-    world.provider.signInAs(eve);
+    fixture.provider.signInAs(eve);
     await press(page);
     for (const path of ["/", "/keys", "/billing", "/welcome", "/models", "/no/such/page"]) {
-      await page.goto(world.url + path);
+      await page.goto(fixture.url + path);
       await page.getByRole("heading", { name: "Verify your e-mail" }).waitFor();
       expect(new URL(page.url()).pathname).toBe("/verify");
     }
@@ -127,24 +127,24 @@ describe.skipIf(!hasChromium)("signing in", () => {
     for (const [route, { access }] of Object.entries(ROUTES)) {
       if (access === "public") continue;
       const [method = "GET", path = "/"] = route.replaceAll(/:\w+/g, "some-id").split(" ");
-      const answer = await page.request.fetch(world.url + path, {
+      const answer = await page.request.fetch(fixture.url + path, {
         method,
-        headers: { origin: world.url, "content-type": "application/json" },
+        headers: { origin: fixture.url, "content-type": "application/json" },
       });
       expect({ route, status: answer.status() }).toEqual({ route, status: 403 });
     }
     await page.getByRole("link", { name: "Check again" }).click();
-    await page.waitForURL(`${world.url}/verify`);
-    world.provider.signInAs({ ...eve, emailVerified: true });
+    await page.waitForURL(`${fixture.url}/verify`);
+    fixture.provider.signInAs({ ...eve, emailVerified: true });
     await page.getByRole("link", { name: "Check again" }).click();
-    await page.waitForURL(`${world.url}/welcome`);
+    await page.waitForURL(`${fixture.url}/welcome`);
     expect(await page.locator("[data-secret]").innerText()).toMatch(/^tm_vk_/);
     expect(complaints).toEqual([]);
   });
 
   test("for the first time as the owner of an organization that an operator made opens that", async () => {
     const { page, complaints } = await visit();
-    const { accountStore } = world.gateway.backend;
+    const { accountStore } = fixture.gateway.backend;
     const email = "olga@example.com";
     const org = await accountStore.createOrg({ name: "Olga's", email });
     const { digest, label } = newVirtualKey();
@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       requestsPerMinuteCeiling: 300,
       capMicroUsd: null,
     });
-    world.provider.signInAs({ subject: "olga", email, emailVerified: true });
+    fixture.provider.signInAs({ subject: "olga", email, emailVerified: true });
     await press(page, "/sign-in?return=%2Fkeys");
     expect(new URL(page.url()).pathname).toBe("/keys");
     await page.getByText("made by the operator").first().waitFor();
@@ -170,15 +170,15 @@ describe.skipIf(!hasChromium)("signing in", () => {
 
   test("that the provider refuses says so, in words of this page alone", async () => {
     const { page, complaints } = await visit();
-    world.provider.signInAs(null);
-    await page.goto(`${world.url}/sign-in`);
+    fixture.provider.signInAs(null);
+    await page.goto(`${fixture.url}/sign-in`);
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
     const alert = page.getByRole("alert");
     await alert.getByText("did not let you in").waitFor();
     const id = new URL(page.url()).searchParams.get("request_id") ?? "no id";
     await alert.getByText(id).waitFor();
     await expectAccessible(page, "denied");
-    await page.goto(`${world.url}/sign-in?reason=denied&request_id=Call+0900+now`);
+    await page.goto(`${fixture.url}/sign-in?reason=denied&request_id=Call+0900+now`);
     await page.getByRole("link", { name: "Continue with Scripted" }).waitFor();
     expect(await page.locator("body").innerText()).not.toContain("0900");
     expect(complaints).toEqual([]);
@@ -187,10 +187,10 @@ describe.skipIf(!hasChromium)("signing in", () => {
   test("works without a script", async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
-    world.provider.signInAs(newcomer("noscript"));
-    await page.goto(`${world.url}/sign-in`);
+    fixture.provider.signInAs(newcomer("noscript"));
+    await page.goto(`${fixture.url}/sign-in`);
     await page.getByRole("link", { name: "Sign in" }).click();
-    await page.waitForURL(`${world.url}/welcome`);
+    await page.waitForURL(`${fixture.url}/welcome`);
     expect(await sessionOf(page)).toMatchObject({ state: "signed_in", has_reveal: true });
   });
 
@@ -203,16 +203,16 @@ describe.skipIf(!hasChromium)("signing in", () => {
         if (new URL(request.url()).hostname.includes("evil")) left.push(request.url());
       });
       const query = `return=${encodeURIComponent(evil)}`;
-      world.provider.signInAs(newcomer(`lured-${Buffer.from(evil).toString("hex")}`));
-      await page.goto(`${world.url}/sign-in?${query}`);
+      fixture.provider.signInAs(newcomer(`lured-${Buffer.from(evil).toString("hex")}`));
+      await page.goto(`${fixture.url}/sign-in?${query}`);
       await page.getByRole("link", { name: "Continue with Scripted" }).click();
-      await page.waitForURL(`${world.url}/welcome`);
+      await page.waitForURL(`${fixture.url}/welcome`);
       await page.locator("[data-secret]").waitFor();
       // A second time there is no key to show, so the way back is taken; then with a session there.
       for (const path of ["/auth/start", "/sign-in", "/auth/recheck"]) {
-        await page.goto(`${world.url}${path}?${query}`);
+        await page.goto(`${fixture.url}${path}?${query}`);
         await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
-        expect(page.url()).toBe(`${world.url}/`);
+        expect(page.url()).toBe(`${fixture.url}/`);
       }
       expect(left).toEqual([]);
       expect(complaints).toEqual([]);
@@ -221,7 +221,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
 });
 
 async function sessionOf(page: Page): Promise<unknown> {
-  return await (await page.request.get(`${world.url}/api/console/session`)).json();
+  return await (await page.request.get(`${fixture.url}/api/console/session`)).json();
 }
 
 async function giveCredit(page: Page): Promise<void> {
@@ -229,5 +229,5 @@ async function giveCredit(page: Page): Promise<void> {
   const amountMicroUsd = parseUsd("10");
   assert(amountMicroUsd !== undefined, "ten dollars are an amount");
   const ref = `gift-${orgId}`;
-  await world.gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref });
+  await fixture.gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref });
 }

@@ -12,14 +12,14 @@ import {
   sumOfCounts,
   sumOfMoney,
 } from "../../support/console-tables.ts";
-import { withConsole } from "../../support/console-world.ts";
+import { withConsole } from "../../support/console-fixture.ts";
 import { at, bearer, httpCall, listAt } from "../../support/http-call.ts";
 import { readSql } from "../../support/sql.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS, type Traffic } from "../../support/usage-traffic.ts";
 
 const GROUPS = ["Model", "Key", "Provider", "Day", "Status"] as const;
 
-const world = withConsole({ manifests: TRAFFIC_MANIFESTS });
+const fixture = withConsole({ manifests: TRAFFIC_MANIFESTS });
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the usage page", () => {
@@ -28,8 +28,8 @@ describe.skipIf(!hasChromium)("the usage page", () => {
   /** What left the wallet, from the attempts themselves. */
   let spent: bigint;
   beforeAll(async () => {
-    ann = await newcomer(world, browser, { name: "usage", usd: "5" });
-    traffic = await makeTraffic(world, ann.page);
+    ann = await newcomer(fixture, browser, { name: "usage", usd: "5" });
+    traffic = await makeTraffic(fixture, ann.page);
     spent = await spentInSql(ann);
   });
 
@@ -167,7 +167,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
 });
 
 async function open(page: Page, path: string): Promise<void> {
-  await page.goto(world.consoleUrl + path);
+  await page.goto(fixture.consoleUrl + path);
   await pageShown(page);
 }
 
@@ -194,7 +194,7 @@ function sorted(search: Readonly<Record<string, string>>): readonly unknown[] {
 
 async function downloadedRows(page: Page): Promise<ReturnType<typeof readCsv>> {
   const link = page.getByRole("link", { name: "CSV of this view" });
-  const address = new URL((await link.getAttribute("href")) ?? "", world.consoleUrl);
+  const address = new URL((await link.getAttribute("href")) ?? "", fixture.consoleUrl);
   const answer = await page.request.get(address.href);
   expect(answer.headers()["content-disposition"]).toBe('attachment; filename="requests.csv"');
   return readCsv(await answer.text());
@@ -206,12 +206,12 @@ function shown(amount: bigint): string {
 
 async function spentInSql({ orgId }: Newcomer): Promise<bigint> {
   const sql = "select coalesce(sum(debit), 0)::text as spent from attempt where org_id = $1";
-  const [row] = await readSql(world.gateway, sql, [orgId]);
+  const [row] = await readSql(fixture.gateway, sql, [orgId]);
   return BigInt(String(row?.["spent"]));
 }
 
 async function spentByGatewayApi({ keys }: Traffic): Promise<bigint> {
-  const url = `${world.gateway.url}/v1/usage?group_by=key`;
+  const url = `${fixture.gateway.url}/v1/usage?group_by=key`;
   const { json } = await httpCall(url, { headers: bearer(keys.alpha.secret) });
   const groups = listAt(json, "data");
   return groups.reduce<bigint>((sum, each) => sum + BigInt(Number(at(each, "cost_micro_usd"))), 0n);

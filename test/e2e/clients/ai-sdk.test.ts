@@ -28,9 +28,9 @@ interface Provider {
   readonly name: string;
   readonly open: (settings: ProviderSettings) => (modelId: string) => LanguageModel;
   /** Whether the package hands on fields of the usage that it does not know. */
-  readonly tellsCost: boolean;
+  readonly reportsCost: boolean;
   /** Whether the package shows an error that comes inside of a stream. */
-  readonly tellsStreamError: boolean;
+  readonly reportsStreamError: boolean;
 }
 
 /**
@@ -42,20 +42,20 @@ const PROVIDERS: readonly Provider[] = [
     name: "@ai-sdk/openai",
     // Called plainly it would ask /v1/responses, which the gateway does not have.
     open: (settings) => (modelId) => createOpenAI(settings).chat(modelId),
-    tellsCost: false,
-    tellsStreamError: false,
+    reportsCost: false,
+    reportsStreamError: false,
   },
   {
     name: "@ai-sdk/openai-compatible",
     open: (settings) => createOpenAICompatible({ name: "market", ...settings }),
-    tellsCost: true,
-    tellsStreamError: true,
+    reportsCost: true,
+    reportsStreamError: true,
   },
   {
     name: "@ai-sdk/anthropic",
     open: (settings) => createAnthropic(settings),
-    tellsCost: true,
-    tellsStreamError: true,
+    reportsCost: true,
+    reportsStreamError: true,
   },
 ];
 
@@ -88,7 +88,7 @@ const elsewhere = forbidGlobalFetch();
 const gateway = withGateway();
 const account = withAccount(gateway, "25.00", { requestsPerMinute: 3_000 });
 
-describe.each(PROVIDERS)("$name", ({ open, tellsCost, tellsStreamError }) => {
+describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) => {
   const modelWith = (apiKey: string, modelId: string): LanguageModel =>
     open({ apiKey, baseURL: `${gateway.url}/v1`, fetch: noting.fetch })(modelId);
 
@@ -134,7 +134,7 @@ describe.each(PROVIDERS)("$name", ({ open, tellsCost, tellsStreamError }) => {
         expect(input).toBeGreaterThan(100);
         expect(output).toBeGreaterThan(100);
         const cost = listedCost(input, output);
-        expect(usage.raw?.["cost"]).toBe(tellsCost ? cost : undefined);
+        expect(usage.raw?.["cost"]).toBe(reportsCost ? cost : undefined);
         const record = await settledRecord(gateway, account, noting.lastRequestId());
         expect(record).toMatchObject({ outcome: "completed", total_cost: cost });
       });
@@ -205,8 +205,8 @@ describe.each(PROVIDERS)("$name", ({ open, tellsCost, tellsStreamError }) => {
       }
       expect(await stream.text).toMatch(/^word1 word2 word/);
       const death = "the provider's answer ended before it was complete; try again";
-      expect(errors.map(messageOf)).toEqual(tellsStreamError ? [death] : []);
-      expect(await stream.finishReason).toBe(tellsStreamError ? "error" : "other");
+      expect(errors.map(messageOf)).toEqual(reportsStreamError ? [death] : []);
+      expect(await stream.finishReason).toBe(reportsStreamError ? "error" : "other");
       const record = await settledRecord(gateway, account, noting.lastRequestId());
       expect(record).toMatchObject({ outcome: "stream_died" });
     });

@@ -6,17 +6,17 @@ import { at, type HttpAnswer } from "../../support/http-call.ts";
 import { withDatabase } from "../../support/postgres.ts";
 import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
 import { withResource } from "../../support/with-resource.ts";
-import { newcomer, openProviderWorld, type Person } from "./provider-world.ts";
+import { newcomer, openProviderFixture, type Person } from "./provider-fixture.ts";
 
 const database = withDatabase();
 const proxy = withProxyTo(database);
-const world = withResource(() =>
-  openProviderWorld({ settings: { databaseUrl: urlThrough(proxy, database).href } }),
+const fixture = withResource(() =>
+  openProviderFixture({ settings: { databaseUrl: urlThrough(proxy, database).href } }),
 );
 let ann: Person;
 
 beforeAll(async () => {
-  ann = await world.signIn(newcomer("ann"));
+  ann = await fixture.signIn(newcomer("ann"));
 });
 afterAll(() => proxy.set("up"));
 
@@ -31,7 +31,7 @@ const ALL = [
 ];
 
 /** What matters of an answer, on one line. */
-function told({ status, headers, json, text }: HttpAnswer): string {
+function reported({ status, headers, json, text }: HttpAnswer): string {
   if (status < 500) return `${status}`;
   expect(text).not.toMatch(/postgres|sql|127\.0\.0\.1|ECONN/i);
   expect(at(json, "request_id")).toBe(headers["x-request-id"]);
@@ -51,7 +51,7 @@ describe("a database that does not answer is a 503 with retry-after on the conso
     const answers = await Promise.all(
       ALL.map(async ([route, body]) => {
         const path = route.replaceAll(/:\w+/g, "some-id");
-        return [route, told(await ann.ask(path, { body }))];
+        return [route, reported(await ann.ask(path, { body }))];
       }),
     );
     proxy.set("up");

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "../../support/gateway.ts";
 import { at, httpCall, listAt, textAt, type HttpCall } from "../../support/http-call.ts";
 import { REQUEST_ID } from "../../support/refusals.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 
 let ann: Person;
 
@@ -33,7 +33,7 @@ const DATED = simulatorManifest({
   ],
 });
 
-const world = withProviderConsole({
+const fixture = withProviderConsole({
   manifests: [
     ...STANDARD_MANIFESTS,
     { ...HIDDEN, provider: { ...PROVIDER, listing: "private" } },
@@ -42,11 +42,11 @@ const world = withProviderConsole({
   ],
 });
 beforeAll(async () => {
-  ann = await world.signIn(newcomer("ann"));
+  ann = await fixture.signIn(newcomer("ann"));
 });
 
 function call(path: string, more: HttpCall = {}): ReturnType<typeof httpCall> {
-  return httpCall(world.url + path, more);
+  return httpCall(fixture.url + path, more);
 }
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -215,6 +215,6 @@ describe("what is for sale", () => {
   test("is described for programs", async () => {
     const answer = await call("/api/openapi.json");
     expect(at(answer.json, "openapi")).toBe("3.1.0");
-    expect(at(answer.json, "servers.0.url")).toBe(world.url);
+    expect(at(answer.json, "servers.0.url")).toBe(fixture.url);
   });
 });

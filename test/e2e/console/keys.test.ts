@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 
-const world = withProviderConsole();
+const fixture = withProviderConsole();
 let ann: Person;
 
 beforeAll(async () => {
-  ann = await world.signIn(newcomer("ann"));
+  ann = await fixture.signIn(newcomer("ann"));
 });
 
 async function newKey(body: object = {}): Promise<{ id: string; secret: string }> {
@@ -38,7 +38,7 @@ describe("a key made in the console", () => {
       disabled_at: null,
     });
     const id = textAt(made.json, "key.key_id");
-    const models = await httpCall(`${world.gateway.url}/v1/models`, { headers: bearer(secret) });
+    const models = await httpCall(`${fixture.gateway.url}/v1/models`, { headers: bearer(secret) });
     expect(models.status).toBe(200);
     const later = [
       await ann.ask("GET /api/console/keys"),
@@ -170,7 +170,7 @@ describe("disabling a key", () => {
     const again = await ann.ask(route, { body: { confirm_name: "old one" } });
     expect(at(again.json, "disabled_at")).toBe(since);
     // Never used before, so no copy of it is kept anywhere.
-    const models = await httpCall(`${world.gateway.url}/v1/models`, { headers: bearer(secret) });
+    const models = await httpCall(`${fixture.gateway.url}/v1/models`, { headers: bearer(secret) });
     expect(models.status).toBe(401);
     for (const path of ["enable", "undisable", "restore"]) {
       expect((await ann.ask(`POST /api/console/keys/${id}/${path}`)).status).toBe(404);
@@ -199,22 +199,22 @@ describe("a raw key", () => {
     const { secret } = await newKey({ name: "whole" });
     const trial = textAt(reveal.json, "key");
     expect(trial).toMatch(/^tm_vk_[0-9a-f]{48}$/);
-    const stored = await everyStoredText(world.gateway.config.databaseUrl);
+    const stored = await everyStoredText(fixture.gateway.config.databaseUrl);
     expect(stored).toContain(secret.slice(0, 12));
-    const log = world.gateway.log();
+    const log = fixture.gateway.log();
     expect(log).toContain("console request");
     for (const key of [secret, trial]) {
       expect(stored).not.toContain(key.slice(0, 13));
       expect(log).not.toContain(key.slice(0, 13));
-      expect(world.answers.filter((text) => text.includes(key.slice(0, 13)))).toHaveLength(1);
+      expect(fixture.answers.filter((text) => text.includes(key.slice(0, 13)))).toHaveLength(1);
     }
-    const cookie = ann.browser.header(new URL(world.url)).split("=").at(-1) ?? "";
+    const cookie = ann.browser.header(new URL(fixture.url)).split("=").at(-1) ?? "";
     expect(cookie.length).toBeGreaterThan(40);
-    for (const place of [stored, log, ...world.answers]) expect(place).not.toContain(cookie);
+    for (const place of [stored, log, ...fixture.answers]) expect(place).not.toContain(cookie);
   });
 
   test("of a first sign-in is shown once", async () => {
-    const bob = await world.signIn(newcomer("bob"));
+    const bob = await fixture.signIn(newcomer("bob"));
     expect((await bob.ask("POST /api/console/reveal")).status).toBe(200);
     const again = await bob.ask("POST /api/console/reveal");
     expect(again.status).toBe(410);

@@ -2,14 +2,14 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 
-const world = withProviderConsole();
+const fixture = withProviderConsole();
 let ann: Person;
 let key: { readonly id: string; readonly secret: string };
 
 beforeAll(async () => {
-  ann = await world.signIn(newcomer("ann"));
+  ann = await fixture.signIn(newcomer("ann"));
   const made = await ann.ask("POST /api/console/keys", { body: { name: "ci" } });
   key = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
 });
@@ -32,7 +32,7 @@ describe("without credit", () => {
     });
     const before = await ann.ask("GET /api/console/session");
     expect(before.json).toMatchObject({ is_funded: false, unfunded_rpm: 20 });
-    await world.grant(ann, "10");
+    await fixture.grant(ann, "10");
     const after = await ann.ask("GET /api/console/session");
     expect(after.json).toMatchObject({
       is_funded: true,
@@ -44,7 +44,7 @@ describe("without credit", () => {
 
   test("what was used in the last minute is told", async () => {
     const call = { headers: bearer(key.secret), body: chatBody("test/a") };
-    const answer = await httpCall(`${world.gateway.url}/v1/chat/completions`, call);
+    const answer = await httpCall(`${fixture.gateway.url}/v1/chat/completions`, call);
     expect(answer.status).toBe(200);
     expect(await rowOf("key", { key_id: key.id })).toMatchObject({ rpm: { used: 1 } });
     expect(await rowOf("org")).toMatchObject({ rpm: { used: 1 }, concurrency: { used: 0 } });
@@ -105,7 +105,7 @@ describe("POST /api/admission-limits with a session", () => {
     async (_, body, words) => {
       const named = "scope" in body && body.scope === "key" ? { ...body, key_id: key.id } : body;
       const here = await change(named);
-      const there = await httpCall(`${world.gateway.url}/api/admission-limits`, {
+      const there = await httpCall(`${fixture.gateway.url}/api/admission-limits`, {
         headers: bearer(key.secret),
         body: named,
       });
@@ -164,7 +164,7 @@ describe("the cap of the organization", () => {
 });
 
 test("changes of settings have a window of their own, 60 a minute of an organization", async () => {
-  const bea = await world.signIn(newcomer("bea"));
+  const bea = await fixture.signIn(newcomer("bea"));
   const cap = (value: unknown): ReturnType<Person["ask"]> =>
     bea.ask("PATCH /api/console/org-cap", { body: { cap_usd: value } });
   for (let n = 1; n < 60; n += 1) expect((await cap(`${n}.00`)).status).toBe(200);

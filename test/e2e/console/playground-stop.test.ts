@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import { newcomer, openProviderWorld } from "./provider-world.ts";
+import { newcomer, openProviderFixture } from "./provider-fixture.ts";
 
 test("a stopping program lets an answer of the playground end, and lets no new call in", async () => {
-  const world = await openProviderWorld();
-  const { simulator } = world.gateway;
-  const ann = await world.signIn(newcomer("ann"));
-  await world.grant(ann, "5");
+  const fixture = await openProviderFixture();
+  const { simulator } = fixture.gateway;
+  const ann = await fixture.signIn(newcomer("ann"));
+  await fixture.grant(ann, "5");
   const before = simulator.counts().total;
   let hasEnded = false;
   const answer = ann.ask("POST /playground/v1/chat/completions", {
@@ -20,9 +20,9 @@ test("a stopping program lets an answer of the playground end, and lets no new c
   });
   void answer.finally(() => (hasEnded = true));
   await until("the provider answers", () => simulator.counts().total > before);
-  const closing = world.close();
+  const closing = fixture.close();
   await until("nobody else is let in", () =>
-    fetch(world.url).then(
+    fetch(fixture.url).then(
       () => false,
       () => true,
     ),

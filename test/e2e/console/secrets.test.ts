@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
-import { openConsoleWorld } from "../../support/console-world.ts";
+import { openConsoleFixture } from "../../support/console-fixture.ts";
 import { PROVIDER_KEY } from "../../support/gateway.ts";
 import { bearer, httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
-import { newcomer, withProviderConsole, type Ask, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Ask, type Person } from "./provider-fixture.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 import { SecretBook } from "./secret-book.ts";
 
@@ -16,7 +16,7 @@ const UNKNOWN_KEY = `tm_vk_${"0f1e2d3c".repeat(6)}`;
 
 describe("a whole life of an organization, with a log that says everything", () => {
   const book = new SecretBook();
-  const world = withProviderConsole({
+  const fixture = withProviderConsole({
     hasCheckout: true,
     settings: {
       logLevel: "trace",
@@ -34,19 +34,19 @@ describe("a whole life of an organization, with a log that says everything", () 
   }
 
   async function callGateway(path: string, key: string, body?: unknown): Promise<HttpAnswer> {
-    const answer = await httpCall(world.gateway.url + path, { headers: bearer(key), body });
+    const answer = await httpCall(fixture.gateway.url + path, { headers: bearer(key), body });
     book.noteAnswer(`gateway ${path}`, answer);
     return answer;
   }
 
   function noteBrowser({ seen }: CookieBrowser): void {
     for (const { place, text } of seen) {
-      if (place.startsWith(world.url)) book.note(place.replace(world.url, ""), text);
+      if (place.startsWith(fixture.url)) book.note(place.replace(fixture.url, ""), text);
     }
   }
 
   async function noteDatabase(place: string): Promise<void> {
-    const stored = await everyStoredText(world.gateway.config.databaseUrl);
+    const stored = await everyStoredText(fixture.gateway.config.databaseUrl);
     expect(stored).toContain("ann@example.com");
     book.note(place, stored);
   }
@@ -63,7 +63,7 @@ describe("a whole life of an organization, with a log that says everything", () 
     await readEverything();
     noteBrowser(ann.browser);
     await noteDatabase("database at the end");
-    const log = world.gateway.log();
+    const log = fixture.gateway.log();
     expect(log).toContain('"level":20');
     expect(log.split("\n").length).toBeGreaterThan(30);
     book.note("log", log);
@@ -85,18 +85,18 @@ describe("a whole life of an organization, with a log that says everything", () 
   });
 
   function keepInstallation(): void {
-    const { clientId, clientSecret } = world.provider;
+    const { clientId, clientSecret } = fixture.provider;
     book.keep("provider key", PROVIDER_KEY);
     book.keep("encryption key", ENCRYPTION_KEY);
-    book.keep("Stripe key", String(world.checkout?.secretKey));
-    book.keep("webhook secret", String(world.checkout?.webhookSecret));
+    book.keep("Stripe key", String(fixture.checkout?.secretKey));
+    book.keep("webhook secret", String(fixture.checkout?.webhookSecret));
     book.keep("client secret", clientSecret);
     const credentials = Buffer.from(`${clientId}:${clientSecret}`).toString("base64");
     book.keep("client credentials", credentials);
   }
 
   async function signIn(): Promise<void> {
-    ann = await world.signIn(newcomer("ann"));
+    ann = await fixture.signIn(newcomer("ann"));
     book.keep("session token", ann.browser.cookie("tm_session") ?? "");
     // With the trial key in it, which nobody has read.
     await noteDatabase("database after the sign-in");
@@ -106,13 +106,13 @@ describe("a whole life of an organization, with a log that says everything", () 
   async function breakSignIns(): Promise<void> {
     const browser = new CookieBrowser();
     const stopAt = ({ pathname }: URL): boolean => pathname === "/auth/callback";
-    const landing = await browser.open(`${world.url}/auth/start`, { stopAt });
+    const landing = await browser.open(`${fixture.url}/auth/start`, { stopAt });
     book.keep("transaction token", browser.cookie("tm_tx") ?? "");
     book.keep("callback code", landing.url.searchParams.get("code") ?? "");
     await noteDatabase("database amid a sign-in");
-    world.provider.setDown(true);
+    fixture.provider.setDown(true);
     const failed = await browser.open(landing.url.href);
-    world.provider.setDown(false);
+    fixture.provider.setDown(false);
     expect(failed.path).toMatch(/^\/sign-in\?reason=failed/);
     noteBrowser(browser);
   }
@@ -140,7 +140,7 @@ describe("a whole life of an organization, with a log that says everything", () 
       const { json } = await ask(`GET /api/console/purchases/${id}`);
       return textAt(json, "status") === "paid";
     });
-    const forged = await httpCall(`${world.url}/webhooks/stripe`, {
+    const forged = await httpCall(`${fixture.url}/webhooks/stripe`, {
       headers: { "stripe-signature": "t=1,v1=00" },
       body: { id: "evt_1" },
     });
@@ -226,14 +226,14 @@ describe("a whole life of an organization, with a log that says everything", () 
 });
 
 test("a link that signs in on this machine is kept by nobody who is given it", async () => {
-  const world = await openConsoleWorld({ settings: { logLevel: "trace" } });
+  const fixture = await openConsoleFixture({ settings: { logLevel: "trace" } });
   const book = new SecretBook();
   const noteStored = async (place: string): Promise<void> => {
-    book.note(place, await everyStoredText(world.gateway.config.databaseUrl));
+    book.note(place, await everyStoredText(fixture.gateway.config.databaseUrl));
   };
   try {
-    const link = await world.claimLink("owner@example.com");
-    const unused = await world.claimLink("other@example.com");
+    const link = await fixture.claimLink("owner@example.com");
+    const unused = await fixture.claimLink("other@example.com");
     const token = new URL(link).searchParams.get("t") ?? "";
     book.keep("claim token", token);
     book.keep("unused claim token", new URL(unused).searchParams.get("t") ?? "");
@@ -241,17 +241,17 @@ test("a link that signs in on this machine is kept by nobody who is given it", a
     const browser = new CookieBrowser();
     await browser.open(link);
     const form = { t: token, email: "owner@example.com" };
-    const landing = await browser.open(`${world.consoleUrl}/local-idp/claim`, { form });
+    const landing = await browser.open(`${fixture.consoleUrl}/local-idp/claim`, { form });
     expect(landing.path).toBe("/welcome");
     book.keep("session token", browser.cookie("tm_session") ?? "");
     book.keep("browser token", browser.cookie("tm_local") ?? "");
     const replayed = await new CookieBrowser().open(link);
     expect(replayed.status).toBe(410);
     for (const { place, text } of browser.seen) {
-      book.note(place.replace(world.consoleUrl, ""), text);
+      book.note(place.replace(fixture.consoleUrl, ""), text);
     }
     await noteStored("database after");
-    book.note("log", world.gateway.log());
+    book.note("log", fixture.gateway.log());
     expect(book.found()).toEqual({
       // The page with its form, opened by the link itself.
       "claim token": ["/local-idp/claim"],
@@ -260,6 +260,6 @@ test("a link that signs in on this machine is kept by nobody who is given it", a
       "browser token": ["/local-idp/claim"],
     });
   } finally {
-    await world.close();
+    await fixture.close();
   }
 });

@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ROUTES } from "../../../src/console-api/contract.ts";
 import type { RouteContract } from "../../../src/console-api/contract/shared.ts";
 import { at, httpCall, textAt } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 
-const world = withProviderConsole();
+const fixture = withProviderConsole();
 let ann: Person;
 
 beforeAll(async () => {
-  ann = await world.signIn(newcomer("ann"));
+  ann = await fixture.signIn(newcomer("ann"));
 });
 
 const routes = Object.entries(ROUTES).map(([name, contract]: [string, RouteContract]) => ({
@@ -26,7 +26,7 @@ const unsafe = closed.filter((route) => !route.startsWith("GET "));
 
 describe("without a session", () => {
   test.each(closed)("%s is refused as signed out", async (route) => {
-    const answer = await world.stranger().ask(route);
+    const answer = await fixture.stranger().ask(route);
     expect(answer.status).toBe(401);
     expect(at(answer.json, "error.code")).toBe("signed_out");
     expect(answer.headers["cache-control"]).toBe("no-store");
@@ -35,21 +35,21 @@ describe("without a session", () => {
   test("a cookie that nobody was given opens nothing", async () => {
     const cookies = [`tm_session=${"A".repeat(43)}`, "tm_session=", "tm_session=x; tm_session=y"];
     for (const cookie of cookies) {
-      const answer = await world.stranger().ask("GET /api/console/keys", { headers: { cookie } });
+      const answer = await fixture.stranger().ask("GET /api/console/keys", { headers: { cookie } });
       expect(answer.status).toBe(401);
     }
   });
 
   test("the session says so, and what the installation offers", async () => {
-    const { json } = await world.stranger().ask("GET /api/console/session");
+    const { json } = await fixture.stranger().ask("GET /api/console/session");
     expect(json).toMatchObject({
       state: "signed_out",
       user: null,
       org: null,
       balance: null,
       installation: {
-        gateway_url: world.gateway.url,
-        console_url: world.url,
+        gateway_url: fixture.gateway.url,
+        console_url: fixture.url,
         sign_in_name: "Scripted",
         is_local_sign_in: false,
         has_connections: false,
@@ -61,7 +61,7 @@ describe("without a session", () => {
 describe("with an e-mail that is not verified", () => {
   test("every route is refused as such, and the session tells the e-mail alone", async () => {
     const email = "eve@example.com";
-    const eve = await world.signIn({ subject: "eve", email, emailVerified: false });
+    const eve = await fixture.signIn({ subject: "eve", email, emailVerified: false });
     for (const route of closed) {
       const answer = await eve.ask(route);
       expect({ route, status: answer.status }).toEqual({ route, status: 403 });
@@ -95,9 +95,9 @@ describe("a request that another site makes with the session's cookie", () => {
   });
 
   test("that says nothing of where it comes from is no page's", async () => {
-    const answer = await httpCall(`${world.url}/api/console/keys`, {
+    const answer = await httpCall(`${fixture.url}/api/console/keys`, {
       body: { name: "x" },
-      headers: { cookie: ann.browser.header(new URL(world.url)) },
+      headers: { cookie: ann.browser.header(new URL(fixture.url)) },
     });
     expect(answer.status).toBe(403);
     expect(at(answer.json, "error.code")).toBe("forbidden");
@@ -114,20 +114,22 @@ describe("a request that another site makes with the session's cookie", () => {
 
 describe("signing out", () => {
   test("ends this browser's session on the server, and no other", async () => {
-    const here = await world.signIn(newcomer("zoe"));
-    const there = await world.signIn(newcomer("zoe"));
+    const here = await fixture.signIn(newcomer("zoe"));
+    const there = await fixture.signIn(newcomer("zoe"));
     expect(here.orgId).toBe(there.orgId);
     const settings = await here.ask("GET /api/console/settings");
     expect(at(settings.json, "sessions.others")).toBe(1);
-    const cookie = here.browser.header(new URL(world.url));
+    const cookie = here.browser.header(new URL(fixture.url));
     const out = await here.ask("POST /auth/sign-out");
     expect(out.status).toBe(303);
     expect(out.headers.location).toBe("/sign-in?reason=signed-out");
     expect(String(out.headers["set-cookie"])).toMatch(/^tm_session=;.*Max-Age=0/);
-    const replayed = await world.stranger().ask("GET /api/console/keys", { headers: { cookie } });
+    const replayed = await fixture.stranger().ask("GET /api/console/keys", { headers: { cookie } });
     expect(replayed.status).toBe(401);
     expect((await there.ask("GET /api/console/keys")).status).toBe(200);
-    const page = await httpCall(`${world.url}/keys`, { headers: { cookie, accept: "text/html" } });
+    const page = await httpCall(`${fixture.url}/keys`, {
+      headers: { cookie, accept: "text/html" },
+    });
     expect(page.status).toBe(303);
     expect(page.headers.location).toBe("/sign-in?reason=signed-out&return=%2Fkeys");
   });
@@ -139,9 +141,9 @@ describe("signing out", () => {
 
 describe("the identity provider", () => {
   test("ends a session with a logout token that it has signed, and nobody else does", async () => {
-    const kim = await world.signIn(newcomer("kim"));
+    const kim = await fixture.signIn(newcomer("kim"));
     const post = (token: string): Promise<{ status: number }> =>
-      httpCall(`${world.url}/auth/backchannel-logout`, {
+      httpCall(`${fixture.url}/auth/backchannel-logout`, {
         method: "POST",
         headers: { "content-type": "application/x-www-form-urlencoded" },
         body: new URLSearchParams({ logout_token: token }).toString(),
@@ -150,26 +152,26 @@ describe("the identity provider", () => {
     expect((await post("a.b.c")).status).toBe(400);
     expect((await post("x".repeat(70_000))).status).toBe(413);
     expect((await kim.ask("GET /api/console/keys")).status).toBe(200);
-    const token = await world.provider.logoutToken({ sub: "kim" });
+    const token = await fixture.provider.logoutToken({ sub: "kim" });
     expect((await post(token)).status).toBe(200);
     expect((await kim.ask("GET /api/console/keys")).status).toBe(401);
     expect((await post(token)).status).toBe(400);
   });
 
   test("that is down sends a browser back with a reason, and never into an error", async () => {
-    world.provider.setDown(true);
-    const answer = await httpCall(`${world.url}/auth/callback?code=x&state=y`);
-    world.provider.setDown(false);
+    fixture.provider.setDown(true);
+    const answer = await httpCall(`${fixture.url}/auth/callback?code=x&state=y`);
+    fixture.provider.setDown(false);
     expect(answer.status).toBe(303);
     expect(String(answer.headers.location)).toMatch(/^\/sign-in\?reason=/);
   });
 
   test("HEAD of the way in begins nothing", async () => {
-    const before = world.provider.countOf("/auth");
-    const answer = await httpCall(`${world.url}/auth/start`, { method: "HEAD" });
+    const before = fixture.provider.countOf("/auth");
+    const answer = await httpCall(`${fixture.url}/auth/start`, { method: "HEAD" });
     expect(answer.status).toBe(404);
     expect(answer.headers["set-cookie"]).toBeUndefined();
-    expect(world.provider.countOf("/auth")).toBe(before);
+    expect(fixture.provider.countOf("/auth")).toBe(before);
   });
 });
 

@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ROUTES } from "../../../src/console-api/contract.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 
-const world = withProviderConsole({
+const fixture = withProviderConsole({
   hasCheckout: true,
   settings: { encryptionKey: Buffer.alloc(32, 7).toString("base64") },
 });
@@ -31,16 +31,16 @@ const BODIES: Readonly<Record<string, object>> = {
 };
 
 beforeAll(async () => {
-  ann = await world.signIn(newcomer("ann"));
-  bob = await world.signIn(newcomer("bob"));
-  await world.grant(bob, "10");
+  ann = await fixture.signIn(newcomer("ann"));
+  bob = await fixture.signIn(newcomer("bob"));
+  await fixture.grant(bob, "10");
   await fillBobsOrganization();
 });
 
 async function fillBobsOrganization(): Promise<void> {
   const key = await bob.do("POST /api/console/keys", { body: { name: "bobs" } });
   bobs["key_id"] = textAt(key.json, "key.key_id");
-  const call = await httpCall(`${world.gateway.url}/v1/chat/completions`, {
+  const call = await httpCall(`${fixture.gateway.url}/v1/chat/completions`, {
     headers: bearer(textAt(key.json, "secret")),
     body: chatBody("test/a"),
   });
@@ -65,7 +65,7 @@ async function fillBobsOrganization(): Promise<void> {
   await bob.do("POST /playground/v1/chat/completions", {
     body: chatBody("test/a"),
   });
-  const all = await world.gateway.backend.accountStore.listKeys(bob.orgId);
+  const all = await fixture.gateway.backend.accountStore.listKeys(bob.orgId);
   managed = all
     .filter(({ origin }) => ["playground", "optimize"].includes(origin))
     .map((each) => each.keyId);

@@ -5,15 +5,15 @@ import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-world.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 
-const world = withProviderConsole();
+const fixture = withProviderConsole();
 let ann: Person;
 let key: { readonly id: string; readonly secret: string };
 
 beforeAll(async () => {
-  ann = await world.signIn(newcomer("ann"));
-  await world.grant(ann, "10");
+  ann = await fixture.signIn(newcomer("ann"));
+  await fixture.grant(ann, "10");
   const made = await ann.ask("POST /api/console/keys", { body: { name: "=1+1" } });
   key = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
   for (const model of ["test/a", "test/b", "test/a"]) await chat(model);
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 function chat(model: string, secret = key.secret): Promise<HttpAnswer> {
   const call = { headers: bearer(secret), body: chatBody(model) };
-  return httpCall(`${world.gateway.url}/v1/chat/completions`, call);
+  return httpCall(`${fixture.gateway.url}/v1/chat/completions`, call);
 }
 
 /** Rows of a file in which no cell needs quotes. */
@@ -152,17 +152,17 @@ describe("the log of requests", () => {
   test("explains a refusal in words, and only a refusal", async () => {
     const refused = await ann.ask("GET /api/console/requests?status=refused");
     const id = textAt(refused.json, "data.0.request_id");
-    const why = await ann.ask(`GET /api/console/refusals/${id}`);
-    expect(why.json).toMatchObject({ request_id: id, error_class: "insufficient_quota" });
-    expect(textAt(why.json, "explanation")).toContain("Buy credit");
+    const reason = await ann.ask(`GET /api/console/refusals/${id}`);
+    expect(reason.json).toMatchObject({ request_id: id, error_class: "insufficient_quota" });
+    expect(textAt(reason.json, "explanation")).toContain("Buy credit");
     const served = await ann.ask("GET /api/console/requests?status=ok");
     const okId = textAt(served.json, "data.0.request_id");
     expect((await ann.ask(`GET /api/console/refusals/${okId}`)).status).toBe(404);
   });
 
   test("takes no served request with usage that cannot be for a refusal", async () => {
-    const cat = await world.signIn(newcomer("cat"));
-    await world.grant(cat, "1");
+    const cat = await fixture.signIn(newcomer("cat"));
+    await fixture.grant(cat, "1");
     const usage = JSON.stringify({ prompt_tokens: 9e15, completion_tokens: 9e15 });
     const messages = [{ role: "user", content: `[[fault:usage:${usage}]]` }];
     const body = chatBody("test/a", { messages });
@@ -173,17 +173,17 @@ describe("the log of requests", () => {
       outcome: "completed",
       error_class: "usage_impossible",
     });
-    const why = await cat.ask(`GET /api/console/refusals/${id}`);
-    expect([why.status, textAt(why.json, "error.message")]).toEqual([
+    const reason = await cat.ask(`GET /api/console/refusals/${id}`);
+    expect([reason.status, textAt(reason.json, "error.message")]).toEqual([
       404,
       "this request was not refused; its own page shows what became of it",
     ]);
   });
 
   test("that nobody waits for gives its turn back", async () => {
-    const headers = { cookie: ann.browser.header(new URL(world.url)) };
+    const headers = { cookie: ann.browser.header(new URL(fixture.url)) };
     for (let tries = 0; tries < 12; tries += 1) {
-      const sent = request(`${world.url}/api/console/requests.csv`, { agent: false, headers });
+      const sent = request(`${fixture.url}/api/console/requests.csv`, { agent: false, headers });
       sent.on("error", () => undefined);
       await new Promise<void>((done) => {
         sent.once("close", done);
@@ -240,10 +240,10 @@ describe("the playground", () => {
   });
 
   test("has one key of the organization, which is made once however many ask at once", async () => {
-    const bea = await world.signIn(newcomer("bea"));
+    const bea = await fixture.signIn(newcomer("bea"));
     const asked = await Promise.all([1, 2, 3, 4].map(() => bea.ask("GET /playground/v1/limits")));
     expect(asked.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    const keys = await world.gateway.backend.accountStore.listKeys(bea.orgId);
+    const keys = await fixture.gateway.backend.accountStore.listKeys(bea.orgId);
     expect(keys.filter(({ origin }) => origin === "playground")).toHaveLength(1);
     expect(keys.find(({ origin }) => origin === "playground")?.requestsPerMinuteCeiling).toBe(60);
   });

@@ -50,10 +50,10 @@ export function loadProcess(input: LoadInput): LoadedProcess {
     begin: (firstOrder) => {
       const reports = new Reports(child);
       const begin = async (): Promise<CrashProcess> => {
-        if (firstOrder !== undefined) await reports.told({ order: firstOrder });
+        if (firstOrder !== undefined) await reports.reported({ order: firstOrder });
         const ready = readyProcess(child, { ended, reports });
         ready.catch(() => undefined);
-        await reports.told({ begin: true });
+        await reports.reported({ begin: true });
         return await ready;
       };
       return starting(begin(), ended);
@@ -100,7 +100,7 @@ async function readyProcess(
   const { ended, reports } = known;
   let stderr = "";
   const url = await new Promise<string>((resolve, reject) => {
-    const give = (why: string): void => reject(new Error(`${why}: ${stderr}`));
+    const give = (reason: string): void => reject(new Error(`${reason}: ${stderr}`));
     const timer = setTimeout(() => give("not ready"), READY_WAIT_MS);
     void ended.then(() => give("ended before it was ready"));
     if (child.stderr === null) throw new Error("standard error is piped");
@@ -117,10 +117,10 @@ async function readyProcess(
     get isRunning() {
       return child.exitCode === null && child.signalCode === null;
     },
-    order: (order) => reports.told({ order }),
+    order: (order) => reports.reported({ order }),
     waitsAt: (point) =>
       reports.next((report) => "waitingAt" in report && report.waitingAt === point),
-    goOn: () => reports.told({ goOn: true }),
+    goOn: () => reports.reported({ goOn: true }),
     signal: (signal) => void child.kill(signal),
   };
 }
@@ -140,7 +140,7 @@ class Reports {
     child.on("exit", () => this.#wake());
   }
 
-  async told(command: Command): Promise<void> {
+  async reported(command: Command): Promise<void> {
     this.#child.send(command);
     await this.next((report) => "done" in report);
   }

@@ -4,17 +4,17 @@ import { costOf } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import { openRequest, type ClientView } from "./client-view.ts";
 import { hasSession, severSessions, waitingSessions, type AttemptState } from "./crash-books.ts";
-import type { CrashHouse, HeldLock } from "./crash-house.ts";
+import type { CrashFixture, HeldLock } from "./crash-fixture.ts";
 import { expectDecided, type Decision } from "./expect-decided.ts";
 import type { FailPoint } from "./fail-points.ts";
 import {
   doomedStates,
   expectServedAgain,
-  openScene,
+  openScenario,
   type Asked,
   type Decided,
-  type Scene,
-} from "./scene.ts";
+  type Scenario,
+} from "./scenario.ts";
 
 /** One row of the crash matrix: where the process dies, and what everybody is left with. */
 export interface CrashRow extends Asked, Decision {
@@ -43,52 +43,56 @@ export interface BatchRow extends CrashRow {
 export type MatrixRow = CrashRow | BatchRow;
 
 /** Plays one row: die there, look at what is durable, start again, compare with the matrix. */
-export async function expectRow(house: CrashHouse, row: MatrixRow): Promise<Decided> {
-  if ("batch" in row) return await expectBatchRow(house, row);
-  const scene = await openScene(house, row);
-  script(house, scene, row);
-  const gateway = await house.up();
+export async function expectRow(fixture: CrashFixture, row: MatrixRow): Promise<Decided> {
+  if ("batch" in row) return await expectBatchRow(fixture, row);
+  const scenario = await openScenario(fixture, row);
+  script(fixture, scenario, row);
+  const gateway = await fixture.up();
   await gateway.order({ at: row.diesAt, nth: row.nth ?? 1, act: "die" });
-  const request = openRequest(gateway.url, scene.doomed);
+  const request = openRequest(gateway.url, scenario.doomed);
   if (row.leaves === true) {
     await until("the client has seen something", () => request.text() !== "");
     request.leave();
   }
   expect(await gateway.ended).toEqual({ code: null, signal: "SIGKILL" });
-  expectSeen(await request.view, scene, row);
-  await expectDurable(house, scene, row);
-  await house.restart();
-  await expectDecided(house, scene, row);
-  return await expectServedAgain(house, scene);
+  expectSeen(await request.view, scenario, row);
+  await expectDurable(fixture, scenario, row);
+  await fixture.restart();
+  await expectDecided(fixture, scenario, row);
+  return await expectServedAgain(fixture, scenario);
 }
 
 /** The same with a batch that the database had, but could not finish yet. */
-async function expectBatchRow(house: CrashHouse, row: BatchRow): Promise<Decided> {
-  const scene = await openScene(house, row);
-  script(house, scene, row);
-  const { view, lock } = await dieUnderLock(house, scene, row);
-  expectSeen(view, scene, row);
-  const { backend } = house;
+async function expectBatchRow(fixture: CrashFixture, row: BatchRow): Promise<Decided> {
+  const scenario = await openScenario(fixture, row);
+  script(fixture, scenario, row);
+  const { view, lock } = await dieUnderLock(fixture, scenario, row);
+  expectSeen(view, scenario, row);
+  const { backend } = fixture;
   const session = row.diesAt === "settle sent" ? "tokenmarket close" : "tokenmarket reserve";
-  await until("the dead process's batch waits", () => isWaiting(house, session));
+  await until("the dead process's batch waits", () => isWaiting(fixture, session));
   if (row.batch === "commits under the next start") {
-    const restarted = house.restart();
-    await until("the next start waits behind it", () => isWaiting(house, "tokenmarket"));
-    await expectDurable(house, scene, row);
+    const restarted = fixture.restart();
+    await until("the next start waits behind it", () => isWaiting(fixture, "tokenmarket"));
+    await expectDurable(fixture, scenario, row);
     await lock.release();
     await restarted;
   } else {
     if (row.batch === "is lost") await severSessions(backend, session);
     await lock.release();
     await until("the batch is done", async () => !(await hasSession(backend, session)));
-    await expectDurable(house, scene, row);
-    await house.restart();
+    await expectDurable(fixture, scenario, row);
+    await fixture.restart();
   }
-  await expectDecided(house, scene, row);
-  return await expectServedAgain(house, scene);
+  await expectDecided(fixture, scenario, row);
+  return await expectServedAgain(fixture, scenario);
 }
 
-function script({ simulator }: CrashHouse, { doomed }: Scene, { provider = [] }: CrashRow): void {
+function script(
+  { simulator }: CrashFixture,
+  { doomed }: Scenario,
+  { provider = [] }: CrashRow,
+): void {
   for (const fault of provider) simulator.script({ model: doomed.model, fault, times: 1 });
 }
 
@@ -99,31 +103,35 @@ interface DiedUnderLock {
 
 /** The lock is taken while the batch is about to leave: reserve and settlement are one wallet's. */
 async function dieUnderLock(
-  house: CrashHouse,
-  scene: Scene,
+  fixture: CrashFixture,
+  scenario: Scenario,
   { diesAt }: BatchRow,
 ): Promise<DiedUnderLock> {
-  const gateway = await house.up();
+  const gateway = await fixture.up();
   const queued = diesAt.replace("sent", "queued") as FailPoint;
   await gateway.order({ at: queued, act: "wait" });
-  const request = openRequest(gateway.url, scene.doomed);
+  const request = openRequest(gateway.url, scenario.doomed);
   await gateway.waitsAt(queued);
-  const lock = await house.lockWallet(scene.account);
+  const lock = await fixture.lockWallet(scenario.account);
   await gateway.order({ at: diesAt, act: "die" });
   await gateway.goOn();
   expect(await gateway.ended).toEqual({ code: null, signal: "SIGKILL" });
   return { view: await request.view, lock };
 }
 
-async function isWaiting({ backend }: CrashHouse, session: string): Promise<boolean> {
+async function isWaiting({ backend }: CrashFixture, session: string): Promise<boolean> {
   return (await waitingSessions(backend)).includes(session);
 }
 
-async function expectDurable(house: CrashHouse, scene: Scene, row: CrashRow): Promise<void> {
-  expect(await doomedStates(house, scene)).toEqual(row.durable);
+async function expectDurable(
+  fixture: CrashFixture,
+  scenario: Scenario,
+  row: CrashRow,
+): Promise<void> {
+  expect(await doomedStates(fixture, scenario)).toEqual(row.durable);
 }
 
-function expectSeen(view: ClientView, scene: Scene, { sees }: CrashRow): void {
+function expectSeen(view: ClientView, scenario: Scenario, { sees }: CrashRow): void {
   switch (sees) {
     case "nothing":
       return expect(view).toMatchObject({ status: 0, text: "" });
@@ -135,7 +143,7 @@ function expectSeen(view: ClientView, scene: Scene, { sees }: CrashRow): void {
     case "everything":
       expect(view).toMatchObject({ status: 200, isWhole: true });
       expect(view.text).toContain("word1");
-      return expect(costOf(view)).toBe(scene.observed);
+      return expect(costOf(view)).toBe(scenario.observed);
     default:
       throw new Error(`unknown: ${String(sees)}`);
   }

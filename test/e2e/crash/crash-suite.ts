@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, test } from "vitest";
 
 import { isDeep } from "../../support/depth.ts";
-import { openCrashHouse, type CrashHouse } from "./crash-house.ts";
+import { openCrashFixture, type CrashFixture } from "./crash-fixture.ts";
 import { expectRow, type MatrixRow } from "./crash-row.ts";
-import { expectUnchanged, type Decided } from "./scene.ts";
+import { expectUnchanged, type Decided } from "./scenario.ts";
 
 /** The crash house of one test file, and every scene of it that is over. */
 export interface CrashSuite {
-  readonly house: CrashHouse;
+  readonly fixture: CrashFixture;
   /** What was decided must not change any more; a deep run reads all of it after every scene. */
   decide(decided: Decided): Promise<void>;
   /** Registers one test for each row. */
@@ -18,30 +18,30 @@ export interface CrashSuite {
 
 /** Opens a crash house before the tests of the file that calls this, and closes it behind them. */
 export function crashSuite(): CrashSuite {
-  let opened: CrashHouse | undefined;
+  let opened: CrashFixture | undefined;
   const decided: Decided[] = [];
   beforeAll(async () => {
-    opened = await openCrashHouse();
+    opened = await openCrashFixture();
   });
   afterAll(() => opened?.close());
   const suite: CrashSuite = {
-    get house() {
+    get fixture() {
       if (opened === undefined) throw new Error("the house opens before the first test");
       return opened;
     },
     decide: async (more) => {
       decided.push(more);
-      if (isDeep) await expectUnchanged(suite.house, decided);
+      if (isDeep) await expectUnchanged(suite.fixture, decided);
     },
     testRows: (rows) => {
       test.each(rows.map((row) => [row.promise, row] as const))("%s", async (_promise, row) =>
-        suite.decide(await expectRow(suite.house, row)),
+        suite.decide(await expectRow(suite.fixture, row)),
       );
     },
     testUnchanged: () => {
       test("another kill, and a start of the program as it is shipped, change nothing", async () => {
-        await suite.house.restart({ shipped: true });
-        await expectUnchanged(suite.house, decided);
+        await suite.fixture.restart({ shipped: true });
+        await expectUnchanged(suite.fixture, decided);
       });
     },
   };

@@ -5,7 +5,7 @@ import { expectDecided } from "./expect-decided.ts";
 import { FAIL_POINTS } from "./fail-points.ts";
 import { CHARGED, KILLED, leftOpen } from "./left-open.ts";
 import { QUICK_ROWS } from "./matrix.ts";
-import { doomedStates, expectServedAgain } from "./scene.ts";
+import { doomedStates, expectServedAgain } from "./scenario.ts";
 import { expectServedOut } from "./sigterm.ts";
 
 /** Where a start dies; the other points are a request's, and each has a row. */
@@ -21,18 +21,18 @@ test("every run kills the process at every fail point", () => {
 suite.testRows(QUICK_ROWS);
 
 test("killed before its recovery, and again behind it: the next start charges once", async () => {
-  const { house } = suite;
+  const { fixture } = suite;
   const [joined, recovered] = AT_START;
-  const scene = await leftOpen(house);
-  const first = house.start({ firstOrder: { at: joined, act: "die" } });
+  const scenario = await leftOpen(fixture);
+  const first = fixture.start({ firstOrder: { at: joined, act: "die" } });
   expect(await first.ended).toEqual(KILLED);
-  expect(await doomedStates(house, scene)).toEqual(["open"]);
-  const second = house.start({ firstOrder: { at: recovered, act: "die" } });
+  expect(await doomedStates(fixture, scenario)).toEqual(["open"]);
+  const second = fixture.start({ firstOrder: { at: recovered, act: "die" } });
   expect(await second.ended).toEqual(KILLED);
-  expect(await doomedStates(house, scene)).toEqual(["unknown_after_crash"]);
-  await house.restart();
-  await expectDecided(house, scene, CHARGED);
-  await suite.decide(await expectServedAgain(house, scene));
+  expect(await doomedStates(fixture, scenario)).toEqual(["unknown_after_crash"]);
+  await fixture.restart();
+  await expectDecided(fixture, scenario, CHARGED);
+  await suite.decide(await expectServedAgain(fixture, scenario));
 });
 
 test("SIGTERM in the middle of a stream: a whole answer at its cost, and exit 0", () =>

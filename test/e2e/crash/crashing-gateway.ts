@@ -1,7 +1,7 @@
 import { subscribe } from "node:diagnostics_channel";
 
 import { UpstreamClient } from "../../../src/dispatch/upstream-client.ts";
-import { DrainGate } from "../../../src/call/drain-gate.ts";
+import { DetachedReadLimit } from "../../../src/call/detached-read-limit.ts";
 import { HttpExchange } from "../../../src/http/http-exchange.ts";
 import { BatchFault } from "../../../src/ledger/ledger-batch-store.ts";
 import { MemoryLimitStore } from "../../../src/limits/memory/memory-limit-store.ts";
@@ -69,9 +69,9 @@ function pass(at: FailPoint): void {
 async function passOrWait(at: FailPoint): Promise<void> {
   if (order?.at !== at || order.act !== "wait") return pass(at);
   if (isOrdered(at) === undefined) return;
-  const told = new Promise<void>((resolve) => waiting.push(resolve));
+  const reported = new Promise<void>((resolve) => waiting.push(resolve));
   report({ waitingAt: at });
-  await told;
+  await reported;
 }
 
 function watchAdmission(): void {
@@ -118,7 +118,7 @@ function watchDispatch(): void {
     };
   });
   subscribe("undici:request:bodySent", () => pass("dispatched"));
-  wrap(DrainGate, "enter", (enter) => {
+  wrap(DetachedReadLimit, "enter", (enter) => {
     return function (request) {
       pass("client left");
       return enter.call(this, request);

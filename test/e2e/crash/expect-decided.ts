@@ -3,8 +3,8 @@ import { expect } from "vitest";
 import { at, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import { brokenRules, readBooks, type JournalRow, type OrgBooks } from "./crash-books.ts";
-import type { CrashHouse } from "./crash-house.ts";
-import { CREDIT, doomedAttempts, type Scene } from "./scene.ts";
+import type { CrashFixture } from "./crash-fixture.ts";
+import { CREDIT, doomedAttempts, type Scenario } from "./scenario.ts";
 
 /** What becomes of an attempt in the end. */
 export type Paid =
@@ -27,16 +27,16 @@ export interface Decision {
 
 /** The journal, the wallet, the record and the provider's log agree on the decision. */
 export async function expectDecided(
-  house: CrashHouse,
-  scene: Scene,
+  fixture: CrashFixture,
+  scenario: Scenario,
   decision: Decision,
 ): Promise<void> {
-  const { backend } = house;
-  const { account, observed, reserve } = scene;
+  const { backend } = fixture;
+  const { account, observed, reserve } = scenario;
   const { pays, received } = decision;
   const books = await readBooks(backend, account);
-  const attempts = await doomedAttempts(house, scene);
-  expect(attempts).toEqual(pays.map((paid) => ({ ...ANY_IDS, reserve, ...endOf(scene, paid) })));
+  const attempts = await doomedAttempts(fixture, scenario);
+  expect(attempts).toEqual(pays.map((paid) => ({ ...ANY_IDS, reserve, ...endOf(scenario, paid) })));
   const charged = attempts.reduce((sum, each) => sum + each.debit, 0n);
   expect(books).toMatchObject({ settled: CREDIT - observed - charged, held: 0n });
   // By the count of the organization and by the key's.
@@ -44,10 +44,10 @@ export async function expectDecided(
   expect(books.spend).toEqual([spent, spent]);
   expect(books.transfers).toEqual([
     { kind: "settle", amount: observed },
-    ...pays.flatMap((paid) => transfersOf(scene, paid)),
+    ...pays.flatMap((paid) => transfersOf(scenario, paid)),
   ]);
-  await expectRecord(house, scene, { attempts, decision });
-  await expectReceived(house, scene, { attempts, received });
+  await expectRecord(fixture, scenario, { attempts, decision });
+  await expectReceived(fixture, scenario, { attempts, received });
   expect(await brokenRules(backend)).toEqual([]);
 }
 
@@ -56,20 +56,20 @@ const ANY_IDS = {
   requestId: expect.any(String) as string,
 };
 
-function endOf(scene: Scene, paid: Paid): Pick<JournalRow, "state" | "basis" | "debit"> {
+function endOf(scenario: Scenario, paid: Paid): Pick<JournalRow, "state" | "basis" | "debit"> {
   switch (paid) {
     case "the reserve": {
       const state = "unknown_after_crash";
-      return { state, basis: state, debit: scene.reserve };
+      return { state, basis: state, debit: scenario.reserve };
     }
     case "what was used":
-      return { state: "settled", basis: "reported", debit: scene.observed };
+      return { state: "settled", basis: "reported", debit: scenario.observed };
     case "what it reported at first":
-      return { state: "settled", basis: "partial", debit: scene.observedAtStart };
+      return { state: "settled", basis: "partial", debit: scenario.observedAtStart };
     case "nothing":
       return { state: "void", basis: "none", debit: 0n };
     case "what was used, told late":
-      return { state: "unknown_after_crash", basis: "reported", debit: scene.observed };
+      return { state: "unknown_after_crash", basis: "reported", debit: scenario.observed };
     case "nothing, told late":
       return { state: "unknown_after_crash", basis: "none", debit: 0n };
     default:
@@ -77,8 +77,8 @@ function endOf(scene: Scene, paid: Paid): Pick<JournalRow, "state" | "basis" | "
   }
 }
 
-function transfersOf(scene: Scene, paid: Paid): OrgBooks["transfers"] {
-  const { observed, reserve } = scene;
+function transfersOf(scenario: Scenario, paid: Paid): OrgBooks["transfers"] {
+  const { observed, reserve } = scenario;
   switch (paid) {
     case "what was used, told late":
       return [
@@ -96,7 +96,7 @@ function transfersOf(scene: Scene, paid: Paid): OrgBooks["transfers"] {
     case "the reserve":
     case "what was used":
     case "what it reported at first":
-      return [{ kind: "settle", amount: endOf(scene, paid).debit }];
+      return [{ kind: "settle", amount: endOf(scenario, paid).debit }];
     default:
       throw new Error(`unknown: ${String(paid)}`);
   }
@@ -104,20 +104,20 @@ function transfersOf(scene: Scene, paid: Paid): OrgBooks["transfers"] {
 
 /** What the customer is told of the request, and that it was one request. */
 async function expectRecord(
-  house: CrashHouse,
-  scene: Scene,
-  told: { readonly attempts: readonly JournalRow[]; readonly decision: Decision },
+  fixture: CrashFixture,
+  scenario: Scenario,
+  reported: { readonly attempts: readonly JournalRow[]; readonly decision: Decision },
 ): Promise<void> {
-  const { attempts, decision } = told;
+  const { attempts, decision } = reported;
   const outcomes: string[] = decision.pays.map((paid) => OUTCOMES[paid]);
   if (decision.outcome !== undefined) outcomes.splice(-1, 1, decision.outcome);
   const requestIds = [...new Set(attempts.map((each) => each.requestId))];
   expect(requestIds).toHaveLength(Math.min(1, attempts.length));
   const [requestId] = requestIds;
   if (requestId === undefined) return;
-  const { url } = await house.up();
+  const { url } = await fixture.up();
   const path = `/v1/generation?id=${requestId}`;
-  const { json } = await get(url, { key: scene.account.key, path });
+  const { json } = await get(url, { key: scenario.account.key, path });
   const sum = (amounts: readonly bigint[]): number => Number(amounts.reduce((a, b) => a + b, 0n));
   expect(at(json, "data")).toMatchObject({
     outcome: outcomes.at(-1),
@@ -144,11 +144,11 @@ const OUTCOMES: Readonly<Record<Paid, string>> = {
 
 /** Nothing reached a provider without a row in the journal. */
 async function expectReceived(
-  house: CrashHouse,
-  { mark }: Scene,
+  fixture: CrashFixture,
+  { mark }: Scenario,
   expected: { readonly attempts: readonly JournalRow[]; readonly received: number },
 ): Promise<void> {
-  const arrived = (): ReturnType<CrashHouse["received"]> => house.received(mark);
+  const arrived = (): ReturnType<CrashFixture["received"]> => fixture.received(mark);
   await until("the provider has it", () => arrived().length >= expected.received);
   const journaled = expected.attempts.map((each) => each.attemptId);
   const ids = arrived().map((call) => call.attemptId);

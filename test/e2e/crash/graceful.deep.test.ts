@@ -3,11 +3,17 @@ import { expect, test } from "vitest";
 import { until } from "../../support/books.ts";
 import { openRequest, type OpenRequest } from "./client-view.ts";
 import { waitingSessions } from "./crash-books.ts";
-import type { HeldLock } from "./crash-house.ts";
+import type { HeldLock } from "./crash-fixture.ts";
 import type { CrashProcess } from "./crash-process.ts";
 import { crashSuite } from "./crash-suite.ts";
 import { expectDecided } from "./expect-decided.ts";
-import { doomedStates, expectServedAgain, openScene, type Asked, type Scene } from "./scene.ts";
+import {
+  doomedStates,
+  expectServedAgain,
+  openScenario,
+  type Asked,
+  type Scenario,
+} from "./scenario.ts";
 import {
   EXIT_0,
   expectOver,
@@ -36,67 +42,67 @@ test.each(ROWS)(
 );
 
 test("SIGTERM between two attempts: the second is made, and both are settled", async () => {
-  const { house } = suite;
-  const scene = await openScene(house, { ...STREAM, model: "test/ba" });
-  house.simulator.script({ model: "test/ba", fault: "error_at_event:1", times: 1 });
-  const gateway = await house.up();
+  const { fixture } = suite;
+  const scenario = await openScenario(fixture, { ...STREAM, model: "test/ba" });
+  fixture.simulator.script({ model: "test/ba", fault: "error_at_event:1", times: 1 });
+  const gateway = await fixture.up();
   await gateway.order({ at: "roll queued", act: "terminate" });
-  const { view } = openRequest(gateway.url, scene.doomed);
+  const { view } = openRequest(gateway.url, scenario.doomed);
   expect(await gateway.ended).toEqual(EXIT_0);
-  expectWhole(await view, scene.observedAtStart + scene.observed);
-  await expectOver(suite, scene, {
+  expectWhole(await view, scenario.observedAtStart + scenario.observed);
+  await expectOver(suite, scenario, {
     pays: ["what it reported at first", "what was used"],
     received: 2,
   });
 });
 
 test("SIGTERM while it reads on for a client that left: settled at what was used", async () => {
-  const { house } = suite;
-  const scene = await openScene(house, STREAM);
-  house.simulator.script({ model: "test/a", fault: "slow:100", times: 1 });
-  const gateway = await house.up();
+  const { fixture } = suite;
+  const scenario = await openScenario(fixture, STREAM);
+  fixture.simulator.script({ model: "test/a", fault: "slow:100", times: 1 });
+  const gateway = await fixture.up();
   await gateway.order({ at: "client left", act: "terminate" });
-  const request = openRequest(gateway.url, scene.doomed);
+  const request = openRequest(gateway.url, scenario.doomed);
   await until("the stream runs", () => request.text() !== "");
   request.leave();
   expect(await gateway.ended).toEqual(EXIT_0);
-  await expectOver(suite, scene, { ...SERVED, outcome: "client_disconnected" });
+  await expectOver(suite, scenario, { ...SERVED, outcome: "client_disconnected" });
 });
 
 test("SIGTERM while a settlement waits: the answer waits with it, then exit 0", async () => {
-  const { scene, gateway, request, lock } = await settleUnderLock();
+  const { scenario, gateway, request, lock } = await settleUnderLock();
   gateway.signal("SIGTERM");
-  await until("nobody else is let in", async () => !(await isReady(gateway, scene)));
+  await until("nobody else is let in", async () => !(await isReady(gateway, scenario)));
   expect(request.text()).toContain("word1");
   expect(request.text()).not.toContain('"cost"');
   await lock.release();
-  expectWhole(await request.view, scene.observed);
+  expectWhole(await request.view, scenario.observed);
   expect(await gateway.ended).toEqual(EXIT_0);
-  await expectOver(suite, scene, SERVED);
+  await expectOver(suite, scenario, SERVED);
 });
 
 test("SIGTERM while a settlement waits too long for its answer: it commits before exit 0", async () => {
-  const { house } = suite;
-  const { scene, gateway, request, lock } = await settleUnderLock();
+  const { fixture } = suite;
+  const { scenario, gateway, request, lock } = await settleUnderLock();
   gateway.signal("SIGTERM");
-  expectWhole(await request.view, scene.observed);
+  expectWhole(await request.view, scenario.observed);
   expect(gateway.isRunning).toBe(true);
-  expect(await doomedStates(house, scene)).toEqual(["open"]);
+  expect(await doomedStates(fixture, scenario)).toEqual(["open"]);
   await lock.release();
   expect(await gateway.ended).toEqual(EXIT_0);
-  await expectOver(suite, scene, SERVED);
+  await expectOver(suite, scenario, SERVED);
 });
 
 test("SIGTERM, and the grace time ends: an error ends the stream, what was told is paid", async () => {
-  const { house } = suite;
-  await house.restart({ env: { TM_SHUTDOWN_GRACE_MS: "100" } });
+  const { fixture } = suite;
+  await fixture.restart({ env: { TM_SHUTDOWN_GRACE_MS: "100" } });
   const scenes = [
-    await openScene(house, { wire: "wire_a", stream: true }),
-    await openScene(house, { wire: "wire_b", stream: true }),
+    await openScenario(fixture, { wire: "wire_a", stream: true }),
+    await openScenario(fixture, { wire: "wire_b", stream: true }),
   ];
-  house.simulator.script({ fault: "hang:event:6", times: 2 });
-  const gateway = await house.up();
-  const requests = scenes.map((scene) => openRequest(gateway.url, scene.doomed));
+  fixture.simulator.script({ fault: "hang:event:6", times: 2 });
+  const gateway = await fixture.up();
+  const requests = scenes.map((scenario) => openRequest(gateway.url, scenario.doomed));
   await until("both streams run", () => requests.every((request) => request.text() !== ""));
   gateway.signal("SIGTERM");
   expect(await gateway.ended).toEqual(EXIT_0);
@@ -113,27 +119,27 @@ test("SIGTERM, and the grace time ends: an error ends the stream, what was told 
 });
 
 test("a second SIGTERM does not wait: exit 1, and the next start charges the reserve", async () => {
-  const { house } = suite;
-  const scene = await openScene(house, STREAM);
-  house.simulator.script({ model: "test/a", fault: "hang:event:6", times: 1 });
-  const gateway = await house.up();
-  const request = openRequest(gateway.url, scene.doomed);
+  const { fixture } = suite;
+  const scenario = await openScenario(fixture, STREAM);
+  fixture.simulator.script({ model: "test/a", fault: "hang:event:6", times: 1 });
+  const gateway = await fixture.up();
+  const request = openRequest(gateway.url, scenario.doomed);
   await until("the stream runs", () => request.text() !== "");
   gateway.signal("SIGTERM");
-  await until("nobody else is let in", async () => !(await isReady(gateway, scene)));
+  await until("nobody else is let in", async () => !(await isReady(gateway, scenario)));
   gateway.signal("SIGTERM");
   expect(await gateway.ended).toEqual({ code: 1, signal: null });
   expect(await request.view).toMatchObject({ isWhole: false });
-  expect(await doomedStates(house, scene)).toEqual(["open"]);
-  await house.restart();
-  await expectDecided(house, scene, { pays: ["the reserve"], received: 1 });
-  await suite.decide(await expectServedAgain(house, scene));
+  expect(await doomedStates(fixture, scenario)).toEqual(["open"]);
+  await fixture.restart();
+  await expectDecided(fixture, scenario, { pays: ["the reserve"], received: 1 });
+  await suite.decide(await expectServedAgain(fixture, scenario));
 });
 
 suite.testUnchanged();
 
 interface WaitingSettlement {
-  readonly scene: Scene;
+  readonly scenario: Scenario;
   readonly gateway: CrashProcess;
   readonly request: OpenRequest;
   readonly lock: HeldLock;
@@ -141,16 +147,16 @@ interface WaitingSettlement {
 
 /** A stream that is all there but for its end, which waits for a settlement under a lock. */
 async function settleUnderLock(): Promise<WaitingSettlement> {
-  const { house } = suite;
-  const scene = await openScene(house, STREAM);
-  const gateway = await house.up();
+  const { fixture } = suite;
+  const scenario = await openScenario(fixture, STREAM);
+  const gateway = await fixture.up();
   await gateway.order({ at: "settle queued", act: "wait" });
-  const request = openRequest(gateway.url, scene.doomed);
+  const request = openRequest(gateway.url, scenario.doomed);
   await gateway.waitsAt("settle queued");
-  const lock = await house.lockWallet(scene.account);
+  const lock = await fixture.lockWallet(scenario.account);
   await gateway.goOn();
   await until("the settlement waits", async () =>
-    (await waitingSessions(house.backend)).includes("tokenmarket close"),
+    (await waitingSessions(fixture.backend)).includes("tokenmarket close"),
   );
-  return { scene, gateway, request, lock };
+  return { scenario, gateway, request, lock };
 }

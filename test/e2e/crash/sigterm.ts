@@ -6,7 +6,13 @@ import type { CrashProcess } from "./crash-process.ts";
 import type { CrashSuite } from "./crash-suite.ts";
 import { expectDecided, type Decision } from "./expect-decided.ts";
 import type { FailPoint } from "./fail-points.ts";
-import { doomedStates, expectServedAgain, openScene, type Asked, type Scene } from "./scene.ts";
+import {
+  doomedStates,
+  expectServedAgain,
+  openScenario,
+  type Asked,
+  type Scenario,
+} from "./scenario.ts";
 
 /** A request under way when its gateway is asked to end, and how far it has got. */
 export interface TermRow extends Asked {
@@ -18,14 +24,14 @@ export const EXIT_0 = { code: 0, signal: null };
 
 /** SIGTERM at the step: a whole answer at its cost, and exit 0. */
 export async function expectServedOut(suite: CrashSuite, row: TermRow): Promise<void> {
-  const { house } = suite;
-  const scene = await openScene(house, row);
-  const gateway = await house.up();
+  const { fixture } = suite;
+  const scenario = await openScenario(fixture, row);
+  const gateway = await fixture.up();
   await gateway.order({ at: row.at, act: "terminate" });
-  const { view } = openRequest(gateway.url, scene.doomed);
+  const { view } = openRequest(gateway.url, scenario.doomed);
   expect(await gateway.ended).toEqual(EXIT_0);
-  expectWhole(await view, scene.observed);
-  await expectOver(suite, scene, SERVED);
+  expectWhole(await view, scenario.observed);
+  await expectOver(suite, scenario, SERVED);
 }
 
 export function expectWhole(view: ClientView, costMicroUsd: bigint): void {
@@ -37,16 +43,16 @@ export function expectWhole(view: ClientView, costMicroUsd: bigint): void {
 /** It was all decided before the process ended; a restart finds nothing to do. */
 export async function expectOver(
   suite: CrashSuite,
-  scene: Scene,
+  scenario: Scenario,
   decision: Decision,
 ): Promise<void> {
-  const { house } = suite;
-  expect(await doomedStates(house, scene)).not.toContain("open");
-  await expectDecided(house, scene, decision);
-  await suite.decide(await expectServedAgain(house, scene));
+  const { fixture } = suite;
+  expect(await doomedStates(fixture, scenario)).not.toContain("open");
+  await expectDecided(fixture, scenario, decision);
+  await suite.decide(await expectServedAgain(fixture, scenario));
 }
 
-export async function isReady(gateway: CrashProcess, { account }: Scene): Promise<boolean> {
+export async function isReady(gateway: CrashProcess, { account }: Scenario): Promise<boolean> {
   return await get(gateway.url, { key: account.key, path: "/readyz" }).then(
     (probe) => probe.status === 200,
     () => false,

@@ -2,15 +2,15 @@ import { expect } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { openRequest, type ClientView, type OpenRequest } from "./client-view.ts";
-import type { CrashHouse } from "./crash-house.ts";
+import type { CrashFixture } from "./crash-fixture.ts";
 import type { CrashProcess } from "./crash-process.ts";
 import type { Decision } from "./expect-decided.ts";
 import type { FailPoint } from "./fail-points.ts";
-import { doomedStates, openScene, type Asked, type Scene } from "./scene.ts";
+import { doomedStates, openScenario, type Asked, type Scenario } from "./scenario.ts";
 
 /** A request whose instance is stopped, and what it pays: given up by a peer, and told late. */
 export interface Sleeper {
-  readonly scene: Scene;
+  readonly scenario: Scenario;
   readonly view: Promise<ClientView>;
   readonly row: SleeperRow;
 }
@@ -96,19 +96,19 @@ const ROWS: readonly SleeperRow[] = [
 
 /** Stops two instances with requests under way at different steps. */
 export async function putToSleep(
-  house: CrashHouse,
+  fixture: CrashFixture,
   instances: Readonly<Record<SleeperRow["instance"], CrashProcess>>,
 ): Promise<readonly Sleeper[]> {
-  const scenes = new Map<SleeperRow, Scene>();
-  for (const row of ROWS) scenes.set(row, await openScene(house, row));
+  const scenes = new Map<SleeperRow, Scenario>();
+  for (const row of ROWS) scenes.set(row, await openScenario(fixture, row));
   const sleepers: Sleeper[] = [];
-  for (const [row, scene] of scenes) {
-    const { view } = await sendUntil(house, instances[row.instance], { row, scene });
-    sleepers.push({ row, scene, view });
+  for (const [row, scenario] of scenes) {
+    const { view } = await sendUntil(fixture, instances[row.instance], { row, scenario });
+    sleepers.push({ row, scenario, view });
   }
   for (const instance of Object.values(instances)) instance.signal("SIGSTOP");
-  for (const { row, scene } of sleepers) {
-    const states = await doomedStates(house, scene);
+  for (const { row, scenario } of sleepers) {
+    const states = await doomedStates(fixture, scenario);
     expect({ what: row.what, states }).toEqual({
       what: row.what,
       states: row.givenUp.pays.map(() => "open"),
@@ -119,18 +119,19 @@ export async function putToSleep(
 
 /** Sends a request and waits until it is where it is to be stopped. */
 async function sendUntil(
-  house: CrashHouse,
+  fixture: CrashFixture,
   instance: CrashProcess,
-  { row, scene }: Pick<Sleeper, "row" | "scene">,
+  { row, scenario }: Pick<Sleeper, "row" | "scenario">,
 ): Promise<OpenRequest> {
   const { fault, at } = row;
-  if (fault !== undefined) house.simulator.script({ model: scene.doomed.model, fault, times: 1 });
+  if (fault !== undefined)
+    fixture.simulator.script({ model: scenario.doomed.model, fault, times: 1 });
   const isInside = at !== "the provider" && at !== "the first words";
   if (isInside) await instance.order({ at, act: "wait" });
-  const request = openRequest(instance.url, scene.doomed);
+  const request = openRequest(instance.url, scenario.doomed);
   if (isInside) await instance.waitsAt(at);
   else if (at === "the first words") {
     await until("it has begun", () => request.text().includes("word1"));
-  } else await until("it is there", () => house.received(scene.mark).length === 1);
+  } else await until("it is there", () => fixture.received(scenario.mark).length === 1);
   return request;
 }

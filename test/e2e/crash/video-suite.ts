@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { TestAccount } from "../../support/gateway.ts";
 import { VideoHost, videoManifest, videoModel } from "../../support/video-host.ts";
-import { freshPrompt, postVideo } from "../../support/video-house.ts";
+import { freshPrompt, postVideo } from "../../support/video-fixture.ts";
 import { brokenRules, readBooks, type OrgBooks } from "./crash-books.ts";
-import { openCrashHouse, type CrashHouse } from "./crash-house.ts";
+import { openCrashFixture, type CrashFixture } from "./crash-fixture.ts";
 import type { CrashProcess } from "./crash-process.ts";
 import type { FailPoint } from "./fail-points.ts";
-import { CREDIT } from "./scene.ts";
+import { CREDIT } from "./scenario.ts";
 
 /** What four seconds of video hold, and what the finished one costs, in micro-dollars. */
 export const RESERVE = 400_000n;
@@ -22,7 +22,7 @@ interface DecidedJob {
 
 /** A provider of videos, and gateways in front of it that come and go. */
 export class VideoSuite {
-  #house: CrashHouse | undefined;
+  #fixture: CrashFixture | undefined;
   #host: VideoHost | undefined;
   readonly #decided: DecidedJob[] = [];
 
@@ -34,18 +34,18 @@ export class VideoSuite {
       suite.#host = host;
       const models = [videoModel("test/video")];
       const films = videoManifest({ provider: "films", url: host.url, models });
-      suite.#house = await openCrashHouse([films]);
+      suite.#fixture = await openCrashFixture([films]);
     });
     afterAll(async () => {
-      await suite.#house?.close();
+      await suite.#fixture?.close();
       await suite.#host?.close();
     });
     return suite;
   }
 
-  get house(): CrashHouse {
-    if (this.#house === undefined) throw new Error("the house opens before the first test");
-    return this.#house;
+  get fixture(): CrashFixture {
+    if (this.#fixture === undefined) throw new Error("the house opens before the first test");
+    return this.#fixture;
   }
 
   get host(): VideoHost {
@@ -56,11 +56,11 @@ export class VideoSuite {
   /** A fresh life of the gateway; `swept`: it looks at jobs by itself, often. */
   restart(swept: boolean): Promise<CrashProcess> {
     const env = { TM_VIDEOS_SWEEP_MS: swept ? "50" : "3600000", TM_VIDEOS_POLL_MIN_MS: "1" };
-    return this.house.restart({ env });
+    return this.fixture.restart({ env });
   }
 
   books(account: TestAccount): Promise<OrgBooks> {
-    return readBooks(this.house.backend, account);
+    return readBooks(this.fixture.backend, account);
   }
 
   /** No later life may change anything of this. */
@@ -69,7 +69,7 @@ export class VideoSuite {
   }
 
   async makeAllDue(): Promise<void> {
-    await this.house.backend.query(
+    await this.fixture.backend.query(
       "update video_job set next_poll_at = now(), lease_until = null where completed_at is null",
     );
   }
@@ -77,7 +77,7 @@ export class VideoSuite {
   /** Registers the last test of a file that has decided so many jobs. */
   testUnchanged(count: number): void {
     test("another kill, and a start of the program as it is shipped, change nothing", async () => {
-      await this.house.restart({ shipped: true });
+      await this.fixture.restart({ shipped: true });
       for (const { account, books } of this.#decided) {
         expect(await this.books(account)).toEqual(books);
       }
@@ -89,7 +89,7 @@ export class VideoSuite {
 /** Asks for a video of a gateway that dies at this step. */
 export async function dieAt(suite: VideoSuite, point: FailPoint): Promise<TestAccount> {
   const gateway = await suite.restart(false);
-  const account = await suite.house.account();
+  const account = await suite.fixture.account();
   await gateway.order({ at: point, act: "die" });
   const body = { model: "test/video", prompt: freshPrompt() };
   await expect(postVideo(gateway, account.key, body)).rejects.toThrow();
@@ -107,6 +107,6 @@ export async function expectPaid(
   const wallet = { settled: books.settled, held: books.held };
   expect(wallet).toEqual({ settled: CREDIT - paid, held: 0n });
   expect(books.journal).toHaveLength(1);
-  expect(await brokenRules(suite.house.backend)).toEqual([]);
+  expect(await brokenRules(suite.fixture.backend)).toEqual([]);
   suite.decide({ account, books });
 }

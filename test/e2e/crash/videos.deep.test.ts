@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import { acceptedVideo, getVideo } from "../../support/video-house.ts";
+import { acceptedVideo, getVideo } from "../../support/video-fixture.ts";
 import { hasSession, severSessions, waitingSessions } from "./crash-books.ts";
 import { COST, expectPaid, FINISHED, RESERVE, VideoSuite } from "./video-suite.ts";
 
@@ -9,7 +9,7 @@ const suite = VideoSuite.forFile();
 
 test("killed while a job runs: it goes on, and its client finds it again", async () => {
   const gateway = await suite.restart(false);
-  const account = await suite.house.account();
+  const account = await suite.fixture.account();
   const video = await acceptedVideo(gateway, account);
   gateway.signal("SIGKILL");
   await gateway.ended;
@@ -27,27 +27,27 @@ test.each([true, false])(
   "killed when the end of a job was known and not settled yet: one debit (it commits later: %s)",
   async (commits) => {
     const gateway = await suite.restart(false);
-    const account = await suite.house.account();
+    const account = await suite.fixture.account();
     const video = await acceptedVideo(gateway, account);
     suite.host.last.record = FINISHED;
-    const lock = await suite.house.lockWallet(account);
+    const lock = await suite.fixture.lockWallet(account);
     getVideo(gateway, account.key, video.id).catch(() => undefined);
     const [session] = await until("the end waits for the books", async () => {
-      const waiting = await waitingSessions(suite.house.backend);
+      const waiting = await waitingSessions(suite.fixture.backend);
       return waiting.length > 0 && waiting;
     });
     gateway.signal("SIGKILL");
     await gateway.ended;
-    if (!commits) await severSessions(suite.house.backend, session ?? "");
+    if (!commits) await severSessions(suite.fixture.backend, session ?? "");
     await lock.release();
-    const isGone = async () => !(await hasSession(suite.house.backend, session ?? ""));
+    const isGone = async () => !(await hasSession(suite.fixture.backend, session ?? ""));
     await until("its last statement is over", isGone);
     expect((await suite.books(account)).held).toBe(commits ? 0n : RESERVE);
-    const looks = suite.host.last.looks.length;
+    const polls = suite.host.last.polls.length;
     await suite.restart(true);
     await suite.makeAllDue();
     await until("it is settled", async () => (await suite.books(account)).held === 0n);
-    expect(suite.host.last.looks).toHaveLength(commits ? looks : looks + 1);
+    expect(suite.host.last.polls).toHaveLength(commits ? polls : polls + 1);
     await expectPaid(suite, account, COST);
   },
 );

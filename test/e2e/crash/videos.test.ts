@@ -10,7 +10,7 @@ test("killed when a provider had accepted and nobody had written it down: the re
   const account = await dieAt(suite, "headers arrived");
   expect((await suite.books(account)).journal).toMatchObject([{ state: "open" }]);
   const gateway = await suite.restart(true);
-  expect(await suite.house.backend.query("select from video_job")).toHaveLength(0);
+  expect(await suite.fixture.backend.query("select from video_job")).toHaveLength(0);
   await expectPaid(suite, account, RESERVE);
   const [attempt] = (await suite.books(account)).journal;
   const url = `${gateway.url}/v1/generation?id=${attempt?.requestId}`;

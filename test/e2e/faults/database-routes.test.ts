@@ -65,7 +65,7 @@ function call(name: string, walked: Walked): Promise<HttpAnswer> {
 }
 
 /** What matters of an answer, on one line. */
-function told({ status, headers, text }: HttpAnswer): string {
+function reported({ status, headers, text }: HttpAnswer): string {
   if (status < 500) return `${status}`;
   expect(text).not.toMatch(/postgres|sql|127\.0\.0\.1|ECONN/i);
   const retryable = /"retryable":\s*true/.test(text) ? "retryable" : "final";
@@ -93,7 +93,7 @@ describe("a database that does not answer is a 503 with retry-after on every rou
   });
   async function expectWalk(of: typeof walks): Promise<void> {
     const answers = of.map(async ([name, walked = {}]) => {
-      return [name, walked.path, told(await call(name, walked))];
+      return [name, walked.path, reported(await call(name, walked))];
     });
     const expected = of.map(([name, walked]) => [
       name,

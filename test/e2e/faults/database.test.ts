@@ -68,7 +68,7 @@ test("F37: the database is lost between dispatch and settlement: whole answers, 
     expect(whole.text).toMatch(endOf(requests[n]));
   }
   proxy.set("up");
-  let told = 0n;
+  let reported = 0n;
   for (const whole of await answers) {
     const record = await ended(gateway, account, whole.requestId);
     expect(record.outcome).toBe("completed");
@@ -76,10 +76,10 @@ test("F37: the database is lost between dispatch and settlement: whole answers, 
     expect(record.attempts[0]?.basis).toBe("reported");
     expect(debitOf(record)).toBeGreaterThan(0n);
     expect(costOf(whole)).toBe(debitOf(record));
-    told += debitOf(record);
+    reported += debitOf(record);
   }
   await nothingHeld(gateway, account);
-  expect((await debitsOf(gateway, account)) - before).toBe(told);
+  expect((await debitsOf(gateway, account)) - before).toBe(reported);
   expect(await brokenBooks(gateway)).toEqual([]);
 });
 

@@ -66,9 +66,9 @@ test("429s never open a circuit: the pool rests as long as the provider asked, a
   for (let n = 0; n < 4; n += 1) {
     const failed = await ask(gateway.url, asked("throttled", "status:429;retry_after:1"));
     expect(failed.headers["x-tm-attempts"]).toBe("1");
-    const resting = await ask(gateway.url, asked("throttled"));
-    expect(resting.status).toBe(429);
-    expect(resting.headers).toMatchObject({
+    const cooling = await ask(gateway.url, asked("throttled"));
+    expect(cooling.status).toBe(429);
+    expect(cooling.headers).toMatchObject({
       "x-tm-error-origin": "upstream_quota",
       "x-tm-limit-scope": "pool",
     });

@@ -127,9 +127,9 @@ async function expectExactBooks(
   await nothingHeld(books, account);
   const served = answers.filter((answer) => answer.status === 200);
   expect(served).toHaveLength(AFFORDABLE);
-  const told = served.reduce((sum, answer) => sum + (costOf(answer) ?? -1n), 0n);
-  expect(told).toBeGreaterThan(0n);
-  expect(await debitsOf(books, account)).toBe(told);
+  const reported = served.reduce((sum, answer) => sum + (costOf(answer) ?? -1n), 0n);
+  expect(reported).toBeGreaterThan(0n);
+  expect(await debitsOf(books, account)).toBe(reported);
   expect(await brokenBooks(books)).toEqual([]);
 }
 

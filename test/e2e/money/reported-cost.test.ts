@@ -75,7 +75,7 @@ const WAYS = (["wire_a", "wire_b"] as const).flatMap((wire) =>
 );
 
 interface Paid {
-  readonly told: bigint | undefined;
+  readonly reported: bigint | undefined;
   readonly debitMicroUsd: bigint;
   readonly basis: string | null;
   readonly errorClass: string | null;
@@ -97,7 +97,7 @@ async function pay(way: { wire: Wire; stream: boolean }, reported: string): Prom
   const [attempt] = record.attempts;
   expect(settledMicroUsd).toBe(10_000_000n - (attempt?.debitMicroUsd ?? -1n));
   return {
-    told: costOf(answer),
+    reported: costOf(answer),
     debitMicroUsd: attempt?.debitMicroUsd ?? -1n,
     basis: attempt?.basis ?? null,
     errorClass: attempt?.errorClass ?? null,
@@ -114,19 +114,19 @@ describe.each(WAYS)("a provider that reports its own cost, on $wire, stream $str
     ["0", 0n],
   ])("is paid %s dollars from its own digits, rounded down once", async (reported, debit) => {
     const paid = await pay(way, reported);
-    expect(paid).toMatchObject({ told: debit, debitMicroUsd: debit, basis: "reported" });
+    expect(paid).toMatchObject({ reported: debit, debitMicroUsd: debit, basis: "reported" });
     expect(paid.errorClass).toBeNull();
   });
 
   test("is never paid by the customer beyond the hold", async () => {
     const paid = await pay(way, "999999.99");
-    expect(paid).toMatchObject({ told: HELD_MICRO_USD, debitMicroUsd: HELD_MICRO_USD });
+    expect(paid).toMatchObject({ reported: HELD_MICRO_USD, debitMicroUsd: HELD_MICRO_USD });
   });
 
   test.each(["1000000.01", "1e12", "1e300"])(
     "is not believed when the amount cannot be: %s",
     async (reported) => {
-      const nothing = { told: 0n, debitMicroUsd: 0n, basis: "none" };
+      const nothing = { reported: 0n, debitMicroUsd: 0n, basis: "none" };
       expect(await pay(way, reported)).toEqual({ ...nothing, errorClass: "usage_impossible" });
     },
   );

@@ -92,23 +92,23 @@ function priced(tokens: Tokens): bigint {
 /** The one cost in every place that tells it: answer, generation, usage, wallet. */
 async function costEverywhere(answer: HttpAnswer, debitsBefore: bigint): Promise<bigint> {
   expect(answer.status).toBe(200);
-  const told = costOf(answer);
+  const reported = costOf(answer);
   const { requestId } = answer;
   const path = `/v1/generation?id=${requestId}`;
   const generation = (await get(gateway.url, { key: account.key, path })).json;
   const usage = (await get(gateway.url, { key: account.key, path: "/v1/usage?limit=1" })).json;
   const record = await ended(gateway, account, requestId);
-  expect(told).toBe(debitOf(record));
-  const dollars = Number(told) / 1e6;
-  expect(at(generation, "data", "cost_micro_usd")).toBe(Number(told));
+  expect(reported).toBe(debitOf(record));
+  const dollars = Number(reported) / 1e6;
+  expect(at(generation, "data", "cost_micro_usd")).toBe(Number(reported));
   expect(at(generation, "data", "total_cost")).toBeCloseTo(dollars, 9);
   expect(at(usage, "data", 0)).toMatchObject({
     request_id: requestId,
-    cost_micro_usd: Number(told),
+    cost_micro_usd: Number(reported),
   });
   expect(at(usage, "balance", "held_micro_usd")).toBe(0);
-  expect((await debitsOf(gateway, account)) - debitsBefore).toBe(told);
-  return told ?? -1n;
+  expect((await debitsOf(gateway, account)) - debitsBefore).toBe(reported);
+  return reported ?? -1n;
 }
 
 interface Case {

@@ -20,7 +20,7 @@ let gateway: TestGateway;
 let folder: string;
 let env: Readonly<Record<string, string>>;
 /** Micro-dollars that the gateway said its answers cost. */
-let told = 0n;
+let reported = 0n;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "tokenmarket-settlement-"));
@@ -45,7 +45,7 @@ async function serveYesterday(): Promise<void> {
   await nothingHeld(gateway, account);
   const { json } = await get(gateway.url, { key, path: "/v1/usage" });
   for (const row of at(json, "data") as readonly unknown[]) {
-    told += BigInt(Number(at(row, "cost_micro_usd")));
+    reported += BigInt(Number(at(row, "cost_micro_usd")));
   }
   const steps = [
     "set session_replication_role = replica",
@@ -95,9 +95,9 @@ describe("beside a running server", () => {
 
   test("the provider is owed what the customers were told, and what rounding left over", () => {
     const micro = (name: string): bigint => BigInt(String(statement[name]).replace(".", ""));
-    expect(told).toBeGreaterThan(0n);
-    expect(micro("debit_usd")).toBe(told);
-    expect(micro("payable_usd")).toBe(told + micro("rounding_usd"));
+    expect(reported).toBeGreaterThan(0n);
+    expect(micro("debit_usd")).toBe(reported);
+    expect(micro("payable_usd")).toBe(reported + micro("rounding_usd"));
     expect(micro("cost_usd")).toBe(BigInt(String(statement["cost_pico_usd"])));
     expect(micro("payable_usd") * 1_000_000n + micro("carry_out_usd")).toBe(micro("cost_usd"));
   });

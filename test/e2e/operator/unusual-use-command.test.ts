@@ -41,7 +41,7 @@ async function heldOrg(...families: readonly CallFamily[]): Promise<OrgId> {
   return org.orgId;
 }
 
-function inWords(...args: readonly string[]): Promise<CommandResult> {
+function asText(...args: readonly string[]): Promise<CommandResult> {
   return runCommand(["unusual-use", ...args], { ...OPERATOR_ENV, ...env });
 }
 
@@ -70,9 +70,9 @@ describe("unusual-use list", () => {
   test("shows what is over only when it is asked for", async () => {
     const orgId = await heldOrg("chat");
     await backend.usageHoldStore.lift(orgId);
-    const { stdout } = await inWords("list", orgId);
+    const { stdout } = await asText("list", orgId);
     expect(stdout).toBe("nothing is held\n");
-    const past = await inWords("list", orgId, "--all");
+    const past = await asText("list", orgId, "--all");
     expect(past.stdout).toMatch(/chat {2}limited until 20.*refused_requests 200.*lifted 20/);
   });
 });
@@ -95,13 +95,13 @@ describe("unusual-use lift", () => {
     });
     const left = await jsonCommand(["unusual-use", "list", orgId], env);
     expect(left.json).toEqual({ holds: [] });
-    const again = await inWords("lift", orgId);
+    const again = await asText("lift", orgId);
     expect(again).toMatchObject({ code: 0, stdout: `nothing of ${orgId} was held\n` });
   });
 
   test("of one kind keeps the others", async () => {
     const orgId = await heldOrg("chat", "images");
-    const { stdout, code } = await inWords("lift", orgId, "--kind", "images");
+    const { stdout, code } = await asText("lift", orgId, "--kind", "images");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^lifted: \S+ {2}images {2}limited until \S+ {2}since /);
     expect(stdout.split("\n")).toHaveLength(2);
@@ -119,7 +119,7 @@ test("a wrong call is 2, tells the next step, and lifts nothing", async () => {
     [["lift", orgId, "--kind", "audio"], /--kind must be one of chat, images, videos, decisions/],
   ];
   for (const [args, said] of wrong) {
-    const result = await inWords(...args);
+    const result = await asText(...args);
     expect(result).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(said) });
   }
   const left = await jsonCommand(["unusual-use", "list", orgId], env);

@@ -107,7 +107,7 @@ const COLUMNS: readonly Column<CreditEntry>[] = [
     label: "When",
     render: ({ kind, at }) => <Time at={at} precision={kind === "usage" ? "day" : "minute"} />,
   },
-  { id: "kind", label: "What", render: ({ kind }) => KIND_WORDS[kind] },
+  { id: "kind", label: "What", render: ({ kind }) => KIND_LABELS[kind] },
   {
     id: "ref",
     label: "Reference",
@@ -123,7 +123,7 @@ const COLUMNS: readonly Column<CreditEntry>[] = [
   },
 ];
 
-const KIND_WORDS: Readonly<Record<CreditEntry["kind"], string>> = {
+const KIND_LABELS: Readonly<Record<CreditEntry["kind"], string>> = {
   purchase: "Purchase",
   grant: "Credit granted",
   refund: "Refund",

@@ -12,7 +12,7 @@ import { compareUsd, parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { purchaseWords } from "./purchase-words.ts";
+import { purchaseMessage } from "./purchase-message.ts";
 
 /** Every purchase, also those that came to nothing. */
 export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }): ReactNode {
@@ -65,7 +65,7 @@ const COLUMNS: readonly Column<Purchase>[] = [
 
 /** The status word, what was taken back, and whether it was real money. */
 export function PurchaseState({ purchase }: { readonly purchase: Purchase }): ReactNode {
-  const { label, tone } = purchaseWords(purchase.status);
+  const { label, tone } = purchaseMessage(purchase.status);
   return (
     <>
       <StatusBadge tone={tone}>{label}</StatusBadge>
@@ -108,7 +108,7 @@ function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
       </Anchor>
     );
   }
-  if (purchaseWords(status).isDecided) return "–";
+  if (purchaseMessage(status).isDecided) return "–";
   return (
     <AppLink to="/billing/return/$purchaseId" params={{ purchaseId: id }} inherit>
       Look again

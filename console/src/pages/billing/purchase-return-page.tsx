@@ -12,7 +12,7 @@ import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { PurchaseState } from "./purchase-panel.tsx";
-import { purchaseWords } from "./purchase-words.ts";
+import { purchaseMessage } from "./purchase-message.ts";
 import { pollAfterMs } from "./poll-pace.ts";
 
 /**
@@ -42,7 +42,7 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }): Reac
     setAnswers((count) => count + 1);
   }, [dataUpdatedAt, errorUpdateCount]);
   useEffect(() => {
-    setIsDecided(data !== undefined && purchaseWords(data.status).isDecided);
+    setIsDecided(data !== undefined && purchaseMessage(data.status).isDecided);
   }, [data]);
   useRefreshWhenGranted(data);
   return (
@@ -52,7 +52,7 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }): Reac
           <PurchaseReport
             purchase={purchase}
             isWaiting={waitMs !== undefined}
-            onLookAgain={() => {
+            onCheckAgain={() => {
               setAnswers(0);
               void answer.refetch();
             }}
@@ -82,10 +82,10 @@ function useRefreshWhenGranted(purchase: Purchase | undefined): void {
 function PurchaseReport(props: {
   readonly purchase: Purchase;
   readonly isWaiting: boolean;
-  readonly onLookAgain: () => void;
+  readonly onCheckAgain: () => void;
 }): ReactNode {
-  const { purchase, isWaiting, onLookAgain } = props;
-  const { meaning, isDecided } = purchaseWords(purchase.status);
+  const { purchase, isWaiting, onCheckAgain } = props;
+  const { meaning, isDecided } = purchaseMessage(purchase.status);
   return (
     <Stack gap="md" align="flex-start">
       <Group gap="sm">
@@ -95,7 +95,7 @@ function PurchaseReport(props: {
         <PurchaseState purchase={purchase} />
       </Group>
       <Text role="status">{meaning}</Text>
-      {isDecided ? null : <Waiting isWaiting={isWaiting} onLookAgain={onLookAgain} />}
+      {isDecided ? null : <Waiting isWaiting={isWaiting} onCheckAgain={onCheckAgain} />}
       <Group gap="xs">
         <Text size="sm" c="dimmed">
           Purchase id
@@ -118,7 +118,7 @@ function PurchaseReport(props: {
 
 function Waiting(props: {
   readonly isWaiting: boolean;
-  readonly onLookAgain: () => void;
+  readonly onCheckAgain: () => void;
 }): ReactNode {
   if (props.isWaiting) {
     return (
@@ -133,7 +133,7 @@ function Waiting(props: {
       <Text size="sm" c="dimmed">
         This page has stopped looking. A payment that is confirmed later is still added.
       </Text>
-      <Button variant="default" size="xs" onClick={props.onLookAgain}>
+      <Button variant="default" size="xs" onClick={props.onCheckAgain}>
         Look again
       </Button>
     </Stack>

@@ -22,7 +22,7 @@ export function ConnectionsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/connections");
   const [isAdding, setIsAdding] = useState(false);
   const add = (): void => setIsAdding(true);
-  const canAdd = answer.data !== undefined && whyNoAdding(answer.data) === undefined;
+  const canAdd = answer.data !== undefined && addingProblem(answer.data) === undefined;
   return (
     <Page
       title="Connections"
@@ -57,7 +57,7 @@ function OwnKeysPanel(props: {
   readonly onAdd: () => void;
 }): ReactNode {
   const { connections, onAdd } = props;
-  const reason = whyNoAdding(connections);
+  const reason = addingProblem(connections);
   return (
     <Panel title="Own provider keys">
       {reason === undefined ? null : (
@@ -81,7 +81,7 @@ function OwnKeysPanel(props: {
 }
 
 /** Why no connection can be added here, as a sentence; undefined where one can. */
-function whyNoAdding(connections: Connections): string | undefined {
+function addingProblem(connections: Connections): string | undefined {
   if (!connections.is_available) {
     return (
       "Own keys cannot be stored here: the operator has not set the key that would encrypt " +

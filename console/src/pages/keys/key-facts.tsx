@@ -23,7 +23,7 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
           <KeyStatusBadge stated={shown} />
         </Fact>
         <Fact term="Made">
-          <Time at={shown.created_at} /> {ORIGIN_WORDS[shown.origin]}
+          <Time at={shown.created_at} /> {ORIGIN_LABELS[shown.origin]}
         </Fact>
         {shown.disabled_at === null ? null : (
           <Fact term="Disabled">
@@ -51,7 +51,7 @@ function Fact(props: { readonly term: string; readonly children: ReactNode }): R
   );
 }
 
-const ORIGIN_WORDS: Readonly<Record<Key["origin"], string>> = {
+const ORIGIN_LABELS: Readonly<Record<Key["origin"], string>> = {
   trial: "at the first sign-in",
   console: "in the console",
   identity: "by a program",

@@ -21,7 +21,7 @@ interface TypedKey {
 export function readNewKey(typed: TypedKey, rpmMax: number): ReadForm<NewKey> {
   const name = typed.name.trim();
   const cap = readCap(typed.cap);
-  const rpmProblem = whyNoRpm(typed.rpm, 1, rpmMax);
+  const rpmProblem = findRpmProblem(typed.rpm, 1, rpmMax);
   const problems = {
     ...nameProblem(name),
     ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
@@ -42,7 +42,7 @@ export function readNewKey(typed: TypedKey, rpmMax: number): ReadForm<NewKey> {
 /** The form of a key's own limit and cap: a blank field changes nothing, 0 removes. */
 export function readKeyChange(typed: Omit<TypedKey, "name">, key: Key): ReadForm<KeyChange> {
   const cap = readCap(typed.cap);
-  const rpmProblem = whyNoRpm(typed.rpm, 0, key.rpm_ceiling);
+  const rpmProblem = findRpmProblem(typed.rpm, 0, key.rpm_ceiling);
   const problems = {
     ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
     ...(cap.kind === "problem" ? { cap_usd: cap.problem } : {}),
@@ -69,7 +69,7 @@ export function nameProblem(name: string): FieldProblems {
     : {};
 }
 
-function whyNoRpm(text: string, min: 0 | 1, max: number): string | undefined {
+function findRpmProblem(text: string, min: 0 | 1, max: number): string | undefined {
   const typed = text.trim();
   if (typed === "") return undefined;
   const rpm = /^[0-9]{1,9}$/.test(typed) ? Number(typed) : Number.NaN;

@@ -16,7 +16,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { DisableKeyDialog } from "./disable-key-dialog.tsx";
 import { EditKeyDialog } from "./edit-key-dialog.tsx";
-import { CapRoomPanel } from "./cap-room-panel.tsx";
+import { CapLeftPanel } from "./cap-left-panel.tsx";
 import { KeyFacts } from "./key-facts.tsx";
 import { KeyRequestsPanel } from "./key-requests-panel.tsx";
 import { keySamples } from "./key-samples.ts";
@@ -40,7 +40,7 @@ export function KeyPage(): ReactNode {
             <KeyFigures detail={shown} />
             <KeyFacts shown={shown.key} />
             <KeySpendPanel days={shown.days} />
-            <CapRoomPanel shown={shown.key} resetAt={shown.cap_reset_at} />
+            <CapLeftPanel shown={shown.key} resetAt={shown.cap_reset_at} />
             <KeyRequestsPanel keyId={shown.key.key_id} since={shown.days[0]?.day} />
             <SamplePanel />
           </>

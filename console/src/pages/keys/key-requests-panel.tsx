@@ -12,7 +12,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { inAndOut } from "../usage/outcome-words.ts";
+import { inAndOut } from "../usage/outcome-labels.ts";
 import { Outcome } from "../usage/request-columns.tsx";
 import { curlSample } from "./key-samples.ts";
 import { useSampleModel } from "./use-sample-model.ts";

@@ -7,7 +7,7 @@ import { parseUsd, shareOf, writeUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { leftOf, type Cap } from "../keys/cap-room.ts";
+import { leftOf, type Cap } from "../keys/cap-left.ts";
 import { EditCapDialog } from "./edit-cap-dialog.tsx";
 import { ShareBar } from "./used-bar.tsx";
 

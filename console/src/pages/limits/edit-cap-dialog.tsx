@@ -4,7 +4,7 @@ import { useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { CapField } from "../keys/cap-field.tsx";
-import type { Cap } from "../keys/cap-room.ts";
+import type { Cap } from "../keys/cap-left.ts";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { capInput, readCap } from "../keys/read-cap.ts";
 import { useLast } from "../keys/use-last.ts";

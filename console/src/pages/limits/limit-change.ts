@@ -6,7 +6,7 @@ export type LimitKind = "rpm" | "tpm" | "concurrency";
 export const LIMIT_KINDS: readonly LimitKind[] = ["rpm", "tpm", "concurrency"];
 
 /** What people call the kinds, and what is counted. */
-export const KIND_WORDS: Readonly<
+export const KIND_LABELS: Readonly<
   Record<LimitKind, { readonly label: string; readonly used: string }>
 > = {
   rpm: { label: "Requests a minute", used: "in the last 60 seconds" },

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import { formatCount } from "../../ui/count.tsx";
 import {
-  KIND_WORDS,
+  KIND_LABELS,
   LIMIT_KINDS,
   type Ceilings,
   type LimitKind,
@@ -52,7 +52,7 @@ function LimitField(props: {
 }): ReactNode {
   const { kind, typed, bounds, error, onChange } = props;
   const { ceiling, own } = bounds;
-  const { label } = KIND_WORDS[kind];
+  const { label } = KIND_LABELS[kind];
   return (
     <Stack gap={6}>
       <TextInput

@@ -13,7 +13,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { useSearchText } from "../keys/use-search-text.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
-import { KIND_WORDS, LIMIT_KINDS, scopeOf, type LimitKind } from "./limit-change.ts";
+import { KIND_LABELS, LIMIT_KINDS, scopeOf, type LimitKind } from "./limit-change.ts";
 import { SourceBadge } from "./source-badge.tsx";
 import { UsedBar } from "./used-bar.tsx";
 
@@ -39,14 +39,14 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
         <Group justify="space-between" gap="sm">
           <FilterChips
             label="Which limit"
-            options={LIMIT_KINDS.map((value) => ({ value, label: KIND_WORDS[value].label }))}
+            options={LIMIT_KINDS.map((value) => ({ value, label: KIND_LABELS[value].label }))}
             value={kind}
             onChange={(value) => setFilters({ limit: value === "rpm" ? undefined : value })}
           />
           <SearchField label="Key or model" value={search} onChange={setSearch} />
         </Group>
         <DataTable
-          caption={`Limits: ${KIND_WORDS[kind].label.toLowerCase()}`}
+          caption={`Limits: ${KIND_LABELS[kind].label.toLowerCase()}`}
           columns={columns}
           rows={shown}
           rowKey={idOf}
@@ -71,7 +71,7 @@ function columnsOf(
 ): readonly Column<LimitRow>[] {
   const orMost = (value: number | null): number => value ?? Number.MAX_SAFE_INTEGER;
   return [
-    { id: "scope", label: "Scope", render: (row) => SCOPE_WORDS[row.scope] },
+    { id: "scope", label: "Scope", render: (row) => SCOPE_LABELS[row.scope] },
     {
       id: "name",
       label: "For",
@@ -182,7 +182,7 @@ function countOr(count: number | null, otherwise: string): string {
   return count === null ? otherwise : formatCount(count);
 }
 
-const SCOPE_WORDS: Readonly<Record<LimitRow["scope"], string>> = {
+const SCOPE_LABELS: Readonly<Record<LimitRow["scope"], string>> = {
   org: "Organization",
   key: "Key",
   model: "Model",

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import type { LimitRow } from "../../../../src/console-api/contract.ts";
 import { formatCount } from "../../ui/count.tsx";
-import { KIND_WORDS, LIMIT_KINDS, type LimitKind } from "./limit-change.ts";
+import { KIND_LABELS, LIMIT_KINDS, type LimitKind } from "./limit-change.ts";
 import { SourceBadge } from "./source-badge.tsx";
 import { ShareBar } from "./used-bar.tsx";
 
@@ -25,7 +25,7 @@ function Meter({ row, kind }: { readonly row: LimitRow; readonly kind: LimitKind
   return (
     <Paper withBorder p="md" bg="var(--tm-surface)">
       <Text size="sm" c="dimmed">
-        {KIND_WORDS[kind].label}
+        {KIND_LABELS[kind].label}
       </Text>
       <Text fz="1.6rem" fw={600} lh={1.3} style={{ fontVariantNumeric: "tabular-nums" }}>
         {used === null ? "–" : formatCount(used)}
@@ -35,7 +35,7 @@ function Meter({ row, kind }: { readonly row: LimitRow; readonly kind: LimitKind
       </Text>
       <ShareBar share={used === null || effective === null ? 0 : used / Math.max(1, effective)} />
       <Text component="div" size="xs" c="dimmed" mt="xs">
-        all keys together, {used === null ? "use not known now" : KIND_WORDS[kind].used}{" "}
+        all keys together, {used === null ? "use not known now" : KIND_LABELS[kind].used}{" "}
         <SourceBadge source={source} />
       </Text>
     </Paper>

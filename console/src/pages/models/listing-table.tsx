@@ -9,8 +9,8 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { PolicyLinks } from "../providers/policy-links.tsx";
 import { ProviderStatus } from "../providers/provider-status.tsx";
-import { capacityWords, countryNames, loggingWords } from "./model-words.ts";
-import { defaultWords, showPrice, skuName, tokenPrice, type Sku } from "./price-words.ts";
+import { capacityLabel, countryNames, loggingLabel } from "./model-labels.ts";
+import { defaultLabel, showPrice, skuName, tokenPrice, type Sku } from "./price-labels.ts";
 import styles from "./models.module.css";
 
 type Row = ModelProvider & {
@@ -106,7 +106,7 @@ const COLUMNS: readonly Column<Row>[] = [
     id: "logging",
     label: "Prompt logging",
     render: (listing) => {
-      const { tone, word } = loggingWords([listing]);
+      const { tone, word } = loggingLabel([listing]);
       return <StatusBadge tone={tone}>{word}</StatusBadge>;
     },
   },
@@ -125,7 +125,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "capacity",
     label: "Capacity",
-    render: ({ capacity }) => <div className={styles.wide}>{capacityWords(capacity)}</div>,
+    render: ({ capacity }) => <div className={styles.wide}>{capacityLabel(capacity)}</div>,
   },
   {
     id: "policies",
@@ -142,7 +142,7 @@ function priceColumn(sku: Sku): Column<Row> {
     render: (listing) => {
       const price = tokenPrice(listing, sku);
       if (price === undefined) return <span className={styles.priceNote}>{NO_PRICE[sku]}</span>;
-      const note = defaultWords(listing, sku);
+      const note = defaultLabel(listing, sku);
       return (
         <span className={kit.figures}>
           {showPrice(price)}

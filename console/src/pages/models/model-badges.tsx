@@ -3,13 +3,13 @@ import { useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { leavingWords, loggingWords, MODALITY_NAMES } from "./model-words.ts";
+import { leavingLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 
 /** What to know of a model at a glance: what it makes, who keeps prompts, whether it leaves. */
 export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
   const [nowMs] = useState(() => Date.now());
-  const leaving = leavingWords(model.deprecation_date, nowMs);
-  const logging = loggingWords(model.providers);
+  const leaving = leavingLabel(model.deprecation_date, nowMs);
+  const logging = loggingLabel(model.providers);
   const reads = model.input_modalities.filter((kind) => kind !== "text");
   return (
     <>

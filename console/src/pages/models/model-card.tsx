@@ -6,8 +6,8 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { ModelBadges } from "./model-badges.tsx";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
-import { dayWords, shortTokens } from "./model-words.ts";
-import { priceLine } from "./price-words.ts";
+import { dayLabel, shortTokens } from "./model-labels.ts";
+import { priceLine } from "./price-labels.ts";
 import styles from "./models.module.css";
 
 export interface ModelCardProps {
@@ -38,7 +38,7 @@ export function ModelCard({ model, search }: ModelCardProps): ReactElement {
       <dl className={styles.cardFacts}>
         <Fact label="Context">{shortTokens(model.context_length)}</Fact>
         <Fact label="Providers">{String(model.providers.length)}</Fact>
-        <Fact label="Released">{model.released === null ? "–" : dayWords(model.released)}</Fact>
+        <Fact label="Released">{model.released === null ? "–" : dayLabel(model.released)}</Fact>
       </dl>
     </Paper>
   );

@@ -5,7 +5,7 @@ import { useEffect, useState, type ReactElement } from "react";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { readContext, readPrice, type ModelChoices, type ModelSearch } from "./model-filters.ts";
-import { countryName, MODALITY_NAMES } from "./model-words.ts";
+import { countryName, MODALITY_NAMES } from "./model-labels.ts";
 import styles from "./models.module.css";
 
 type Change = (change: Partial<Record<keyof ModelSearch, string | undefined>>) => void;

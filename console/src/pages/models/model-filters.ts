@@ -1,6 +1,6 @@
 import type { Model, ModelProvider } from "../../../../src/console-api/contract.ts";
 import { parseUsd } from "../../ui/money-math.ts";
-import { lowestPrice, tokenPrice } from "./price-words.ts";
+import { lowestPrice, tokenPrice } from "./price-labels.ts";
 
 /** What the models page keeps in its address. */
 export type ModelSearch = Readonly<
@@ -32,7 +32,7 @@ export function filterModels(models: readonly Model[], search: ModelSearch): rea
   return sortModels(
     models.filter(
       (model) =>
-        hasWords(model, words) &&
+        matchesWords(model, words) &&
         (search.modality === undefined || model.modality === search.modality) &&
         (search.input === undefined || model.input_modalities.includes(search.input)) &&
         fittingListings(model, search).length > 0,
@@ -41,7 +41,7 @@ export function filterModels(models: readonly Model[], search: ModelSearch): rea
   );
 }
 
-function hasWords(model: Model, words: readonly string[]): boolean {
+function matchesWords(model: Model, words: readonly string[]): boolean {
   const providers = model.providers.map(({ provider, name }) => `${provider} ${name}`);
   const text = [model.id, model.name, ...providers].join(" ").toLowerCase();
   return words.every((word) => text.includes(word));

@@ -16,10 +16,10 @@ import { Panel } from "../../ui/panel.tsx";
 import { FactList } from "./fact-list.tsx";
 import { ListingTable } from "./listing-table.tsx";
 import { ModelBadges } from "./model-badges.tsx";
-import { dayWords } from "./model-words.ts";
+import { dayLabel } from "./model-labels.ts";
 import { ParameterChips } from "./parameter-chips.tsx";
 import { PriceCard } from "./price-card.tsx";
-import { priceLine } from "./price-words.ts";
+import { priceLine } from "./price-labels.ts";
 import { sampleCalls } from "./sample-calls.ts";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
@@ -112,7 +112,7 @@ function ModelFacts({ model }: { readonly model: Model }): ReactElement {
         ...(model.modality === "text"
           ? [{ label: "Output at most", value: tokens(model.max_output_tokens) }]
           : []),
-        { label: "Released", value: model.released === null ? "–" : dayWords(model.released) },
+        { label: "Released", value: model.released === null ? "–" : dayLabel(model.released) },
         { label: "Route", value: <code>{model.route}</code> },
         ...(wire === null ? [] : [{ label: "Question grammar", value: <code>{wire}</code> }]),
       ]}

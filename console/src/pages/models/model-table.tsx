@@ -10,9 +10,9 @@ import kit from "../../ui/kit.module.css";
 import { parseUsd } from "../../ui/money-math.ts";
 import { ModelBadges } from "./model-badges.tsx";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
-import { dayWords } from "./model-words.ts";
+import { dayLabel } from "./model-labels.ts";
 import styles from "./models.module.css";
-import { lowestPrice, priceLine, showPrice, type Sku } from "./price-words.ts";
+import { lowestPrice, priceLine, showPrice, type Sku } from "./price-labels.ts";
 
 export interface ModelTableProps {
   readonly models: readonly Model[];
@@ -55,7 +55,7 @@ function columnsFor(search: ModelSearch): readonly Column<Model>[] {
       label: "Released",
       sortValue: ({ released }) => released ?? "",
       render: ({ released }) => (
-        <span className={kit.figures}>{released === null ? "–" : dayWords(released)}</span>
+        <span className={kit.figures}>{released === null ? "–" : dayLabel(released)}</span>
       ),
     },
     {

@@ -64,8 +64,8 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
       <div className={styles.resultLine}>
         <Text size="sm" c="dimmed" role="status">
           {found.length === models.length
-            ? countWords(models.length)
-            : `${formatCount(found.length)} of ${countWords(models.length)}`}
+            ? countLabel(models.length)
+            : `${formatCount(found.length)} of ${countLabel(models.length)}`}
         </Text>
         <div className={styles.order}>
           <Select
@@ -119,7 +119,7 @@ const ORDERS = [
   { value: "name", label: "By name" },
 ];
 
-function countWords(count: number): string {
+function countLabel(count: number): string {
   return count === 1 ? "1 model" : `${formatCount(count)} models`;
 }
 
@@ -142,7 +142,7 @@ function ModelCards(props: {
       </SimpleGrid>
       {shown.length === models.length ? null : (
         <Button variant="default" onClick={() => setWhole(true)} mx="auto">
-          Show all {countWords(models.length)}
+          Show all {countLabel(models.length)}
         </Button>
       )}
     </>

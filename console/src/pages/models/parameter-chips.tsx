@@ -2,7 +2,7 @@ import { Stack, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
 import type { Model } from "../../../../src/console-api/contract.ts";
-import { parameterWords } from "./model-words.ts";
+import { parameterLabel } from "./model-labels.ts";
 import styles from "./models.module.css";
 
 /** The kinds of content and the parameters of a model, with what each parameter takes. */
@@ -19,7 +19,7 @@ export function ParameterChips({ model }: { readonly model: Model }): ReactEleme
         <Chips
           label="Parameters"
           words={parameters.map(([name, descriptor]) => {
-            const words = parameterWords(name, descriptor);
+            const words = parameterLabel(name, descriptor);
             const some = providersWith(model, name);
             return some === undefined ? words : `${words} (${some})`;
           })}

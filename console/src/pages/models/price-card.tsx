@@ -5,7 +5,7 @@ import type { ModelProvider } from "../../../../src/console-api/contract.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { Panel } from "../../ui/panel.tsx";
-import { cardLineWords } from "./price-words.ts";
+import { cardLineLabel } from "./price-labels.ts";
 
 interface Line {
   readonly key: string;
@@ -25,7 +25,7 @@ export function PriceCard(props: {
       provider: name,
       bills: line.billable ?? line.unit,
       tier: line.variant ?? "–",
-      price: cardLineWords(line),
+      price: cardLineLabel(line),
     })),
   );
   if (lines.length === 0) return null;

@@ -1,6 +1,6 @@
 import type { Model, ModelProvider } from "../../../../src/console-api/contract.ts";
 
-type ListingWords = Partial<ModelProvider> & {
+type ListingLabels = Partial<ModelProvider> & {
   readonly prompt?: string;
   readonly completion?: string;
 };
@@ -10,7 +10,7 @@ export function listingOf({
   prompt = "1",
   completion = "2",
   ...rest
-}: ListingWords): ModelProvider {
+}: ListingLabels): ModelProvider {
   return {
     provider: "lab-a",
     name: "Lab A",

@@ -21,7 +21,7 @@ import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { readUsdInput, showUsd, writeUsd } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { callsOf, OBJECTIVES, readPrompts, whyNotPrompts } from "./optimize-words.ts";
+import { callsOf, OBJECTIVES, readPrompts, promptsProblem } from "./optimize-labels.ts";
 
 const MODELS_MAX = 8;
 const NAME_CHARS_MAX = 64;
@@ -187,7 +187,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
           {start.error === null || isFieldFault ? null : <Fault error={start.error} />}
           <Group justify="space-between" align="center">
             <Text size="sm" c="dimmed" maw="60ch">
-              {costWords(draft, prompts.length)}
+              {costLabel(draft, prompts.length)}
             </Text>
             <Button type="submit" loading={start.isPending}>
               Start search
@@ -211,7 +211,7 @@ const EMPTY: Draft = {
 
 function problemsOf(draft: Draft, prompts: readonly string[]): Problems {
   const budget = readUsdInput(draft.budget);
-  const wrongPrompts = whyNotPrompts(prompts);
+  const wrongPrompts = promptsProblem(prompts);
   return {
     ...(draft.name.trim() === "" ? { name: "Give the search a name." } : {}),
     ...(wrongPrompts === undefined ? {} : { prompts: wrongPrompts }),
@@ -226,7 +226,7 @@ function problemsOf(draft: Draft, prompts: readonly string[]): Problems {
 }
 
 /** What a search costs, exactly as it is. */
-function costWords({ budget, models, judge }: Draft, prompts: number): string {
+function costLabel({ budget, models, judge }: Draft, prompts: number): string {
   const calls = callsOf(prompts, models.length, judge !== null);
   const amount = readUsdInput(budget);
   const many = `Makes ${formatCount(calls)} ${calls === 1 ? "call" : "calls"}`;

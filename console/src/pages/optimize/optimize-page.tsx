@@ -13,7 +13,7 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { NewSearchForm } from "./new-search-form.tsx";
-import { objectiveLabel, STATES } from "./optimize-words.ts";
+import { objectiveLabel, STATES } from "./optimize-labels.ts";
 
 const POLL_MS = 5_000;
 

@@ -22,7 +22,7 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import classes from "./optimize.module.css";
-import { objectiveLabel, STATES } from "./optimize-words.ts";
+import { objectiveLabel, STATES } from "./optimize-labels.ts";
 
 const POLL_MS = 2_000;
 const CRUMBS = [{ label: "Optimize", to: "/optimize" }];

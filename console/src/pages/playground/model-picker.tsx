@@ -63,7 +63,7 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
   return (
     <Group gap={4} mt={4}>
       <Badge variant="default" size="sm" tt="none" fw={500}>
-        {LOGGING_WORDS[loggingOf(model)]}
+        {LOGGING_LABELS[loggingOf(model)]}
       </Badge>
       {kinds.map((kind) => (
         <Badge key={kind} variant="default" size="sm" tt="none" fw={500}>
@@ -79,13 +79,13 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
   );
 }
 
-const LOGGING_WORDS = {
+const LOGGING_LABELS = {
   none: "no prompt logging",
   retained: "prompts retained",
   mixed: "prompt logging depends on the provider",
 } as const;
 
-function loggingOf({ providers }: Model): keyof typeof LOGGING_WORDS {
+function loggingOf({ providers }: Model): keyof typeof LOGGING_LABELS {
   const words = new Set(providers.map(({ prompt_logging: logging }) => logging));
   if (words.size > 1) return "mixed";
   return words.has("none") ? "none" : "retained";

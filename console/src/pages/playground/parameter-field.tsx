@@ -22,7 +22,7 @@ export function ParameterField(props: ParameterFieldProps): ReactElement {
         value={value === undefined ? "" : String(value)}
         onChange={(event) => onChange(event.currentTarget.value || undefined)}
         data={[
-          { value: "", label: defaultWords(descriptor) },
+          { value: "", label: defaultLabel(descriptor) },
           ...(descriptor.values ?? []).map((each) => ({ value: each, label: each })),
         ]}
       />
@@ -59,8 +59,8 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }): R
   return (
     <NumberInput
       label={label}
-      placeholder={defaultWords(descriptor)}
-      description={boundsWords(min, max, unit)}
+      placeholder={defaultLabel(descriptor)}
+      description={boundsLabel(min, max, unit)}
       value={typeof value === "number" ? value : ""}
       onChange={(changed) => onChange(typeof changed === "number" ? changed : undefined)}
       {...(min === undefined ? {} : { min })}
@@ -94,11 +94,11 @@ const PARAMETER_LABELS: Readonly<Record<string, string>> = {
   generate_audio: "With sound",
 };
 
-function defaultWords({ default: fallback }: Descriptor): string {
+function defaultLabel({ default: fallback }: Descriptor): string {
   return fallback === undefined ? "The provider's default" : `Default: ${fallback}`;
 }
 
-function boundsWords(min?: number, max?: number, unit?: string): string | undefined {
+function boundsLabel(min?: number, max?: number, unit?: string): string | undefined {
   if (min === undefined && max === undefined) return undefined;
   const range =
     min === undefined ? `up to ${max}` : max === undefined ? `${min} or more` : `${min} to ${max}`;

@@ -3,7 +3,7 @@ import { ExternalLink } from "lucide-react";
 import type { ReactElement } from "react";
 
 import type { Provider } from "../../../../src/console-api/contract.ts";
-import { webAddress } from "./provider-words.ts";
+import { webAddress } from "./provider-labels.ts";
 
 export interface PolicyLinksProps {
   readonly provider: Provider;

@@ -16,12 +16,12 @@ import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { FactList } from "../models/fact-list.tsx";
-import { capacityWords, countryNames, loggingWords } from "../models/model-words.ts";
-import { priceLine } from "../models/price-words.ts";
+import { capacityLabel, countryNames, loggingLabel } from "../models/model-labels.ts";
+import { priceLine } from "../models/price-labels.ts";
 import styles from "../models/models.module.css";
 import { PolicyLinks } from "./policy-links.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
-import { PROVIDER_STATUS } from "./provider-words.ts";
+import { PROVIDER_STATUS } from "./provider-labels.ts";
 import { servedModels, type ServedModel } from "./served-models.ts";
 
 const CRUMBS = [{ label: "Providers", to: "/providers" }];
@@ -61,13 +61,13 @@ function NoProvider(): ReactElement {
 }
 
 /** Models that were answered with another one, as the provider itself reports. */
-function substitutionWords({ substitutions }: Provider): string {
+function substitutionLabel({ substitutions }: Provider): string {
   if (substitutions.length === 0) return "none in the last 24 hours";
   return substitutions.map((each) => `${each.served_model} for ${each.model}`).join(", ");
 }
 
 function ProviderParts({ provider }: { readonly provider: Provider }): ReactElement {
-  const logging = loggingWords([provider]);
+  const logging = loggingLabel([provider]);
   const { datacenters, success_24h, ttft_p50_ms } = provider;
   return (
     <>
@@ -86,7 +86,7 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
                 value: success_24h === null ? "too few requests to say" : formatShare(success_24h),
               },
               { label: "First byte, median", value: formatMs(ttft_p50_ms) },
-              { label: "Other models reported", value: substitutionWords(provider) },
+              { label: "Other models reported", value: substitutionLabel(provider) },
               {
                 label: "Data centres",
                 value: countryNames(datacenters),
@@ -168,6 +168,6 @@ const COLUMNS: readonly Column<ServedModel>[] = [
   {
     id: "capacity",
     label: "Capacity",
-    render: ({ listing }) => <div className={styles.wide}>{capacityWords(listing.capacity)}</div>,
+    render: ({ listing }) => <div className={styles.wide}>{capacityLabel(listing.capacity)}</div>,
   },
 ];

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 
 import type { Provider } from "../../../../src/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { PROVIDER_STATUS } from "./provider-words.ts";
+import { PROVIDER_STATUS } from "./provider-labels.ts";
 
 /** Healthy, cooling down or circuit open: as a word, a mark and a colour. */
 export function ProviderStatus(props: { readonly status: Provider["status"] }): ReactElement {

@@ -15,7 +15,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
-import { countryNames, loggingWords } from "../models/model-words.ts";
+import { countryNames, loggingLabel } from "../models/model-labels.ts";
 import styles from "../models/models.module.css";
 import { PolicyLinks } from "./policy-links.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
@@ -141,7 +141,7 @@ const COLUMNS: readonly Column<Provider>[] = [
     label: "Prompt logging",
     sortValue: ({ prompt_logging }) => prompt_logging,
     render: (provider) => {
-      const { tone, word } = loggingWords([provider]);
+      const { tone, word } = loggingLabel([provider]);
       return <StatusBadge tone={tone}>{word}</StatusBadge>;
     },
   },

@@ -11,10 +11,10 @@ import { showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
-import { showPrice } from "../models/price-words.ts";
-import { whyMovedOn } from "./attempt-words.ts";
+import { showPrice } from "../models/price-labels.ts";
+import { failoverReason } from "./attempt-labels.ts";
 import { lineAmounts, type AttemptLine } from "./line-amounts.ts";
-import { settlementWords } from "./outcome-words.ts";
+import { settlementLabel } from "./outcome-labels.ts";
 import { Outcome } from "./request-columns.tsx";
 import styles from "./usage.module.css";
 
@@ -27,7 +27,7 @@ export function AttemptTimeline(props: { readonly attempts: readonly Attempt[] }
         <AttemptItem
           key={attempt.n}
           attempt={attempt}
-          moved={whyMovedOn(attempt, attempts[at + 1])}
+          moved={failoverReason(attempt, attempts[at + 1])}
         />
       ))}
     </ol>
@@ -63,7 +63,7 @@ function AttemptItem(props: {
         ]}
       />
       <Text size="sm" c="dimmed" mt="xs">
-        {settlementWords(attempt.settlement)}
+        {settlementLabel(attempt.settlement)}
       </Text>
       <AttemptLines attempt={attempt} />
       {moved === undefined ? null : <div className={styles.moved}>{moved}</div>}

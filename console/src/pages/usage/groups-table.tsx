@@ -7,7 +7,7 @@ import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import { Money } from "../../ui/money.tsx";
 import { groupName, NONE } from "./chart-data.ts";
-import { inAndOut } from "./outcome-words.ts";
+import { inAndOut } from "./outcome-labels.ts";
 import { STATUSES, type ChangeSearch, type GroupBy, type UsageSearch } from "./usage-search.ts";
 import styles from "./usage.module.css";
 

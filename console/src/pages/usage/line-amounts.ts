@@ -1,6 +1,6 @@
 import type { Attempt } from "../../../../src/console-api/contract.ts";
 import { parseUsd } from "../../ui/money-math.ts";
-import { skuName, SKUS, type Sku } from "../models/price-words.ts";
+import { skuName, SKUS, type Sku } from "../models/price-labels.ts";
 
 export interface AttemptLine {
   readonly sku: Sku;

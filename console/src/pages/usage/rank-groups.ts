@@ -1,7 +1,7 @@
 import type { Usage } from "../../../../src/console-api/contract.ts";
 import { toWhole, type Amount, type Unit } from "../../ui/charts/measure.ts";
 import { groupName, unitOf } from "./chart-data.ts";
-import { inAndOut } from "./outcome-words.ts";
+import { inAndOut } from "./outcome-labels.ts";
 import type { GroupBy, Metric } from "./usage-search.ts";
 
 export interface RankedGroup {

@@ -8,7 +8,7 @@ import type { Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { Money } from "../../ui/money.tsx";
 import { showUtc } from "../../ui/time.tsx";
-import { inAndOut, OUTCOMES } from "./outcome-words.ts";
+import { inAndOut, OUTCOMES } from "./outcome-labels.ts";
 import styles from "./usage.module.css";
 
 /** The columns of a list of requests; the time leads to the request. */

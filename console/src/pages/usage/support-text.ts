@@ -1,5 +1,5 @@
 import type { Attempt, RequestDetail } from "../../../../src/console-api/contract.ts";
-import { OUTCOMES } from "./outcome-words.ts";
+import { OUTCOMES } from "./outcome-labels.ts";
 
 /** All that support needs to find and explain a request; nothing of its prompt or its answer. */
 export function supportText({ request, attempts }: RequestDetail): string {

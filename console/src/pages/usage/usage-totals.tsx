@@ -6,9 +6,9 @@ import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { shortTokens } from "../models/model-words.ts";
+import { shortTokens } from "../models/model-labels.ts";
 import { chartData, unitOf } from "./chart-data.ts";
-import { inAndOut } from "./outcome-words.ts";
+import { inAndOut } from "./outcome-labels.ts";
 import { METRICS, type Metric } from "./usage-search.ts";
 import styles from "./usage.module.css";
 

@@ -124,7 +124,7 @@ function systemoneHost(form: DecisionForm, habits: Habits): DecisionHost {
         code: code ?? null,
       },
     }),
-    troubles: troublesOf(overflowWords(habits)),
+    troubles: troublesOf(overflowWording(habits)),
     hasEnvelope: false,
     bodyProblem: () => undefined,
   };
@@ -136,7 +136,7 @@ function decided(order: SystemoneOrder, { isPerQuestion }: Habits): Decided | Si
   const { stateTokens, questionTokens, questions, model } = order;
   const longest = stateTokens + Math.max(...questionTokens);
   const tokensMax = isPerQuestion ? PER_QUESTION_TOKENS_MAX : PLAIN_TOKENS_MAX;
-  if (longest > tokensMax) return overflow(overflowWords({ isPerQuestion }));
+  if (longest > tokensMax) return overflow(overflowWording({ isPerQuestion }));
   const states = isPerQuestion ? questions.length : 1;
   return {
     answers: systemoneAnswers(order),
@@ -146,7 +146,7 @@ function decided(order: SystemoneOrder, { isPerQuestion }: Habits): Decided | Si
   };
 }
 
-function overflowWords({ isPerQuestion }: Pick<Habits, "isPerQuestion">): string {
+function overflowWording({ isPerQuestion }: Pick<Habits, "isPerQuestion">): string {
   return isPerQuestion
     ? `The question exceeds the maximum context length (${PER_QUESTION_TOKENS_MAX}).`
     : `State and question exceed the maximum context length of ${PLAIN_TOKENS_MAX} tokens.`;

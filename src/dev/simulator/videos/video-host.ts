@@ -161,8 +161,8 @@ function usageOf(
   const { cost: scripted } = job.plan;
   const isDone = view.state === "completed" && job.plan.moderated !== true;
   const costUsd = scripted ?? usdOfCents(job.order.seconds * CENTS_PER_SECOND);
-  const isTold = view.isFinal && scripted !== null && (isDone || scripted !== undefined);
-  return isTold ? { usage: worded(costUsd) } : {};
+  const isReported = view.isFinal && scripted !== null && (isDone || scripted !== undefined);
+  return isReported ? { usage: worded(costUsd) } : {};
 }
 
 function errorOf(

@@ -4,7 +4,7 @@ import { useRef, useState, type FormEvent, type KeyboardEvent, type ReactElement
 
 import classes from "../playground.module.css";
 import type { Attachment } from "./chat-types.ts";
-import { acceptedTypes, readAttachment, whyNotAttached } from "./read-attachment.ts";
+import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachment.ts";
 
 export interface ComposerProps {
   readonly isBusy: boolean;
@@ -27,7 +27,7 @@ export function Composer(props: ComposerProps): ReactElement {
     canSend && !isBusy && untaken === undefined && (text.trim() !== "" || attached.length > 0);
 
   async function attach(files: readonly File[]): Promise<void> {
-    const reason = whyNotAttached(files, attached, kinds);
+    const reason = attachmentProblem(files, attached, kinds);
     setProblem(reason);
     resetFiles.current?.();
     if (reason !== undefined) return;

@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
 
-import { acceptedTypes, whyNotAttached } from "./read-attachment.ts";
+import { acceptedTypes, attachmentProblem } from "./read-attachment.ts";
 
 const png = { name: "a.png", type: "image/png", size: 1_000 };
 
 test("a file of a kind that the models do not take is refused by its name", () => {
-  expect(whyNotAttached([png], [], ["image"])).toBeUndefined();
-  expect(whyNotAttached([png], [], ["file"])).toMatch(/^a\.png: /);
-  expect(whyNotAttached([{ ...png, type: "text/html" }], [], ["image", "file"])).toMatch(/kind/);
+  expect(attachmentProblem([png], [], ["image"])).toBeUndefined();
+  expect(attachmentProblem([png], [], ["file"])).toMatch(/^a\.png: /);
+  expect(attachmentProblem([{ ...png, type: "text/html" }], [], ["image", "file"])).toMatch(/kind/);
 });
 
 test("files are bounded in number and in bytes, those attached before included", () => {
   const attached = { kind: "image", name: "b", dataUrl: "x".repeat(4_000_000) } as const;
-  expect(whyNotAttached([{ ...png, size: 2_900_000 }], [attached], ["image"])).toBeUndefined();
-  expect(whyNotAttached([{ ...png, size: 3_100_000 }], [attached], ["image"])).toMatch(/6 MB/);
+  expect(attachmentProblem([{ ...png, size: 2_900_000 }], [attached], ["image"])).toBeUndefined();
+  expect(attachmentProblem([{ ...png, size: 3_100_000 }], [attached], ["image"])).toMatch(/6 MB/);
   expect(
-    whyNotAttached(
+    attachmentProblem(
       Array.from({ length: 9 }, () => png),
       [],
       ["image"],

@@ -24,7 +24,7 @@ export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
 }
 
 /** Why these files cannot be added to what is attached; undefined: they can. */
-export function whyNotAttached(
+export function attachmentProblem(
   files: readonly Pick<File, "name" | "type" | "size">[],
   attached: readonly Attachment[],
   kinds: readonly Attachment["kind"][],

@@ -13,7 +13,7 @@ export type AnswerChange = Partial<ChatAnswer>;
 export async function streamChat(
   body: object,
   signal: AbortSignal,
-  tell: (change: AnswerChange) => void,
+  report: (change: AnswerChange) => void,
 ): Promise<void> {
   const startedMs = performance.now();
   const reader = new AnswerAssembler(startedMs);
@@ -21,24 +21,24 @@ export async function streamChat(
   try {
     const response = await send("/chat/completions", { body, signal });
     requestId = response.headers.get("x-request-id") ?? undefined;
-    tell({
+    report({
       ...known({ requestId, provider: response.headers.get("x-tm-provider") ?? undefined }),
       state: "streaming",
     });
-    await readStream(response, reader, tell);
-    tell({ ...reader.change(), state: reader.endState(), durationMs: sinceMs(startedMs) });
+    await readStream(response, reader, report);
+    report({ ...reader.change(), state: reader.endState(), durationMs: sinceMs(startedMs) });
   } catch (fault) {
-    tell({ ...reader.change(), ...failed(fault, signal), durationMs: sinceMs(startedMs) });
+    report({ ...reader.change(), ...failed(fault, signal), durationMs: sinceMs(startedMs) });
     if (fault instanceof GatewayFault) return;
   }
   if (reader.costUsd !== undefined || requestId === undefined) return;
-  tell(known({ costUsd: await settledCost(requestId) }));
+  report(known({ costUsd: await settledCost(requestId) }));
 }
 
 async function readStream(
   response: Response,
   reader: AnswerAssembler,
-  tell: (change: AnswerChange) => void,
+  report: (change: AnswerChange) => void,
 ): Promise<void> {
   const parser = new SseParser();
   const decoder = new TextDecoder();
@@ -48,7 +48,7 @@ async function readStream(
     const { done, value } = await bytes.read();
     if (done) return;
     for (const data of parser.push(decoder.decode(value, { stream: true }))) reader.read(data);
-    tell(reader.change());
+    report(reader.change());
   }
 }
 

@@ -105,11 +105,11 @@ function answerRows(json: unknown): readonly AnswerRow[] {
 function probabilitiesIn(answer: unknown): AnswerRow["probabilities"] {
   // The chance of a yes, whatever the answer is.
   const yes = shareIn(member(answer, "noul"));
-  const told = member(answer, "probabilities");
-  if (typeof told !== "object" || told === null) {
+  const reported = member(answer, "probabilities");
+  if (typeof reported !== "object" || reported === null) {
     return yes === undefined ? [] : [["yes", yes] as const, ["no", 1 - yes] as const];
   }
-  return Object.entries(told).flatMap(([label, share]: [string, unknown]) => {
+  return Object.entries(reported).flatMap(([label, share]: [string, unknown]) => {
     const known = shareIn(share);
     return known === undefined ? [] : [[label, known] as const];
   });

@@ -142,7 +142,7 @@ function glinerQuestion(draft: QuestionDraft): Made {
   const labels = labelsOf(draft.labels);
   const names = labels.map(({ label }) => label);
   const instructions = draft.instructions.trim();
-  const told = instructions === "" ? {} : { instructions };
+  const reported = instructions === "" ? {} : { instructions };
   switch (draft.type) {
     case "classification":
       if (names.length < 2) return TWO_LABELS;
@@ -151,11 +151,11 @@ function glinerQuestion(draft: QuestionDraft): Made {
           type: "classification",
           labels: names,
           ...(draft.isMulti ? { multi_label: true } : {}),
-          ...told,
+          ...reported,
         },
       };
     case "boolean":
-      return { question: { type: "boolean", ...told } };
+      return { question: { type: "boolean", ...reported } };
     case "structure":
       if (names.length === 0) return ONE_LABEL;
       return { question: { type: "structure", fields: names.map((name) => ({ name })) } };

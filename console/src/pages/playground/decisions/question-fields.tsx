@@ -53,7 +53,7 @@ export function QuestionFields(props: {
       />
       {needs === "labels" ? (
         <Textarea
-          label={LABELS_WORDS[question.type] ?? "Labels"}
+          label={LABELS_HELP[question.type] ?? "Labels"}
           description={
             question.type === "choice" ? "One a line; behind a colon, when it fits" : "One a line"
           }
@@ -102,7 +102,7 @@ export function QuestionFields(props: {
   );
 }
 
-const LABELS_WORDS: Readonly<Record<string, string>> = {
+const LABELS_HELP: Readonly<Record<string, string>> = {
   score: "Levels, from the lowest",
   structure: "Fields of a record",
   entities: "Kinds of things",

@@ -33,7 +33,7 @@ export function useVideos(orgId: string): Videos {
   }, [orgId]);
 
   const freshBalance = useFreshBalance();
-  const told = useCallback(
+  const reported = useCallback(
     (job: VideoJob) => {
       void shelf.keep(job);
       setJobs((before) => before.map((each) => (each.id === job.id ? job : each)));
@@ -46,7 +46,7 @@ export function useVideos(orgId: string): Videos {
     void shelf.forget(id);
     setJobs((before) => before.filter((each) => each.id !== id));
   }, []);
-  useLooks(jobs, told);
+  usePolls(jobs, reported);
 
   const make = useCallback<Videos["make"]>(
     async ({ body, modelName }) => {
@@ -64,7 +64,7 @@ export function useVideos(orgId: string): Videos {
 }
 
 /** Looks at every job that runs, more and more rarely, and not while nobody sees the page. */
-function useLooks(jobs: readonly VideoJob[], told: (job: VideoJob) => void): void {
+function usePolls(jobs: readonly VideoJob[], reported: (job: VideoJob) => void): void {
   const latest = useRef(jobs);
   latest.current = jobs;
   const running = jobs.filter(isRunning).map(({ id }) => id);
@@ -73,32 +73,32 @@ function useLooks(jobs: readonly VideoJob[], told: (job: VideoJob) => void): voi
     const ends = runningIds
       .split(" ")
       .filter((id) => id !== "")
-      .map((id) => keepLooking(id, () => latest.current.find((each) => each.id === id), told));
+      .map((id) => keepLooking(id, () => latest.current.find((each) => each.id === id), reported));
     return () => {
       for (const end of ends) end();
     };
-  }, [runningIds, told]);
+  }, [runningIds, reported]);
 }
 
 function keepLooking(
   id: string,
   job: () => VideoJob | undefined,
-  told: (job: VideoJob) => void,
+  reported: (job: VideoJob) => void,
 ): () => void {
   const abort = new AbortController();
   let timer: ReturnType<typeof setTimeout>;
-  let looks = 0;
+  let polls = 0;
   const next = (): void => {
-    timer = setTimeout(() => void look(), waitMsOf(looks));
-    looks += 1;
+    timer = setTimeout(() => void poll(), waitMsOf(polls));
+    polls += 1;
   };
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const before = job();
     if (before === undefined) return;
     if (document.visibilityState === "visible") {
-      const after = await lookAt(before, abort.signal);
+      const after = await pollJob(before, abort.signal);
       if (abort.signal.aborted) return;
-      if (after !== undefined) told(after);
+      if (after !== undefined) reported(after);
       if (after !== undefined && !isRunning(after)) return;
     }
     next();
@@ -111,7 +111,7 @@ function keepLooking(
 }
 
 /** What is known now; undefined when it could not be asked. */
-async function lookAt(job: VideoJob, signal: AbortSignal): Promise<VideoJob | undefined> {
+async function pollJob(job: VideoJob, signal: AbortSignal): Promise<VideoJob | undefined> {
   try {
     const read = readJob(await sendJson(`/videos/${encodeURIComponent(job.id)}`, { signal }));
     return read === undefined ? undefined : { ...job, ...read };

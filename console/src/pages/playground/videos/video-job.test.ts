@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { failureWords, readJob, waitMsOf } from "./video-job.ts";
+import { failureMessage, readJob, waitMsOf } from "./video-job.ts";
 
-function told(json: unknown): ReturnType<typeof readJob> {
+function reported(json: unknown): ReturnType<typeof readJob> {
   return readJob({
     json,
     bodyText: "",
@@ -23,7 +23,7 @@ test("a job is read with its state, its cost and when its file goes", () => {
     error: null,
     request_id: "r",
   };
-  expect(told(job)).toEqual({
+  expect(reported(job)).toEqual({
     id: "video_1",
     status: "completed",
     progress: 100,
@@ -37,12 +37,12 @@ test("a job is read with its state, its cost and when its file goes", () => {
 });
 
 test("what is no job is none", () => {
-  expect(told({ id: "video_1", status: "dreaming" })).toBeUndefined();
-  expect(told(null)).toBeUndefined();
+  expect(reported({ id: "video_1", status: "dreaming" })).toBeUndefined();
+  expect(reported(null)).toBeUndefined();
 });
 
 test("looks become rarer, from 3 seconds to 30", () => {
-  const waits = Array.from({ length: 12 }, (_none, looks) => waitMsOf(looks));
+  const waits = Array.from({ length: 12 }, (_none, polls) => waitMsOf(polls));
   expect(waits[0]).toBe(3_000);
   expect(waits.at(-1)).toBe(30_000);
   expect(waits).toEqual(waits.toSorted((a, b) => a - b));
@@ -56,7 +56,7 @@ test("every way a video can fail has its own next step", () => {
     "video_expired",
     "video_timeout",
   ];
-  const words = new Set(codes.map(failureWords));
+  const words = new Set(codes.map(failureMessage));
   expect(words.size).toBe(codes.length);
-  expect(words.has(failureWords("something_new"))).toBe(false);
+  expect(words.has(failureMessage("something_new"))).toBe(false);
 });

@@ -20,13 +20,13 @@ export interface VideoJob {
   readonly requestId: string | undefined;
 }
 
-type Told = Pick<
+type Reported = Pick<
   VideoJob,
   "status" | "progress" | "seconds" | "expiresAtMs" | "errorCode" | "costUsd" | "requestId"
 > & { readonly id: string; readonly createdAtMs: number };
 
 /** What the videos route told of a job; undefined when it is no job. */
-export function readJob({ json, costUsd }: JsonAnswer): Told | undefined {
+export function readJob({ json, costUsd }: JsonAnswer): Reported | undefined {
   const id = text(member(json, "id"));
   const status = STATES.find((each) => each === member(json, "status"));
   if (id === undefined || status === undefined) return undefined;
@@ -61,12 +61,12 @@ const FIRST_WAIT_MS = 3_000;
 const WAIT_MS_MAX = 30_000;
 
 /** How long to wait before the next look: the provider is asked every three seconds at most. */
-export function waitMsOf(looks: number): number {
-  return Math.min(WAIT_MS_MAX, Math.round(FIRST_WAIT_MS * 1.5 ** looks));
+export function waitMsOf(polls: number): number {
+  return Math.min(WAIT_MS_MAX, Math.round(FIRST_WAIT_MS * 1.5 ** polls));
 }
 
 /** Why there is no video, and what to do. */
-export function failureWords(code: string | undefined): string {
+export function failureMessage(code: string | undefined): string {
   return (
     FAILURES[code ?? ""] ??
     "There is no video. Nothing was charged; try again or change the prompt."

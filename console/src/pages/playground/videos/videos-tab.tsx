@@ -15,7 +15,7 @@ import { contentAddress } from "../gateway.ts";
 import { pickModel } from "../pick-model.ts";
 import classes from "../playground.module.css";
 import { useVideos } from "./use-videos.ts";
-import { failureWords, type VideoJob } from "./video-job.ts";
+import { failureMessage, type VideoJob } from "./video-job.ts";
 
 /** Makes videos from a text: each is a job that goes on without this page. */
 export default function VideosTab(props: {
@@ -166,7 +166,7 @@ function JobBody({ job }: { readonly job: VideoJob }): ReactElement {
   if (job.status === "failed") {
     return (
       <Text size="sm">
-        {failureWords(job.errorCode)}{" "}
+        {failureMessage(job.errorCode)}{" "}
         {job.errorCode === undefined ? null : <code>{job.errorCode}</code>}
       </Text>
     );

@@ -1,0 +1,73 @@
+import type { PurchaseStatus } from "../../../../src/console-api/contract.ts";
+
+export interface PurchaseMessage {
+  readonly label: string;
+  readonly tone: "ok" | "warn" | "bad" | "quiet";
+  /** One sentence for the person who comes back from the payment page. */
+  readonly meaning: string;
+  /** Nothing more is expected: there is no use in asking again. */
+  readonly isDecided: boolean;
+}
+
+/** What a purchase's status means, in words. */
+export function purchaseMessage(status: PurchaseStatus): PurchaseMessage {
+  return WORDS[status];
+}
+
+const WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
+  created: {
+    label: "not paid",
+    tone: "quiet",
+    meaning: "The payment provider has not told us of a payment yet.",
+    isDecided: false,
+  },
+  pending: {
+    label: "pending",
+    tone: "warn",
+    meaning: "The payment is on its way; your bank has not confirmed it yet.",
+    isDecided: false,
+  },
+  paid: {
+    label: "paid",
+    tone: "ok",
+    meaning: "The payment is confirmed and the credit is in your balance.",
+    isDecided: true,
+  },
+  partly_refunded: {
+    label: "partly refunded",
+    tone: "warn",
+    meaning: "Part of this payment was given back and taken from your balance.",
+    isDecided: true,
+  },
+  refunded: {
+    label: "refunded",
+    tone: "quiet",
+    meaning: "This payment was given back and taken from your balance.",
+    isDecided: true,
+  },
+  disputed: {
+    label: "disputed",
+    tone: "bad",
+    meaning:
+      "This payment is disputed at your bank; its credit is taken back until that is decided.",
+    isDecided: true,
+  },
+  failed: {
+    label: "failed",
+    tone: "bad",
+    meaning: "The payment failed. Nothing was charged and no credit was added.",
+    isDecided: true,
+  },
+  expired: {
+    label: "expired",
+    tone: "quiet",
+    meaning: "The payment page was left without paying. Nothing was charged.",
+    isDecided: true,
+  },
+  parked: {
+    label: "under review",
+    tone: "warn",
+    meaning: "A payment arrived, but not as it was asked for; support is looking at it.",
+    isDecided: true,
+  },
+};

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+
+import {
+  capacityLabel,
+  countryName,
+  leavingLabel,
+  loggingLabel,
+  parameterLabel,
+  shortTokens,
+} from "./model-labels.ts";
+
+describe("a capability", () => {
+  test("says what it takes", () => {
+    const words = [
+      parameterLabel("temperature", { type: "range", min: 0, max: 2, default: 1 }),
+      parameterLabel("max_tokens", { type: "integer", min: 1, max: 32768, unit: "tokens" }),
+      parameterLabel("seed", { type: "integer" }),
+      parameterLabel("size", { type: "enum", values: ["1K", "2K"], default: "1K" }),
+      parameterLabel("tools", { type: "boolean" }),
+    ];
+    expect(words).toEqual([
+      "temperature 0 to 2, default 1",
+      "max_tokens 1 to 32,768 tokens",
+      "seed",
+      "size: 1K, 2K, default 1K",
+      "tools",
+    ]);
+  });
+});
+
+test("capacity that is not declared is not zero", () => {
+  expect(capacityLabel([])).toBe("undeclared");
+  expect(capacityLabel([{ type: "prompt", per: "hour", value: 1_000_000 }])).toBe(
+    "1,000,000 input tokens an hour",
+  );
+});
+
+test("countries have names, and codes without one stay codes", () => {
+  expect([countryName("DE"), countryName("ZZ9")]).toEqual(["Germany", "ZZ9"]);
+});
+
+test("prompt logging of several providers is told as it is", () => {
+  const none = { prompt_logging: "none" } as const;
+  const retained = { prompt_logging: "retained" } as const;
+  expect(loggingLabel([none]).word).toBe("No prompt logging");
+  expect(loggingLabel([none, retained]).word).toBe("Some providers retain prompts");
+  expect(loggingLabel([retained])).toEqual({ word: "Prompts retained", tone: "warn" });
+});
+
+test("a model leaves on a day to come; a day that has passed says nothing", () => {
+  const now = Date.UTC(2026, 10, 22, 12);
+  expect(leavingLabel("2027-01-03", now)).toBe("Leaves on 3 Jan 2027");
+  expect(leavingLabel("2026-11-22", now)).toBe("Leaves on 22 Nov 2026");
+  expect(leavingLabel("2026-11-21", now)).toBeUndefined();
+  expect(leavingLabel(null, now)).toBeUndefined();
+});
+
+test("tokens in short", () => {
+  expect([128_000, 1_000_000, null].map(shortTokens)).toEqual(["128K", "1M", "–"]);
+});

@@ -1,0 +1,108 @@
+import type { Descriptor, Model, ModelProvider } from "../../../../src/console-api/contract.ts";
+import { formatCount } from "../../ui/count.tsx";
+
+/** `"Text"`, `"Image"`, as a filter and as a badge. */
+export const MODALITY_NAMES: Readonly<Record<Model["modality"], string>> = {
+  text: "Text",
+  image: "Image",
+  video: "Video",
+  decisions: "Decisions",
+};
+
+/** `"128K"`, `"1M"`, for cards; tables show the exact count. */
+export function shortTokens(tokens: number | null): string {
+  return tokens === null ? "–" : COMPACT.format(tokens);
+}
+const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+
+/** A capability with what it takes: `"temperature 0 to 2, default 1"`. */
+export function parameterLabel(name: string, descriptor: Descriptor): string {
+  const { type, values, min, max, unit } = descriptor;
+  const fallback = descriptor.default === undefined ? "" : `, default ${descriptor.default}`;
+  if (type === "enum") return `${name}: ${(values ?? []).join(", ")}${fallback}`;
+  if (type === "boolean" || type === "unknown") return name;
+  const span = spanLabel(min, max);
+  return `${name}${span === "" ? "" : ` ${span}`}${unit === undefined ? "" : ` ${unit}`}${fallback}`;
+}
+
+function spanLabel(min: number | undefined, max: number | undefined): string {
+  if (min !== undefined && max !== undefined) return `${showNumber(min)} to ${showNumber(max)}`;
+  if (min !== undefined) return `from ${showNumber(min)}`;
+  return max === undefined ? "" : `up to ${showNumber(max)}`;
+}
+
+function showNumber(value: number): string {
+  return Number.isInteger(value) ? formatCount(value) : String(value);
+}
+
+/** `"Germany"`; a code without a name stays the code. */
+export function countryName(code: string): string {
+  try {
+    return COUNTRIES.of(code) ?? code;
+  } catch {
+    return code;
+  }
+}
+const COUNTRIES = new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
+
+/** `"France, Germany"`; who declares none may run anywhere. */
+export function countryNames(codes: readonly string[]): string {
+  return codes.length === 0 ? "undeclared" : codes.map(countryName).join(", ");
+}
+
+/** `"600 requests a minute"`; what is not declared is said to be so, never 0. */
+export function capacityLabel(capacity: ModelProvider["capacity"]): string {
+  if (capacity.length === 0) return "undeclared";
+  return capacity
+    .map(({ type, per, value }) => `${countOf(type, value)} ${EVERY[per] ?? per}`)
+    .join(", ");
+}
+const EVERY: Readonly<Record<string, string>> = {
+  minute: "a minute",
+  hour: "an hour",
+  day: "a day",
+};
+
+function countOf(type: string, value: number): string {
+  const things: Readonly<Record<string, string>> = {
+    request: "requests",
+    prompt: "input tokens",
+    completion: "output tokens",
+  };
+  return `${formatCount(value)} ${things[type] ?? type}`;
+}
+
+export interface LoggingLabel {
+  readonly word: string;
+  readonly tone: "ok" | "warn";
+}
+
+/** Do the model's providers keep prompts? */
+export function loggingLabel(
+  listings: readonly Pick<ModelProvider, "prompt_logging">[],
+): LoggingLabel {
+  const kept = listings.filter(({ prompt_logging }) => prompt_logging === "retained").length;
+  if (kept === 0) return { word: "No prompt logging", tone: "ok" };
+  const word = kept === listings.length ? "Prompts retained" : "Some providers retain prompts";
+  return { word, tone: "warn" };
+}
+
+/** `"Leaves on 3 Jan 2027"` while that day is to come. */
+export function leavingLabel(deprecationDate: string | null, nowMs: number): string | undefined {
+  if (deprecationDate === null) return undefined;
+  const lastMs = Date.parse(`${deprecationDate}T23:59:59.999Z`);
+  if (Number.isNaN(lastMs) || lastMs < nowMs) return undefined;
+  return `Leaves on ${dayLabel(deprecationDate)}`;
+}
+
+/** `"3 Jan 2027"` of `"2027-01-03"`. */
+export function dayLabel(day: string): string {
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return Number.isNaN(ms) ? day : DAY.format(ms);
+}
+const DAY = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});

@@ -1,0 +1,75 @@
+import type { ModelProvider, PricesPerMillion } from "../../../../src/console-api/contract.ts";
+import { parseUsd, showUsd } from "../../ui/money-math.ts";
+
+/** What is billed by the token. */
+export type Sku = keyof PricesPerMillion;
+
+export const SKUS: readonly Sku[] = [
+  "prompt",
+  "cached_prompt",
+  "cache_write",
+  "completion",
+  "internal_reasoning",
+];
+
+export function skuName(sku: Sku): string {
+  return NAMES[sku];
+}
+const NAMES: Readonly<Record<Sku, string>> = {
+  prompt: "Input",
+  cached_prompt: "Cached input",
+  cache_write: "Cache write",
+  completion: "Output",
+  internal_reasoning: "Reasoning",
+};
+
+/** `"same as input"` where the listing has no price of its own for it. */
+export function defaultLabel(listing: ModelProvider, sku: Sku): string | undefined {
+  if (!listing.defaulted.includes(sku)) return undefined;
+  return sku === "internal_reasoning" ? "same as output" : "same as input";
+}
+
+/** A price as the listing has it, with cents at least: `"$0.15"`, `"$3.00"`, `"$0.0375"`. */
+export function showPrice(price: string): string {
+  const [whole = "0", fraction = ""] = price.split(".");
+  return showUsd(`${whole}.${fraction.replace(/0+$/, "").padEnd(2, "0")}`);
+}
+
+/** `"$0.10 a second"`; what it bills and its tier stand apart. */
+export function cardLineLabel(line: ModelProvider["price_card"][number]): string {
+  return `${showPrice(line.cost_usd)} ${line.unit === "image" ? "an" : "a"} ${line.unit}`;
+}
+
+/** The listing's price of a SKU in dollars per million, where tokens are what it bills. */
+export function tokenPrice(listing: ModelProvider, sku: Sku): string | undefined {
+  return listing.billing === "token" ? listing.prices?.[sku] : undefined;
+}
+
+/** The lowest of the providers' prices; undefined where none bills by the token. */
+export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): string | undefined {
+  return listings
+    .flatMap((listing) => tokenPrice(listing, sku) ?? [])
+    .reduce<string | undefined>(
+      (low, price) => (low === undefined || parseUsd(price) < parseUsd(low) ? price : low),
+      undefined,
+    );
+}
+
+/** What a model costs in one line: tokens in and out, or the first line of its price card. */
+export function priceLine(listings: readonly ModelProvider[]): string {
+  const input = lowestPrice(listings, "prompt");
+  const output = lowestPrice(listings, "completion");
+  const card = listings.flatMap(({ price_card }) => price_card)[0];
+  if (
+    input === undefined ||
+    output === undefined ||
+    (isFree(input, output) && card !== undefined)
+  ) {
+    return card === undefined ? "Price on each request" : cardLineLabel(card);
+  }
+  return isFree(input, output) ? "Free" : `${showPrice(input)} in · ${showPrice(output)} out`;
+}
+
+function isFree(...prices: readonly string[]): boolean {
+  return prices.every((price) => parseUsd(price) === 0n);
+}

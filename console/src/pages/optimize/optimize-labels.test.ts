@@ -1,0 +1,31 @@
+import { describe, expect, test } from "vitest";
+
+import { callsOf, readPrompts, promptsProblem } from "./optimize-labels.ts";
+
+describe("prompts that were pasted", () => {
+  test("are one a line, without the empty ones", () => {
+    expect(readPrompts("first\r\n\n  second  \nthird\n")).toEqual(["first", "second", "third"]);
+  });
+
+  test("are blocks where a line of dashes parts them", () => {
+    expect(readPrompts("line one\nline two\n---\nsecond\n\n-----\n\n---\nthird")).toEqual([
+      "line one\nline two",
+      "second",
+      "third",
+    ]);
+  });
+
+  test("are 3 to 50, each of 20,000 characters at most", () => {
+    const prompts = (count: number): string[] => Array.from({ length: count }, () => "hi");
+    expect(promptsProblem(prompts(2))).toMatch(/at least 3 prompts; there are 2/);
+    expect(promptsProblem(prompts(3))).toBeUndefined();
+    expect(promptsProblem(prompts(50))).toBeUndefined();
+    expect(promptsProblem(prompts(51))).toMatch(/at most 50/);
+    expect(promptsProblem(["a", "b", "x".repeat(20_001)])).toMatch(/^Prompt 3 is longer/);
+  });
+});
+
+test("the judge is one more call for each prompt", () => {
+  expect(callsOf(10, 3, false)).toBe(30);
+  expect(callsOf(10, 3, true)).toBe(40);
+});

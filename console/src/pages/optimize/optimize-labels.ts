@@ -1,0 +1,82 @@
+import type { OptimizeSearch } from "../../../../src/console-api/contract.ts";
+import type { Tone } from "../../ui/badge.tsx";
+
+/** The three ways to choose, and what each looks at. */
+export const OBJECTIVES: readonly {
+  readonly value: OptimizeSearch["objective"];
+  readonly label: string;
+  readonly help: string;
+}[] = [
+  {
+    value: "lowest_cost",
+    label: "Lowest cost",
+    help: "By the cost of an answer. Models that often fail come last.",
+  },
+  {
+    value: "fastest",
+    label: "Fastest",
+    help: "By the median time to the first byte of an answer.",
+  },
+  {
+    value: "best_judged",
+    label: "Best judged",
+    help: "By how often a model of your choice likes the answer best.",
+  },
+];
+
+export function objectiveLabel(objective: OptimizeSearch["objective"]): string {
+  return OBJECTIVES.find(({ value }) => value === objective)?.label ?? objective;
+}
+
+/** How a search stands, in words and with the tone of its mark. */
+export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, string]>> = {
+  running: ["quiet", "Running"],
+  finished: ["ok", "Finished"],
+  stopped: ["quiet", "Stopped"],
+  over_budget: ["warn", "Budget used up"],
+  interrupted: ["warn", "Interrupted"],
+  failed: ["bad", "Failed"],
+};
+
+export const promptsMin = 3;
+export const promptsMax = 50;
+export const promptCharsMax = 20_000;
+
+/**
+ * Prompts out of what was pasted: blocks between lines of dashes where there is such a line, else
+ * one a line.
+ */
+export function readPrompts(text: string): readonly string[] {
+  const lines = text.replaceAll("\r\n", "\n").split("\n");
+  const isBlocks = lines.some(isRule);
+  if (!isBlocks) return lines.map((line) => line.trim()).filter((line) => line !== "");
+  const blocks: string[][] = [[]];
+  for (const line of lines) {
+    if (isRule(line)) blocks.push([]);
+    else blocks.at(-1)?.push(line);
+  }
+  return blocks.map((block) => block.join("\n").trim()).filter((block) => block !== "");
+}
+
+function isRule(line: string): boolean {
+  return /^-{3,}\s*$/.test(line);
+}
+
+/** What is wrong with the prompts; undefined: nothing. */
+export function promptsProblem(prompts: readonly string[]): string | undefined {
+  if (prompts.length < promptsMin) {
+    return `Write at least ${promptsMin} prompts; there are ${prompts.length}.`;
+  }
+  if (prompts.length > promptsMax) {
+    return `Write at most ${promptsMax} prompts; there are ${prompts.length}.`;
+  }
+  const long = prompts.findIndex((prompt) => prompt.length > promptCharsMax);
+  return long < 0
+    ? undefined
+    : `Prompt ${long + 1} is longer than ${promptCharsMax} characters; shorten it.`;
+}
+
+/** How many calls a search makes. */
+export function callsOf(prompts: number, models: number, hasJudge: boolean): number {
+  return prompts * (models + (hasJudge ? 1 : 0));
+}

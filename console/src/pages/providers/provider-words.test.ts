@@ -1,9 +1,0 @@
-import { expect, test } from "vitest";
-
-import { webAddress } from "./provider-words.ts";
-
-test("a provider's policy is linked only where it is an address of the web", () => {
-  expect(webAddress("https://lab.example/privacy")).toBe("https://lab.example/privacy");
-  const refused = ["javascript:alert(1)", "data:text/html,x", "/settings", "", null];
-  expect(refused.map(webAddress)).toEqual(refused.map(() => undefined));
-});

@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+
+import type { Attempt } from "../../../../src/console-api/contract.ts";
+import { failoverReason } from "./attempt-labels.ts";
+
+const attempt: Attempt = {
+  n: 1,
+  provider: "lab-a",
+  upstream_id: "one",
+  started_at: "2026-11-22T00:00:00.000Z",
+  first_byte_ms: null,
+  duration_ms: 10,
+  outcome: "failed",
+  upstream_status: 503,
+  error_class: "upstream_error",
+  served_model: null,
+  substituted: null,
+  tokens: null,
+  reserved_usd: "0.010000",
+  settled_usd: "0.000000",
+  settlement: null,
+  prices: null,
+};
+const next: Attempt = { ...attempt, n: 2, provider: "lab-b" };
+
+describe("why the gateway moved on, in words", () => {
+  test("names what the provider did, its status and where the request went", () => {
+    expect(failoverReason(attempt, next)).toBe(
+      "lab-a failed (status 503), so the gateway went on to lab-b.",
+    );
+  });
+
+  test("a wait that was too long has no status", () => {
+    expect(failoverReason({ ...attempt, outcome: "timeout" }, next)).toContain(
+      "did not answer in time",
+    );
+  });
+
+  test("a class that is not known yet is no blank", () => {
+    const odd = { ...attempt, error_class: "brand_new", upstream_status: null };
+    expect(failoverReason(odd, next)).toContain("could not serve the request,");
+  });
+
+  test("the last attempt moved nowhere", () => {
+    expect(failoverReason(attempt, undefined)).toBeUndefined();
+  });
+});

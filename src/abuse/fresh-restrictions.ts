@@ -1,0 +1,65 @@
+import { assert } from "../core/assert.ts";
+import type { AbuseRestriction } from "../accounts/account-rules.ts";
+import type { OrgId } from "../core/ids.ts";
+import type { UsageFinding } from "./abuse-restriction-store.ts";
+
+/** Most holds that are remembered before everybody can read them from the store. */
+const freshHoldsMax = 10_000;
+
+/** A hold that this process has made, until principals carry it. */
+export interface FreshHold {
+  readonly orgId: OrgId;
+  readonly hold: AbuseRestriction;
+  /** From then on principals carry it, or it has ended. */
+  readonly goodUntilMs: number;
+  /** What is still to be told to the store; undefined: it knows, or is asked at this moment. */
+  readonly untold: UntoldFinding | undefined;
+  /** The store has answered with it: who reads a principal from now on reads this hold too. */
+  readonly isStored: boolean;
+}
+
+export interface UntoldFinding {
+  readonly finding: Omit<UsageFinding, "ageMs" | "limitedMs">;
+  /** When the oldest request ended that counts in it. */
+  readonly sinceMs: number;
+  /** When the hold ends that this process has made by itself. */
+  readonly untilMs: number;
+  readonly tries: number;
+  readonly nextTryMs: number;
+}
+
+/** Holds that are too new for the store's answer to be known everywhere. Bounded, and they expire. */
+export class FreshHolds {
+  readonly #holds = new Map<string, FreshHold>();
+
+  get size(): number {
+    return this.#holds.size;
+  }
+
+  find(key: string, nowMs: number): FreshHold | undefined {
+    const fresh = this.#holds.get(key);
+    if (fresh === undefined || nowMs < fresh.goodUntilMs) return fresh;
+    this.#holds.delete(key);
+    return undefined;
+  }
+
+  set(key: string, fresh: FreshHold, nowMs: number): void {
+    this.#holds.delete(key);
+    for (const [other, { goodUntilMs }] of this.#holds) {
+      if (nowMs >= goodUntilMs || this.#holds.size >= freshHoldsMax) this.#holds.delete(other);
+    }
+    this.#holds.set(key, fresh);
+    assert(this.#holds.size <= freshHoldsMax, "fresh holds are bounded");
+  }
+
+  delete(key: string): void {
+    this.#holds.delete(key);
+  }
+
+  /** Forgets the holds of this organization, or of all, that principals carry when read again. */
+  forgetStored(orgId: OrgId | undefined): void {
+    for (const [key, { isStored, orgId: ofOrg }] of this.#holds) {
+      if (isStored && (orgId === undefined || orgId === ofOrg)) this.#holds.delete(key);
+    }
+  }
+}

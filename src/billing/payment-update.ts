@@ -1,0 +1,41 @@
+import type { MicroUsd } from "../core/money.ts";
+
+/** What the payment provider says of a checkout session, whoever asked and however it came. */
+export interface SessionUpdate {
+  readonly sessionId: string;
+  /** Null: not a session of a purchase of ours. */
+  readonly purchaseId: string | null;
+  readonly orgId: string | null;
+  /** `processing`: closed, and the money is still on its way; `open`: nobody paid yet. */
+  readonly payment: "open" | "processing" | "paid" | "failed" | "expired" | "not_needed";
+  readonly cents: bigint | null;
+  readonly currency: string | null;
+  readonly isLive: boolean;
+  readonly paymentId: string | null;
+  readonly receiptUrl: string | null;
+}
+
+/** What it says of a refund or a dispute. */
+export interface ClaimUpdate {
+  readonly claimId: string;
+  readonly kind: "refund" | "dispute";
+  readonly paymentId: string;
+  readonly amountMicroUsd: MicroUsd;
+  /** `waits`: not decided, nothing was taken; `stands`: taken; `reversed`: given back, for good. */
+  readonly state: "waits" | "stands" | "reversed";
+  /** Nothing more will come of it. */
+  readonly isOver: boolean;
+}
+
+export type PaymentUpdate =
+  | { readonly kind: "session"; readonly session: SessionUpdate }
+  | { readonly kind: "claim"; readonly claim: ClaimUpdate }
+  /** Of no purchase, or of nothing that changes one. */
+  | { readonly kind: "other" };
+
+/** An event whose signature was proven. */
+export interface PaymentEvent {
+  readonly eventId: string;
+  readonly type: string;
+  readonly update: PaymentUpdate;
+}

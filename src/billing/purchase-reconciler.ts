@@ -1,0 +1,158 @@
+import type { Clock } from "../core/time.ts";
+import type { Logger } from "../core/log.ts";
+import type { PurchaseService } from "./purchase-service.ts";
+import type { KnownPurchase, PurchaseStore } from "./purchase-store.ts";
+import type { StripePayments } from "./stripe-payments.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const TICK_MS = MINUTE_MS;
+const PURCHASES_EVERY_MS = 10 * MINUTE_MS;
+/** Until then the browser and the events have the word. */
+const PURCHASE_WAIT_MS = 10 * MINUTE_MS;
+/** Money that took longer than that to arrive is told of by an event. */
+const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
+const PURCHASES_PER_QUERY = 50;
+const PURCHASES_PER_ROUND = 500;
+const CLAIMS_EVERY_MS = DAY_MS;
+const CLAIMS_SINCE_MS = 3 * DAY_MS;
+const CLAIMS_PER_ROUND = 5_000;
+/** Disputes are decided, and refunds come back, within months. */
+const OPEN_CLAIM_AGE_MAX_MS = 180 * DAY_MS;
+const OPEN_CLAIMS_PER_ROUND = 500;
+const EVENTS_KEPT_MS = 40 * DAY_MS;
+/** A provider that fails so often in a row is down: the next round asks again. */
+const FAILURES_MAX = 5;
+
+export interface ReconcilerDeps {
+  readonly store: PurchaseStore;
+  readonly payments: StripePayments;
+  readonly service: PurchaseService;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Checks purchases whose end was not reported, and refunds and disputes. One process
+ * at a time has the turn; one that dies in it leaves the rest to the next.
+ */
+export class PurchaseReconciler {
+  readonly #deps: ReconcilerDeps;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(deps: ReconcilerDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      this.#running = this.#tick().finally(() => this.start());
+    }, TICK_MS);
+    this.#timer.unref();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+    // A round that ended meanwhile has wound the clock again.
+    clearTimeout(this.#timer);
+  }
+
+  /** Everything that is due, whoever's turn it is. */
+  async reconcileAll(): Promise<void> {
+    await this.#reconcilePurchases();
+    await this.#reconcileClaims();
+  }
+
+  async #tick(): Promise<void> {
+    const { store, clock, log } = this.#deps;
+    try {
+      if (await store.claimRun("purchases", clock.nowMs(), PURCHASES_EVERY_MS)) {
+        await this.#reconcilePurchases();
+      }
+      if (await store.claimRun("claims", clock.nowMs(), CLAIMS_EVERY_MS)) {
+        await this.#reconcileClaims();
+      }
+    } catch (fault) {
+      log.warn({ err: fault }, "purchases could not be looked after; it is tried again");
+    }
+  }
+
+  async #reconcilePurchases(): Promise<void> {
+    const { store, clock } = this.#deps;
+    const nowMs = clock.nowMs();
+    const beforeMs = nowMs - PURCHASE_WAIT_MS;
+    const sinceMs = nowMs - PURCHASE_AGE_MAX_MS;
+    const trial = new Failures(this.#deps.log);
+    for (let seen = 0; seen < PURCHASES_PER_ROUND; seen += PURCHASES_PER_QUERY) {
+      const range = { beforeMs, sinceMs, nowMs, limit: PURCHASES_PER_QUERY };
+      const due = await store.takeUnfinished(range);
+      for (const purchase of due) {
+        if (this.#isClosed || trial.isOver) return;
+        await trial.run({ purchaseId: purchase.purchaseId }, () => this.check(purchase));
+      }
+      if (due.length < PURCHASES_PER_QUERY) return;
+    }
+  }
+
+  /** Asks what became of the purchase's checkout, and does what it says. */
+  async check(purchase: KnownPurchase): Promise<void> {
+    const { store, payments, service, clock, log } = this.#deps;
+    const { purchaseId, sessionId } = purchase;
+    const session = sessionId === null ? undefined : await payments.session(sessionId);
+    if (session !== undefined) return await service.takeSession(session);
+    if (sessionId === null && clock.nowMs() < purchase.expiresAtMs) return;
+    const isNew = await store.decide(purchaseId, "expired");
+    if (!isNew || sessionId === null) return;
+    log.warn({ purchaseId, sessionId }, "the payment provider does not know this checkout");
+  }
+
+  async #reconcileClaims(): Promise<void> {
+    const { store, payments, service, clock } = this.#deps;
+    const nowMs = clock.nowMs();
+    const trial = new Failures(this.#deps.log);
+    let seen = 0;
+    for await (const claim of payments.claimsSince(nowMs - CLAIMS_SINCE_MS)) {
+      if (this.#isClosed || trial.isOver || ++seen > CLAIMS_PER_ROUND) break;
+      await trial.run({ claimId: claim.claimId }, () => service.takeClaim(claim));
+    }
+    const sinceMs = nowMs - OPEN_CLAIM_AGE_MAX_MS;
+    const open = await store.takeOpenClaims({ sinceMs, nowMs, limit: OPEN_CLAIMS_PER_ROUND });
+    for (const claim of open) {
+      if (this.#isClosed || trial.isOver) return;
+      await trial.run({ claimId: claim.claimId }, async () => {
+        const update = await payments.claim(claim);
+        if (update !== undefined) await service.takeClaim(update);
+      });
+    }
+    await store.forgetEvents(nowMs - EVENTS_KEPT_MS);
+  }
+}
+
+/** One that fails must not keep the others waiting; many in a row end the round. */
+class Failures {
+  readonly #log: Logger;
+  #inARow = 0;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  get isOver(): boolean {
+    return this.#inARow >= FAILURES_MAX;
+  }
+
+  async run(of: object, check: () => Promise<void>): Promise<void> {
+    try {
+      await check();
+      this.#inARow = 0;
+    } catch (fault) {
+      this.#inARow += 1;
+      this.#log.warn({ ...of, err: fault }, "a payment could not be looked at; it is tried again");
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+
+import { ConsoleRefusal } from "./console-refusal.ts";
+import { ConcurrencyGate } from "./concurrency-gate.ts";
+
+interface Work {
+  readonly started: string[];
+  readonly finish: (name: string) => void;
+  readonly run: (
+    gates: ConcurrencyGate,
+    owner: string,
+    name: string,
+  ) => Promise<string | ConsoleRefusal>;
+}
+
+function workshop(): Work {
+  const started: string[] = [];
+  const ends = new Map<string, () => void>();
+  return {
+    started,
+    finish: (name) => ends.get(name)?.(),
+    run: (gates, owner, name) =>
+      gates.run(owner, async () => {
+        started.push(name);
+        await new Promise<void>((end) => ends.set(name, end));
+        return name;
+      }),
+  };
+}
+
+describe("the work of one organization", () => {
+  test("runs two at a time, the third as soon as one has ended, the fourth is refused", async () => {
+    const gates = new ConcurrencyGate({ running: 2, waiting: 1 });
+    const work = workshop();
+    const [one, two, three, four] = ["1", "2", "3", "4"].map((name) => work.run(gates, "a", name));
+    expect(await four).toMatchObject({ status: 429, retryAfterSeconds: 5 });
+    expect(work.started).toEqual(["1", "2"]);
+    work.finish("1");
+    expect(await one).toBe("1");
+    await Promise.resolve();
+    expect(work.started).toEqual(["1", "2", "3"]);
+    work.finish("2");
+    work.finish("3");
+    expect(await Promise.all([two, three])).toEqual(["2", "3"]);
+  });
+
+  test("does not hold up another organization", async () => {
+    const gates = new ConcurrencyGate({ running: 1, waiting: 0 });
+    const work = workshop();
+    const mine = work.run(gates, "a", "mine");
+    const yours = work.run(gates, "b", "yours");
+    await Promise.resolve();
+    expect(work.started).toEqual(["mine", "yours"]);
+    work.finish("mine");
+    work.finish("yours");
+    await Promise.all([mine, yours]);
+  });
+
+  test("that fails gives its turn back, and a turn that is ended twice is given back once", async () => {
+    const gates = new ConcurrencyGate({ running: 1, waiting: 0 });
+    await expect(gates.run("a", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    const end = await gates.take("a");
+    if (end instanceof ConsoleRefusal) throw new Error("the turn was not given back");
+    end();
+    end();
+    expect(await gates.take("a")).toBeTypeOf("function");
+    expect(await gates.take("a")).toBeInstanceOf(ConsoleRefusal);
+  });
+});

@@ -1,0 +1,66 @@
+import { assert } from "../core/assert.ts";
+import { ConsoleRefusal, rateLimited } from "./console-refusal.ts";
+
+interface Queue {
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+/**
+ * Lets so many pieces of work of one organization run at a time and some more wait for their turn,
+ * first come, first served: one that opens many pages does not keep the database to itself.
+ */
+export class ConcurrencyGate {
+  readonly #runningMax: number;
+  readonly #waitingMax: number;
+  readonly #queues = new Map<string, Queue>();
+
+  constructor(max: { readonly running: number; readonly waiting: number }) {
+    this.#runningMax = max.running;
+    this.#waitingMax = max.waiting;
+  }
+
+  /** Waits for a turn and ends it with the work; a refusal when too many wait already. */
+  async run<T>(owner: string, work: () => Promise<T>): Promise<T | ConsoleRefusal> {
+    const end = await this.take(owner);
+    if (end instanceof ConsoleRefusal) return end;
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  }
+
+  /** The turn itself; the caller ends it, once or more often. */
+  async take(owner: string): Promise<(() => void) | ConsoleRefusal> {
+    const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };
+    this.#queues.set(owner, queue);
+    if (queue.running < this.#runningMax) queue.running += 1;
+    else if (queue.waiting.length >= this.#waitingMax) return tooMany(this.#runningMax);
+    // The turn of whoever ends is handed on, so `running` stays as it is.
+    else await new Promise<void>((go) => queue.waiting.push(go));
+    return this.#ender(owner, queue);
+  }
+
+  #ender(owner: string, queue: Queue): () => void {
+    let isEnded = false;
+    return () => {
+      if (isEnded) return;
+      isEnded = true;
+      const next = queue.waiting.shift();
+      if (next !== undefined) return next();
+      queue.running -= 1;
+      assert(queue.running >= 0, "a turn ends once");
+      if (queue.running === 0) this.#queues.delete(owner);
+    };
+  }
+}
+
+const RETRY_AFTER_SECONDS = 5;
+
+function tooMany(runningMax: number): ConsoleRefusal {
+  return rateLimited(
+    `your organization has ${runningMax} of these under way already; wait until one has ended, then try again`,
+    RETRY_AFTER_SECONDS,
+  );
+}

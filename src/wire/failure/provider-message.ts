@@ -1,0 +1,92 @@
+import { providerMessageCharsMax } from "../../core/constants.ts";
+
+/** More than this is never sent on, and the patterns below stay quick. */
+const READ_CHARS_MAX = 1_024;
+const FALLBACK = "the prompt does not fit the context window of the model";
+
+/** A quoted name, or an id with a digit, behind the word for what it names. */
+const accountName =
+  /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
+/** Amazon's resource names hold an account and a region. */
+const cloudName = /\barn:aws[\w-]*:\S+/gi;
+const numericAddress = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
+/** Two colons in a row, or at least three groups apart: times of day have two colons at most. */
+const ipv6Address =
+  /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
+/** Names that no public resolver knows, and Amazon's names of private addresses. */
+const internalHost =
+  /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
+
+/**
+ * The one sentence of a provider that a caller may read: no keys, addresses, ids or control
+ * characters, at most `providerMessageCharsMax` characters.
+ */
+export function cleanProviderMessage(message: string): string {
+  return cleanSentence(message) || FALLBACK;
+}
+
+/** Fields whose names are words without an underscore. */
+const fieldPattern =
+  "audio|content|effort|field|format|functions?|images?|input|logprobs|messages?|metadata|" +
+  "modalities|model|parameters?|prompt|property|roles?|schema|seed|stop|stream|strict|system|" +
+  "temperature|thinking|tokens?|tools?|user|verbosity";
+/** One of them, a quoted name, a name with an underscore, or a path such as `messages.0.content`. */
+const fieldName = new RegExp(
+  [
+    String.raw`["'\`][\w.[\]$-]+["'\`]`,
+    String.raw`\b\w+_\w+\b`,
+    String.raw`\b[a-z]\w*(?:\.\w+|\[\d+\])+`,
+    String.raw`\b(?:${fieldPattern})\b`,
+  ].join("|"),
+  "i",
+);
+
+/**
+ * Quotes the sentence of a provider about a field of the request, without the names that follow the
+ * word for an account; undefined when it names no field. Bounded like the words of an overflow.
+ */
+export function quoteRequestMessage(message: string): string | undefined {
+  const named = message.slice(0, READ_CHARS_MAX).replaceAll(accountName, "$1 [removed]");
+  const sentence = cleanSentence(named);
+  return !fieldName.test(sentence)
+    ? undefined
+    : cut(`the provider refused the request: ${sentence}`);
+}
+
+function cleanSentence(message: string): string {
+  const clean = message
+    .slice(0, READ_CHARS_MAX)
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, " ")
+    .replaceAll(/[\w.+-]+@[\w-]+\.[\w.]+/g, "[removed]")
+    .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[removed]")
+    .replaceAll(cloudName, "[removed]")
+    .replaceAll(numericAddress, "[removed]")
+    .replaceAll(ipv6Address, "[removed]")
+    .replaceAll(internalHost, "[removed]")
+    .replaceAll(
+      /\b(www\.|[\w-]+(\.[\w-]+)*\.(com|ai|io|net|org|dev|cloud|app)\b)\S*/gi,
+      "[removed]",
+    )
+    .replaceAll(/\bbearer\s+\S+/gi, "[removed]")
+    .replaceAll(
+      /\b(sk|pk|rk|gsk|xai|key|tok|org|acct|proj|req|request|user|msg|chatcmpl|tm)[-_][\w-]{6,}/gi,
+      "[removed]",
+    )
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "[removed]")
+    .replaceAll(/\b\d{12}\b/g, "[removed]")
+    .replaceAll(/\b(?=\w*\d)(?=\w*[a-z])\w{20,}\b/gi, "[removed]")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return cut(firstSentence(clean));
+}
+
+/** "The bound is N. However, you sent M." is one thought: both numbers help the caller. */
+function firstSentence(text: string): string {
+  const joined = text.replace(/\. However,/i, "; however,");
+  return /^.*?[.!?](?=\s|$)/.exec(joined)?.[0] ?? joined;
+}
+
+function cut(text: string): string {
+  if (text.length <= providerMessageCharsMax) return text;
+  return `${text.slice(0, providerMessageCharsMax - 1).trimEnd()}…`;
+}

@@ -1,0 +1,326 @@
+import { Client } from "pg";
+import { beforeAll, describe, expect, test } from "vitest";
+import { newRequestId, type AttemptId, type OrgId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import { ReportTimeout } from "../../src/records/usage-reports.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { until } from "../support/books.ts";
+import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { withPricedBackend, type FreshBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { rollAll, UsageJournal, type RequestSpec } from "../support/usage-journal.ts";
+
+const DAY_MS = 86_400_000;
+
+let member: Membership;
+
+const backend = withPricedBackend();
+
+beforeAll(async () => {
+  member = await backend.ledgerBatchStore.join("looks", 3_600_000);
+});
+
+const settled = {
+  end: "settled",
+  late: false,
+  provider: 0,
+  firstByteMs: 20,
+  nextDay: false,
+} as const;
+const request = { org: 0, key: 0, model: 0, atMs: 7_200_000, refused: false } as const;
+
+function spec(
+  day: number,
+  change: Partial<RequestSpec> & { readonly cost?: number } = {},
+): RequestSpec {
+  const { cost = 10, ...rest } = change;
+  return { ...request, day, attempts: [{ ...settled, cost }], ...rest };
+}
+
+async function journalOf(...specs: readonly RequestSpec[]) {
+  const journal = await UsageJournal.make(backend, member);
+  await journal.write(specs);
+  const orgId = journal.orgs[0]?.orgId as OrgId;
+  const range = { orgId, fromMs: journal.startOf(0), toMs: journal.startOf(0) + 7 * DAY_MS };
+  const spentMicroUsd = async (): Promise<bigint> =>
+    (await backend.usageReports.report(range, "day")).totals.debitMicroUsd;
+  return { journal, orgId, range, spentMicroUsd };
+}
+
+describe("a look that takes too long", () => {
+  test("ends in a timeout, and leaves the connections to the next", async () => {
+    const { range } = await journalOf(spec(0));
+    const slow = openPostgresBackend({
+      connectionString: backend.connectionString,
+      log: silentLog,
+      reportTimeoutMs: 150,
+    });
+    const blocker = new Client({ connectionString: backend.connectionString });
+    await blocker.connect();
+    try {
+      await blocker.query("begin; lock table refused_request in access exclusive mode");
+      const queries = Array.from({ length: 7 }, () => slow.usageReports.report(range, "model"));
+      for (const query of await Promise.allSettled(queries)) {
+        expect(query.status === "rejected" && query.reason).toBeInstanceOf(ReportTimeout);
+      }
+      const walk = slow.usageReports.everyRequest(range)[Symbol.asyncIterator]();
+      await expect(walk.next()).rejects.toBeInstanceOf(ReportTimeout);
+      await blocker.query("rollback");
+      // Under load even a quick look may take longer than this backend allows: it is asked again.
+      const seen = await until("a look succeeds", () =>
+        slow.usageReports.report(range, "model").catch(() => undefined),
+      );
+      expect(seen.totals.requests).toBe(1);
+    } finally {
+      await blocker.end();
+      await slow.close();
+    }
+  });
+
+  test("is none of the gateway's: reports have connections of their own, by their name", async () => {
+    const { range } = await journalOf(spec(0));
+    await backend.usageReports.report(range, "model");
+    const rows = await backend.query(
+      `select count(*)::integer as n from pg_stat_activity
+      where application_name = 'tokenmarket-console' and datname = current_database()`,
+    );
+    expect(rows[0]?.["n"]).toBeGreaterThan(0);
+    expect(rows[0]?.["n"]).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("summing up", () => {
+  test("that is cut off in the middle changes no figure, and is done again", async () => {
+    const { spentMicroUsd, orgId } = await journalOf(spec(0), spec(1, { cost: 5 }));
+    const blocker = new Client({ connectionString: backend.connectionString });
+    await blocker.connect();
+    await blocker.query("begin; lock table usage_rolled in exclusive mode");
+    const rolling = rollAll(backend).then(
+      () => "done",
+      () => "cut off",
+    );
+    const pid = await until("the roll waits", async () => {
+      const rows = await backend.query(
+        `select pid from pg_locks where relation = 'usage_rolled'::regclass and not granted`,
+      );
+      return rows[0]?.["pid"];
+    });
+    await backend.query("select pg_terminate_backend($1)", [pid]);
+    expect(await rolling).toBe("cut off");
+    expect(await spentMicroUsd()).toBe(15n);
+    await blocker.query("rollback");
+    await blocker.end();
+    await until("another may roll", async () => {
+      await rollAll(backend);
+      const done = await backend.query("select from usage_rolled where org_id = $1", [orgId]);
+      return done.length === 2 ? true : undefined;
+    });
+    expect(await spentMicroUsd()).toBe(15n);
+  });
+
+  test("does not miss what is committed while it goes on", async () => {
+    const { spentMicroUsd, orgId, journal } = await journalOf(
+      spec(0),
+      spec(0, { attempts: [{ ...settled, end: "open", cost: 0 }] }),
+    );
+    await rollAll(backend);
+    await journal.write([spec(0, { cost: 3 })]);
+    expect(await spentMicroUsd()).toBe(13n);
+    const closing = new Client({ connectionString: backend.connectionString });
+    await closing.connect();
+    await closing.query("begin");
+    await closing.query(
+      `update attempt set state = 'settled', outcome = 'completed', debit = 100,
+        closed_at = now(), closed_position = 1, first_byte_ms = 5
+      where org_id = $1 and state = 'open'`,
+      [orgId],
+    );
+    // Sums the day up again because of the attempt before; of the closing it sees nothing yet.
+    await rollAll(backend);
+    expect(await spentMicroUsd()).toBe(13n);
+    await closing.query("commit");
+    await closing.end();
+    expect(await spentMicroUsd()).toBe(113n);
+    await rollAll(backend);
+    expect(await spentMicroUsd()).toBe(113n);
+  });
+
+  test("counts a request over midnight once, also when only its later day is summed up", async () => {
+    const { journal, orgId, range } = await journalOf(spec(0, { org: 1 }), spec(1, { org: 1 }));
+    await rollAll(backend);
+    const attempts = [
+      { ...settled, end: "void" as const, cost: 0 },
+      { ...settled, nextDay: true, cost: 7 },
+    ];
+    await journal.write([spec(0, { attempts })]);
+    const older = [orgId, journal.dayOf(0)];
+    await backend.query("delete from usage_stale where org_id = $1 and day = $2", older);
+    const expectOne = async (): Promise<void> => {
+      const { totals } = await backend.usageReports.report(range, "day");
+      expect(totals).toMatchObject({ requests: 1, debitMicroUsd: 7n });
+    };
+    await rollAll(backend);
+    const rolled = "select to_char(day, 'YYYY-MM-DD') as day from usage_rolled where org_id = $1";
+    expect(await backend.query(rolled, [orgId])).toEqual([{ day: journal.dayOf(1) }]);
+    await expectOne();
+    await backend.query("insert into usage_stale (org_id, day) values ($1, $2)", older);
+    await rollAll(backend);
+    await expectOne();
+  });
+
+  test("is done by one at a time, and leaves today alone", async () => {
+    const { journal, orgId } = await journalOf(spec(0), spec(5));
+    const other = openPostgresBackend({
+      connectionString: backend.connectionString,
+      log: silentLog,
+    });
+    await Promise.all([rollAll(backend), rollAll(other as FreshBackend)]);
+    await rollAll(backend);
+    await other.close();
+    const days = await backend.query(
+      "select to_char(day, 'YYYY-MM-DD') as day from usage_rolled where org_id = $1",
+      [orgId],
+    );
+    expect(days).toEqual([{ day: journal.dayOf(0) }]);
+  });
+});
+
+describe("a request", () => {
+  test("is told with its attempts and the prices that were pinned for them", async () => {
+    const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 10_000n });
+    const requestId = newRequestId(systemClock.nowMs());
+    const ids = [71n, 72n].map((id) => id as AttemptId) as [AttemptId, AttemptId];
+    const rows = ids.map((attemptId, at) => ({
+      row: reserveRow({ orgId, keyId, attemptId }, 1_000n, {
+        requestId,
+        ordinal: at + 1,
+        ...(at === 0 ? {} : { pricePinId: "gone" }),
+      }),
+      close: null,
+    }));
+    await backend.ledgerBatchStore.reserveBatch(member, rows);
+    await backend.ledgerBatchStore.closeBatch([
+      voidRow(ids[0], { final: false }),
+      closeRow(ids[1], 12n),
+    ]);
+    const reported = await backend.usageReports.request(orgId, requestId);
+    expect(reported?.request).toMatchObject({
+      requestId,
+      keyId,
+      attempts: 2,
+      outcome: "completed",
+      debitMicroUsd: 12n,
+      firstByteMs: 12,
+      durationMs: 68,
+    });
+    expect(reported?.attempts).toMatchObject([
+      { ordinal: 1, outcome: "failed", prices: { completion: 10_000_000_000_000n } },
+      { ordinal: 2, outcome: "completed", prices: null, debitMicroUsd: 12n },
+    ]);
+    const other = await orgWithKey(backend, { creditMicroUsd: 0n });
+    expect(await backend.usageReports.request(other.orgId, requestId)).toBeUndefined();
+  });
+
+  test("that was refused is told without attempts, with why", async () => {
+    const { journal, orgId } = await journalOf(spec(2, { attempts: [] }));
+    const first = await backend.usageReports.firstRequest(orgId);
+    const reported = first && (await backend.usageReports.request(orgId, first));
+    expect(reported).toMatchObject({
+      request: { outcome: "refused", errorClass: "rate_limit", attempts: 0, debitMicroUsd: 0n },
+      attempts: [],
+    });
+    const theirs = journal.orgs[1]?.orgId as OrgId;
+    expect(await backend.usageReports.firstRequest(theirs)).toBeUndefined();
+  });
+});
+
+describe("a key", () => {
+  test("tells when it was last used, to the minute, from sums and from the journal", async () => {
+    const { journal, orgId } = await journalOf(
+      spec(0, { key: 0 }),
+      spec(3, { key: 0 }),
+      spec(2, { key: 1, attempts: [] }),
+    );
+    const [used, refused] = journal.orgs[0]?.keys ?? [];
+    const unused = await keyOf(backend, orgId);
+    const activity = async () => {
+      const keys = await backend.usageReports.keyActivity(orgId);
+      return new Map(keys.map((key) => [key.keyId, key]));
+    };
+    const before = await activity();
+    expect(new Set(before.keys())).toEqual(new Set([used, refused, unused]));
+    // By the time of its attempt, which this journal holds at midnight.
+    expect(before.get(used as never)).toMatchObject({ lastUsedAtMs: journal.startOf(3) });
+    expect(before.get(refused as never)).toMatchObject({
+      lastUsedAtMs: journal.startOf(2) + request.atMs,
+    });
+    expect(before.get(unused)).toMatchObject({ lastUsedAtMs: null, spentMonthMicroUsd: 0n });
+    expect(before.get(used as never)?.spentMonthMicroUsd).toBe(20n);
+    await rollAll(backend);
+    expect(await activity()).toEqual(before);
+  });
+
+  test("tells its days, empty ones too, oldest first", async () => {
+    const { journal, orgId } = await journalOf(spec(5, { cost: 4 }), spec(3, { cost: 6 }));
+    const keyId = journal.orgs[0]?.keys[0] as never;
+    expect(await backend.usageReports.keyDays(orgId, keyId, 4)).toEqual([
+      { day: journal.dayOf(2), requests: 0, debitMicroUsd: 0n },
+      { day: journal.dayOf(3), requests: 1, debitMicroUsd: 6n },
+      { day: journal.dayOf(4), requests: 0, debitMicroUsd: 0n },
+      { day: journal.dayOf(5), requests: 1, debitMicroUsd: 4n },
+    ]);
+  });
+});
+
+test("more groups than a report lists end in one that is called other", async () => {
+  const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const nowMs = systemClock.nowMs();
+  const refused = Array.from({ length: 230 }, (_, at) => ({
+    requestId: newRequestId(nowMs),
+    orgId,
+    keyId,
+    modelId: `model/${at}`,
+    route: "/v1/chat/completions",
+    stream: false,
+    errorClass: "model_not_found" as never,
+    // Of a minute only so many are kept one by one.
+    createdAtMs: nowMs - (at % 4) * 60_000,
+  }));
+  await backend.ledgerBatchStore.recordRefusedBatch(refused, []);
+  const range = { orgId, fromMs: nowMs - DAY_MS / 4, toMs: nowMs + DAY_MS / 4 };
+  const report = await backend.usageReports.report(range, "model");
+  expect(report.groups).toHaveLength(200);
+  const other = report.groups.find(({ group }) => group === "other");
+  expect(other?.figures.requests).toBe(31);
+  const parts = report.series.find(({ parts: { size } }) => size > 0)?.parts;
+  expect(parts?.size).toBe(8);
+  expect(parts?.get("other")?.requests).toBe(223);
+});
+
+test("a provider's day counts what it ended itself, over all customers", async () => {
+  const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 10_000n });
+  const [now] = await backend.query("select attempt_id_at(now())::text as id");
+  const first = BigInt(String(now?.["id"]));
+  const ids = [0n, 1n, 2n, 3n].map((n) => (first + n) as AttemptId) as [AttemptId, ...AttemptId[]];
+  const providerId = "busy-ai" as never;
+  await backend.ledgerBatchStore.reserveBatch(
+    member,
+    ids.map((attemptId) => ({
+      row: reserveRow({ orgId, keyId, attemptId }, 1_000n, { providerId }),
+      close: null,
+    })),
+  );
+  await backend.ledgerBatchStore.closeBatch([
+    closeRow(ids[0], 1n, { firstByteMs: 40 }),
+    voidRow(ids[1] as AttemptId, { outcome: "timeout" }),
+    closeRow(ids[2] as AttemptId, 1n, { outcome: "client_disconnected" }),
+  ]);
+  const all = await backend.usageReports.providerActivity();
+  expect(all.find((provider) => provider.providerId === "busy-ai")).toEqual({
+    providerId: "busy-ai",
+    attempts: 2,
+    succeeded: 1,
+    firstByteP50Ms: 40,
+  });
+});

@@ -1,0 +1,170 @@
+import {
+  startTestCheckout,
+  type TestCheckout,
+} from "../../../src/dev/test-checkout/start-test-checkout.ts";
+import type { OrgId } from "../../../src/core/ids.ts";
+import { parseUsd } from "../../../src/core/money.ts";
+import { systemClock } from "../../../src/core/time.ts";
+import {
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from "../../support/gateway.ts";
+import { freePort } from "../../support/free-port.ts";
+import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { withResource } from "../../support/with-resource.ts";
+import { CookieBrowser } from "../../support/oidc-browser.ts";
+import {
+  startOidcProvider,
+  type ScriptedAccount,
+  type ScriptedProvider,
+} from "../../support/oidc-provider.ts";
+import { brokenPromises } from "./closed-schema.ts";
+
+/** A whole program with a real identity provider in front of its console. */
+export interface ProviderFixture {
+  readonly url: string;
+  readonly gateway: TestGateway;
+  readonly provider: ScriptedProvider;
+  /** A browser whose owner has just signed in; a new e-mail is a new organization. */
+  signIn(account: ScriptedAccount): Promise<Person>;
+  /** A browser that nobody has signed in with. */
+  stranger(): Person;
+  /** Where credit is bought with test money, if the options ask for it. */
+  readonly checkout: TestCheckout | undefined;
+  /** Every answer that a person got so far, as text. */
+  readonly answers: readonly string[];
+  /** Puts credit into an organization's wallet. */
+  grant(person: Person, usd: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Somebody at a browser, asking the console's API as its pages do. */
+export interface Person {
+  readonly browser: CookieBrowser;
+  readonly orgId: OrgId;
+  /** Fails when the answer is not, field by field, what the contract promises of the route. */
+  ask(route: string, call?: Ask): Promise<HttpAnswer>;
+  /** The same for what has to succeed. */
+  do(route: string, call?: Ask): Promise<HttpAnswer>;
+}
+
+export interface Ask {
+  readonly body?: unknown;
+  /** Beside the cookie, and instead of what a page of the console sends. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The same for the tests of a file; it registers its own hooks. */
+export function withProviderConsole(options: ProviderFixtureOptions = {}): ProviderFixture {
+  return withResource(() => openProviderFixture(options));
+}
+
+interface ProviderFixtureOptions extends TestGatewayOptions {
+  /** Default false. */
+  readonly hasCheckout?: boolean;
+}
+
+export async function openProviderFixture(
+  options: ProviderFixtureOptions = {},
+): Promise<ProviderFixture> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const checkout = options.hasCheckout === true ? await openCheckout(url) : undefined;
+  const provider = await startOidcProvider({ redirectUris: [`${url}/auth/callback`] });
+  const gateway = await startTestGateway({
+    ...options,
+    settings: {
+      consolePort: port,
+      oidcIssuer: provider.issuer,
+      oidcClientId: provider.clientId,
+      oidcClientSecret: provider.clientSecret,
+      oidcProviderName: "Scripted",
+      ...(checkout === undefined ? {} : settingsOf(checkout)),
+      ...options.settings,
+    },
+  });
+  const answers: string[] = [];
+  const personAt = (browser: CookieBrowser, orgId: OrgId): Person => {
+    const ask: Person["ask"] = async (route, call = {}) => {
+      const [method = "GET", path = "/"] = route.split(" ");
+      const isSafe = method === "GET" || method === "HEAD";
+      const answer = await httpCall(url + path, {
+        method,
+        headers: {
+          cookie: browser.header(new URL(url)),
+          ...(isSafe ? {} : { origin: url, "content-type": "application/json" }),
+          ...call.headers,
+        },
+        ...(isSafe ? {} : { body: call.body ?? {} }),
+      });
+      answers.push(answer.text);
+      const broken = brokenPromises(route, answer.status, answer.json);
+      if (broken.length > 0) throw new Error(`not what the contract says: ${broken.join("\n")}`);
+      return answer;
+    };
+    const doIt: Person["do"] = async (route, call) => {
+      const answer = await ask(route, call);
+      if (answer.status === 200) return answer;
+      throw new Error(`${route} was answered with ${answer.status}: ${answer.text}`);
+    };
+    return { browser, orgId, ask, do: doIt };
+  };
+  return {
+    url,
+    gateway,
+    provider,
+    checkout,
+    answers,
+    stranger: () => personAt(new CookieBrowser(), "" as OrgId),
+    signIn: async (account) => {
+      provider.signInAs(account);
+      const browser = new CookieBrowser();
+      const landing = await browser.open(`${url}/auth/start`, {
+        stopAt: ({ origin, pathname }) => origin === url && !pathname.startsWith("/auth/"),
+      });
+      const nobody = personAt(browser, "" as OrgId);
+      const session = await nobody.ask("GET /api/console/session");
+      const state = textAt(session.json, "state");
+      if (state === "signed_out") throw new Error(`not signed in: ${landing.way.join(" ")}`);
+      return personAt(browser, textAt(session.json, "org.org_id") as OrgId);
+    },
+    grant: async ({ orgId }, usd) => {
+      const amountMicroUsd = parseUsd(usd);
+      if (amountMicroUsd === undefined) throw new Error(`not a dollar amount: ${usd}`);
+      await gateway.backend.creditStore.grant({
+        orgId,
+        amountMicroUsd,
+        ref: `gift-${orgId}-${usd}`,
+      });
+    },
+    close: async () => {
+      await gateway.close();
+      await provider.close();
+      await checkout?.close();
+    },
+  };
+}
+
+/** A verified person with an e-mail of their own. */
+export function newcomer(name: string): ScriptedAccount {
+  return { subject: name, email: `${name}@example.com`, emailVerified: true, name };
+}
+
+function openCheckout(consoleUrl: string): Promise<TestCheckout> {
+  return startTestCheckout({
+    host: "127.0.0.1",
+    port: 0,
+    clock: systemClock,
+    webhookUrl: () => `${consoleUrl}/webhooks/stripe`,
+  });
+}
+
+/** The checkout as the program knows one: by its keys and its address. */
+function settingsOf(checkout: TestCheckout): NonNullable<TestGatewayOptions["settings"]> {
+  return {
+    stripeSecretKey: checkout.secretKey,
+    stripeWebhookSecret: checkout.webhookSecret,
+    stripeApiUrl: checkout.url,
+  };
+}

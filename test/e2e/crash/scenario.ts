@@ -1,0 +1,122 @@
+import { expect } from "vitest";
+
+import { ask, at, bodyOf, costOf, get, type Ask, type Wire } from "../../support/ask.ts";
+import { until } from "../../support/books.ts";
+import type { TestAccount } from "../../support/gateway.ts";
+import {
+  brokenRules,
+  readBooks,
+  type AttemptState,
+  type JournalRow,
+  type OrgBooks,
+} from "./crash-books.ts";
+import type { CrashFixture } from "./crash-fixture.ts";
+
+/** What a customer asks for. */
+export interface Asked {
+  readonly wire: Wire;
+  readonly stream?: boolean;
+  /** Default: one that a single provider serves, on the wire it was asked on. */
+  readonly model?: string;
+}
+
+/** One customer, one request that was served, and the same once more, which will not be. */
+export interface Scenario {
+  readonly account: TestAccount;
+  readonly doomed: Ask;
+  /** In the doomed request's text, and nowhere else. */
+  readonly mark: string;
+  readonly servedId: string;
+  /** Micro-dollars that the served request cost. */
+  readonly observed: bigint;
+  /** What the messages wire reports before it says a word: the prompt and one output token. */
+  readonly observedAtStart: bigint;
+  /** The most it may cost: a micro-dollar for each byte, ten for each output token. */
+  readonly reserve: bigint;
+}
+
+/** What every customer of these tests has at first, in micro-dollars. */
+export const CREDIT = 1_000_000n;
+const OUTPUT_TOKENS = 64n;
+const MICRO_USD_PER_PROMPT_TOKEN = 1n;
+const MICRO_USD_PER_OUTPUT_TOKEN = 10n;
+let opened = 0;
+
+export async function openScenario(fixture: CrashFixture, asked: Asked): Promise<Scenario> {
+  const { url } = await fixture.up();
+  const account = await fixture.account();
+  const number = String(++opened).padStart(4, "0");
+  const request = (word: string): Ask => ({
+    key: account.key,
+    wire: asked.wire,
+    model: asked.model ?? (asked.wire === "wire_a" ? "test/a" : "test/b"),
+    stream: asked.stream ?? false,
+    text: `${word}-${number} [words:12]`,
+  });
+  // A machine that is very busy may answer 503 at first, and ask to come again.
+  const warm = await until("the first request is served", async () => {
+    const answer = await ask(url, request("warmed"));
+    return answer.status === 200 ? answer : undefined;
+  });
+  const path = `/v1/generation?id=${warm.requestId}`;
+  const record = (await get(url, { key: account.key, path })).json;
+  const observed = costOf(warm) ?? 0n;
+  expect(observed).toBeGreaterThan(0n);
+  const doomed = request("doomed");
+  return {
+    account,
+    doomed,
+    mark: `doomed-${number}`,
+    servedId: warm.requestId,
+    observed,
+    observedAtStart:
+      BigInt(String(at(record, "data", "usage", "prompt"))) * MICRO_USD_PER_PROMPT_TOKEN +
+      MICRO_USD_PER_OUTPUT_TOKEN,
+    reserve: BigInt(Buffer.byteLength(bodyOf(doomed))) + OUTPUT_TOKENS * MICRO_USD_PER_OUTPUT_TOKEN,
+  };
+}
+
+/** What the journal has of the doomed request: two instances' ids are in no strict order. */
+export async function doomedAttempts(
+  fixture: CrashFixture,
+  scenario: Scenario,
+): Promise<readonly JournalRow[]> {
+  const { journal } = await readBooks(fixture.backend, scenario.account);
+  return journal.filter((each) => each.requestId !== scenario.servedId);
+}
+
+export async function doomedStates(
+  fixture: CrashFixture,
+  scenario: Scenario,
+): Promise<readonly AttemptState[]> {
+  return (await doomedAttempts(fixture, scenario)).map((each) => each.state);
+}
+
+/** A scene that is over, and what the books said then. */
+export interface Decided {
+  readonly account: TestAccount;
+  readonly books: OrgBooks;
+}
+
+/** The customer is served again; from now on nothing of this may ever change. */
+export async function expectServedAgain(
+  fixture: CrashFixture,
+  scenario: Scenario,
+): Promise<Decided> {
+  const { account, doomed } = scenario;
+  const gateway = await fixture.up();
+  const next = await ask(gateway.url, { ...doomed, text: "next" });
+  expect(next.status).toBe(200);
+  expect(await brokenRules(fixture.backend)).toEqual([]);
+  return { account, books: await readBooks(fixture.backend, account) };
+}
+
+/** Whatever started or ended since: nothing of what was decided has changed. */
+export async function expectUnchanged(
+  fixture: CrashFixture,
+  decided: readonly Decided[],
+): Promise<void> {
+  for (const { account, books } of decided) {
+    expect(await readBooks(fixture.backend, account)).toEqual(books);
+  }
+}

@@ -1,0 +1,172 @@
+import { leaseMs, leaseRenewMs } from "../../src/core/constants.ts";
+import type { RequestId } from "../../src/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/core/money.ts";
+import { debitOf } from "../../src/pricing/quote.ts";
+import { attemptName, type RequestRecord } from "./checks.ts";
+import type { JournalRow } from "./database.ts";
+import type { SimulatedInstance } from "./instance.ts";
+import type { Served } from "./provider.ts";
+import type { Simulation } from "./simulation.ts";
+
+/**
+ * A renewal that commits late, its lease, the time a peer must have held its own, a round of
+ * recovery, and a restart on the way.
+ */
+const RECOVERY_MS: number = 13_000 + leaseMs + 3 * leaseRenewMs + 3_000 + 5_000;
+
+/** Why the world is not at rest; undefined when it is. */
+export function isIdle(simulation: Simulation): string | undefined {
+  for (const record of simulation.checks.requests.values()) {
+    if (record.isRunning && !record.instance.isDead) return `${nameOf(record)} is being served`;
+  }
+  for (const line of simulation.database.journal.values()) {
+    if (line.book.state === "open") return `${attemptName(line)} is open`;
+  }
+  if (simulation.running.length < simulation.slots.length) return "an instance is not running";
+  return simulation.running.flatMap((instance) => restlessness(instance) ?? [])[0];
+}
+
+/** Every promise that is kept only once everything has come to rest. */
+export function brokenWhenIdle(
+  simulation: Simulation,
+  before: ReadonlySet<RequestId>,
+): readonly string[] {
+  const restless = isIdle(simulation);
+  return [
+    ...(restless === undefined ? [] : [`after the last probes ${restless}`]),
+    ...[...simulation.checks.requests.values()].flatMap((record) => [
+      ...unanswered(record),
+      ...wronglyReported(simulation, record),
+      ...(before.has(record.client.requestId) ? [] : unserved(record)),
+    ]),
+    ...forgotten(simulation),
+    ...[...simulation.database.journal.values()].flatMap((line) =>
+      wronglyDebited(simulation, line),
+    ),
+    ...simulation.running.flatMap(leftInLimits),
+  ];
+}
+
+function restlessness(instance: SimulatedInstance): string | undefined {
+  const { deps, name } = instance;
+  if (!instance.isReady || deps === undefined) return `${name} is not ready`;
+  if (deps.limits.held > 0) return `${name} has ${deps.limits.held} limit leases out`;
+  if (deps.health.unreported !== 0) {
+    return `${name} has ${deps.health.unreported} attempts that reported to no circuit`;
+  }
+  if (deps.drains.active > 0) return `${name} reads on for ${deps.drains.active} who left`;
+  if (deps.deadlines.size > 0) return `${name} watches ${deps.deadlines.size} deadlines`;
+  return undefined;
+}
+
+function unanswered(record: RequestRecord): readonly string[] {
+  return record.client.ending === undefined ? [`${nameOf(record)} was never answered`] : [];
+}
+
+/** After the faults everything works: a request is served, and served at once. */
+function unserved(record: RequestRecord): readonly string[] {
+  const { ending, refusal } = record.client;
+  if (ending === "answered") return [];
+  return [`${nameOf(record)} came after all faults and was ${ending}: ${refusal?.message}`];
+}
+
+/** Is the request refused, and paid all the same? Only where its instance died in between. */
+export function isChargedRefusal(simulation: Simulation, record: RequestRecord): boolean {
+  return record.isRefused && simulation.checks.debitOf(record.client.requestId) > 0n;
+}
+
+/** Cost told, cost debited; a refusal costs nothing. Only a crash charges what nobody was told. */
+function wronglyReported(simulation: Simulation, record: RequestRecord): readonly string[] {
+  const { requestId } = record.client;
+  const lines = simulation.database.attemptsOf.get(requestId) ?? [];
+  const debit = simulation.checks.debitOf(requestId);
+  const isCrashCharged = lines.some((line) => isChargedUnknown(line) && line.caller?.isDead);
+  const isSettled = record.reported !== undefined && !record.isPending;
+  if (isCrashCharged && !isSettled) return [];
+  if (record.reported !== undefined && record.reported !== debit) {
+    return [`${nameOf(record)} was told ${record.reported}, in the end ${debit} were debited`];
+  }
+  if (record.isRefused && debit !== 0n) return [`${nameOf(record)} was refused and pays ${debit}`];
+  return [];
+}
+
+/** What a provider reported in a whole answer is what is debited, within the reserve. */
+function wronglyDebited(simulation: Simulation, line: JournalRow): readonly string[] {
+  const { attemptId, reserveMicroUsd } = line.row;
+  const { debit } = line.book;
+  const served = simulation.checks.served.get(attemptId);
+  if (isChargedUnknown(line)) {
+    if (line.caller?.isDead !== true) return [`${attemptName(line)}: its instance lives`];
+    return debit === reserveMicroUsd ? [] : [`${attemptName(line)} is not charged its reserve`];
+  }
+  if (served === undefined) {
+    return debit === 0n ? [] : [`${attemptName(line)} was never sent and pays ${debit}`];
+  }
+  // For a fault of our own nobody pays, whatever the provider did.
+  const hasOwnBug = simulation.checks.requests.get(line.row.requestId)?.hasOwnBug === true;
+  if (!served.isWhole || (hasOwnBug && debit === 0n)) return [];
+  const owed = debitOf(picoUsd(costOf(served)), microUsd(reserveMicroUsd));
+  if (debit === owed) return [];
+  return [`${attemptName(line)} debits ${debit}, the provider's report says ${owed}`];
+}
+
+function costOf({ usage, deployment }: Served): bigint {
+  const { prices } = deployment;
+  if (usage === undefined || prices === null) return 0n;
+  const { prompt, cached, cacheWrite, output, reasoning } = usage;
+  return (
+    BigInt(prompt - cached - cacheWrite) * prices.prompt +
+    BigInt(cached) * prices.cachedPrompt +
+    BigInt(cacheWrite) * prices.cacheWrite +
+    BigInt(output - reasoning) * prices.completion +
+    BigInt(reasoning) * prices.internalReasoning
+  );
+}
+
+function isChargedUnknown({ book }: JournalRow): boolean {
+  return book.state === "unknown_after_crash" && !book.isCorrected;
+}
+
+/** Nothing is in flight: a scope grants exactly as many as it may at once. */
+function leftInLimits(instance: SimulatedInstance): readonly string[] {
+  const { limits } = instance.deps ?? {};
+  const claim = limits?.lastClaim;
+  if (limits === undefined || claim === undefined) return [];
+  const nowMs = instance.clock.monotonicMs();
+  const leases = [];
+  for (;;) {
+    const outcome = limits.claim({ ...claim, nowMs });
+    if (outcome.kind !== "claimed") break;
+    leases.push(outcome.lease);
+  }
+  for (const lease of leases) limits.undo(lease, nowMs);
+  const atOnce = Math.min(...claim.scopes.map((scope) => scope.limits.concurrent ?? Infinity));
+  if (leases.length === atOnce) return [];
+  return [`${instance.name} grants ${leases.length} at once instead of ${atOnce}`];
+}
+
+/** A refused request stays known, by its id or in a count; only with its instance it may be lost. */
+function forgotten({ checks, database }: Simulation): readonly string[] {
+  const unlisted = [...checks.requests.values()].filter(
+    ({ client, instance, isRefused }) =>
+      isRefused && !instance.isDead && !database.refused.has(client.requestId),
+  );
+  if (unlisted.length <= database.refusedCounted) return [];
+  const of = unlisted.map(({ client }) => client.request.number).join(", ");
+  return [`of the requests ${of} ${database.refusedCounted} are counted, and none is recorded`];
+}
+
+/** Recovery's promise: what a dead instance left open is closed within this time. */
+export function leftByTheDead(simulation: Simulation, sinceMs: number): readonly string[] {
+  const { nowMs } = simulation.time;
+  return [...simulation.database.journal.values()].flatMap((line) => {
+    const diedAtMs = line.caller?.diedAtMs ?? Number.POSITIVE_INFINITY;
+    const lateMs = nowMs - Math.max(diedAtMs, sinceMs);
+    if (line.book.state !== "open" || lateMs <= RECOVERY_MS) return [];
+    return [`${attemptName(line)} is open ${lateMs} ms after its instance died`];
+  });
+}
+
+function nameOf({ client, instance }: RequestRecord): string {
+  return `request ${client.request.number} on ${instance.name}`;
+}

@@ -1,0 +1,341 @@
+import type { Principal } from "../../src/accounts/principal.ts";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import type { Ledger } from "../../src/ledger/ledger-store.ts";
+import { simulatedCatalog } from "./catalog.ts";
+import { Checks } from "./checks.ts";
+import { SimulatedDatabase } from "./database.ts";
+import { Faults, type FaultKind } from "./faults.ts";
+import { SimulatedInstance } from "./instance.ts";
+import { Random } from "./random.ts";
+import { brokenWhenIdle, isIdle, isChargedRefusal, leftByTheDead } from "./idle-checks.ts";
+import { fillBooks, shapeOf, type SimulationShape } from "./shape.ts";
+import { Trace } from "./trace.ts";
+import { anyRequest } from "./traffic.ts";
+import { VirtualTime, type Actor, type Happening } from "./virtual-time.ts";
+
+interface SimulationOptions {
+  readonly seed: number;
+  /** Keep the whole trace, not its last lines. Default false. */
+  readonly keepsTrace?: boolean;
+  /** Puts something wrong between the recipe and its ledger: the checks must notice. */
+  readonly sabotage?: (ledger: Ledger) => Ledger;
+}
+
+/** What one seed's world came to. */
+export interface SimulationOutcome {
+  readonly seed: number;
+  readonly steps: number;
+  readonly simulatedMs: number;
+  /** Of these with faults. */
+  readonly faultyMs: number;
+  readonly requests: number;
+  readonly dispatches: number;
+  readonly endings: ReadonlyMap<string, number>;
+  readonly faults: ReadonlyMap<FaultKind, number>;
+  /** Where crashes and pauses struck: the await that did not go on. */
+  readonly struck: ReadonlyMap<string, number>;
+  /** Sent by an instance that had slept past its lease, after a peer had closed the attempt. */
+  readonly lateDispatches: number;
+  readonly pendingAnswers: number;
+  readonly recovered: number;
+  /** Told that nothing was charged, then charged at the reserve: a lost answer and a death. */
+  readonly chargedRefusals: number;
+  readonly traceHash: string;
+  readonly trace: readonly string[];
+  /** The first broken promise; undefined: none. */
+  readonly violation: { readonly message: string; readonly step: number } | undefined;
+}
+
+interface Slot {
+  readonly instanceName: string;
+  host: string;
+  lives: number;
+  instance: SimulatedInstance | undefined;
+}
+
+/** Requests of the end, when everything has to work again. */
+const PROBES_PER_INSTANCE = 2;
+/** Circuits cool a minute at most, with jitter; limit windows are over by then too. */
+const QUIET_MS = 90_000;
+/** Every time limit of a request, a rejected closing's wait and recovery are over by then. */
+const IDLE_WITHIN_MS = 240_000;
+const PROBE_TAKES_MS = 60_000;
+const TICK_MS = 1_000;
+const RESTART_MS_MAX = 4_000;
+const READY_ONLY = 0.9;
+const BURST = 0.3;
+
+/** Where an instance goes on so often that a fault there must be rarer. */
+const WEIGHTS: Readonly<Record<string, number>> = {
+  timer: 0.05,
+  interval: 0.02,
+  "provider bytes": 0.15,
+  "roll answered": 5,
+  "roll failed": 5,
+  "annulment answered": 5,
+  "annulment failed": 5,
+};
+
+const catalog = simulatedCatalog();
+
+/** Runs the world of one seed to its end. Two runs of one seed do exactly the same. */
+export async function simulate(options: SimulationOptions): Promise<SimulationOutcome> {
+  return await new Simulation(options).run();
+}
+
+/** The instances, their database, their providers and clients, and what goes wrong between them. */
+export class Simulation {
+  readonly catalog: Catalog = catalog;
+  readonly random: Random;
+  readonly shape: SimulationShape;
+  readonly startMs: number;
+  readonly time: VirtualTime = new VirtualTime({
+    beforeStep: (happening) => this.#strike(happening),
+    afterStep: (happening) => this.#looked(happening),
+  });
+  readonly faults: Faults;
+  readonly database: SimulatedDatabase;
+  readonly databaseActor: Actor = { name: "database", isDead: false, pausedUntilMs: 0 };
+  readonly checks: Checks;
+  readonly sabotage: (ledger: Ledger) => Ledger;
+  readonly slots: readonly Slot[];
+  readonly #seed: number;
+  readonly #self: Actor = { name: "world", isDead: false, pausedUntilMs: 0 };
+  readonly #trace: Trace;
+  readonly principals: readonly Principal[];
+  readonly #struck: Map<string, number> = new Map();
+  #numbers = 0;
+  #isOver = false;
+  #violation: SimulationOutcome["violation"];
+
+  constructor(options: SimulationOptions) {
+    this.#seed = options.seed;
+    this.#trace = new Trace(options.keepsTrace ?? false);
+    this.sabotage = options.sabotage ?? ((ledger) => ledger);
+    this.random = new Random(options.seed);
+    this.shape = shapeOf(this.random.fork());
+    this.startMs = this.shape.startMs;
+    this.faults = new Faults(this.random.fork());
+    this.database = new SimulatedDatabase(() => this.startMs + this.time.nowMs);
+    this.checks = new Checks(this);
+    this.principals = fillBooks(this.database.books, this.random.fork());
+    this.slots = Array.from({ length: this.shape.instances }, (_, at) => ({
+      instanceName: `gateway-${at + 1}`,
+      host: this.shape.isOneHost ? "host" : `host-${at + 1}`,
+      lives: 0,
+      instance: undefined,
+    }));
+  }
+
+  async run(): Promise<SimulationOutcome> {
+    for (const slot of this.slots) this.#startLife(slot, this.random.between(0, 500));
+    this.#planTraffic();
+    this.#planAccidents();
+    this.#later(this.shape.faultsEndMs, "faults end", () => this.#endFaults());
+    await this.time.run(() => this.#isOver || this.#violation !== undefined);
+    return this.#outcome();
+  }
+
+  note(line: string): void {
+    this.#trace.note(line);
+  }
+
+  /** A promise is broken; the first one counts and ends the world. */
+  fail(message: string): void {
+    this.note(`BROKEN: ${message}`);
+    this.#violation ??= { message, step: this.time.steps };
+  }
+
+  get running(): readonly SimulatedInstance[] {
+    return this.slots.flatMap(({ instance }) =>
+      instance !== undefined && !instance.isDead && instance.state === "running" ? instance : [],
+    );
+  }
+
+  #later(afterMs: number, label: string, run: () => void): void {
+    this.time.schedule(this.#self, afterMs, label, run);
+  }
+
+  #startLife(slot: Slot, afterMs: number): void {
+    this.#later(afterMs, `${slot.instanceName} starts`, () => {
+      slot.lives += 1;
+      const { instanceName, host, lives: life } = slot;
+      const onDeath = (): void => this.#planNextLife(slot);
+      const instance = new SimulatedInstance(this, { instanceName, life, host, onDeath });
+      slot.instance = instance;
+      this.time.schedule(instance, 0, "start", () => void instance.start());
+    });
+  }
+
+  #planNextLife(slot: Slot): void {
+    if (this.faults.strikes("instance: restarted on another host")) {
+      slot.host = `${slot.host}'`;
+    }
+    this.#startLife(slot, this.random.between(1, RESTART_MS_MAX));
+  }
+
+  #planTraffic(): void {
+    const { requests, trafficMs } = this.shape;
+    const burstMs = this.random.between(0, trafficMs);
+    for (let n = 0; n < requests; n++) {
+      const atMs = this.random.chance(BURST) ? burstMs : this.random.between(0, trafficMs);
+      this.#later(atMs, "request arrives", () => this.#arrive());
+    }
+  }
+
+  /** A load balancer sends nothing to whom it knows to be away; sometimes it does not know yet. */
+  #arrive(): void {
+    const ready = this.running.filter(({ isReady }) => isReady);
+    const open = this.random.chance(READY_ONLY) && ready.length > 0 ? ready : this.running;
+    if (open.length > 0) this.#send(this.random.pick(open), this.random.pick(this.principals));
+  }
+
+  #send(instance: SimulatedInstance, principal: Principal): void {
+    const nowMs = this.startMs + this.time.nowMs;
+    const request = anyRequest(this.random, ++this.#numbers, principal, nowMs);
+    this.note(`  request ${request.number} is ${request.requestId}`);
+    this.time.schedule(instance, 0, "request", () => instance.serve(request));
+  }
+
+  /** What goes wrong at a time rather than at an await. */
+  #planAccidents(): void {
+    const { faultsEndMs } = this.shape;
+    for (let atMs = 0; ;) {
+      atMs += this.random.gapMs(15_000);
+      if (atMs >= faultsEndMs) return;
+      this.#later(atMs, "accident", () => this.#accident());
+    }
+  }
+
+  #accident(): void {
+    const lastsMs = this.random.pick([
+      this.random.between(50, 2_000),
+      this.random.between(1, 25_000),
+    ]);
+    const untilMs = Math.min(this.time.nowMs + lastsMs, this.shape.faultsEndMs);
+    const kind = this.random.between(1, 3);
+    const victim = this.running.length > 0 ? this.random.pick(this.running) : undefined;
+    if (kind === 1 && this.faults.strikes("database: gone for a while")) {
+      this.note(`  the database is gone for ${lastsMs} ms`);
+      this.database.goneUntilMs = untilMs;
+    } else if (victim === undefined) {
+      return;
+    } else if (kind === 2 && this.faults.strikes("database: out of reach of one instance")) {
+      this.note(`  ${victim.name} is cut off for ${lastsMs} ms`);
+      victim.cutOffUntilMs = untilMs;
+    } else if (kind === 3 && this.faults.strikes("instance: restarted in order")) {
+      this.time.schedule(victim, 0, "SIGTERM", () => void victim.shutDown());
+    }
+  }
+
+  /** Before what was awaited goes on: the process may be gone by now, or asleep, or off its time. */
+  #strike(happening: Happening): void {
+    const { actor, label } = happening;
+    if (!(actor instanceof SimulatedInstance)) return;
+    const weight = WEIGHTS[label] ?? 1;
+    const struck = (kind: FaultKind): boolean => {
+      const does = this.faults.strikes(kind, weight);
+      if (does) {
+        this.note(`  ${kind} before "${label}"`);
+        this.#struck.set(label, (this.#struck.get(label) ?? 0) + 1);
+      }
+      return does;
+    };
+    if (struck("instance: crash")) actor.crash();
+    else if (struck("instance: paused")) this.#pause(actor);
+    else if (struck("instance: frozen, its monotonic clock too")) this.#freeze(actor);
+    else if (struck("instance: wall clock jumps forwards")) {
+      actor.clock.wallOffsetMs += this.random.pick([500, 60_000, 30 * 86_400_000]);
+    } else if (struck("instance: wall clock jumps backwards")) {
+      actor.clock.wallOffsetMs -= this.random.pick([1, 500, 60_000, 86_400_000]);
+    }
+  }
+
+  #pause(instance: SimulatedInstance): number {
+    const forMs = this.random.pick([
+      this.random.between(1, 500),
+      this.random.between(1_000, 9_000),
+      this.random.between(10_000, 30_000),
+    ]);
+    const untilMs = Math.min(this.time.nowMs + forMs, this.shape.faultsEndMs);
+    instance.pausedUntilMs = untilMs;
+    instance.troubledUntilMs = untilMs;
+    return untilMs - this.time.nowMs;
+  }
+
+  #freeze(instance: SimulatedInstance): void {
+    const forMs = this.#pause(instance);
+    instance.wasFrozen = true;
+    // Just before it goes on: until then nothing of it looks at a clock.
+    this.#later(forMs - 0.5, "thaw", () => {
+      instance.clock.frozenMs += forMs;
+    });
+  }
+
+  #endFaults(): void {
+    this.faults.areOver = true;
+    this.database.goneUntilMs = 0;
+    for (const { instance } of this.slots) if (instance !== undefined) instance.cutOffUntilMs = 0;
+    this.#waitForIdle();
+  }
+
+  /** Liveness: everything comes to rest in bounded time, and then everything works. */
+  #waitForIdle(): void {
+    const { faultsEndMs } = this.shape;
+    const quietMs = this.time.nowMs - faultsEndMs;
+    const restless = isIdle(this);
+    for (const left of leftByTheDead(this, faultsEndMs)) this.fail(left);
+    if (quietMs > IDLE_WITHIN_MS) return this.fail(`no rest: ${restless ?? "?"}`);
+    if (restless !== undefined || quietMs < QUIET_MS) {
+      return this.#later(TICK_MS, "waits for rest", () => this.#waitForIdle());
+    }
+    const before = new Set(this.checks.requests.keys());
+    const [rich] = this.principals;
+    for (const instance of this.running) {
+      for (let n = 0; n < PROBES_PER_INSTANCE; n++) {
+        // One after the other: a circuit that is half-open lets one request through at a time.
+        this.#later(n * PROBE_TAKES_MS, "sends a probe", () => {
+          if (rich !== undefined) this.#send(instance, rich);
+        });
+      }
+    }
+    this.#later(PROBES_PER_INSTANCE * PROBE_TAKES_MS, "end", () => {
+      for (const broken of brokenWhenIdle(this, before)) this.fail(broken);
+      this.#isOver = true;
+    });
+  }
+
+  #looked(happening: Happening): void {
+    const { actor, label } = happening;
+    this.note(`${this.time.steps} ${this.time.nowMs} ${actor.name} ${label}`);
+    this.checks.afterStep();
+  }
+
+  #outcome(): SimulationOutcome {
+    const endings = new Map<string, number>();
+    for (const { client } of this.checks.requests.values()) {
+      const ending = client.ending ?? "waiting";
+      endings.set(ending, (endings.get(ending) ?? 0) + 1);
+    }
+    const attempts = [...this.database.books.attempts.values()];
+    const records = [...this.checks.requests.values()];
+    return {
+      seed: this.#seed,
+      steps: this.time.steps,
+      simulatedMs: this.time.nowMs,
+      faultyMs: Math.min(this.time.nowMs, this.shape.faultsEndMs),
+      requests: this.checks.requests.size,
+      dispatches: this.checks.served.size,
+      endings,
+      faults: this.faults.counts,
+      struck: this.#struck,
+      lateDispatches: this.checks.lateDispatches,
+      pendingAnswers: this.checks.pendingAnswers,
+      recovered: attempts.filter(({ state }) => state === "unknown_after_crash").length,
+      chargedRefusals: records.filter((record) => isChargedRefusal(this, record)).length,
+      traceHash: this.#trace.hash,
+      trace: this.#trace.lines,
+      violation: this.#violation,
+    };
+  }
+}

@@ -1,0 +1,222 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { PurchaseRecord } from "../../src/billing/billing.ts";
+import type { Logger } from "../../src/core/log.ts";
+import { openBilling } from "../../src/billing/open-billing.ts";
+import { type OpenBilling } from "../../src/billing/billing-mode.ts";
+import type {
+  CheckoutEvent,
+  CheckoutPayment,
+  CheckoutSession,
+} from "../../src/dev/test-checkout/checkout-objects.ts";
+import {
+  startTestCheckout,
+  type TestCheckout,
+} from "../../src/dev/test-checkout/start-test-checkout.ts";
+import type { OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { MovableClock } from "./clocks.ts";
+import { withResource } from "./with-resource.ts";
+import { freshBackend, type FreshBackend } from "./postgres.ts";
+
+interface LogLine {
+  readonly level: "info" | "warn" | "error";
+  readonly detail: object;
+  readonly message: string;
+}
+
+export interface BillingFixture {
+  readonly backend: FreshBackend;
+  readonly checkout: TestCheckout;
+  readonly clock: MovableClock;
+  /** Two, as in two processes. */
+  readonly billings: readonly [OpenBilling, OpenBilling];
+  readonly log: readonly LogLine[];
+  /** What was answered to events, oldest first. */
+  readonly statuses: readonly number[];
+  /** The next so many events find nobody at home. */
+  refuseEvents(count: number): void;
+  newOrg(): Promise<OrgId>;
+  /** Begins a purchase of whole dollars. */
+  buy(orgId: OrgId, dollars: number): Promise<Bought>;
+  /** What the console shows: below zero when something is owed. */
+  balance(orgId: OrgId): Promise<bigint>;
+  purchase(bought: Bought): Promise<PurchaseRecord>;
+  /** Ids of audit checks that fail. */
+  broken(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export interface Bought {
+  readonly orgId: OrgId;
+  readonly purchaseId: string;
+  readonly checkoutUrl: string;
+  readonly session: CheckoutSession;
+}
+
+export const MICRO_PER_USD = 1_000_000n;
+
+/** Settings of billing without a payment provider. */
+export const NO_PROVIDER_CONFIG = {
+  stripeSecretKey: "",
+  stripeWebhookSecret: "",
+  stripeApiUrl: "",
+  purchaseMinUsd: "5.00",
+  purchaseMaxUsd: "50.00",
+};
+
+export const silentLogger: Logger = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** The same for the tests of a file; it registers its own hooks. */
+export function withBillingFixture(options: BillingFixtureOptions = {}): BillingFixture {
+  return withResource(() => openBillingFixture(options));
+}
+
+interface BillingFixtureOptions {
+  /** How often, and after what time, an event is delivered. Default: at once, once. */
+  readonly delivery?: (event: CheckoutEvent) => readonly number[];
+}
+
+/** Purchases end to end: real SDK, a checkout over HTTP, real PostgreSQL. */
+export async function openBillingFixture(
+  options: BillingFixtureOptions = {},
+): Promise<BillingFixture> {
+  const backend = await freshBackend();
+  const clock = new MovableClock();
+  const log: LogLine[] = [];
+  let door: Server | undefined = undefined;
+  const consoleUrl = (): string => addressOf(door);
+  const checkout = await startTestCheckout({
+    host: "127.0.0.1",
+    port: 0,
+    clock,
+    webhookUrl: () => `${consoleUrl()}/webhooks/stripe`,
+    ...options,
+  });
+  const open = (): OpenBilling =>
+    openBilling({
+      config: CONFIG,
+      testCheckout: checkout,
+      store: backend.purchaseStore,
+      consoleUrl,
+      clock,
+      log: noting(log),
+    });
+  const billings = [open(), open()] as const;
+  const events: EventDoor = { billings, statuses: [], refusals: 0 };
+  door = createServer((request, response) => void takeEvent(events, request, response));
+  door.listen(0, "127.0.0.1");
+  await once(door, "listening");
+  const closing = door;
+  return {
+    backend,
+    checkout,
+    clock,
+    billings,
+    log,
+    statuses: events.statuses,
+    refuseEvents: (count) => {
+      events.refusals = count;
+    },
+    newOrg: async () => {
+      const made = await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" });
+      return made.orgId;
+    },
+    buy: (orgId, dollars) => buy({ billing: billings[0], checkout }, orgId, dollars),
+    balance: async (orgId) => (await backend.recordStore.balance(orgId)).settledMicroUsd,
+    purchase: async ({ orgId, purchaseId }) => {
+      const found = await backend.purchaseStore.findOwn(orgId, purchaseId);
+      if (found === undefined) throw new Error(`no purchase ${purchaseId}`);
+      return found;
+    },
+    broken: async () => {
+      const checks = await backend.audit();
+      return checks.filter(({ violations }) => violations > 0).map((each) => JSON.stringify(each));
+    },
+    close: async () => {
+      await checkout.close();
+      await Promise.all(billings.map((billing) => billing.close()));
+      closing.closeAllConnections();
+      closing.close();
+      await backend.close();
+    },
+  };
+}
+
+/** The payment of a session that was paid. */
+export function paymentOf(fixture: BillingFixture, bought: Bought): CheckoutPayment {
+  const { session } = bought;
+  const payment = fixture.checkout.book.payments.get(session.payment_intent ?? "");
+  if (payment === undefined) throw new Error(`${bought.purchaseId} is not paid`);
+  return payment;
+}
+
+const CONFIG = {
+  stripeSecretKey: "",
+  stripeWebhookSecret: "",
+  stripeApiUrl: "",
+  purchaseMinUsd: "5.00",
+  purchaseMaxUsd: "5000.00",
+};
+
+async function buy(
+  { billing, checkout }: { readonly billing: OpenBilling; readonly checkout: TestCheckout },
+  orgId: OrgId,
+  dollars: number,
+): Promise<Bought> {
+  const amountMicroUsd = microUsd(BigInt(dollars) * MICRO_PER_USD);
+  const wanted = { orgId, amountMicroUsd, email: "owner@example.com" };
+  const { purchase, checkoutUrl } = await billing.startPurchase(wanted);
+  const session = checkout.book.session(checkoutUrl.split("/").at(-1) ?? "");
+  if (session === undefined) throw new Error(`no session at ${checkoutUrl}`);
+  return { orgId, purchaseId: purchase.purchaseId, checkoutUrl, session };
+}
+
+interface EventDoor {
+  readonly billings: readonly OpenBilling[];
+  readonly statuses: number[];
+  refusals: number;
+}
+
+/** What the console's route does; the processes take turns. */
+async function takeEvent(
+  events: EventDoor,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  const { billings, statuses } = events;
+  const signature = request.headers["stripe-signature"];
+  const billing = billings[statuses.length % billings.length];
+  let status = 500;
+  if (events.refusals > 0) {
+    events.refusals -= 1;
+  } else {
+    const body = Buffer.concat(chunks);
+    const asked = { body, signature: typeof signature === "string" ? signature : undefined };
+    const answer = await billing?.webhook(asked).catch(() => "failed");
+    if (answer !== "failed") status = answer === "done" ? 200 : 400;
+  }
+  statuses.push(status);
+  response.writeHead(status).end();
+}
+
+function addressOf(server: Server | undefined): string {
+  const { port } = (server?.address() ?? { port: 0 }) as AddressInfo;
+  return `http://127.0.0.1:${port}`;
+}
+
+function noting(lines: LogLine[]): Logger {
+  const note =
+    (level: LogLine["level"]) =>
+    (detail: object, message: string): void => {
+      lines.push({ level, detail, message });
+    };
+  return { info: note("info"), warn: note("warn"), error: note("error") };
+}

@@ -1,0 +1,58 @@
+import { assert } from "../../src/core/assert.ts";
+import { systemClock } from "../../src/core/time.ts";
+import {
+  startTestCheckout,
+  type TestCheckout,
+} from "../../src/dev/test-checkout/start-test-checkout.ts";
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from "./gateway.ts";
+import { withResource } from "./with-resource.ts";
+
+/** A whole installation as `dev` has it: gateway, console, bundled issuer, checkout with test money. */
+export interface ConsoleFixture {
+  readonly gateway: TestGateway;
+  readonly consoleUrl: string;
+  readonly checkout: TestCheckout;
+  /** An address that signs its browser in as this person, once. */
+  claimLink(email: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/**
+ * An installation for the tests of a file; it registers its own hooks. Options that depend on what
+ * an earlier hook opened are given as a function.
+ */
+export function withConsole(
+  options: TestGatewayOptions | (() => TestGatewayOptions) = {},
+): ConsoleFixture {
+  return withResource(() =>
+    openConsoleFixture(typeof options === "function" ? options() : options),
+  );
+}
+
+export async function openConsoleFixture(
+  options: TestGatewayOptions = {},
+): Promise<ConsoleFixture> {
+  let consoleUrl = "";
+  const checkout = await startTestCheckout({
+    host: "127.0.0.1",
+    port: 0,
+    webhookUrl: () => `${consoleUrl}/webhooks/stripe`,
+    clock: systemClock,
+  });
+  const gateway = await startTestGateway({ testCheckout: checkout, ...options });
+  ({ consoleUrl } = gateway.running);
+  return {
+    gateway,
+    consoleUrl,
+    checkout,
+    claimLink: async (email) => {
+      const link = await gateway.running.makeClaimLink(email);
+      assert(link !== undefined, "the bundled issuer signs people in here");
+      return link;
+    },
+    close: async () => {
+      await gateway.close();
+      await checkout.close();
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import { systemClock, type Clock } from "../../src/core/time.ts";
+import {
+  tokenCount,
+  type ClaimOutcome,
+  type LimitClaim,
+  type LimitLease,
+  type LimitSet,
+  type LimitStore,
+  type ScopeClaim,
+  type ScopeUsage,
+  type TokenCount,
+} from "../../src/limits/limit-store.ts";
+import type { RecentUse } from "../../src/limits/recent-use.ts";
+import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
+import { RedisLimitStore } from "../../src/limits/redis/redis-limit-store.ts";
+import { redisProgram, startRedis } from "./redis.ts";
+import { silentLog } from "./silent-log.ts";
+
+const REFRESH_MS = 2_500;
+const START_MS = 1_700_000_000_000;
+
+/** A limit store of one kind, on a clock that a test moves. */
+export interface LimitBackend {
+  readonly store: LimitStore;
+  /** The store's time now, milliseconds. */
+  readonly nowMs: number;
+  /** Lets time pass; what a store does by itself now and then is done. */
+  advance(ms: number): Promise<void>;
+  /** A slot of its own: what happens in one is not seen in another. */
+  newSlot(): string;
+  close(): Promise<void>;
+}
+
+/** A journal in which nothing was ever written. */
+export const nothingRecent: RecentUse = { recentUse: () => Promise.resolve([]) };
+
+/** The kinds of stores that the contract holds for. */
+export const limitBackends: readonly {
+  readonly name: string;
+  readonly isMissing: boolean;
+  open(): Promise<LimitBackend>;
+}[] = [
+  { name: "in memory", isMissing: false, open: () => Promise.resolve(memoryBackend()) },
+  { name: "in Redis", isMissing: redisProgram === undefined, open: redisBackend },
+];
+
+function memoryBackend(): LimitBackend {
+  let nowMs = START_MS;
+  let slots = 0;
+  return {
+    store: new MemoryLimitStore(),
+    get nowMs() {
+      return nowMs;
+    },
+    advance: (ms) => {
+      nowMs += ms;
+      return Promise.resolve();
+    },
+    newSlot: () => `{org:${(slots += 1)}}`,
+    close: () => Promise.resolve(),
+  };
+}
+
+async function redisBackend(): Promise<LimitBackend> {
+  const redis = await startRedis();
+  let nowMs = START_MS;
+  let slots = 0;
+  // The caller's clock moves with the store's: no claim is ever late on a busy machine.
+  let movedMs = 0;
+  let refreshedMs = 0;
+  const clock: Clock = { ...systemClock, monotonicMs: () => movedMs };
+  const store = new RedisLimitStore({
+    url: redis.url,
+    recentUse: nothingRecent,
+    clock,
+    log: silentLog,
+    now: () => nowMs,
+  });
+  await store.ready(10_000);
+  return {
+    store,
+    get nowMs() {
+      return nowMs;
+    },
+    advance: async (ms) => {
+      nowMs += ms;
+      movedMs += Math.max(0, ms);
+      if (movedMs - refreshedMs < REFRESH_MS) return;
+      refreshedMs = movedMs;
+      await store.refresh();
+    },
+    newSlot: () => `{org:${(slots += 1)}}`,
+    close: async () => {
+      store.close();
+      await redis.close();
+    },
+  };
+}
+
+export function scopeOf(name: ScopeClaim["scope"], id: string, limits: LimitSet): ScopeClaim {
+  return { scope: name, id: `${name}:${id}`, limits };
+}
+
+/** A caller in one slot: claims at the world's time. */
+export class LimitCaller {
+  readonly #world: LimitBackend;
+  readonly slot: string;
+  /** Scope ids of one slot, apart from those of another: the store in memory has no slots. */
+  readonly #mark: string;
+
+  constructor(world: LimitBackend) {
+    this.#world = world;
+    this.slot = world.newSlot();
+    this.#mark = `@${this.slot.slice(1, -1)}`;
+  }
+
+  scope(name: ScopeClaim["scope"], id: string, limits: LimitSet): ScopeClaim {
+    return scopeOf(name, id + this.#mark, limits);
+  }
+
+  async claim(
+    scopes: readonly ScopeClaim[],
+    tokens: TokenCount | number = 1,
+  ): Promise<ClaimOutcome> {
+    const claim: LimitClaim = {
+      orgId: "o" as OrgId,
+      keyId: "k" as KeyId,
+      slot: this.slot,
+      scopes,
+      ...(typeof tokens === "number" ? tokenCount(tokens, 0) : tokens),
+      nowMs: this.#world.nowMs,
+    };
+    return await this.#world.store.claim(claim);
+  }
+
+  /** Claims what must be granted. */
+  async take(scopes: readonly ScopeClaim[], tokens: TokenCount | number = 1): Promise<LimitLease> {
+    const outcome = await this.claim(scopes, tokens);
+    if (outcome.kind !== "claimed") throw new Error(`not granted: ${JSON.stringify(outcome)}`);
+    return outcome.lease;
+  }
+
+  release(lease: LimitLease, observed: TokenCount | number): void {
+    const tokens = typeof observed === "number" ? tokenCount(observed, 0) : observed;
+    this.#world.store.release(lease, tokens, this.#world.nowMs);
+  }
+
+  undo(lease: LimitLease): void {
+    this.#world.store.undo(lease, this.#world.nowMs);
+  }
+
+  /** What counts in each scope now. */
+  async peek(scopes: readonly ScopeClaim[]): Promise<readonly ScopeUsage[] | undefined> {
+    return await this.#world.store.peek({ slot: this.slot, scopes, nowMs: this.#world.nowMs });
+  }
+
+  cool({ id }: ScopeClaim, seconds: number): void {
+    this.#world.store.cool(this.slot, id, seconds, this.#world.nowMs);
+  }
+}

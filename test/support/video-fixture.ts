@@ -1,0 +1,150 @@
+import { expect } from "vitest";
+
+import type { SettingName } from "../../src/config/settings.ts";
+import { systemClock, type Clock } from "../../src/core/time.ts";
+import { ended } from "./books.ts";
+import {
+  STANDARD_MANIFESTS,
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+} from "./gateway.ts";
+import { bearer, httpCall, textAt, type HttpAnswer } from "./http-call.ts";
+import { runSql } from "./sql.ts";
+import { VIDEO_CEILING, VideoHost, videoManifest, videoModel } from "./video-host.ts";
+import { withResource } from "./with-resource.ts";
+
+/** A gateway with providers of videos behind it, which do what the test says. */
+export interface VideoFixture {
+  readonly gateway: TestGateway;
+  /** Serves `test/video`, and the models of both first. */
+  readonly host: VideoHost;
+  /** Serves the models of both when the first one fails. */
+  readonly other: VideoHost;
+  close(): Promise<void>;
+}
+
+/** Models of both providers: a circuit or a pool that one test has closed bothers no other. */
+const BOTH = Array.from({ length: 10 }, (_, n) => videoModel(`test/video-both-${n}`));
+
+/**
+ * Nobody sweeps unless the test says so, and every question of a client is a look, for whose end it
+ * waits however busy the machine is.
+ */
+const BY_HAND = { videoSweepMs: 3_600_000, videoPollMinMs: 1, videoClientWaitMs: 60_000 };
+
+type Settings = Partial<Record<SettingName, string | number | boolean>>;
+
+export async function openVideoFixture(
+  settings: Settings = {},
+  clock: Clock = systemClock,
+): Promise<VideoFixture> {
+  const [host, other] = [await VideoHost.start(), await VideoHost.start()];
+  const gateway = await startTestGateway({
+    clock,
+    settings: { ...BY_HAND, ...settings },
+    manifests: [
+      ...STANDARD_MANIFESTS,
+      videoManifest({
+        provider: "films",
+        url: host.url,
+        models: [videoModel("test/video", { upstream_id: "film-one:fast" }), ...BOTH],
+      }),
+      videoManifest({
+        provider: "other-films",
+        url: other.url,
+        models: BOTH,
+        priority: 1,
+      }),
+    ],
+  });
+  return {
+    gateway,
+    host,
+    other,
+    close: async () => {
+      await gateway.close();
+      await host.close();
+      await other.close();
+    },
+  };
+}
+
+/** The same for the tests of the calling file; a function is called when the gateway starts. */
+export function withVideoFixture(
+  settings: Settings | (() => Settings) = {},
+  clock?: Clock,
+): VideoFixture {
+  return withResource(
+    () => openVideoFixture(typeof settings === "function" ? settings() : settings, clock),
+    (fixture) => fixture.close(),
+  );
+}
+
+let prompts = 0;
+
+/** A prompt that no other job has. */
+export function freshPrompt(): string {
+  prompts += 1;
+  return `waves at dawn, take ${prompts}`;
+}
+
+/** What a request of these tests holds: four seconds where it says nothing. */
+export function reserveOf(seconds: number): bigint {
+  return BigInt(seconds * VIDEO_CEILING);
+}
+
+export async function postVideo(
+  gateway: Pick<TestGateway, "url">,
+  key: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<HttpAnswer> {
+  const url = `${gateway.url}/v1/videos`;
+  return await httpCall(url, { body, headers: { ...bearer(key), ...headers } });
+}
+
+export async function getVideo(
+  gateway: Pick<TestGateway, "url">,
+  key: string,
+  id: string,
+): Promise<HttpAnswer> {
+  return await httpCall(`${gateway.url}/v1/videos/${id}`, { headers: bearer(key) });
+}
+
+/** A job that a provider has accepted. */
+export interface AcceptedVideo {
+  readonly id: string;
+  readonly requestId: string;
+  readonly answer: HttpAnswer;
+}
+
+export async function acceptedVideo(
+  gateway: Pick<TestGateway, "url">,
+  account: Pick<TestAccount, "key">,
+  more: object = {},
+): Promise<AcceptedVideo> {
+  const body = { model: "test/video", prompt: freshPrompt(), ...more };
+  const answer = await postVideo(gateway, account.key, body);
+  expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
+  const id = textAt(answer.json, "id");
+  return { id, requestId: String(answer.headers["x-request-id"]), answer };
+}
+
+/** Lets a running job be due at once, for whoever sweeps. */
+export async function makeDue(gateway: TestGateway, ...ids: readonly string[]): Promise<void> {
+  const sql =
+    "update video_job set next_poll_at = now() where job_id = any ($1) and completed_at is null";
+  await runSql(gateway, sql, [ids]);
+}
+
+/** What the journal says of the job's request, once it has ended. */
+export async function endOf(
+  gateway: TestGateway,
+  account: TestAccount,
+  { requestId }: AcceptedVideo,
+): Promise<{ readonly outcome: string; readonly debitMicroUsd: bigint }> {
+  const record = await ended(gateway, account, requestId);
+  const debitMicroUsd = record.attempts.reduce((sum, each) => sum + each.debitMicroUsd, 0n);
+  return { outcome: record.outcome, debitMicroUsd };
+}
