@@ -22,6 +22,7 @@ import {
 import { metricsRegistry } from "../http/metrics-text.ts";
 import { createInternalServer } from "../http/internal-server.ts";
 import { RequestLog } from "../http/request-log.ts";
+import type { WireTable } from "../wire/wires.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { openConsole, prepareConsole, type ConsoleOptions } from "./open-console.ts";
 import { openLimits } from "./open-limits.ts";
@@ -31,6 +32,8 @@ import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
 export interface RoomOptions extends ConsoleOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What clients and providers may speak. Default: the wires of the program. */
+  readonly wires?: WireTable;
 }
 
 /** The program, put together: its three servers do not listen yet. */
@@ -130,7 +133,7 @@ function openInternal(serve: CallPorts, videos: VideoMetrics, readiness: Readine
 
 /** What the gateway's walk goes by: keys, routes, log. */
 function gatewayServerOptions(
-  { config, clock, log, backend }: RoomOptions,
+  { config, clock, log, backend, wires }: RoomOptions,
   parts: {
     readonly serve: CallPorts;
     readonly videos: VideoReadDeps;
@@ -139,6 +142,13 @@ function gatewayServerOptions(
   },
 ): GatewayServerOptions {
   const { serve, videos, holder, readiness } = parts;
+  const stored = {
+    catalog: holder,
+    records: backend.recordStore,
+    rules: backend.rulesStore,
+    limitDefaults: config,
+    videos,
+  };
   return {
     clock,
     deadlines: serve.deadlines,
@@ -153,13 +163,7 @@ function gatewayServerOptions(
         log.warn({ err: fault }, "the key store does not answer"),
       ),
     }),
-    routes: gatewayRoutes(serve, {
-      catalog: holder,
-      records: backend.recordStore,
-      rules: backend.rulesStore,
-      limitDefaults: config,
-      videos,
-    }),
+    routes: gatewayRoutes(serve, stored, wires),
     metrics: serve.metrics,
     log: new RequestLog(log),
     refuseBeforeBody: (exchange) => refuseBeforeBody(serve, exchange),

@@ -12,10 +12,11 @@ import {
 import type { Principal } from "../accounts/principal.ts";
 import { SETTINGS } from "../config/settings.ts";
 import { refusal } from "../core/refusals.ts";
+import { refused } from "../core/result.ts";
 import type { CloseRow } from "../ledger/ledger-store.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
-import { chatWires } from "../modality/chat/registry.ts";
-import { chatCall } from "./chat-call.ts";
+import { chatOn } from "../modality/chat/index.ts";
+import { wires } from "../wire/wires.ts";
 import { DrainGate } from "./drain-gate.ts";
 import { serveCall } from "./call.ts";
 
@@ -57,7 +58,7 @@ function start(
   );
   const deps = { ...recipe.deps, ...change(recipe, clock) };
   const client = new RecordedExchange(body, principal);
-  void serveCall(deps, client, chatCall(chatWires, "wire_a"));
+  void serveCall(deps, client, chatOn(wires.get("wire_a"), wires));
   return { deps, sent: recipe.sent, clock, client };
 }
 
@@ -116,7 +117,10 @@ test("a job that its provider accepted is made at no other, though it could not 
   const recipe = openRecipe({ nowMs: () => 1_767_225_600_000, monotonicMs: () => 0 }, MANIFESTS);
   const client = new RecordedExchange(BODY);
   const unwritten = refusal("gateway_error", "the job could not be written down");
-  const kind = { ...chatCall(chatWires, "wire_a"), accept: () => Promise.resolve(unwritten) };
+  const kind = {
+    ...chatOn(wires.get("wire_a"), wires),
+    accept: () => Promise.resolve(refused(unwritten)),
+  };
   void serveCall(recipe.deps, client, kind);
   await promisesOnly();
   last(recipe).answer(200, ANSWER);
@@ -140,7 +144,7 @@ test("a candidate that is skipped because its pool is full gives the probe of it
   }
   const deps = { ...recipe.deps, pools: new FullBoard({ limits }) };
   const call = async (): Promise<void> => {
-    void serveCall(deps, new RecordedExchange(BODY), chatCall(chatWires, "wire_a"));
+    void serveCall(deps, new RecordedExchange(BODY), chatOn(wires.get("wire_a"), wires));
     await promisesOnly();
   };
   await call();

@@ -4,9 +4,10 @@ import { retryAfterSecondsMax } from "../core/constants.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import type { TokenCount } from "../limits/limit-store.ts";
 import { allCooling, type RoutePlan } from "../routing/plan-route.ts";
-import type { UpstreamRequest } from "../wire/upstream-request.ts";
+import type { Result } from "../core/result.ts";
+import type { UpstreamRequest } from "../wire/modality.ts";
 import { claimScopes } from "./admit.ts";
-import { isRefusal, type Step } from "./call-kind.ts";
+import type { Step } from "./call-kind.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { MarketplaceClaim } from "./marketplace-claim.ts";
 import type { CallPorts } from "./ports.ts";
@@ -26,15 +27,17 @@ export type CandidateOutcome =
   | { readonly ok: true; readonly candidate: Candidate }
   | { readonly ok: false; readonly refusal: Refusal };
 
+type Encode = (deployment: Deployment) => Result<{ readonly upstream: UpstreamRequest }>;
+
 /** The deployments of a plan that are still to be tried, each encoded when it is reached. */
 export class CandidateList {
   /** Why the first deployment that could not be encoded could not be. */
   unencoded: Refusal | undefined;
   readonly #deployments: Iterator<Deployment>;
-  readonly #encode: (deployment: Deployment) => UpstreamRequest | Refusal;
+  readonly #encode: Encode;
   #ready: Step | undefined;
 
-  constructor(plan: RoutePlan, encode: (deployment: Deployment) => UpstreamRequest | Refusal) {
+  constructor(plan: RoutePlan, encode: Encode) {
     this.#deployments = deploymentsOf(plan);
     this.#encode = encode;
   }
@@ -57,9 +60,9 @@ export class CandidateList {
       const found = this.#deployments.next();
       if (found.done === true) return undefined;
       const deployment = found.value;
-      const upstream = this.#encode(deployment);
-      if (!isRefusal(upstream)) return { deployment, upstream };
-      this.unencoded ??= upstream;
+      const encoded = this.#encode(deployment);
+      if (encoded.ok) return { deployment, upstream: encoded.upstream };
+      this.unencoded ??= encoded.refusal;
     }
   }
 }

@@ -1,11 +1,11 @@
 import { usdJsonNumber, type MicroUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
-import type { CallRequest } from "./call-kind.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { EndedAttempt, HeldAttempt } from "./call-values.ts";
 import { assert } from "../core/assert.ts";
 import type { Deadline } from "../core/deadlines.ts";
 import type { AttemptResult, OutputSink } from "../dispatch/run-attempt.ts";
+import type { CallRequest } from "../wire/modality.ts";
 import {
   isPieces,
   type AnswerBridge,

@@ -1,11 +1,11 @@
 import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import type { Principal } from "../accounts/principal.ts";
-import type { Catalog, Deployment, ListedModel, Modality } from "../catalog/catalog.ts";
+import type { Catalog, Deployment, ListedModel, ModalityId } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
 import type { PlanInput } from "../routing/plan-route.ts";
 import type { ProviderControls } from "../wire/fields/provider-controls.ts";
-import type { Unservable } from "../wire/chat-wire.ts";
-import type { CallKind, CallRequest } from "./call-kind.ts";
+import type { CallRequest, Unservable } from "../wire/modality.ts";
+import type { CallKind } from "./call-kind.ts";
 import type { CallPorts } from "./ports.ts";
 
 /** Where a model id leads for one caller. */
@@ -49,7 +49,7 @@ export function callPlanInput<R extends CallRequest>(
 export interface PlanNeeds {
   readonly modelId: string;
   readonly model: ListedModel | undefined;
-  readonly modality: Modality;
+  readonly modality: ModalityId;
   readonly controls: ProviderControls;
   readonly whyUnservable: (deployment: Deployment) => Unservable | undefined;
   readonly isHealthy: (deployment: Deployment) => boolean;

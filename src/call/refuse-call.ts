@@ -1,8 +1,8 @@
 import type { CallFamily } from "../accounts/account-rules.ts";
 import { journalRetryAfterSeconds } from "../core/constants.ts";
 import { ZERO_MICRO_USD } from "../core/money.ts";
+import type { CallRequest } from "../wire/modality.ts";
 import { refusal, type Refusal, type RefusalOrigin } from "../core/refusals.ts";
-import type { CallRequest } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 

@@ -1,5 +1,5 @@
 import type { ReserveRow } from "../ledger/ledger-store.ts";
-import type { CallRequest } from "./call-kind.ts";
+import type { CallRequest } from "../wire/modality.ts";
 import type { AcceptedCall } from "./call-values.ts";
 import type { Candidate } from "./candidates.ts";
 import type { ClientExchange } from "./client-exchange.ts";

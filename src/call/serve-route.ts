@@ -5,7 +5,8 @@ import { invalidRequest, type Refusal } from "../core/refusals.ts";
 import type { SpendReads } from "../ledger/spend-reads.ts";
 import type { TokenCount } from "../limits/limit-store.ts";
 import { explainRoute } from "../routing/explain-route.ts";
-import { callTokens, isRefusal, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
+import type { CallRequest } from "../wire/modality.ts";
+import { callTokens, isRefusal, type CallKind, type Step } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
 import { previewCall } from "./call.ts";
@@ -58,8 +59,9 @@ async function runDry<R extends CallRequest>(
   call: DryCall<R>,
 ): Promise<void> {
   const { kind } = call;
-  const request = kind.read(exchange);
-  if (isRefusal(request)) return refuseCall(deps, exchange, { refusal: request });
+  const read = kind.read(exchange);
+  if (!read.ok) return refuseCall(deps, exchange, read);
+  const { request } = read;
   const counted = await countRequest(deps, exchange);
   if (isRefusal(counted)) return refuseCall(deps, exchange, { refusal: counted, request });
 
@@ -67,7 +69,7 @@ async function runDry<R extends CallRequest>(
   const walk = await walkRoute(looking, exchange.principal, { ...call, request });
   const reserve = reserveOf(walk.steps[0], request, kind);
   // The body was read above: what refuses it now is not its text.
-  const refusal = await previewCall(looking, exchange, { ...kind, read: () => request });
+  const refusal = await previewCall(looking, exchange, { ...kind, read: () => read });
   const body = routeBody({ ...walk, request, reserve, refusal });
   const { remainingRequests } = counted;
   exchange.answer("application/json", { remainingRequests }, Buffer.from(body));
@@ -93,10 +95,11 @@ async function walkRoute<R extends CallRequest>(
   const steps: ShownStep[] = [];
   const excluded: ExcludedStep[] = [...explained.excluded];
   for (const deployment of explained.candidates) {
-    const upstream = kind.encode(request, deployment);
-    if (isRefusal(upstream)) {
-      excluded.push({ deployment, reason: upstream.message });
+    const encoded = kind.encode(request, deployment);
+    if (!encoded.ok) {
+      excluded.push({ deployment, reason: encoded.refusal.message });
     } else {
+      const { upstream } = encoded;
       const health = deps.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
       const translated = wire !== undefined && deployment.wire !== wire;
       const poolFull = await whyPoolFull(deps, principal, { deployment, tokens, limited });

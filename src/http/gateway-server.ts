@@ -22,7 +22,7 @@ import { HttpExchange } from "./http-exchange.ts";
 import { readBody } from "./read-body.ts";
 import type { RequestLog } from "./request-log.ts";
 import { baseHeaders, sameOriginHeaders, type HeaderList } from "./response-headers.ts";
-import { errorWireOf, REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
+import { REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
 
 export interface GatewayServerOptions {
   readonly clock: Clock;
@@ -74,13 +74,13 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     },
   );
   const lastWalks = new WeakMap<Duplex, RequestWalk>();
-  const { clock, metrics, log } = options;
+  const { clock, metrics, log, routes } = options;
   const bound = new ConnectionBound(server, { max: options.connectionsMax, lingerMs });
   const openRequestOf = (socket: Duplex): OpenRequest | undefined => {
     const walk = lastWalks.get(socket);
     return walk?.isOver === true ? undefined : walk;
   };
-  answerClientErrors(server, { clock, metrics, log, lingerMs, openRequestOf });
+  answerClientErrors(server, { clock, metrics, log, routes, lingerMs, openRequestOf });
   return server;
 }
 
@@ -139,7 +139,7 @@ class RequestWalk implements OpenRequest {
       response,
       requestId: newRequestId(options.clock.nowMs()),
       route: this.#known?.route.path ?? "unknown",
-      errorWire: errorWireOf(this.#path),
+      errorWire: options.routes.errorWireOf(this.#path),
       clock: options.clock,
       deadlines: options.deadlines,
       clientAddresses: options.clientAddresses,

@@ -1,4 +1,5 @@
-import { invalidRequest, type Refusal } from "../core/refusals.ts";
+import { invalidRequest } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
 import { JsonDocument } from "./json-document.ts";
 import { describeFault } from "./json-fault.ts";
 import { FORBIDDEN_KEYS, type KeyRules, scanJson } from "./scan-json.ts";
@@ -9,9 +10,9 @@ export function readJsonObject(
   body: Buffer,
   words: WordTable,
   rules: KeyRules = { forbidden: FORBIDDEN_KEYS },
-): JsonDocument | Refusal {
+): Result<{ readonly doc: JsonDocument }> {
   const scanned = scanJson(body, words, rules);
-  if (!(scanned instanceof JsonDocument)) return invalidRequest(describeFault(scanned));
-  if (!scanned.isObject(0)) return invalidRequest("the body must be one JSON object");
-  return scanned;
+  if (!(scanned instanceof JsonDocument)) return refused(invalidRequest(describeFault(scanned)));
+  if (!scanned.isObject(0)) return refused(invalidRequest("the body must be one JSON object"));
+  return { ok: true, doc: scanned };
 }

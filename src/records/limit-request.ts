@@ -18,8 +18,9 @@ export interface LimitRequest {
 
 /** Reads a body, or gives the 400 that names the field and what it has to be. */
 export function readLimitRequest(body: Buffer): LimitRequest | Refusal {
-  const doc = readJsonObject(body, WORDS);
-  if (isRefusal(doc)) return doc;
+  const read = readJsonObject(body, WORDS);
+  if (!read.ok) return read.refusal;
+  const { doc } = read;
   const members = membersOf(doc);
   if (isRefusal(members)) return members;
   const scope = readScope(doc, members);

@@ -4,7 +4,7 @@ import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 import { fetchContent, type ContentEnd } from "../dispatch/fetch-content.ts";
 import { ownKeyClassifier } from "../dispatch/own-key-classifier.ts";
 import type { VideoJob } from "./video-job.ts";
-import { videoWire } from "../modality/videos/index.ts";
+import { contentPath } from "../modality/videos/index.ts";
 import { deploymentOf } from "./ask-video-provider.ts";
 import { isRefusal } from "../call/call-kind.ts";
 import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
@@ -77,7 +77,7 @@ async function passOn(
     deadlines: deps.deadlines,
     upstream: deps.upstream,
     deployment,
-    path: videoWire.contentPath(deployment, job.providerJobId),
+    path: contentPath(deployment, job.providerJobId),
     ...(range !== undefined && { range }),
     ...(ifRange !== undefined && { ifRange }),
     headOnly: !exchange.wantsBody,

@@ -31,7 +31,7 @@ const readByModels = new Set<string | number>(["state", "questions", "schema"]);
 
 class Inspection {
   readonly images: ImagePart[] = [];
-  readonly #trail: (string | number)[] = [];
+  readonly #path: (string | number)[] = [];
 
   /** `depth`: containers of `doc` around this one. */
   visit(doc: JsonDocument, node: JsonNode, depth: number): Problem | undefined {
@@ -56,7 +56,7 @@ class Inspection {
     const names = new Set<string>();
     for (const key of doc.keys(object)) {
       const name = doc.text(key);
-      if (names.has(name)) return problem("is duplicated; send it once", ...this.#trail, name);
+      if (names.has(name)) return problem("is duplicated; send it once", ...this.#path, name);
       names.add(name);
       const found = this.#visitChild(name, doc, doc.valueOf(key), depth);
       if (found !== undefined) return found;
@@ -78,14 +78,14 @@ class Inspection {
     node: JsonNode,
     depth: number,
   ): Problem | undefined {
-    this.#trail.push(step);
+    this.#path.push(step);
     const found = this.visit(doc, node, depth + 1);
-    this.#trail.pop();
+    this.#path.pop();
     return found;
   }
 
   #isImage(doc: JsonDocument, object: JsonNode): boolean {
-    if (!readByModels.has(this.#trail[0] ?? "")) return false;
+    if (!readByModels.has(this.#path[0] ?? "")) return false;
     const type = doc.member(object, word.type);
     return type !== absent && doc.isString(type) && doc.word(type) === word.image_url;
   }
@@ -93,10 +93,10 @@ class Inspection {
   #addImage(doc: JsonDocument, object: JsonNode): Problem | undefined {
     const inlineBytes = inlineImageBytes(doc, object);
     if (inlineBytes === undefined) {
-      return problem(onlyInline, ...this.#trail, "image_url", "url");
+      return problem(onlyInline, ...this.#path, "image_url", "url");
     }
-    const isInState = this.#trail[0] === "state";
-    this.images.push({ path: pathOf(this.#trail), isInState, inlineBytes });
+    const isInState = this.#path[0] === "state";
+    this.images.push({ path: pathOf(this.#path), isInState, inlineBytes });
     return undefined;
   }
 }

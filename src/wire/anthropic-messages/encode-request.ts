@@ -7,7 +7,7 @@ import type {
   ToolSpec,
 } from "../neutral/chat-call.ts";
 import { effortFor } from "../neutral/effort.ts";
-import type { EncodeTarget } from "../request-side.ts";
+import type { EncodeTarget } from "../contract.ts";
 import { toWireBToolId } from "../neutral/tool-ids.ts";
 import {
   arrayText,

@@ -10,7 +10,7 @@ import type {
 } from "../neutral/chat-call.ts";
 import { effortFor } from "../neutral/effort.ts";
 import { outputBoundName, upstreamControls } from "../fields/deployment-fields.ts";
-import type { EncodeTarget } from "../request-side.ts";
+import type { EncodeTarget } from "../contract.ts";
 import {
   arrayText,
   joinTokens,

@@ -1,4 +1,4 @@
-import type { EncodeTarget, RequestSide, ParsedChatRequest } from "../request-side.ts";
+import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { word } from "../fields/chat-words.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
@@ -9,15 +9,17 @@ import { encodeWireBCall } from "./encode-request.ts";
 import { estimateDocument } from "./estimate-tokens.ts";
 import { findWireBMedia } from "./find-media.ts";
 
-const plainHeaders = { "content-type": "application/json", "anthropic-version": "2023-06-01" };
+export const versionHeader = { "anthropic-version": "2023-06-01" } as const;
 
-/** The request half of the messages wire. */
-export const wireBRequests: RequestSide = {
-  wire: "wire_b",
+const plainHeaders = { "content-type": "application/json", ...versionHeader };
+
+/** The request half of messages. */
+export const anthropicMessagesRequests: RequestCodec = {
   path: "/messages",
+  temperatureMax: 1,
   checkBody: checkWireBBody,
-  renderPath: (trail) =>
-    trail.map((step) => (typeof step === "number" ? step : step.slice(0, 64))).join("."),
+  renderPath: (path) =>
+    path.map((step) => (typeof step === "number" ? step : step.slice(0, 64))).join("."),
   findMedia: findWireBMedia,
   decodeCall: decodeWireBCall,
   encodeCall: encodeWireBCall,
@@ -49,7 +51,6 @@ function editBody(doc: JsonDocument, splice: Splice, { request }: EncodeTarget):
   else if (doc.isNull(sent)) splice.replace(sent, tokens);
 }
 
-function headers(request: ParsedChatRequest, sameWire: boolean): Readonly<Record<string, string>> {
-  if (!sameWire || request.betas.kept.length === 0) return plainHeaders;
-  return { ...plainHeaders, "anthropic-beta": request.betas.kept.join(",") };
+function headers(betas: readonly string[]): Readonly<Record<string, string>> {
+  return betas.length === 0 ? plainHeaders : { ...plainHeaders, "anthropic-beta": betas.join(",") };
 }

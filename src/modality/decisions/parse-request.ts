@@ -1,27 +1,32 @@
 import { mediaPartTokens, outputTokensDefault } from "../../core/constants.ts";
-import { invalidRequest, type Refusal } from "../../core/refusals.ts";
+import { invalidRequest } from "../../core/refusals.ts";
+import { refused, type Result } from "../../core/result.ts";
 import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
 import { chatWords, word } from "../../wire/fields/chat-words.ts";
 import type { Problem } from "../../wire/fields/check-shape.ts";
 import { readDroppedParams } from "../../wire/fields/common-fields.ts";
-import { JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
 import { readJsonObject } from "../../json/read-json-object.ts";
 import { FREE_DATA_FORBIDDEN_KEYS } from "../../json/scan-json.ts";
+import type { CallRequest } from "../../wire/modality.ts";
 import { readBodyFields, whyForeignField } from "./body-fields.ts";
 import { type DecisionState, readState, whyMisfit } from "./decision-state.ts";
-import type { DecisionRequest, Question } from "./decision-wire.ts";
+import type { Question } from "./question.ts";
 import { type ImagePart, inspectBody } from "./inspect-body.ts";
 import { isProblem, type Members, sentenceOf } from "./members.ts";
 import { type ReadQuestions, readQuestions } from "./read-questions.ts";
 import { glinerOptions, type Grammar } from "./question-signs.ts";
 import type { ReadQuestion } from "./read-question.ts";
 
-/** Reads and checks a body, or gives the 400 that names the place; see `DecisionWire`. */
-export function readDecisionRequest(body: Buffer): DecisionRequest | Refusal {
-  const doc = readJsonObject(body, chatWords, { forbidden: FREE_DATA_FORBIDDEN_KEYS });
-  if (!(doc instanceof JsonDocument)) return doc;
-  const parts = readParts(doc);
-  return isProblem(parts) ? invalidRequest(sentenceOf(parts)) : new ReadDecision(parts);
+/** Reads and checks a body, or gives the 400 that names the place. */
+export function parseDecisionRequest(
+  body: Buffer,
+): Result<{ readonly request: ParsedDecisionRequest }> {
+  const read = readJsonObject(body, chatWords, { forbidden: FREE_DATA_FORBIDDEN_KEYS });
+  if (!read.ok) return read;
+  const parts = readParts(read.doc);
+  if (isProblem(parts)) return refused(invalidRequest(sentenceOf(parts)));
+  return { ok: true, request: new ParsedDecisionRequest(parts) };
 }
 
 function readParts(doc: JsonDocument): CheckedParts | Problem {
@@ -46,22 +51,30 @@ interface CheckedParts {
   readonly state: DecisionState;
 }
 
-/** A `DecisionRequest` with what eligibility and encoding need beside it. */
-export class ReadDecision implements DecisionRequest {
+/** A decisions request read and checked at the door, in the grammar it was written in. */
+export class ParsedDecisionRequest implements CallRequest {
   readonly modelId: string;
   readonly stream = false;
   readonly controls: ProviderControls;
   readonly droppedParams: readonly string[];
+  /** The client's body as it came. */
   readonly body: Buffer;
+  /** Which grammar the questions are written in. */
   readonly grammar: Grammar;
+  /** Parsed; JSON or text, whether it came as `state` or as `text`. */
   readonly state: unknown;
   readonly questions: readonly Question[];
+  /** Paths of `image_url` objects in state and questions, `state.items[2]`. */
   readonly imagePaths: readonly string[];
+  /** Of these in the state. */
   readonly stateImages: number;
+  /** Bytes of the state's JSON without inline base64. */
   readonly stateBytes: number;
+  /** Once over everything: bytes without inline base64, and 65,536 for each image. */
   readonly estimatedInputTokens: number;
   /** Decision models write no text: what is reserved is the default of a request without a bound. */
   readonly outputTokens: number = outputTokensDefault;
+  /** Other fields of the body that the grammar takes (`threshold`, …), as sent. */
   readonly others: Readonly<Record<string, unknown>>;
   readonly doc: JsonDocument;
   readonly members: Members;

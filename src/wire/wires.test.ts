@@ -1,13 +1,40 @@
 import { describe, expect, test } from "vitest";
 import { invalidRequest, REFUSALS, refusal, type RefusalClass } from "../core/refusals.ts";
-import { renderErrorBody } from "./error-body.ts";
+import { publishedSchema } from "../catalog/manifest/manifest-schema.ts";
+import { wires } from "./wires.ts";
 import { chunks, costUsd, delta, events, openStream } from "../modality/fixtures/answer-kit.ts";
 
 const classes = Object.keys(REFUSALS) as RefusalClass[];
 
+test("a listing may speak exactly the wires of the program", () => {
+  const dialect = { enum: wires.all.map(({ id }) => id) };
+  const endpoint = { properties: { dialect: expect.objectContaining(dialect) as unknown } };
+  expect(publishedSchema()).toMatchObject({ properties: { endpoint } });
+});
+
+test("each wire is asked for its models in its own way, which shows whether it takes a key", () => {
+  expect(wires.get("wire_a").keyCheck).toEqual({ path: "/models", headers: {} });
+  expect(wires.get("wire_b").keyCheck).toEqual({
+    path: "/models",
+    headers: { "anthropic-version": "2023-06-01" },
+  });
+});
+
+test.each([
+  ["/v1/chat/completions", "wire_a"],
+  ["/v1/messages", "wire_b"],
+  ["/v1/messages/count_tokens", "wire_b"],
+  ["/v1/messages/", "wire_b"],
+  ["/v1/messagesx", "wire_a"],
+  ["/v1/models", "wire_a"],
+  ["", "wire_a"],
+])("errors of %s have the shape of %s", (path, id) => {
+  expect(wires.ofPath(path).id).toBe(id);
+});
+
 describe("wire_a", () => {
   test.each(classes)("%s names its class twice and its generic type", (cls) => {
-    expect(parse(renderErrorBody("wire_a", refusal(cls, "why"), "r1"))).toEqual({
+    expect(parse(wires.get("wire_a").errorBody(refusal(cls, "why"), "r1"))).toEqual({
       error: {
         code: cls,
         message: expect.stringContaining("why"),
@@ -19,7 +46,9 @@ describe("wire_a", () => {
   });
 
   test("an empty balance has one word for code and type", () => {
-    const body = parse(renderErrorBody("wire_a", refusal("insufficient_quota", "no credit"), "r1"));
+    const body = parse(
+      wires.get("wire_a").errorBody(refusal("insufficient_quota", "no credit"), "r1"),
+    );
     expect(body).toMatchObject({
       error: { code: "insufficient_quota", type: "insufficient_quota" },
     });
@@ -27,7 +56,7 @@ describe("wire_a", () => {
 
   test("a bad key is told exactly as the specification has it", () => {
     const bad = refusal("auth", "the key is not valid", { origin: "authorization" });
-    expect(parse(renderErrorBody("wire_a", bad, "r1"))).toEqual({
+    expect(parse(wires.get("wire_a").errorBody(bad, "r1"))).toEqual({
       error: {
         code: "auth",
         message: "the key is not valid",
@@ -45,7 +74,7 @@ describe("wire_a", () => {
       retryAtMs: Date.parse("2026-11-20T12:00:05Z"),
       capResetAtMs: Date.parse("2026-12-01T00:00:00Z"),
     });
-    expect(parse(renderErrorBody("wire_a", limited, "r1"))).toMatchObject({
+    expect(parse(wires.get("wire_a").errorBody(limited, "r1"))).toMatchObject({
       error: {
         metadata: {
           error_type: "rate_limit",
@@ -64,7 +93,7 @@ describe("wire_a", () => {
 
 describe("wire_b", () => {
   test.each(classes)("%s has the native type of the table", (cls) => {
-    expect(parse(renderErrorBody("wire_b", refusal(cls, "why"), "r1"))).toEqual({
+    expect(parse(wires.get("wire_b").errorBody(refusal(cls, "why"), "r1"))).toEqual({
       type: "error",
       error: {
         type: REFUSALS[cls].wireBType,
@@ -77,7 +106,7 @@ describe("wire_b", () => {
   });
 
   test("a request refused for its own shape has no origin", () => {
-    const body = renderErrorBody("wire_b", invalidRequest("messages must be an array"), "r1");
+    const body = wires.get("wire_b").errorBody(invalidRequest("messages must be an array"), "r1");
     expect(body.toString()).not.toContain("origin");
   });
 });
@@ -93,7 +122,7 @@ test.each([
   ["wire_b", "prompt is too long: 9 > 8", /^prompt is too long: 9 > 8$/],
 ] as const)("an overflow has the words that clients of %s look for: %s", (wire, said, expected) => {
   const refused = refusal("context_overflow", said);
-  const body = JSON.parse(renderErrorBody(wire, refused, "r").toString()) as {
+  const body = JSON.parse(wires.get(wire).errorBody(refused, "r").toString()) as {
     readonly error: { readonly message: string };
   };
   expect(body.error.message).toMatch(expected);

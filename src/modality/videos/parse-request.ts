@@ -1,4 +1,5 @@
-import { invalidRequest, type Refusal } from "../../core/refusals.ts";
+import { invalidRequest } from "../../core/refusals.ts";
+import { refused, type Refused, type Result } from "../../core/result.ts";
 import {
   checkProvider,
   readControls,
@@ -17,36 +18,49 @@ import {
 } from "../../wire/fields/check-shape.ts";
 import { readDroppedParams } from "../../wire/fields/common-fields.ts";
 import { refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
-import { falseKind, JsonDocument, numberKind, type JsonNode } from "../../json/json-document.ts";
+import {
+  falseKind,
+  type JsonDocument,
+  numberKind,
+  type JsonNode,
+} from "../../json/json-document.ts";
 import { readJsonObject } from "../../json/read-json-object.ts";
-import { wireARequests } from "../../wire/openai-chat/request-side.ts";
+import type { CallRequest } from "../../wire/modality.ts";
+import { openaiChat } from "../../wire/openai-chat/index.ts";
 import { jsonOfForm } from "./read-form.ts";
 import { imageTypes, noImages, refuseField } from "./video-fields.ts";
-import type { VideoRequest } from "./video-wire.ts";
 
-/** Reads and checks a body; see `VideoWire.readVideoRequest`. */
-export function readVideoRequest(body: Buffer, contentType = ""): ReadVideoRequest | Refusal {
+/** Reads and checks a body; `contentType`: the header, where there is one. */
+export function parseVideoRequest(
+  body: Buffer,
+  contentType = "",
+): Result<{ readonly request: ParsedVideoRequest }> {
   const isForm = /^\s*multipart\/form-data\b/i.test(contentType);
-  const json = isForm ? jsonOfForm(body, contentType) : body;
-  if (!Buffer.isBuffer(json)) return json;
-  const doc = readJsonObject(json, chatWords);
-  if (!(doc instanceof JsonDocument)) return doc;
+  const sent = isForm ? jsonOfForm(body, contentType) : ({ ok: true, json: body } as const);
+  if (!sent.ok) return sent;
+  const read = readJsonObject(sent.json, chatWords);
+  if (!read.ok) return read;
+  const { doc } = read;
   const found = findImage(doc) ?? checkBody(doc, 0);
   if (found !== undefined) return refuse(found);
-  const fields = readFields(doc);
-  return "message" in fields ? refuse(fields) : new ReadVideoRequest(doc, fields);
+  const members = readFields(doc);
+  if (!members.ok) return refuse(members.problem);
+  return { ok: true, request: new ParsedVideoRequest(doc, members) };
 }
 
-/** A `VideoRequest` with what encoding and the listings' checks read. */
-export class ReadVideoRequest implements VideoRequest {
+/** A video request whose shape was checked; what a listing takes is checked for each deployment. */
+export class ParsedVideoRequest implements CallRequest {
   readonly modelId: string;
   readonly stream = false;
   readonly controls: ProviderControls;
   readonly droppedParams: readonly string[];
   readonly prompt: string;
+  /** Undefined: the listing's default. */
   readonly seconds: number | undefined;
-  readonly options: VideoRequest["options"];
+  /** `resolution`, `aspect_ratio`, `size`, `generate_audio` as sent. */
+  readonly options: Readonly<Record<string, string | boolean>>;
   readonly estimatedInputTokens: number;
+  /** 0: seconds are no tokens. */
   readonly outputTokens = 0;
   readonly doc: JsonDocument;
   /** Where the prompt and everything that a listing must have stand, by name. */
@@ -71,7 +85,7 @@ const SHOWN = ["resolution", "aspect_ratio", "size", "generate_audio"] as const;
 function shownOptions(
   doc: JsonDocument,
   nodes: ReadonlyMap<string, JsonNode>,
-): VideoRequest["options"] {
+): ParsedVideoRequest["options"] {
   const options: Record<string, string | boolean> = {};
   for (const name of SHOWN) {
     const node = nodes.get(name);
@@ -113,31 +127,44 @@ const checkBody: Check = shape(
   { required: ["model"], other: refuseForbidden },
 );
 
+type ReadFields = ({ readonly ok: true } & VideoFields) | BadField;
+
+interface BadField {
+  readonly ok: false;
+  readonly problem: Problem;
+}
+
+function badField(found: Problem): BadField {
+  return { ok: false, problem: found };
+}
+
 /** Fields that are read by themselves. */
 const ownNames = new Set([
   "model", "provider", "route", "models", "transforms", "stream", "n", "response_format", "seconds",
   "metadata",
 ]); // prettier-ignore
 
-function readFields(doc: JsonDocument): VideoFields | Problem {
+function readFields(doc: JsonDocument): ReadFields {
   const nodes = new Map<string, JsonNode>();
   let seconds: number | undefined;
   for (const key of doc.keys(0)) {
     const name = doc.text(key);
     const node = doc.valueOf(key);
     if (doc.isNull(node)) continue;
-    const refused = refuseField(name);
-    if (refused !== undefined) return refused;
+    const problemOfName = refuseField(name);
+    if (problemOfName !== undefined) return badField(problemOfName);
     if (name === "seconds") {
       seconds = secondsIn(doc, node);
-      if (seconds === undefined) return problem("must be a whole number of seconds", name);
+      if (seconds === undefined) {
+        return badField(problem("must be a whole number of seconds", name));
+      }
     }
     if (!ownNames.has(name)) nodes.set(name, node);
   }
   const prompt = nodes.get("prompt");
-  if (prompt === undefined) return problem("is missing; add it", "prompt");
+  if (prompt === undefined) return badField(problem("is missing; add it", "prompt"));
   const found = isFilledText(doc, prompt);
-  return found === undefined ? { seconds, nodes } : under("prompt", found);
+  return found === undefined ? { ok: true, seconds, nodes } : badField(under("prompt", found));
 }
 
 /** A whole number, or its digits as a string: one official client sends it so. */
@@ -156,25 +183,25 @@ function findImage(doc: JsonDocument): Problem | undefined {
   for (const key of doc.keys(0)) {
     const node = doc.valueOf(key);
     if (!doc.isObject(node) && !doc.isArray(node)) continue;
-    const trail = imageIn(doc.value(node), [doc.text(key)]);
-    if (trail !== undefined) return problem(noImages, ...trail);
+    const path = imageIn(doc.value(node), [doc.text(key)]);
+    if (path !== undefined) return problem(noImages, ...path);
   }
   return undefined;
 }
 
-type Trail = readonly (string | number)[];
+type Path = readonly (string | number)[];
 
-function imageIn(value: unknown, trail: Trail): Trail | undefined {
+function imageIn(value: unknown, path: Path): Path | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  if ("type" in value && imageTypes.has(value.type)) return trail;
+  if ("type" in value && imageTypes.has(value.type)) return path;
   for (const [name, inner] of Object.entries(value)) {
     const step = Array.isArray(value) ? Number(name) : name;
-    const found = imageIn(inner, [...trail, step]);
+    const found = imageIn(inner, [...path, step]);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function refuse({ trail, message }: Problem): Refusal {
-  return invalidRequest(`${wireARequests.renderPath(trail)} ${message}`);
+function refuse({ path, message }: Problem): Refused {
+  return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }

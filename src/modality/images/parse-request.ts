@@ -1,33 +1,40 @@
-import { invalidRequest, type Refusal } from "../../core/refusals.ts";
+import { invalidRequest } from "../../core/refusals.ts";
+import { refused, type Refused, type Result } from "../../core/result.ts";
 import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
 import type { Problem } from "../../wire/fields/check-shape.ts";
 import { chatWords } from "../../wire/fields/chat-words.ts";
 import { readDroppedParams } from "../../wire/fields/common-fields.ts";
-import { JsonDocument } from "../../json/json-document.ts";
+import type { JsonDocument } from "../../json/json-document.ts";
 import { readJsonObject } from "../../json/read-json-object.ts";
-import { wireARequests } from "../../wire/openai-chat/request-side.ts";
+import type { CallRequest } from "../../wire/modality.ts";
+import { openaiChat } from "../../wire/openai-chat/index.ts";
 import { checkImageBody } from "./check-image-body.ts";
 import { type ImageFields, readImageFields } from "./image-fields.ts";
-import type { ImageRequest } from "./image-wire.ts";
 
 /** Reads and checks a body of the images route, as far as that is the same for every listing. */
-export function readImageRequest(body: Buffer): ReadImageRequest | Refusal {
-  const doc = readJsonObject(body, chatWords);
-  if (!(doc instanceof JsonDocument)) return doc;
-  const fields = readImageFields(doc);
-  if ("trail" in fields) return refuse(fields);
+export function parseImageRequest(body: Buffer): Result<{ readonly request: ParsedImageRequest }> {
+  const read = readJsonObject(body, chatWords);
+  if (!read.ok) return read;
+  const { doc } = read;
+  const members = readImageFields(doc);
+  if (!members.ok) return refuse(members.problem);
+  const { fields } = members;
   const found = checkImageBody(doc, fields);
-  return found === undefined ? new ReadImageRequest(doc, fields) : refuse(found);
+  if (found !== undefined) return refuse(found);
+  return { ok: true, request: new ParsedImageRequest(doc, fields) };
 }
 
-/** An `ImageRequest` with the body that encoding and the listings' checks read. */
-export class ReadImageRequest implements ImageRequest {
+/** An image request whose shape was checked; what a listing takes is checked for each deployment. */
+export class ParsedImageRequest implements CallRequest {
   readonly modelId: string;
   readonly stream = false;
   readonly controls: ProviderControls;
   readonly droppedParams: readonly string[];
+  /** Images asked for: 1 to 4. */
   readonly count: number;
+  /** One per UTF-8 byte of the body. */
   readonly estimatedInputTokens: number;
+  /** 0: images are not counted as output tokens before they are observed. */
   readonly outputTokens = 0;
   readonly doc: JsonDocument;
   readonly fields: ImageFields;
@@ -54,6 +61,6 @@ function textOf(doc: JsonDocument, fields: ImageFields, name: string): string {
   return field === undefined || !doc.isString(field.value) ? "" : doc.text(field.value);
 }
 
-function refuse({ trail, message }: Problem): Refusal {
-  return invalidRequest(`${wireARequests.renderPath(trail)} ${message}`);
+function refuse({ path, message }: Problem): Refused {
+  return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }

@@ -1,18 +1,24 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
-import type { WireId } from "../../catalog/catalog.ts";
 import { mediaPartTokens, outputTokensDefault } from "../../core/constants.ts";
-import { bodyOf, marketModel, readBad, readBody, readGood } from "../fixtures/request-kit.ts";
+import {
+  bodyOf,
+  marketModel,
+  readBad,
+  readBody,
+  readGood,
+  type KnownWire,
+} from "../fixtures/request-kit.ts";
 
-const wires: readonly WireId[] = ["wire_a", "wire_b"];
+const wires: readonly KnownWire[] = ["wire_a", "wire_b"];
 
 describe.each(wires)("reading a %s body", (wire) => {
   test("what routing and billing need is read from the bytes", () => {
     const text = bodyOf({ stream: true, max_tokens: 100, temperature: 0.5 });
     const request = readGood(wire, text);
     expect(request).toMatchObject({
-      wire,
+      wire: { id: wire },
       modelId: marketModel,
       stream: true,
       outputTokens: 100,
@@ -233,7 +239,7 @@ describe.each(wires)("reading a %s body", (wire) => {
       fc.property(fc.dictionary(known, field), fc.boolean(), (members, onTop) => {
         const body = onTop ? bodyOf(members) : JSON.stringify(members);
         const read = readBody(wire, body);
-        const said = "class" in read ? [read] : read.crossing().refused;
+        const said = read.ok ? read.request.crossing().refused : [read.refusal];
         expect(said.every(({ message }) => message.length > 10)).toBe(true);
       }),
       { numRuns: runs(1500) },
@@ -368,7 +374,7 @@ describe("known fields of one wire", () => {
 
 describe("parts that a provider fetches", () => {
   const url = "https://a.test/long";
-  test.each<[string, WireId, object, number]>([
+  test.each<[string, KnownWire, object, number]>([
     ["video_url", "wire_a", { type: "video_url", video_url: { url } }, 1],
     ["video_url as a string", "wire_a", { type: "audio_url", audio_url: url }, 1],
     ["audio_url", "wire_a", { type: "audio_url", audio_url: { url } }, 1],

@@ -1,16 +1,10 @@
 import { describe, expect, test } from "vitest";
 
-import type { Deployment, PriceSheet } from "../catalog/catalog.ts";
-import { assert } from "../core/assert.ts";
-import { systemClock } from "../core/time.ts";
-import { tokenCount } from "../limits/limit-store.ts";
-import { decisionWire } from "../modality/decisions/index.ts";
-import type { DecisionRequest } from "../modality/decisions/decision-wire.ts";
-import { deploymentOf } from "../modality/fixtures/request-kit.ts";
-import { isRefusal } from "./call-kind.ts";
-import { decisionCall } from "./decision-call.ts";
-
-const kind = decisionCall(decisionWire, systemClock);
+import type { Deployment, PriceSheet } from "../../catalog/catalog.ts";
+import { assert } from "../../core/assert.ts";
+import { deploymentOf } from "../fixtures/request-kit.ts";
+import { decisions } from "./index.ts";
+import { parseDecisionRequest, type ParsedDecisionRequest } from "./parse-request.ts";
 
 const prices: PriceSheet = {
   pinId: "pin",
@@ -40,12 +34,12 @@ const perQuestion = listing(true);
 
 const STATE = "s".repeat(1_000);
 
-function request(): DecisionRequest {
+function request(): ParsedDecisionRequest {
   const question = { schema: { type: "boolean" }, instructions: "?" };
   const body = { model: "acme/test-1", state: STATE, questions: { a: question, b: question } };
-  const read = decisionWire.readDecisionRequest(Buffer.from(JSON.stringify(body)));
-  assert(!isRefusal(read), "the fixture is a good request");
-  return read;
+  const parsed = parseDecisionRequest(Buffer.from(JSON.stringify(body)));
+  assert(parsed.ok, "the fixture is a good request");
+  return parsed.request;
 }
 
 describe("a decisions call", () => {
@@ -54,8 +48,8 @@ describe("a decisions call", () => {
     const inputOnce = BigInt(asked.estimatedInputTokens);
     const stateAgain = BigInt(STATE.length + 2);
     // 3 micro-dollars for an input token at its dearest, 1 for each of 4,096 output tokens.
-    expect(kind.quote(asked, once)).toBe(inputOnce * 3n + 4_096n);
-    expect(kind.quote(asked, perQuestion)).toBe((inputOnce + stateAgain) * 3n + 4_096n);
+    expect(decisions.quote(asked, once)).toBe(inputOnce * 3n + 4_096n);
+    expect(decisions.quote(asked, perQuestion)).toBe((inputOnce + stateAgain) * 3n + 4_096n);
   });
 
   test("claims the tokens of the dearest listing that may serve it", () => {
@@ -65,8 +59,8 @@ describe("a decisions call", () => {
       [once, perQuestion],
       [perQuestion, once],
     ]) {
-      expect(kind.tokens?.(asked, listings)).toEqual(tokenCount(dearest, 4_096));
+      expect(decisions.inputTokens?.(asked, listings)).toBe(dearest);
     }
-    expect(kind.tokens?.(asked, [once])?.promptTokens).toBe(asked.estimatedInputTokens);
+    expect(decisions.inputTokens?.(asked, [once])).toBe(asked.estimatedInputTokens);
   });
 });

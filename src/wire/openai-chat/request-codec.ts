@@ -4,7 +4,7 @@ import {
   outputBoundName,
   upstreamControls,
 } from "../fields/deployment-fields.ts";
-import type { EncodeTarget, RequestSide } from "../request-side.ts";
+import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { word } from "../fields/chat-words.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
@@ -17,13 +17,13 @@ import { findWireAMedia } from "./find-media.ts";
 
 const headers = { "content-type": "application/json" };
 
-/** The request half of the chat-completions wire. */
-export const wireARequests: RequestSide = {
-  wire: "wire_a",
+/** The request half of chat completions. */
+export const openaiChatRequests: RequestCodec = {
   path: "/chat/completions",
+  temperatureMax: 2,
   checkBody: checkWireABody,
-  renderPath: (trail) =>
-    trail
+  renderPath: (path) =>
+    path
       .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, 64)}`))
       .join("")
       .slice(1),
