@@ -120,17 +120,19 @@ export const RULES = {
       "another folder": ["src/storage/a.ts", "const path = process.env;"],
     },
   },
-  "only the wires compare a wire id": {
-    check: values.onlyWiresCompareWireIds,
+  "only the wires know a wire's id": {
+    check: values.onlyWiresKnowWireIds,
     covers: "product",
     breakages: {
       "a comparison": ["src/call/a.ts", 'const isA = call.wire === "wire_a";'],
       "one the other way round": ["src/call/a.ts", 'if ("wire_b" !== call.wire) stop();'],
       "a switch": ["src/http/a.ts", 'switch (wire) {\n  case "wire_a":\n}'],
+      "one in a modality": ["src/modality/images/a.ts", 'const isA = listed.wire === "wire_a";'],
+      "a wire id that is given": ["src/http/a.ts", 'serve({ wire: "wire_a" });'],
     },
     nearMisses: {
+      "the schema of manifests": ["src/catalog/manifest/a.ts", 'const list = ["wire_a"];'],
       "a wire": ["src/wire/a.ts", 'const isA = call.wire === "wire_a";'],
-      "a wire id that is given": ["src/http/a.ts", 'serve({ wire: "wire_a" });'],
     },
   },
   "files have a length that a reader can hold": {
