@@ -203,12 +203,12 @@ class RequestWalk implements OpenRequest {
     if (known.route.method === "GET") return this.#serve(known);
     if (this.#options.refuseBeforeBody(this.#exchange)) return;
     this.#isReading = true;
-    readBody(this.#request, known.route.bodyBytesMax, (body) => {
+    readBody(this.#request, known.route.bodyBytesMax, (read) => {
       // The rest may arrive while a refused connection is being closed.
       if (this.#exchange.isAnswered) return;
       this.#isReading = false;
-      if (!Buffer.isBuffer(body)) return this.#options.refuseUnread(this.#exchange, body);
-      this.#exchange.body = body;
+      if (!read.ok) return this.#options.refuseUnread(this.#exchange, read.refusal);
+      this.#exchange.body = read.body;
       this.#serve(known);
     });
   }

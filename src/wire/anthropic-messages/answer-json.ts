@@ -14,7 +14,7 @@ import { costText, type UsageReport } from "../neutral/usage-report.ts";
 import { unusableFailure } from "../failure/failures.ts";
 import { failedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
 import { reasonOfWord, wordOfReason } from "./finish.ts";
-import { toWireBToolId } from "../neutral/tool-ids.ts";
+import { toMessagesToolId } from "../neutral/tool-ids.ts";
 import { mergeCounts, usageJson, usageOfCounts } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -101,7 +101,7 @@ function readReport(json: AnswerJson): UsageReport | undefined {
 }
 
 function toolUseJson(call: ToolCall, ids: UniqueIds): string {
-  const id = JSON.stringify(ids.take(toWireBToolId(call.id)));
+  const id = JSON.stringify(ids.take(toMessagesToolId(call.id)));
   const name = JSON.stringify(call.name);
   return `{"type":"tool_use","id":${id},"name":${name},"input":${call.argumentsJson}}`;
 }

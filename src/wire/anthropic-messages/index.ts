@@ -5,9 +5,9 @@ import { anthropicMessagesAnswers } from "./answer-json.ts";
 import { errorBody } from "./error-body.ts";
 import { estimateDocument } from "./estimate-tokens.ts";
 import { anthropicMessagesRequests, versionHeader } from "./request-codec.ts";
-import { WireBStreamDecoder } from "./stream-decoder.ts";
-import { WireBStreamEncoder } from "./stream-encoder.ts";
-import { WireBStreamRelay } from "./stream-relay.ts";
+import { AnthropicMessagesDecoder } from "./stream-decoder.ts";
+import { AnthropicMessagesEncoder } from "./stream-encoder.ts";
+import { AnthropicMessagesRelay } from "./stream-relay.ts";
 
 /** Messages. */
 export const anthropicMessages: Wire = {
@@ -17,9 +17,9 @@ export const anthropicMessages: Wire = {
   requests: anthropicMessagesRequests,
   answers: anthropicMessagesAnswers,
   streams: {
-    decoder: (_isStopSequence, note) => new WireBStreamDecoder(note),
-    encoder: (label) => new WireBStreamEncoder(label),
-    relay: (label, note) => new WireBStreamRelay(label, note),
+    decoder: (_isStopSequence, note) => new AnthropicMessagesDecoder(note),
+    encoder: (label) => new AnthropicMessagesEncoder(label),
+    relay: (label, note) => new AnthropicMessagesRelay(label, note),
   },
   errorBody,
   authHeader: (key) => ["x-api-key", key],

@@ -3,11 +3,11 @@ import { word } from "../fields/chat-words.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import type { Splice } from "../../json/splice.ts";
-import { checkWireBBody } from "./check-request.ts";
-import { decodeWireBCall } from "./decode-call.ts";
-import { encodeWireBCall } from "./encode-request.ts";
+import { checkBody } from "./check-request.ts";
+import { decodeCall } from "./decode-call.ts";
+import { encodeCall } from "./encode-request.ts";
 import { estimateDocument } from "./estimate-tokens.ts";
-import { findWireBMedia } from "./find-media.ts";
+import { findMedia } from "./find-media.ts";
 
 export const versionHeader = { "anthropic-version": "2023-06-01" } as const;
 
@@ -17,12 +17,12 @@ const plainHeaders = { "content-type": "application/json", ...versionHeader };
 export const anthropicMessagesRequests: RequestCodec = {
   path: "/messages",
   temperatureMax: 1,
-  checkBody: checkWireBBody,
+  checkBody,
   renderPath: (path) =>
     path.map((step) => (typeof step === "number" ? step : step.slice(0, 64))).join("."),
-  findMedia: findWireBMedia,
-  decodeCall: decodeWireBCall,
-  encodeCall: encodeWireBCall,
+  findMedia,
+  decodeCall,
+  encodeCall,
   surplusBounds: () => [word.max_completion_tokens],
   editBody,
   isUsualPrice: () => false,

@@ -39,7 +39,7 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 /** Decodes a checked chat-completions body for a messages provider. */
-export function decodeWireACall(doc: JsonDocument, notes: CrossingNotes): ChatCall {
+export function decodeCall(doc: JsonDocument, notes: CrossingNotes): ChatCall {
   noteFields(doc, notes);
   const { system, turns } = decodeMessages(doc, notes);
   const choice = decodeChoice(doc, notes);

@@ -22,7 +22,7 @@ import {
 } from "../../json/json-text.ts";
 
 /** The chat-completions body of a translated call: small, as strict servers refuse what they do not know. */
-export function encodeWireACall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
+export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
   const hasTools = call.tools.length > 0;
   const body = objectText({
     model: textToken(deployment.upstreamModelId),

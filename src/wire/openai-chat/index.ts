@@ -2,9 +2,9 @@ import type { Wire } from "../contract.ts";
 import { openaiChatAnswers } from "./answer-json.ts";
 import { errorBody } from "./error-body.ts";
 import { openaiChatRequests } from "./request-codec.ts";
-import { WireAStreamDecoder } from "./stream-decoder.ts";
-import { WireAStreamEncoder } from "./stream-encoder.ts";
-import { WireAStreamRelay } from "./stream-relay.ts";
+import { OpenaiChatDecoder } from "./stream-decoder.ts";
+import { OpenaiChatEncoder } from "./stream-encoder.ts";
+import { OpenaiChatRelay } from "./stream-relay.ts";
 
 /** Chat completions. */
 export const openaiChat: Wire = {
@@ -14,9 +14,9 @@ export const openaiChat: Wire = {
   requests: openaiChatRequests,
   answers: openaiChatAnswers,
   streams: {
-    decoder: (isStopSequence, note) => new WireAStreamDecoder({ isStopSequence, note }),
-    encoder: (label) => new WireAStreamEncoder(label),
-    relay: (label, note) => new WireAStreamRelay(label, note),
+    decoder: (isStopSequence, note) => new OpenaiChatDecoder({ isStopSequence, note }),
+    encoder: (label) => new OpenaiChatEncoder(label),
+    relay: (label, note) => new OpenaiChatRelay(label, note),
   },
   errorBody,
   authHeader: (key) => ["authorization", `Bearer ${key}`],

@@ -10,10 +10,10 @@ import { absent, type JsonDocument } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import type { Splice } from "../../json/splice.ts";
 import { removeClientCopies } from "./client-copies.ts";
-import { checkWireABody } from "./check-request.ts";
-import { decodeWireACall } from "./decode-call.ts";
-import { encodeWireACall } from "./encode-request.ts";
-import { findWireAMedia } from "./find-media.ts";
+import { checkBody } from "./check-request.ts";
+import { decodeCall } from "./decode-call.ts";
+import { encodeCall } from "./encode-request.ts";
+import { findMedia } from "./find-media.ts";
 
 const headers = { "content-type": "application/json" };
 
@@ -21,15 +21,15 @@ const headers = { "content-type": "application/json" };
 export const openaiChatRequests: RequestCodec = {
   path: "/chat/completions",
   temperatureMax: 2,
-  checkBody: checkWireABody,
+  checkBody,
   renderPath: (path) =>
     path
       .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, 64)}`))
       .join("")
       .slice(1),
-  findMedia: findWireAMedia,
-  decodeCall: decodeWireACall,
-  encodeCall: encodeWireACall,
+  findMedia,
+  decodeCall,
+  encodeCall,
   surplusBounds,
   editBody,
   isUsualPrice: (field, value) => field === "service_tier" && value === "default",
