@@ -4,12 +4,14 @@ import type { AddressInfo } from "node:net";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { NO_USAGE_GUARD } from "../src/abuse/usage-guard.ts";
+import { openServing } from "../src/app/open-serving.ts";
 import { CatalogHolder } from "../src/catalog/catalog-holder.ts";
 import { compileCatalog } from "../src/catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../src/catalog/load-manifests.ts";
+import { loadConfig } from "../src/config/load-config.ts";
 import { microUsd } from "../src/core/money.ts";
 import { systemClock } from "../src/core/time.ts";
-import { UpstreamClient } from "../src/dispatch/upstream-client.ts";
 import { gatewayRoutes, type StoredDeps } from "../src/http/gateway-routes.ts";
 import { anthropicMessages } from "../src/wire/anthropic-messages/index.ts";
 import { openaiChat } from "../src/wire/openai-chat/index.ts";
@@ -79,15 +81,21 @@ afterAll(async () => {
 });
 
 async function openGateway(baseUrl: string): Promise<string> {
-  const options = { allowPrivateUpstreams: true, providerKey: () => "sk-1", wires: table };
-  const { deps } = openRecipe(systemClock, []);
+  const loaded = loadConfig({ flags: { allowPrivateUpstreams: true }, env: {} });
+  if (loaded.kind === "invalid") throw new Error(loaded.problems.join("\n"));
+  const { config } = loaded;
+  const { ledger, limits } = openRecipe(systemClock, []).deps;
   const closed = { kind: "closed", debitMicroUsd: microUsd(DEBIT), overrun: false } as const;
-  const serve = {
-    ...deps,
-    ledger: { ...deps.ledger, close: () => Promise.resolve(closed) },
-    catalog: new CatalogHolder(catalogOf(baseUrl)),
-    upstream: new UpstreamClient(options),
-  };
+  const { serve } = openServing(
+    { config, env: { TEST_PROVIDER_KEY: "sk-1" }, clock: systemClock, wires: table },
+    {
+      usage: NO_USAGE_GUARD,
+      openKey: undefined,
+      catalog: new CatalogHolder(catalogOf(baseUrl)),
+      ledger: { ...ledger, close: () => Promise.resolve(closed) },
+      limits: { store: limits, sharedHealth: undefined },
+    },
+  );
   const routes = gatewayRoutes(serve, { videos: {} } as StoredDeps, table);
   return (await listeners.listen([], { routes })).url;
 }

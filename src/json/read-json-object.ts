@@ -1,6 +1,6 @@
 import { invalidRequest } from "../core/refusals.ts";
 import { refused, type Result } from "../core/result.ts";
-import { JsonDocument } from "./json-document.ts";
+import type { JsonDocument } from "./json-document.ts";
 import { describeFault } from "./json-fault.ts";
 import { FORBIDDEN_KEYS, type KeyRules, scanJson } from "./scan-json.ts";
 import type { WordTable } from "./word-table.ts";
@@ -12,7 +12,7 @@ export function readJsonObject(
   rules: KeyRules = { forbidden: FORBIDDEN_KEYS },
 ): Result<{ readonly doc: JsonDocument }> {
   const scanned = scanJson(body, words, rules);
-  if (!(scanned instanceof JsonDocument)) return refused(invalidRequest(describeFault(scanned)));
-  if (!scanned.isObject(0)) return refused(invalidRequest("the body must be one JSON object"));
-  return { ok: true, doc: scanned };
+  if (!scanned.ok) return refused(invalidRequest(describeFault(scanned.fault)));
+  if (scanned.doc.isObject(0)) return scanned;
+  return refused(invalidRequest("the body must be one JSON object"));
 }

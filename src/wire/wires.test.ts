@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { invalidRequest, REFUSALS, refusal, type RefusalClass } from "../core/refusals.ts";
 import { publishedSchema } from "../catalog/manifest/manifest-schema.ts";
-import { wires } from "./wires.ts";
+import { openaiChat } from "./openai-chat/index.ts";
+import { wires, WireTable } from "./wires.ts";
 import { chunks, costUsd, delta, events, openStream } from "../modality/fixtures/answer-kit.ts";
 
 const classes = Object.keys(REFUSALS) as RefusalClass[];
@@ -10,6 +11,11 @@ test("a listing may speak exactly the wires of the program", () => {
   const dialect = { enum: wires.all.map(({ id }) => id) };
   const endpoint = { properties: { dialect: expect.objectContaining(dialect) as unknown } };
   expect(publishedSchema()).toMatchObject({ properties: { endpoint } });
+});
+
+test("a table has each wire once, and none that it was not given", () => {
+  expect(() => new WireTable(openaiChat, openaiChat)).toThrow("each wire has an id of its own");
+  expect(() => wires.get("wire_none")).toThrow("a listing speaks a wire that the program has");
 });
 
 test("each wire is asked for its models in its own way, which shows whether it takes a key", () => {

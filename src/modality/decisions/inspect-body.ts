@@ -1,7 +1,7 @@
 import { assert } from "../../core/assert.ts";
 import { chatWords, word } from "../../wire/fields/chat-words.ts";
 import { type Problem, problem } from "../../wire/fields/check-shape.ts";
-import { absent, JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { readDepthMax } from "../../json/json-limits.ts";
 import { scanJson } from "../../json/scan-json.ts";
 import { pathOf } from "./members.ts";
@@ -48,8 +48,8 @@ class Inspection {
   #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
     if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
     const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatWords);
-    assert(deeper instanceof JsonDocument, "a value inside a checked body is well-formed");
-    return this.visit(deeper, 0, 0);
+    assert(deeper.ok, "a value inside a checked body is well-formed");
+    return this.visit(deeper.doc, 0, 0);
   }
 
   #visitObject(doc: JsonDocument, object: JsonNode, depth: number): Problem | undefined {

@@ -1,4 +1,4 @@
-import { JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import { scanJson } from "../../json/scan-json.ts";
 import { chatWords } from "../fields/chat-words.ts";
@@ -11,8 +11,7 @@ export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | u
   const text = doc.text(node);
   if (text.trim() === "") return "{}" as JsonText;
   const inner = scanJson(Buffer.from(text.replaceAll(/\p{Surrogate}/gu, escapeUnit)), chatWords);
-  if (!(inner instanceof JsonDocument) || !inner.isObject(0)) return undefined;
-  return inner.raw(0);
+  return inner.ok && inner.doc.isObject(0) ? inner.doc.raw(0) : undefined;
 }
 
 /** Half of a surrogate pair has no UTF-8 form; inside a JSON string its escape says the same. */
