@@ -24,6 +24,7 @@ import {
   numberKind,
   type JsonNode,
 } from "../../json/json-document.ts";
+import { asObject } from "../../json/json-edit.ts";
 import { readJsonObject } from "../../json/read-json-object.ts";
 import type { CallRequest } from "../../wire/modality.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
@@ -193,7 +194,7 @@ type Path = readonly (string | number)[];
 
 function imageIn(value: unknown, path: Path): Path | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  if ("type" in value && imageTypes.has(value.type)) return path;
+  if (imageTypes.has(asObject(value)?.["type"])) return path;
   for (const [name, inner] of Object.entries(value)) {
     const step = Array.isArray(value) ? Number(name) : name;
     const found = imageIn(inner, [...path, step]);
