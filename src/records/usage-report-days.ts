@@ -42,7 +42,7 @@ export async function findApartIds(
 const LAST_MS = 2 ** 48 - 1;
 
 const apartIdsSql = `
-  select distinct request_id from usage_apart
+  select distinct request_id from usage_unrolled
   where org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid`;
 
 /** $1 organization, $2 its rolled days, $3 its requests apart: attempts that no sum holds. */

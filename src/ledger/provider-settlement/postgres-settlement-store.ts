@@ -14,7 +14,11 @@ import {
   type SettlementStore,
 } from "./settlement-store.ts";
 import { closeDuePeriods } from "./settlement-close.ts";
-import { inSettlement, moveBetweenHouse, type HouseMove } from "./settlement-moves.ts";
+import {
+  inSettlement,
+  moveBetweenPlatformAccounts,
+  type PlatformMove,
+} from "./settlement-moves.ts";
 import {
   balanceOf,
   balancesSql,
@@ -189,7 +193,7 @@ async function payablePeriod(client: PoolClient, of: PeriodName): Promise<Provid
 }
 
 /** False: this very move was made before. Throws when the reference names something else. */
-async function moveOnce(client: PoolClient, move: HouseMove): Promise<boolean> {
+async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean> {
   const known = await client.query<{ same: boolean }>(sameMoveSql, [
     move.ref,
     move.kind,
@@ -200,7 +204,7 @@ async function moveOnce(client: PoolClient, move: HouseMove): Promise<boolean> {
   if (known.rows[0]?.same === true) return false;
   if (known.rows[0] !== undefined) throw refTaken(move.ref);
   try {
-    await moveBetweenHouse(client, [move]);
+    await moveBetweenPlatformAccounts(client, [move]);
     return true;
   } catch (fault) {
     // A grant of this moment took the reference.

@@ -23,7 +23,11 @@ import {
   sumColumnTypes,
   type FactRow,
 } from "./settlement-ends.ts";
-import { inSettlement, moveBetweenHouse, type HouseMove } from "./settlement-moves.ts";
+import {
+  inSettlement,
+  moveBetweenPlatformAccounts,
+  type PlatformMove,
+} from "./settlement-moves.ts";
 
 /** Who is in no manifest and was never settled before. */
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
@@ -42,7 +46,7 @@ export async function closeDuePeriods(
     const plans = await planProviders(client, providers, throughMs);
     await writePeriods(client, plans);
     await writeProgress(client, plans);
-    await moveBetweenHouse(client, plans.flatMap(movesOf));
+    await moveBetweenPlatformAccounts(client, plans.flatMap(movesOf));
     const hasClosed = plans.filter(({ plan }) => plan.periods.length > 0);
     return {
       closed: hasClosed.flatMap((each) => statementsOf(each, nowMs)),
@@ -245,7 +249,7 @@ async function writeProgress(client: PoolClient, plans: readonly ProviderPlan[])
   ]);
 }
 
-function movesOf({ provider: { providerId }, plan }: ProviderPlan): HouseMove[] {
+function movesOf({ provider: { providerId }, plan }: ProviderPlan): PlatformMove[] {
   const accrual = `accrual:${providerId}`;
   return plan.periods.flatMap((period) => {
     const ref = `period:${providerId}:${instantText(period.startMs)}`;
@@ -254,7 +258,7 @@ function movesOf({ provider: { providerId }, plan }: ProviderPlan): HouseMove[] 
       what: string,
       amount: MicroUsd,
       [debit, credit]: [string, string],
-    ): HouseMove => ({
+    ): PlatformMove => ({
       kind: "period",
       debit,
       credit,

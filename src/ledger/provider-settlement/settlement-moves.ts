@@ -2,8 +2,8 @@ import { DatabaseError, type Pool, type PoolClient } from "pg";
 import { assert } from "../../core/assert.ts";
 import type { MicroUsd } from "../../core/money.ts";
 
-/** A transfer between accounts of the house, under a reference of its own. */
-export interface HouseMove {
+/** A transfer between accounts of the platform, under a reference of its own. */
+export interface PlatformMove {
   readonly kind: "period" | "provider_deposit" | "provider_payment";
   readonly debit: string;
   readonly credit: string;
@@ -66,13 +66,13 @@ async function tryInSettlement<T>(
  * Posts them all and brings the accounts up to date, as the last step of the caller's transaction:
  * running traffic waits for these accounts.
  */
-export async function moveBetweenHouse(
+export async function moveBetweenPlatformAccounts(
   client: PoolClient,
-  moves: readonly HouseMove[],
+  moves: readonly PlatformMove[],
 ): Promise<void> {
   if (moves.length === 0) return;
   // A process that stops right here, or whose machine is gone, holds nothing up.
   await client.query(`set local idle_in_transaction_session_timeout = ${LOCKED_IDLE_MS}`);
   const rows = moves.map((move) => ({ ...move, amount: move.amount.toString() }));
-  await client.query("select move_between_house($1)", [JSON.stringify(rows)]);
+  await client.query("select move_between_platform_accounts($1)", [JSON.stringify(rows)]);
 }
