@@ -10,7 +10,8 @@ import type {
 } from "./purchase-store.ts";
 import type { OrgId } from "../core/ids.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
-import { knownPurchase, selectPurchaseSql, type PurchaseRow } from "./purchase-rows.ts";
+import type { Row } from "../storage/columns.ts";
+import { knownPurchase, selectPurchaseSql } from "./purchase-rows.ts";
 
 const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;
@@ -167,7 +168,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
   }
 
   async #select(rest: string, values: readonly unknown[]): Promise<KnownPurchase[]> {
-    const result = await this.#pool.query<PurchaseRow>(`${selectPurchaseSql} ${rest}`, [...values]);
+    const result = await this.#pool.query<Row>(`${selectPurchaseSql} ${rest}`, [...values]);
     return result.rows.map(knownPurchase);
   }
 

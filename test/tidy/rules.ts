@@ -133,6 +133,22 @@ export const RULES = {
       "a wire id that is given": ["src/http/a.ts", 'serve({ wire: "wire_a" });'],
     },
   },
+  "no value is cast to never": {
+    check: values.nothingIsCastToNever,
+    covers: "product",
+    breakages: {
+      "a switch that proves nothing": ["src/ledger/a.ts", "unreachable(code as never);"],
+      "an argument": ["src/call/a.ts", "const taken = take((given) as never);"],
+    },
+    nearMisses: {
+      "a switch that is exhaustive": ["src/ledger/a.ts", "unreachable(code);"],
+      "a function that never returns": [
+        "src/ledger/a.ts",
+        "function stop(): never {\n  throw 1;\n}",
+      ],
+      "a cast to another type": ["src/ledger/a.ts", "const id = text as OrgId; // as never"],
+    },
+  },
   "files have a length that a reader can hold": {
     check: sizes.filesAreShort,
     covers: "product",

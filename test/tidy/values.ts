@@ -77,3 +77,13 @@ export const onlyWiresCompareWireIds: Rule = (files) =>
         /[!=]==? ["']wire_[ab]["']|["']wire_[ab]["'] [!=]==?|case ["']wire_[ab]/,
       ),
     );
+
+/** A cast to `never` switches off the proof that a switch knows every member of a union. */
+export const nothingIsCastToNever: Rule = (files) =>
+  files.flatMap((source) =>
+    nodesWith(source, /\bnever\b/, (node) => {
+      const { type, typeAnnotation } = node;
+      const isCast = type === "TSAsExpression" || type === "TSTypeAssertion";
+      return isCast && isNode(typeAnnotation) && typeAnnotation.type === "TSNeverKeyword";
+    }),
+  );

@@ -1,6 +1,7 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 import { assert } from "../../core/assert.ts";
 import type { MicroUsd } from "../../core/money.ts";
+import { inTransaction } from "../../storage/transaction.ts";
 
 /** A transfer between accounts of the platform, under a reference of its own. */
 export interface PlatformMove {
@@ -39,27 +40,14 @@ async function tryInSettlement<T>(
   pool: Pool,
   work: (client: PoolClient, nowMs: number) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect();
-  // A connection that is lost between two statements fails the next one.
-  const onLoss = (): void => undefined;
-  client.on("error", onLoss);
-  try {
-    await client.query("begin");
+  return await inTransaction(pool, async (client) => {
     await client.query("set local statement_timeout = 0");
     await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket settlement work'))");
     const clock = await client.query<{ now: Date }>("select now()");
     const nowMs = clock.rows[0]?.now.getTime();
     assert(nowMs !== undefined, "the clock answers");
-    const result = await work(client, nowMs);
-    await client.query("commit");
-    return result;
-  } catch (fault) {
-    await client.query("rollback").catch(() => undefined);
-    throw fault;
-  } finally {
-    client.off("error", onLoss);
-    client.release();
-  }
+    return await work(client, nowMs);
+  });
 }
 
 /**
