@@ -6,6 +6,8 @@ import type { CatalogHolder } from "../catalog/catalog-holder.ts";
 import { ClientAddresses } from "../core/client-address.ts";
 import { internalConnectionsMax } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
+import { chatCall } from "../call/chat-call.ts";
+import { callInProcess } from "../call/in-process.ts";
 import { refuseBeforeBody, refuseCall } from "../call/refuse-call.ts";
 import { Readiness } from "../http/readiness.ts";
 import type { CallPorts } from "../call/ports.ts";
@@ -23,6 +25,7 @@ import { metricsRegistry } from "../http/metrics-text.ts";
 import { createInternalServer } from "../http/internal-server.ts";
 import { RequestLog } from "../http/request-log.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
+import { chatWires } from "../modality/chat/registry.ts";
 import { openConsole, prepareConsole, type ConsoleOptions } from "./open-console.ts";
 import { openLimits } from "./open-limits.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
@@ -56,7 +59,6 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
   const known = {
     consoleUrl: () => addresses.consoleUrl,
     gatewayUrl: () => config.gatewayUrl || addresses.gatewayUrl,
-    listeningUrl: () => addresses.gatewayUrl,
   };
   const prepared = prepareServing(options);
   const preparedConsole = await prepareConsole(options, known);
@@ -81,12 +83,14 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
     for (const each of [walk.authenticator, serve.usage, serve.refusals]) each.forget(orgId);
   });
   const gateway = createGatewayServer(walk);
+  const chat = chatCall(chatWires, "wire_a");
   const internal = openInternal(serve, videos.videoMetrics, readiness);
   const console = await openConsole(options, {
     ...preparedConsole,
     ...known,
     catalog: holder,
     serve,
+    chat: (request) => callInProcess({ ...walk, ports: serve }, chat, request),
     serverResponse: drainingResponse(() => readiness.isDraining),
     playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
   });
@@ -104,10 +108,11 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
       await drain(readiness, config.shutdownDelayMs);
       // First: nobody waits for a look at a job any more, and looks under way are given back.
       const pollerClosed = videos.poller.close();
+      const searchesEnded = console.endSearches();
       // The playground lets calls in as well.
       await finishRequests([gateway, console.server], serve, config.shutdownGraceMs);
       for (const server of [gateway, console.server, internal]) closeNow(server);
-      await Promise.all([pollerClosed, console.close()]);
+      await Promise.all([pollerClosed, searchesEnded, console.close()]);
       serving.close();
       await serve.upstream.close();
       await ledger.shutDown();

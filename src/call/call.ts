@@ -182,5 +182,6 @@ async function attemptUntilServed<R extends CallRequest>(
   const debited = microUsd(ended.reduce((sum, each) => sum + each.debitMicroUsd, 0n));
   ports.metrics.settled(call.request.modelId, debited);
   noteUse(ports, client, { kind: call.kind, ended, debited });
+  client.settled?.(debited);
   answerClient(client, { delivery, ended, stream: call.request.stream, debited, served });
 }

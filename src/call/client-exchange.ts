@@ -1,5 +1,6 @@
 import type { Principal } from "../accounts/principal.ts";
 import type { RequestId } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
 import type { Output, WholeBody } from "../wire/answer/answer-bridge.ts";
 
@@ -53,4 +54,6 @@ export interface ClientExchange {
   answer(contentType: string, headers: ServedHeaders, body: WholeBody): void;
   /** A refusal as an HTTP error in the shape of the path's wire. */
   refuse(refusal: Refusal, headers?: ServedHeaders): void;
+  /** Reports what all attempts of the call were debited, before its last bytes leave. */
+  settled?(debitMicroUsd: MicroUsd): void;
 }

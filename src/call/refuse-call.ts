@@ -2,6 +2,7 @@ import type { CallFamily } from "../accounts/account-rules.ts";
 import { journalRetryAfterSeconds } from "../core/constants.ts";
 import { ZERO_MICRO_USD } from "../core/money.ts";
 import { refusal, type Refusal, type RefusalOrigin } from "../core/refusals.ts";
+import { isStoreFault } from "../core/store-fault.ts";
 import type { CallRequest } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
@@ -68,6 +69,27 @@ function noteRefused(deps: CallPorts, exchange: ClientExchange, input: RefusedCa
     deps.clock.nowMs(),
   );
 }
+
+/** What a fault is to its caller: a store that does not answer is a 503, anything else our bug. */
+export function faultRefusal(fault: unknown): Refusal {
+  return isStoreFault(fault) ? STORE_UNAVAILABLE : CRASHED;
+}
+
+const CRASHED: Refusal = refusal(
+  "gateway_error",
+  "the gateway failed on this request; report it with the x-request-id",
+  { retryable: false, origin: "gateway_infrastructure" },
+);
+
+const STORE_UNAVAILABLE: Refusal = refusal(
+  "gateway_error",
+  `the database does not answer at the moment; send the same request again in ${journalRetryAfterSeconds} seconds`,
+  {
+    status: 503,
+    origin: "gateway_infrastructure",
+    retryAfterSeconds: journalRetryAfterSeconds,
+  },
+);
 
 /** The routing deadline passed before any provider could be tried. */
 export function routingDeadlinePassed(timeoutMs: number): Refusal {

@@ -11,6 +11,7 @@ import { refusal, type Refusal } from "../core/refusals.ts";
 import { isStoreFault } from "../core/store-fault.ts";
 import type { Clock } from "../core/time.ts";
 import type { GatewayMetrics } from "../call/metrics.ts";
+import { faultRefusal } from "../call/refuse-call.ts";
 import type { Readiness } from "./readiness.ts";
 import type { ClientTimeouts } from "./client-timeouts.ts";
 import { ambiguityOf } from "./ambiguity.ts";
@@ -229,7 +230,7 @@ class RequestWalk implements OpenRequest {
     if (isStores) this.#options.log.storeFailed(this.#exchange.requestId, fault);
     else this.#options.log.crashed(this.#exchange.requestId, fault);
     if (this.#response.headersSent) this.#response.destroy();
-    else this.#refuse(isStores ? STORE_UNAVAILABLE : CRASHED);
+    else this.#refuse(faultRefusal(fault));
   }
 
   #refuse(value: Refusal): void {
@@ -282,22 +283,6 @@ class RequestWalk implements OpenRequest {
     });
   }
 }
-
-const CRASHED: Refusal = refusal(
-  "gateway_error",
-  "the gateway failed on this request; report it with the x-request-id",
-  { retryable: false, origin: "gateway_infrastructure" },
-);
-
-const STORE_UNAVAILABLE: Refusal = refusal(
-  "gateway_error",
-  `the database does not answer at the moment; send the same request again in ${journalRetryAfterSeconds} seconds`,
-  {
-    status: 503,
-    origin: "gateway_infrastructure",
-    retryAfterSeconds: journalRetryAfterSeconds,
-  },
-);
 
 function noSuchRoute(method: string, path: string): Refusal {
   // The default route of some clients: a setting makes them use the one that is served.

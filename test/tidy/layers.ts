@@ -189,7 +189,6 @@ export const IO_FILES: Readonly<Record<string, string>> = {
   "src/identity/local-issuer/in-process-fetch.ts": "calls the bundled issuer without a socket",
   "src/ledger/retention/day-folder.ts": "writes exported days",
   "src/ledger/retention/signing-key.ts": "reads the key that signs them",
-  "src/optimize/gateway-caller.ts": "calls the gateway",
 };
 
 export const inputAndOutputAreAtTheEdge: Rule = (files) =>
