@@ -22,7 +22,7 @@ const END_WAIT_MS = 30_000;
 let searches: OptimizeSearches;
 
 const gateway = withGateway();
-const caller = withInProcessCalls(gateway);
+const caller = withInProcessCalls(() => gateway);
 
 beforeAll(async () => {
   searches = opened();

@@ -23,8 +23,8 @@ export interface InProcessCalls extends ModelCaller {
   close(): Promise<void>;
 }
 
-export function withInProcessCalls(gateway: TestGateway): InProcessCalls {
-  return withResource(() => openInProcessCalls(gateway));
+export function withInProcessCalls(gateway: () => TestGateway): InProcessCalls {
+  return withResource(() => openInProcessCalls(gateway()));
 }
 
 async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls> {
