@@ -1,5 +1,5 @@
 import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
-import type { Principal } from "../accounts/principal.ts";
+import type { Organization, Principal } from "../accounts/principal.ts";
 import type { Catalog, Deployment, ListedModel, Modality } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
 import type { PlanInput } from "../routing/plan-route.ts";
@@ -16,8 +16,12 @@ export interface FoundModel {
 }
 
 /** The model as this caller may use it: of its dedicated endpoint, else of the public catalog. */
-export function findModel(catalog: Catalog, principal: Principal, modelId: string): FoundModel {
-  for (const endpoint of principal.rules.endpoints) {
+export function findModel(
+  catalog: Catalog,
+  { rules }: Pick<Organization, "rules">,
+  modelId: string,
+): FoundModel {
+  for (const endpoint of rules.endpoints) {
     const model = catalog.findDedicated(endpoint.providerId, modelId);
     if (model !== undefined) return { model, endpoint };
   }

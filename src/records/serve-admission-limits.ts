@@ -1,3 +1,4 @@
+import { printJson } from "../core/json-output.ts";
 import { shownKeyId } from "../core/managed-keys.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { isRefusal } from "../call/call-kind.ts";
@@ -7,7 +8,7 @@ import { countSetting } from "../call/count-request.ts";
 import { readLimitRequest } from "./limit-request.ts";
 import { readLimitUse, type LimitDeps } from "./limit-use.ts";
 import { refuseCall } from "../call/refuse-call.ts";
-import { changedLimitBody } from "./show-limits.ts";
+import { changedLimit } from "./show-limits.ts";
 
 /**
  * `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model under it
@@ -29,10 +30,10 @@ export async function serveAdmissionLimits(
   if (isRefusal(counted)) return refuse(counted);
   const stored = await makeLimitChange(deps.rules, planned);
   if (isRefusal(stored)) return refuse(stored);
-  const use = await readLimitUse(deps, principal, request.modelId);
+  const { scopes } = await readLimitUse(deps, principal, request.modelId);
   // A key sets no limit of another one.
   const named = stored.keyId === undefined ? {} : { shownKeyId: shownKeyId(principal) };
-  const body = Buffer.from(changedLimitBody({ ...stored, ...named }, use));
+  const body = Buffer.from(printJson(changedLimit({ ...stored, ...named }, scopes)));
   const { remainingRequests } = counted;
   exchange.answer("application/json", { remainingRequests }, body);
 }
