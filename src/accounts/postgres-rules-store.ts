@@ -4,7 +4,7 @@ import type { KeyRecord } from "./key-store.ts";
 import type { EndpointRecord, LimitChange, LimitTarget, RulesStore } from "./rules-store.ts";
 import { assert } from "../core/assert.ts";
 import { storeAnswerTimeoutMs } from "../core/constants.ts";
-import { newRecordId, type KeyId, type OrgId } from "../core/ids.ts";
+import { newRecordId, type OrgId } from "../core/ids.ts";
 import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
 import {
   dedicatedEndpoint,
@@ -25,7 +25,7 @@ export class PostgresRulesStore implements RulesStore {
     this.#pool = pool;
   }
 
-  async findKey(keyId: KeyId): Promise<KeyRecord | undefined> {
+  async findKey(keyId: string): Promise<KeyRecord | undefined> {
     const { rows } = await this.#read<KeyRecordRow>(keyRecordSql("key_id"), [keyId]);
     return rows[0] === undefined ? undefined : keyRecord(rows[0]);
   }

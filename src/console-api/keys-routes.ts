@@ -150,8 +150,8 @@ async function changeKey(
   if (planned instanceof ConsoleRefusal) return planned;
   const { orgId, keyId } = key;
   if (planned !== undefined) {
-    const stored = await makeLimitChange(rules, planned);
-    if ("class" in stored) return ofGateway(stored);
+    const made = await makeLimitChange(rules, planned);
+    if (!made.ok) return ofGateway(made.refusal);
   }
   if (name !== undefined) await customers.renameKey(orgId, keyId, name);
   if (cap !== undefined) await customers.setKeyCap(orgId, keyId, cap);
@@ -170,10 +170,11 @@ async function planRpm(
     { orgId, session: true },
     { scope: "key", keyId, change: { requestsPerMinute: rpm === 0 ? null : rpm } },
   );
-  if (!("class" in planned)) return planned;
-  return planned.class === "invalid_request"
-    ? invalidField("rpm", planned.message)
-    : ofGateway(planned);
+  if (planned.ok) return planned;
+  const { refusal } = planned;
+  return refusal.class === "invalid_request"
+    ? invalidField("rpm", refusal.message)
+    : ofGateway(refusal);
 }
 
 function aboveCeiling(rpm: number, ceiling: number): ConsoleRefusal {

@@ -76,8 +76,9 @@ async function changeLimit(
   rawBody: Buffer,
 ): Promise<AnswerOf<"POST /api/admission-limits"> | ConsoleRefusal> {
   const { limitUse, rules } = deps;
-  const request = readLimitRequest(rawBody);
-  if ("class" in request) return ofGateway(request);
+  const read = readLimitRequest(rawBody);
+  if (!read.ok) return ofGateway(read.refusal);
+  const { request } = read;
   const key = await namedKey(deps, session.orgId, request);
   if (key instanceof ConsoleRefusal) return key;
   const actor = { orgId: session.orgId, session: true } as const;
@@ -86,10 +87,10 @@ async function changeLimit(
     actor,
     request,
   );
-  if ("class" in planned) return ofGateway(planned);
-  const stored = await makeLimitChange(rules, planned);
-  if ("class" in stored) return ofGateway(stored);
-  return changedLimit(stored, await changedScopes(deps, session, stored));
+  if (!planned.ok) return ofGateway(planned.refusal);
+  const made = await makeLimitChange(rules, planned);
+  if (!made.ok) return ofGateway(made.refusal);
+  return changedLimit(made.stored, await changedScopes(deps, session, made.stored));
 }
 
 async function namedKey(

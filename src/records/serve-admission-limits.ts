@@ -20,16 +20,18 @@ export async function serveAdmissionLimits(
   exchange: ClientExchange,
 ): Promise<void> {
   const refuse = (value: Refusal): void => refuseCall(deps, exchange, { refusal: value });
-  const request = readLimitRequest(exchange.body);
-  if (isRefusal(request)) return refuse(request);
+  const read = readLimitRequest(exchange.body);
+  if (!read.ok) return refuse(read.refusal);
+  const { request } = read;
   const { principal } = exchange;
   const { orgId, keyId } = principal;
   const planned = await planLimitChange(deps, { orgId, keyId }, request);
-  if (isRefusal(planned)) return refuse(planned);
+  if (!planned.ok) return refuse(planned.refusal);
   const counted = await countSetting(deps, exchange);
   if (isRefusal(counted)) return refuse(counted);
-  const stored = await makeLimitChange(deps.rules, planned);
-  if (isRefusal(stored)) return refuse(stored);
+  const made = await makeLimitChange(deps.rules, planned);
+  if (!made.ok) return refuse(made.refusal);
+  const { stored } = made;
   const { scopes } = await readLimitUse(deps, principal, request.modelId);
   // A key sets no limit of another one.
   const named = stored.keyId === undefined ? {} : { shownKeyId: shownKeyId(principal) };

@@ -7,7 +7,7 @@ import type { ScopeUsage } from "../limits/limit-store.ts";
 import type { LimitValues, StoredLimit } from "../limits/stored-limit.ts";
 import { LIMIT_NAMES, LIMIT_WORDS } from "./limit-request.ts";
 import type { LimitUse, UsedScope } from "./limit-use.ts";
-import { printJson, usd } from "../core/json-output.ts";
+import { usd } from "../core/json-output.ts";
 
 export interface ShownLimits {
   readonly modelId: string | undefined;
@@ -15,10 +15,10 @@ export interface ShownLimits {
   readonly spend: { readonly org: MonthSpend; readonly key: MonthSpend };
 }
 
-/** The body of `GET /v1/limits`. */
-export function limitsBody({ modelId, use, spend }: ShownLimits): string {
+/** The answer of `GET /v1/limits`, for `printJson`. */
+export function shownLimits({ modelId, use, spend }: ShownLimits): object {
   const { endpoint } = use;
-  return printJson({
+  return {
     model: modelId ?? null,
     effective: effective(use.scopes),
     scopes: [
@@ -27,7 +27,7 @@ export function limitsBody({ modelId, use, spend }: ShownLimits): string {
     ],
     output_bound: { min: outputTokensMin, max: outputTokensMax, default: outputTokensDefault },
     spend: { org: shownSpend(spend.org), key: shownSpend(spend.key) },
-  });
+  };
 }
 
 /** The answer of `POST /api/admission-limits`. */

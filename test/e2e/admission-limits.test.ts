@@ -356,7 +356,8 @@ describe("a person of the organization", () => {
     const deps = { catalog: gateway.running.catalog, rules, limitDefaults: SPECIFIED_LIMITS };
     const { orgId } = account;
     const planned = await planLimitChange(deps, { orgId, session: true }, request);
-    return "class" in planned ? planned : await makeLimitChange(rules, planned);
+    const made = planned.ok ? await makeLimitChange(rules, planned) : planned;
+    return made.ok ? made.stored : made.refusal;
   }
 
   test("sets limits of the organization, of any key, and of a model in all of it", async () => {
