@@ -82,7 +82,7 @@ export async function callInProcess<R extends CallRequest>(
   } catch (fault) {
     if (isStoreFault(fault)) log.storeFailed(exchange.requestId, fault);
     else log.crashed(exchange.requestId, fault);
-    if (exchange.status === 0) exchange.refuse(faultRefusal(fault));
+    if (!exchange.committed) exchange.refuse(faultRefusal(fault));
   }
   exchange.close();
   metrics.inFlight -= 1;
@@ -129,6 +129,11 @@ class InProcessExchange implements ClientExchange {
 
   get gone(): boolean {
     return this.#request.signal.aborted;
+  }
+
+  /** A status was answered: what follows belongs to it. */
+  get committed(): boolean {
+    return this.status !== 0;
   }
 
   /** A request made here has no headers that change how it is read. */

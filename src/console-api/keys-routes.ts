@@ -167,7 +167,7 @@ async function planRpm(
 ): Promise<PlannedChange | ConsoleRefusal> {
   const planned = await planLimitChange(
     { catalog: limitUse.catalog, rules, limitDefaults: limitUse.limitDefaults },
-    { orgId, session: true },
+    { kind: "person", orgId },
     { scope: "key", keyId, change: { requestsPerMinute: rpm === 0 ? null : rpm } },
   );
   if (planned.ok) return planned;

@@ -81,7 +81,7 @@ async function changeLimit(
   const { request } = read;
   const key = await namedKey(deps, session.orgId, request);
   if (key instanceof ConsoleRefusal) return key;
-  const actor = { orgId: session.orgId, session: true } as const;
+  const actor = { kind: "person", orgId: session.orgId } as const;
   const planned = await planLimitChange(
     { catalog: limitUse.catalog, rules, limitDefaults: limitUse.limitDefaults },
     actor,

@@ -18,8 +18,8 @@ import { LIMIT_NAMES, LIMIT_WORDS, type LimitRequest } from "./limit-request.ts"
 
 /** Who changes a limit: a virtual key, or a person of the organization with a console session. */
 export type LimitActor =
-  | { readonly orgId: OrgId; readonly keyId: KeyId }
-  | { readonly orgId: OrgId; readonly session: true };
+  | { readonly kind: "key"; readonly orgId: OrgId; readonly keyId: KeyId }
+  | { readonly kind: "person"; readonly orgId: OrgId };
 
 export interface ChangeLimitDeps {
   readonly catalog: { readonly current: Catalog };
@@ -97,7 +97,7 @@ function keyNamed(
   { scope, keyId }: LimitRequest,
 ): Result<{ readonly named: string | undefined }> {
   if (scope === "org") return { ok: true, named: undefined };
-  if ("keyId" in actor) {
+  if (actor.kind === "key") {
     const isOwn = keyId === undefined || keyId === actor.keyId;
     return isOwn ? { ok: true, named: actor.keyId } : refused(NOT_YOUR_KEY);
   }
@@ -122,7 +122,7 @@ async function readKnown(
   named: string | undefined,
 ): Promise<Result<KnownAccount>> {
   const { orgId } = actor;
-  const asked = "keyId" in actor ? actor.keyId : named;
+  const asked = actor.kind === "key" ? actor.keyId : named;
   const [limits, endpoints, key] = await Promise.all([
     rules.listLimits(orgId),
     rules.listEndpoints(orgId),
@@ -134,7 +134,7 @@ async function readKnown(
     limits,
     dedicated: endpoints.map(({ providerId }) => providerId),
     key,
-    maySetOrg: !("keyId" in actor) || key?.rules.keysMaySetOrgLimits === true,
+    maySetOrg: actor.kind === "person" || key?.rules.keysMaySetOrgLimits === true,
   };
 }
 

@@ -25,7 +25,7 @@ export async function serveAdmissionLimits(
   const { request } = read;
   const { principal } = exchange;
   const { orgId, keyId } = principal;
-  const planned = await planLimitChange(deps, { orgId, keyId }, request);
+  const planned = await planLimitChange(deps, { kind: "key", orgId, keyId }, request);
   if (!planned.ok) return refuse(planned.refusal);
   const counted = await countSetting(deps, exchange);
   if (isRefusal(counted)) return refuse(counted);

@@ -355,7 +355,7 @@ describe("a person of the organization", () => {
     const { rulesStore: rules } = gateway.backend;
     const deps = { catalog: gateway.running.catalog, rules, limitDefaults: SPECIFIED_LIMITS };
     const { orgId } = account;
-    const planned = await planLimitChange(deps, { orgId, session: true }, request);
+    const planned = await planLimitChange(deps, { kind: "person", orgId }, request);
     const made = planned.ok ? await makeLimitChange(rules, planned) : planned;
     return made.ok ? made.stored : made.refusal;
   }
