@@ -159,7 +159,7 @@ class InProcessExchange implements ClientExchange {
   }
 
   write(output: Output): boolean {
-    if (!this.gone) this.#request.onOutput(output);
+    this.#request.onOutput(output);
     return true;
   }
 

@@ -17,6 +17,9 @@ import { PROVIDER_KEY, type TestGateway } from "./gateway.ts";
 import { silentLog } from "./silent-log.ts";
 import { withResource } from "./with-resource.ts";
 
+/** What a search asks. */
+export const chat = chatCall(chatWires, "wire_a");
+
 /** Calls without a socket, by an instance of its own over the gateway's database and providers. */
 export interface InProcessCalls extends ModelCaller {
   call(request: InProcessRequest): Promise<InProcessEnd>;
@@ -55,7 +58,6 @@ async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls>
       throw fault;
     },
   };
-  const chat = chatCall(chatWires, "wire_a");
   const call = (request: InProcessRequest): Promise<InProcessEnd> =>
     callInProcess({ ports, authenticator, log }, chat, request);
   return {
