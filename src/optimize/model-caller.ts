@@ -48,7 +48,7 @@ export function openModelCaller(
     ask: async (wanted, signal) => {
       const inTime = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
       if (inTime.aborted) return UNREACHABLE;
-      // The call itself goes on until it is settled; a search does not wait for that.
+      // The call itself continues until it is settled; a search does not wait for that.
       const left = new Promise<CallOutcome>((resolve) => {
         inTime.addEventListener("abort", () => resolve(UNREACHABLE), { once: true });
       });

@@ -14,8 +14,8 @@ import { newcomer, withProviderConsole } from "./provider-world.ts";
 
 const REFUSALS = 3;
 const ROUTE = "/v1/chat/completions";
-const world = withProviderConsole({ settings: { refusalsPerMinute: REFUSALS } });
-const inside = withInProcessCalls(() => world.gateway);
+const installation = withProviderConsole({ settings: { refusalsPerMinute: REFUSALS } });
+const inside = withInProcessCalls(() => installation.gateway);
 
 /** What a caller sees of its call. */
 interface Seen {
@@ -35,25 +35,25 @@ interface Caller {
 
 const WAYS: Readonly<Record<string, (usd: string) => Promise<Caller>>> = {
   "the listener": async (usd) => {
-    const { orgId, keyId, key } = await openAccount(world.gateway.backend, usd);
+    const { orgId, keyId, key } = await openAccount(installation.gateway.backend, usd);
     const headers = bearer(key);
     const ask = async (body: object): Promise<Seen> =>
-      seen(await httpCall(`${world.gateway.url}${ROUTE}`, { body, headers }));
+      seen(await httpCall(`${installation.gateway.url}${ROUTE}`, { body, headers }));
     return { orgId, keyId: keyId as KeyId, ask };
   },
   "the playground": async (usd) => {
-    const person = await world.signIn(newcomer(`person-${++people}`));
+    const person = await installation.signIn(newcomer(`person-${++people}`));
     await grantExactly(person.orgId, usd);
     const { orgId } = person;
-    const keyId = await world.gateway.backend.customerStore.playgroundKey(orgId);
+    const keyId = await installation.gateway.backend.customerStore.playgroundKey(orgId);
     const ask = async (body: object): Promise<Seen> =>
       seen(await person.ask(`POST /playground${ROUTE}`, { body }));
     return { orgId, keyId, ask };
   },
   "a search, in process": async (usd) => {
-    const { orgId } = await openAccount(world.gateway.backend, usd);
+    const { orgId } = await openAccount(installation.gateway.backend, usd);
     const { raw, digest, label } = newVirtualKey();
-    const { keyId } = await world.gateway.backend.accountStore.createKey({
+    const { keyId } = await installation.gateway.backend.accountStore.createKey({
       orgId,
       name: "search",
       origin: "optimize",
@@ -104,7 +104,7 @@ function amountOf(text: string): MicroUsd {
 
 /** Whatever a new account begins with, it has this much then. */
 async function grantExactly(orgId: OrgId, dollars: string): Promise<void> {
-  const { creditStore, recordStore } = world.gateway.backend;
+  const { creditStore, recordStore } = installation.gateway.backend;
   const { settledMicroUsd } = await recordStore.balance(orgId);
   expect(settledMicroUsd).toBe(0n);
   const amountMicroUsd = amountOf(dollars);
@@ -113,7 +113,7 @@ async function grantExactly(orgId: OrgId, dollars: string): Promise<void> {
 
 /** What the journal has of an organization's answered calls, newest first. */
 async function journal({ orgId }: Pick<Caller, "orgId">): Promise<readonly UsageRow[]> {
-  const { recordStore } = world.gateway.backend;
+  const { recordStore } = installation.gateway.backend;
   await until(
     "nothing is held",
     async () => (await recordStore.balance(orgId)).heldMicroUsd === 0n,
@@ -123,10 +123,10 @@ async function journal({ orgId }: Pick<Caller, "orgId">): Promise<readonly Usage
 
 async function script(fault: string, times: number): Promise<void> {
   const body = { model: "test/both", fault, times };
-  await httpCall(`${world.gateway.simulator.url}/faults`, { body });
+  await httpCall(`${installation.gateway.simulator.url}/faults`, { body });
 }
 
-afterEach(() => httpCall(`${world.gateway.simulator.url}/faults`, { method: "DELETE" }));
+afterEach(() => httpCall(`${installation.gateway.simulator.url}/faults`, { method: "DELETE" }));
 
 const SERVED = { status: 200, refused: undefined, scope: undefined, kind: undefined };
 const NOTHING = { debitMicroUsd: 0n };
@@ -154,7 +154,7 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
   });
 
   test("is refused by the cap of its key and of its organization", async () => {
-    const { accountStore } = world.gateway.backend;
+    const { accountStore } = installation.gateway.backend;
     const [byKey, byOrg] = [await open("5.00"), await open("5.00")];
     await accountStore.setKeyCap(byKey.keyId, microUsd(1n));
     await accountStore.setOrgCap(byOrg.orgId, microUsd(1n));
@@ -175,7 +175,9 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
     const caller = await open("5.00");
     const { orgId, keyId } = caller;
     const target = { source: "contract", scope: "key", keyId } as const;
-    await world.gateway.backend.rulesStore.changeLimit(orgId, target, { requestsPerMinute: 1 });
+    await installation.gateway.backend.rulesStore.changeLimit(orgId, target, {
+      requestsPerMinute: 1,
+    });
     expect(await caller.ask(CHAT)).toMatchObject(SERVED);
     const refused = { status: 429, refused: "rate_limit", scope: "key", kind: "rpm", ...NOTHING };
     expect(await caller.ask(CHAT)).toEqual(refused);
@@ -194,7 +196,7 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
 
 describe("a search", () => {
   async function searcher(dollars: string, capMicroUsd: MicroUsd | null = null) {
-    const { backend } = world.gateway;
+    const { backend } = installation.gateway;
     const { orgId } = await openAccount(backend, dollars);
     const { raw: key, digest, label } = newVirtualKey();
     const fresh = { orgId, name: "search", origin: "optimize", digest, label } as const;
@@ -223,7 +225,7 @@ describe("a search", () => {
   });
 
   test("leaves at once when it is aborted, and its call is settled all the same", async () => {
-    const { simulator, backend } = world.gateway;
+    const { simulator, backend } = installation.gateway;
     const { orgId, wanted } = await searcher("5.00");
     const before = simulator.counts().total;
     const abort = new AbortController();
