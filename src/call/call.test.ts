@@ -215,6 +215,51 @@ describe("the routing deadline", () => {
   });
 });
 
+describe("the commit point", () => {
+  const chunk = (delta: object, finish: string | null): string => {
+    const head = { id: "c1", object: "chat.completion.chunk", created: 1, model: "m/five" };
+    const choices = [{ index: 0, delta, finish_reason: finish }];
+    return `data: ${JSON.stringify({ ...head, choices })}\n\n`;
+  };
+  const startStream = async (): Promise<Running> => {
+    const running = start(undefined, RECIPE_PRINCIPAL, { ...BODY, stream: true });
+    await promisesOnly();
+    last(running).headers(200, { "content-type": "text/event-stream" });
+    return running;
+  };
+
+  test("is the first output: a provider that fails after it is not replaced", async () => {
+    const running = await startStream();
+    last(running).data(chunk({ role: "assistant", content: "hello" }, null));
+    expect(running.client.committed).toBe(true);
+    last(running).breaks("ECONNRESET");
+    await promisesOnly();
+    expect(triedBy(running)).toEqual(["first"]);
+    expect(running.client.text).toMatch(/hello[\s\S]*error/);
+    expect(running.client.refusal).toBeUndefined();
+    expect(running.deps.deadlines.size).toBe(0);
+  });
+
+  test("is not the provider's head: one that fails before any output is replaced", async () => {
+    const running = await startStream();
+    last(running).breaks("ECONNRESET");
+    await promisesOnly();
+    expect(triedBy(running)).toEqual(["first", "second"]);
+    expect(running.client.committed).toBe(false);
+  });
+
+  test("may be the last byte: a stream without content is answered, and nothing is kept", async () => {
+    const running = await startStream();
+    last(running).data(chunk({}, "stop"));
+    last(running).data("data: [DONE]\n\n");
+    last(running).end();
+    await promisesOnly();
+    expect(running.client.committed).toBe(true);
+    expect(running.client.text).toContain("[DONE]");
+    expect(running.deps.deadlines.size).toBe(0);
+  });
+});
+
 describe("a client that leaves a stream after its usage was reported", () => {
   const USED = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
   const chunk = { id: "c1", object: "chat.completion.chunk", created: 1, model: "m/five" };

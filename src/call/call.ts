@@ -9,7 +9,7 @@ import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
 import { acquireCandidate, CandidateList, leaveCircuit, releaseCandidate } from "./candidates.ts";
 import { claimLimits } from "./claim-limits.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
-import { answerClient, Delivery, hasBegun, servedHeaders } from "./deliver.ts";
+import { answerClient, Delivery, servedHeaders } from "./deliver.ts";
 import { marketplaceClaim } from "./marketplace-claim.ts";
 import { noteUse } from "./note-use.ts";
 import { waitForPacing } from "./pacing.ts";
@@ -152,10 +152,9 @@ async function attemptUntilServed<R extends CallRequest>(
       noteUse(ports, client, { kind: call.kind, ended, debited: ZERO_MICRO_USD });
       return delivery.finish(false, end.body);
     }
-    const { result } = end;
     const mayFailOver =
-      result.failure?.failover === true &&
-      !hasBegun(result) &&
+      end.result.failure?.failover === true &&
+      !delivery.committed &&
       !client.gone &&
       ports.clock.monotonicMs() < lastStartMs;
     hold.leavePool(end.tokens);

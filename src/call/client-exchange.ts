@@ -35,6 +35,8 @@ export interface ClientExchange {
   header(name: string): string | undefined;
   /** The client went away before the answer ended. */
   readonly gone: boolean;
+  /** The commit point: a status line was written. From then on there is one provider. */
+  readonly committed: boolean;
   /** Sets who is told, once, when the client goes away before the answer ended. */
   onGone(listener: () => void): void;
   /** Sets who is told whenever the client can take bytes again after a `write` said false. */

@@ -48,7 +48,7 @@ export function settlementOf(
   const { usage } = bridge;
   if (usage !== undefined && !isPossible(usage, deployment)) return IMPOSSIBLE;
   const cls = failure?.refusal.class;
-  const unbillable = cls === "content_policy" || (cls === "gateway_error" && !result.committed);
+  const unbillable = cls === "content_policy" || (cls === "gateway_error" && !result.hasOutput);
   if (unbillable) return NOTHING;
   const basis = failure === undefined ? "reported" : "partial";
   if (deployment.billing === "reported_cost") {
@@ -90,7 +90,7 @@ export function outcomeOf(result: AttemptResult, clientGone: boolean): AttemptOu
   if (clientGone) return "client_disconnected";
   if (result.failure === undefined) return "completed";
   if (result.timedOut) return "timeout";
-  if (result.committed) return "stream_died";
+  if (result.hasOutput) return "stream_died";
   if (result.upstreamStatus === null) return "reset";
   return result.upstreamStatus < 500 && result.upstreamStatus >= 400 ? "refused" : "failed";
 }

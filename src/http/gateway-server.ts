@@ -228,7 +228,7 @@ class RequestWalk implements OpenRequest {
     const isStores = isStoreFault(fault);
     if (isStores) this.#options.log.storeFailed(this.#exchange.requestId, fault);
     else this.#options.log.crashed(this.#exchange.requestId, fault);
-    if (this.#response.headersSent) this.#response.destroy();
+    if (this.#exchange.committed) this.#response.destroy();
     else this.#refuse(isStores ? STORE_UNAVAILABLE : CRASHED);
   }
 
@@ -272,8 +272,8 @@ class RequestWalk implements OpenRequest {
   #closed(): void {
     const { metrics, log, clock } = this.#options;
     metrics.inFlight -= 1;
-    const { refusal: refused, route } = this.#exchange;
-    const status = this.#response.headersSent ? this.#response.statusCode : 0;
+    const { refusal: refused, route, committed } = this.#exchange;
+    const status = committed ? this.#response.statusCode : 0;
     metrics.request(route, status, refused?.class ?? "");
     log.answered(this.#exchange, {
       method: this.#request.method ?? "GET",

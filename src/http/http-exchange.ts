@@ -84,6 +84,10 @@ export class HttpExchange implements ClientExchange, Deadline {
     return Array.isArray(value) ? value.join(", ") : value;
   }
 
+  get committed(): boolean {
+    return this.#input.response.headersSent;
+  }
+
   onGone(listener: () => void): void {
     this.#goneListener = listener;
   }
@@ -177,7 +181,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   refuse(refusal: Refusal, headers: ServedHeaders = {}): void {
     this.refusal = refusal;
     this.served = headers;
-    if (this.gone || this.#input.response.headersSent) return;
+    if (this.gone || this.committed) return;
     const body = renderErrorBody(this.#input.errorWire, refusal, this.requestId);
     const list = this.#input.baseHeaders(this.requestId);
     list.push("content-type", "application/json", "content-length", String(body.length));

@@ -84,6 +84,9 @@ async function passOn(
     idleMs: CONTENT_IDLE_MS,
     bytesMax: deps.videos.contentBytesMax,
     sink: {
+      get committed() {
+        return exchange.committed;
+      },
       begin: ({ status, contentHeaders }) =>
         exchange.relay(
           status,

@@ -90,6 +90,10 @@ export class SimulatedClient implements ClientExchange {
     this.#writableListener = listener;
   }
 
+  get committed(): boolean {
+    return this.#hasBegun || this.ending === "answered" || this.ending === "refused";
+  }
+
   begin(_contentType: string, _headers: ServedHeaders): void {
     if (this.#isDeaf) return;
     if (this.#hasBegun) this.#world.fail("a response begins once");

@@ -197,6 +197,7 @@ beforeEach(() => {
 /** Serves one streamed request for a model of two providers; what its client was refused with. */
 async function serve(): Promise<Refusal | undefined> {
   let refused: Refusal | undefined;
+  let committed = false;
   const body = JSON.stringify({
     model: "sim/pair",
     max_tokens: 50,
@@ -212,9 +213,12 @@ async function serve(): Promise<Refusal | undefined> {
     wantsBody: true,
     header: () => undefined,
     gone: false,
+    get committed() {
+      return committed;
+    },
     onGone: () => undefined,
     onWritable: () => undefined,
-    begin: () => undefined,
+    begin: () => void (committed = true),
     relay: () => undefined,
     write: () => true,
     end: () => undefined,

@@ -133,6 +133,25 @@ export const RULES = {
       "a wire id that is given": ["src/http/a.ts", 'serve({ wire: "wire_a" });'],
     },
   },
+  "the commit point is one flag": {
+    check: values.theCommitPointIsOneFlag,
+    covers: "product",
+    breakages: {
+      "a private flag": ["src/dispatch/a.ts", "class A {\n  #committed = false;\n}"],
+      "one with a prefix": ["src/call/a.ts", "class A {\n  readonly #hasBegun: boolean;\n}"],
+      "a public one": ["src/call/a.ts", "class A {\n  committed: boolean = false;\n}"],
+      "a variable": ["src/videos/a.ts", "let hasBegun = false;"],
+      "the server's own": ["src/http/a.ts", "if (response.headersSent) stop();"],
+    },
+    nearMisses: {
+      "the client's exchange": [
+        "src/http/a.ts",
+        "class A implements ClientExchange {\n  committed = false;\n}",
+      ],
+      "one that asks it": ["src/call/a.ts", "const mayRetry = client.committed === false;"],
+      "an encoder's first event": ["src/wire/a.ts", "class A {\n  #hasBegun = false;\n}"],
+    },
+  },
   "files have a length that a reader can hold": {
     check: sizes.filesAreShort,
     covers: "product",

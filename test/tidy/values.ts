@@ -60,6 +60,21 @@ export const clocksAreReadInOneFile: Rule = (files) =>
       ),
     );
 
+/** Folders through which an answer goes to its client. */
+const ANSWERING = new Set(["call", "dispatch", "http", "videos"]);
+
+/** A stored flag, private or not, and the server's own. */
+const COMMIT_FLAG =
+  /#\w*([cC]ommitted|[bB]egun)\b|\w*([cC]ommitted|[bB]egun)(: boolean)? =(?!=)|\bheadersSent\b/;
+
+/** A client's exchange knows whether its status line was written; everything else asks it. */
+export const theCommitPointIsOneFlag: Rule = (files) =>
+  files
+    .filter(({ file, text }) => {
+      return ANSWERING.has(roomOf(file)) && !/\bimplements ClientExchange\b/.test(text);
+    })
+    .flatMap((source) => codeLinesWith(source, COMMIT_FLAG));
+
 /** What a process starts with, and the workers that are processes of their own. */
 const PROCESS_FILES = new Set(["src/cli/main.ts", "src/cli/workers.ts"]);
 
