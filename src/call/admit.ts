@@ -1,10 +1,11 @@
 import type { Principal } from "../accounts/principal.ts";
 import { unreachable } from "../core/assert.ts";
 import { journalRetryAfterSeconds, retryAfterSecondsMax } from "../core/constants.ts";
-import type { KeyId, OrgId } from "../core/ids.ts";
+import type { OrgId } from "../core/ids.ts";
 import { shownKeyId } from "../core/managed-keys.ts";
 import { formatUsd, type MicroUsd } from "../core/money.ts";
 import { refusal, type LimitKind, type LimitScope, type Refusal } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
 import type { ReserveOutcome } from "../ledger/ledger-store.ts";
 import type { ClaimOutcome, LimitStore, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
 import { ClaimedScopes } from "./claimed-scopes.ts";
@@ -17,7 +18,7 @@ export interface ClaimPart {
 }
 
 export interface ClaimInput {
-  readonly principal: { readonly orgId: OrgId; readonly keyId: KeyId };
+  readonly principal: { readonly orgId: OrgId };
   /** In the order in which they refuse. */
   readonly parts: readonly ClaimPart[];
   readonly tokens: TokenCount;
@@ -35,15 +36,14 @@ export interface DepartedCount {
   readonly firstEndsAtMs: number;
 }
 
-export type ClaimsOutcome =
-  | { readonly kind: "claimed"; readonly claimed: ClaimedScopes }
-  | { readonly kind: "refused"; readonly refusal: Refusal };
-
 /**
  * Claims the limits of a request in every slot they stand in: all of them, or one refusal that
  * leaves no trace. They are asked before money is held: the cheap check protects the database.
  */
-export async function claimScopes(limits: LimitStore, input: ClaimInput): Promise<ClaimsOutcome> {
+export async function claimScopes(
+  limits: LimitStore,
+  input: ClaimInput,
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
   const claimed = new ClaimedScopes(limits);
   for (const part of input.parts) {
     const answer = claimPart(limits, input, part);
@@ -54,9 +54,9 @@ export async function claimScopes(limits: LimitStore, input: ClaimInput): Promis
       continue;
     }
     claimed.undo(input.monotonicMs);
-    return { kind: "refused", refusal: claimRefusal(explained(outcome, input), input.nowMs) };
+    return refused(claimRefusal(explained(outcome, input), input.nowMs));
   }
-  return { kind: "claimed", claimed };
+  return { ok: true, claimed };
 }
 
 type RefusedClaim = Exclude<ClaimOutcome, { kind: "claimed" }>;
@@ -77,8 +77,8 @@ function claimPart(
   { principal, tokens, monotonicMs }: ClaimInput,
   { slot, scopes }: ClaimPart,
 ): ClaimOutcome | Promise<ClaimOutcome> {
-  const { orgId, keyId } = principal;
-  return limits.claim({ orgId, keyId, slot, scopes, ...tokens, nowMs: monotonicMs });
+  const { orgId } = principal;
+  return limits.claim({ orgId, slot, scopes, ...tokens, nowMs: monotonicMs });
 }
 
 const SCOPE_WORDS: Readonly<Record<LimitScope, string>> = {

@@ -135,9 +135,9 @@ async function acceptJob<R extends CallRequest>(
   const { bridge, failure } = result;
   const isAccepted = failure === undefined && bridge !== undefined;
   if (kind.accept === undefined || !isAccepted) return { ok: false, result };
-  const body = await kind.accept({ ...ran, bridge });
-  if (typeof body === "string" || Buffer.isBuffer(body)) return { ok: true, body };
-  const unwritten = { refusal: body, failover: false, strike: "neutral" } as const;
+  const accepted = await kind.accept({ ...ran, bridge });
+  if (accepted.ok) return accepted;
+  const unwritten = { refusal: accepted.refusal, failover: false, strike: "neutral" } as const;
   return { ok: false, result: { ...result, failure: unwritten } };
 }
 

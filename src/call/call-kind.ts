@@ -3,6 +3,7 @@ import type { Deployment, ListedModel, Modality } from "../catalog/catalog.ts";
 import type { RequestId } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
+import type { Result } from "../core/result.ts";
 import type { AttemptClassifier, AttemptTimeouts } from "../dispatch/run-attempt.ts";
 import type { ReserveRow } from "../ledger/ledger-store.ts";
 import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
@@ -66,7 +67,7 @@ export interface CallKind<R extends CallRequest> {
    * Kinds whose attempt stays open after the answer (videos): makes the job durable and gives the
    * client's body. A refusal closes the attempt, and nothing is owed.
    */
-  accept?(job: AcceptedJob): Promise<Output | Refusal>;
+  accept?(job: AcceptedJob): Promise<Result<{ readonly body: Output }>>;
 }
 
 const FAMILIES: Readonly<Record<Modality, CallFamily>> = {

@@ -12,6 +12,7 @@ import {
 import type { Principal } from "../accounts/principal.ts";
 import { SETTINGS } from "../config/settings.ts";
 import { refusal } from "../core/refusals.ts";
+import { refused } from "../core/result.ts";
 import type { CloseRow } from "../ledger/ledger-store.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
 import { chatWires } from "../modality/chat/registry.ts";
@@ -116,7 +117,10 @@ test("a job that its provider accepted is made at no other, though it could not 
   const recipe = openRecipe({ nowMs: () => 1_767_225_600_000, monotonicMs: () => 0 }, MANIFESTS);
   const client = new RecordedExchange(BODY);
   const unwritten = refusal("gateway_error", "the job could not be written down");
-  const kind = { ...chatCall(chatWires, "wire_a"), accept: () => Promise.resolve(unwritten) };
+  const kind = {
+    ...chatCall(chatWires, "wire_a"),
+    accept: () => Promise.resolve(refused(unwritten)),
+  };
   void serveCall(recipe.deps, client, kind);
   await promisesOnly();
   last(recipe).answer(200, ANSWER);

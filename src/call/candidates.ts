@@ -2,6 +2,7 @@ import type { Principal } from "../accounts/principal.ts";
 import type { Deployment } from "../catalog/catalog.ts";
 import { retryAfterSecondsMax } from "../core/constants.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
 import type { TokenCount } from "../limits/limit-store.ts";
 import { allCooling, type RoutePlan } from "../routing/plan-route.ts";
 import type { UpstreamRequest } from "../wire/upstream-request.ts";
@@ -21,10 +22,6 @@ export interface Candidate {
   /** Monotonic time at which its circuit let it through; reported with the end. */
   readonly probedMs: number;
 }
-
-export type CandidateOutcome =
-  | { readonly ok: true; readonly candidate: Candidate }
-  | { readonly ok: false; readonly refusal: Refusal };
 
 /** The deployments of a plan that are still to be tried, each encoded when it is reached. */
 export class CandidateList {
@@ -91,7 +88,7 @@ export async function acquireCandidate(
   ports: CandidatePorts,
   principal: Principal,
   { candidates, tokens, marketplace }: WantedCandidate,
-): Promise<CandidateOutcome> {
+): Promise<Result<{ readonly candidate: Candidate }>> {
   const claimant = { principal, tokens, marketplace };
   let full: Refusal | undefined;
   let cooling: Refusal | undefined;
@@ -109,7 +106,7 @@ export async function acquireCandidate(
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }
-  return { ok: false, refusal: full ?? cooling ?? candidates.unencoded ?? nothingEncodes() };
+  return refused(full ?? cooling ?? candidates.unencoded ?? nothingEncodes());
 }
 
 /** Nothing was sent to it after all: its circuit and its pool are free again. */
@@ -126,26 +123,22 @@ export function leaveCircuit(
   health.report(step.deployment.id, "aborted", clock.monotonicMs(), probedMs);
 }
 
-export type PoolEntry =
-  | { readonly ok: true; readonly pool: ClaimedScopes | undefined }
-  | { readonly ok: false; readonly refusal: Refusal };
-
 /** Takes a place in the pool of a deployment, or returns the refusal of what limits it. */
 export async function enterPool(
   ports: CandidatePorts,
   { principal, tokens, marketplace }: PoolClaimant,
   deployment: Deployment,
-): Promise<PoolEntry> {
+): Promise<Result<{ readonly pool: ClaimedScopes | undefined }>> {
   const { pool } = deployment;
   const monotonicMs = ports.clock.monotonicMs();
   const nowMs = ports.clock.nowMs();
   const restMs = ports.pools.restMs(pool.id, monotonicMs);
-  if (restMs > 0) return { ok: false, refusal: poolRests(pool.id, restMs, nowMs) };
+  if (restMs > 0) return refused(poolRests(pool.id, restMs, nowMs));
   const part = ports.pools.claimOf(pool, principal.orgId, monotonicMs);
   const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
   if (parts.length === 0) return { ok: true, pool: undefined };
   const outcome = await claimScopes(ports.limits, { principal, parts, tokens, nowMs, monotonicMs });
-  if (outcome.kind !== "claimed") return { ok: false, refusal: outcome.refusal };
+  if (!outcome.ok) return outcome;
   marketplace?.admitted(deployment);
   return { ok: true, pool: outcome.claimed };
 }

@@ -26,7 +26,7 @@ export function findModel(catalog: Catalog, principal: Principal, modelId: strin
 
 /** The plan's input of one call, whatever its kind. */
 export function callPlanInput<R extends CallRequest>(
-  deps: Pick<CallPorts, "opensOwnKeys" | "health" | "clock">,
+  ports: Pick<CallPorts, "opensOwnKeys" | "health" | "clock">,
   principal: Principal,
   call: {
     readonly kind: CallKind<R>;
@@ -35,13 +35,13 @@ export function callPlanInput<R extends CallRequest>(
   },
 ): PlanInput {
   const { kind, request, model } = call;
-  return planInput(deps, principal, {
+  return planInput(ports, principal, {
     modelId: request.modelId,
     model,
     modality: kind.modality,
     controls: request.controls,
     whyUnservable: (deployment) => kind.whyUnservable(request, deployment),
-    isHealthy: ({ id }) => deps.health.mayTry(id, deps.clock.monotonicMs()) !== "no",
+    isHealthy: ({ id }) => ports.health.mayTry(id, ports.clock.monotonicMs()) !== "no",
   });
 }
 
@@ -60,7 +60,7 @@ export interface PlanNeeds {
  * where this installation can open them.
  */
 export function planInput(
-  deps: Pick<CallPorts, "opensOwnKeys">,
+  ports: Pick<CallPorts, "opensOwnKeys">,
   principal: Principal,
   needs: PlanNeeds,
 ): PlanInput {
@@ -68,7 +68,7 @@ export function planInput(
   return {
     ...needs,
     ...(policy === undefined ? {} : { policy }),
-    ...(connections.length === 0 || !deps.opensOwnKeys
+    ...(connections.length === 0 || !ports.opensOwnKeys
       ? {}
       : { ownKeyOf: (deployment: Deployment) => ownKeyCopy(principal, deployment) }),
   };

@@ -32,7 +32,7 @@ export async function serveCountTokens(deps: CallPorts, exchange: ClientExchange
   const choice = chooseCounter(deps, exchange.principal, request);
   if (isRefusal(choice)) return refuseCall(deps, exchange, { refusal: choice, request });
   const counted = await countRequest(deps, exchange);
-  if (isRefusal(counted)) return refuseCall(deps, exchange, { refusal: counted, request });
+  if (!counted.ok) return refuseCall(deps, exchange, { ...counted, request });
 
   if (exchange.gone) return;
   const { remainingRequests } = counted;

@@ -7,36 +7,45 @@ export interface ContentHead {
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 
-/** What a provider says of a file, or why its answer is none. `whyUnusable`: not by its status. */
+/** What a provider says of a file; `whyUnusable`: its answer is none, and not by its status. */
+export type ReadHead =
+  | { readonly ok: true; readonly head: ContentHead }
+  | { readonly ok: false; readonly whyUnusable?: string };
+
 export function readContentHead(
   status: number,
   headers: Headers,
   wanted: { readonly isPart: boolean; readonly bytesMax: number },
-): ContentHead | { readonly whyUnusable?: string } {
+): ReadHead {
   if (status !== 200 && status !== 206 && status !== 416) {
-    return status < 300 ? { whyUnusable: `status ${status}` } : {};
+    return status < 300 ? unusable(`status ${status}`) : { ok: false };
   }
-  if (status !== 200 && !wanted.isPart) return { whyUnusable: "a part that nobody asked for" };
-  if (status === 416) return { status, contentHeaders: { ...rangeOf(headers), ...EMPTY_BODY } };
+  if (status !== 200 && !wanted.isPart) return unusable("a part that nobody asked for");
+  if (status === 416) {
+    const contentHeaders = { ...rangeOf(headers), ...EMPTY_BODY };
+    return { ok: true, head: { status, contentHeaders } };
+  }
   const encoding = cleanValue(headers, "content-encoding") ?? "identity";
-  if (encoding !== "identity") return { whyUnusable: `encoding ${encoding}` };
+  if (encoding !== "identity") return unusable(`encoding ${encoding}`);
   const type = cleanValue(headers, "content-type") ?? "";
-  if (!mayBeVideo(type)) return { whyUnusable: `content type ${type}` };
+  if (!mayBeVideo(type)) return unusable(`content type ${type}`);
   const length = cleanValue(headers, "content-length");
   if (length !== undefined && Number(length) > wanted.bytesMax) {
-    return { whyUnusable: `${length} bytes` };
+    return unusable(`${length} bytes`);
   }
   if (status === 206 && cleanValue(headers, "content-range") === undefined) {
-    return { whyUnusable: "a part that does not say which" };
+    return unusable("a part that does not say which");
   }
-  return {
-    status,
-    contentHeaders: {
-      ...passedOf(headers),
-      ...(status === 206 && rangeOf(headers)),
-      "content-type": isVideo(type) ? type : "application/octet-stream",
-    },
+  const contentHeaders = {
+    ...passedOf(headers),
+    ...(status === 206 && rangeOf(headers)),
+    "content-type": isVideo(type) ? type : "application/octet-stream",
   };
+  return { ok: true, head: { status, contentHeaders } };
+}
+
+function unusable(whyUnusable: string): ReadHead {
+  return { ok: false, whyUnusable };
 }
 
 /** Where the answer is instead; undefined: it is here. */

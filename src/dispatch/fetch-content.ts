@@ -171,10 +171,13 @@ class ContentRun implements RunningContent, Deadline {
     this.dueMs = clock.monotonicMs() + idleMs;
     const target = redirectTarget(status, headers, this.#url);
     if (target !== undefined) return this.#follow(target, { status, headers });
-    const head = readContentHead(status, headers, { isPart: range !== undefined, bytesMax });
-    if (!("contentHeaders" in head)) {
-      return this.#end({ kind: "refused", status, headers, ...head });
+    const read = readContentHead(status, headers, { isPart: range !== undefined, bytesMax });
+    if (!read.ok) {
+      const { whyUnusable } = read;
+      const why = whyUnusable === undefined ? {} : { whyUnusable };
+      return this.#end({ kind: "refused", status, headers, ...why });
     }
+    const { head } = read;
     sink.begin(head);
     // What a provider says beside an impossible range is not the file.
     if (headOnly || head.status === 416) this.#end({ kind: "complete" });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { isPrincipal, type AuthOutcome, type Authenticator } from "../accounts/authenticate.ts";
+import type { AuthOutcome, Authenticator } from "../accounts/authenticate.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { headerBytesMax, journalRetryAfterSeconds } from "../core/constants.ts";
 import type { ClientAddresses } from "../core/client-address.ts";
@@ -151,7 +151,7 @@ class RequestWalk implements OpenRequest {
   }
 
   start(): void {
-    if (this.#caller !== undefined) return this.#authenticated(this.#caller);
+    if (this.#caller !== undefined) return this.#accept(this.#caller);
     const method = this.#request.method ?? "GET";
     if (method === "OPTIONS") return this.#preflight();
     if (this.#isProbe(method)) return;
@@ -194,12 +194,16 @@ class RequestWalk implements OpenRequest {
   }
 
   #authenticated(outcome: AuthOutcome): void {
-    if (!isPrincipal(outcome)) return this.#refuse(outcome);
+    if (outcome.ok) this.#accept(outcome.principal);
+    else this.#refuse(outcome.refusal);
+  }
+
+  #accept(principal: Principal): void {
     const known = this.#known;
     if (known === undefined) {
       return this.#refuse(noSuchRoute(this.#request.method ?? "GET", this.#path));
     }
-    this.#exchange.accept(outcome);
+    this.#exchange.accept(principal);
     if (known.route.method === "GET") return this.#serve(known);
     if (this.#options.refuseBeforeBody(this.#exchange)) return;
     this.#isReading = true;

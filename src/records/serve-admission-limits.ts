@@ -26,7 +26,7 @@ export async function serveAdmissionLimits(
   const planned = await planLimitChange(deps, { orgId, keyId }, request);
   if (isRefusal(planned)) return refuse(planned);
   const counted = await countSetting(deps, exchange);
-  if (isRefusal(counted)) return refuse(counted);
+  if (!counted.ok) return refuse(counted.refusal);
   const stored = await makeLimitChange(deps.rules, planned);
   if (isRefusal(stored)) return refuse(stored);
   const use = await readLimitUse(deps, principal, request.modelId);

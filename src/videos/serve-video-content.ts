@@ -6,7 +6,6 @@ import { ownKeyClassifier } from "../dispatch/own-key-classifier.ts";
 import type { VideoJob } from "./video-job.ts";
 import { videoWire } from "../modality/videos/index.ts";
 import { deploymentOf } from "./ask-video-provider.ts";
-import { isRefusal } from "../call/call-kind.ts";
 import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
 import { countRequest } from "../call/count-request.ts";
 import { findVideo, type VideoReadDeps } from "./serve-video.ts";
@@ -30,12 +29,12 @@ export async function serveVideoContent(
     return exchange.refuse(invalidRequest("variant must be video or left out: there is no other"));
   }
   const found = await findVideo(deps, exchange, asked.id);
-  if (isRefusal(found)) return exchange.refuse(found);
-  const job = await deps.poller.refresh(found).catch(() => found);
+  if (!found.ok) return exchange.refuse(found.refusal);
+  const job = await deps.poller.refresh(found.job).catch(() => found.job);
   const unready = whyNoFile(job, deps.clock.nowMs());
   if (unready !== undefined) return exchange.refuse(unready);
   const counted = await countRequest(deps, exchange);
-  if (isRefusal(counted)) return exchange.refuse(counted);
+  if (!counted.ok) return exchange.refuse(counted.refusal);
   const deployment = await deploymentOf(deps, job).catch(() => undefined);
   const { remainingRequests } = counted;
   const served: ServedHeaders = { provider: job.providerId, remainingRequests };

@@ -4,6 +4,7 @@ import { assert } from "../core/assert.ts";
 import { journalRetryAfterSeconds } from "../core/constants.ts";
 import { newJobId } from "../core/ids.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
 import type { NewVideoJob } from "./video-job.ts";
 import { quoteWorstCase } from "../pricing/quote.ts";
 import type { Output } from "../wire/answer/answer-bridge.ts";
@@ -35,11 +36,14 @@ export function videoCall(wire: VideoWire, deps: VideoDeps): CallKind<VideoReque
 }
 
 /** Makes the provider's job ours, durably, and tells the client; else the provider may stop. */
-async function acceptVideo(deps: VideoDeps, accepted: AcceptedJob): Promise<Output | Refusal> {
+async function acceptVideo(
+  deps: VideoDeps,
+  accepted: AcceptedJob,
+): Promise<Result<{ readonly body: Output }>> {
   const job = newVideoJob(deps, accepted);
   if (await isMadeDurable(deps, job)) {
     const running = { completedAtMs: null, expiresAtMs: null, errorCode: null, costMicroUsd: null };
-    return videoBody({ ...job, ...running });
+    return { ok: true, body: videoBody({ ...job, ...running }) };
   }
   const { jobId, requestId, attemptId, deploymentId, providerJobId } = job;
   deps.log.error(
@@ -53,6 +57,10 @@ async function acceptVideo(deps: VideoDeps, accepted: AcceptedJob): Promise<Outp
     "a provider accepted a video job that could not be written down: it is cancelled and not charged",
   );
   cancelJob(deps, accepted.deployment, job);
+  return refused(unwritten());
+}
+
+function unwritten(): Refusal {
   return refusal(
     "gateway_error",
     `the video could not be accepted: the ledger did not respond; nothing was charged, resend in ${journalRetryAfterSeconds} seconds`,
