@@ -13,6 +13,7 @@ import {
   unusedAllowances,
   uphillAllowances,
 } from "./tidy/layers.ts";
+import * as results from "./tidy/results.ts";
 import { RULES, type RuleName } from "./tidy/rules.ts";
 import {
   isProduct,
@@ -126,6 +127,21 @@ test("no files import each other in a circle", () => {
       : each,
   );
   expect(fileCycles([...circle, { file: "src/core/planted.ts", text }])).toHaveLength(1);
+});
+
+test("every exception for a shape test, a cast to never and a branded value is needed", () => {
+  const lists = [
+    [results.SHAPE_TESTS, results.resultsAreToldApartByTheirTag],
+    [results.NEVER_CASTS, results.nothingIsCastToNever],
+    [results.BRANDING_FILES, results.idsAreParsedAtTheDoor],
+  ] as const;
+  for (const [names, rule] of lists) {
+    const unneeded = Object.keys(names).filter((file) => {
+      const source = product.find((each) => each.file === file);
+      return source === undefined || rule([{ ...source, file: "src/a.ts" }]).length === 0;
+    });
+    expect(unneeded).toEqual([]);
+  }
 });
 
 test("every exception for a file that opens files or sockets is needed", () => {

@@ -8,7 +8,7 @@ import type {
   NewKey,
   OrgSummary,
 } from "./key-store.ts";
-import { newRecordId, type OrgId } from "../core/ids.ts";
+import { newKeyId, newOrgId, type OrgId } from "../core/ids.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
 import { queryInTime } from "../storage/connection.ts";
 import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
@@ -34,7 +34,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 
   async createOrg(org: { readonly name: string; readonly email: string }): Promise<OrgSummary> {
-    const orgId = newRecordId("org");
+    const orgId = newOrgId();
     // The operator vouches for the address of an organization made by hand.
     await this.#pool.query(createOrgSql, [orgId, org.name, org.email, true]);
     const created = await this.findOrg(orgId);
@@ -57,7 +57,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
 
   async createKey(key: NewKey): Promise<KeySummary> {
     const result = await this.#pool.query<KeyRow>(createKeySql, [
-      newRecordId("key"),
+      newKeyId(),
       key.orgId,
       key.digest,
       key.label,

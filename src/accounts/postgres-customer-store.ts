@@ -4,7 +4,7 @@ import type { CustomerOrg, CustomerStore } from "./customer-store.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
 import { assert } from "../core/assert.ts";
 import { keysPerOrgMax, managedKeyRequestsPerMinute } from "../core/constants.ts";
-import { newRecordId, type KeyId, type OrgId } from "../core/ids.ts";
+import { newKeyId, type KeyId, type OrgId } from "../core/ids.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
 import { keyColumns, keySummary, managedSql, type KeyRow } from "./key-summary-rows.ts";
 
@@ -84,7 +84,7 @@ export class PostgresCustomerStore implements CustomerStore {
     const known = await this.#findPlaygroundKey(orgId);
     if (known !== undefined) return known;
     await this.#pool.query(createPlaygroundKeySql, [
-      newRecordId("key"),
+      newKeyId(),
       orgId,
       // Of no text that anybody knows: this key is never presented.
       randomBytes(DIGEST_BYTES),
@@ -146,7 +146,7 @@ async function createKey(client: PoolClient, key: NewKey): Promise<KeySummary | 
   );
   if (Number(counted[0]?.keys) >= keysPerOrgMax) return "too_many";
   const { rows } = await client.query<KeyRow>(createKeySql, [
-    newRecordId("key"),
+    newKeyId(),
     key.orgId,
     key.digest,
     key.label,

@@ -1,5 +1,6 @@
 import * as layers from "./layers.ts";
 import * as leftovers from "./leftovers.ts";
+import * as results from "./results.ts";
 import * as sizes from "./sizes.ts";
 import type { Rule } from "./source-files.ts";
 import * as values from "./values.ts";
@@ -150,6 +151,46 @@ export const RULES = {
       ],
       "one that asks it": ["src/call/a.ts", "const mayRetry = client.committed === false;"],
       "an encoder's first event": ["src/wire/a.ts", "class A {\n  #hasBegun = false;\n}"],
+    },
+  },
+  "results are told apart by their tag": {
+    check: results.resultsAreToldApartByTheirTag,
+    covers: "product",
+    breakages: {
+      "a refusal's member": ["src/call/a.ts", 'if ("class" in read) refuse(read);'],
+      "one of a value": ["src/videos/a.ts", 'const job = "job" in found ? found.job : undefined;'],
+      "one of a call's answer": ["src/http/a.ts", 'const isKnown = "keyId" in (await known());'],
+    },
+    nearMisses: {
+      "a tag": ["src/call/a.ts", "if (!read.ok) refuse(read.refusal);"],
+      "a computed name": ["src/call/a.ts", "const isListed = name in TABLE;"],
+      "a fault's code": ["src/app/a.ts", 'const code = "code" in fault ? fault.code : "";'],
+      "a sentence": ["src/call/a.ts", "say(\"set it to 'never' in the meantime\");"],
+    },
+  },
+  "nothing is cast to never": {
+    check: results.nothingIsCastToNever,
+    covers: "product",
+    breakages: { "a case left over": ["src/call/a.ts", "unreachable(code as never);"] },
+    nearMisses: {
+      "a case that cannot be": ["src/call/a.ts", "unreachable(code);"],
+      "a sentence": ["src/call/a.ts", "// as never before\nexport {};"],
+    },
+  },
+  "ids are parsed at the door": {
+    check: results.idsAreParsedAtTheDoor,
+    covers: "product",
+    breakages: {
+      "a made-up id": ["src/call/a.ts", 'const NO_KEY = "" as KeyId;'],
+      "one of an argument": ["src/cli/a.ts", "const orgId = String(flag) as OrgId;"],
+      "an attempt's": ["src/call/a.ts", "const NO_ATTEMPT = 0n as AttemptId;"],
+      "an amount": ["src/videos/a.ts", "const debit = owed as MicroUsd;"],
+    },
+    nearMisses: {
+      "a column": ["src/abuse/a.ts", "const found = { orgId: row.org_id as OrgId };"],
+      "the column of one row": ["src/identity/a.ts", "const orgId = rows[0]?.org_id as OrgId;"],
+      "a parsed id": ["src/cli/a.ts", "const keyId = parseKeyId(String(flag));"],
+      "another type": ["src/cli/a.ts", "const name = flag as OrgIdentity;"],
     },
   },
   "files have a length that a reader can hold": {
