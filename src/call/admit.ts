@@ -9,6 +9,7 @@ import { refused, type Result } from "../core/result.ts";
 import type { ReserveOutcome } from "../ledger/ledger-store.ts";
 import type { ClaimOutcome, LimitStore, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
 import { ClaimedScopes } from "./claimed-scopes.ts";
+import type { Departed } from "./drain-gate.ts";
 
 /** Scopes that stand in one slot of the limit store. */
 export interface ClaimPart {
@@ -27,13 +28,7 @@ export interface ClaimInput {
   /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
   readonly monotonicMs: number;
   /** Requests that hold a slot of this scope of the organization though their client has left. */
-  readonly departed?: (orgId: OrgId, shownId: string) => DepartedCount;
-}
-
-/** How many, and the monotonic time at which one of them must have ended. */
-export interface DepartedCount {
-  readonly count: number;
-  readonly firstEndsAtMs: number;
+  readonly departed?: (orgId: OrgId, shownId: string) => Departed;
 }
 
 /**

@@ -35,7 +35,7 @@ export type AttemptEnd =
   /** A provider has accepted a job that goes on: what the client is answered. */
   | { readonly kind: "job"; readonly body: Output };
 
-export interface AttemptInput<R extends CallRequest> {
+export interface CandidateAttempt<R extends CallRequest> {
   readonly call: AcceptedCall<R>;
   readonly held: HeldAttempt;
   readonly delivery: Delivery;
@@ -46,7 +46,7 @@ export interface AttemptInput<R extends CallRequest> {
 export async function attemptCandidate<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
-  input: AttemptInput<R>,
+  input: CandidateAttempt<R>,
 ): Promise<AttemptEnd> {
   const { call, held, hold } = input;
   const { reserve } = held;
@@ -78,7 +78,7 @@ export async function attemptCandidate<R extends CallRequest>(
 async function dispatch<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
-  input: AttemptInput<R>,
+  input: CandidateAttempt<R>,
 ): Promise<AttemptResult> {
   const { candidate } = input.held;
   const { deployment } = candidate.step;
@@ -145,7 +145,7 @@ async function acceptJob<R extends CallRequest>(
 function startAttempt<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
-  { call, held, delivery, hold }: AttemptInput<R>,
+  { call, held, delivery, hold }: CandidateAttempt<R>,
 ): RunningAttempt {
   const { kind, request } = call;
   const { attemptId, reserveMicroUsd } = held.reserve;

@@ -1,7 +1,7 @@
 import type { ClaimedScopes } from "./claimed-scopes.ts";
-import { ZERO_PICO_USD } from "../core/money.ts";
 import type { CloseOutcome, CloseRow, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
 import { tokenCount, type ScopeClaim, type TokenCount } from "../limits/limit-store.ts";
+import { faultRow } from "./attempt-rows.ts";
 import type { CallPorts } from "./ports.ts";
 
 type HoldPorts = Pick<CallPorts, "ledger" | "clock">;
@@ -96,20 +96,4 @@ export class CallHold {
     }
     return outcome;
   }
-}
-
-function faultRow(open: ReserveRow, nowMs: number): CloseRow {
-  return {
-    attemptId: open.attemptId,
-    outcome: "failed",
-    usage: null,
-    basis: "none",
-    costPicoUsd: ZERO_PICO_USD,
-    upstreamStatus: null,
-    errorClass: "gateway_error",
-    startedAtMs: nowMs,
-    firstByteMs: null,
-    durationMs: 0,
-    final: true,
-  };
 }

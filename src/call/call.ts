@@ -4,6 +4,7 @@ import { refused, type Refused, type Result } from "../core/result.ts";
 import { planRoute } from "../routing/plan-route.ts";
 import { reserveRefusal } from "./admit.ts";
 import { attemptCandidate } from "./attempt.ts";
+import { closeRow, reserveRow } from "./attempt-rows.ts";
 import { CallHold } from "./call-hold.ts";
 import { callTokens, familyOf, isRefusal, type CallKind, type CallRequest } from "./call-kind.ts";
 import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
@@ -17,8 +18,7 @@ import { waitForPacing } from "./pacing.ts";
 import { callPlanInput, findModel } from "./plan-call.ts";
 import type { CallPorts } from "./ports.ts";
 import { refuseCall, routingDeadlinePassed } from "./refuse-call.ts";
-import { reserveRow } from "./reserve-row.ts";
-import { closeRowOf, sumTokens } from "./settlement.ts";
+import { sumTokens } from "./settlement.ts";
 
 /**
  * The way of every call, whatever its modality and wire and whether it streams: accept, claim,
@@ -54,11 +54,11 @@ export async function serveCall<R extends CallRequest>(
   }
 }
 
-export type AcceptOutcome<R extends CallRequest> =
+type AcceptOutcome<R extends CallRequest> =
   { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
 
 /** Reads and plans: everything that can refuse a request before anything is claimed for it. */
-export function acceptCall<R extends CallRequest>(
+function acceptCall<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
   kind: CallKind<R>,
@@ -113,7 +113,7 @@ interface ClaimedCall<R extends CallRequest> {
 }
 
 /** Holds the worst case at the first candidate with capacity; a refusal means nothing was sent. */
-export async function holdFirst<R extends CallRequest>(
+async function holdFirst<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
   { call, hold, lastStartMs }: ClaimedCall<R>,
@@ -158,7 +158,7 @@ async function attemptUntilServed<R extends CallRequest>(
     hold.leavePool(end.tokens);
     const next = mayFailOver ? await acquireCandidate(ports, client.principal, call) : undefined;
     const isFinal = next?.ok !== true;
-    const close = closeRowOf({ ...end, clientGone: client.gone, final: isFinal });
+    const close = closeRow(end, { clientGone: client.gone, final: isFinal });
     if (isFinal) {
       const closed = await hold.close(close);
       ended.push(closed.kind === "pending" ? end : { ...end, debitMicroUsd: closed.debitMicroUsd });

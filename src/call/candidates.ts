@@ -66,16 +66,15 @@ function* deploymentsOf(plan: RoutePlan): Generator<Deployment> {
   yield* plan.others();
 }
 
-/** Who takes a slot of a pool, and with how many tokens. */
-export interface PoolClaimant {
-  readonly principal: Principal;
+/** What takes a slot of a pool. */
+export interface PoolClaim {
   readonly tokens: TokenCount;
   /** What is claimed besides, once a key of the marketplace's is to serve. */
   readonly marketplace: MarketplaceClaim | undefined;
 }
 
 /** What of a call decides which candidate it gets. */
-export interface WantedCandidate extends Omit<PoolClaimant, "principal"> {
+export interface WantedCandidate extends PoolClaim {
   readonly candidates: CandidateList;
 }
 
@@ -87,9 +86,9 @@ export interface WantedCandidate extends Omit<PoolClaimant, "principal"> {
 export async function acquireCandidate(
   ports: CandidatePorts,
   principal: Principal,
-  { candidates, tokens, marketplace }: WantedCandidate,
+  call: WantedCandidate,
 ): Promise<Result<{ readonly candidate: Candidate }>> {
-  const claimant = { principal, tokens, marketplace };
+  const { candidates } = call;
   let full: Refusal | undefined;
   let cooling: Refusal | undefined;
   for (let step = candidates.next(); step !== undefined; step = candidates.next()) {
@@ -99,7 +98,7 @@ export async function acquireCandidate(
       cooling = allCooling(deployment.modelId);
       continue;
     }
-    const entered = await enterPool(ports, claimant, deployment);
+    const entered = await enterPool(ports, principal, { ...call, deployment });
     if (entered.ok) return { ok: true, candidate: { step, pool: entered.pool, probedMs } };
     leaveCircuit(ports, { step, probedMs });
     // A limit store that does not answer says nothing about the pools: it refuses for itself.
@@ -126,8 +125,8 @@ export function leaveCircuit(
 /** Takes a place in the pool of a deployment, or returns the refusal of what limits it. */
 export async function enterPool(
   ports: CandidatePorts,
-  { principal, tokens, marketplace }: PoolClaimant,
-  deployment: Deployment,
+  principal: Principal,
+  { deployment, tokens, marketplace }: PoolClaim & { readonly deployment: Deployment },
 ): Promise<Result<{ readonly pool: ClaimedScopes | undefined }>> {
   const { pool } = deployment;
   const monotonicMs = ports.clock.monotonicMs();

@@ -118,7 +118,7 @@ async function whyPoolFull(
 ): Promise<Refusal | undefined> {
   const { deployment, tokens } = asked;
   const marketplace = marketplaceClaim(ports, principal, asked.limited);
-  const entered = await enterPool(ports, { principal, tokens, marketplace }, deployment);
+  const entered = await enterPool(ports, principal, { deployment, tokens, marketplace });
   return entered.ok ? undefined : entered.refusal;
 }
 
