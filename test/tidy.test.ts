@@ -131,7 +131,7 @@ test("no files import each other in a circle", () => {
 
 test("every exception for a shape test, a cast to never and a branded value is needed", () => {
   const lists = [
-    [results.SHAPE_TESTS, results.resultsAreToldApartByTheirTag],
+    [results.SHAPE_TESTS, results.resultsAreDistinguishedByTheirTag],
     [results.NEVER_CASTS, results.nothingIsCastToNever],
     [results.BRANDING_FILES, results.idsAreParsedAtTheDoor],
   ] as const;

@@ -1,6 +1,6 @@
 import { codeLinesWith, isNode, nodesWith, type Rule } from "./source-files.ts";
 
-/** Files that tell results apart by a member's name, each with the reason. */
+/** Files that distinguish results by a member's name, each with the reason. */
 export const SHAPE_TESTS: Readonly<Record<string, string>> = {
   "src/call/call-kind.ts": "a kind's read and encode give a refusal or a value",
   "src/call/serve-count-tokens.ts": "reads a provider's count",
@@ -22,7 +22,7 @@ export const SHAPE_TESTS: Readonly<Record<string, string>> = {
 };
 
 /** A result says by `ok` or by `kind` what it is. `code` is what faults of the platform have. */
-export const resultsAreToldApartByTheirTag: Rule = (files) =>
+export const resultsAreDistinguishedByTheirTag: Rule = (files) =>
   files
     .filter(({ file }) => !(file in SHAPE_TESTS))
     .flatMap((source) =>

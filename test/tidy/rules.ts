@@ -153,8 +153,8 @@ export const RULES = {
       "an encoder's first event": ["src/wire/a.ts", "class A {\n  #hasBegun = false;\n}"],
     },
   },
-  "results are told apart by their tag": {
-    check: results.resultsAreToldApartByTheirTag,
+  "results are distinguished by their tag": {
+    check: results.resultsAreDistinguishedByTheirTag,
     covers: "product",
     breakages: {
       "a refusal's member": ["src/call/a.ts", 'if ("class" in read) refuse(read);'],
