@@ -3,7 +3,7 @@
  * organization and a key (two scopes), and with model, endpoint and pool (five). Needs
  * `redis-server` or `valkey-server` on PATH. Run: `npx tsx bench/limit-claims.ts [claims per line]`.
  */
-import type { KeyId, OrgId } from "../src/core/ids.ts";
+import type { OrgId } from "../src/core/ids.ts";
 import { systemClock } from "../src/core/time.ts";
 import {
   tokenCount,
@@ -123,7 +123,6 @@ async function claimOne(
   const org = at % ORGS;
   const claim: LimitClaim = {
     orgId: "org" as OrgId,
-    keyId: "key" as KeyId,
     slot: `{org:org_9f2c41d07a3b${org}}`,
     scopes: orgs[org] ?? [],
     ...tokenCount(1_200, 4_096),

@@ -13,6 +13,7 @@ import {
   unusedAllowances,
   uphillAllowances,
 } from "./tidy/layers.ts";
+import * as results from "./tidy/results.ts";
 import { RULES, type RuleName } from "./tidy/rules.ts";
 import {
   isProduct,
@@ -87,6 +88,7 @@ describe("the layer tables of ARCHITECTURE.md", () => {
     ["a type by its path", "src/core/money.ts", 'type B = import("../ledger/b.ts").B;'],
     ["a re-export", "src/core/money.ts", 'export * from "../call/b.ts";'],
     ["an import at run time", "src/core/money.ts", 'await import("../storage/b.ts");'],
+    ["the list of wires in one of them", "src/wire/openai-chat/finish.ts", 'import "../wires.ts";'],
     ["one between parts of a big folder", "src/wire/sse/sse-reader.ts", 'import "../answer/b.ts";'],
   ])("forbid %s", (_what, file, line) => {
     expect(forbiddenImports(planted(file, line), tables)).toHaveLength(1);
@@ -126,6 +128,20 @@ test("no files import each other in a circle", () => {
       : each,
   );
   expect(fileCycles([...circle, { file: "src/core/planted.ts", text }])).toHaveLength(1);
+});
+
+test("every exception for a shape test and a branded value is needed", () => {
+  const lists = [
+    [results.SHAPE_TESTS, results.resultsAreDistinguishedByTheirTag],
+    [results.BRANDING_FILES, results.idsAreParsedAtTheDoor],
+  ] as const;
+  const unneeded = lists.flatMap(([names, rule]) =>
+    Object.keys(names).filter((file) => {
+      const source = product.find((each) => each.file === file);
+      return source === undefined || rule([{ ...source, file: "src/a.ts" }]).length === 0;
+    }),
+  );
+  expect(unneeded).toEqual([]);
 });
 
 test("every exception for a file that opens files or sockets is needed", () => {

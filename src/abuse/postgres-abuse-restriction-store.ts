@@ -1,4 +1,4 @@
-import type { Pool, QueryConfig } from "pg";
+import type { Pool, PoolClient } from "pg";
 import type { CallFamily, AbuseRestriction } from "../accounts/account-rules.ts";
 import type {
   UsageFinding,
@@ -7,6 +7,20 @@ import type {
 } from "./abuse-restriction-store.ts";
 import { storeAnswerTimeoutMs } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
+import {
+  bool,
+  columns,
+  computed,
+  instantMs,
+  orAbsent,
+  orNull,
+  text,
+  type Columns,
+  type ColumnsOf,
+  type Row,
+} from "../storage/columns.ts";
+import { queryInTime } from "../storage/connection.ts";
+import { inTransaction } from "../storage/transaction.ts";
 
 const LISTED_MAX = 1_000;
 
@@ -19,56 +33,39 @@ export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
   }
 
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
-    const client = await this.#pool.connect();
-    try {
-      await client.query(inTime(beginSql));
+    const record = async (client: PoolClient): Promise<AbuseRestriction | undefined> => {
+      await queryInTime(client, { text: limitsSql });
       // Of two findings at once the second reads what the first has made: the row is the lock.
-      const org = await client.query<{ trial: boolean }>(inTime(lockOrgSql, [finding.orgId]));
-      const isTrial = org.rows[0]?.trial === true;
-      const held = isTrial
-        ? await client.query<StateRow>(inTime(recordSql, valuesOf(finding)))
-        : undefined;
-      await client.query(inTime("commit"));
-      client.release();
-      const row = held?.rows[0];
-      return row === undefined ? undefined : abuseRestriction(finding.family, row);
-    } catch (fault) {
-      // Closed, not given back: the server then ends what was begun, whatever has become of it.
-      client.release(true);
-      throw fault;
-    }
+      const lock = { text: lockOrgSql, values: [finding.orgId] };
+      const [org] = (await queryInTime<{ trial: boolean }>(client, lock)).rows;
+      if (org?.trial !== true) return undefined;
+      const recording = { text: recordSql, values: valuesOf(finding) };
+      const [row] = (await queryInTime<Row>(client, recording)).rows;
+      return row === undefined ? undefined : holdColumns.read(row);
+    };
+    return await inTransaction(this.#pool, record, storeAnswerTimeoutMs);
   }
 
   async list(filter: {
     readonly orgId?: OrgId;
     readonly isWithPast: boolean;
   }): Promise<readonly AbuseRestrictionRecord[]> {
-    const { rows } = await this.#pool.query<HoldRow>(listSql, [
+    const { rows } = await this.#pool.query<Row>(listSql, [
       filter.orgId ?? null,
       filter.isWithPast,
       LISTED_MAX,
     ]);
-    return rows.map(holdRecord);
+    return rows.map(shownColumns.read);
   }
 
   async lift(orgId: OrgId, family?: CallFamily): Promise<readonly AbuseRestrictionRecord[]> {
-    const { rows } = await this.#pool.query<HoldRow>(liftSql, [orgId, family ?? null]);
-    return rows.map(holdRecord);
+    const { rows } = await this.#pool.query<Row>(liftSql, [orgId, family ?? null]);
+    return rows.map(shownColumns.read);
   }
 }
 
-/* A connection that stays silent is given up: what is recorded next gets another one. */
-function inTime(text: string, values: unknown[] = []): QueryConfig {
-  const query: QueryConfig & { readonly query_timeout: number } = {
-    text,
-    values,
-    query_timeout: storeAnswerTimeoutMs,
-  };
-  return query;
-}
-
-/* Nobody shall wait long for its lock. */
-const beginSql = `begin;
+/* No caller waits long for its lock. */
+const limitsSql = `
   set local statement_timeout = ${storeAnswerTimeoutMs};
   set local idle_in_transaction_session_timeout = ${storeAnswerTimeoutMs}`;
 
@@ -80,11 +77,19 @@ function valuesOf(finding: UsageFinding): unknown[] {
   return [orgId, family, reason, ageMs, limitedMs, repeatMs];
 }
 
+const holdProperties: ColumnsOf<AbuseRestriction> = {
+  family: text("family"),
+  state: text("state"),
+  untilMs: orAbsent(instantMs("until_at")),
+};
+
+const holdColumns: Columns<AbuseRestriction> = columns(holdProperties);
+
 const recordSql = `
   with hold as (
     select * from usage_hold where org_id = $1 and family = $2
   ), standing as (
-    select state, until_at from hold
+    select ${holdColumns.sql} from hold
     where lifted_at is null and (until_at is null or until_at > now())
     order by until_at desc nulls first limit 1
   ), repeated as (
@@ -101,16 +106,25 @@ const recordSql = `
       case when exists (select from repeated) then null
         else now() + $5::double precision * interval '1 ms' end
     where not exists (select from standing) and not exists (select from known)
-    returning state, until_at
+    returning ${holdColumns.sql}
   )
-  select state, until_at from standing union all select state, until_at from made`;
+  select ${holdColumns.sql} from standing union all select ${holdColumns.sql} from made`;
 
-const shownColumns = `h.org_id, h.family, h.state, h.reason, h.created_at, h.until_at, h.lifted_at,
-  h.lifted_at is null and (h.until_at is null or h.until_at > now()) and o.bought_at is null
-    as in_effect`;
+/** Of a hold `h` and its organization `o`. */
+const shownColumns: Columns<AbuseRestrictionRecord> = columns<AbuseRestrictionRecord>({
+  ...holdProperties,
+  orgId: text("org_id"),
+  reason: text("reason"),
+  createdAtMs: instantMs("created_at"),
+  liftedAtMs: orNull(instantMs("lifted_at")),
+  isInEffect: computed(
+    "h.lifted_at is null and (h.until_at is null or h.until_at > now()) and o.bought_at is null",
+    bool("in_effect"),
+  ),
+});
 
 const listSql = `
-  select * from (select h.hold_id, ${shownColumns} from usage_hold h join org o using (org_id)) h
+  select * from (select h.hold_id, ${shownColumns.sqlOf("h")} from usage_hold h join org o using (org_id)) h
   where ($1::text is null or h.org_id = $1) and ($2 or h.in_effect)
   order by h.hold_id desc limit $3`;
 
@@ -120,36 +134,4 @@ const liftSql = `
     where org_id = $1 and lifted_at is null and ($2::text is null or family = $2)
     returning *
   )
-  select ${shownColumns} from lifted h join org o using (org_id) order by h.hold_id desc`;
-
-interface StateRow {
-  readonly state: "limited" | "restricted";
-  readonly until_at: Date | null;
-}
-
-interface HoldRow extends StateRow {
-  readonly org_id: string;
-  readonly family: CallFamily;
-  readonly reason: string;
-  readonly created_at: Date;
-  readonly lifted_at: Date | null;
-  readonly in_effect: boolean;
-}
-
-function abuseRestriction(
-  family: CallFamily,
-  { state, until_at: untilAt }: StateRow,
-): AbuseRestriction {
-  return { family, state, ...(untilAt === null ? {} : { untilMs: untilAt.getTime() }) };
-}
-
-function holdRecord(row: HoldRow): AbuseRestrictionRecord {
-  return {
-    ...abuseRestriction(row.family, row),
-    orgId: row.org_id as OrgId,
-    reason: row.reason,
-    createdAtMs: row.created_at.getTime(),
-    liftedAtMs: row.lifted_at?.getTime() ?? null,
-    isInEffect: row.in_effect,
-  };
-}
+  select ${shownColumns.sqlOf("h")} from lifted h join org o using (org_id) order by h.hold_id desc`;

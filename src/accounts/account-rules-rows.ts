@@ -6,8 +6,16 @@ import {
   type RoutingPolicy,
   type AbuseRestriction,
 } from "./account-rules.ts";
-import type { KeyId, ProviderId } from "../core/ids.ts";
-import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
+import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/stored-limit.ts";
+import {
+  columns,
+  integer,
+  opaque,
+  orAbsent,
+  text,
+  type Columns,
+  type ColumnsOf,
+} from "../storage/columns.ts";
 
 /**
  * Columns of an `AccountRulesRow`, for a query over `api_key k` and `org o`. Rows arrive as JSON, so
@@ -37,22 +45,22 @@ export const accountRulesColumns: string = `
 export interface AccountRulesRow {
   readonly is_trial: boolean;
   readonly keys_may_set_org_limits: boolean;
-  readonly limits: readonly LimitRow[] | null;
-  readonly endpoints: readonly EndpointRow[] | null;
-  readonly connections: readonly ConnectionRow[] | null;
-  readonly policy: PolicyRow | null;
-  readonly usage_holds: readonly AbuseRestrictionRow[] | null;
+  readonly limits: readonly object[] | null;
+  readonly endpoints: readonly object[] | null;
+  readonly connections: readonly object[] | null;
+  readonly policy: object | null;
+  readonly usage_holds: readonly object[] | null;
 }
 
 /** The rules of a key; `PLAIN_RULES` itself where there is nothing to say. */
 export function accountRules(row: AccountRulesRow): AccountRules {
   if (isPlain(row)) return PLAIN_RULES;
   return {
-    limits: (row.limits ?? []).map(storedLimit),
-    endpoints: (row.endpoints ?? []).map(dedicatedEndpoint),
+    limits: (row.limits ?? []).map(limitColumns.read),
+    endpoints: (row.endpoints ?? []).map(endpointColumns.read),
     connections: (row.connections ?? []).map(connection),
-    ...(row.policy === null ? {} : { policy: routingPolicy(row.policy) }),
-    abuseRestrictions: (row.usage_holds ?? []).map(abuseRestriction),
+    ...(row.policy === null ? {} : { policy: policyColumns.read(row.policy) }),
+    abuseRestrictions: (row.usage_holds ?? []).map(holdColumns.read),
     isTrial: row.is_trial,
     keysMaySetOrgLimits: row.keys_may_set_org_limits,
   };
@@ -67,100 +75,59 @@ function isPlain(row: AccountRulesRow): boolean {
   return isSilent && !is_trial && !keys_may_set_org_limits;
 }
 
-interface LimitValueColumns {
-  readonly rpm: number | null;
-  readonly tpm: number | null;
-  readonly concurrency: number | null;
+const limitValues: ColumnsOf<LimitValues> = {
+  requestsPerMinute: orAbsent(integer("rpm")),
+  tokensPerMinute: orAbsent(integer("tpm")),
+  concurrent: orAbsent(integer("concurrency")),
+};
+
+export const limitColumns: Columns<StoredLimit> = columns<StoredLimit>({
+  source: text("source"),
+  scope: text("scope"),
+  keyId: orAbsent(text("key_id")),
+  modelId: orAbsent(text("model_id")),
+  ...limitValues,
+});
+
+export const endpointProperties: ColumnsOf<DedicatedEndpoint> = {
+  endpointId: text("endpoint_id"),
+  providerId: text("provider_id"),
+  limits: columns<EndpointLimits>({
+    requestsPerSecond: orAbsent(integer("rps")),
+    paced: orAbsent(
+      columns({ perSecond: opaque("paced_per_second"), waitMsMax: integer("queue_ms_max") }),
+    ),
+    ...limitValues,
+  }),
+};
+
+export const policyColumns: Columns<RoutingPolicy> = columns<RoutingPolicy>({
+  timeoutMs: orAbsent(integer("timeout_ms")),
+  only: orAbsent(opaque("only_providers")),
+  ignore: orAbsent(opaque("ignore_providers")),
+  promptLogging: orAbsent(text("prompt_logging")),
+});
+
+const endpointColumns: Columns<DedicatedEndpoint> = columns(endpointProperties);
+
+interface SealedConnection extends Omit<Connection, "sealedKey"> {
+  readonly sealedKey: string;
 }
 
-export interface LimitRow extends LimitValueColumns {
-  readonly source: StoredLimit["source"];
-  readonly scope: StoredLimit["scope"];
-  readonly key_id: string | null;
-  readonly model_id: string | null;
+const connectionColumns: Columns<SealedConnection> = columns<SealedConnection>({
+  connectionId: text("connection_id"),
+  providerId: text("provider_id"),
+  keyId: orAbsent(text("key_id")),
+  sealedKey: text("sealed_key"),
+});
+
+function connection(row: object): Connection {
+  const read = connectionColumns.read(row);
+  return { ...read, sealedKey: Buffer.from(read.sealedKey, "base64") };
 }
 
-export function storedLimit(row: LimitRow): StoredLimit {
-  return {
-    source: row.source,
-    scope: row.scope,
-    ...(row.key_id === null ? {} : { keyId: row.key_id as KeyId }),
-    ...(row.model_id === null ? {} : { modelId: row.model_id }),
-    ...limitValues(row),
-  };
-}
-
-function limitValues({ rpm, tpm, concurrency }: LimitValueColumns): EndpointLimits {
-  return {
-    ...(rpm === null ? {} : { requestsPerMinute: rpm }),
-    ...(tpm === null ? {} : { tokensPerMinute: tpm }),
-    ...(concurrency === null ? {} : { concurrent: concurrency }),
-  };
-}
-
-export interface EndpointRow extends LimitValueColumns {
-  readonly endpoint_id: string;
-  readonly provider_id: string;
-  readonly rps: number | null;
-  readonly paced_per_second: number | null;
-  readonly queue_ms_max: number | null;
-}
-
-export function dedicatedEndpoint(row: EndpointRow): DedicatedEndpoint {
-  const { rps, paced_per_second: perSecond, queue_ms_max: waitMsMax } = row;
-  return {
-    endpointId: row.endpoint_id,
-    providerId: row.provider_id as ProviderId,
-    limits: {
-      ...(rps === null ? {} : { requestsPerSecond: rps }),
-      ...(perSecond === null || waitMsMax === null ? {} : { paced: { perSecond, waitMsMax } }),
-      ...limitValues(row),
-    },
-  };
-}
-
-interface ConnectionRow {
-  readonly connection_id: string;
-  readonly key_id: string | null;
-  readonly provider_id: string;
-  readonly sealed_key: string;
-}
-
-function connection(row: ConnectionRow): Connection {
-  return {
-    connectionId: row.connection_id,
-    providerId: row.provider_id as ProviderId,
-    ...(row.key_id === null ? {} : { keyId: row.key_id as KeyId }),
-    sealedKey: Buffer.from(row.sealed_key, "base64"),
-  };
-}
-
-export interface PolicyRow {
-  readonly timeout_ms: number | null;
-  readonly only_providers: readonly string[] | null;
-  readonly ignore_providers: readonly string[] | null;
-  readonly prompt_logging: "none" | null;
-}
-
-export function routingPolicy(row: PolicyRow): RoutingPolicy {
-  return {
-    ...(row.timeout_ms === null ? {} : { timeoutMs: row.timeout_ms }),
-    ...(row.only_providers === null ? {} : { only: row.only_providers }),
-    ...(row.ignore_providers === null ? {} : { ignore: row.ignore_providers }),
-    ...(row.prompt_logging === null ? {} : { promptLogging: row.prompt_logging }),
-  };
-}
-
-interface AbuseRestrictionRow {
-  readonly family: AbuseRestriction["family"];
-  readonly state: AbuseRestriction["state"];
-  readonly until_ms: number | null;
-}
-
-function abuseRestriction({
-  family,
-  state,
-  until_ms: untilMs,
-}: AbuseRestrictionRow): AbuseRestriction {
-  return { family, state, ...(untilMs === null ? {} : { untilMs }) };
-}
+const holdColumns: Columns<AbuseRestriction> = columns<AbuseRestriction>({
+  family: text("family"),
+  state: text("state"),
+  untilMs: orAbsent(integer("until_ms")),
+});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { KeyId, OrgId } from "../core/ids.ts";
 import { PLAIN_RULES } from "./account-rules.ts";
-import { isPrincipal, openAuthenticator, type AuthenticatorOptions } from "./authenticate.ts";
+import { openAuthenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import type { KeyRecord, KeyStore } from "./key-store.ts";
 import { newVirtualKey } from "./virtual-key.ts";
 
@@ -19,10 +19,8 @@ const record: KeyRecord = {
 };
 
 const UNAUTHENTICATED = {
-  class: "auth",
-  status: 401,
-  origin: "authorization",
-  retryable: false,
+  ok: false,
+  refusal: { class: "auth", status: 401, origin: "authorization", retryable: false },
 };
 
 interface Fixture {
@@ -68,13 +66,16 @@ describe("which header", () => {
   ] as const)("%s is accepted", async (_name, [authorization, xApiKey]) => {
     const outcome = await open().authenticate(authorization, xApiKey);
     expect(outcome).toEqual({
-      orgId: "org_1",
-      keyId: "key_1",
-      keyOrigin: "console",
-      requestsPerMinuteCeiling: 300,
-      funded: true,
-      managed: false,
-      rules: PLAIN_RULES,
+      ok: true,
+      principal: {
+        orgId: "org_1",
+        keyId: "key_1",
+        keyOrigin: "console",
+        requestsPerMinuteCeiling: 300,
+        funded: true,
+        managed: false,
+        rules: PLAIN_RULES,
+      },
     });
   });
 
@@ -109,10 +110,13 @@ describe("refusals", () => {
   test("an account that is not verified gets 403", async () => {
     const records = new Map([[good.digest.toString("hex"), { ...record, emailVerified: false }]]);
     expect(await open({ records }).authenticate(undefined, good.raw)).toMatchObject({
-      class: "email_not_verified",
-      status: 403,
-      origin: "authorization",
-      retryable: false,
+      ok: false,
+      refusal: {
+        class: "email_not_verified",
+        status: 403,
+        origin: "authorization",
+        retryable: false,
+      },
     });
   });
 
@@ -136,7 +140,7 @@ describe("the cache", () => {
     await authenticate(undefined, good.raw);
     keys.set(good.digest.toString("hex"), { ...record, disabled: true });
     pass(4_999);
-    expect(isPrincipal(await authenticate(undefined, good.raw))).toBe(true);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
     pass(1);
     expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
   });
@@ -148,7 +152,7 @@ describe("the cache", () => {
     expect(asked).toHaveLength(1);
     keys.set(good.digest.toString("hex"), record);
     pass(5_000);
-    expect(isPrincipal(await authenticate(undefined, good.raw))).toBe(true);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
   test("many who ask for the same key share one look-up", async () => {
@@ -161,11 +165,14 @@ describe("the cache", () => {
 
 describe("a key store that fails", () => {
   const unavailable = {
-    class: "gateway_error",
-    status: 503,
-    origin: "gateway_infrastructure",
-    retryAfterSeconds: 2,
-    retryable: true,
+    ok: false,
+    refusal: {
+      class: "gateway_error",
+      status: 503,
+      origin: "gateway_infrastructure",
+      retryAfterSeconds: 2,
+      retryable: true,
+    },
   };
 
   test("gives 503 and never 401, and the next request asks again", async () => {
@@ -178,7 +185,7 @@ describe("a key store that fails", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
     expect(faults).toHaveLength(1);
     down = false;
-    expect(isPrincipal(await authenticate(undefined, good.raw))).toBe(true);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
   test("a remembered key goes on working while the store is down", async () => {
@@ -189,7 +196,7 @@ describe("a key store that fails", () => {
     await authenticate(undefined, good.raw);
     down = true;
     pass(4_999);
-    expect(isPrincipal(await authenticate(undefined, good.raw))).toBe(true);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
     pass(1);
     expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
   });
@@ -204,7 +211,7 @@ describe("a key store that fails", () => {
     });
     expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
     broken = false;
-    expect(isPrincipal(await authenticate(undefined, good.raw))).toBe(true);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
   test("silence is a failure after the time limit", async () => {

@@ -5,7 +5,8 @@ import {
   storeAnswerTimeoutMs,
 } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
-import { refusal, type Refusal } from "../core/refusals.ts";
+import { refusal } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
 import type { Clock } from "../core/time.ts";
 import { ExpiringCache } from "../core/expiring-cache.ts";
 import type { KeyRecord, KeyStore } from "./key-store.ts";
@@ -25,7 +26,7 @@ export interface AuthenticatorOptions {
   readonly onStoreFault?: (fault: unknown) => void;
 }
 
-export type AuthOutcome = Principal | Refusal;
+export type AuthOutcome = Result<{ readonly principal: Principal }>;
 
 export interface Authenticator {
   /**
@@ -40,32 +41,33 @@ export interface Authenticator {
   forget(orgId: OrgId | undefined): void;
 }
 
-/** Tells a principal from a refusal. */
-export function isPrincipal(outcome: AuthOutcome): outcome is Principal {
-  return "keyId" in outcome;
-}
-
 /* One message for every cause: an answer must not tell a wrong key from a disabled one. */
-const NOT_AUTHENTICATED: Refusal = refusal(
-  "auth",
-  "no valid API key: send your virtual key as `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`",
-  { origin: "authorization" },
+const NOT_AUTHENTICATED = refused(
+  refusal(
+    "auth",
+    "no valid API key: send your virtual key as `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`",
+    { origin: "authorization" },
+  ),
 );
 
-const EMAIL_NOT_VERIFIED: Refusal = refusal(
-  "email_not_verified",
-  "the e-mail address of this account is not verified: open the link in the verification e-mail, then resend",
-  { origin: "authorization" },
+const EMAIL_NOT_VERIFIED = refused(
+  refusal(
+    "email_not_verified",
+    "the e-mail address of this account is not verified: open the link in the verification e-mail, then resend",
+    { origin: "authorization" },
+  ),
 );
 
-const KEY_STORE_UNAVAILABLE: Refusal = refusal(
-  "gateway_error",
-  "the key could not be checked right now: nothing was sent and nothing was charged, resend after `retry-after`",
-  {
-    status: 503,
-    origin: "gateway_infrastructure",
-    retryAfterSeconds: journalRetryAfterSeconds,
-  },
+const KEY_STORE_UNAVAILABLE = refused(
+  refusal(
+    "gateway_error",
+    "the key could not be checked right now: nothing was sent and nothing was charged, resend after `retry-after`",
+    {
+      status: 503,
+      origin: "gateway_infrastructure",
+      retryAfterSeconds: journalRetryAfterSeconds,
+    },
+  ),
 );
 
 /** Opens the check of virtual keys over a key store. */
@@ -117,7 +119,7 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
       // A look-up under way may be older than the change: later requests begin their own.
       lookingUp.clear();
       // A refusal does not say whose key it was.
-      cache.drop((known) => orgId === undefined || !isPrincipal(known) || known.orgId === orgId);
+      cache.drop((known) => orgId === undefined || !known.ok || known.principal.orgId === orgId);
     },
   };
 }
@@ -130,7 +132,7 @@ function bearerToken(authorization: string | undefined): string | undefined {
 
 function judge(record: KeyRecord | undefined): AuthOutcome {
   if (record === undefined || record.disabled) return NOT_AUTHENTICATED;
-  return record.emailVerified ? principalOf(record) : EMAIL_NOT_VERIFIED;
+  return record.emailVerified ? { ok: true, principal: principalOf(record) } : EMAIL_NOT_VERIFIED;
 }
 
 async function withinTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {

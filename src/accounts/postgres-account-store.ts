@@ -8,11 +8,21 @@ import type {
   NewKey,
   OrgSummary,
 } from "./key-store.ts";
-import { newRecordId, type OrgId } from "../core/ids.ts";
-import { microUsd, type MicroUsd } from "../core/money.ts";
+import { newKeyId, newOrgId } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
+import {
+  columns,
+  computed,
+  instantMs,
+  micro,
+  text,
+  type Columns,
+  type Row,
+} from "../storage/columns.ts";
 import { queryInTime } from "../storage/connection.ts";
-import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
-import { keyColumns, keySummary, type KeyRow } from "./key-summary-rows.ts";
+import type { AccountRulesRow } from "./account-rules-rows.ts";
+import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
+import { keyColumns } from "./key-summary-rows.ts";
 import { createOrgSql } from "./org-rows.ts";
 
 /** Organizations and keys in PostgreSQL, for operators and for the gateway's key look-up. */
@@ -24,7 +34,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 
   async findByDigest(digest: Buffer): Promise<KeyRecord | undefined> {
-    const result = await queryInTime<KeyRecordRow>(this.#pool, {
+    const result = await queryInTime<AccountRulesRow>(this.#pool, {
       name: "find_key",
       text: findByDigestSql,
       values: [digest],
@@ -34,7 +44,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 
   async createOrg(org: { readonly name: string; readonly email: string }): Promise<OrgSummary> {
-    const orgId = newRecordId("org");
+    const orgId = newOrgId();
     // The operator vouches for the address of an organization made by hand.
     await this.#pool.query(createOrgSql, [orgId, org.name, org.email, true]);
     const created = await this.findOrg(orgId);
@@ -43,21 +53,19 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 
   async listOrgs(): Promise<readonly OrgSummary[]> {
-    const result = await this.#pool.query<OrgRow>(
-      `${selectOrgSql} order by o.created_at, o.org_id`,
-    );
-    return result.rows.map(orgSummary);
+    const result = await this.#pool.query<Row>(`${selectOrgSql} order by o.created_at, o.org_id`);
+    return result.rows.map(orgColumns.read);
   }
 
   async findOrg(orgId: string): Promise<OrgSummary | undefined> {
-    const result = await this.#pool.query<OrgRow>(`${selectOrgSql} where o.org_id = $1`, [orgId]);
+    const result = await this.#pool.query<Row>(`${selectOrgSql} where o.org_id = $1`, [orgId]);
     const row = result.rows[0];
-    return row === undefined ? undefined : orgSummary(row);
+    return row === undefined ? undefined : orgColumns.read(row);
   }
 
   async createKey(key: NewKey): Promise<KeySummary> {
-    const result = await this.#pool.query<KeyRow>(createKeySql, [
-      newRecordId("key"),
+    const result = await this.#pool.query<Row>(createKeySql, [
+      newKeyId(),
       key.orgId,
       key.digest,
       key.label,
@@ -68,26 +76,26 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     ]);
     const row = result.rows[0];
     assert(row !== undefined, "a created key is returned");
-    return keySummary(row);
+    return keyColumns.read(row);
   }
 
   async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
-    const result = await this.#pool.query<KeyRow>(
-      `select ${keyColumns} from api_key where $1::text is null or org_id = $1
+    const result = await this.#pool.query<Row>(
+      `select ${keyColumns.sql} from api_key where $1::text is null or org_id = $1
       order by created_at, key_id`,
       [orgId ?? null],
     );
-    return result.rows.map(keySummary);
+    return result.rows.map(keyColumns.read);
   }
 
   async disableKey(keyId: string): Promise<KeySummary | undefined> {
-    const result = await this.#pool.query<KeyRow>(
+    const result = await this.#pool.query<Row>(
       `update api_key set disabled_at = coalesce(disabled_at, now()) where key_id = $1
-      returning ${keyColumns}`,
+      returning ${keyColumns.sql}`,
       [keyId],
     );
     const row = result.rows[0];
-    return row === undefined ? undefined : keySummary(row);
+    return row === undefined ? undefined : keyColumns.read(row);
   }
 
   async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null): Promise<boolean> {
@@ -99,42 +107,31 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 
   async setKeyCap(keyId: string, capMicroUsd: MicroUsd | null): Promise<KeySummary | undefined> {
-    const result = await this.#pool.query<KeyRow>(
-      `update api_key set cap_micro_usd = $2 where key_id = $1 returning ${keyColumns}`,
+    const result = await this.#pool.query<Row>(
+      `update api_key set cap_micro_usd = $2 where key_id = $1 returning ${keyColumns.sql}`,
       [keyId, capMicroUsd],
     );
     const row = result.rows[0];
-    return row === undefined ? undefined : keySummary(row);
+    return row === undefined ? undefined : keyColumns.read(row);
   }
 }
 
 const findByDigestSql = keyRecordSql("digest");
 
+/** Of an organization `o` and its wallet `w`. */
+const orgColumns: Columns<OrgSummary> = columns({
+  orgId: text("org_id"),
+  name: text("name"),
+  email: text("email"),
+  balanceMicroUsd: computed("w.credits - w.debits - w.owed", micro("balance")),
+  heldMicroUsd: computed("w.reserved", micro("held")),
+  createdAtMs: instantMs("created_at"),
+});
+
 const selectOrgSql = `
-  select o.org_id, o.name, o.email, o.created_at, w.credits - w.debits - w.owed as balance,
-    w.reserved as held
+  select ${orgColumns.sqlOf("o")}
   from org o join account w on w.account_id = 'wallet:' || o.org_id`;
 
 const createKeySql = `
   insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
-  values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns}`;
-
-interface OrgRow {
-  readonly org_id: string;
-  readonly name: string;
-  readonly email: string;
-  readonly created_at: Date;
-  readonly balance: bigint;
-  readonly held: bigint;
-}
-
-function orgSummary(row: OrgRow): OrgSummary {
-  return {
-    orgId: row.org_id as OrgId,
-    name: row.name,
-    email: row.email,
-    balanceMicroUsd: microUsd(row.balance),
-    heldMicroUsd: microUsd(row.held),
-    createdAtMs: row.created_at.getTime(),
-  };
-}
+  values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns.sql}`;

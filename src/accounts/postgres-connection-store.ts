@@ -8,7 +8,17 @@ import type {
   NewConnection,
   StoredConnection,
 } from "./connection-store.ts";
-import type { KeyId, OrgId, ProviderId } from "../core/ids.ts";
+import type { OrgId } from "../core/ids.ts";
+import {
+  columns,
+  instantMs,
+  opaque,
+  orNull,
+  text,
+  type Columns,
+  type ColumnsOf,
+  type Row,
+} from "../storage/columns.ts";
 
 /** Customers' own provider keys in PostgreSQL, sealed. */
 export class PostgresConnectionStore implements ConnectionStore {
@@ -19,7 +29,7 @@ export class PostgresConnectionStore implements ConnectionStore {
   }
 
   async create(connection: NewConnection): Promise<ConnectionSummary | "taken" | undefined> {
-    const result = await this.#pool.query<{ is_known: boolean } & Unmade>(createSql, [
+    const result = await this.#pool.query<Made>(createSql, [
       connection.connectionId,
       connection.orgId,
       connection.keyId,
@@ -31,41 +41,57 @@ export class PostgresConnectionStore implements ConnectionStore {
     const row = result.rows[0];
     assert(row !== undefined, "a creation answers one row");
     if (!row.is_known) return undefined;
-    return isMade(row) ? summary(row) : "taken";
+    return row.connection_id === null ? "taken" : summaryColumns.read(row);
   }
 
   async list(orgId: OrgId): Promise<readonly ConnectionSummary[]> {
-    const result = await this.#pool.query<ConnectionRow>(
-      `select ${columns} from connection where org_id = $1 order by created_at, connection_id`,
+    const result = await this.#pool.query<Row>(
+      `select ${summaryColumns.sql} from connection where org_id = $1 order by created_at, connection_id`,
       [orgId],
     );
-    return result.rows.map(summary);
+    return result.rows.map(summaryColumns.read);
   }
 
   async find(connectionId: string, owner: ConnectionOwner): Promise<StoredConnection | undefined> {
-    const result = await this.#pool.query<ConnectionRow & { sealed_key: Buffer }>(
-      `select ${columns}, sealed_key from connection ${ownedSql}`,
+    const result = await this.#pool.query<Row>(
+      `select ${storedColumns.sql} from connection ${ownedSql}`,
       [connectionId, ownerOrNull(owner)],
     );
     const row = result.rows[0];
-    return row === undefined ? undefined : { ...summary(row), sealedKey: row.sealed_key };
+    return row === undefined ? undefined : storedColumns.read(row);
   }
 
   async disable(
     connectionId: string,
     owner: ConnectionOwner,
   ): Promise<ConnectionSummary | undefined> {
-    const result = await this.#pool.query<ConnectionRow>(
+    const result = await this.#pool.query<Row>(
       `update connection set disabled_at = coalesce(disabled_at, now()), sealed_key = ''
-      ${ownedSql} returning ${columns}`,
+      ${ownedSql} returning ${summaryColumns.sql}`,
       [connectionId, ownerOrNull(owner)],
     );
     const row = result.rows[0];
-    return row === undefined ? undefined : summary(row);
+    return row === undefined ? undefined : summaryColumns.read(row);
   }
 }
 
-const columns = "connection_id, org_id, provider_id, key_id, name, label, created_at, disabled_at";
+const summaryProperties: ColumnsOf<ConnectionSummary> = {
+  connectionId: text("connection_id"),
+  orgId: text("org_id"),
+  providerId: text("provider_id"),
+  keyId: orNull(text("key_id")),
+  name: text("name"),
+  label: text("label"),
+  createdAtMs: instantMs("created_at"),
+  disabledAtMs: orNull(instantMs("disabled_at")),
+};
+
+const summaryColumns: Columns<ConnectionSummary> = columns(summaryProperties);
+
+const storedColumns: Columns<StoredConnection> = columns({
+  ...summaryProperties,
+  sealedKey: opaque("sealed_key"),
+});
 
 /** $1 connection, $2 organization or null for an operator. */
 const ownedSql = "where connection_id = $1 and ($2::text is null or org_id = $2)";
@@ -78,40 +104,15 @@ const createSql = `
   ), made as (
     insert into connection (connection_id, org_id, key_id, provider_id, name, label, sealed_key)
     select $1, org_id, $3, $4, $5, $6, $7 from owner
-    on conflict do nothing returning ${columns}
+    on conflict do nothing returning ${summaryColumns.sql}
   )
   select exists (select from owner) as is_known, made.* from (select) as one left join made on true`;
 
-interface ConnectionRow {
-  readonly connection_id: string;
-  readonly org_id: string;
-  readonly provider_id: string;
-  readonly key_id: string | null;
-  readonly name: string;
-  readonly label: string;
-  readonly created_at: Date;
-  readonly disabled_at: Date | null;
-}
-
-type Unmade = ConnectionRow | { readonly connection_id: null };
-
-function isMade(row: Unmade): row is ConnectionRow {
-  return row.connection_id !== null;
+interface Made {
+  readonly is_known: boolean;
+  readonly connection_id: string | null;
 }
 
 function ownerOrNull(owner: ConnectionOwner): OrgId | null {
   return owner === "operator" ? null : owner;
-}
-
-function summary(row: ConnectionRow): ConnectionSummary {
-  return {
-    connectionId: row.connection_id,
-    orgId: row.org_id as OrgId,
-    providerId: row.provider_id as ProviderId,
-    keyId: row.key_id as KeyId | null,
-    name: row.name,
-    label: row.label,
-    createdAtMs: row.created_at.getTime(),
-    disabledAtMs: row.disabled_at?.getTime() ?? null,
-  };
 }

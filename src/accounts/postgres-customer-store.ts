@@ -4,9 +4,21 @@ import type { CustomerOrg, CustomerStore } from "./customer-store.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
 import { assert } from "../core/assert.ts";
 import { keysPerOrgMax, managedKeyRequestsPerMinute } from "../core/constants.ts";
-import { newRecordId, type KeyId, type OrgId } from "../core/ids.ts";
-import { microUsd, type MicroUsd } from "../core/money.ts";
-import { keyColumns, keySummary, managedSql, type KeyRow } from "./key-summary-rows.ts";
+import { newKeyId, type KeyId, type OrgId } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
+import {
+  bool,
+  columns,
+  computed,
+  instantMs,
+  micro,
+  orNull,
+  text,
+  type Columns,
+  type Row,
+} from "../storage/columns.ts";
+import { inTransaction } from "../storage/transaction.ts";
+import { keyColumns, managedSql } from "./key-summary-rows.ts";
 
 const DIGEST_BYTES = 32;
 
@@ -19,8 +31,8 @@ export class PostgresCustomerStore implements CustomerStore {
   }
 
   async findOrg(orgId: OrgId): Promise<CustomerOrg | undefined> {
-    const { rows } = await this.#pool.query<OrgRow>(findOrgSql, [orgId]);
-    return rows[0] === undefined ? undefined : customerOrg(rows[0]);
+    const { rows } = await this.#pool.query<Row>(findOrgSql, [orgId]);
+    return rows[0] === undefined ? undefined : orgColumns.read(rows[0]);
   }
 
   async renameOrg(orgId: OrgId, name: string): Promise<boolean> {
@@ -29,34 +41,23 @@ export class PostgresCustomerStore implements CustomerStore {
   }
 
   async listKeys(orgId: OrgId): Promise<readonly KeySummary[]> {
-    const { rows } = await this.#pool.query<KeyRow>(
-      `select ${keyColumns} from api_key where org_id = $1 and not ${managedSql}
+    const { rows } = await this.#pool.query<Row>(
+      `select ${keyColumns.sql} from api_key where org_id = $1 and not ${managedSql}
       order by created_at desc, key_id`,
       [orgId],
     );
-    return rows.map(keySummary);
+    return rows.map(keyColumns.read);
   }
 
   async findKey(orgId: OrgId, keyId: string): Promise<KeySummary | undefined> {
-    return await this.#oneKey(`select ${keyColumns} from api_key where ${ownKeySql}`, [
+    return await this.#oneKey(`select ${keyColumns.sql} from api_key where ${ownKeySql}`, [
       orgId,
       keyId,
     ]);
   }
 
   async createKey(key: NewKey): Promise<KeySummary | "too_many"> {
-    const client = await this.#pool.connect();
-    let isDone = false;
-    try {
-      await client.query("begin");
-      const made = await createKey(client, key);
-      await client.query("commit");
-      isDone = true;
-      return made;
-    } finally {
-      // After a fault nobody knows what state the connection is in.
-      client.release(!isDone);
-    }
+    return await inTransaction(this.#pool, (client) => createKey(client, key));
   }
 
   async renameKey(orgId: OrgId, keyId: string, name: string): Promise<KeySummary | undefined> {
@@ -84,7 +85,7 @@ export class PostgresCustomerStore implements CustomerStore {
     const known = await this.#findPlaygroundKey(orgId);
     if (known !== undefined) return known;
     await this.#pool.query(createPlaygroundKeySql, [
-      newRecordId("key"),
+      newKeyId(),
       orgId,
       // Of no text that anybody knows: this key is never presented.
       randomBytes(DIGEST_BYTES),
@@ -102,28 +103,36 @@ export class PostgresCustomerStore implements CustomerStore {
 
   #change(set: string, values: unknown[]): Promise<KeySummary | undefined> {
     return this.#oneKey(
-      `update api_key set ${set} where ${ownKeySql} returning ${keyColumns}`,
+      `update api_key set ${set} where ${ownKeySql} returning ${keyColumns.sql}`,
       values,
     );
   }
 
   async #oneKey(sql: string, values: unknown[]): Promise<KeySummary | undefined> {
-    const { rows } = await this.#pool.query<KeyRow>(sql, values);
-    return rows[0] === undefined ? undefined : keySummary(rows[0]);
+    const { rows } = await this.#pool.query<Row>(sql, values);
+    return rows[0] === undefined ? undefined : keyColumns.read(rows[0]);
   }
 }
 
 /** $1 organization, $2 key: a key that people may see. */
 const ownKeySql = `org_id = $1 and key_id = $2 and not ${managedSql}`;
 
+const orgColumns: Columns<CustomerOrg> = columns({
+  orgId: text("org_id"),
+  name: text("name"),
+  email: text("email"),
+  createdAtMs: instantMs("created_at"),
+  capMicroUsd: orNull(micro("cap_micro_usd")),
+  isFunded: computed("funded_at is not null", bool("is_funded")),
+  keysMaySetOrgLimits: bool("keys_may_set_org_limits"),
+});
+
 const findOrgSql = `
-  select org_id, name, email, created_at, cap_micro_usd, funded_at is not null as is_funded,
-    keys_may_set_org_limits
-  from org where org_id = $1`;
+  select ${orgColumns.sql} from org where org_id = $1`;
 
 const createKeySql = `
   insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
-  values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns}`;
+  values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns.sql}`;
 
 const createPlaygroundKeySql = `
   insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
@@ -145,8 +154,8 @@ async function createKey(client: PoolClient, key: NewKey): Promise<KeySummary | 
     [key.orgId],
   );
   if (Number(counted[0]?.keys) >= keysPerOrgMax) return "too_many";
-  const { rows } = await client.query<KeyRow>(createKeySql, [
-    newRecordId("key"),
+  const { rows } = await client.query<Row>(createKeySql, [
+    newKeyId(),
     key.orgId,
     key.digest,
     key.label,
@@ -156,27 +165,5 @@ async function createKey(client: PoolClient, key: NewKey): Promise<KeySummary | 
     key.capMicroUsd,
   ]);
   assert(rows[0] !== undefined, "a created key is returned");
-  return keySummary(rows[0]);
-}
-
-interface OrgRow {
-  readonly org_id: string;
-  readonly name: string;
-  readonly email: string;
-  readonly created_at: Date;
-  readonly cap_micro_usd: bigint | null;
-  readonly is_funded: boolean;
-  readonly keys_may_set_org_limits: boolean;
-}
-
-function customerOrg(row: OrgRow): CustomerOrg {
-  return {
-    orgId: row.org_id as OrgId,
-    name: row.name,
-    email: row.email,
-    createdAtMs: row.created_at.getTime(),
-    capMicroUsd: row.cap_micro_usd === null ? null : microUsd(row.cap_micro_usd),
-    isFunded: row.is_funded,
-    keysMaySetOrgLimits: row.keys_may_set_org_limits,
-  };
+  return keyColumns.read(rows[0]);
 }

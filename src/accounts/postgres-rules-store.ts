@@ -1,21 +1,21 @@
-import type { Pool, QueryConfig, QueryResult, QueryResultRow } from "pg";
+import type { Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
 import type { RoutingPolicy } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
 import type { EndpointRecord, LimitChange, LimitTarget, RulesStore } from "./rules-store.ts";
 import { assert } from "../core/assert.ts";
 import { storeAnswerTimeoutMs } from "../core/constants.ts";
-import { newRecordId, type KeyId, type OrgId } from "../core/ids.ts";
+import { newRecordId, type OrgId } from "../core/ids.ts";
 import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
-import {
-  dedicatedEndpoint,
-  routingPolicy,
-  storedLimit,
-  type EndpointRow,
-  type LimitRow,
-  type PolicyRow,
-} from "./account-rules-rows.ts";
+import { columns, instantMs, text, type Columns, type Row } from "../storage/columns.ts";
 import { queryInTime } from "../storage/connection.ts";
-import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
+import { inTransaction } from "../storage/transaction.ts";
+import {
+  endpointProperties,
+  limitColumns,
+  policyColumns,
+  type AccountRulesRow,
+} from "./account-rules-rows.ts";
+import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
 
 /** What operators and customers set for an organization, in PostgreSQL. */
 export class PostgresRulesStore implements RulesStore {
@@ -25,34 +25,35 @@ export class PostgresRulesStore implements RulesStore {
     this.#pool = pool;
   }
 
-  async findKey(keyId: KeyId): Promise<KeyRecord | undefined> {
-    const { rows } = await this.#read<KeyRecordRow>(keyRecordSql("key_id"), [keyId]);
+  async findKey(keyId: string): Promise<KeyRecord | undefined> {
+    const { rows } = await this.#read<AccountRulesRow>(keyRecordSql("key_id"), [keyId]);
     return rows[0] === undefined ? undefined : keyRecord(rows[0]);
   }
 
   async listLimits(orgId: OrgId): Promise<readonly StoredLimit[]> {
-    const { rows } = await this.#read<LimitRow>(listLimitsSql, [orgId]);
-    return rows.map(storedLimit);
+    const { rows } = await this.#read<Row>(listLimitsSql, [orgId]);
+    return rows.map(limitColumns.read);
   }
 
   async changeLimit(
     orgId: OrgId,
     target: LimitTarget,
-    change: LimitChange,
+    { requestsPerMinute, tokensPerMinute, concurrent }: LimitChange,
   ): Promise<StoredLimit | undefined> {
     assertTarget(target);
     const name = [orgId, target.scope, target.keyId ?? null, target.modelId ?? null, target.source];
-    const { requestsPerMinute, tokensPerMinute, concurrent } = change;
     const values = [requestsPerMinute, tokensPerMinute, concurrent].flatMap((value) => [
       value !== undefined,
       value ?? null,
     ]);
-    return await inTransaction(this.#pool, async (run) => {
-      const [row] = await run(changeLimitSql, [...name, ...values]);
+    const change = async (client: PoolClient): Promise<StoredLimit | undefined> => {
+      const changing = { text: changeLimitSql, values: [...name, ...values] };
+      const [row] = (await queryInTime<Row>(client, changing)).rows;
       if (row === undefined) return undefined;
-      await run(dropEmptyLimitSql, name);
-      return storedLimit(row as LimitRow);
-    });
+      await queryInTime(client, { text: dropEmptyLimitSql, values: name });
+      return limitColumns.read(row);
+    };
+    return await inTransaction(this.#pool, change, storeAnswerTimeoutMs);
   }
 
   async setKeysMaySetOrgLimits(orgId: OrgId, may: boolean): Promise<boolean> {
@@ -66,7 +67,7 @@ export class PostgresRulesStore implements RulesStore {
     readonly limits: EndpointLimits;
   }): Promise<EndpointRecord | "taken" | undefined> {
     const { orgId, providerId, limits } = endpoint;
-    const made = await this.#pool.query<EndpointRecordRow>(createEndpointSql, [
+    const made = await this.#pool.query<Row>(createEndpointSql, [
       newRecordId("endpoint"),
       orgId,
       providerId,
@@ -77,14 +78,14 @@ export class PostgresRulesStore implements RulesStore {
       limits.tokensPerMinute ?? null,
       limits.concurrent ?? null,
     ]);
-    if (made.rows[0] !== undefined) return endpointRecord(made.rows[0]);
+    if (made.rows[0] !== undefined) return endpointColumns.read(made.rows[0]);
     const known = await this.#pool.query("select from org where org_id = $1", [orgId]);
     return known.rowCount === 1 ? "taken" : undefined;
   }
 
   async listEndpoints(orgId?: OrgId): Promise<readonly EndpointRecord[]> {
-    const { rows } = await this.#read<EndpointRecordRow>(listEndpointsSql, [orgId ?? null]);
-    return rows.map(endpointRecord);
+    const { rows } = await this.#read<Row>(listEndpointsSql, [orgId ?? null]);
+    return rows.map(endpointColumns.read);
   }
 
   async removeEndpoint(endpointId: string): Promise<boolean> {
@@ -94,26 +95,26 @@ export class PostgresRulesStore implements RulesStore {
   }
 
   async setPolicy(orgId: OrgId, policy: RoutingPolicy): Promise<boolean> {
-    const columns = policyColumns(policy);
-    const result = columns.every((column) => column === null)
+    const values = policyValues(policy);
+    const result = values.every((value) => value === null)
       ? await this.#pool.query(dropPolicySql, [orgId])
-      : await this.#pool.query(setPolicySql, [orgId, ...columns]);
+      : await this.#pool.query(setPolicySql, [orgId, ...values]);
     return result.rowCount === 1;
   }
 
   async findPolicy(orgId: OrgId): Promise<RoutingPolicy | undefined> {
-    const sql = "select * from routing_policy where org_id = $1";
-    const { rows } = await this.#read<PolicyRow>(sql, [orgId]);
-    return rows[0] === undefined ? undefined : routingPolicy(rows[0]);
+    const sql = `select ${policyColumns.sql} from routing_policy where org_id = $1`;
+    const { rows } = await this.#read<Row>(sql, [orgId]);
+    return rows[0] === undefined ? undefined : policyColumns.read(rows[0]);
   }
 
-  #read<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
-    return queryInTime<R>(this.#pool, { text, values });
+  #read<R extends QueryResultRow>(sql: string, values: unknown[]): Promise<QueryResult<R>> {
+    return queryInTime<R>(this.#pool, { text: sql, values });
   }
 }
 
 const listLimitsSql = `
-  select * from limit_override where org_id = $1
+  select ${limitColumns.sql} from limit_override where org_id = $1
   order by source, scope, key_id nulls first, model_id`;
 
 // A concurrent change of the same limit waits here: it then changes what this one has left.
@@ -127,7 +128,7 @@ const changeLimitSql = `
     rpm = case when $6 then excluded.rpm else l.rpm end,
     tpm = case when $8 then excluded.tpm else l.tpm end,
     concurrency = case when $10 then excluded.concurrency else l.concurrency end
-  returning *`;
+  returning ${limitColumns.sqlOf("l")}`;
 
 const dropEmptyLimitSql = `
   delete from limit_override
@@ -135,15 +136,21 @@ const dropEmptyLimitSql = `
     and model_id is not distinct from $4 and source = $5
     and num_nonnulls(rpm, tpm, concurrency) = 0`;
 
+const endpointColumns: Columns<EndpointRecord> = columns<EndpointRecord>({
+  ...endpointProperties,
+  orgId: text("org_id"),
+  createdAtMs: instantMs("created_at"),
+});
+
 const createEndpointSql = `
   insert into dedicated_endpoint (endpoint_id, org_id, provider_id, rps, paced_per_second,
     queue_ms_max, rpm, tpm, concurrency)
   select $1, o.org_id, $3, $4, $5, $6, $7, $8, $9 from org o where o.org_id = $2
   on conflict (provider_id) where removed_at is null do nothing
-  returning *`;
+  returning ${endpointColumns.sql}`;
 
 const listEndpointsSql = `
-  select * from dedicated_endpoint
+  select ${endpointColumns.sql} from dedicated_endpoint
   where removed_at is null and ($1::text is null or org_id = $1)
   order by created_at, endpoint_id`;
 
@@ -165,46 +172,8 @@ function assertTarget({ scope, keyId, modelId }: LimitTarget): void {
   assert(scope !== "org" || keyId === undefined, "a limit of scope org names no key");
 }
 
-type Run = (text: string, values?: unknown[]) => Promise<readonly object[]>;
-
-/** Rolls back by giving the connection up: after a fault nobody knows what state it is in. */
-async function inTransaction<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  const run: Run = async (text, values = []) => {
-    const inTime: QueryConfig & { readonly query_timeout: number } = {
-      text,
-      values,
-      query_timeout: storeAnswerTimeoutMs,
-    };
-    return (await client.query<object>(inTime)).rows;
-  };
-  let isDone = false;
-  try {
-    await run("begin");
-    const outcome = await work(run);
-    await run("commit");
-    isDone = true;
-    return outcome;
-  } finally {
-    client.release(!isDone);
-  }
-}
-
-interface EndpointRecordRow extends EndpointRow {
-  readonly org_id: string;
-  readonly created_at: Date;
-}
-
-function endpointRecord(row: EndpointRecordRow): EndpointRecord {
-  return {
-    ...dedicatedEndpoint(row),
-    orgId: row.org_id as OrgId,
-    createdAtMs: row.created_at.getTime(),
-  };
-}
-
 /** A list of nothing says nothing: as a default of `provider.only` it would close every route. */
-function policyColumns({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): unknown[] {
+function policyValues({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): unknown[] {
   const filled = (list: readonly string[] = []): readonly string[] | null =>
     list.length === 0 ? null : list;
   return [timeoutMs ?? null, filled(only), filled(ignore), promptLogging ?? null];

@@ -1,6 +1,7 @@
 import type { KeyId, OrgId } from "../core/ids.ts";
 import { isManagedOrigin } from "../core/managed-keys.ts";
 import type { AccountRules } from "./account-rules.ts";
+import type { CustomerOrg } from "./customer-store.ts";
 import type { KeyOrigin, KeyRecord } from "./key-store.ts";
 
 /** Who calls: what the rest of the gateway may know of a key that was accepted. */
@@ -16,6 +17,23 @@ export interface Principal {
   /** Made by the marketplace for its own use: never displayed, billed like any key. */
   readonly managed: boolean;
   readonly rules: AccountRules;
+}
+
+/**
+ * An organization as a whole, as a person of it asks about it in the console. It has limits and
+ * endpoints and no key: it makes no call, and is never taken for a caller.
+ */
+export interface Organization {
+  readonly orgId: OrgId;
+  readonly funded: boolean;
+  readonly rules: Pick<AccountRules, "limits" | "endpoints">;
+}
+
+export function organizationOf(
+  { orgId, isFunded }: Pick<CustomerOrg, "orgId" | "isFunded">,
+  rules: Organization["rules"],
+): Organization {
+  return { orgId, funded: isFunded, rules };
 }
 
 export function principalOf(record: KeyRecord): Principal {

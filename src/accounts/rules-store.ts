@@ -1,4 +1,4 @@
-import type { KeyId, OrgId } from "../core/ids.ts";
+import type { OrgId } from "../core/ids.ts";
 import type { EndpointLimits, LimitTarget, StoredLimit } from "../limits/stored-limit.ts";
 import type { DedicatedEndpoint, RoutingPolicy } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
@@ -20,7 +20,7 @@ export interface EndpointRecord extends DedicatedEndpoint {
 /** What operators and customers set for an organization. */
 export interface RulesStore {
   /** The key as `KeyStore.findByDigest` would read it now, past every cache. */
-  findKey(keyId: KeyId): Promise<KeyRecord | undefined>;
+  findKey(keyId: string): Promise<KeyRecord | undefined>;
   listLimits(orgId: OrgId): Promise<readonly StoredLimit[]>;
   /**
    * Changes one stored limit; a limit without any value left is gone. Answers what is stored then.

@@ -4,8 +4,10 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
 import type { Config } from "../config/settings.ts";
 import { UpstreamClient } from "../dispatch/upstream-client.ts";
-import { checkKeyRequest, keyVerdict, type KeyVerdict } from "../wire/check-key-request.ts";
+import { wires } from "../wire/wires.ts";
 import { ownKeyOpener } from "./open-key-vault.ts";
+
+export type KeyVerdict = "accepted" | "refused" | "unclear";
 
 export type ConnectionCheck =
   | { readonly verdict: KeyVerdict; readonly status: number }
@@ -33,14 +35,20 @@ export async function checkConnection(
   });
   try {
     const deployment = ownKeyDeployment(listed, connection);
-    const request = checkKeyRequest(deployment.wire);
-    const status = await client.checkKey(deployment, request, ANSWER_TIMEOUT_MS);
+    const { keyCheck } = wires.get(deployment.wire);
+    const status = await client.checkKey(deployment, keyCheck, ANSWER_TIMEOUT_MS);
     return { verdict: keyVerdict(status), status };
   } catch (fault) {
     return { verdict: "unreachable", reason: reasonOf(fault) };
   } finally {
     await client.close();
   }
+}
+
+/** What the status of the answer says about the key. */
+export function keyVerdict(status: number): KeyVerdict {
+  if (status >= 200 && status < 300) return "accepted";
+  return status === 401 || status === 402 || status === 403 ? "refused" : "unclear";
 }
 
 const ANSWER_TIMEOUT_MS = 10_000;

@@ -15,7 +15,9 @@ import type { Identity } from "../identity/identity.ts";
 import { makeClaimLink } from "../identity/local-issuer/claim-link.ts";
 import { openIdentity } from "../identity/open-identity.ts";
 import { startUsageRollup } from "../records/usage-rollup.ts";
+import { openModelCaller } from "../optimize/model-caller.ts";
 import { openOptimize } from "../optimize/open-optimize.ts";
+import type { OptimizeSearches } from "../optimize/optimize.ts";
 import { checkConnection } from "./check-connection.ts";
 import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault } from "./open-key-vault.ts";
@@ -33,10 +35,8 @@ export interface ConsoleOptions {
 /** Base addresses without a slash at the end; known once the listeners are open. */
 export interface Addresses {
   readonly consoleUrl: () => string;
-  /** What clients are told. */
+  /** The one that clients call. */
   readonly gatewayUrl: () => string;
-  /** Where this process's gateway listens, whatever stands in front of it. */
-  readonly listeningUrl: () => string;
 }
 
 /** Who signs in and who pays: what a wrong setting can spoil. */
@@ -74,32 +74,31 @@ export interface RunningConsole {
   readonly server: Server;
   /** Begins what goes on by itself; the listeners are open. */
   start(): void;
+  /** Ends the searches: they make calls as long as they run. */
+  endSearches(): Promise<void>;
   /** A one-time link that signs in at the bundled issuer; undefined where there is none. */
   makeClaimLink(email?: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
+/** What the console shows and calls of the gateway in the same process. */
+interface GatewayParts {
+  readonly catalog: CatalogHolder;
+  readonly serve: CallPorts;
+  /** Makes a chat call of wire_a within this process. */
+  readonly chat: Parameters<typeof openModelCaller>[0];
+  readonly playground: ConsoleDeps["playground"];
+  readonly serverResponse: ConsoleDeps["serverResponse"];
+}
+
 /** Puts the console together; it is not listening yet. */
 export async function openConsole(
   options: ConsoleOptions,
-  parts: PreparedConsole &
-    Addresses & {
-      readonly catalog: CatalogHolder;
-      readonly serve: CallPorts;
-      readonly playground: ConsoleDeps["playground"];
-      readonly serverResponse: ConsoleDeps["serverResponse"];
-    },
+  parts: PreparedConsole & Addresses & GatewayParts,
 ): Promise<RunningConsole> {
   const { config, clock, log, backend } = options;
   const { catalog, serve, identity, billing, consoleUrl, gatewayUrl, playground } = parts;
-  const optimize = openOptimize({
-    store: backend.optimizeStore,
-    clock,
-    log,
-    gatewayUrl: parts.listeningUrl,
-    callGapMs: config.optimizeCallGapMs,
-    isChatModel: (id) => catalog.current.find(id)?.modality === "text",
-  });
+  const optimize = openSearches(options, parts);
   const vault = openConfiguredVault(config);
   const console = await createConsoleServer({
     identity,
@@ -135,6 +134,7 @@ export async function openConsole(
       billing.start();
       rollup = startUsageRollup({ rollup: backend.usageRollup, log });
     },
+    endSearches: () => optimize.close(),
     makeClaimLink: async (email) => {
       if (!identity.isLocal) return undefined;
       const asked = { store: backend.identityStore.local, clock, consoleUrl: consoleUrl() };
@@ -144,8 +144,21 @@ export async function openConsole(
     close: async () => {
       await console.close();
       await rollup?.close();
-      await optimize.close();
       await parts.close();
     },
   };
+}
+
+function openSearches(
+  { config, clock, log, backend }: ConsoleOptions,
+  { catalog, chat }: GatewayParts,
+): OptimizeSearches {
+  return openOptimize({
+    store: backend.optimizeStore,
+    clock,
+    log,
+    caller: openModelCaller(chat, clock),
+    callGapMs: config.optimizeCallGapMs,
+    isChatModel: (id) => catalog.current.find(id)?.modality === "text",
+  });
 }

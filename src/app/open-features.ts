@@ -6,6 +6,7 @@ import type { CatalogHolder } from "../catalog/catalog-holder.ts";
 import { ClientAddresses } from "../core/client-address.ts";
 import { internalConnectionsMax } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
+import { callInProcess } from "../call/in-process.ts";
 import { refuseBeforeBody, refuseCall } from "../call/refuse-call.ts";
 import { Readiness } from "../http/readiness.ts";
 import type { CallPorts } from "../call/ports.ts";
@@ -22,7 +23,10 @@ import {
 import { metricsRegistry } from "../http/metrics-text.ts";
 import { createInternalServer } from "../http/internal-server.ts";
 import { RequestLog } from "../http/request-log.ts";
+import { openaiChat } from "../wire/openai-chat/index.ts";
+import { wires as knownWires, type WireTable } from "../wire/wires.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
+import { chatOn } from "../modality/chat/index.ts";
 import { openConsole, prepareConsole, type ConsoleOptions } from "./open-console.ts";
 import { openLimits } from "./open-limits.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
@@ -31,6 +35,8 @@ import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
 export interface FeatureOptions extends ConsoleOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What clients and providers may speak. Default: the wires of the program. */
+  readonly wires?: WireTable;
 }
 
 /** The program, put together: its three servers do not listen yet. */
@@ -59,7 +65,6 @@ export async function openFeatures(
   const known = {
     consoleUrl: () => addresses.consoleUrl,
     gatewayUrl: () => config.gatewayUrl || addresses.gatewayUrl,
-    listeningUrl: () => addresses.gatewayUrl,
   };
   const prepared = prepareServing(options);
   const preparedConsole = await prepareConsole(options, known);
@@ -84,12 +89,14 @@ export async function openFeatures(
     for (const each of [walk.authenticator, serve.usage, serve.refusals]) each.forget(orgId);
   });
   const gateway = createGatewayServer(walk);
+  const chat = chatOn(openaiChat, options.wires ?? knownWires);
   const internal = openInternal(serve, videos.videoMetrics, readiness);
   const console = await openConsole(options, {
     ...preparedConsole,
     ...known,
     catalog: holder,
     serve,
+    chat: (request) => callInProcess({ ...walk, ports: serve }, chat, request),
     serverResponse: drainingResponse(() => readiness.isDraining),
     playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
   });
@@ -107,10 +114,11 @@ export async function openFeatures(
       await drain(readiness, config.shutdownDelayMs);
       // First: nobody waits for a look at a job any more, and looks under way are given back.
       const pollerClosed = videos.poller.close();
+      const searchesEnded = console.endSearches();
       // The playground lets calls in as well.
       await finishRequests([gateway, console.server], serve, config.shutdownGraceMs);
       for (const server of [gateway, console.server, internal]) closeNow(server);
-      await Promise.all([pollerClosed, console.close()]);
+      await Promise.all([pollerClosed, searchesEnded, console.close()]);
       serving.close();
       await serve.upstream.close();
       await ledger.shutDown();
@@ -133,7 +141,7 @@ function openInternal(serve: CallPorts, videos: VideoMetrics, readiness: Readine
 
 /** What the gateway's walk goes by: keys, routes, log. */
 function gatewayServerOptions(
-  { config, clock, log, backend }: FeatureOptions,
+  { config, clock, log, backend, wires }: FeatureOptions,
   parts: {
     readonly serve: CallPorts;
     readonly videos: VideoReadDeps;
@@ -142,6 +150,13 @@ function gatewayServerOptions(
   },
 ): GatewayServerOptions {
   const { serve, videos, holder, readiness } = parts;
+  const stored = {
+    catalog: holder,
+    records: backend.recordStore,
+    rules: backend.rulesStore,
+    limitDefaults: config,
+    videos,
+  };
   return {
     clock,
     deadlines: serve.deadlines,
@@ -156,13 +171,7 @@ function gatewayServerOptions(
         log.warn({ err: fault }, "the key store does not answer"),
       ),
     }),
-    routes: gatewayRoutes(serve, {
-      catalog: holder,
-      records: backend.recordStore,
-      rules: backend.rulesStore,
-      limitDefaults: config,
-      videos,
-    }),
+    routes: gatewayRoutes(serve, stored, wires),
     metrics: serve.metrics,
     log: new RequestLog(log),
     refuseBeforeBody: (exchange) => refuseBeforeBody(serve, exchange),

@@ -10,17 +10,14 @@ import {
   type Dispatched,
 } from "../../test/support/recipe.ts";
 import { systemClock } from "../core/time.ts";
-import type { CallKind, CallRequest } from "../call/call-kind.ts";
-import { chatCall } from "../call/chat-call.ts";
-import { decisionCall } from "../call/decision-call.ts";
-import { imageCall } from "../call/image-call.ts";
+import type { CallKind } from "../call/call-kind.ts";
 import { serveCall } from "../call/call.ts";
-import type { VideoDeps } from "../videos/video-deps.ts";
-import { videoCall } from "../videos/video-call.ts";
-import { decisionWire } from "../modality/decisions/index.ts";
-import { imageWire } from "../modality/images/registry.ts";
-import { chatWires } from "../modality/chat/registry.ts";
-import { videoWire } from "../modality/videos/index.ts";
+import { chatOn } from "../modality/chat/index.ts";
+import { decisions } from "../modality/decisions/index.ts";
+import { images } from "../modality/images/index.ts";
+import { videos } from "../modality/videos/index.ts";
+import type { CallRequest } from "../wire/modality.ts";
+import { wires } from "../wire/wires.ts";
 
 const MANIFESTS = ["simulator-a", "simulator-images", "simulator-videos", "simulator-decisions"];
 const manifests = MANIFESTS.map((name) => {
@@ -47,24 +44,23 @@ function kindOf<R extends CallRequest>(make: () => CallKind<R>): () => CallKind<
 const messages = [{ role: "user", content: "hi" }];
 const CALLS = {
   chat: {
-    kind: kindOf(() => chatCall(chatWires, "wire_a")),
+    kind: kindOf(() => chatOn(wires.get("wire_a"), wires)),
     body: { model: "sim/echo-a", messages },
   },
   stream: {
-    kind: kindOf(() => chatCall(chatWires, "wire_a")),
+    kind: kindOf(() => chatOn(wires.get("wire_a"), wires)),
     body: { model: "sim/echo-a", messages, stream: true },
   },
   image: {
-    kind: kindOf(() => imageCall(imageWire)),
+    kind: kindOf(() => images),
     body: { model: "sim/image", prompt: "a cat" },
   },
   video: {
-    // Nothing of a video's stores is used before a provider has accepted it.
-    kind: kindOf(() => videoCall(videoWire, {} as VideoDeps)),
+    kind: kindOf(() => videos),
     body: { model: "sim/video", prompt: "a cat" },
   },
   decision: {
-    kind: kindOf(() => decisionCall(decisionWire, systemClock)),
+    kind: kindOf(() => decisions),
     body: {
       model: "sim/decide",
       state: "The shop is down.",

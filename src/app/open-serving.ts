@@ -18,6 +18,7 @@ import type { ScopeClaim } from "../limits/limit-store.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
 import { HealthExchange } from "../routing/health-exchange.ts";
 import { MemoryDeploymentHealth } from "../routing/health.ts";
+import type { WireTable } from "../wire/wires.ts";
 import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";
 import type { Limits } from "./open-limits.ts";
@@ -30,6 +31,8 @@ export interface ServingOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Backend;
+  /** What clients and providers may speak. Default: the wires of the program. */
+  readonly wires?: WireTable;
 }
 
 /** What the recipes work with, and how it ends. */
@@ -54,14 +57,14 @@ export function prepareServing(options: ServingOptions): PreparedServing {
 
 /** Puts together what the recipes work with: circuits, pools, limits, providers, time limits. */
 export function openServing(
-  options: Pick<ServingOptions, "config" | "env" | "clock">,
+  options: Pick<ServingOptions, "config" | "env" | "clock" | "wires">,
   opened: PreparedServing & {
     readonly catalog: CatalogHolder;
     readonly ledger: Ledger;
     readonly limits: Pick<Limits, "store" | "sharedHealth">;
   },
 ): Serving {
-  const { config, env, clock } = options;
+  const { config, env, clock, wires } = options;
   const { catalog, ledger, limits, usage, openKey } = opened;
   const exchange = new HealthExchange({ shared: limits.sharedHealth, clock });
   const health = new MemoryDeploymentHealth({
@@ -84,6 +87,7 @@ export function openServing(
       allowPrivateUpstreams: config.allowPrivateUpstreams,
       providerKey: (name) => env[name],
       ...(openKey === undefined ? {} : { openKey }),
+      ...(wires === undefined ? {} : { wires }),
     }),
     opensOwnKeys: openKey !== undefined,
     classify: attemptClassifier(clock),

@@ -10,7 +10,8 @@ import type {
 } from "./purchase-store.ts";
 import type { OrgId } from "../core/ids.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
-import { knownPurchase, selectPurchaseSql, type PurchaseRow } from "./purchase-rows.ts";
+import type { Row } from "../storage/columns.ts";
+import { knownPurchase, selectPurchaseSql } from "./purchase-rows.ts";
 
 const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;
@@ -151,7 +152,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
 
   async claimRun(name: string, nowMs: number, everyMs: number): Promise<boolean> {
     const result = await this.#pool.query(
-      `insert into billing_turn as t (name, next_at) values ($1, $3)
+      `insert into billing_schedule as t (name, next_at) values ($1, $3)
       on conflict (name) do update set next_at = excluded.next_at where t.next_at <= $2`,
       [name, new Date(nowMs), new Date(nowMs + everyMs)],
     );
@@ -167,7 +168,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
   }
 
   async #select(rest: string, values: readonly unknown[]): Promise<KnownPurchase[]> {
-    const result = await this.#pool.query<PurchaseRow>(`${selectPurchaseSql} ${rest}`, [...values]);
+    const result = await this.#pool.query<Row>(`${selectPurchaseSql} ${rest}`, [...values]);
     return result.rows.map(knownPurchase);
   }
 
@@ -185,20 +186,20 @@ const createSql = `
   where (select count(*) from purchase where org_id = $2 and created_at > $7) < $8`;
 
 const takeUnfinishedSql = `
-  update purchase set looked_at = $3 where purchase_id in (
+  update purchase set checked_at = $3 where purchase_id in (
     select purchase_id from purchase
     where created_at between $2 and $1
       and (state in ('created', 'pending') or (state = 'granted' and receipt_url is null
         and created_at > $3::timestamptz - interval '1 day'))
-      and (looked_at is null or looked_at <= $1)
-    order by looked_at nulls first, created_at limit $4 for update skip locked
+      and (checked_at is null or checked_at <= $1)
+    order by checked_at nulls first, created_at limit $4 for update skip locked
   )
   returning purchase_id`;
 
 const takeOpenClaimsSql = `
-  update purchase_claim set looked_at = $2 where claim_id in (
+  update purchase_claim set checked_at = $2 where claim_id in (
     select claim_id from purchase_claim where not is_over and created_at >= $1
-    order by looked_at nulls first, claim_id limit $3 for update skip locked
+    order by checked_at nulls first, claim_id limit $3 for update skip locked
   )
   returning claim_id, kind`;
 

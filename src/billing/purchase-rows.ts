@@ -1,24 +1,37 @@
 import type { PurchaseState } from "./billing.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
-import { unreachable } from "../core/assert.ts";
-import type { OrgId } from "../core/ids.ts";
-import { microUsd } from "../core/money.ts";
+import {
+  big,
+  bool,
+  columns,
+  instantMs,
+  micro,
+  orNull,
+  text,
+  type Columns,
+} from "../storage/columns.ts";
 
-export interface PurchaseRow {
-  readonly purchase_id: string;
-  readonly org_id: string;
-  readonly micro_usd: bigint;
-  readonly cents: bigint;
-  readonly state: "created" | "pending" | "failed" | "expired" | "parked" | "granted";
-  readonly is_test_money: boolean;
-  readonly session_id: string | null;
-  readonly receipt_url: string | null;
-  readonly created_at: Date;
-  readonly expires_at: Date;
-  readonly granted_at: Date | null;
-  readonly refunded: bigint;
-  readonly disputed: bigint;
+type StoredState = "created" | "pending" | "failed" | "expired" | "parked" | "granted";
+
+interface StoredPurchase extends Omit<KnownPurchase, "state"> {
+  readonly state: StoredState;
 }
+
+const purchaseColumns: Columns<StoredPurchase> = columns({
+  purchaseId: text("purchase_id"),
+  orgId: text("org_id"),
+  amountMicroUsd: micro("micro_usd"),
+  cents: big("cents"),
+  state: text("state"),
+  createdAtMs: instantMs("created_at"),
+  expiresAtMs: instantMs("expires_at"),
+  grantedAtMs: orNull(instantMs("granted_at")),
+  refundedMicroUsd: micro("refunded"),
+  disputedMicroUsd: micro("disputed"),
+  receiptUrl: orNull(text("receipt_url")),
+  isTestMoney: bool("is_test_money"),
+  sessionId: orNull(text("session_id")),
+});
 
 /** Refunds first: what they and disputes take together is what the purchase gave. */
 export const selectPurchaseSql: string = `
@@ -32,37 +45,15 @@ export const selectPurchaseSql: string = `
     from purchase_claim where purchase_id = p.purchase_id and not is_reversed
   ) c`;
 
-export function knownPurchase(row: PurchaseRow): KnownPurchase {
-  return {
-    purchaseId: row.purchase_id,
-    orgId: row.org_id as OrgId,
-    amountMicroUsd: microUsd(row.micro_usd),
-    cents: row.cents,
-    state: stateOf(row),
-    createdAtMs: row.created_at.getTime(),
-    expiresAtMs: row.expires_at.getTime(),
-    grantedAtMs: row.granted_at?.getTime() ?? null,
-    refundedMicroUsd: microUsd(row.refunded),
-    disputedMicroUsd: microUsd(row.disputed),
-    receiptUrl: row.receipt_url,
-    isTestMoney: row.is_test_money,
-    sessionId: row.session_id,
-  };
+export function knownPurchase(row: object): KnownPurchase {
+  const stored = purchaseColumns.read(row);
+  return { ...stored, state: stateOf(stored) };
 }
 
-function stateOf(row: PurchaseRow): PurchaseState {
-  switch (row.state) {
-    case "granted":
-      if (row.disputed > 0n) return "disputed";
-      if (row.refunded === 0n) return "paid";
-      return row.refunded < row.micro_usd ? "partly_refunded" : "refunded";
-    case "created":
-    case "pending":
-    case "failed":
-    case "expired":
-    case "parked":
-      return row.state;
-    default:
-      return unreachable(row.state);
-  }
+function stateOf(stored: StoredPurchase): PurchaseState {
+  const { state, amountMicroUsd, refundedMicroUsd, disputedMicroUsd } = stored;
+  if (state !== "granted") return state;
+  if (disputedMicroUsd > 0n) return "disputed";
+  if (refundedMicroUsd === 0n) return "paid";
+  return refundedMicroUsd < amountMicroUsd ? "partly_refunded" : "refunded";
 }

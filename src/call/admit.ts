@@ -1,13 +1,15 @@
 import type { Principal } from "../accounts/principal.ts";
 import { unreachable } from "../core/assert.ts";
 import { journalRetryAfterSeconds, retryAfterSecondsMax } from "../core/constants.ts";
-import type { KeyId, OrgId } from "../core/ids.ts";
+import type { OrgId } from "../core/ids.ts";
 import { shownKeyId } from "../core/managed-keys.ts";
 import { formatUsd, type MicroUsd } from "../core/money.ts";
 import { refusal, type LimitKind, type LimitScope, type Refusal } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
 import type { ReserveOutcome } from "../ledger/ledger-store.ts";
 import type { ClaimOutcome, LimitStore, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
 import { ClaimedScopes } from "./claimed-scopes.ts";
+import type { Departed } from "./detached-read-limit.ts";
 
 /** Scopes that stand in one slot of the limit store. */
 export interface ClaimPart {
@@ -17,7 +19,7 @@ export interface ClaimPart {
 }
 
 export interface ClaimInput {
-  readonly principal: { readonly orgId: OrgId; readonly keyId: KeyId };
+  readonly principal: { readonly orgId: OrgId };
   /** In the order in which they refuse. */
   readonly parts: readonly ClaimPart[];
   readonly tokens: TokenCount;
@@ -26,24 +28,17 @@ export interface ClaimInput {
   /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
   readonly monotonicMs: number;
   /** Requests that hold a slot of this scope of the organization though their client has left. */
-  readonly departed?: (orgId: OrgId, shownId: string) => DepartedCount;
+  readonly departed?: (orgId: OrgId, shownId: string) => Departed;
 }
-
-/** How many, and the monotonic time at which one of them must have ended. */
-export interface DepartedCount {
-  readonly count: number;
-  readonly firstEndsAtMs: number;
-}
-
-export type ClaimsOutcome =
-  | { readonly kind: "claimed"; readonly claimed: ClaimedScopes }
-  | { readonly kind: "refused"; readonly refusal: Refusal };
 
 /**
  * Claims the limits of a request in every slot they stand in: all of them, or one refusal that
  * leaves no trace. They are asked before money is held: the cheap check protects the database.
  */
-export async function claimScopes(limits: LimitStore, input: ClaimInput): Promise<ClaimsOutcome> {
+export async function claimScopes(
+  limits: LimitStore,
+  input: ClaimInput,
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
   const claimed = new ClaimedScopes(limits);
   for (const part of input.parts) {
     const answer = claimPart(limits, input, part);
@@ -54,9 +49,9 @@ export async function claimScopes(limits: LimitStore, input: ClaimInput): Promis
       continue;
     }
     claimed.undo(input.monotonicMs);
-    return { kind: "refused", refusal: claimRefusal(explained(outcome, input), input.nowMs) };
+    return refused(claimRefusal(explained(outcome, input), input.nowMs));
   }
-  return { kind: "claimed", claimed };
+  return { ok: true, claimed };
 }
 
 type RefusedClaim = Exclude<ClaimOutcome, { kind: "claimed" }>;
@@ -77,8 +72,8 @@ function claimPart(
   { principal, tokens, monotonicMs }: ClaimInput,
   { slot, scopes }: ClaimPart,
 ): ClaimOutcome | Promise<ClaimOutcome> {
-  const { orgId, keyId } = principal;
-  return limits.claim({ orgId, keyId, slot, scopes, ...tokens, nowMs: monotonicMs });
+  const { orgId } = principal;
+  return limits.claim({ orgId, slot, scopes, ...tokens, nowMs: monotonicMs });
 }
 
 const SCOPE_LABELS: Readonly<Record<LimitScope, string>> = {

@@ -16,7 +16,8 @@ import { debitOf } from "../pricing/quote.ts";
 import type { HealthOutcome } from "../routing/circuit.ts";
 import type { Output } from "../wire/answer/answer-bridge.ts";
 import type { CallHold } from "./call-hold.ts";
-import type { CallKind, CallRequest } from "./call-kind.ts";
+import type { CallRequest } from "../wire/modality.ts";
+import type { CallKind } from "./call-kind.ts";
 import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
 import { leaveCircuit } from "./candidates.ts";
 import type { ClientExchange } from "./client-exchange.ts";
@@ -35,7 +36,7 @@ export type AttemptEnd =
   /** A provider has accepted a job that goes on: what the client is answered. */
   | { readonly kind: "job"; readonly body: Output };
 
-export interface AttemptInput<R extends CallRequest> {
+export interface CandidateAttempt<R extends CallRequest> {
   readonly call: AcceptedCall<R>;
   readonly held: HeldAttempt;
   readonly delivery: Delivery;
@@ -46,7 +47,7 @@ export interface AttemptInput<R extends CallRequest> {
 export async function attemptCandidate<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
-  input: AttemptInput<R>,
+  input: CandidateAttempt<R>,
 ): Promise<AttemptEnd> {
   const { call, held, hold } = input;
   const { reserve } = held;
@@ -78,7 +79,7 @@ export async function attemptCandidate<R extends CallRequest>(
 async function dispatch<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
-  input: AttemptInput<R>,
+  input: CandidateAttempt<R>,
 ): Promise<AttemptResult> {
   const { candidate } = input.held;
   const { deployment } = candidate.step;
@@ -135,9 +136,9 @@ async function acceptJob<R extends CallRequest>(
   const { bridge, failure } = result;
   const isAccepted = failure === undefined && bridge !== undefined;
   if (kind.accept === undefined || !isAccepted) return { ok: false, result };
-  const body = await kind.accept({ ...ran, bridge });
-  if (typeof body === "string" || Buffer.isBuffer(body)) return { ok: true, body };
-  const unwritten = { refusal: body, failover: false, strike: "neutral" } as const;
+  const accepted = await kind.accept({ ...ran, bridge });
+  if (accepted.ok) return accepted;
+  const unwritten = { refusal: accepted.refusal, failover: false, strike: "neutral" } as const;
   return { ok: false, result: { ...result, failure: unwritten } };
 }
 
@@ -145,7 +146,7 @@ async function acceptJob<R extends CallRequest>(
 function startAttempt<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
-  { call, held, delivery, hold }: AttemptInput<R>,
+  { call, held, delivery, hold }: CandidateAttempt<R>,
 ): RunningAttempt {
   const { kind, request } = call;
   const { attemptId, reserveMicroUsd } = held.reserve;
@@ -167,7 +168,7 @@ function startAttempt<R extends CallRequest>(
           reserveMicroUsd,
         }),
       ),
-    classify: classifierOf(kind, ports.classify, deployment),
+    classify: classifierOf(ports, kind, deployment),
     send: (handler) => ports.upstream.send(deployment, upstream, handler, attemptId),
   });
   const { scopes } = hold;
@@ -180,16 +181,20 @@ function timeoutsOf<R extends CallRequest>(
   request: R,
   timeouts: CallTimeouts,
 ): AttemptTimeouts {
-  if (kind.timeouts !== undefined) return kind.timeouts(timeouts);
+  if (kind.timeouts !== undefined) return timeouts[kind.timeouts];
   return request.stream ? timeouts.stream : timeouts.whole;
 }
 
 function classifierOf<R extends CallRequest>(
-  kind: CallKind<R>,
-  base: AttemptClassifier,
+  { classify: base, clock }: Pick<CallPorts, "classify" | "clock">,
+  { classify }: CallKind<R>,
   deployment: Deployment,
 ): AttemptClassifier {
-  return ownKeyClassifier(kind.classifier?.(base, deployment) ?? base, deployment);
+  const own: AttemptClassifier =
+    classify === undefined
+      ? base
+      : { ...base, answer: (failed) => classify(failed, deployment, clock.nowMs()) };
+  return ownKeyClassifier(own, deployment);
 }
 
 function followClient(
@@ -225,8 +230,7 @@ function neverSent(): AttemptResult {
     bridge: undefined,
     failure: { refusal: clientLeft(), failover: false, strike: "neutral" },
     timedOut: false,
-    committed: false,
-    begun: false,
+    hasOutput: false,
     upstreamStatus: null,
     firstByteMs: null,
     durationMs: 0,

@@ -1,24 +1,24 @@
 import type { ClaimedScopes } from "./claimed-scopes.ts";
-import { ZERO_PICO_USD } from "../core/money.ts";
 import type { CloseOutcome, CloseRow, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
 import { tokenCount, type ScopeClaim, type TokenCount } from "../limits/limit-store.ts";
+import { faultRow } from "./attempt-rows.ts";
 import type { CallPorts } from "./ports.ts";
 
-type HoldDeps = Pick<CallPorts, "ledger" | "clock">;
+type HoldPorts = Pick<CallPorts, "ledger" | "clock">;
 
 /**
  * What a call holds until it ends: its own limits, the place in a provider's pool, and one open
  * attempt in the journal. Whatever happens to the call, each is given back exactly once.
  */
 export class CallHold {
-  readonly #deps: HoldDeps;
+  readonly #ports: HoldPorts;
   readonly #own: ClaimedScopes;
   #pool: ClaimedScopes | undefined;
   #open: ReserveRow | undefined;
   #wasOpen = false;
 
-  constructor(deps: HoldDeps, own: ClaimedScopes) {
-    this.#deps = deps;
+  constructor(ports: HoldPorts, own: ClaimedScopes) {
+    this.#ports = ports;
     this.#own = own;
   }
 
@@ -35,12 +35,12 @@ export class CallHold {
   /** Holds the worst case of the first attempt; a refusal gives its place in the pool back. */
   async reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
     this.#pool = pool;
-    return this.#opened(row, await this.#deps.ledger.reserve(row));
+    return this.#opened(row, await this.#ports.ledger.reserve(row));
   }
 
   close(row: CloseRow): Promise<CloseOutcome> {
     this.#open = undefined;
-    return this.#deps.ledger.close(row);
+    return this.#ports.ledger.close(row);
   }
 
   /** Closes an attempt and holds the next one's worst case, in one step. */
@@ -51,7 +51,7 @@ export class CallHold {
   ): Promise<ReserveOutcome> {
     this.#open = undefined;
     this.#pool = pool;
-    return this.#opened(next, await this.#deps.ledger.roll(row, next));
+    return this.#opened(next, await this.#ports.ledger.roll(row, next));
   }
 
   /** The attempt outlives the request: a job of the provider's goes on. */
@@ -61,18 +61,18 @@ export class CallHold {
 
   /** The attempt is over: its place in the pool is free. */
   leavePool(tokens: TokenCount): void {
-    this.#pool?.release(tokens, this.#deps.clock.monotonicMs());
+    this.#pool?.release(tokens, this.#ports.clock.monotonicMs());
     this.#pool = undefined;
   }
 
   release(tokens: TokenCount): void {
     this.leavePool(tokens);
-    this.#own.release(tokens, this.#deps.clock.monotonicMs());
+    this.#own.release(tokens, this.#ports.clock.monotonicMs());
   }
 
   /** Nothing was sent: as if the request had never been let in. */
   undo(): void {
-    const nowMs = this.#deps.clock.monotonicMs();
+    const nowMs = this.#ports.clock.monotonicMs();
     this.#pool?.undo(nowMs);
     this.#pool = undefined;
     this.#own.undo(nowMs);
@@ -82,7 +82,7 @@ export class CallHold {
   giveUp(): void {
     if (!this.#wasOpen) return this.undo();
     const open = this.#open;
-    if (open !== undefined) void this.close(faultRow(open, this.#deps.clock.nowMs()));
+    if (open !== undefined) void this.close(faultRow(open, this.#ports.clock.nowMs()));
     this.release(tokenCount(0, 0));
   }
 
@@ -91,25 +91,9 @@ export class CallHold {
       this.#open = row;
       this.#wasOpen = true;
     } else {
-      this.#pool?.undo(this.#deps.clock.monotonicMs());
+      this.#pool?.undo(this.#ports.clock.monotonicMs());
       this.#pool = undefined;
     }
     return outcome;
   }
-}
-
-function faultRow(open: ReserveRow, nowMs: number): CloseRow {
-  return {
-    attemptId: open.attemptId,
-    outcome: "failed",
-    usage: null,
-    basis: "none",
-    costPicoUsd: ZERO_PICO_USD,
-    upstreamStatus: null,
-    errorClass: "gateway_error",
-    startedAtMs: nowMs,
-    firstByteMs: null,
-    durationMs: 0,
-    final: true,
-  };
 }

@@ -1,27 +1,10 @@
 import type { CallFamily } from "../accounts/account-rules.ts";
-import type { Deployment, ListedModel, Modality } from "../catalog/catalog.ts";
-import type { RequestId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
-import type { Refusal } from "../core/refusals.ts";
-import type { AttemptClassifier, AttemptTimeouts } from "../dispatch/run-attempt.ts";
+import type { Deployment, ListedModel, ModalityId } from "../catalog/catalog.ts";
+import type { Result } from "../core/result.ts";
 import type { ReserveRow } from "../ledger/ledger-store.ts";
 import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
 import type { AnswerBridge, Output } from "../wire/answer/answer-bridge.ts";
-import type { ProviderControls } from "../wire/fields/provider-controls.ts";
-import type { Unservable } from "../wire/chat-wire.ts";
-import type { UpstreamRequest } from "../wire/upstream-request.ts";
-import type { ClientExchange } from "./client-exchange.ts";
-import type { CallTimeouts } from "./ports.ts";
-
-/** What every kind of call tells the recipe about its checked request. */
-export interface CallRequest {
-  readonly modelId: string;
-  readonly stream: boolean;
-  readonly controls: ProviderControls;
-  readonly droppedParams: readonly string[];
-  readonly estimatedInputTokens: number;
-  readonly outputTokens: number;
-}
+import type { CallRequest, Modality, UpstreamRequest } from "../wire/modality.ts";
 
 /** A candidate with the request encoded for it. */
 export interface Step {
@@ -29,14 +12,7 @@ export interface Step {
   readonly upstream: UpstreamRequest;
 }
 
-export interface AnswerContext {
-  readonly requestId: RequestId;
-  readonly createdSeconds: number;
-  /** What was held for this attempt: an answer that costs more is not delivered by some kinds. */
-  readonly reserveMicroUsd: MicroUsd;
-}
-
-/** An attempt whose provider has accepted a job that goes on after the answer. */
+/** An attempt whose provider has accepted a job that continues after the answer. */
 export interface AcceptedJob {
   readonly bridge: AnswerBridge;
   readonly reserve: ReserveRow;
@@ -44,32 +20,16 @@ export interface AcceptedJob {
   readonly startedAtMs: number;
 }
 
-/**
- * One kind of call that is answered in one exchange: chat on either wire, and later images and
- * decisions. The recipe is the same for all; a kind only knows its own words and its own quote.
- */
-export interface CallKind<R extends CallRequest> {
-  readonly modality: Modality;
-  read(exchange: ClientExchange): R | Refusal;
-  servabilityProblem(request: R, deployment: Deployment): Unservable | undefined;
-  encode(request: R, deployment: Deployment): UpstreamRequest | Refusal;
-  openAnswer(request: R, deployment: Deployment, context: AnswerContext): AnswerBridge;
-  /** The most this request can cost at the deployment's prices (it has some), rounded up. */
-  quote(request: R, deployment: Deployment): MicroUsd;
-  /** Tokens for the token windows, where they depend on who may serve; else the request's own. */
-  tokens?(request: R, deployments: readonly Deployment[]): TokenCount;
-  /** Time limits of one attempt; the generation's own when it says nothing. */
-  timeouts?(timeouts: CallTimeouts): AttemptTimeouts;
-  /** How failures of this deployment are named; the chat wires' way when it says nothing. */
-  classifier?(base: AttemptClassifier, deployment: Deployment): AttemptClassifier;
+/** A modality as a call serves it. */
+export interface CallKind<R extends CallRequest> extends Modality<R> {
   /**
-   * Kinds whose attempt stays open after the answer (videos): makes the job durable and gives the
+   * Where the attempt stays open after the answer (videos): makes the job durable and gives the
    * client's body. A refusal closes the attempt, and nothing is owed.
    */
-  accept?(job: AcceptedJob): Promise<Output | Refusal>;
+  accept?(job: AcceptedJob): Promise<Result<{ readonly body: Output }>>;
 }
 
-const FAMILIES: Readonly<Record<Modality, CallFamily>> = {
+const FAMILIES: Readonly<Record<ModalityId, CallFamily>> = {
   text: "chat",
   image: "images",
   video: "videos",
@@ -77,7 +37,7 @@ const FAMILIES: Readonly<Record<Modality, CallFamily>> = {
 };
 
 /** What unusual use is looked for by. */
-export function familyOf({ modality }: { readonly modality: Modality }): CallFamily {
+export function familyOf({ modality }: { readonly modality: ModalityId }): CallFamily {
   return FAMILIES[modality];
 }
 
@@ -87,12 +47,7 @@ export function callTokens<R extends CallRequest>(
   request: R,
   model: ListedModel | undefined,
 ): TokenCount {
-  return (
-    kind.tokens?.(request, model?.deployments ?? []) ??
-    tokenCount(request.estimatedInputTokens, request.outputTokens)
-  );
-}
-
-export function isRefusal(value: object): value is Refusal {
-  return "class" in value;
+  const input =
+    kind.inputTokens?.(request, model?.deployments ?? []) ?? request.estimatedInputTokens;
+  return tokenCount(input, request.outputTokens);
 }

@@ -1,8 +1,9 @@
 import type { MicroUsd } from "../core/money.ts";
 import type { AttemptResult } from "../dispatch/run-attempt.ts";
 import type { ReserveRow } from "../ledger/ledger-store.ts";
+import type { CallRequest } from "../wire/modality.ts";
 import type { TokenCount } from "../limits/limit-store.ts";
-import type { CallKind, CallRequest } from "./call-kind.ts";
+import type { CallKind } from "./call-kind.ts";
 import type { Candidate, CandidateList } from "./candidates.ts";
 import type { LimitedCall } from "./claim-limits.ts";
 import type { MarketplaceClaim } from "./marketplace-claim.ts";

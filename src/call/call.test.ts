@@ -12,10 +12,11 @@ import {
 import type { Principal } from "../accounts/principal.ts";
 import { SETTINGS } from "../config/settings.ts";
 import { refusal } from "../core/refusals.ts";
+import { refused } from "../core/result.ts";
 import type { CloseRow } from "../ledger/ledger-store.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
-import { chatWires } from "../modality/chat/registry.ts";
-import { chatCall } from "./chat-call.ts";
+import { chatOn } from "../modality/chat/index.ts";
+import { wires } from "../wire/wires.ts";
 import { DetachedReadLimit } from "./detached-read-limit.ts";
 import { serveCall } from "./call.ts";
 
@@ -57,7 +58,7 @@ function start(
   );
   const deps = { ...recipe.deps, ...change(recipe, clock) };
   const client = new RecordedExchange(body, principal);
-  void serveCall(deps, client, chatCall(chatWires, "wire_a"));
+  void serveCall(deps, client, chatOn(wires.get("wire_a"), wires));
   return { deps, sent: recipe.sent, clock, client };
 }
 
@@ -116,7 +117,10 @@ test("a job that its provider accepted is made at no other, though it could not 
   const recipe = openRecipe({ nowMs: () => 1_767_225_600_000, monotonicMs: () => 0 }, MANIFESTS);
   const client = new RecordedExchange(BODY);
   const unwritten = refusal("gateway_error", "the job could not be written down");
-  const kind = { ...chatCall(chatWires, "wire_a"), accept: () => Promise.resolve(unwritten) };
+  const kind = {
+    ...chatOn(wires.get("wire_a"), wires),
+    accept: () => Promise.resolve(refused(unwritten)),
+  };
   void serveCall(recipe.deps, client, kind);
   await promisesOnly();
   last(recipe).answer(200, ANSWER);
@@ -140,7 +144,7 @@ test("a candidate that is skipped because its pool is full gives the probe of it
   }
   const deps = { ...recipe.deps, pools: new FullBoard({ limits }) };
   const call = async (): Promise<void> => {
-    void serveCall(deps, new RecordedExchange(BODY), chatCall(chatWires, "wire_a"));
+    void serveCall(deps, new RecordedExchange(BODY), chatOn(wires.get("wire_a"), wires));
     await promisesOnly();
   };
   await call();
@@ -212,6 +216,51 @@ describe("the routing deadline", () => {
     last(running).answer(503, "{}");
     await promisesOnly();
     expect(triedBy(running)).toEqual(["first", "second"]);
+  });
+});
+
+describe("the commit point", () => {
+  const chunk = (delta: object, finish: string | null): string => {
+    const head = { id: "c1", object: "chat.completion.chunk", created: 1, model: "m/five" };
+    const choices = [{ index: 0, delta, finish_reason: finish }];
+    return `data: ${JSON.stringify({ ...head, choices })}\n\n`;
+  };
+  const startStream = async (): Promise<Running> => {
+    const running = start(undefined, RECIPE_PRINCIPAL, { ...BODY, stream: true });
+    await promisesOnly();
+    last(running).headers(200, { "content-type": "text/event-stream" });
+    return running;
+  };
+
+  test("is the first output: a provider that fails after it is not replaced", async () => {
+    const running = await startStream();
+    last(running).data(chunk({ role: "assistant", content: "hello" }, null));
+    expect(running.client.committed).toBe(true);
+    last(running).breaks("ECONNRESET");
+    await promisesOnly();
+    expect(triedBy(running)).toEqual(["first"]);
+    expect(running.client.text).toMatch(/hello[\s\S]*error/);
+    expect(running.client.refusal).toBeUndefined();
+    expect(running.deps.deadlines.size).toBe(0);
+  });
+
+  test("is not the provider's head: one that fails before any output is replaced", async () => {
+    const running = await startStream();
+    last(running).breaks("ECONNRESET");
+    await promisesOnly();
+    expect(triedBy(running)).toEqual(["first", "second"]);
+    expect(running.client.committed).toBe(false);
+  });
+
+  test("may be the last byte: a stream without content is answered, and nothing is kept", async () => {
+    const running = await startStream();
+    last(running).data(chunk({}, "stop"));
+    last(running).data("data: [DONE]\n\n");
+    last(running).end();
+    await promisesOnly();
+    expect(running.client.committed).toBe(true);
+    expect(running.client.text).toContain("[DONE]");
+    expect(running.deps.deadlines.size).toBe(0);
   });
 });
 

@@ -1,25 +1,25 @@
 import { microUsd, ZERO_MICRO_USD } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
+import { refused, type Refused, type Result } from "../core/result.ts";
 import { planRoute } from "../routing/plan-route.ts";
 import { reserveRefusal } from "./admit.ts";
 import { attemptCandidate } from "./attempt.ts";
+import { closeRow, reserveRow } from "./attempt-rows.ts";
 import { CallHold } from "./call-hold.ts";
-import { callTokens, familyOf, isRefusal, type CallKind, type CallRequest } from "./call-kind.ts";
+import type { CallRequest } from "../wire/modality.ts";
+import { callTokens, familyOf, type CallKind } from "./call-kind.ts";
 import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
 import { acquireCandidate, CandidateList, leaveCircuit, releaseCandidate } from "./candidates.ts";
 import { claimLimits } from "./claim-limits.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
-import { answerClient, Delivery, hasBegun, servedHeaders } from "./deliver.ts";
+import { answerClient, Delivery, servedHeaders } from "./deliver.ts";
 import { marketplaceClaim } from "./marketplace-claim.ts";
 import { noteUse } from "./note-use.ts";
 import { waitForPacing } from "./pacing.ts";
 import { callPlanInput, findModel } from "./plan-call.ts";
 import type { CallPorts } from "./ports.ts";
 import { refuseCall, routingDeadlinePassed } from "./refuse-call.ts";
-import { reserveRow } from "./reserve-row.ts";
-import { closeRowOf, sumTokens } from "./settlement.ts";
-
-type Refused = { readonly ok: false; readonly refusal: Refusal };
+import { sumTokens } from "./settlement.ts";
 
 /**
  * The way of every call, whatever its modality and wire and whether it streams: accept, claim,
@@ -36,9 +36,9 @@ export async function serveCall<R extends CallRequest>(
   if (!accepted.ok) return refuseCall(ports, client, { ...accepted, family });
   const { call } = accepted;
   const { request } = call;
-  const claimed = await claimLimits(ports, client.principal, call);
-  if (!claimed.ok) return refuseCall(ports, client, { ...claimed, family, request });
-  const { limits } = claimed;
+  const claiming = await claimLimits(ports, client.principal, call);
+  if (!claiming.ok) return refuseCall(ports, client, { ...claiming, family, request });
+  const { claimed: limits } = claiming;
   const hold = new CallHold(ports, limits);
   try {
     const lastStartMs = ports.clock.monotonicMs() + call.timeoutMs;
@@ -55,27 +55,28 @@ export async function serveCall<R extends CallRequest>(
   }
 }
 
-export type AcceptOutcome<R extends CallRequest> =
+type AcceptOutcome<R extends CallRequest> =
   { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
 
 /** Reads and plans: everything that can refuse a request before anything is claimed for it. */
-export function acceptCall<R extends CallRequest>(
+function acceptCall<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
   kind: CallKind<R>,
 ): AcceptOutcome<R> {
   const { principal } = client;
   const unusual = ports.usage.refuse(principal, familyOf(kind), ports.clock.nowMs());
-  if (unusual !== undefined) return { ok: false, refusal: unusual };
-  const request = kind.read(client);
-  if (isRefusal(request)) return { ok: false, refusal: request };
+  if (unusual !== undefined) return refused(unusual);
+  const read = kind.read(client);
+  if (!read.ok) return read;
+  const { request } = read;
   const { modelId } = request;
   const { model, endpoint } = findModel(ports.catalog.current, principal, modelId);
   const plan = planRoute(callPlanInput(ports, principal, { kind, request, model }));
-  if (plan.kind === "refused") return { ok: false, refusal: plan.refusal, request };
+  if (plan.kind === "refused") return { ...refused(plan.refusal), request };
   const candidates = new CandidateList(plan, (deployment) => kind.encode(request, deployment));
   if (!candidates.hasNext() && candidates.unencoded !== undefined) {
-    return { ok: false, refusal: candidates.unencoded, request };
+    return { ...refused(candidates.unencoded), request };
   }
   const limited = { modelId, endpoint, ownKeys: plan.ownKeys };
   const marketplace = marketplaceClaim(ports, principal, limited);
@@ -97,10 +98,11 @@ export async function previewCall<R extends CallRequest>(
   const accepted = acceptCall(looking, client, kind);
   if (!accepted.ok) return accepted.refusal;
   const { call } = accepted;
-  const claimed = await claimLimits(looking, client.principal, call);
-  if (!claimed.ok) return claimed.refusal;
-  if (claimed.limits.queueMs > call.timeoutMs) return routingDeadlinePassed(call.timeoutMs);
-  const hold = new CallHold(looking, claimed.limits);
+  const claiming = await claimLimits(looking, client.principal, call);
+  if (!claiming.ok) return claiming.refusal;
+  const { claimed: limits } = claiming;
+  if (limits.queueMs > call.timeoutMs) return routingDeadlinePassed(call.timeoutMs);
+  const hold = new CallHold(looking, limits);
   const first = await holdFirst(looking, client, { call, hold, lastStartMs: Infinity });
   return first.ok ? undefined : first.refusal;
 }
@@ -112,27 +114,25 @@ interface ClaimedCall<R extends CallRequest> {
   readonly lastStartMs: number;
 }
 
-export type HoldOutcome = ({ readonly ok: true } & HeldAttempt) | Refused;
-
 /** Holds the worst case at the first candidate with capacity; a refusal means nothing was sent. */
-export async function holdFirst<R extends CallRequest>(
+async function holdFirst<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
   { call, hold, lastStartMs }: ClaimedCall<R>,
-): Promise<HoldOutcome> {
+): Promise<Result<HeldAttempt>> {
   const { principal } = client;
   const found = await acquireCandidate(ports, principal, call);
   if (!found.ok) return found;
   const { candidate } = found;
   if (ports.clock.monotonicMs() > lastStartMs) {
     releaseCandidate(ports, candidate);
-    return { ok: false, refusal: routingDeadlinePassed(call.timeoutMs) };
+    return refused(routingDeadlinePassed(call.timeoutMs));
   }
   const reserve = reserveRow(ports, client, { call, candidate, ordinal: 1 });
   const held = await hold.reserve(reserve, candidate.pool);
   if (held.kind === "reserved") return { ok: true, candidate, reserve };
   leaveCircuit(ports, candidate);
-  return { ok: false, refusal: reserveRefusal(held, reserve.reserveMicroUsd, principal) };
+  return refused(reserveRefusal(held, reserve.reserveMicroUsd, principal));
 }
 
 /** Attempts one candidate after the other until one serves; closes every attempt exactly once. */
@@ -152,16 +152,15 @@ async function attemptUntilServed<R extends CallRequest>(
       noteUse(ports, client, { kind: call.kind, ended, debited: ZERO_MICRO_USD });
       return delivery.finish(false, end.body);
     }
-    const { result } = end;
     const mayFailOver =
-      result.failure?.failover === true &&
-      !hasBegun(result) &&
+      end.result.failure?.failover === true &&
+      !delivery.committed &&
       !client.gone &&
       ports.clock.monotonicMs() < lastStartMs;
     hold.leavePool(end.tokens);
     const next = mayFailOver ? await acquireCandidate(ports, client.principal, call) : undefined;
     const isFinal = next?.ok !== true;
-    const close = closeRowOf({ ...end, clientGone: client.gone, final: isFinal });
+    const close = closeRow(end, { clientGone: client.gone, final: isFinal });
     if (isFinal) {
       const closed = await hold.close(close);
       ended.push(closed.kind === "pending" ? end : { ...end, debitMicroUsd: closed.debitMicroUsd });
@@ -182,5 +181,6 @@ async function attemptUntilServed<R extends CallRequest>(
   const debited = microUsd(ended.reduce((sum, each) => sum + each.debitMicroUsd, 0n));
   ports.metrics.settled(call.request.modelId, debited);
   noteUse(ports, client, { kind: call.kind, ended, debited });
+  client.settled?.(debited);
   answerClient(client, { delivery, ended, stream: call.request.stream, debited, served });
 }

@@ -2,11 +2,12 @@ import type { Principal } from "../accounts/principal.ts";
 import type { Deployment } from "../catalog/catalog.ts";
 import { retryAfterSecondsMax } from "../core/constants.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
 import type { TokenCount } from "../limits/limit-store.ts";
 import { allCooling, type RoutePlan } from "../routing/plan-route.ts";
-import type { UpstreamRequest } from "../wire/upstream-request.ts";
+import type { UpstreamRequest } from "../wire/modality.ts";
 import { claimScopes } from "./admit.ts";
-import { isRefusal, type Step } from "./call-kind.ts";
+import type { Step } from "./call-kind.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { MarketplaceClaim } from "./marketplace-claim.ts";
 import type { CallPorts } from "./ports.ts";
@@ -22,19 +23,17 @@ export interface Candidate {
   readonly probedMs: number;
 }
 
-export type CandidateOutcome =
-  | { readonly ok: true; readonly candidate: Candidate }
-  | { readonly ok: false; readonly refusal: Refusal };
+type Encode = (deployment: Deployment) => Result<{ readonly upstream: UpstreamRequest }>;
 
 /** The deployments of a plan that are still to be tried, each encoded when it is reached. */
 export class CandidateList {
   /** Why the first deployment that could not be encoded could not be. */
   unencoded: Refusal | undefined;
   readonly #deployments: Iterator<Deployment>;
-  readonly #encode: (deployment: Deployment) => UpstreamRequest | Refusal;
+  readonly #encode: Encode;
   #ready: Step | undefined;
 
-  constructor(plan: RoutePlan, encode: (deployment: Deployment) => UpstreamRequest | Refusal) {
+  constructor(plan: RoutePlan, encode: Encode) {
     this.#deployments = deploymentsOf(plan);
     this.#encode = encode;
   }
@@ -57,9 +56,9 @@ export class CandidateList {
       const found = this.#deployments.next();
       if (found.done === true) return undefined;
       const deployment = found.value;
-      const upstream = this.#encode(deployment);
-      if (!isRefusal(upstream)) return { deployment, upstream };
-      this.unencoded ??= upstream;
+      const encoded = this.#encode(deployment);
+      if (encoded.ok) return { deployment, upstream: encoded.upstream };
+      this.unencoded ??= encoded.refusal;
     }
   }
 }
@@ -69,16 +68,15 @@ function* deploymentsOf(plan: RoutePlan): Generator<Deployment> {
   yield* plan.others();
 }
 
-/** Who takes a slot of a pool, and with how many tokens. */
-export interface PoolClaimant {
-  readonly principal: Principal;
+/** What takes a slot of a pool. */
+export interface PoolClaim {
   readonly tokens: TokenCount;
   /** What is claimed besides, once a key of the marketplace's is to serve. */
   readonly marketplace: MarketplaceClaim | undefined;
 }
 
 /** What of a call decides which candidate it gets. */
-export interface WantedCandidate extends Omit<PoolClaimant, "principal"> {
+export interface WantedCandidate extends PoolClaim {
   readonly candidates: CandidateList;
 }
 
@@ -90,9 +88,9 @@ export interface WantedCandidate extends Omit<PoolClaimant, "principal"> {
 export async function acquireCandidate(
   ports: CandidatePorts,
   principal: Principal,
-  { candidates, tokens, marketplace }: WantedCandidate,
-): Promise<CandidateOutcome> {
-  const claimant = { principal, tokens, marketplace };
+  call: WantedCandidate,
+): Promise<Result<{ readonly candidate: Candidate }>> {
+  const { candidates } = call;
   let full: Refusal | undefined;
   let cooling: Refusal | undefined;
   for (let step = candidates.next(); step !== undefined; step = candidates.next()) {
@@ -102,14 +100,14 @@ export async function acquireCandidate(
       cooling = allCooling(deployment.modelId);
       continue;
     }
-    const entered = await enterPool(ports, claimant, deployment);
+    const entered = await enterPool(ports, principal, { ...call, deployment });
     if (entered.ok) return { ok: true, candidate: { step, pool: entered.pool, probedMs } };
     leaveCircuit(ports, { step, probedMs });
     // A limit store that does not answer says nothing about the pools: it refuses for itself.
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }
-  return { ok: false, refusal: full ?? cooling ?? candidates.unencoded ?? nothingEncodes() };
+  return refused(full ?? cooling ?? candidates.unencoded ?? nothingEncodes());
 }
 
 /** Nothing was sent to it after all: its circuit and its pool are free again. */
@@ -126,26 +124,22 @@ export function leaveCircuit(
   health.report(step.deployment.id, "aborted", clock.monotonicMs(), probedMs);
 }
 
-export type PoolEntry =
-  | { readonly ok: true; readonly pool: ClaimedScopes | undefined }
-  | { readonly ok: false; readonly refusal: Refusal };
-
 /** Takes a place in the pool of a deployment, or returns the refusal of what limits it. */
 export async function enterPool(
   ports: CandidatePorts,
-  { principal, tokens, marketplace }: PoolClaimant,
-  deployment: Deployment,
-): Promise<PoolEntry> {
+  principal: Principal,
+  { deployment, tokens, marketplace }: PoolClaim & { readonly deployment: Deployment },
+): Promise<Result<{ readonly pool: ClaimedScopes | undefined }>> {
   const { pool } = deployment;
   const monotonicMs = ports.clock.monotonicMs();
   const nowMs = ports.clock.nowMs();
   const cooldownMs = ports.pools.cooldownMs(pool.id, monotonicMs);
-  if (cooldownMs > 0) return { ok: false, refusal: poolCooldowns(pool.id, cooldownMs, nowMs) };
+  if (cooldownMs > 0) return refused(poolCooldowns(pool.id, cooldownMs, nowMs));
   const part = ports.pools.claimOf(pool, principal.orgId, monotonicMs);
   const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
   if (parts.length === 0) return { ok: true, pool: undefined };
   const outcome = await claimScopes(ports.limits, { principal, parts, tokens, nowMs, monotonicMs });
-  if (outcome.kind !== "claimed") return { ok: false, refusal: outcome.refusal };
+  if (!outcome.ok) return outcome;
   marketplace?.admitted(deployment);
   return { ok: true, pool: outcome.claimed };
 }

@@ -3,7 +3,7 @@ import type { Principal } from "../accounts/principal.ts";
 import { endpointScope, endpointSelfScopes } from "../limits/effective-limits.ts";
 import { orgSlot, type ScopeClaim, type TokenCount } from "../limits/limit-store.ts";
 import type { OwnKeys } from "../routing/plan-route.ts";
-import type { Refusal } from "../core/refusals.ts";
+import type { Result } from "../core/result.ts";
 import { claimScopes, type ClaimPart } from "./admit.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { CallPorts } from "./ports.ts";
@@ -16,17 +16,13 @@ export interface LimitedCall {
   readonly ownKeys: OwnKeys;
 }
 
-export type ClaimedLimits =
-  | { readonly ok: true; readonly limits: ClaimedScopes }
-  | { readonly ok: false; readonly refusal: Refusal };
-
 /** Claims what a call is admitted by before a candidate is chosen: all of it, or one refusal. */
 export async function claimLimits(
   ports: Pick<CallPorts, "limits" | "scopesOf" | "platform" | "drains" | "clock">,
   principal: Principal,
   { limited, tokens }: { readonly limited: LimitedCall; readonly tokens: TokenCount },
-): Promise<ClaimedLimits> {
-  const outcome = await claimScopes(ports.limits, {
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  return await claimScopes(ports.limits, {
     principal,
     parts: claimParts(ports, principal, limited),
     tokens,
@@ -34,9 +30,6 @@ export async function claimLimits(
     monotonicMs: ports.clock.monotonicMs(),
     departed: (orgId, id) => ports.drains.departed(orgId, id),
   });
-  return outcome.kind === "claimed"
-    ? { ok: true, limits: outcome.claimed }
-    : { ok: false, refusal: outcome.refusal };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Principal } from "../accounts/principal.ts";
 import type { RequestId } from "../core/ids.ts";
+import type { MicroUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
 import type { Output, WholeBody } from "../wire/answer/answer-bridge.ts";
 
@@ -35,6 +36,8 @@ export interface ClientExchange {
   header(name: string): string | undefined;
   /** The client went away before the answer ended. */
   readonly gone: boolean;
+  /** The commit point: a status line was written. From then on there is one provider. */
+  readonly committed: boolean;
   /** Sets who is told, once, when the client goes away before the answer ended. */
   onGone(listener: () => void): void;
   /** Sets who is told whenever the client can take bytes again after a `write` said false. */
@@ -53,4 +56,6 @@ export interface ClientExchange {
   answer(contentType: string, headers: ServedHeaders, body: WholeBody): void;
   /** A refusal as an HTTP error in the shape of the path's wire. */
   refuse(refusal: Refusal, headers?: ServedHeaders): void;
+  /** Reports what all attempts of the call were debited, before its last bytes leave. */
+  settled?(debitMicroUsd: MicroUsd): void;
 }

@@ -1,25 +1,29 @@
 import { claimScopes } from "./admit.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import { settingsRequestsPerMinute } from "../core/constants.ts";
-import type { KeyId, OrgId } from "../core/ids.ts";
+import type { OrgId } from "../core/ids.ts";
 import { shownKeyId } from "../core/managed-keys.ts";
-import type { Refusal } from "../core/refusals.ts";
+import type { Result } from "../core/result.ts";
 import { orgSlot, tokenCount, type ScopeClaim } from "../limits/limit-store.ts";
-import { isRefusal } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 
 const NO_TOKENS = tokenCount(0, 0);
+
+/** What a counted request leaves of the minute, for the headers of its answer. */
+export interface Counted {
+  readonly remainingRequests: number;
+}
 
 /**
  * Counts one request of a free route: it uses up one request of the minute and nothing else, so
  * that running calls and spent tokens do not stand in its way.
  */
 export async function countRequest(
-  deps: CallPorts,
-  exchange: ClientExchange,
-): Promise<ClaimedScopes | Refusal> {
-  return await countIn(deps, exchange, requestsOnly(deps.scopesOf(exchange.principal)));
+  ports: CallPorts,
+  client: ClientExchange,
+): Promise<Result<Counted>> {
+  return await countIn(ports, client, requestsOnly(ports.scopesOf(client.principal)));
 }
 
 /**
@@ -27,14 +31,14 @@ export async function countRequest(
  * that lowered its limit could not raise it again before the minute is over.
  */
 export async function countSetting(
-  deps: CallPorts,
-  exchange: ClientExchange,
-): Promise<ClaimedScopes | Refusal> {
-  const { principal } = exchange;
+  ports: CallPorts,
+  client: ClientExchange,
+): Promise<Result<Counted>> {
+  const { principal } = client;
   const id = `settings:${principal.keyId}`;
   const shownId = `settings:${shownKeyId(principal)}`;
   const limits = { requestsPerMinute: settingsRequestsPerMinute };
-  return await countIn(deps, exchange, [{ scope: "key", id, shownId, limits }]);
+  return await countIn(ports, client, [{ scope: "key", id, shownId, limits }]);
 }
 
 /**
@@ -42,39 +46,38 @@ export async function countSetting(
  * undone when it was refused.
  */
 export async function claimOrgSetting(
-  deps: Pick<CallPorts, "limits" | "clock">,
+  ports: Pick<CallPorts, "limits" | "clock">,
   orgId: OrgId,
-): Promise<ClaimedScopes | Refusal> {
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
   const limits = { requestsPerMinute: settingsRequestsPerMinute };
   const scopes: readonly ScopeClaim[] = [{ scope: "org", id: `settings:${orgId}`, limits }];
-  return await claimIn(deps, { orgId, keyId: NO_KEY }, scopes);
+  return await claimIn(ports, { orgId }, scopes);
 }
 
-const NO_KEY = "" as KeyId;
-
 async function countIn(
-  deps: CallPorts,
+  ports: CallPorts,
   { principal }: ClientExchange,
   scopes: readonly ScopeClaim[],
-): Promise<ClaimedScopes | Refusal> {
-  const claimed = await claimIn(deps, principal, scopes);
-  if (!isRefusal(claimed)) claimed.release(NO_TOKENS, deps.clock.monotonicMs());
-  return claimed;
+): Promise<Result<Counted>> {
+  const outcome = await claimIn(ports, principal, scopes);
+  if (!outcome.ok) return outcome;
+  const { claimed } = outcome;
+  claimed.release(NO_TOKENS, ports.clock.monotonicMs());
+  return { ok: true, remainingRequests: claimed.remainingRequests };
 }
 
 async function claimIn(
-  deps: Pick<CallPorts, "limits" | "clock">,
-  principal: { readonly orgId: OrgId; readonly keyId: KeyId },
+  ports: Pick<CallPorts, "limits" | "clock">,
+  principal: { readonly orgId: OrgId },
   scopes: readonly ScopeClaim[],
-): Promise<ClaimedScopes | Refusal> {
-  const outcome = await claimScopes(deps.limits, {
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  return await claimScopes(ports.limits, {
     principal,
     parts: [{ slot: orgSlot(principal.orgId), scopes }],
     tokens: NO_TOKENS,
-    nowMs: deps.clock.nowMs(),
-    monotonicMs: deps.clock.monotonicMs(),
+    nowMs: ports.clock.nowMs(),
+    monotonicMs: ports.clock.monotonicMs(),
   });
-  return outcome.kind === "refused" ? outcome.refusal : outcome.claimed;
 }
 
 const requestScopes = new WeakMap<readonly ScopeClaim[], readonly ScopeClaim[]>();

@@ -1,11 +1,11 @@
 import { usdJsonNumber, type MicroUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
-import type { CallRequest } from "./call-kind.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { EndedAttempt, HeldAttempt } from "./call-values.ts";
 import { assert } from "../core/assert.ts";
 import type { Deadline } from "../core/deadlines.ts";
-import type { AttemptResult, OutputSink } from "../dispatch/run-attempt.ts";
+import type { OutputSink } from "../dispatch/run-attempt.ts";
+import type { CallRequest } from "../wire/modality.ts";
 import {
   isPieces,
   type AnswerBridge,
@@ -18,8 +18,8 @@ import type { CallPorts } from "./ports.ts";
 type DeliveryPorts = Pick<CallPorts, "clock" | "deadlines" | "timeouts">;
 
 /**
- * The way of one answer to its client. The first output writes the 200 with its headers (the commit
- * point); a silent stream is kept open; nothing follows the last bytes.
+ * The way of one answer to its client. The first output writes the 200 with its headers; a silent
+ * stream is kept open; nothing follows the last bytes.
  */
 export class Delivery implements OutputSink, Deadline {
   dueMs: number = Number.POSITIVE_INFINITY;
@@ -30,7 +30,6 @@ export class Delivery implements OutputSink, Deadline {
   readonly #client: ClientExchange;
   readonly #headers: () => ServedHeaders;
   #bridge: AnswerBridge | undefined;
-  #begun = false;
   #silent = false;
   #writable = true;
 
@@ -52,15 +51,18 @@ export class Delivery implements OutputSink, Deadline {
     return bridge;
   }
 
+  get committed(): boolean {
+    return this.#client.committed;
+  }
+
   write(output: Output): boolean {
-    if (!this.#begun) this.#begin();
+    this.#begin();
     this.#silent = false;
     this.#writable = this.#client.write(output);
     return this.#writable;
   }
 
   commit(): void {
-    if (this.#begun) return;
     this.#begin();
     // The head alone would wait for the first bytes.
     const bytes = this.#bridge?.keepAlive();
@@ -74,16 +76,16 @@ export class Delivery implements OutputSink, Deadline {
 
   /** Ends the answer: a stream with these last bytes, or the whole body of an unstreamed answer. */
   finish(stream: boolean, last: WholeBody): void {
-    this.#ports.deadlines.unwatch(this);
-    if (this.#client.gone) return;
+    if (this.#client.gone) return this.stop();
     if (stream) {
-      if (!this.#begun) this.#begin();
+      this.#begin();
       assert(!isPieces(last), "a stream's last bytes are one piece");
       this.#client.end(last);
     } else {
       const contentType = this.#bridge?.contentType ?? "application/json";
       this.#client.answer(contentType, this.#headers(), last);
     }
+    this.stop();
   }
 
   /** Stops keep-alives when the request ends in another way. */
@@ -92,15 +94,16 @@ export class Delivery implements OutputSink, Deadline {
   }
 
   onDue(nowMs: number): void {
+    if (this.#client.gone) return this.stop();
     const bytes = this.#silent && this.#writable ? this.#bridge?.keepAlive() : undefined;
-    if (bytes !== undefined && !this.#client.gone) this.#client.write(bytes);
+    if (bytes !== undefined) this.#client.write(bytes);
     this.#silent = true;
     // Checked twice per interval, so that no silence lasts longer than the interval.
     this.dueMs = nowMs + this.#ports.timeouts.keepaliveMs / 2;
   }
 
   #begin(): void {
-    this.#begun = true;
+    if (this.committed || this.#client.gone) return;
     const { clock, deadlines, timeouts } = this.#ports;
     this.#client.begin(this.#bridge?.contentType ?? "text/event-stream", this.#headers());
     this.dueMs = clock.monotonicMs() + timeouts.keepaliveMs / 2;
@@ -123,22 +126,18 @@ export function answerClient(client: ClientExchange, call: EndedCall): void {
   assert(last !== undefined, "an admitted call has at least one attempt");
   const { bridge, failure } = last.result;
   const cost = usdJsonNumber(debited);
-  delivery.stop();
-  if (client.gone) return;
+  if (client.gone) return delivery.stop();
   if (failure === undefined) {
     assert(bridge !== undefined, "a complete answer was carried by a bridge");
     delivery.finish(stream, bridge.finish(cost));
-  } else if (hasBegun(last.result) && bridge !== undefined) {
-    client.end(bridge.fail(failure.refusal, cost));
+  } else if (client.committed) {
+    assert(bridge !== undefined, "what was written came from a bridge");
+    delivery.finish(true, bridge.fail(failure.refusal, cost));
   } else {
+    delivery.stop();
     const { attempts = 1, droppedParams = [] } = call.served();
     client.refuse(refusalOf(ended) ?? failure.refusal, { attempts, droppedParams });
   }
-}
-
-/** Is the 200 on its way to the client? Then there is one provider, and an error is an event. */
-export function hasBegun({ committed, begun }: AttemptResult): boolean {
-  return committed || begun;
 }
 
 /** A throttled candidate says less than a failed one: the last failure that is no rate limit. */

@@ -13,9 +13,9 @@ import type { Principal } from "../accounts/principal.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
 import type { Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
 import type { Balance, MonthSpend, SpendReads } from "../ledger/spend-reads.ts";
-import { chatWires } from "../modality/chat/registry.ts";
+import { chatOn } from "../modality/chat/index.ts";
+import { wires } from "../wire/wires.ts";
 import { previewCall, serveCall } from "./call.ts";
-import { chatCall } from "./chat-call.ts";
 import { lookingPorts } from "./looking-ports.ts";
 
 const PROVIDERS = ["first", "second", "third"];
@@ -117,7 +117,7 @@ test("what a dry run says would happen to a request is what happens to it", asyn
       const looking = lookingPorts(ports, books);
       const principal: Principal = { ...RECIPE_PRINCIPAL, ...limited };
       const { deployments } = ports.catalog.current;
-      const kind = chatCall(chatWires, "wire_a");
+      const kind = chatOn(wires.get("wire_a"), wires);
       for (const each of list) {
         if (each.what === "wait") clock.ms += each.ms;
         if (each.what === "fail") {

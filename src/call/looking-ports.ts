@@ -1,4 +1,3 @@
-import type { AttemptId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import type { Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
 import type { SpendReads } from "../ledger/spend-reads.ts";
@@ -43,12 +42,10 @@ function lookingHealth(health: DeploymentHealth): DeploymentHealth {
   };
 }
 
-const NO_ATTEMPT = 0n as AttemptId;
-
 function lookingLedger(ledger: Ledger, spend: SpendReads): Ledger {
   const reserve = (row: ReserveRow): Promise<ReserveOutcome> => lookAtReserve(spend, row);
   return {
-    newAttemptId: () => NO_ATTEMPT,
+    newAttemptId: () => ledger.newAttemptId(),
     reserve,
     roll: (_close, next) => reserve(next),
     close: () => Promise.reject(new Error("a dry run closes no attempt")),

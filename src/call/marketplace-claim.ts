@@ -30,13 +30,13 @@ export class MarketplaceClaim {
 
 /** Undefined where nothing is left to claim: it counts from the start, or never. */
 export function marketplaceClaim(
-  deps: Pick<CallPorts, "scopesOf">,
+  ports: Pick<CallPorts, "scopesOf">,
   principal: Principal,
   call: LimitedCall,
 ): MarketplaceClaim | undefined {
   if (call.ownKeys !== "first" || call.endpoint !== undefined) return undefined;
   const { modelId } = call;
-  const scopes = deps.scopesOf(principal, { modelId, unfundedOnly: true });
+  const scopes = ports.scopesOf(principal, { modelId, unfundedOnly: true });
   if (scopes.length === 0) return undefined;
   return new MarketplaceClaim({ slot: orgSlot(principal.orgId), scopes });
 }

@@ -1,5 +1,6 @@
 import type { MicroUsd } from "../core/money.ts";
-import { familyOf, type CallKind, type CallRequest } from "./call-kind.ts";
+import type { CallRequest } from "../wire/modality.ts";
+import { familyOf, type CallKind } from "./call-kind.ts";
 import type { EndedAttempt } from "./call-values.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";

@@ -1,11 +1,11 @@
 import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
-import type { Principal } from "../accounts/principal.ts";
-import type { Catalog, Deployment, ListedModel, Modality } from "../catalog/catalog.ts";
+import type { Organization, Principal } from "../accounts/principal.ts";
+import type { Catalog, Deployment, ListedModel, ModalityId } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
 import type { PlanInput } from "../routing/plan-route.ts";
 import type { ProviderControls } from "../wire/fields/provider-controls.ts";
-import type { Unservable } from "../wire/chat-wire.ts";
-import type { CallKind, CallRequest } from "./call-kind.ts";
+import type { CallRequest, Unservable } from "../wire/modality.ts";
+import type { CallKind } from "./call-kind.ts";
 import type { CallPorts } from "./ports.ts";
 
 /** Where a model id leads for one caller. */
@@ -16,8 +16,12 @@ export interface FoundModel {
 }
 
 /** The model as this caller may use it: of its dedicated endpoint, else of the public catalog. */
-export function findModel(catalog: Catalog, principal: Principal, modelId: string): FoundModel {
-  for (const endpoint of principal.rules.endpoints) {
+export function findModel(
+  catalog: Catalog,
+  { rules }: Pick<Organization, "rules">,
+  modelId: string,
+): FoundModel {
+  for (const endpoint of rules.endpoints) {
     const model = catalog.findDedicated(endpoint.providerId, modelId);
     if (model !== undefined) return { model, endpoint };
   }
@@ -26,7 +30,7 @@ export function findModel(catalog: Catalog, principal: Principal, modelId: strin
 
 /** The plan's input of one call, whatever its kind. */
 export function callPlanInput<R extends CallRequest>(
-  deps: Pick<CallPorts, "opensOwnKeys" | "health" | "clock">,
+  ports: Pick<CallPorts, "opensOwnKeys" | "health" | "clock">,
   principal: Principal,
   call: {
     readonly kind: CallKind<R>;
@@ -35,13 +39,13 @@ export function callPlanInput<R extends CallRequest>(
   },
 ): PlanInput {
   const { kind, request, model } = call;
-  return planInput(deps, principal, {
+  return planInput(ports, principal, {
     modelId: request.modelId,
     model,
     modality: kind.modality,
     controls: request.controls,
     servabilityProblem: (deployment) => kind.servabilityProblem(request, deployment),
-    isHealthy: ({ id }) => deps.health.mayTry(id, deps.clock.monotonicMs()) !== "no",
+    isHealthy: ({ id }) => ports.health.mayTry(id, ports.clock.monotonicMs()) !== "no",
   });
 }
 
@@ -49,7 +53,7 @@ export function callPlanInput<R extends CallRequest>(
 export interface PlanNeeds {
   readonly modelId: string;
   readonly model: ListedModel | undefined;
-  readonly modality: Modality;
+  readonly modality: ModalityId;
   readonly controls: ProviderControls;
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   readonly isHealthy: (deployment: Deployment) => boolean;
@@ -60,7 +64,7 @@ export interface PlanNeeds {
  * where this installation can open them.
  */
 export function planInput(
-  deps: Pick<CallPorts, "opensOwnKeys">,
+  ports: Pick<CallPorts, "opensOwnKeys">,
   principal: Principal,
   needs: PlanNeeds,
 ): PlanInput {
@@ -68,7 +72,7 @@ export function planInput(
   return {
     ...needs,
     ...(policy === undefined ? {} : { policy }),
-    ...(connections.length === 0 || !deps.opensOwnKeys
+    ...(connections.length === 0 || !ports.opensOwnKeys
       ? {}
       : { ownKeyOf: (deployment: Deployment) => ownKeyCopy(principal, deployment) }),
   };

@@ -78,10 +78,10 @@ export class RefusalWindows {
 
   #claim(principal: Principal): ClaimOutcome | Promise<ClaimOutcome> {
     const { limits, clock } = this.#options;
-    const { orgId, keyId } = principal;
+    const { orgId } = principal;
     const nowMs = clock.monotonicMs();
     const scopes = this.#scopesOf(principal);
-    const claim = { orgId, keyId, slot: orgSlot(orgId), scopes, ...NO_TOKENS, nowMs };
+    const claim = { orgId, slot: orgSlot(orgId), scopes, ...NO_TOKENS, nowMs };
     const release = (outcome: ClaimOutcome): ClaimOutcome => {
       if (outcome.kind === "claimed") limits.release(outcome.lease, NO_TOKENS, nowMs);
       return outcome;

@@ -1,8 +1,9 @@
 import type { CallFamily } from "../accounts/account-rules.ts";
 import { journalRetryAfterSeconds } from "../core/constants.ts";
 import { ZERO_MICRO_USD } from "../core/money.ts";
+import type { CallRequest } from "../wire/modality.ts";
 import { refusal, type Refusal, type RefusalOrigin } from "../core/refusals.ts";
-import type { CallRequest } from "./call-kind.ts";
+import { isStoreFault } from "../core/store-fault.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 
@@ -15,39 +16,39 @@ export interface RefusedCall {
 }
 
 /** Refuses before any dispatch: the id stays known, nothing is owed. */
-export function refuseCall(deps: CallPorts, exchange: ClientExchange, input: RefusedCall): void {
-  recordRefused(deps, exchange, input);
+export function refuseCall(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
+  recordRefused(ports, client, input);
   if (!NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
-    deps.refusals.note(exchange.principal, input.refusal);
+    ports.refusals.note(client.principal, input.refusal);
   }
-  noteRefused(deps, exchange, input);
+  noteRefused(ports, client, input);
   const droppedParams = input.request?.droppedParams ?? [];
-  exchange.refuse(input.refusal, droppedParams.length === 0 ? {} : { droppedParams });
+  client.refuse(input.refusal, droppedParams.length === 0 ? {} : { droppedParams });
 }
 
 /**
  * Refuses a caller whose window of refused requests is full, before its body is read. Recorded like
  * any other refusal, but no further one in that window.
  */
-export function refuseBeforeBody(deps: CallPorts, exchange: ClientExchange): boolean {
-  const value = deps.refusals.check(exchange.principal);
+export function refuseBeforeBody(ports: CallPorts, client: ClientExchange): boolean {
+  const value = ports.refusals.check(client.principal);
   if (value === undefined) return false;
-  recordRefused(deps, exchange, { refusal: value });
-  exchange.refuse(value);
+  recordRefused(ports, client, { refusal: value });
+  client.refuse(value);
   return true;
 }
 
-function recordRefused(deps: CallPorts, exchange: ClientExchange, input: RefusedCall): void {
-  const { principal } = exchange;
-  deps.ledger.recordRefused({
-    requestId: exchange.requestId,
+function recordRefused(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
+  const { principal } = client;
+  ports.ledger.recordRefused({
+    requestId: client.requestId,
     orgId: principal.orgId,
     keyId: principal.keyId,
     modelId: input.request?.modelId ?? null,
-    route: exchange.route,
+    route: client.route,
     stream: input.request?.stream ?? false,
     errorClass: input.refusal.class,
-    createdAtMs: deps.clock.nowMs(),
+    createdAtMs: ports.clock.nowMs(),
   });
 }
 
@@ -57,17 +58,38 @@ const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([
 ] as const);
 
 /** What is refused for unusual use, a full pool or a fault of ours is no further sign of it. */
-function noteRefused(deps: CallPorts, exchange: ClientExchange, input: RefusedCall): void {
+function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
   const { family } = input;
   const { class: cls, origin } = input.refusal;
-  if (family === undefined || exchange.gone || NOT_THE_CALLERS_DOING.has(origin)) return;
+  if (family === undefined || client.gone || NOT_THE_CALLERS_DOING.has(origin)) return;
   if (cls === "usage_limited" || cls === "usage_restricted") return;
-  const { principal, clientAddress } = exchange;
-  deps.usage.note(
+  const { principal, clientAddress } = client;
+  ports.usage.note(
     { principal, family, clientAddress, outcome: "refused", debitMicroUsd: ZERO_MICRO_USD },
-    deps.clock.nowMs(),
+    ports.clock.nowMs(),
   );
 }
+
+/** What a fault is to its caller: a store that does not answer is a 503, anything else our bug. */
+export function faultRefusal(fault: unknown): Refusal {
+  return isStoreFault(fault) ? STORE_UNAVAILABLE : CRASHED;
+}
+
+const CRASHED: Refusal = refusal(
+  "gateway_error",
+  "the gateway failed on this request; report it with the x-request-id",
+  { retryable: false, origin: "gateway_infrastructure" },
+);
+
+const STORE_UNAVAILABLE: Refusal = refusal(
+  "gateway_error",
+  `the database does not answer at the moment; send the same request again in ${journalRetryAfterSeconds} seconds`,
+  {
+    status: 503,
+    origin: "gateway_infrastructure",
+    retryAfterSeconds: journalRetryAfterSeconds,
+  },
+);
 
 /** The routing deadline passed before any provider could be tried. */
 export function routingDeadlinePassed(timeoutMs: number): Refusal {

@@ -1,55 +1,63 @@
 import type { Principal } from "../accounts/principal.ts";
 import type { Deployment } from "../catalog/catalog.ts";
 import { errorBodyBytesMax } from "../core/constants.ts";
-import type { Refusal } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
 import { fetchJson } from "../dispatch/fetch-json.ts";
+import type { TokenCounting } from "../modality/chat/count-tokens.ts";
+import type { ParsedChatRequest } from "../modality/chat/parse-request.ts";
 import { planRoute } from "../routing/plan-route.ts";
-import type { ChatRequest } from "../wire/chat-request.ts";
-import type { UpstreamRequest } from "../wire/upstream-request.ts";
-import { chatWires } from "../modality/chat/registry.ts";
-import {
-  countsTokens,
-  encodeCountTokens,
-  readCountTokensRequest,
-  estimateTokens,
-} from "../modality/chat/count-tokens-request.ts";
-import { isRefusal } from "./call-kind.ts";
+import type { TokenCounter } from "../wire/contract.ts";
+import type { UpstreamRequest } from "../wire/modality.ts";
+import type { CallKind } from "./call-kind.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
 import { findModel, planInput } from "./plan-call.ts";
 import { refuseCall } from "./refuse-call.ts";
 import type { CallPorts } from "./ports.ts";
 
+/** How a wire counts tokens, and the call whose tokens are counted. */
+export interface TokenCount {
+  readonly counting: TokenCounting;
+  readonly chat: CallKind<ParsedChatRequest>;
+}
+
 /**
- * `POST /v1/messages/count_tokens`: the count of the provider that a call would go to first, when
- * its wire can count; else, and when that count fails, an estimate marked as one. Free.
+ * The count of the provider that a call would go to first, when its wire can count; else, and when
+ * that count fails, an estimate marked as one. Free.
  */
-export async function serveCountTokens(deps: CallPorts, exchange: ClientExchange): Promise<void> {
-  const betaHeader = exchange.header("anthropic-beta");
-  const beta = betaHeader === undefined ? {} : { betaHeader };
-  const request = readCountTokensRequest({ body: exchange.body, ...beta });
-  if (isRefusal(request)) return refuseCall(deps, exchange, { refusal: request });
-  const choice = chooseCounter(deps, exchange.principal, request);
-  if (isRefusal(choice)) return refuseCall(deps, exchange, { refusal: choice, request });
+export async function serveCountTokens(
+  deps: CallPorts,
+  exchange: ClientExchange,
+  count: TokenCount,
+): Promise<void> {
+  const { counting } = count;
+  const parsed = counting.parse(exchange);
+  if (!parsed.ok) return refuseCall(deps, exchange, parsed);
+  const { request } = parsed;
+  const choice = chooseCounter(deps, exchange.principal, { ...count, request });
+  if (!choice.ok) return refuseCall(deps, exchange, { ...choice, request });
   const counted = await countRequest(deps, exchange);
-  if (isRefusal(counted)) return refuseCall(deps, exchange, { refusal: counted, request });
+  if (!counted.ok) return refuseCall(deps, exchange, { ...counted, request });
 
   if (exchange.gone) return;
   const { remainingRequests } = counted;
   const { deployment } = choice;
   const { droppedParams } = request;
+  const answer = (tokens: number, headers: ServedHeaders): void =>
+    exchange.answer("application/json", headers, counting.counter.answerBody(tokens));
   if (deployment === undefined) {
-    const tokens = estimateTokens(request);
-    return answer(exchange, tokens, { remainingRequests, droppedParams, estimate: "local" });
+    const headers = { remainingRequests, droppedParams, estimate: "local" } as const;
+    return answer(counting.estimate(request), headers);
   }
-  const upstream = encodeCountTokens(request, deployment);
-  const tokens = await askProvider(deps, exchange, { deployment, upstream });
+  const upstream = counting.encode(request, deployment);
+  const { counter } = counting;
+  const tokens = await askProvider(deps, exchange, { counter, deployment, upstream });
   const attempts = 1;
   if (tokens === undefined) {
     const headers = { attempts, remainingRequests, droppedParams, estimate: "local" } as const;
-    return answer(exchange, estimateTokens(request), headers);
+    return answer(counting.estimate(request), headers);
   }
-  answer(exchange, tokens, {
+  answer(tokens, {
     provider: deployment.providerId,
     attempts,
     remainingRequests,
@@ -61,21 +69,22 @@ export async function serveCountTokens(deps: CallPorts, exchange: ClientExchange
 function chooseCounter(
   deps: CallPorts,
   principal: Principal,
-  request: ChatRequest,
-): { readonly deployment: Deployment | undefined } | Refusal {
+  { counting, chat, request }: TokenCount & { readonly request: ParsedChatRequest },
+): Result<{ readonly deployment: Deployment | undefined }> {
   const nowMs = deps.clock.monotonicMs();
   const asSent = planInput(deps, principal, {
     modelId: request.modelId,
     model: findModel(deps.catalog.current, principal, request.modelId).model,
     modality: "text",
     controls: request.controls,
-    servabilityProblem: (deployment) => chatWires.servabilityProblem(request, deployment),
+    servabilityProblem: (deployment) => chat.servabilityProblem(request, deployment),
     // A half-open circuit waits for a probe whose outcome is told; a count tells none.
     isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) === "yes",
   });
   const plan = planRoute(asSent);
   if (plan.kind === "plan") {
-    return { deployment: countsTokens(plan.first) ? plan.first : undefined };
+    const { first } = plan;
+    return { ok: true, deployment: counting.isAnsweredBy(first) ? first : undefined };
   }
   // Nothing is generated: what no provider could serve, or not now, is estimated all the same.
   const anyone = planRoute({
@@ -84,16 +93,20 @@ function chooseCounter(
     isHealthy: () => true,
   });
   if (anyone.kind === "refused" && anyone.refusal.class !== "model_not_priced") {
-    return anyone.refusal;
+    return refused(anyone.refusal);
   }
-  return { deployment: undefined };
+  return { ok: true, deployment: undefined };
 }
 
 /** Undefined: the provider gave no count in time, and says nothing about its health by that. */
 async function askProvider(
   deps: CallPorts,
   exchange: ClientExchange,
-  asked: { readonly deployment: Deployment; readonly upstream: UpstreamRequest },
+  asked: {
+    readonly counter: TokenCounter;
+    readonly deployment: Deployment;
+    readonly upstream: UpstreamRequest;
+  },
 ): Promise<number | undefined> {
   const { clock, deadlines, timeouts, upstream } = deps;
   const running = fetchJson({
@@ -105,17 +118,5 @@ async function askProvider(
     send: (handler) => upstream.send(asked.deployment, asked.upstream, handler),
   });
   exchange.onGone(() => running.abandon());
-  return inputTokensOf(await running.ended);
-}
-
-function inputTokensOf(json: unknown): number | undefined {
-  if (typeof json !== "object" || json === null || !("input_tokens" in json)) return undefined;
-  const tokens = json.input_tokens;
-  return typeof tokens === "number" && Number.isSafeInteger(tokens) && tokens >= 0
-    ? tokens
-    : undefined;
-}
-
-function answer(exchange: ClientExchange, tokens: number, headers: ServedHeaders): void {
-  exchange.answer("application/json", headers, Buffer.from(`{"input_tokens":${tokens}}`));
+  return asked.counter.read(await running.ended);
 }

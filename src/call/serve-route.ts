@@ -5,7 +5,8 @@ import { invalidRequest, type Refusal } from "../core/refusals.ts";
 import type { SpendReads } from "../ledger/spend-reads.ts";
 import type { TokenCount } from "../limits/limit-store.ts";
 import { explainRoute } from "../routing/explain-route.ts";
-import { callTokens, isRefusal, type CallKind, type CallRequest, type Step } from "./call-kind.ts";
+import type { CallRequest } from "../wire/modality.ts";
+import { callTokens, type CallKind, type Step } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
 import { previewCall } from "./call.ts";
@@ -18,33 +19,33 @@ import { refuseCall } from "./refuse-call.ts";
 import type { CallPorts } from "./ports.ts";
 import { routeBody, type ExcludedStep, type ShownStep } from "./show-route.ts";
 
-export interface RouteDeps extends CallPorts {
+export interface RoutePorts extends CallPorts {
   readonly records: SpendReads;
 }
 
 /** One thing that `?for=` may name. */
-export type DryRun = (deps: RouteDeps, exchange: ClientExchange) => Promise<void>;
+export type DryRun = (ports: RoutePorts, client: ClientExchange) => Promise<void>;
 
 /**
  * `POST /v1/route?for=`: a dry run. The body is checked as the real route would check it, up to the
  * claim; nothing is held, sent or charged, and what would refuse it is told in the answer.
  */
 export async function serveRoute(
-  deps: RouteDeps,
-  exchange: ClientExchange,
+  ports: RoutePorts,
+  client: ClientExchange,
   asked: { readonly runs: ReadonlyMap<string, DryRun>; readonly query: URLSearchParams },
 ): Promise<void> {
   const name = asked.query.get("for") ?? "";
   const run = asked.runs.get(name);
-  if (run !== undefined) return await run(deps, exchange);
+  if (run !== undefined) return await run(ports, client);
   const known = [...asked.runs.keys()].join(", ").replace(/, ([^,]*)$/, " or $1");
   const message = `the query parameter for must be ${known}, not ${JSON.stringify(name.slice(0, 64))}`;
-  refuseCall(deps, exchange, { refusal: invalidRequest(message) });
+  refuseCall(ports, client, { refusal: invalidRequest(message) });
 }
 
 /** The dry run of one kind of call; `wire`: the one it comes on, where there are several. */
 export function dryRunOf<R extends CallRequest>(kind: CallKind<R>, wire?: WireId): DryRun {
-  return (deps, exchange) => runDry(deps, exchange, { kind, wire });
+  return (ports, client) => runDry(ports, client, { kind, wire });
 }
 
 interface DryCall<R extends CallRequest> {
@@ -53,24 +54,25 @@ interface DryCall<R extends CallRequest> {
 }
 
 async function runDry<R extends CallRequest>(
-  deps: RouteDeps,
-  exchange: ClientExchange,
+  ports: RoutePorts,
+  client: ClientExchange,
   call: DryCall<R>,
 ): Promise<void> {
   const { kind } = call;
-  const request = kind.read(exchange);
-  if (isRefusal(request)) return refuseCall(deps, exchange, { refusal: request });
-  const counted = await countRequest(deps, exchange);
-  if (isRefusal(counted)) return refuseCall(deps, exchange, { refusal: counted, request });
+  const read = kind.read(client);
+  if (!read.ok) return refuseCall(ports, client, read);
+  const { request } = read;
+  const counted = await countRequest(ports, client);
+  if (!counted.ok) return refuseCall(ports, client, { ...counted, request });
 
-  const looking = lookingPorts(deps, deps.records);
-  const walk = await walkRoute(looking, exchange.principal, { ...call, request });
+  const looking = lookingPorts(ports, ports.records);
+  const walk = await walkRoute(looking, client.principal, { ...call, request });
   const reserve = reserveOf(walk.steps[0], request, kind);
   // The body was read above: what refuses it now is not its text.
-  const refusal = await previewCall(looking, exchange, { ...kind, read: () => request });
+  const refusal = await previewCall(looking, client, { ...kind, read: () => read });
   const body = routeBody({ ...walk, request, reserve, refusal });
   const { remainingRequests } = counted;
-  exchange.answer("application/json", { remainingRequests }, Buffer.from(body));
+  client.answer("application/json", { remainingRequests }, Buffer.from(body));
 }
 
 interface RouteWalk {
@@ -80,26 +82,27 @@ interface RouteWalk {
 
 /** Plans, encodes for every candidate (what cannot be encoded is none) and looks at its pool. */
 async function walkRoute<R extends CallRequest>(
-  deps: CallPorts,
+  ports: CallPorts,
   principal: Principal,
   { wire, kind, request }: DryCall<R> & { readonly request: R },
 ): Promise<RouteWalk> {
-  const nowMs = deps.clock.monotonicMs();
-  const { model, endpoint } = findModel(deps.catalog.current, principal, request.modelId);
-  const explained = explainRoute(callPlanInput(deps, principal, { kind, request, model }));
+  const nowMs = ports.clock.monotonicMs();
+  const { model, endpoint } = findModel(ports.catalog.current, principal, request.modelId);
+  const explained = explainRoute(callPlanInput(ports, principal, { kind, request, model }));
   const tokens = callTokens(kind, request, model);
   const { ownKeys } = explained;
   const limited = { modelId: request.modelId, endpoint, ownKeys };
   const steps: ShownStep[] = [];
   const excluded: ExcludedStep[] = [...explained.excluded];
   for (const deployment of explained.candidates) {
-    const upstream = kind.encode(request, deployment);
-    if (isRefusal(upstream)) {
-      excluded.push({ deployment, reason: upstream.message });
+    const encoded = kind.encode(request, deployment);
+    if (!encoded.ok) {
+      excluded.push({ deployment, reason: encoded.refusal.message });
     } else {
-      const health = deps.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
+      const { upstream } = encoded;
+      const health = ports.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
       const translated = wire !== undefined && deployment.wire !== wire;
-      const poolFull = await poolProblem(deps, principal, { deployment, tokens, limited });
+      const poolFull = await poolProblem(ports, principal, { deployment, tokens, limited });
       steps.push({ deployment, upstream, health, translated, poolFull });
     }
   }
@@ -108,7 +111,7 @@ async function walkRoute<R extends CallRequest>(
 
 /** Why its pool would refuse the request now; undefined: it has capacity. */
 async function poolProblem(
-  deps: CallPorts,
+  ports: CallPorts,
   principal: Principal,
   asked: {
     readonly deployment: Deployment;
@@ -117,8 +120,8 @@ async function poolProblem(
   },
 ): Promise<Refusal | undefined> {
   const { deployment, tokens } = asked;
-  const marketplace = marketplaceClaim(deps, principal, asked.limited);
-  const entered = await enterPool(deps, { principal, tokens, marketplace }, deployment);
+  const marketplace = marketplaceClaim(ports, principal, asked.limited);
+  const entered = await enterPool(ports, principal, { deployment, tokens, marketplace });
   return entered.ok ? undefined : entered.refusal;
 }
 

@@ -32,9 +32,9 @@ function result(input: {
   readonly usage?: Usage;
   readonly cost?: string;
   readonly failed?: RefusalClass;
-  readonly committed?: boolean;
+  readonly hasOutput?: boolean;
 }): AttemptResult {
-  const { usage, cost, failed, committed = false } = input;
+  const { usage, cost, failed, hasOutput = false } = input;
   return {
     bridge: { usage, reportedCostUsd: cost } as AttemptResult["bridge"],
     failure:
@@ -42,8 +42,7 @@ function result(input: {
         ? undefined
         : { refusal: refusal(failed, "it failed"), failover: true, strike: "strike" },
     timedOut: false,
-    committed,
-    begun: false,
+    hasOutput,
     upstreamStatus: 200,
     firstByteMs: 1,
     durationMs: 2,
@@ -106,15 +105,15 @@ describe("what an attempt owes", () => {
   });
 
   test("a stream that died owes what had been reported until then", () => {
-    const died = result({ usage: USAGE, failed: "upstream_error", committed: true });
+    const died = result({ usage: USAGE, failed: "upstream_error", hasOutput: true });
     expect(settlementOf(died, deployment)).toMatchObject({ basis: "partial", usage: USAGE });
   });
 
   test("an answer that broke a bound owes what had been delivered, and before that nothing", () => {
     const broken = { usage: USAGE, failed: "gateway_error" } as const;
-    const after = settlementOf(result({ ...broken, committed: true }), deployment);
+    const after = settlementOf(result({ ...broken, hasOutput: true }), deployment);
     expect(after).toMatchObject({ basis: "partial", usage: USAGE });
-    const before = settlementOf(result({ ...broken, committed: false }), deployment);
+    const before = settlementOf(result({ ...broken, hasOutput: false }), deployment);
     expect(before).toMatchObject({ basis: "none", costPicoUsd: 0n });
   });
 
@@ -152,5 +151,5 @@ test("the record tells a timeout, a reset, a refusal, a died stream and a left c
   expect(outcomeOf({ ...failed, upstreamStatus: null }, false)).toBe("reset");
   expect(outcomeOf({ ...failed, upstreamStatus: 400 }, false)).toBe("refused");
   expect(outcomeOf({ ...failed, upstreamStatus: 503 }, false)).toBe("failed");
-  expect(outcomeOf({ ...failed, committed: true }, false)).toBe("stream_died");
+  expect(outcomeOf({ ...failed, hasOutput: true }, false)).toBe("stream_died");
 });

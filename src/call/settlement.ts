@@ -10,12 +10,7 @@ import {
 } from "../core/money.ts";
 import { outputTokensTotal, promptTokensTotal, type Usage } from "../core/usage.ts";
 import type { AttemptResult } from "../dispatch/run-attempt.ts";
-import type {
-  AttemptOutcome,
-  CloseRow,
-  ReportFlag,
-  SettlementBasis,
-} from "../ledger/ledger-store.ts";
+import type { AttemptOutcome, ReportFlag, SettlementBasis } from "../ledger/ledger-store.ts";
 import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
 import { exactCost } from "../pricing/quote.ts";
 
@@ -48,7 +43,7 @@ export function settlementOf(
   const { usage } = bridge;
   if (usage !== undefined && !isPossible(usage, deployment)) return IMPOSSIBLE;
   const cls = failure?.refusal.class;
-  const unbillable = cls === "content_policy" || (cls === "gateway_error" && !result.committed);
+  const unbillable = cls === "content_policy" || (cls === "gateway_error" && !result.hasOutput);
   if (unbillable) return NOTHING;
   const basis = failure === undefined ? "reported" : "partial";
   if (deployment.billing === "reported_cost") {
@@ -90,7 +85,7 @@ export function outcomeOf(result: AttemptResult, clientGone: boolean): AttemptOu
   if (clientGone) return "client_disconnected";
   if (result.failure === undefined) return "completed";
   if (result.timedOut) return "timeout";
-  if (result.committed) return "stream_died";
+  if (result.hasOutput) return "stream_died";
   if (result.upstreamStatus === null) return "reset";
   return result.upstreamStatus < 500 && result.upstreamStatus >= 400 ? "refused" : "failed";
 }
@@ -105,33 +100,4 @@ export function sumTokens(ended: readonly { readonly tokens: TokenCount }[]): To
       ),
     tokenCount(0, 0),
   );
-}
-
-export interface CloseInput {
-  readonly attemptId: CloseRow["attemptId"];
-  readonly result: AttemptResult;
-  readonly settlement: Settlement;
-  readonly startedAtMs: number;
-  readonly clientGone: boolean;
-  readonly final: boolean;
-}
-
-/** The closing row of an ended attempt. */
-export function closeRowOf(input: CloseInput): CloseRow {
-  const { result, settlement } = input;
-  const served = result.bridge?.servedModel;
-  return {
-    attemptId: input.attemptId,
-    outcome: outcomeOf(result, input.clientGone),
-    usage: settlement.usage,
-    basis: settlement.basis,
-    costPicoUsd: settlement.costPicoUsd,
-    upstreamStatus: result.upstreamStatus,
-    errorClass: settlement.flag ?? result.failure?.refusal.class ?? null,
-    startedAtMs: input.startedAtMs,
-    firstByteMs: result.firstByteMs,
-    durationMs: result.durationMs,
-    ...(served === undefined ? {} : { served }),
-    final: input.final,
-  };
 }

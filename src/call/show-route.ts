@@ -1,8 +1,9 @@
 import type { Deployment } from "../catalog/catalog.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
-import type { CallRequest, Step } from "./call-kind.ts";
+import type { Step } from "./call-kind.ts";
 import { printJson } from "../core/json-output.ts";
+import type { CallRequest } from "../wire/modality.ts";
 
 export interface ShownStep extends Step {
   readonly health: "healthy" | "half_open";

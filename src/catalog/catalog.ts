@@ -1,8 +1,8 @@
 import type { ModelId, OrgId, ProviderId } from "../core/ids.ts";
 
-/** The chat wire a provider's endpoint speaks. Only `wires/` compares its values. */
-export type WireId = "wire_a" | "wire_b";
-export type Modality = "text" | "image" | "video" | "decisions";
+/** The chat wire that an endpoint speaks: the id of a value in `wire/wires.ts`, which has the list. */
+export type WireId = `wire_${string}`;
+export type ModalityId = "text" | "image" | "video" | "decisions";
 export type InputModality = "text" | "image" | "file" | "audio" | "video";
 
 /** Prices of one listing in pico-USD per token; absent SKUs are filled with their base rate. */
@@ -107,7 +107,7 @@ export interface Deployment {
   /** Other ids the endpoint may report in `response.model`. */
   readonly resolvesTo: readonly string[];
   readonly wire: WireId;
-  readonly modality: Modality;
+  readonly modality: ModalityId;
   /** Up to and including the version segment, without a trailing slash. */
   readonly baseUrl: string;
   /** Name of the environment variable that holds the marketplace's key; absent = no key needed. */
@@ -150,7 +150,7 @@ export interface Deployment {
 export interface ListedModel {
   readonly id: ModelId;
   readonly displayName: string;
-  readonly modality: Modality;
+  readonly modality: ModalityId;
   readonly inputModalities: readonly InputModality[];
   readonly contextLength?: number;
   readonly maxOutputTokens?: number;

@@ -65,8 +65,8 @@ export function compilePools(stated: StatedPools, deployments: readonly Member[]
       }
     }
     const declared = declarationOf(pool, [...new Set(members.flat())]);
-    if (typeof declared === "string") issues.push({ file, pointer: `/${at}`, message: declared });
-    else for (const { id } of members.flat()) poolOf.set(id, declared);
+    if (!declared.ok) issues.push({ file, pointer: `/${at}`, message: declared.message });
+    else for (const { id } of members.flat()) poolOf.set(id, declared.pool);
   }
   return { poolOf, issues, notes };
 }
@@ -94,19 +94,24 @@ function inTwo(deploymentId: string, first: string, second: string): string {
   return `${deploymentId} is in ${pools}; take it out of one of them`;
 }
 
+type Declared =
+  | { readonly ok: true; readonly pool: PoolDeclaration }
+  | { readonly ok: false; readonly message: string };
+
 /** The pool of these members, or what is missing. */
-function declarationOf(stated: StatedPool, members: readonly Member[]): PoolDeclaration | string {
+function declarationOf(stated: StatedPool, members: readonly Member[]): Declared {
   const { id, listings: _named, orgSharePercent = sharePercentOf(members), ...limits } = stated;
   const { capacity, ...others } = limits;
   if (members.length === 0 || capacity.length > 0 || Object.keys(others).length > 0) {
-    return { id, ...limits, orgSharePercent };
+    return { ok: true, pool: { id, ...limits, orgSharePercent } };
   }
   const declaring = members.filter((member) => member.capacity.length > 0);
   const [only, ...more] = declaring;
   if (only !== undefined && more.length === 0) {
-    return { id, capacity: only.capacity, orgSharePercent };
+    return { ok: true, pool: { id, capacity: only.capacity, orgSharePercent } };
   }
-  return `pool ${id} states no limit, and ${whoDeclares(declaring)}; state one, such as concurrent: 8`;
+  const message = `pool ${id} states no limit, and ${whoDeclares(declaring)}; state one, such as concurrent: 8`;
+  return { ok: false, message };
 }
 
 function whoDeclares(declaring: readonly { readonly id: string }[]): string {

@@ -13,7 +13,7 @@ import type { Backend } from "../app/open-backend.ts";
 import { openConfiguredVault } from "../app/open-key-vault.ts";
 import type { Config } from "../config/settings.ts";
 import { unreachable } from "../core/assert.ts";
-import type { KeyId, ProviderId } from "../core/ids.ts";
+import { parseKeyId, type OrgId, type ProviderId } from "../core/ids.ts";
 import {
   answering,
   clock,
@@ -80,14 +80,11 @@ async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer
     const org = await accountStore.findOrg(String(orgFlag));
     if (org === undefined) throw noSuchOrg(String(orgFlag));
     const { orgId } = org;
-    const keyId = typeof key === "string" ? (key as KeyId) : null;
+    const keyId = typeof key === "string" ? parseKeyId(key) : null;
+    if (keyId === undefined) throw hasNoKey(orgId, key);
     const wanted = { orgId, providerId, keyId, name: String(name), providerKey };
     const made = await connectionStore.create(sealConnection(vault, wanted));
-    if (made === undefined) {
-      throw new UsageFault(
-        `${orgId} has no key ${String(keyId)}; \`tokenmarket key list\` has the ids`,
-      );
-    }
+    if (made === undefined) throw hasNoKey(orgId, key);
     if (made === "taken") {
       throw new UsageFault(
         `${keyId ?? orgId} has a connection to ${providerId} already; disable that first (\`tokenmarket connection list --org ${orgId}\`)`,
@@ -98,6 +95,10 @@ async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer
       text: `${made.connectionId}  ${made.providerId}  …${made.label}  used within five seconds; try it with \`tokenmarket connection test\``,
     };
   });
+}
+
+function hasNoKey(orgId: OrgId, key: Flags[string]): UsageFault {
+  return new UsageFault(`${orgId} has no key ${String(key)}; \`tokenmarket key list\` has the ids`);
 }
 
 async function list({ accountStore, connectionStore }: Backend, flags: Flags) {

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { AccountRules } from "../accounts/account-rules.ts";
 import type { LimitChange, LimitTarget } from "../accounts/rules-store.ts";
 import type { Backend } from "../app/open-backend.ts";
-import type { KeyId } from "../core/ids.ts";
+import { parseKeyId, type KeyId } from "../core/ids.ts";
 import {
   answering,
   onStoredData,
@@ -55,7 +55,7 @@ function readTarget(flags: Flags): LimitTarget {
   if (keys === true && (key !== undefined || model !== undefined)) {
     throw new UsageFault("--keys stands alone: a limit of one key or model is named by that");
   }
-  const keyId = key === undefined ? {} : { keyId: String(key) as KeyId };
+  const keyId = key === undefined ? {} : { keyId: readKeyId(flags) };
   if (model !== undefined) {
     return { source: "contract", scope: "model", ...keyId, modelId: readModel(String(model)) };
   }
@@ -64,6 +64,17 @@ function readTarget(flags: Flags): LimitTarget {
     scope: keys === true || key !== undefined ? "key" : "org",
     ...keyId,
   };
+}
+
+function readKeyId({ org, key }: Flags): KeyId {
+  const keyId = parseKeyId(String(key));
+  if (keyId === undefined) throw noSuchKey(String(key), String(org));
+  return keyId;
+}
+
+function noSuchKey(keyId: string, orgId: string): UsageFault {
+  const next = `\`tokenmarket key list --org ${orgId}\` has the ids`;
+  return new UsageFault(`${keyId} is no key of ${orgId}; ${next}`);
 }
 
 function readModel(model: string): string {
@@ -92,10 +103,7 @@ async function setContract(
   const org = await accountStore.findOrg(String(flags["org"]));
   if (org === undefined) throw noSuchOrg(String(flags["org"]));
   const stored = await rulesStore.changeLimit(org.orgId, target, change);
-  if (stored === undefined) {
-    const next = `\`tokenmarket key list --org ${org.orgId}\` has the ids`;
-    throw new UsageFault(`${String(flags["key"])} is no key of ${org.orgId}; ${next}`);
-  }
+  if (stored === undefined) throw noSuchKey(String(flags["key"]), org.orgId);
   return { json: { org_id: org.orgId, ...shown(stored) }, text: line(stored) };
 }
 

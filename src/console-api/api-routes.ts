@@ -85,8 +85,9 @@ async function changeSetting(
   { orgId }: SignedIn,
   run: () => Promise<unknown>,
 ): Promise<unknown> {
-  const claimed = await claimOrgSetting(limitUse, orgId);
-  if ("class" in claimed) return settingsRefusal(claimed);
+  const claiming = await claimOrgSetting(limitUse, orgId);
+  if (!claiming.ok) return settingsRefusal(claiming.refusal);
+  const { claimed } = claiming;
   const nowMs = limitUse.clock.monotonicMs();
   let isMade = false;
   try {

@@ -3,7 +3,7 @@ import { SealedKeyFault, providerKeyProblem } from "../accounts/key-vault.ts";
 import type { EndpointRecord } from "../accounts/rules-store.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { unreachable } from "../core/assert.ts";
-import type { KeyId, OrgId } from "../core/ids.ts";
+import type { OrgId } from "../core/ids.ts";
 import type { ConnectionCheck, ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { BodyOf, Connection, Connections } from "./contract.ts";
@@ -76,13 +76,12 @@ async function addConnection(
   const reason = providerKeyProblem(providerKey);
   if (reason !== undefined)
     return invalidField("provider_key", `provider_key cannot be used: ${reason}`);
-  if (keyId !== undefined && (await customers.findKey(orgId, keyId)) === undefined) {
-    return NO_SUCH_KEY;
-  }
+  const key = keyId === undefined ? undefined : await customers.findKey(orgId, keyId);
+  if (keyId !== undefined && key === undefined) return NO_SUCH_KEY;
   const sealed = sealConnection(vault, {
     orgId,
     providerId: provider.id,
-    keyId: keyId === undefined ? null : (keyId as KeyId),
+    keyId: key?.keyId ?? null,
     name,
     providerKey,
   });

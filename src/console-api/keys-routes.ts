@@ -1,12 +1,11 @@
 import type { KeySummary } from "../accounts/key-store.ts";
 import { newVirtualKey } from "../accounts/virtual-key.ts";
 import { assert } from "../core/assert.ts";
-import type { KeyId } from "../core/ids.ts";
 import { formatUsd, ZERO_MICRO_USD } from "../core/money.ts";
 import { makeLimitChange, planLimitChange, type PlannedChange } from "../records/change-limit.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import { requestsPerMinuteCeilingOf } from "../limits/effective-limits.ts";
-import { keyCeilings } from "../limits/limit-ceilings.ts";
+import { newKeyCeilings } from "../limits/limit-ceilings.ts";
 import { ReportTimeout } from "../records/usage-reports.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
@@ -118,10 +117,8 @@ async function createKey(
   return { secret: fresh.raw, key: await show(deps, session, key) };
 }
 
-/** The ceiling of a key that does not exist yet: what the contract says of every key, else its own. */
-function ceilingOfNew(requestsPerMinuteCeiling: number, ground: LimitGround): number {
-  const key = { keyId: "" as KeyId, requestsPerMinuteCeiling, rules: { limits: ground.limits } };
-  return keyCeilings(key, undefined, ground.limitDefaults).requestsPerMinute;
+function ceilingOfNew(own: number, { limits, limitDefaults }: LimitGround): number {
+  return newKeyCeilings(own, limits, limitDefaults).requestsPerMinute;
 }
 
 /** A key that cannot be limited as it was asked for is disabled: nobody has it yet. */
@@ -153,8 +150,8 @@ async function changeKey(
   if (planned instanceof ConsoleRefusal) return planned;
   const { orgId, keyId } = key;
   if (planned !== undefined) {
-    const stored = await makeLimitChange(rules, planned);
-    if ("class" in stored) return ofGateway(stored);
+    const made = await makeLimitChange(rules, planned);
+    if (!made.ok) return ofGateway(made.refusal);
   }
   if (name !== undefined) await customers.renameKey(orgId, keyId, name);
   if (cap !== undefined) await customers.setKeyCap(orgId, keyId, cap);
@@ -170,13 +167,14 @@ async function planRpm(
 ): Promise<PlannedChange | ConsoleRefusal> {
   const planned = await planLimitChange(
     { catalog: limitUse.catalog, rules, limitDefaults: limitUse.limitDefaults },
-    { orgId, session: true },
+    { kind: "person", orgId },
     { scope: "key", keyId, change: { requestsPerMinute: rpm === 0 ? null : rpm } },
   );
-  if (!("class" in planned)) return planned;
-  return planned.class === "invalid_request"
-    ? invalidField("rpm", planned.message)
-    : ofGateway(planned);
+  if (planned.ok) return planned;
+  const { refusal } = planned;
+  return refusal.class === "invalid_request"
+    ? invalidField("rpm", refusal.message)
+    : ofGateway(refusal);
 }
 
 function aboveCeiling(rpm: number, ceiling: number): ConsoleRefusal {

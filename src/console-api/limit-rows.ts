@@ -1,7 +1,12 @@
 import type { CustomerOrg } from "../accounts/customer-store.ts";
 import type { KeySummary } from "../accounts/key-store.ts";
 import type { KeyId } from "../core/ids.ts";
-import { limitRows, type LimitedKey, type LimitRow } from "../limits/effective-limits.ts";
+import {
+  limitRows,
+  orgLimitRows,
+  type LimitedKey,
+  type LimitRow,
+} from "../limits/effective-limits.ts";
 import type { ScopeClaim } from "../limits/limit-store.ts";
 import type { StoredLimit } from "../limits/stored-limit.ts";
 import { limitedKey, type LimitGround } from "./show-key.ts";
@@ -25,13 +30,13 @@ export function rowsOfOrganization(
   ground: LimitGround,
 ): readonly NamedRow[] {
   const { limits, limitDefaults } = ground;
-  const keyless = limitedKey({ ...KEYLESS, orgId: org.orgId }, ground);
+  const whole = { orgId: org.orgId, funded: ground.isFunded, rules: { limits } };
   const rowsOf = (key: LimitedKey, modelId?: string): readonly LimitRow[] =>
     limitRows(key, modelId, limitDefaults);
-  const orgRows = rowsOf(keyless).filter(({ scope }) => scope === "org");
+  const orgRows = orgLimitRows(whole, undefined, limitDefaults);
   const orgModels = modelsOf(limits, undefined).flatMap((id) =>
-    rowsOf(keyless, id)
-      .filter(({ scope, keyId }) => scope === "model" && keyId === undefined)
+    orgLimitRows(whole, id, limitDefaults)
+      .filter(({ scope }) => scope === "model")
       .map((row) => named(row, id, id)),
   );
   const ofKeys = keys.map((summary) => ({ summary, key: limitedKey(summary, ground) }));
@@ -49,13 +54,6 @@ export function rowsOfOrganization(
   );
   return [...orgRows.map((row) => named(row, org.name)), ...keyRows, ...orgModels, ...keyModels];
 }
-
-/** Stands for the organization where no key is meant. */
-const KEYLESS = {
-  keyId: "" as KeyId,
-  origin: "console",
-  requestsPerMinuteCeiling: 1,
-} as const;
 
 /** Models that a limit of the key, or without a key of the organization, is stored for. */
 function modelsOf(limits: readonly StoredLimit[], ofKey: KeyId | undefined): readonly string[] {

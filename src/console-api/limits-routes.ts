@@ -1,11 +1,10 @@
 import type { KeySummary } from "../accounts/key-store.ts";
-import { PLAIN_RULES } from "../accounts/account-rules.ts";
-import { principalOf, type Principal } from "../accounts/principal.ts";
-import { parseRequestId, type KeyId, type OrgId } from "../core/ids.ts";
+import { organizationOf, principalOf } from "../accounts/principal.ts";
+import { parseRequestId, type OrgId } from "../core/ids.ts";
 import { makeLimitChange, planLimitChange } from "../records/change-limit.ts";
 import { readLimitRequest, type LimitRequest } from "../records/limit-request.ts";
-import { readLimitUse } from "../records/limit-use.ts";
-import { changedLimitBody } from "../records/show-limits.ts";
+import { readLimitUse, readOrgScopes, type UsedScope } from "../records/limit-use.ts";
+import { changedLimit } from "../records/show-limits.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import type { StoredLimit } from "../limits/stored-limit.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -77,22 +76,21 @@ async function changeLimit(
   rawBody: Buffer,
 ): Promise<AnswerOf<"POST /api/admission-limits"> | ConsoleRefusal> {
   const { limitUse, rules } = deps;
-  const request = readLimitRequest(rawBody);
-  if ("class" in request) return ofGateway(request);
+  const read = readLimitRequest(rawBody);
+  if (!read.ok) return ofGateway(read.refusal);
+  const { request } = read;
   const key = await namedKey(deps, session.orgId, request);
   if (key instanceof ConsoleRefusal) return key;
-  const actor = { orgId: session.orgId, session: true } as const;
+  const actor = { kind: "person", orgId: session.orgId } as const;
   const planned = await planLimitChange(
     { catalog: limitUse.catalog, rules, limitDefaults: limitUse.limitDefaults },
     actor,
     request,
   );
-  if ("class" in planned) return ofGateway(planned);
-  const stored = await makeLimitChange(rules, planned);
-  if ("class" in stored) return ofGateway(stored);
-  return JSON.parse(
-    await changedBody(deps, session, stored),
-  ) as AnswerOf<"POST /api/admission-limits">;
+  if (!planned.ok) return ofGateway(planned.refusal);
+  const made = await makeLimitChange(rules, planned);
+  if (!made.ok) return ofGateway(made.refusal);
+  return changedLimit(made.stored, await changedScopes(deps, session, made.stored));
 }
 
 async function namedKey(
@@ -104,40 +102,22 @@ async function namedKey(
   return (await customers.findKey(orgId, keyId)) ?? NO_SUCH_KEY;
 }
 
-async function changedBody(
+/** What holds by the change: for the key that was meant, or for all keys of the organization. */
+async function changedScopes(
   deps: ConsoleDeps,
   session: SignedIn,
-  stored: StoredLimit,
-): Promise<string> {
-  const record = stored.keyId === undefined ? undefined : await deps.rules.findKey(stored.keyId);
+  { keyId, modelId }: StoredLimit,
+): Promise<readonly UsedScope[]> {
+  const { limitUse, rules } = deps;
+  const record = keyId === undefined ? undefined : await rules.findKey(keyId);
   if (record !== undefined) {
-    return changedLimitBody(
-      stored,
-      await readLimitUse(deps.limitUse, principalOf(record), stored.modelId),
-    );
+    return (await readLimitUse(limitUse, principalOf(record), modelId)).scopes;
   }
-  const nobody = await keylessPrincipal(deps, session);
-  const use = await readLimitUse(deps.limitUse, nobody, stored.modelId);
-  // Of the whole organization: no key's own limit is in what comes of it.
-  const scopes = use.scopes.filter(({ claim }) => claim.scope !== "key");
-  return changedLimitBody(stored, { ...use, scopes });
-}
-
-/** The organization as a caller without a key. */
-async function keylessPrincipal(deps: ConsoleDeps, session: SignedIn): Promise<Principal> {
   const { orgId } = session;
   const [org, limits, endpoints] = await Promise.all([
     knownOrg(deps, session),
-    deps.rules.listLimits(orgId),
-    deps.rules.listEndpoints(orgId),
+    rules.listLimits(orgId),
+    rules.listEndpoints(orgId),
   ]);
-  return {
-    orgId,
-    keyId: "" as KeyId,
-    keyOrigin: "console",
-    requestsPerMinuteCeiling: deps.limitUse.limitDefaults.orgRequestsPerMinute,
-    funded: org.isFunded,
-    managed: false,
-    rules: { ...PLAIN_RULES, limits, endpoints },
-  };
+  return await readOrgScopes(limitUse, organizationOf(org, { limits, endpoints }), modelId);
 }

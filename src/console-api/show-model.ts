@@ -2,7 +2,7 @@ import type {
   CapabilityDescriptor,
   Deployment,
   ListedModel,
-  Modality,
+  ModalityId,
 } from "../catalog/catalog.ts";
 import type { Descriptor, Model, ModelProvider } from "./contract.ts";
 import { shownPrices } from "./show-request.ts";
@@ -25,7 +25,7 @@ export function shownModel(model: ListedModel): Model {
   };
 }
 
-const ROUTE_OF: Readonly<Record<Modality, string>> = {
+const ROUTE_OF: Readonly<Record<ModalityId, string>> = {
   text: "/v1/chat/completions",
   image: "/v1/images/generations",
   video: "/v1/videos",

@@ -48,6 +48,19 @@ export function newRecordId(prefix: string): string {
   return `${prefix}_${randomPool.toString("hex", at, at + 12)}`;
 }
 
+export function newOrgId(): OrgId {
+  return newRecordId("org") as OrgId;
+}
+
+export function newKeyId(): KeyId {
+  return newRecordId("key") as KeyId;
+}
+
+/** The key id in `text`, or undefined when it has another form. */
+export function parseKeyId(text: string): KeyId | undefined {
+  return /^key_\w{1,60}$/.test(text) ? (text as KeyId) : undefined;
+}
+
 /** Makes the id of a new video job. */
 export function newJobId(): JobId {
   const at = takeRandom(16);

@@ -7,36 +7,45 @@ export interface ContentHead {
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 
-/** What a provider says of a file, or why its answer is none. `unusableReason`: not by its status. */
+/** What a provider says of a file; `unusableReason`: its answer is none, and not by its status. */
+export type ReadHead =
+  | { readonly ok: true; readonly head: ContentHead }
+  | { readonly ok: false; readonly unusableReason?: string };
+
 export function readContentHead(
   status: number,
   headers: Headers,
   wanted: { readonly isPart: boolean; readonly bytesMax: number },
-): ContentHead | { readonly unusableReason?: string } {
+): ReadHead {
   if (status !== 200 && status !== 206 && status !== 416) {
-    return status < 300 ? { unusableReason: `status ${status}` } : {};
+    return status < 300 ? unusable(`status ${status}`) : { ok: false };
   }
-  if (status !== 200 && !wanted.isPart) return { unusableReason: "a part that nobody asked for" };
-  if (status === 416) return { status, contentHeaders: { ...rangeOf(headers), ...EMPTY_BODY } };
+  if (status !== 200 && !wanted.isPart) return unusable("a part that nobody asked for");
+  if (status === 416) {
+    const contentHeaders = { ...rangeOf(headers), ...EMPTY_BODY };
+    return { ok: true, head: { status, contentHeaders } };
+  }
   const encoding = cleanValue(headers, "content-encoding") ?? "identity";
-  if (encoding !== "identity") return { unusableReason: `encoding ${encoding}` };
+  if (encoding !== "identity") return unusable(`encoding ${encoding}`);
   const type = cleanValue(headers, "content-type") ?? "";
-  if (!mayBeVideo(type)) return { unusableReason: `content type ${type}` };
+  if (!mayBeVideo(type)) return unusable(`content type ${type}`);
   const length = cleanValue(headers, "content-length");
   if (length !== undefined && Number(length) > wanted.bytesMax) {
-    return { unusableReason: `${length} bytes` };
+    return unusable(`${length} bytes`);
   }
   if (status === 206 && cleanValue(headers, "content-range") === undefined) {
-    return { unusableReason: "a part that does not say which" };
+    return unusable("a part that does not say which");
   }
-  return {
-    status,
-    contentHeaders: {
-      ...passedOf(headers),
-      ...(status === 206 && rangeOf(headers)),
-      "content-type": isVideo(type) ? type : "application/octet-stream",
-    },
+  const contentHeaders = {
+    ...passedOf(headers),
+    ...(status === 206 && rangeOf(headers)),
+    "content-type": isVideo(type) ? type : "application/octet-stream",
   };
+  return { ok: true, head: { status, contentHeaders } };
+}
+
+function unusable(unusableReason: string): ReadHead {
+  return { ok: false, unusableReason };
 }
 
 /** Where the answer is instead; undefined: it is here. */

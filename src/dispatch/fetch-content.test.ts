@@ -17,6 +17,7 @@ import {
   fetchContent,
   type ContentEnd,
   type ContentInput,
+  type ContentSink,
   type RunningContent,
 } from "./fetch-content.ts";
 import { UpstreamClient } from "./upstream-client.ts";
@@ -80,6 +81,21 @@ interface Wanted extends Partial<ContentInput> {
   readonly act?: (running: RunningContent) => void;
 }
 
+/** A sink that knows whether its head was written, as the exchange of a client does. */
+function sinkOf(to: Omit<ContentSink, "committed">): ContentSink {
+  let isWritten = false;
+  return {
+    get committed() {
+      return isWritten;
+    },
+    begin(head) {
+      isWritten = true;
+      to.begin(head);
+    },
+    write: (chunk) => to.write(chunk),
+  };
+}
+
 async function fetched(wanted: Wanted = {}): Promise<Fetched> {
   const { act, allowPrivateUpstreams = true, ...more } = wanted;
   const upstream = new UpstreamClient({ allowPrivateUpstreams, providerKey: () => KEY });
@@ -94,10 +110,10 @@ async function fetched(wanted: Wanted = {}): Promise<Fetched> {
     headOnly: false,
     idleMs: 5_000,
     bytesMax: 1_000,
-    sink: {
+    sink: sinkOf({
       begin: (head) => (got.head = head),
       write: (chunk) => ((got.text += chunk.toString()), true),
-    },
+    }),
     ...more,
   });
   act?.(running);
@@ -193,7 +209,7 @@ describe("a file", () => {
     const got = await fetched({
       clock,
       idleMs,
-      sink: {
+      sink: sinkOf({
         begin: () => undefined,
         write: () => {
           paused += 1;
@@ -203,7 +219,7 @@ describe("a file", () => {
           setTimeout(() => resume(), 300);
           return false;
         },
-      },
+      }),
       act: (running) => (resume = () => running.resume()),
     });
     expect(got.end).toEqual({ kind: "complete" });
@@ -290,7 +306,7 @@ describe("a file that breaks off", () => {
     const act = (each: RunningContent): void => {
       running = each;
     };
-    const { end } = await fetched({ act, sink: { begin: () => undefined, write } });
+    const { end } = await fetched({ act, sink: sinkOf({ begin: () => undefined, write }) });
     expect(end).toMatchObject({ kind: "broken" });
     await closed;
   });

@@ -8,6 +8,8 @@ import type { UpstreamClient, UpstreamHandler } from "./upstream-client.ts";
 
 /** Where a file goes. */
 export interface ContentSink {
+  /** Was the head written? */
+  readonly committed: boolean;
   /** Called once, before any byte. */
   begin(head: ContentHead): void;
   /** False: whoever reads is slow, the provider is paused until `resume`. */
@@ -33,7 +35,7 @@ export interface ContentInput {
   readonly sink: ContentSink;
 }
 
-/** `broken` alone has begun: what was written is not the whole. */
+/** `broken` alone was committed: what was written is not the whole. */
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly reason: string }
@@ -82,7 +84,6 @@ class ContentRun implements RunningContent, Deadline {
   #hop = 0;
   #url: URL;
   #isAway = false;
-  #hasBegun = false;
   #isOver = false;
   #sawData = false;
   #bytes = 0;
@@ -134,7 +135,9 @@ class ContentRun implements RunningContent, Deadline {
       this.dueMs = nowMs + this.#input.idleMs;
       return;
     }
-    this.#end(this.#hasBegun ? { kind: "broken", reason: "the provider is silent" } : SILENT);
+    this.#end(
+      this.#input.sink.committed ? { kind: "broken", reason: "the provider is silent" } : SILENT,
+    );
   }
 
   /** Callbacks of a request that is no longer waited for change nothing. */
@@ -152,7 +155,7 @@ class ContentRun implements RunningContent, Deadline {
         if (counts()) this.#take(chunk);
       },
       onResponseEnd: () => {
-        if (counts() && this.#hasBegun) this.#end({ kind: "complete" });
+        if (counts() && this.#input.sink.committed) this.#end({ kind: "complete" });
       },
       onResponseError: (_controller, error) => {
         if (counts()) this.#failed(error);
@@ -168,11 +171,13 @@ class ContentRun implements RunningContent, Deadline {
     this.dueMs = clock.monotonicMs() + idleMs;
     const target = redirectTarget(status, headers, this.#url);
     if (target !== undefined) return this.#follow(target, { status, headers });
-    const head = readContentHead(status, headers, { isPart: range !== undefined, bytesMax });
-    if (!("contentHeaders" in head)) {
-      return this.#end({ kind: "refused", status, headers, ...head });
+    const read = readContentHead(status, headers, { isPart: range !== undefined, bytesMax });
+    if (!read.ok) {
+      const { unusableReason } = read;
+      const reason = unusableReason === undefined ? {} : { unusableReason };
+      return this.#end({ kind: "refused", status, headers, ...reason });
     }
-    this.#hasBegun = true;
+    const { head } = read;
     sink.begin(head);
     // What a provider says beside an impossible range is not the file.
     if (headOnly || head.status === 416) this.#end({ kind: "complete" });
@@ -193,7 +198,7 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   #take(chunk: Buffer): void {
-    if (!this.#hasBegun) return;
+    if (!this.#input.sink.committed) return;
     this.#sawData = true;
     this.#bytes += chunk.length;
     if (this.#bytes > this.#input.bytesMax) {
@@ -203,8 +208,9 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   #failed(error: Error): void {
+    const { committed } = this.#input.sink;
     this.#end(
-      this.#hasBegun ? { kind: "broken", reason: error.message } : { kind: "unreachable", error },
+      committed ? { kind: "broken", reason: error.message } : { kind: "unreachable", error },
     );
   }
 

@@ -56,6 +56,17 @@ class EchoBridge implements AnswerBridge {
 function scriptedAttempt() {
   const time = { ms: 0 };
   const written: Output[] = [];
+  const sink = {
+    committed: false,
+    write(output: Output) {
+      sink.committed = true;
+      return written.push(output) > 0;
+    },
+    commit() {
+      sink.committed = true;
+      written.push("begun");
+    },
+  };
   const aborted: string[] = [];
   let handler: AttemptHandler | undefined;
   const controller = {
@@ -82,10 +93,7 @@ function scriptedAttempt() {
     commitDueMs: COMMIT_MS,
     stream: true,
     streamBytesMax: STREAM_BYTES_MAX,
-    sink: {
-      write: (output) => written.push(output) > 0,
-      commit: () => void written.push("begun"),
-    },
+    sink,
     openBridge: () => new EchoBridge(),
     classify: {
       answer: named("answer"),
@@ -101,6 +109,7 @@ function scriptedAttempt() {
   return {
     running: running as RunningAttempt & { onDue(nowMs: number): void },
     time,
+    sink,
     written,
     aborted,
     connected: () => handler?.onRequestStart?.(controller, {}),
@@ -117,7 +126,8 @@ test("headers and silence commit to no provider; the first output does", async (
   silent.headers();
   silent.bytes("ping");
   silent.bodyError();
-  expect(await silent.running.ended).toMatchObject({ committed: false, upstreamStatus: 200 });
+  expect(await silent.running.ended).toMatchObject({ hasOutput: false, upstreamStatus: 200 });
+  expect(silent.sink.committed).toBe(false);
 
   const attempt = scriptedAttempt();
   attempt.connected();
@@ -125,10 +135,11 @@ test("headers and silence commit to no provider; the first output does", async (
   attempt.bytes("hello");
   attempt.bodyError();
   expect(await attempt.running.ended).toMatchObject({
-    committed: true,
+    hasOutput: true,
     failure: { refusal: { message: "broken body" } },
   });
   expect(attempt.written).toEqual(["hello"]);
+  expect(attempt.sink.committed).toBe(true);
 });
 
 test("what an attempt owes does not depend on whether its client stayed for the output", async () => {
@@ -138,12 +149,14 @@ test("what an attempt owes does not depend on whether its client stayed for the 
   left.running.detach();
   left.bytes("hello");
   left.bodyError();
-  expect(await left.running.ended).toMatchObject({ committed: true });
+  expect(await left.running.ended).toMatchObject({ hasOutput: true });
+  expect(left.sink.committed).toBe(false);
   expect(left.written).toEqual([]);
 });
 
 test("comments do not renew the time to the first content", async () => {
-  const { running, time, connected, headers, bytes, written, aborted } = scriptedAttempt();
+  const attempt = scriptedAttempt();
+  const { running, time, connected, headers, bytes, sink, written, aborted } = attempt;
   connected();
   headers();
   for (time.ms = 10_000; time.ms < FIRST_CONTENT_MS; time.ms += 10_000) {
@@ -155,11 +168,13 @@ test("comments do not renew the time to the first content", async () => {
   expect(aborted).toHaveLength(0);
   bytes("ping");
   running.onDue(FIRST_CONTENT_MS);
-  expect(await running.ended).toMatchObject({ timedOut: true, committed: false, begun: true });
+  expect(await running.ended).toMatchObject({ timedOut: true, hasOutput: false });
+  expect(sink.committed).toBe(true);
+  expect(written).toEqual(["begun"]);
 });
 
 test("a stream that goes on has a bound of its own", async () => {
-  const { running, time, connected, headers, bytes, aborted } = scriptedAttempt();
+  const { running, time, connected, headers, bytes, written, aborted } = scriptedAttempt();
   connected();
   headers();
   bytes("hello");
@@ -169,7 +184,8 @@ test("a stream that goes on has a bound of its own", async () => {
     expect(aborted).toHaveLength(0);
   }
   running.onDue(TOTAL_MS);
-  expect(await running.ended).toMatchObject({ timedOut: true, committed: true, begun: false });
+  expect(await running.ended).toMatchObject({ timedOut: true, hasOutput: true });
+  expect(written).toEqual(["hello"]);
 });
 
 test("a request that waited for a connection is not sent after its attempt has ended", async () => {
@@ -200,7 +216,7 @@ test("after the client left an answer is read on for the drain time and no longe
   time.ms = DRAIN_MS;
   running.onDue(time.ms);
   running.abandon();
-  expect(await running.ended).toMatchObject({ timedOut: true, committed: true });
+  expect(await running.ended).toMatchObject({ timedOut: true, hasOutput: true });
   expect(aborted).toHaveLength(1);
 });
 

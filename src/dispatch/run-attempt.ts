@@ -20,8 +20,10 @@ export interface AttemptTimeouts {
   readonly drainMs: number;
 }
 
-/** Where the answer's bytes go. The first `write` is the commit point: one provider from then on. */
+/** Where the answer's bytes go. */
 export interface OutputSink {
+  /** The commit point: the 200 is on its way, by the first `write` or by `commit`. */
+  readonly committed: boolean;
   /** False: the client is slow, the provider is paused until `resume` of the attempt. */
   write(output: Output): boolean;
   /** Commits without output: the 200 is written, and the silent stream is kept open. */
@@ -66,10 +68,8 @@ export interface AttemptResult {
   /** Undefined: the answer is complete. */
   readonly failure: UpstreamFailure | undefined;
   readonly timedOut: boolean;
-  /** Did output reach the client? */
-  readonly committed: boolean;
-  /** Was the 200 written before any output? Failover is no longer possible then. */
-  readonly begun: boolean;
+  /** Was there output, whether or not the client was still there to take it? It decides what is owed. */
+  readonly hasOutput: boolean;
   readonly upstreamStatus: number | null;
   /** Milliseconds from dispatch to the first headers. */
   readonly firstByteMs: number | null;
@@ -124,8 +124,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #headers: FailedAnswer["headers"] = {};
   #errorBody: Buffer[] = [];
   #bytes = 0;
-  #committed = false;
-  #begun = false;
+  #hasOutput = false;
   #detached = false;
   #sawData = false;
   #responseEnded = false;
@@ -241,7 +240,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
       this.#controller?.abort(new Error("the provider did not close its answer"));
       return;
     }
-    if (nowMs >= this.#commitDueMs()) this.#commitSilence();
+    if (nowMs >= this.#commitDueMs()) this.#input.sink.commit();
     if (!this.#isOverdue(nowMs)) {
       this.dueMs = this.#nextDueMs();
       return;
@@ -257,18 +256,15 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
 
   #awaitsContent(): boolean {
     const isOpen = this.#phase === "headers" || this.#phase === "answer";
-    return this.#input.stream && isOpen && !this.#committed;
+    return this.#input.stream && isOpen && !this.#hasOutput;
   }
 
   /** Only a stream that its provider has answered is begun without content. */
   #commitDueMs(): number {
-    const mayBegin = this.#phase === "answer" && this.#awaitsContent() && !this.#begun;
-    return mayBegin ? this.#input.commitDueMs : Number.POSITIVE_INFINITY;
-  }
-
-  #commitSilence(): void {
-    this.#begun = true;
-    if (!this.#detached) this.#input.sink.commit();
+    const { sink, commitDueMs } = this.#input;
+    const isSilent = this.#phase === "answer" && this.#awaitsContent();
+    const mayCommit = isSilent && !this.#detached && !sink.committed;
+    return mayCommit ? commitDueMs : Number.POSITIVE_INFINITY;
   }
 
   /** Bytes that are no content renew the time of silence, never the time to the first content. */
@@ -299,7 +295,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #afterBridge(bridge: AnswerBridge): void {
     const output = bridge.takeOutput();
     if (output === undefined) return;
-    this.#committed = true;
+    this.#hasOutput = true;
     if (this.#detached) return;
     if (!this.#input.sink.write(output)) this.#controller?.pause();
   }
@@ -338,8 +334,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
       bridge: finished === "answer" ? this.#bridge : undefined,
       failure,
       timedOut,
-      committed: this.#committed,
-      begun: this.#begun,
+      hasOutput: this.#hasOutput,
       upstreamStatus: this.#status,
       firstByteMs: this.#firstByteMs,
       durationMs: Math.round(this.#input.clock.monotonicMs() - this.#startedMs),

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { Deployment, OwnKey, WireId } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
 import type { ModelId, OrgId, ProviderId } from "../core/ids.ts";
-import { checkKeyRequest } from "../wire/check-key-request.ts";
+import { wires } from "../wire/wires.ts";
 import {
   UpstreamClient,
   type UpstreamClientOptions,
@@ -100,7 +100,7 @@ describe("a customer's key that does not open", () => {
     const fault = await send(client, copy);
     expect(fault).toBeInstanceOf(Error);
     expect(inspect(fault, { depth: 9, showHidden: true })).not.toContain(OWN_KEY);
-    await expect(client.checkKey(copy, checkKeyRequest("wire_a"), 60_000)).rejects.toBe(fault);
+    await expect(client.checkKey(copy, wires.get("wire_a").keyCheck, 60_000)).rejects.toBe(fault);
     expect(asked).toEqual([]);
   });
 
@@ -204,7 +204,7 @@ test("every request to a provider names the gateway as its user agent", async ()
   const client = clientOf();
   await send(client, listed("wire_a"));
   await send(client, listed("wire_b"));
-  await client.checkKey(listed("wire_a"), checkKeyRequest("wire_a"), 1_000);
+  await client.checkKey(listed("wire_a"), wires.get("wire_a").keyCheck, 1_000);
   const agents = asked.map(({ headers }) => headers["user-agent"]);
   expect(agents).toEqual(["tokenmarket", "tokenmarket", "tokenmarket"]);
 });
@@ -268,7 +268,7 @@ function withOwnKey(deployment: Deployment): Deployment {
 }
 
 function check(client: UpstreamClient, listing: Deployment, timeoutMs = 60_000): Promise<number> {
-  return client.checkKey(withOwnKey(listing), checkKeyRequest(listing.wire), timeoutMs);
+  return client.checkKey(withOwnKey(listing), wires.get(listing.wire).keyCheck, timeoutMs);
 }
 
 /** The status of the answer, or why there is none. */

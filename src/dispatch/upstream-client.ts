@@ -3,9 +3,9 @@ import { Client, Pool, type buildConnector, type Dispatcher } from "undici";
 import type { Deployment, OwnKey } from "../catalog/catalog.ts";
 import { assert } from "../core/assert.ts";
 import type { AttemptId } from "../core/ids.ts";
-import type { CheckKeyRequest } from "../wire/check-key-request.ts";
-import { providerAuthHeader } from "../wire/provider-auth.ts";
-import type { UpstreamRequest } from "../wire/upstream-request.ts";
+import type { KeyCheck } from "../wire/contract.ts";
+import type { UpstreamRequest } from "../wire/modality.ts";
+import { wires, type WireTable } from "../wire/wires.ts";
 import { isPrivateAddress, PrivateAddressError, publicLookup } from "./address-guard.ts";
 
 export interface UpstreamClientOptions {
@@ -15,6 +15,8 @@ export interface UpstreamClientOptions {
   readonly providerKey: (envName: string) => string | undefined;
   /** A customer's own provider key; throws when it does not open. Absent: none opens. */
   readonly openKey?: (ownKey: OwnKey) => string;
+  /** Those that providers may speak. Default: those of the program. */
+  readonly wires?: WireTable;
 }
 
 /** Told everything that happens to a request; `onRefused`: it was not sent. */
@@ -109,11 +111,7 @@ export class UpstreamClient {
    * Asks once with the deployment's key, aside from any call. Resolves with the status of the
    * answer; rejects when there is none in time.
    */
-  async checkKey(
-    deployment: Deployment,
-    request: CheckKeyRequest,
-    timeoutMs: number,
-  ): Promise<number> {
+  async checkKey(deployment: Deployment, request: KeyCheck, timeoutMs: number): Promise<number> {
     const endpoint = this.#endpointOf(deployment);
     if (endpoint.refused !== undefined) throw endpoint.refused;
     const { statusCode, body } = await endpoint.pool.request({
@@ -155,12 +153,13 @@ export class UpstreamClient {
     if (known !== undefined) return known;
     const url = new URL(deployment.baseUrl);
     const key = this.#keyOf(deployment);
-    const auth = typeof key === "string" ? [providerAuthHeader(deployment.wire, key)] : [];
+    const wire = (this.#options.wires ?? wires).get(deployment.wire);
+    const auth = typeof key === "string" ? wire.authHeader(key) : [];
     const endpoint: Endpoint = {
       pool: this.#poolOf(url.origin),
       origin: url.origin,
       basePath: url.pathname === "/" ? "" : url.pathname.replace(/\/$/, ""),
-      headers: [...COMMON_HEADERS, ...auth.flat()],
+      headers: [...COMMON_HEADERS, ...auth],
       refused: key instanceof Error ? key : this.#addressFault(url),
     };
     this.#endpoints.set(deployment, endpoint);

@@ -6,11 +6,10 @@ import { newRequestId } from "../core/ids.ts";
 import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import type { GatewayMetrics } from "../call/metrics.ts";
-import { renderErrorBody } from "../wire/error-body.ts";
 import { closeConnection } from "./closing.ts";
 import type { RequestLog } from "./request-log.ts";
 import { addRefusalHeaders, baseHeaders } from "./response-headers.ts";
-import { errorWireOf } from "./route-table.ts";
+import type { RouteTable } from "./route-table.ts";
 
 /** The request whose answer a connection waits for, if there is one. */
 export interface OpenRequest {
@@ -24,6 +23,7 @@ export interface ClientErrorOptions {
   readonly clock: Clock;
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
+  readonly routes: Pick<RouteTable, "errorWireOf">;
   readonly lingerMs: number;
   readonly openRequestOf: (socket: Duplex) => OpenRequest | undefined;
 }
@@ -84,9 +84,9 @@ function answerBytes(
   socket: Duplex,
   { value, path }: { readonly value: Refusal; readonly path: string },
 ): void {
-  const { clock, metrics, log, lingerMs } = options;
+  const { clock, metrics, log, routes, lingerMs } = options;
   const requestId = newRequestId(clock.nowMs());
-  const body = renderErrorBody(errorWireOf(path), value, requestId);
+  const body = routes.errorWireOf(path).errorBody(value, requestId);
   const list = baseHeaders(requestId);
   list.push("content-type", "application/json", "content-length", String(body.length));
   addRefusalHeaders(list, value);

@@ -1,6 +1,3 @@
-import { chatCall } from "../call/chat-call.ts";
-import { decisionCall } from "../call/decision-call.ts";
-import { imageCall } from "../call/image-call.ts";
 import { serveCall } from "../call/call.ts";
 import { serveCountTokens } from "../call/serve-count-tokens.ts";
 import type { LimitDeps } from "../records/limit-use.ts";
@@ -18,43 +15,46 @@ import { dryRunOf, serveRoute } from "../call/serve-route.ts";
 import { serveVideoContent } from "../videos/serve-video-content.ts";
 import { serveVideo, type VideoReadDeps } from "../videos/serve-video.ts";
 import { UsageCsv } from "../records/usage-csv.ts";
-import { decisionWire } from "../modality/decisions/index.ts";
-import { imageWire } from "../modality/images/registry.ts";
-import { chatWires } from "../modality/chat/registry.ts";
-import { videoWire } from "../modality/videos/index.ts";
+import { tokenCounting } from "../modality/chat/count-tokens.ts";
+import { chatOn } from "../modality/chat/index.ts";
+import { decisions } from "../modality/decisions/index.ts";
+import { images } from "../modality/images/index.ts";
 import { videoCall } from "../videos/video-call.ts";
-import { get, post, postSmall, RouteTable, type RequestTarget } from "./route-table.ts";
+import type { Wire } from "../wire/contract.ts";
+import { wires, type WireTable } from "../wire/wires.ts";
+import { get, post, postSmall, RouteTable, type RequestTarget, type Route } from "./route-table.ts";
 
 /** What the routes read from and write to besides serving calls. */
 export type StoredDeps = RecordDeps &
   Pick<LimitDeps, "rules" | "limitDefaults"> & { readonly videos: VideoReadDeps };
 
 /** Every route of the gateway, each with the recipe that serves it. */
-export function gatewayRoutes(serve: CallPorts, records: StoredDeps): RouteTable {
-  const chatA = chatCall(chatWires, "wire_a");
-  const chatB = chatCall(chatWires, "wire_b");
-  const images = imageCall(imageWire);
-  const videos = videoCall(videoWire, records.videos);
-  const decisions = decisionCall(decisionWire, serve.clock);
+export function gatewayRoutes(
+  serve: CallPorts,
+  records: StoredDeps,
+  table: WireTable = wires,
+): RouteTable {
+  const chats = table.all.map((wire) => ({ wire, chat: chatOn(wire, table) }));
+  const video = videoCall(records.videos);
   const dryRuns = new Map([
-    ["chat", dryRunOf(chatA, "wire_a")],
-    ["messages", dryRunOf(chatB, "wire_b")],
+    ...chats.map(({ wire, chat }) => [wire.dryRunName, dryRunOf(chat, wire.id)] as const),
     ["images", dryRunOf(images)],
-    ["videos", dryRunOf(videos)],
+    ["videos", dryRunOf(video)],
     ["decisions", dryRunOf(decisions)],
   ]);
   const routeDeps = { ...serve, records: records.records };
   const limitDeps = { ...serve, ...records };
   const usageDeps = { ...records, csv: new UsageCsv(records.records, serve.clock) };
-  return new RouteTable([
-    post("/v1/chat/completions", (exchange) => serveCall(serve, exchange, chatA)),
-    post("/v1/messages", (exchange) => serveCall(serve, exchange, chatB)),
-    post("/v1/messages/count_tokens", (exchange) => serveCountTokens(serve, exchange)),
+  const routes = [
+    ...chats.flatMap(({ wire, chat }) => [
+      post(wire.clientPath, (exchange) => serveCall(serve, exchange, chat)),
+      ...countRoutes(serve, wire, chat),
+    ]),
     // The alias has no version segment.
     ...["/v1/images/generations", "/images/generations"].map((path) =>
       post(path, (exchange) => serveCall(serve, exchange, images)),
     ),
-    postSmall("/v1/videos", (exchange) => serveCall(serve, exchange, videos)),
+    postSmall("/v1/videos", (exchange) => serveCall(serve, exchange, video)),
     get("/v1/videos/{id}", (exchange, target) =>
       serveVideo(records.videos, exchange, target.id ?? ""),
     ),
@@ -81,7 +81,19 @@ export function gatewayRoutes(serve: CallPorts, records: StoredDeps): RouteTable
     get("/v1/generation", (exchange, target) =>
       serveGeneration(records, exchange, queryOf(target)),
     ),
-  ]);
+  ];
+  return new RouteTable(routes, table);
+}
+
+function countRoutes(
+  serve: CallPorts,
+  wire: Wire,
+  chat: ReturnType<typeof chatOn>,
+): readonly Route[] {
+  const counting = tokenCounting(wire);
+  if (counting === undefined) return [];
+  const { clientPath } = counting.counter;
+  return [post(clientPath, (exchange) => serveCountTokens(serve, exchange, { counting, chat }))];
 }
 
 function queryOf(target: RequestTarget): URLSearchParams {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { isPrincipal, type AuthOutcome, type Authenticator } from "../accounts/authenticate.ts";
+import type { AuthOutcome, Authenticator } from "../accounts/authenticate.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { headerBytesMax, journalRetryAfterSeconds } from "../core/constants.ts";
 import type { ClientAddresses } from "../core/client-address.ts";
@@ -11,6 +11,7 @@ import { refusal, type Refusal } from "../core/refusals.ts";
 import { isStoreFault } from "../core/store-fault.ts";
 import type { Clock } from "../core/time.ts";
 import type { GatewayMetrics } from "../call/metrics.ts";
+import { faultRefusal } from "../call/refuse-call.ts";
 import type { Readiness } from "./readiness.ts";
 import type { ClientTimeouts } from "./client-timeouts.ts";
 import { ambiguityOf } from "./ambiguity.ts";
@@ -22,7 +23,7 @@ import { HttpExchange } from "./http-exchange.ts";
 import { readBody } from "./read-body.ts";
 import type { RequestLog } from "./request-log.ts";
 import { baseHeaders, sameOriginHeaders, type HeaderList } from "./response-headers.ts";
-import { errorWireOf, REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
+import { REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
 
 export interface GatewayServerOptions {
   readonly clock: Clock;
@@ -74,13 +75,13 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     },
   );
   const lastWalks = new WeakMap<Duplex, RequestWalk>();
-  const { clock, metrics, log } = options;
+  const { clock, metrics, log, routes } = options;
   const bound = new ConnectionBound(server, { max: options.connectionsMax, lingerMs });
   const openRequestOf = (socket: Duplex): OpenRequest | undefined => {
     const walk = lastWalks.get(socket);
     return walk?.isOver === true ? undefined : walk;
   };
-  answerClientErrors(server, { clock, metrics, log, lingerMs, openRequestOf });
+  answerClientErrors(server, { clock, metrics, log, routes, lingerMs, openRequestOf });
   return server;
 }
 
@@ -139,7 +140,7 @@ class RequestWalk implements OpenRequest {
       response,
       requestId: newRequestId(options.clock.nowMs()),
       route: this.#known?.route.path ?? "unknown",
-      errorWire: errorWireOf(this.#path),
+      errorWire: options.routes.errorWireOf(this.#path),
       clock: options.clock,
       deadlines: options.deadlines,
       clientAddresses: options.clientAddresses,
@@ -151,7 +152,7 @@ class RequestWalk implements OpenRequest {
   }
 
   start(): void {
-    if (this.#caller !== undefined) return this.#authenticated(this.#caller);
+    if (this.#caller !== undefined) return this.#accept(this.#caller);
     const method = this.#request.method ?? "GET";
     if (method === "OPTIONS") return this.#preflight();
     if (this.#isProbe(method)) return;
@@ -194,21 +195,25 @@ class RequestWalk implements OpenRequest {
   }
 
   #authenticated(outcome: AuthOutcome): void {
-    if (!isPrincipal(outcome)) return this.#refuse(outcome);
+    if (outcome.ok) this.#accept(outcome.principal);
+    else this.#refuse(outcome.refusal);
+  }
+
+  #accept(principal: Principal): void {
     const known = this.#known;
     if (known === undefined) {
       return this.#refuse(noSuchRoute(this.#request.method ?? "GET", this.#path));
     }
-    this.#exchange.accept(outcome);
+    this.#exchange.accept(principal);
     if (known.route.method === "GET") return this.#serve(known);
     if (this.#options.refuseBeforeBody(this.#exchange)) return;
     this.#isReading = true;
-    readBody(this.#request, known.route.bodyBytesMax, (body) => {
+    readBody(this.#request, known.route.bodyBytesMax, (read) => {
       // The rest may arrive while a refused connection is being closed.
       if (this.#exchange.isAnswered) return;
       this.#isReading = false;
-      if (!Buffer.isBuffer(body)) return this.#options.refuseUnread(this.#exchange, body);
-      this.#exchange.body = body;
+      if (!read.ok) return this.#options.refuseUnread(this.#exchange, read.refusal);
+      this.#exchange.body = read.body;
       this.#serve(known);
     });
   }
@@ -228,8 +233,8 @@ class RequestWalk implements OpenRequest {
     const isStores = isStoreFault(fault);
     if (isStores) this.#options.log.storeFailed(this.#exchange.requestId, fault);
     else this.#options.log.crashed(this.#exchange.requestId, fault);
-    if (this.#response.headersSent) this.#response.destroy();
-    else this.#refuse(isStores ? STORE_UNAVAILABLE : CRASHED);
+    if (this.#exchange.committed) this.#response.destroy();
+    else this.#refuse(faultRefusal(fault));
   }
 
   #refuse(value: Refusal): void {
@@ -272,8 +277,8 @@ class RequestWalk implements OpenRequest {
   #closed(): void {
     const { metrics, log, clock } = this.#options;
     metrics.inFlight -= 1;
-    const { refusal: refused, route } = this.#exchange;
-    const status = this.#response.headersSent ? this.#response.statusCode : 0;
+    const { refusal: refused, route, committed } = this.#exchange;
+    const status = committed ? this.#response.statusCode : 0;
     metrics.request(route, status, refused?.class ?? "");
     log.answered(this.#exchange, {
       method: this.#request.method ?? "GET",
@@ -282,22 +287,6 @@ class RequestWalk implements OpenRequest {
     });
   }
 }
-
-const CRASHED: Refusal = refusal(
-  "gateway_error",
-  "the gateway failed on this request; report it with the x-request-id",
-  { retryable: false, origin: "gateway_infrastructure" },
-);
-
-const STORE_UNAVAILABLE: Refusal = refusal(
-  "gateway_error",
-  `the database does not answer at the moment; send the same request again in ${journalRetryAfterSeconds} seconds`,
-  {
-    status: 503,
-    origin: "gateway_infrastructure",
-    retryAfterSeconds: journalRetryAfterSeconds,
-  },
-);
 
 function noSuchRoute(method: string, path: string): Refusal {
   // The default route of some clients: a setting makes them use the one that is served.

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Principal } from "../accounts/principal.ts";
-import type { WireId } from "../catalog/catalog.ts";
 import { assert } from "../core/assert.ts";
 import type { ClientAddresses } from "../core/client-address.ts";
 import type { Deadline, Deadlines } from "../core/deadlines.ts";
@@ -10,7 +9,7 @@ import type { Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
 import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
 import { isPieces, type Output, type WholeBody } from "../wire/answer/answer-bridge.ts";
-import { renderErrorBody } from "../wire/error-body.ts";
+import type { Wire } from "../wire/contract.ts";
 import { closeConnection, discardBody, hasUnreadBody } from "./closing.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 
@@ -20,7 +19,7 @@ export interface ExchangeInput {
   readonly requestId: RequestId;
   readonly route: string;
   /** The shape of this path's errors. */
-  readonly errorWire: WireId;
+  readonly errorWire: Pick<Wire, "errorBody">;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly clientAddresses: ClientAddresses;
@@ -82,6 +81,10 @@ export class HttpExchange implements ClientExchange, Deadline {
   header(name: string): string | undefined {
     const value = this.#input.request.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  get committed(): boolean {
+    return this.#input.response.headersSent;
   }
 
   onGone(listener: () => void): void {
@@ -177,8 +180,8 @@ export class HttpExchange implements ClientExchange, Deadline {
   refuse(refusal: Refusal, headers: ServedHeaders = {}): void {
     this.refusal = refusal;
     this.served = headers;
-    if (this.gone || this.#input.response.headersSent) return;
-    const body = renderErrorBody(this.#input.errorWire, refusal, this.requestId);
+    if (this.gone || this.committed) return;
+    const body = this.#input.errorWire.errorBody(refusal, this.requestId);
     const list = this.#input.baseHeaders(this.requestId);
     list.push("content-type", "application/json", "content-length", String(body.length));
     addServedHeaders(list, headers);

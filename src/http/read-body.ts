@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
-import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
+import { invalidRequest, refusal } from "../core/refusals.ts";
+import { refused, type Refused, type Result } from "../core/result.ts";
 
 /**
  * Reads a request body, counting while it reads: over `bytesMax` it is refused; the refusal reads
@@ -9,15 +10,12 @@ import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 export function readBody(
   request: IncomingMessage,
   bytesMax: number,
-  done: (body: Buffer | Refusal) => void,
+  done: (read: Result<{ readonly body: Buffer }>) => void,
 ): void {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
-    done(
-      invalidRequest(
-        "content-encoding is not accepted on requests; send the JSON body uncompressed",
-      ),
-    );
+    const message = "content-encoding is not accepted on requests; send the JSON body uncompressed";
+    done(refused(invalidRequest(message)));
     return;
   }
   const declared = Number(request.headers["content-length"] ?? Number.NaN);
@@ -31,7 +29,7 @@ export function readBody(
 function collect(
   request: IncomingMessage,
   bytesMax: number,
-  done: (body: Buffer | Refusal) => void,
+  done: (read: Result<{ readonly body: Buffer }>) => void,
 ): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -52,16 +50,15 @@ function collect(
     finished = true;
     const [only] = chunks;
     // One chunk is the common case: no copy.
-    done(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks));
+    const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
+    done({ ok: true, body });
   });
   request.on("error", () => {
     finished = true;
   });
 }
 
-function tooLarge(bytesMax: number): Refusal {
-  return refusal(
-    "request_too_large",
-    `the request body exceeds the limit of ${bytesMax} bytes for this route; send less`,
-  );
+function tooLarge(bytesMax: number): Refused {
+  const message = `the request body exceeds the limit of ${bytesMax} bytes for this route; send less`;
+  return refused(refusal("request_too_large", message));
 }

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Listeners } from "../../test/support/http-listener.ts";
 import { bodyBytesMax } from "../core/constants.ts";
 import { refusal } from "../core/refusals.ts";
+import { refused } from "../core/result.ts";
 import { post } from "./route-table.ts";
 
 const listeners = new Listeners();
@@ -36,7 +37,7 @@ const MB = Buffer.alloc(1_000_000, 0x20);
 const TOO_LARGE = Buffer.alloc(bodyBytesMax + 1, 0x20);
 const notAuthenticated = {
   authenticator: {
-    authenticate: () => refusal("auth", "no valid API key"),
+    authenticate: () => refused(refusal("auth", "no valid API key")),
     forget: () => undefined,
   },
 };

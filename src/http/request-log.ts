@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { RequestId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusals.ts";
-import type { HttpExchange } from "./http-exchange.ts";
+import type { LoggedCall } from "../call/in-process.ts";
 
 export interface AnsweredRequest {
   readonly method: string;
@@ -18,7 +18,7 @@ export class RequestLog {
     this.#log = log;
   }
 
-  answered(exchange: HttpExchange, request: AnsweredRequest): void {
+  answered(exchange: LoggedCall, request: AnsweredRequest): void {
     const failed = exchange.refusal !== undefined || exchange.gone;
     // Served requests are told at `debug`: their records are in the ledger already.
     if (!this.#log.isLevelEnabled(failed ? "info" : "debug")) return;

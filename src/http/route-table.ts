@@ -1,5 +1,6 @@
-import type { WireId } from "../catalog/catalog.ts";
 import { bodyBytesMax, smallBodyBytesMax } from "../core/constants.ts";
+import type { Wire } from "../wire/contract.ts";
+import { wires, type WireTable } from "../wire/wires.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 
 /** One route of the gateway. `serve` runs after the key was accepted and the body was read. */
@@ -26,11 +27,13 @@ export interface RequestTarget {
 /** Finds routes by method and path: fixed paths by one look-up, `{id}` paths by what is around. */
 export class RouteTable {
   readonly routes: readonly Route[];
+  readonly #wires: WireTable;
   readonly #fixed = new Map<string, Route>();
   readonly #patterns: { readonly pattern: RegExp; readonly route: Route }[] = [];
 
-  constructor(routes: readonly Route[]) {
+  constructor(routes: readonly Route[], table: WireTable = wires) {
     this.routes = routes;
+    this.#wires = table;
     for (const route of routes) {
       for (const method of methodsOf(route)) {
         if (!route.path.includes("{id}")) this.#fixed.set(`${method} ${route.path}`, route);
@@ -39,6 +42,11 @@ export class RouteTable {
     }
     // An id at the end takes everything: what has more behind its id is looked at first.
     this.#patterns.sort((a, b) => Number(endsWithId(a.route)) - Number(endsWithId(b.route)));
+  }
+
+  /** The wire in whose shape errors of this path are answered, whether it is a route or not. */
+  errorWireOf(path: string): Wire {
+    return this.#wires.ofPath(path);
   }
 
   find(method: string, path: string): { readonly route: Route; readonly id?: string } | undefined {
@@ -74,11 +82,6 @@ export const REMOVED_PATHS: ReadonlySet<string> = new Set([
   "/v1/signup",
   "/login",
 ]);
-
-/** Paths at or under `/v1/messages` answer errors in the wire_b shape, every other in wire_a. */
-export function errorWireOf(path: string): WireId {
-  return path === "/v1/messages" || path.startsWith("/v1/messages/") ? "wire_b" : "wire_a";
-}
 
 export function post(path: string, serve: Route["serve"]): Route {
   return { method: "POST", path, bodyBytesMax, serve };

@@ -1,7 +1,7 @@
 import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
 
 import { assert } from "../core/assert.ts";
-import { newRecordId, type OrgId } from "../core/ids.ts";
+import { newKeyId, newOrgId, newRecordId, type OrgId } from "../core/ids.ts";
 import type { ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
 import { orgNameOf } from "./normalise-email.ts";
 import { createOrgSql } from "../accounts/org-rows.ts";
@@ -203,7 +203,7 @@ async function findVouchedOrg(run: Run, claim: SignInClaim): Promise<OrgId | und
 }
 
 async function makeOrg(run: Run, claim: SignInClaim): Promise<OrgId> {
-  const orgId = newRecordId("org") as OrgId;
+  const orgId = newOrgId();
   const name = orgNameOf(claim.name, claim.email);
   await run(createOrgSql, [orgId, name, claim.email, claim.isVerified]);
   return orgId;
@@ -307,7 +307,7 @@ async function mintTrialKey(run: Run, orgId: OrgId, signIn: SignInToResolve): Pr
   const made = await run(
     `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
     values ($1, $2, $3, $4, $5, 'trial', $6) returning key_id`,
-    [newRecordId("key"), orgId, digest, label, name, ceiling],
+    [newKeyId(), orgId, digest, label, name, ceiling],
   );
   assert(made.length === 1, "a trial key that is due is made");
   await run(

@@ -11,16 +11,9 @@ import type {
   SignInToResolve,
   StoredSession,
 } from "./identity-store.ts";
+import type { Row } from "../storage/columns.ts";
 import { queryInTime } from "../storage/connection.ts";
-import {
-  findSessionSql,
-  pendingSignIn,
-  sealedReveal,
-  storedSession,
-  type PendingRow,
-  type RevealRow,
-  type SessionRow,
-} from "./identity-rows.ts";
+import { findSessionSql, pendingColumns, revealColumns, sessionColumns } from "./identity-rows.ts";
 import { PostgresLocalIssuerStore } from "./postgres-identity-local.ts";
 import { resolveSignIn } from "./postgres-identity-sign-in.ts";
 
@@ -54,12 +47,12 @@ export class PostgresIdentityStore implements IdentityStore {
     of: { readonly browserHash: Buffer; readonly state: string },
     nowMs: number,
   ): Promise<PendingSignIn | undefined> {
-    const { rows } = await this.#run<PendingRow>(
-      "delete from console_sign_in where browser_hash = $1 and state = $2 returning *",
+    const { rows } = await this.#run<Row>(
+      `delete from console_sign_in where browser_hash = $1 and state = $2 returning ${pendingColumns.sql}`,
       [of.browserHash, of.state],
     );
-    const row = rows[0];
-    return row === undefined || row.expires_at.getTime() <= nowMs ? undefined : pendingSignIn(row);
+    const pending = rows[0] === undefined ? undefined : pendingColumns.read(rows[0]);
+    return pending === undefined || pending.expiresAtMs <= nowMs ? undefined : pending;
   }
 
   resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
@@ -67,8 +60,8 @@ export class PostgresIdentityStore implements IdentityStore {
   }
 
   async findSession(sessionId: Buffer): Promise<StoredSession | undefined> {
-    const { rows } = await this.#run<SessionRow>(findSessionSql, [sessionId]);
-    return rows[0] === undefined ? undefined : storedSession(rows[0]);
+    const { rows } = await this.#run<Row>(findSessionSql, [sessionId]);
+    return rows[0] === undefined ? undefined : sessionColumns.read(rows[0]);
   }
 
   async touchSession(
@@ -137,19 +130,20 @@ export class PostgresIdentityStore implements IdentityStore {
   }
 
   async findReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined> {
-    const { rows } = await this.#run<RevealRow>(
-      "select * from console_reveal where session_id = $1 and expires_at > $2",
+    const { rows } = await this.#run<Row>(
+      `select ${revealColumns.sql} from console_reveal where session_id = $1 and expires_at > $2`,
       [sessionId, new Date(nowMs)],
     );
-    return rows[0] === undefined ? undefined : sealedReveal(rows[0]);
+    return rows[0] === undefined ? undefined : revealColumns.read(rows[0]);
   }
 
   async takeReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined> {
-    const { rows } = await this.#run<RevealRow>(
-      "delete from console_reveal where session_id = $1 and expires_at > $2 returning *",
+    const { rows } = await this.#run<Row>(
+      `delete from console_reveal where session_id = $1 and expires_at > $2
+      returning ${revealColumns.sql}`,
       [sessionId, new Date(nowMs)],
     );
-    return rows[0] === undefined ? undefined : sealedReveal(rows[0]);
+    return rows[0] === undefined ? undefined : revealColumns.read(rows[0]);
   }
 
   async listIdentities(

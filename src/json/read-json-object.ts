@@ -1,5 +1,6 @@
-import { invalidRequest, type Refusal } from "../core/refusals.ts";
-import { JsonDocument } from "./json-document.ts";
+import { invalidRequest } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
+import type { JsonDocument } from "./json-document.ts";
 import { describeFault } from "./json-fault.ts";
 import { FORBIDDEN_KEYS, type KeyRules, scanJson } from "./scan-json.ts";
 import type { WordTable } from "./word-table.ts";
@@ -9,9 +10,9 @@ export function readJsonObject(
   body: Buffer,
   words: WordTable,
   rules: KeyRules = { forbidden: FORBIDDEN_KEYS },
-): JsonDocument | Refusal {
+): Result<{ readonly doc: JsonDocument }> {
   const scanned = scanJson(body, words, rules);
-  if (!(scanned instanceof JsonDocument)) return invalidRequest(describeFault(scanned));
-  if (!scanned.isObject(0)) return invalidRequest("the body must be one JSON object");
-  return scanned;
+  if (!scanned.ok) return refused(invalidRequest(describeFault(scanned.fault)));
+  if (scanned.doc.isObject(0)) return scanned;
+  return refused(invalidRequest("the body must be one JSON object"));
 }

@@ -26,13 +26,19 @@ export function scanJson(
   body: Buffer,
   words: WordTable,
   rules: KeyRules = { forbidden: FREE_DATA_FORBIDDEN_KEYS },
-): JsonDocument | JsonFault {
-  if (!isUtf8(body)) return { fault: "encoding", offset: firstBadByte(body) };
+): ScannedJson {
+  if (!isUtf8(body)) {
+    return { ok: false, fault: { fault: "encoding", offset: firstBadByte(body) } };
+  }
   const scan = new Scan(body, words, rules);
   const fault = scan.run();
-  if (fault === undefined) return new JsonDocument(body, scan.takeTape(), words);
-  return fault;
+  if (fault !== undefined) return { ok: false, fault };
+  return { ok: true, doc: new JsonDocument(body, scan.takeTape(), words) };
 }
+
+export type ScannedJson =
+  | { readonly ok: true; readonly doc: JsonDocument }
+  | { readonly ok: false; readonly fault: JsonFault };
 
 /** Keys that some parsers act on. They are refused at any depth, where the word table has them. */
 export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "prototype"];

@@ -1,29 +1,104 @@
+import type { MicroUsd } from "../core/money.ts";
+import type { ServedModel } from "../core/served-model.ts";
 import type { Usage } from "../core/usage.ts";
+import {
+  big,
+  bool,
+  columns,
+  count,
+  durationMs,
+  instantMs,
+  integer,
+  micro,
+  orAbsent,
+  orNull,
+  pico,
+  text,
+  word,
+  type Columns,
+  type ColumnsOf,
+} from "../storage/columns.ts";
+import type { AdoptedAttempt } from "./ledger-batch-store.ts";
+import type { CloseRow, ReserveRow } from "./ledger-store.ts";
 
-export interface UsageColumns {
-  readonly prompt: bigint | null;
-  readonly cached_prompt: bigint | null;
-  readonly cache_write: bigint | null;
-  readonly completion: bigint | null;
-  readonly internal_reasoning: bigint | null;
-}
-/** Null when nothing was observed. */
-export function usageOf(row: UsageColumns): Usage | null {
-  if (row.prompt === null) return null;
-  return {
-    prompt: Number(row.prompt),
-    cachedPrompt: Number(row.cached_prompt),
-    cacheWrite: Number(row.cache_write),
-    completion: Number(row.completion),
-    internalReasoning: Number(row.internal_reasoning),
-  };
-}
-/** The wall-clock milliseconds in a request id: a UUID of version 7 begins with them. */
-export function createdAtOf(requestId: string): number {
-  return Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16);
-}
-/** The lowest id a request of this instant can have. */
-export function requestIdFrom(atMs: number): string {
-  const hex = Math.max(0, Math.trunc(atMs)).toString(16).padStart(12, "0").slice(-12);
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
-}
+/* The columns of `attempt`, each declared once. What writes or reads attempts takes them from here. */
+
+/** What a hold writes, in the order of the parameters of `reserve_batch` and `annul_attempt`. */
+export const heldColumns: ColumnsOf<ReserveRow> = {
+  attemptId: big("attempt_id"),
+  requestId: word("request_id", "uuid"),
+  ordinal: integer("ordinal", "smallint"),
+  orgId: word("org_id"),
+  keyId: word("key_id"),
+  modelId: text("model_id"),
+  providerId: text("provider_id"),
+  upstreamModelId: text("upstream_model_id"),
+  pricePinId: word("price_pin_id"),
+  route: word("route"),
+  stream: bool("stream"),
+  estimatedTokens: count("estimated_tokens"),
+  reserveMicroUsd: micro("reserve"),
+};
+
+export const usageColumns: Columns<Usage> = columns({
+  prompt: count("prompt"),
+  cachedPrompt: count("cached_prompt"),
+  cacheWrite: count("cache_write"),
+  completion: count("completion"),
+  internalReasoning: count("internal_reasoning"),
+});
+
+export const servedColumns: Columns<ServedModel> = columns({
+  name: text("served_model"),
+  isSubstituted: bool("substituted"),
+});
+
+/** What a closing writes, in the order of the parameters of `close_batch`. */
+export const closedColumns: ColumnsOf<CloseRow> = {
+  attemptId: heldColumns.attemptId,
+  outcome: word("outcome"),
+  basis: word("basis"),
+  usage: orNull(usageColumns),
+  costPicoUsd: pico("cost_pico"),
+  upstreamStatus: orNull(integer("upstream_status", "smallint")),
+  errorClass: orNull(word("error_class")),
+  startedAtMs: instantMs("started_at"),
+  firstByteMs: orNull(durationMs("first_byte_ms")),
+  durationMs: durationMs("duration_ms"),
+  final: bool("final"),
+  served: orAbsent(servedColumns),
+};
+
+/** What only the functions of the database write. */
+export const journalColumns: ColumnsOf<{
+  readonly debitMicroUsd: MicroUsd;
+  readonly overrunMicroUsd: MicroUsd;
+  readonly providerJobId: string;
+  readonly createdAtMs: number;
+  readonly closedAtMs: number;
+}> = {
+  debitMicroUsd: micro("debit"),
+  overrunMicroUsd: micro("overrun"),
+  providerJobId: text("provider_job_id"),
+  createdAtMs: instantMs("created_at"),
+  closedAtMs: instantMs("closed_at"),
+};
+
+/** A row of `reserve_batch`. */
+export const holdColumns: Columns<ReserveRow> = columns(heldColumns);
+
+/** A row of `close_batch`. */
+export const closeColumns: Columns<CloseRow> = columns(closedColumns);
+
+/** A row of `adopt_attempts`. */
+export const adoptedColumns: Columns<AdoptedAttempt> = columns({
+  attemptId: heldColumns.attemptId,
+  requestId: heldColumns.requestId,
+  orgId: heldColumns.orgId,
+  keyId: heldColumns.keyId,
+  modelId: heldColumns.modelId,
+  providerId: heldColumns.providerId,
+  upstreamModelId: heldColumns.upstreamModelId,
+  providerJobId: journalColumns.providerJobId,
+  reserveMicroUsd: heldColumns.reserveMicroUsd,
+});

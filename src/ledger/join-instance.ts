@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 import { assert } from "../core/assert.ts";
 import type { Membership } from "./ledger-batch-store.ts";
+import { inTransaction } from "../storage/transaction.ts";
 import { hostIdentity, isAlive, ownIdentity } from "../storage/process-identity.ts";
 
 const NAME_TRIES = 256;
@@ -16,20 +17,11 @@ interface InstanceRow {
  * `name-2`, `name-3` and so on are tried; a dead process of this machine is replaced at once.
  */
 export async function joinInstance(pool: Pool, name: string, leaseMs: number): Promise<Membership> {
-  const client = await pool.connect();
-  try {
-    await client.query("begin");
-    // Starts are rare: one at a time keeps the numbers and the names apart.
+  return await inTransaction(pool, async (client) => {
+    // Starts are rare: one at a time, so that no two get one number or one name.
     await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket join'))");
-    const member = await joinFirstFree(client, name, leaseMs);
-    await client.query("commit");
-    return member;
-  } catch (error) {
-    await client.query("rollback").catch(() => undefined);
-    throw error;
-  } finally {
-    client.release();
-  }
+    return await joinFirstFree(client, name, leaseMs);
+  });
 }
 
 /**

@@ -2,11 +2,14 @@ import { assert, unreachable } from "../core/assert.ts";
 import { microUsd } from "../core/money.ts";
 import type { CloseVerdict, Membership, ReserveEntry } from "./ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
-import { plainColumn, readPlainColumn, textColumn } from "../storage/column-text.ts";
+import { readPlainColumn } from "../storage/column-text.ts";
+import { batchValues, marks } from "../storage/columns.ts";
+import { closeColumns, holdColumns } from "./attempt-columns.ts";
 import type { LaneConnection, LaneStatement } from "./lane-connection.ts";
 
-const RESERVE_PARAMETERS = 15;
-const CLOSE_PARAMETERS = 17;
+/** The instance and its epoch, and the columns of a hold. */
+const RESERVE_PARAMETERS = 2 + holdColumns.cells.length;
+const CLOSE_PARAMETERS = closeColumns.cells.length;
 
 const reserveStatement: LaneStatement = {
   name: "reserve_batch",
@@ -37,7 +40,7 @@ export async function runReserveBatch(
   const refusals =
     closings.length === 0
       ? await lane.run(reserveStatement, values)
-      : await lane.run(rollStatement, [...values, ...closeValues(closings)]);
+      : await lane.run(rollStatement, [...values, ...batchValues(closeColumns, closings)]);
   const outcomes: ReserveOutcome[] = entries.map(() => RESERVED);
   for (const row of refusals) outcomes[Number(row[0]) - 1] = refusalOf(row);
   return outcomes;
@@ -48,14 +51,14 @@ export async function runCloseBatch(
   lane: LaneConnection,
   rows: readonly CloseRow[],
 ): Promise<readonly CloseVerdict[]> {
-  const [answer] = await lane.run(closeStatement, closeValues(rows));
+  const [answer] = await lane.run(closeStatement, batchValues(closeColumns, rows));
   assert(answer !== undefined, "close_batch answers one row");
   const [at, codes, debits, overruns] = answer.map(readPlainColumn);
   assert(at?.length === rows.length, "close_batch answers every closing");
   const verdicts = Array.from<CloseVerdict>({ length: rows.length });
   at.forEach((n, i) => {
     verdicts[Number(n) - 1] = {
-      kind: closeKind(codes?.[i]),
+      kind: CLOSE_KINDS[knownCode(CLOSE_CODES, codes?.[i])],
       debitMicroUsd: BigInt(debits?.[i] ?? 0),
       overrunMicroUsd: BigInt(overruns?.[i] ?? 0),
     };
@@ -66,50 +69,15 @@ export async function runCloseBatch(
 const RESERVED: ReserveOutcome = { kind: "reserved" };
 
 function reserveValues(member: Membership, rows: readonly ReserveRow[]): string[] {
-  return [
-    member.instanceId,
-    String(member.epoch),
-    plainColumn(rows, (row) => row.attemptId),
-    plainColumn(rows, (row) => row.requestId),
-    plainColumn(rows, (row) => row.ordinal),
-    plainColumn(rows, (row) => row.orgId),
-    plainColumn(rows, (row) => row.keyId),
-    textColumn(rows, (row) => row.modelId),
-    textColumn(rows, (row) => row.providerId),
-    textColumn(rows, (row) => row.upstreamModelId),
-    plainColumn(rows, (row) => row.pricePinId),
-    plainColumn(rows, (row) => row.route),
-    plainColumn(rows, (row) => row.stream),
-    plainColumn(rows, (row) => row.estimatedTokens),
-    plainColumn(rows, (row) => row.reserveMicroUsd),
-  ];
+  return [member.instanceId, String(member.epoch), ...batchValues(holdColumns, rows)];
 }
 
-/** The columns that `close_batch` takes. */
-export function closeValues(rows: readonly CloseRow[]): string[] {
-  return [
-    plainColumn(rows, (row) => row.attemptId),
-    plainColumn(rows, (row) => row.outcome),
-    plainColumn(rows, (row) => row.basis),
-    plainColumn(rows, (row) => row.usage?.prompt ?? null),
-    plainColumn(rows, (row) => row.usage?.cachedPrompt ?? null),
-    plainColumn(rows, (row) => row.usage?.cacheWrite ?? null),
-    plainColumn(rows, (row) => row.usage?.completion ?? null),
-    plainColumn(rows, (row) => row.usage?.internalReasoning ?? null),
-    plainColumn(rows, (row) => row.costPicoUsd),
-    plainColumn(rows, (row) => row.upstreamStatus),
-    plainColumn(rows, (row) => row.errorClass),
-    plainColumn(rows, (row) => Math.round(row.startedAtMs)),
-    plainColumn(rows, (row) => (row.firstByteMs === null ? null : Math.round(row.firstByteMs))),
-    plainColumn(rows, (row) => Math.round(row.durationMs)),
-    plainColumn(rows, (row) => row.final),
-    textColumn(rows, (row) => row.served?.name ?? null),
-    plainColumn(rows, (row) => row.served?.isSubstituted ?? null),
-  ];
-}
+/** What `reserve_batch` answers for a row that it does not reserve. */
+const REFUSAL_CODES = ["1", "2", "3", "4", "9"] as const;
 
 function refusalOf(row: readonly string[]): ReserveOutcome {
-  const [, code, a = "0", b = "0", c = "0", resetMs] = row;
+  const [, text, a = "0", b = "0", c = "0", resetMs] = row;
+  const code = knownCode(REFUSAL_CODES, text);
   switch (code) {
     case "1":
       return {
@@ -129,29 +97,25 @@ function refusalOf(row: readonly string[]): ReserveOutcome {
       };
     case "4":
       return { kind: "unavailable", reason: "the ledger knows no such key of this organization" };
-    case undefined:
-    default:
-      assert(code === "9", "reserve_batch answers a known code");
+    case "9":
       return { kind: "unavailable", reason: "fenced" };
-  }
-}
-
-function closeKind(code: string | undefined): CloseVerdict["kind"] {
-  switch (code) {
-    case "1":
-      return "closed";
-    case "2":
-      return "already_closed";
-    case "3":
-      return "unknown";
-    case "4":
-      return "corrected";
-    case undefined:
     default:
-      return unreachable(code as never);
+      return unreachable(code);
   }
 }
 
-function marks(count: number): string {
-  return Array.from({ length: count }, (_, i) => `$${i + 1}`).join(", ");
+/** What `close_batch` answers for a row. */
+const CLOSE_CODES = ["1", "2", "3", "4"] as const;
+
+const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["kind"]>> = {
+  1: "closed",
+  2: "already_closed",
+  3: "unknown",
+  4: "corrected",
+};
+
+function knownCode<C extends string>(codes: readonly C[], text: string | undefined): C {
+  const code = codes.find((each) => each === text);
+  assert(code !== undefined, `a batch answers a known code, not ${text}`);
+  return code;
 }

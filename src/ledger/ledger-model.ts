@@ -7,7 +7,7 @@ export interface ModelReserve {
   readonly attempt: bigint;
   readonly org: string;
   readonly key: string;
-  /** Whose accounts of the house the attempt ends in. */
+  /** Whose accounts of the platform the attempt ends in. */
   readonly provider: string;
   readonly amount: bigint;
   /** Absent: an attempt of no instance, which nothing fences and only `crash` recovers. */
@@ -346,7 +346,7 @@ function newAttempt(row: ModelReserve, month: number, state: ModelAttempt["state
   };
 }
 
-/** The debit is the floor of the exact cost within the reserve; the house bears the rest. */
+/** The debit is the floor of the exact cost within the reserve; the platform bears the rest. */
 function observe(attempt: ModelAttempt, row: ModelClose): void {
   const cost = row.kind === "usage" ? row.costPico : 0n;
   const floor = cost / 1_000_000n;

@@ -12,7 +12,7 @@ import {
 
 const ENTRIES_MAX = 1_000;
 
-/** Credit in PostgreSQL: transfers between the house and a wallet. */
+/** Credit in PostgreSQL: transfers between the platform and a wallet. */
 export class PostgresCreditStore implements CreditStore {
   readonly #pool: Pool;
 

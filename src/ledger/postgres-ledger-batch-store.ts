@@ -18,7 +18,17 @@ import type {
   ReserveOutcome,
   ReserveRow,
 } from "./ledger-store.ts";
-import { adoptedAttempt, type AdoptedRow } from "./adopted-rows.ts";
+import {
+  batchValues,
+  columns,
+  marks,
+  pico,
+  text,
+  word,
+  type Columns,
+  type Row,
+} from "../storage/columns.ts";
+import { adoptedColumns, holdColumns } from "./attempt-columns.ts";
 import { queryInTime } from "../storage/connection.ts";
 import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
 import { LaneConnection } from "./lane-connection.ts";
@@ -69,21 +79,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   async annul(rows: readonly ReserveRow[]): Promise<void> {
     for (const row of rows) {
       // A commit that is still under way is waited for; one that comes later finds the id taken.
-      const values = [
-        row.attemptId,
-        row.requestId,
-        row.ordinal,
-        row.orgId,
-        row.keyId,
-        row.modelId,
-        row.providerId,
-        row.upstreamModelId,
-        row.pricePinId,
-        row.route,
-        row.stream,
-        row.estimatedTokens,
-        row.reserveMicroUsd,
-      ];
+      const values = Object.values(holdColumns.record(row));
       await queryInTime(this.#pool, { text: annulSql, values });
     }
   }
@@ -97,17 +93,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
 
   async ensurePricePins(pins: readonly PricePin[]): Promise<void> {
     if (pins.length === 0) return;
-    const column = <T>(read: (pin: PricePin) => T): T[] => pins.map(read);
-    await this.#pool.query(ensurePinsSql, [
-      column((pin) => pin.pinId),
-      column((pin) => pin.providerId),
-      column((pin) => pin.modelId),
-      column((pin) => String(pin.promptPico)),
-      column((pin) => String(pin.cachedPromptPico)),
-      column((pin) => String(pin.cacheWritePico)),
-      column((pin) => String(pin.completionPico)),
-      column((pin) => String(pin.internalReasoningPico)),
-    ]);
+    await this.#pool.query(ensurePinsSql, batchValues(pinColumns, pins));
   }
 
   join(name: string, leaseMs: number): Promise<Membership> {
@@ -152,12 +138,8 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   }
 
   async adoptAttempts(member: Membership, limit: number): Promise<readonly AdoptedAttempt[]> {
-    const result = await this.#pool.query<AdoptedRow>("select * from adopt_attempts($1, $2, $3)", [
-      member.instanceId,
-      member.epoch,
-      limit,
-    ]);
-    return result.rows.map(adoptedAttempt);
+    const result = await this.#pool.query<Row>(adoptSql, [member.instanceId, member.epoch, limit]);
+    return result.rows.map(adoptedColumns.read);
   }
 
   async maintain(): Promise<void> {
@@ -169,15 +151,24 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   }
 }
 
-const annulSql = `select annul_attempt($1, $2, $3::smallint, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-  $13)`;
+const annulSql = `select annul_attempt(${marks(holdColumns.cells.length)})`;
+
+const adoptSql = `select ${adoptedColumns.sql} from adopt_attempts($1, $2, $3)`;
+
+const pinColumns: Columns<PricePin> = columns({
+  pinId: word("pin_id"),
+  providerId: text("provider_id"),
+  modelId: text("model_id"),
+  promptPico: pico("prompt_pico"),
+  cachedPromptPico: pico("cached_prompt_pico"),
+  cacheWritePico: pico("cache_write_pico"),
+  completionPico: pico("completion_pico"),
+  internalReasoningPico: pico("internal_reasoning_pico"),
+});
 
 const ensurePinsSql = `
-  insert into price_pin (pin_id, provider_id, model_id, prompt_pico, cached_prompt_pico,
-    cache_write_pico, completion_pico, internal_reasoning_pico)
-  select * from unnest($1::text[], $2::text[], $3::text[], $4::numeric[], $5::numeric[],
-    $6::numeric[], $7::numeric[], $8::numeric[])
-  on conflict do nothing`;
+  insert into price_pin (${pinColumns.sql})
+  select * from unnest(${pinColumns.arraysSql}) on conflict do nothing`;
 
 const renewLeaseSql = `
   update instance_lease l set lease_until = now() + $3 * interval '1 millisecond'

@@ -2,7 +2,7 @@ import type { Pool } from "pg";
 import { refusedRowsPerMinute } from "../core/constants.ts";
 import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
 import { queryInTime } from "../storage/connection.ts";
-import { requestIdFrom } from "./attempt-columns.ts";
+import { requestIdFrom } from "./request-ids.ts";
 
 /** Writes refused requests: the first of each key and minute one by one, the others as a number. */
 export async function recordRefused(

@@ -7,6 +7,7 @@ import {
   endpointSelfScopes,
   limitRows,
   limitScopes,
+  orgScopes,
   requestsPerMinuteCeilingOf,
   SPECIFIED_LIMITS,
   type AskedRequest,
@@ -342,6 +343,30 @@ describe("whatever is stored", () => {
         },
       ),
       { numRuns: runs(500) },
+    );
+  });
+
+  test("the scopes of an organization are those of any of its keys but for the key's own", () => {
+    fc.assert(
+      fc.property(
+        storedBy("contract"),
+        storedBy("self"),
+        fc.boolean(),
+        fc.constantFrom(undefined, ...modelIds),
+        (contracts, selfSet, funded, modelId) => {
+          const { orgId } = consoleKey;
+          const org = { orgId, funded, rules: { limits: [...contracts, ...selfSet] } };
+          const key = { ...consoleKey, ...org };
+          const shared = (scopes: readonly ScopeClaim[]): readonly ScopeClaim[] =>
+            scopes.filter(({ scope, id }) => scope !== "key" && !id.endsWith(`@${keyId}`));
+          const general = orgScopes(org, { modelId, isOfEndpoint: false }, SPECIFIED_LIMITS);
+          const ofModel = modelId === undefined ? {} : { modelId };
+          expect(general).toEqual(shared(scopesOf(key, ofModel)));
+          const ofEndpoint = orgScopes(org, { modelId, isOfEndpoint: true }, SPECIFIED_LIMITS);
+          expect(ofEndpoint).toEqual(shared(endpointSelfScopes(key, modelId)));
+        },
+      ),
+      { numRuns: runs(300) },
     );
   });
 

@@ -23,17 +23,21 @@ import type { EndpointLimits, LimitDefaults, LimitValues, StoredLimit } from "./
 
 type Origin = "trial" | "console" | "identity" | "playground" | "optimize";
 
-/** What the limits of a request depend on; a principal has this shape. */
-export interface LimitedKey {
+/** What the limits of an organization as a whole depend on. */
+export interface LimitedOrg {
   readonly orgId: OrgId;
+  /** Has the organization ever held bought or granted credit? */
+  readonly funded: boolean;
+  readonly rules: { readonly limits: readonly StoredLimit[] };
+}
+
+/** What the limits of a request depend on; a principal has this shape. */
+export interface LimitedKey extends LimitedOrg {
   readonly keyId: KeyId;
   readonly keyOrigin: Origin;
   readonly requestsPerMinuteCeiling: number;
   /** Set by the customer; it can only lower the ceiling. */
   readonly requestsPerMinute?: number;
-  /** Has the organization ever held bought or granted credit? */
-  readonly funded: boolean;
-  readonly rules: { readonly limits: readonly StoredLimit[] };
 }
 
 export const SPECIFIED_LIMITS: LimitDefaults = {
@@ -119,20 +123,38 @@ export function limitRows(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  const models = modelId === undefined ? [] : modelRows(key, modelId, defaults);
-  return [keyRow(key, defaults), ...models, orgRow(key, defaults)];
+  const models = modelId === undefined ? [] : keyModelRow(key, modelId, defaults);
+  return [keyRow(key, defaults), ...models, ...orgLimitRows(key, modelId, defaults)];
 }
 
-/** The same for a request to a dedicated endpoint: only what the customer set. */
+/** Those of them that every key of the organization shares. */
+export function orgLimitRows(
+  org: LimitedOrg,
+  modelId: string | undefined,
+  defaults: LimitDefaults,
+): readonly LimitRow[] {
+  const models = modelId === undefined ? [] : orgModelRow(org, modelId, defaults);
+  return [...models, orgRow(org, defaults)];
+}
+
+/** The rows of a request to a dedicated endpoint: only what the customer set. */
 export function endpointSelfRows(
   key: LimitedKey,
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
   // What holds without credit is one of the defaults, so it is left out like the others.
-  return limitRows({ ...key, funded: true }, modelId, defaults)
-    .filter(({ self }) => Object.keys(self).length > 0)
-    .map((row) => ({ ...row, contract: {}, limits: row.self }));
+  return selfRows(limitRows({ ...key, funded: true }, modelId, defaults));
+}
+
+/** The scopes that every key of the organization shares; those of `endpointSelfRows` for one. */
+export function orgScopes(
+  org: LimitedOrg,
+  asked: { readonly modelId: string | undefined; readonly isOfEndpoint: boolean },
+  defaults: LimitDefaults,
+): readonly ScopeClaim[] {
+  const rows = orgLimitRows(org, asked.modelId, defaults);
+  return asked.isOfEndpoint ? selfRows(rows).map(selfClaimOf) : rows.flatMap(claimsOf);
 }
 
 /** The ceiling in requests per minute of a new key. */
@@ -207,12 +229,20 @@ function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitD
 }
 
 /* Where the customer limits no requests, those to an endpoint use up none of the default. */
+function selfClaimOf(row: LimitRow): ScopeClaim {
+  const isCounted = row.limits.requestsPerMinute !== undefined;
+  return isCounted ? claimOf(row) : { ...claimOf(row), countsRequests: false };
+}
+
 const endpointSelfMemo = new ScopeMemo<readonly ScopeClaim[]>((key, modelId) =>
-  endpointSelfRows(key, modelId, SPECIFIED_LIMITS).map((row) => {
-    const isCounted = row.limits.requestsPerMinute !== undefined;
-    return isCounted ? claimOf(row) : { ...claimOf(row), countsRequests: false };
-  }),
+  endpointSelfRows(key, modelId, SPECIFIED_LIMITS).map(selfClaimOf),
 );
+
+function selfRows(rows: readonly LimitRow[]): readonly LimitRow[] {
+  return rows
+    .filter(({ self }) => Object.keys(self).length > 0)
+    .map((row) => ({ ...row, contract: {}, limits: row.self }));
+}
 
 function claimOf({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
   return { scope, id, ...(shownId === id ? {} : { shownId }), limits };
@@ -247,29 +277,38 @@ function keyRow(key: LimitedKey, defaults: LimitDefaults): LimitRow {
   });
 }
 
-function orgRow(key: LimitedKey, defaults: LimitDefaults): LimitRow {
-  const { limits } = key.rules;
+function orgRow(org: LimitedOrg, defaults: LimitDefaults): LimitRow {
+  const { limits } = org.rules;
   return boundedRow({
     scope: "org",
-    id: `org:${key.orgId}`,
-    shownId: `org:${key.orgId}`,
+    id: `org:${org.orgId}`,
+    shownId: `org:${org.orgId}`,
     ceilings: orgCeilings(limits, undefined, defaults),
     contract: valuesOf(limits, { source: "contract", scope: "org" }),
     self: valuesOf(limits, { source: "self", scope: "org" }),
-    ...unfundedLimit(key, defaults),
+    ...unfundedLimit(org, defaults),
   });
 }
 
-/** Of the model under this key, then in the whole organization: as far as a limit is stored. */
-function modelRows(key: LimitedKey, modelId: string, defaults: LimitDefaults): readonly LimitRow[] {
-  const { keyId, orgId } = key;
-  const { limits } = key.rules;
-  return [
-    ...modelRow(limits, { keyId, modelId }, keyCeilings(key, modelId, defaults), keyId).map(
-      (row) => ({ ...row, shownKeyId: shownKeyId(key) }),
-    ),
-    ...modelRow(limits, { modelId }, orgCeilings(limits, modelId, defaults), orgId),
-  ];
+/** Of the model under this key, as far as a limit is stored. */
+function keyModelRow(
+  key: LimitedKey,
+  modelId: string,
+  defaults: LimitDefaults,
+): readonly LimitRow[] {
+  const { keyId } = key;
+  const ceilings = keyCeilings(key, modelId, defaults);
+  const rows = modelRow(key.rules.limits, { keyId, modelId }, ceilings, keyId);
+  return rows.map((row) => ({ ...row, shownKeyId: shownKeyId(key) }));
+}
+
+/** Of the model in the whole organization, as far as a limit is stored. */
+function orgModelRow(
+  { orgId, rules: { limits } }: LimitedOrg,
+  modelId: string,
+  defaults: LimitDefaults,
+): readonly LimitRow[] {
+  return modelRow(limits, { modelId }, orgCeilings(limits, modelId, defaults), orgId);
 }
 
 function modelRow(
@@ -311,9 +350,9 @@ function boundedRow(of: Omit<LimitRow, "limits">): LimitRow {
 
 /** The managed Playground key is exempt from the rule for organizations without credit. */
 function unfundedLimit(
-  key: LimitedKey,
+  { funded, keyOrigin }: LimitedOrg & { readonly keyOrigin?: Origin },
   defaults: LimitDefaults,
 ): Pick<LimitRow, "unfundedRequestsPerMinute"> {
-  if (key.funded || key.keyOrigin === "playground") return {};
+  if (funded || keyOrigin === "playground") return {};
   return { unfundedRequestsPerMinute: defaults.unfundedRequestsPerMinute };
 }

@@ -17,16 +17,28 @@ export function keyCeilings(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): LimitCeilings {
-  const { keyId } = key;
-  const { limits } = key.rules;
+  const { keyId, requestsPerMinuteCeiling, rules } = key;
+  const { limits } = rules;
   return {
-    requestsPerMinute: defaults.keyRequestsPerMinute || key.requestsPerMinuteCeiling,
-    tokensPerMinute: defaults.tokensPerMinute,
-    concurrent: defaults.concurrentRequests,
-    ...keyContract(limits, keyId),
+    ...newKeyCeilings(requestsPerMinuteCeiling, limits, defaults),
+    ...valuesOf(limits, { source: "contract", scope: "key", keyId }),
     ...(modelId === undefined
       ? {}
       : valuesOf(limits, { source: "contract", scope: "model", keyId, modelId })),
+  };
+}
+
+/** Ceilings of a key that is not made yet: what a contract says of every key, else the default. */
+export function newKeyCeilings(
+  requestsPerMinuteCeiling: number,
+  limits: readonly StoredLimit[],
+  defaults: LimitDefaults,
+): LimitCeilings {
+  return {
+    requestsPerMinute: defaults.keyRequestsPerMinute || requestsPerMinuteCeiling,
+    tokensPerMinute: defaults.tokensPerMinute,
+    concurrent: defaults.concurrentRequests,
+    ...valuesOf(limits, { source: "contract", scope: "key" }),
   };
 }
 

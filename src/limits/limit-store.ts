@@ -1,4 +1,4 @@
-import type { KeyId, OrgId } from "../core/ids.ts";
+import type { OrgId } from "../core/ids.ts";
 import type { LimitKind, LimitScope } from "../core/refusals.ts";
 
 /** Tokens of one request: in all, and how they split. */
@@ -55,7 +55,6 @@ export interface ScopeClaim {
 /** Tokens are the estimate, replaced by the observed ones at `release`. */
 export interface LimitClaim extends TokenCount {
   readonly orgId: OrgId;
-  readonly keyId: KeyId;
   /**
    * Where a shared store keeps everything of this claim together: `orgSlot(orgId)`, `{pool:<id>}`,
    * `{platform}`. A scope is always claimed under the same slot.

@@ -1,46 +1,33 @@
-import { floorToMicroUsd, parseUsdToPico, type MicroUsd } from "../core/money.ts";
+import type { Output } from "../wire/answer/answer-bridge.ts";
+import { SseReader } from "../wire/sse/sse-reader.ts";
 
 /** What is kept of an answer: a judge reads no more. */
 const ANSWER_CHARS_MAX = 16_000;
-const LINE_CHARS_MAX = 1_000_000;
 
 /** What a streamed chat answer came to. */
 export interface ReadAnswer {
   /** At most 16,000 characters of it. */
   readonly text: string;
-  /** It said its last word: neither cut off nor ended by an error event. */
+  /** It has its end mark: it was neither cut off nor ended by an error event. */
   readonly isWhole: boolean;
-  /** Undefined: the stream did not say. */
-  readonly costMicroUsd: MicroUsd | undefined;
 }
 
-/** Reads a streamed chat answer, however its bytes are cut. */
+/** Reads a streamed chat answer, however its bytes are cut. Never throws. */
 export class AnswerReader {
-  readonly #decoder = new TextDecoder();
-  #rest = "";
+  readonly #events = new SseReader(({ data }) => this.#readEvent(data.toString("utf8")));
   #text = "";
   #isDone = false;
   #hasFailed = false;
-  #costMicroUsd: MicroUsd | undefined;
 
-  push(chunk: Uint8Array): void {
-    const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split("\n");
-    this.#rest = lines.pop() ?? "";
-    if (this.#rest.length > LINE_CHARS_MAX) throw new Error("a line of the answer has no end");
-    for (const line of lines) this.#readLine(line.trimEnd());
+  push(output: Output): void {
+    this.#events.push(typeof output === "string" ? Buffer.from(output) : output);
   }
 
   get answer(): ReadAnswer {
-    return {
-      text: this.#text,
-      isWhole: this.#isDone && !this.#hasFailed,
-      costMicroUsd: this.#costMicroUsd,
-    };
+    return { text: this.#text, isWhole: this.#isDone && !this.#hasFailed };
   }
 
-  #readLine(line: string): void {
-    if (!line.startsWith("data:")) return;
-    const data = line.slice("data:".length).trim();
+  #readEvent(data: string): void {
     if (data === "[DONE]") {
       this.#isDone = true;
       return;
@@ -52,15 +39,11 @@ export class AnswerReader {
     if (typeof piece === "string" && this.#text.length < ANSWER_CHARS_MAX) {
       this.#text = (this.#text + piece).slice(0, ANSWER_CHARS_MAX);
     }
-    if (typeof chunk.usage?.cost === "number") {
-      this.#costMicroUsd = exactCost(data, chunk.usage.cost) ?? this.#costMicroUsd;
-    }
   }
 }
 
 interface Chunk {
   readonly choices?: readonly { readonly delta?: { readonly content?: unknown } }[];
-  readonly usage?: { readonly cost?: unknown };
   readonly error?: unknown;
 }
 
@@ -71,13 +54,4 @@ function parseChunk(data: string): Chunk | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The digits as they were sent: the parsed value only says which of the texts is meant. */
-function exactCost(data: string, value: number): MicroUsd | undefined {
-  for (const [, digits = ""] of data.matchAll(/"cost"\s*:\s*(-?[0-9][0-9.eE+-]*)/g)) {
-    const exact = JSON.parse(digits) === value ? parseUsdToPico(digits) : undefined;
-    if (exact !== undefined) return floorToMicroUsd(exact);
-  }
-  return undefined;
 }

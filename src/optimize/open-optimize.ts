@@ -1,9 +1,9 @@
 import { newVirtualKey } from "../accounts/virtual-key.ts";
 import { managedKeyRequestsPerMinute } from "../core/constants.ts";
-import { newRecordId, type KeyId, type OrgId } from "../core/ids.ts";
+import { newKeyId, newRecordId, type OrgId } from "../core/ids.ts";
 import type { Clock } from "../core/time.ts";
 import type { Logger } from "../core/log.ts";
-import { GatewayCaller } from "./gateway-caller.ts";
+import type { ModelCaller } from "./model-caller.ts";
 import { endsMonthSoon } from "./month-end.ts";
 import type {
   OptimizeRefusal,
@@ -23,8 +23,8 @@ export interface OptimizeOptions {
   readonly store: OptimizeStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where the gateway listens: searches call it as any client does. */
-  readonly gatewayUrl: () => string;
+  /** Makes the calls of the searches. */
+  readonly caller: ModelCaller;
   /** Is this a listed chat model? */
   readonly isChatModel: (modelId: string) => boolean;
   /** Milliseconds between the starts of two calls of a search. */
@@ -38,14 +38,12 @@ export function openOptimize(options: OptimizeOptions): OptimizeSearches {
 
 class Optimize implements OptimizeSearches {
   readonly #options: OptimizeOptions;
-  readonly #caller: GatewayCaller;
   readonly #runs = new Map<string, SearchRun>();
   readonly #sweeping: NodeJS.Timeout;
   #isClosed = false;
 
   constructor(options: OptimizeOptions) {
     this.#options = options;
-    this.#caller = new GatewayCaller(options.gatewayUrl, options.clock);
     void this.#sweep();
     this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_EVERY_MS).unref();
   }
@@ -77,7 +75,7 @@ class Optimize implements OptimizeSearches {
       callsPlanned: prompts.length * (modelIds.length + (judgeModelId === null ? 0 : 1)),
       budgetMicroUsd: wanted.budgetMicroUsd,
       key: {
-        keyId: newRecordId("key") as KeyId,
+        keyId: newKeyId(),
         digest,
         label,
         requestsPerMinute: managedKeyRequestsPerMinute,
@@ -108,7 +106,6 @@ class Optimize implements OptimizeSearches {
     const runs = [...this.#runs.values()];
     for (const run of runs) run.stop("interrupted", "the program was shut down");
     await Promise.all(runs.map((run) => run.done));
-    await this.#caller.close();
   }
 
   #servabilityOf(wanted: WantedSearch): OptimizeRefusal | undefined {
@@ -147,8 +144,7 @@ class Optimize implements OptimizeSearches {
       readonly maxTokens: number;
     },
   ): void {
-    const { store, clock, log, callGapMs } = this.#options;
-    const caller = this.#caller;
+    const { store, caller, clock, log, callGapMs } = this.#options;
     const run = new SearchRun({ store, caller, clock, log, callGapMs, search, ...asked });
     this.#runs.set(search.searchId, run);
     void run.done.finally(() => this.#runs.delete(search.searchId));

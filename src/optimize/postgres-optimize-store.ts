@@ -1,11 +1,23 @@
 import type { Pool } from "pg";
 
 import { assert } from "../core/assert.ts";
-import type { KeyId, OrgId } from "../core/ids.ts";
+import type { OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import type { OptimizeResult, OptimizeSearch } from "./optimize.ts";
 import type { NewSearch, OptimizeStore, SearchEnd, SearchProgress } from "./optimize-store.ts";
+import {
+  columns,
+  instantMs,
+  integer,
+  micro,
+  opaque,
+  orNull,
+  text,
+  type Columns,
+  type Row,
+} from "../storage/columns.ts";
 import { queryInTime } from "../storage/connection.ts";
+import { inTransaction } from "../storage/transaction.ts";
 
 const LISTED_MAX = 200;
 
@@ -18,16 +30,16 @@ export class PostgresOptimizeStore implements OptimizeStore {
   }
 
   async list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
-    const text = `${selectSql} where s.org_id = $1 order by s.created_at desc, s.search_id limit $2`;
-    const { rows } = await queryInTime<SearchRow>(this.#pool, {
-      text,
+    const order = "order by s.created_at desc, s.search_id limit $2";
+    const { rows } = await queryInTime<Row>(this.#pool, {
+      text: `${selectSql} where s.org_id = $1 ${order}`,
       values: [orgId, LISTED_MAX],
     });
     return rows.map(searchOf);
   }
 
   async find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
-    const { rows } = await queryInTime<SearchRow>(this.#pool, {
+    const { rows } = await queryInTime<Row>(this.#pool, {
       text: `${selectSql} where s.org_id = $1 and s.search_id = $2`,
       values: [orgId, searchId],
     });
@@ -35,20 +47,12 @@ export class PostgresOptimizeStore implements OptimizeStore {
   }
 
   async begin(search: NewSearch, runningMax: number): Promise<OptimizeSearch | "too_many"> {
-    const client = await this.#pool.connect();
-    let isBegun: boolean;
-    try {
-      await client.query("begin");
+    const isBegun = await inTransaction(this.#pool, async (client) => {
       // Of two that begin at once the second counts the first: the row is the lock.
       await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
       const made = await client.query(beginSql, [...beginValues(search), runningMax]);
-      isBegun = made.rowCount === 1;
-      await client.query("commit");
-      client.release();
-    } catch (fault) {
-      client.release(true);
-      throw fault;
-    }
+      return made.rowCount === 1;
+    });
     if (!isBegun) return "too_many";
     const begun = await this.find(search.orgId, search.searchId);
     assert(begun !== undefined, "a search that has begun is found");
@@ -150,25 +154,29 @@ const interruptSql = `
     where state = 'running' and lease_until <= now() returning key_id
   ) ${disableSql}`;
 
-interface SearchRow {
-  readonly search_id: string;
-  readonly org_id: string;
-  readonly key_id: string;
-  readonly name: string;
-  readonly objective: OptimizeSearch["objective"];
-  readonly judge_model_id: string | null;
-  readonly model_ids: string[];
-  readonly prompts: number;
-  readonly budget: bigint;
-  readonly spent: bigint;
-  readonly state: OptimizeSearch["state"];
-  readonly message: string | null;
-  readonly created_at: Date;
-  readonly ended_at: Date | null;
-  readonly calls_done: number;
-  readonly calls_planned: number;
+interface StoredSearch extends Omit<OptimizeSearch, "results"> {
   readonly results: readonly StoredResult[];
 }
+
+const searchColumns: Columns<StoredSearch> = columns({
+  searchId: text("search_id"),
+  orgId: text("org_id"),
+  keyId: text("key_id"),
+  name: text("name"),
+  objective: text("objective"),
+  judgeModelId: orNull(text("judge_model_id")),
+  modelIds: opaque("model_ids"),
+  prompts: integer("prompts"),
+  budgetMicroUsd: micro("budget"),
+  spentMicroUsd: micro("spent"),
+  state: text("state"),
+  message: orNull(text("message")),
+  createdAtMs: instantMs("created_at"),
+  endedAtMs: orNull(instantMs("ended_at")),
+  callsDone: integer("calls_done"),
+  callsPlanned: integer("calls_planned"),
+  results: opaque("results"),
+});
 
 /** A result as JSON: money as digits, for JSON has no exact numbers. */
 type StoredResult = Omit<OptimizeResult, "costMicroUsd" | "costPerCallMicroUsd"> & {
@@ -186,25 +194,11 @@ function resultsJson(results: readonly OptimizeResult[]): string {
   );
 }
 
-function searchOf(row: SearchRow): OptimizeSearch {
+function searchOf(row: object): OptimizeSearch {
+  const stored = searchColumns.read(row);
   return {
-    searchId: row.search_id,
-    orgId: row.org_id as OrgId,
-    keyId: row.key_id as KeyId,
-    name: row.name,
-    objective: row.objective,
-    judgeModelId: row.judge_model_id,
-    modelIds: row.model_ids,
-    prompts: row.prompts,
-    budgetMicroUsd: microUsd(row.budget),
-    spentMicroUsd: microUsd(row.spent),
-    state: row.state,
-    message: row.message,
-    createdAtMs: row.created_at.getTime(),
-    endedAtMs: row.ended_at?.getTime() ?? null,
-    callsDone: row.calls_done,
-    callsPlanned: row.calls_planned,
-    results: row.results.map((each): OptimizeResult => ({
+    ...stored,
+    results: stored.results.map((each): OptimizeResult => ({
       ...each,
       costMicroUsd: microUsd(BigInt(each.costMicroUsd)),
       costPerCallMicroUsd:

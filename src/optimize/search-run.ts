@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ZERO_MICRO_USD } from "../core/money.ts";
 import type { Clock } from "../core/time.ts";
 import type { Logger } from "../core/log.ts";
-import type { CallOutcome, GatewayCaller } from "./gateway-caller.ts";
 import { readVerdict } from "./judge.ts";
+import type { CallOutcome, ModelCaller } from "./model-caller.ts";
 import { endsMonthSoon } from "./month-end.ts";
 import type { OptimizeSearch } from "./optimize.ts";
 import type { OptimizeStore, SearchEnd } from "./optimize-store.ts";
@@ -25,7 +25,7 @@ const KEEP_EVERY_MS = 2_000;
 
 export interface RunOptions {
   readonly store: OptimizeStore;
-  readonly caller: GatewayCaller;
+  readonly caller: ModelCaller;
   readonly clock: Clock;
   readonly log: Logger;
   /** Milliseconds between the starts of two calls. */

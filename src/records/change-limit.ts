@@ -4,6 +4,7 @@ import { assert } from "../core/assert.ts";
 import { modelLimitsPerOrgMax } from "../core/constants.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
 import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
 import type { LimitDefaults, StoredLimit } from "../limits/stored-limit.ts";
 import {
   isNamed,
@@ -13,13 +14,12 @@ import {
   type LimitCeilings,
 } from "../limits/limit-ceilings.ts";
 import { unknownModel } from "../routing/plan-route.ts";
-import { isRefusal } from "../call/call-kind.ts";
 import { LIMIT_NAMES, LIMIT_LABELS, type LimitRequest } from "./limit-request.ts";
 
 /** Who changes a limit: a virtual key, or a person of the organization with a console session. */
 export type LimitActor =
-  | { readonly orgId: OrgId; readonly keyId: KeyId }
-  | { readonly orgId: OrgId; readonly session: true };
+  | { readonly kind: "key"; readonly orgId: OrgId; readonly keyId: KeyId }
+  | { readonly kind: "person"; readonly orgId: OrgId };
 
 export interface ChangeLimitDeps {
   readonly catalog: { readonly current: Catalog };
@@ -42,41 +42,43 @@ export async function planLimitChange(
   deps: ChangeLimitDeps,
   actor: LimitActor,
   request: LimitRequest,
-): Promise<PlannedChange | Refusal> {
-  const named = keyNamed(actor, request);
-  if (typeof named === "object") return named;
-  const known = await readKnown(deps.rules, actor, named);
-  if (isRefusal(known)) return known;
+): Promise<Result<PlannedChange>> {
+  const asked = keyNamed(actor, request);
+  if (!asked.ok) return asked;
+  const known = await readKnown(deps.rules, actor, asked.named);
+  if (!known.ok) return known;
   const { scope, modelId, change } = request;
-  if (scope === "org" && !known.maySetOrg) return ORG_NOT_OPEN;
+  if (scope === "org" && !known.maySetOrg) return refused(ORG_NOT_OPEN);
+  const named = asked.named === undefined ? undefined : known.key;
   const target: LimitTarget = {
     source: "self",
     scope,
-    ...(named === undefined ? {} : { keyId: named }),
+    ...(named === undefined ? {} : { keyId: named.keyId }),
     ...(modelId === undefined ? {} : { modelId }),
   };
   const { limits } = known;
   const isStored = limits.some((limit) => isNamed(limit, target));
   // A model that is no longer listed keeps its limits, and they can still be removed.
   if (modelId !== undefined && !isStored && !isServed(deps.catalog.current, known, modelId)) {
-    return unknownModel(modelId);
+    return refused(unknownModel(modelId));
   }
   const ceilings =
-    known.key === undefined || named === undefined
+    named === undefined
       ? orgCeilings(limits, modelId, deps.limitDefaults)
-      : keyCeilings({ ...known.key, rules: { limits } }, modelId, deps.limitDefaults);
+      : keyCeilings({ ...named, rules: { limits } }, modelId, deps.limitDefaults);
   const reason =
     ceilingProblem(change, ceilings) ?? (isStored ? undefined : limitCountProblem(target, limits));
-  return reason === undefined ? { orgId: actor.orgId, target, change } : invalidRequest(reason);
+  if (reason !== undefined) return refused(invalidRequest(reason));
+  return { ok: true, orgId: actor.orgId, target, change };
 }
 
 /** Makes a planned change; answers what is stored then. */
 export async function makeLimitChange(
   rules: RulesStore,
   planned: PlannedChange,
-): Promise<StoredLimit | Refusal> {
+): Promise<Result<{ readonly stored: StoredLimit }>> {
   const stored = await rules.changeLimit(planned.orgId, planned.target, planned.change);
-  return stored ?? NO_SUCH_KEY;
+  return stored === undefined ? refused(NO_SUCH_KEY) : { ok: true, stored };
 }
 
 /* One answer for every other key, of this organization or not, and for one that never existed. */
@@ -90,16 +92,20 @@ const ORG_NOT_OPEN: Refusal = invalidRequest(
   'scope "org" may not be set by the keys of this organization; set the limit in the console, or allow it there',
 );
 
-/** The key whose limit is meant; undefined: that of the whole organization. */
-function keyNamed(actor: LimitActor, { scope, keyId }: LimitRequest): KeyId | undefined | Refusal {
-  if (scope === "org") return undefined;
-  if ("keyId" in actor) {
-    return keyId === undefined || keyId === actor.keyId ? actor.keyId : NOT_YOUR_KEY;
+/** The key whose limit is meant, as it was named; undefined: that of the whole organization. */
+function keyNamed(
+  actor: LimitActor,
+  { scope, keyId }: LimitRequest,
+): Result<{ readonly named: string | undefined }> {
+  if (scope === "org") return { ok: true, named: undefined };
+  if (actor.kind === "key") {
+    const isOwn = keyId === undefined || keyId === actor.keyId;
+    return isOwn ? { ok: true, named: actor.keyId } : refused(NOT_YOUR_KEY);
   }
   if (scope === "key" && keyId === undefined) {
-    return invalidRequest('key_id is missing; scope "key" needs the id of one');
+    return refused(invalidRequest('key_id is missing; scope "key" needs the id of one'));
   }
-  return keyId as KeyId | undefined;
+  return { ok: true, named: keyId };
 }
 
 /** What the checks go by, read past every cache. */
@@ -114,21 +120,22 @@ interface KnownAccount {
 async function readKnown(
   rules: RulesStore,
   actor: LimitActor,
-  named: KeyId | undefined,
-): Promise<KnownAccount | Refusal> {
+  named: string | undefined,
+): Promise<Result<KnownAccount>> {
   const { orgId } = actor;
-  const asked = "keyId" in actor ? actor.keyId : named;
+  const asked = actor.kind === "key" ? actor.keyId : named;
   const [limits, endpoints, key] = await Promise.all([
     rules.listLimits(orgId),
     rules.listEndpoints(orgId),
     asked === undefined ? undefined : rules.findKey(asked),
   ]);
-  if (asked !== undefined && key?.orgId !== orgId) return NO_SUCH_KEY;
+  if (asked !== undefined && key?.orgId !== orgId) return refused(NO_SUCH_KEY);
   return {
+    ok: true,
     limits,
     dedicated: endpoints.map(({ providerId }) => providerId),
     key,
-    maySetOrg: !("keyId" in actor) || key?.rules.keysMaySetOrgLimits === true,
+    maySetOrg: actor.kind === "person" || key?.rules.keysMaySetOrgLimits === true,
   };
 }
 

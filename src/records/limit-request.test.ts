@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { isRefusal } from "../call/call-kind.ts";
 import { readLimitRequest } from "./limit-request.ts";
 
 function read(body: unknown): ReturnType<typeof readLimitRequest> {
@@ -9,9 +8,9 @@ function read(body: unknown): ReturnType<typeof readLimitRequest> {
 /** The message of the 400. */
 function refusedFor(body: unknown): string {
   const outcome = read(body);
-  if (!isRefusal(outcome)) throw new Error(`taken: ${JSON.stringify(outcome)}`);
-  expect(outcome).toMatchObject({ class: "invalid_request", status: 400 });
-  return outcome.message;
+  if (outcome.ok) throw new Error(`taken: ${JSON.stringify(outcome)}`);
+  expect(outcome.refusal).toMatchObject({ class: "invalid_request", status: 400 });
+  return outcome.refusal.message;
 }
 
 describe("a limit that is taken", () => {
@@ -38,7 +37,7 @@ describe("a limit that is taken", () => {
       { scope: "key", change: { requestsPerMinute: 7 } },
     ],
   ])("%j", (body, expected) => {
-    expect(read(body)).toEqual(expected);
+    expect(read(body)).toEqual({ ok: true, request: expected });
   });
 });
 

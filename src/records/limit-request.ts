@@ -1,9 +1,9 @@
 import type { LimitChange } from "../accounts/rules-store.ts";
-import { invalidRequest, type Refusal } from "../core/refusals.ts";
-import { numberKind, type JsonDocument, type JsonNode } from "../json/json-document.ts";
+import { invalidRequest } from "../core/refusals.ts";
+import { refused, type Refused, type Result } from "../core/result.ts";
+import { JsonDocument, numberKind, type JsonNode } from "../json/json-document.ts";
 import { readJsonObject } from "../json/read-json-object.ts";
 import { WordTable } from "../json/word-table.ts";
-import { isRefusal } from "../call/call-kind.ts";
 
 /** The checked body of `POST /api/admission-limits`: one limit, and what changes about it. */
 export interface LimitRequest {
@@ -17,27 +17,37 @@ export interface LimitRequest {
 }
 
 /** Reads a body, or gives the 400 that names the field and what it has to be. */
-export function readLimitRequest(body: Buffer): LimitRequest | Refusal {
-  const doc = readJsonObject(body, WORDS);
-  if (isRefusal(doc)) return doc;
-  const members = membersOf(doc);
-  if (isRefusal(members)) return members;
-  const scope = readScope(doc, members);
-  if (typeof scope === "object") return scope;
-  const keyId = readText(doc, members, "key_id");
-  if (typeof keyId === "object") return keyId;
-  const modelId = readText(doc, members, "model");
-  if (typeof modelId === "object") return modelId;
+export function readLimitRequest(body: Buffer): Result<{ readonly request: LimitRequest }> {
+  const read = readJsonObject(body, WORDS);
+  if (!read.ok) return read;
+  const { doc } = read;
+  const fields = membersOf(doc);
+  if (!fields.ok) return fields;
+  const { members } = fields;
+  const named = readScope(doc, members);
+  if (!named.ok) return named;
+  const { scope } = named;
+  const key = readText(doc, members, "key_id");
+  if (!key.ok) return key;
+  const model = readText(doc, members, "model");
+  if (!model.ok) return model;
+  const keyId = key.text;
+  const modelId = model.text;
   const misplaced = placementProblem(scope, keyId, modelId);
-  if (misplaced !== undefined) return invalidRequest(misplaced);
-  const change = readChange(doc, members);
-  if (isRefusal(change)) return change;
-  return {
+  if (misplaced !== undefined) return invalid(misplaced);
+  const changed = readChange(doc, members);
+  if (!changed.ok) return changed;
+  const request: LimitRequest = {
     scope,
     ...(keyId === undefined ? {} : { keyId }),
     ...(modelId === undefined ? {} : { modelId }),
-    change,
+    change: changed.change,
   };
+  return { ok: true, request };
+}
+
+function invalid(message: string): Refused {
+  return refused(invalidRequest(message));
 }
 
 /** What the body calls a limit, and what the rest of the program does. */
@@ -59,38 +69,41 @@ const ECHOED_CHARS_MAX = 64;
 
 type Members = ReadonlyMap<string, JsonNode>;
 
-function membersOf(doc: JsonDocument): Members | Refusal {
+function membersOf(doc: JsonDocument): Result<{ readonly members: Members }> {
   const members = new Map<string, JsonNode>();
   for (const key of doc.keys(0)) {
     const name = doc.text(key);
     if (!FIELDS.includes(name)) {
       const shown = name.slice(0, ECHOED_CHARS_MAX);
-      return invalidRequest(`${shown} is not a field of this route; it takes ${FIELDS.join(", ")}`);
+      return invalid(`${shown} is not a field of this route; it takes ${FIELDS.join(", ")}`);
     }
-    if (members.has(name)) return invalidRequest(`${name} is duplicated; send it once`);
+    if (members.has(name)) return invalid(`${name} is duplicated; send it once`);
     members.set(name, doc.valueOf(key));
   }
-  return members;
+  return { ok: true, members };
 }
 
-function readScope(doc: JsonDocument, members: Members): LimitRequest["scope"] | Refusal {
+function readScope(
+  doc: JsonDocument,
+  members: Members,
+): Result<{ readonly scope: LimitRequest["scope"] }> {
   const node = members.get("scope");
   const choice = SCOPES.map((each) => JSON.stringify(each)).join(" or ");
-  if (node === undefined) return invalidRequest(`scope is missing; send ${choice}`);
+  if (node === undefined) return invalid(`scope is missing; send ${choice}`);
   const text = doc.isString(node) ? doc.text(node) : undefined;
   const scope = SCOPES.find((each) => each === text);
-  return scope ?? invalidRequest(`scope must be ${choice}`);
+  return scope === undefined ? invalid(`scope must be ${choice}`) : { ok: true, scope };
 }
 
 function readText(
   doc: JsonDocument,
   members: Members,
   name: "key_id" | "model",
-): string | undefined | Refusal {
+): Result<{ readonly text: string | undefined }> {
   const node = members.get(name);
-  if (node === undefined) return undefined;
+  if (node === undefined) return { ok: true, text: undefined };
   const text = doc.isString(node) ? doc.text(node) : "";
-  return text === "" ? invalidRequest(`${name} must be a non-empty string`) : text;
+  return text === "" ? invalid(`${name} must be a non-empty string`) : { ok: true, text };
 }
 
 function placementProblem(
@@ -111,21 +124,19 @@ function placementProblem(
     : undefined;
 }
 
-function readChange(doc: JsonDocument, members: Members): LimitChange | Refusal {
+function readChange(doc: JsonDocument, members: Members): Result<{ readonly change: LimitChange }> {
   const change: { -readonly [name in keyof LimitChange]: LimitChange[name] } = {};
   for (const word of LIMIT_LABELS) {
     const node = members.get(word);
     if (node === undefined) continue;
     const value = doc.isNull(node) ? null : wholeNumber(doc, node);
     if (value === undefined) {
-      return invalidRequest(
-        `${word} must be a whole number of at least 1, or null to remove your limit`,
-      );
+      return invalid(`${word} must be a whole number of at least 1, or null to remove your limit`);
     }
     change[LIMIT_NAMES[word]] = value;
   }
-  if (Object.keys(change).length > 0) return change;
-  return invalidRequest(
+  if (Object.keys(change).length > 0) return { ok: true, change };
+  return invalid(
     "rpm, tpm and concurrency are all missing; send at least one, or null to remove your limit",
   );
 }

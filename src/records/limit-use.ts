@@ -1,10 +1,16 @@
 import type { ClaimPart } from "../call/admit.ts";
 import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import type { OrgId } from "../core/ids.ts";
-import { principalOf, type Principal } from "../accounts/principal.ts";
+import { principalOf, type Organization, type Principal } from "../accounts/principal.ts";
 import type { RulesStore } from "../accounts/rules-store.ts";
 import type { RecordStore } from "./record-store.ts";
-import { endpointSelfRows, limitRows, type LimitRow } from "../limits/effective-limits.ts";
+import {
+  endpointScope,
+  endpointSelfRows,
+  limitRows,
+  orgScopes,
+  type LimitRow,
+} from "../limits/effective-limits.ts";
 import { type LimitDefaults } from "../limits/stored-limit.ts";
 import { orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/limit-store.ts";
 import { claimParts } from "../call/claim-limits.ts";
@@ -64,6 +70,27 @@ export async function readLimitUse(
 }
 
 const NO_MODEL = { model: undefined, endpoint: undefined };
+
+/**
+ * The scopes that a request of any key of this organization claims, for one model or in general,
+ * and what counts in each of them.
+ */
+export async function readOrgScopes(
+  deps: LimitUseDeps,
+  org: Organization,
+  modelId: string | undefined,
+): Promise<readonly UsedScope[]> {
+  const { endpoint } =
+    modelId === undefined ? NO_MODEL : findModel(deps.catalog.current, org, modelId);
+  const asked = { modelId, isOfEndpoint: endpoint !== undefined };
+  const own = orgScopes(org, asked, deps.limitDefaults);
+  const parts: ClaimPart[] = own.length === 0 ? [] : [{ slot: orgSlot(org.orgId), scopes: own }];
+  if (endpoint !== undefined) {
+    const scope = endpointScope(endpoint);
+    parts.push({ slot: `{${scope.id}}`, scopes: [scope] });
+  }
+  return (await Promise.all(parts.map((part) => peek(deps, org.orgId, part)))).flat();
+}
 
 /** The scopes that a request would claim, but for the platform's: those are nobody's own. */
 function partsOf(

@@ -1,8 +1,7 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 import type { OrgId, RequestId } from "../core/ids.ts";
 import { microUsd, ZERO_MICRO_USD } from "../core/money.ts";
-import type { Usage } from "../core/usage.ts";
-import type { SettlementBasis } from "../ledger/ledger-store.ts";
+import { ZERO_USAGE } from "../core/usage.ts";
 import type {
   RecordStore,
   RequestRecord,
@@ -12,13 +11,10 @@ import type {
 } from "./record-store.ts";
 import type { MonthSpend, Balance } from "../ledger/spend-reads.ts";
 import { queryInTime } from "../storage/connection.ts";
-import {
-  requestIdFrom,
-  createdAtOf,
-  usageOf,
-  type UsageColumns,
-} from "../ledger/attempt-columns.ts";
-import { refusedRecord, attemptRecord, type RefusedRow, type AttemptRow } from "./record-rows.ts";
+import { closedColumns, heldColumns, journalColumns } from "../ledger/attempt-columns.ts";
+import { createdAtOf, requestIdFrom } from "../ledger/request-ids.ts";
+import { columns, count, orNull, word, type Columns, type Row } from "../storage/columns.ts";
+import { attemptColumns, requestColumns } from "./record-rows.ts";
 import { managedSql } from "../accounts/key-summary-rows.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */
@@ -55,10 +51,7 @@ export class PostgresRecordStore implements RecordStore {
   async usagePage(
     query: UsageQuery,
   ): Promise<{ readonly rows: readonly UsageRow[]; readonly nextCursor: string | null }> {
-    const result = await this.#read<UsagePageRow>(usagePageSql, [
-      ...rangeValues(query),
-      query.limit + 1,
-    ]);
+    const result = await this.#read<Row>(usagePageSql, [...rangeValues(query), query.limit + 1]);
     const rows = result.rows.slice(0, query.limit).map(usageRow);
     const hasMore = result.rows.length > query.limit;
     return { rows, nextCursor: hasMore ? (rows.at(-1)?.requestId ?? null) : null };
@@ -68,30 +61,25 @@ export class PostgresRecordStore implements RecordStore {
     query: UsageQuery,
     by: "day" | "model" | "key" | "provider",
   ): Promise<readonly UsageGroup[]> {
-    const result = await this.#pool.query<UsageGroupRow>(usageGroupsSql(by), [
+    const result = await this.#pool.query<Row>(usageGroupsSql(by), [
       ...rangeValues(query),
       query.limit,
     ]);
-    return result.rows.map((row) => ({
-      group: row.group,
-      requests: Number(row.requests),
-      usage: usageOf(row) ?? zeroUsage,
-      debitMicroUsd: microUsd(row.debit),
-    }));
+    return result.rows.map((row) => {
+      const group = groupColumns.read(row);
+      return { ...group, usage: group.usage ?? ZERO_USAGE };
+    });
   }
 
   async generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
-    const attempts = await this.#read<AttemptRow>(attemptsSql, [orgId, requestId]);
-    const [first] = attempts.rows;
+    const { rows } = await this.#read<Row>(attemptsSql, [orgId, requestId]);
+    const [first] = rows;
     if (first === undefined) return await this.#refused(orgId, requestId);
-    const records = attempts.rows.map(attemptRecord);
+    const records = rows.map(attemptColumns.read);
     const open = records.find((attempt) => attempt.outcome === "in_flight");
     return {
       requestId,
-      keyId: first.key_id,
-      modelId: first.model_id,
-      route: first.route,
-      stream: first.stream,
+      ...requestColumns.read(first),
       createdAtMs: createdAtOf(requestId),
       outcome: (open ?? records.at(-1))?.outcome ?? "in_flight",
       attempts: records,
@@ -104,19 +92,18 @@ export class PostgresRecordStore implements RecordStore {
   }
 
   async #refused(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
-    const result = await this.#read<RefusedRow>(refusedSql, [orgId, requestId]);
-    const row = result.rows[0];
-    return row === undefined ? undefined : refusedRecord(requestId, row);
+    const [row] = (await this.#read<Row>(refusedSql, [orgId, requestId])).rows;
+    if (row === undefined) return undefined;
+    const createdAtMs = journalColumns.createdAtMs.read(row);
+    return {
+      requestId,
+      ...requestColumns.read(row),
+      createdAtMs,
+      outcome: "refused",
+      attempts: [],
+    };
   }
 }
-
-const zeroUsage: Usage = {
-  prompt: 0,
-  cachedPrompt: 0,
-  cacheWrite: 0,
-  completion: 0,
-  internalReasoning: 0,
-};
 
 interface SpendRow {
   readonly spent: bigint;
@@ -152,16 +139,6 @@ const usageSumsSql = `sum(prompt)::bigint as prompt, sum(cached_prompt)::bigint 
   sum(cache_write)::bigint as cache_write, sum(completion)::bigint as completion,
   sum(internal_reasoning)::bigint as internal_reasoning, sum(debit)::bigint as debit`;
 
-interface UsagePageRow extends UsageColumns {
-  readonly request_id: RequestId;
-  readonly key_id: string;
-  readonly model_id: string;
-  readonly provider_id: string;
-  readonly route: string;
-  readonly debit: bigint;
-  readonly basis: SettlementBasis | null;
-}
-
 /* The marketplace's own keys are named by their parts. */
 const managedKeySql = `
   select key_id as managed_id, origin from api_key where org_id = $1 and ${managedSql}`;
@@ -177,53 +154,55 @@ const usagePageSql = `
   ) page left join (${managedKeySql}) k on k.managed_id = page.own_key_id
   order by request_id desc`;
 
-function usageRow(row: UsagePageRow): UsageRow {
-  return {
-    requestId: row.request_id,
-    createdAtMs: createdAtOf(row.request_id),
-    keyId: row.key_id,
-    modelId: row.model_id,
-    providerId: row.provider_id,
-    route: row.route,
-    usage: usageOf(row),
-    debitMicroUsd: microUsd(row.debit),
-    basis: row.basis,
-  };
+const pageColumns: Columns<Omit<UsageRow, "createdAtMs">> = columns({
+  requestId: heldColumns.requestId,
+  keyId: heldColumns.keyId,
+  modelId: heldColumns.modelId,
+  providerId: heldColumns.providerId,
+  route: heldColumns.route,
+  usage: closedColumns.usage,
+  debitMicroUsd: journalColumns.debitMicroUsd,
+  basis: orNull(closedColumns.basis),
+});
+
+function usageRow(row: Row): UsageRow {
+  const read = pageColumns.read(row);
+  return { ...read, createdAtMs: createdAtOf(read.requestId) };
 }
 
-interface UsageGroupRow extends UsageColumns {
-  readonly group: string;
-  readonly requests: bigint;
-  readonly debit: bigint;
-}
+type FoundGroup = Omit<UsageGroup, "usage"> & Pick<UsageRow, "usage">;
+
+const groupColumns: Columns<FoundGroup> = columns({
+  group: word("group"),
+  requests: count("requests"),
+  usage: closedColumns.usage,
+  debitMicroUsd: journalColumns.debitMicroUsd,
+});
 
 // A request's day is the one its id carries, so that days and the bounds of a query agree.
 const requestTimeSql = `to_timestamp(
   ('x' || left(replace(request_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`;
-const groupColumns = {
+const groupSql = {
   day: `to_char(${requestTimeSql} at time zone 'utc', 'YYYY-MM-DD')`,
   model: "model_id",
   key: "coalesce(origin, key_id)",
   provider: "provider_id",
 };
 
-function usageGroupsSql(by: keyof typeof groupColumns): string {
+function usageGroupsSql(by: keyof typeof groupSql): string {
   const order = by === "day" ? "1 desc" : "debit desc, 1";
   return `
-  select ${groupColumns[by]} as group, count(distinct request_id) as requests, ${usageSumsSql}
+  select ${groupSql[by]} as group, count(distinct request_id) as requests, ${usageSumsSql}
   from attempt ${by === "key" ? `left join (${managedKeySql}) k on k.managed_id = key_id` : ""}
   where ${rangeSql}
   group by 1 order by ${order} limit $4`;
 }
 
 const attemptsSql = `
-  select ordinal, key_id, model_id, provider_id, upstream_model_id, route, stream, created_at,
-    started_at, first_byte_ms, duration_ms, state, outcome, basis, upstream_status, error_class,
-    served_model, substituted, prompt, cached_prompt, cache_write, completion,
-    internal_reasoning, reserve, debit
-  from attempt where org_id = $1 and request_id = $2::uuid
+  select ${requestColumns.sql}, ${attemptColumns.sql} from attempt
+  where org_id = $1 and request_id = $2::uuid
   order by ordinal, attempt_id`;
 
 const refusedSql = `
-  select key_id, model_id, route, stream, created_at from refused_request
+  select ${requestColumns.sql}, created_at from refused_request
   where org_id = $1 and request_id = $2::uuid`;

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from "pg";
+import type { Row } from "../storage/columns.ts";
 import { assert } from "../core/assert.ts";
 import { reportFilePageRows, reportGroupsMax, reportHoursMax } from "../core/constants.ts";
 import { parseRequestId, type KeyId, type OrgId, type RequestId } from "../core/ids.ts";
@@ -51,7 +52,7 @@ export class PostgresUsageReports implements UsageReports {
       ...(cursor === undefined ? {} : { cursor }),
     });
     if (query === undefined) return { rows: [], nextCursor: null };
-    const found = await this.#rows<requests.RequestsRow>(query.text, query.values);
+    const found = await this.#rows<Row>(query.text, query.values);
     const rows = found.slice(0, page.limit).map(requests.reportedRequest);
     const hasMore = found.length > page.limit;
     return { rows, nextCursor: hasMore ? (rows.at(-1)?.requestId ?? null) : null };
@@ -72,12 +73,9 @@ export class PostgresUsageReports implements UsageReports {
   async request(orgId: OrgId, requestId: RequestId): ReturnType<UsageReports["request"]> {
     return await runReportQuery(this.#pool, async (client) => {
       const { text, values } = requests.oneRequestQuery(orgId, requestId);
-      const { rows } = await client.query<requests.RequestsRow>(text, values);
+      const { rows } = await client.query<Row>(text, values);
       if (rows[0] === undefined) return undefined;
-      const attempts = await client.query<requests.PricedAttemptRow>(
-        requests.pricedAttemptsSql,
-        values,
-      );
+      const attempts = await client.query<Row>(requests.pricedAttemptsSql, values);
       return {
         request: requests.reportedRequest(rows[0]),
         attempts: attempts.rows.map(requests.pricedAttempt),

@@ -1,13 +1,13 @@
+import { printJson } from "../core/json-output.ts";
 import { shownKeyId } from "../core/managed-keys.ts";
 import type { Refusal } from "../core/refusals.ts";
-import { isRefusal } from "../call/call-kind.ts";
 import { makeLimitChange, planLimitChange } from "./change-limit.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
 import { countSetting } from "../call/count-request.ts";
 import { readLimitRequest } from "./limit-request.ts";
 import { readLimitUse, type LimitDeps } from "./limit-use.ts";
 import { refuseCall } from "../call/refuse-call.ts";
-import { changedLimitBody } from "./show-limits.ts";
+import { changedLimit } from "./show-limits.ts";
 
 /**
  * `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model under it
@@ -19,20 +19,22 @@ export async function serveAdmissionLimits(
   exchange: ClientExchange,
 ): Promise<void> {
   const refuse = (value: Refusal): void => refuseCall(deps, exchange, { refusal: value });
-  const request = readLimitRequest(exchange.body);
-  if (isRefusal(request)) return refuse(request);
+  const read = readLimitRequest(exchange.body);
+  if (!read.ok) return refuse(read.refusal);
+  const { request } = read;
   const { principal } = exchange;
   const { orgId, keyId } = principal;
-  const planned = await planLimitChange(deps, { orgId, keyId }, request);
-  if (isRefusal(planned)) return refuse(planned);
+  const planned = await planLimitChange(deps, { kind: "key", orgId, keyId }, request);
+  if (!planned.ok) return refuse(planned.refusal);
   const counted = await countSetting(deps, exchange);
-  if (isRefusal(counted)) return refuse(counted);
-  const stored = await makeLimitChange(deps.rules, planned);
-  if (isRefusal(stored)) return refuse(stored);
-  const use = await readLimitUse(deps, principal, request.modelId);
+  if (!counted.ok) return refuse(counted.refusal);
+  const made = await makeLimitChange(deps.rules, planned);
+  if (!made.ok) return refuse(made.refusal);
+  const { stored } = made;
+  const { scopes } = await readLimitUse(deps, principal, request.modelId);
   // A key sets no limit of another one.
   const named = stored.keyId === undefined ? {} : { shownKeyId: shownKeyId(principal) };
-  const body = Buffer.from(changedLimitBody({ ...stored, ...named }, use));
+  const body = Buffer.from(printJson(changedLimit({ ...stored, ...named }, scopes)));
   const { remainingRequests } = counted;
   exchange.answer("application/json", { remainingRequests }, body);
 }

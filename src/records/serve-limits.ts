@@ -1,8 +1,9 @@
+import { printJson } from "../core/json-output.ts";
 import { claimRefusal } from "../call/admit.ts";
 import { unknownModel } from "../routing/plan-route.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
 import { readLimitUse, type LimitDeps } from "./limit-use.ts";
-import { limitsBody } from "./show-limits.ts";
+import { shownLimits } from "./show-limits.ts";
 
 /**
  * `GET /v1/limits?model=`: what the calling key may do now, with or without one model. Counts
@@ -25,6 +26,6 @@ export async function serveLimits(
     deps.records.monthSpend(orgId),
     deps.records.monthSpend(orgId, keyId),
   ]);
-  const body = limitsBody({ modelId, use, spend: { org, key } });
-  exchange.answer("application/json", {}, Buffer.from(body));
+  const limits = shownLimits({ modelId, use, spend: { org, key } });
+  exchange.answer("application/json", {}, Buffer.from(printJson(limits)));
 }

@@ -1,3 +1,4 @@
+import { printJson } from "../core/json-output.ts";
 import { parseRequestId } from "../core/ids.ts";
 import { refusal } from "../core/refusals.ts";
 import type { RecordStore, UsageQuery } from "./record-store.ts";
@@ -5,7 +6,7 @@ import { unknownModel } from "../routing/plan-route.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
 import { modelEntryA, modelEntryB, modelListA, modelListB } from "./list-models.ts";
-import { generationBody, usageBody } from "./show-records.ts";
+import { shownGeneration, shownUsage } from "./show-records.ts";
 import type { UsageCsv } from "./usage-csv.ts";
 import { LIST_ROWS_MAX, readFormat, readInteger, readUsageQuery } from "./usage-query.ts";
 
@@ -26,11 +27,11 @@ export function serveModels(
   const catalog = deps.catalog.current;
   if (!speaksWireB(exchange)) return json(exchange, JSON.stringify(modelListA(catalog)));
   const limit = readInteger(query, "limit", { min: 1, max: LIST_ROWS_MAX });
-  if (typeof limit === "object") return exchange.refuse(limit);
+  if (!limit.ok) return exchange.refuse(limit.refusal);
   const afterId = query.get("after_id");
   const beforeId = query.get("before_id");
   const page = modelListB(catalog, {
-    ...(limit === undefined ? {} : { limit }),
+    ...(limit.value === undefined ? {} : { limit: limit.value }),
     ...(afterId === null ? {} : { afterId }),
     ...(beforeId === null ? {} : { beforeId }),
   });
@@ -56,10 +57,10 @@ export async function serveUsage(
 ): Promise<void> {
   const { orgId, keyId } = exchange.principal;
   const read = readUsageQuery(query);
-  if ("class" in read) return exchange.refuse(read);
-  const format = readFormat(query, exchange.header("accept"));
-  if (typeof format === "object") return exchange.refuse(format);
-  if (format === "csv") return await deps.csv.serve(exchange, read);
+  if (!read.ok) return exchange.refuse(read.refusal);
+  const asked = readFormat(query, exchange.header("accept"));
+  if (!asked.ok) return exchange.refuse(asked.refusal);
+  if (asked.format === "csv") return await deps.csv.serve(exchange, read);
   const usageQuery: UsageQuery = { orgId, limit: read.limit ?? USAGE_ROWS_DEFAULT, ...read.range };
   const [balance, month, page, groups] = await Promise.all([
     deps.records.balance(orgId),
@@ -68,10 +69,8 @@ export async function serveUsage(
     read.groupBy === undefined ? undefined : deps.records.usageGroups(usageQuery, read.groupBy),
   ]);
   const { rows, nextCursor } = page;
-  json(
-    exchange,
-    usageBody({ balance, month, rows, nextCursor, ...(groups === undefined ? {} : { groups }) }),
-  );
+  const shown = { balance, month, rows, nextCursor, ...(groups === undefined ? {} : { groups }) };
+  json(exchange, printJson(shownUsage(shown)));
 }
 
 /** `GET /v1/generation?id=`: another organization's id reads exactly like an unknown one. */
@@ -90,7 +89,7 @@ export async function serveGeneration(
       refusal("not_found", "no request has this id; send the x-request-id of an earlier response"),
     );
   }
-  json(exchange, generationBody(record));
+  json(exchange, printJson(shownGeneration(record)));
 }
 
 const NO_ROWS = { rows: [], nextCursor: null } as const;

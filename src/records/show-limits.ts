@@ -7,7 +7,7 @@ import type { ScopeUsage } from "../limits/limit-store.ts";
 import type { LimitValues, StoredLimit } from "../limits/stored-limit.ts";
 import { LIMIT_NAMES, LIMIT_LABELS } from "./limit-request.ts";
 import type { LimitUse, UsedScope } from "./limit-use.ts";
-import { printJson, usd } from "../core/json-output.ts";
+import { usd } from "../core/json-output.ts";
 
 export interface ShownLimits {
   readonly modelId: string | undefined;
@@ -15,10 +15,10 @@ export interface ShownLimits {
   readonly spend: { readonly org: MonthSpend; readonly key: MonthSpend };
 }
 
-/** The body of `GET /v1/limits`. */
-export function limitsBody({ modelId, use, spend }: ShownLimits): string {
+/** The answer of `GET /v1/limits`, for `printJson`. */
+export function shownLimits({ modelId, use, spend }: ShownLimits): object {
   const { endpoint } = use;
-  return printJson({
+  return {
     model: modelId ?? null,
     effective: effective(use.scopes),
     scopes: [
@@ -27,26 +27,53 @@ export function limitsBody({ modelId, use, spend }: ShownLimits): string {
     ],
     output_bound: { min: outputTokensMin, max: outputTokensMax, default: outputTokensDefault },
     spend: { org: shownSpend(spend.org), key: shownSpend(spend.key) },
-  });
+  };
 }
 
-/** The body of `POST /api/admission-limits`: what is stored now, and what that comes to. */
-export function changedLimitBody(
+/** The answer of `POST /api/admission-limits`. */
+export interface ChangedLimit {
+  readonly scope: StoredLimit["scope"];
+  readonly key_id?: string;
+  readonly model?: string;
+  readonly stored: ShownValues;
+  readonly effective: EffectiveLimits;
+}
+
+/** What is stored now, and what that comes to. */
+export function changedLimit(
   stored: StoredLimit & { readonly shownKeyId?: string },
-  use: LimitUse,
-): string {
+  scopes: readonly UsedScope[],
+): ChangedLimit {
   const { scope, keyId, shownKeyId = keyId, modelId } = stored;
-  return printJson({
+  return {
     scope,
     ...(shownKeyId === undefined ? {} : { key_id: shownKeyId }),
     ...(modelId === undefined ? {} : { model: modelId }),
     stored: shownValues(stored),
-    effective: effective(use.scopes),
-  });
+    effective: effective(scopes),
+  };
+}
+
+type LimitWord = (typeof LIMIT_LABELS)[number];
+type ShownValues = Readonly<Record<LimitWord, number | null>>;
+
+interface EffectiveRate {
+  readonly limit: number | null;
+  readonly remaining: number | null;
+  readonly bound_by: string | null;
+}
+
+interface EffectiveLimits {
+  readonly rpm: EffectiveRate;
+  readonly tpm: EffectiveRate;
+  readonly concurrency: Omit<EffectiveRate, "remaining"> & {
+    readonly in_use: number | null;
+    readonly departed: number | null;
+  };
 }
 
 /** Each limit of the scope that has the least left of it: that one refuses first. */
-function effective(scopes: readonly UsedScope[]): object {
+function effective(scopes: readonly UsedScope[]): EffectiveLimits {
   const rpm = tightest(scopes, "requestsPerMinute", ({ requests }) => requests);
   const tpm = tightest(scopes, "tokensPerMinute", ({ tokens }) => tokens);
   const concurrency = tightest(scopes, "concurrent", ({ inFlight }) => inFlight);
@@ -140,8 +167,9 @@ function shownEndpoint(endpoint: DedicatedEndpoint): object {
   };
 }
 
-function shownValues(values: LimitValues): object {
-  return Object.fromEntries(LIMIT_LABELS.map((word) => [word, values[LIMIT_NAMES[word]] ?? null]));
+function shownValues(values: LimitValues): ShownValues {
+  const shown = (word: LimitWord): number | null => values[LIMIT_NAMES[word]] ?? null;
+  return { rpm: shown("rpm"), tpm: shown("tpm"), concurrency: shown("concurrency") };
 }
 
 function shownSpend(month: MonthSpend): object {

@@ -1,4 +1,4 @@
-import { printJson, usd } from "../core/json-output.ts";
+import { usd } from "../core/json-output.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
 import { outputTokensTotal, promptTokensTotal, ZERO_USAGE, type Usage } from "../core/usage.ts";
 import type { AttemptRecord, RequestRecord, UsageGroup, UsageRow } from "./record-store.ts";
@@ -12,11 +12,11 @@ export interface UsagePage {
   readonly nextCursor: string | null;
 }
 
-/** The body of `GET /v1/usage`. */
-export function usageBody(page: UsagePage): string {
+/** The answer of `GET /v1/usage`, for `printJson`. */
+export function shownUsage(page: UsagePage): object {
   const { balance, month } = page;
   const available = microUsd(balance.settledMicroUsd - balance.heldMicroUsd);
-  return printJson({
+  return {
     object: "list",
     balance: {
       available_usd: usd(available),
@@ -35,13 +35,13 @@ export function usageBody(page: UsagePage): string {
     data: page.groups === undefined ? page.rows.map(usageRow) : page.groups.map(usageGroup),
     has_more: page.nextCursor !== null,
     next_cursor: page.nextCursor,
-  });
+  };
 }
 
-/** The body of `GET /v1/generation`. */
-export function generationBody(record: RequestRecord): string {
+/** The answer of `GET /v1/generation`, for `printJson`. */
+export function shownGeneration(record: RequestRecord): object {
   const debit = sum(record.attempts.map((each) => each.debitMicroUsd));
-  return printJson({
+  return {
     data: {
       id: record.requestId,
       request_id: record.requestId,
@@ -57,7 +57,7 @@ export function generationBody(record: RequestRecord): string {
       usage: tokens(addUsage(record.attempts.map((each) => each.usage))),
       attempts: record.attempts.map(attempt),
     },
-  });
+  };
 }
 
 /** The model that the provider reported, and whether the listing does not allow it. */

@@ -1,5 +1,6 @@
 import { parseRequestId } from "../core/ids.ts";
-import { invalidRequest, type Refusal } from "../core/refusals.ts";
+import { invalidRequest } from "../core/refusals.ts";
+import { refused, type Refused, type Result } from "../core/result.ts";
 import type { UsageQuery } from "./record-store.ts";
 
 const GROUPINGS = ["day", "model", "key", "provider"] as const;
@@ -15,28 +16,29 @@ export interface ReadUsageQuery {
   readonly groupBy?: Grouping;
 }
 
-export function readUsageQuery(query: URLSearchParams): ReadUsageQuery | Refusal {
+export function readUsageQuery(query: URLSearchParams): Result<ReadUsageQuery> {
   const limit = readInteger(query, "limit", { min: 1, max: LIST_ROWS_MAX });
-  if (typeof limit === "object") return limit;
-  const fromMs = readInstant(query, "from");
-  if (typeof fromMs === "object") return fromMs;
-  const toMs = readInstant(query, "to");
-  if (typeof toMs === "object") return toMs;
+  if (!limit.ok) return limit;
+  const from = readInstant(query, "from");
+  if (!from.ok) return from;
+  const to = readInstant(query, "to");
+  if (!to.ok) return to;
   const groupBy = query.get("group_by");
   if (groupBy !== null && !isGrouping(groupBy)) {
-    return invalidRequest(`group_by must be one of ${GROUPINGS.join(", ")}`);
+    return invalid(`group_by must be one of ${GROUPINGS.join(", ")}`);
   }
   const cursor = query.get("cursor");
   if (cursor !== null && parseRequestId(cursor) === undefined) {
-    return invalidRequest("cursor must be the next_cursor of an earlier page");
+    return invalid("cursor must be the next_cursor of an earlier page");
   }
   return {
+    ok: true,
     range: {
-      ...(fromMs === undefined ? {} : { fromMs }),
-      ...(toMs === undefined ? {} : { toMs }),
+      ...(from.value === undefined ? {} : { fromMs: from.value }),
+      ...(to.value === undefined ? {} : { toMs: to.value }),
       ...(cursor === null ? {} : { cursor }),
     },
-    ...(limit === undefined ? {} : { limit }),
+    ...(limit.value === undefined ? {} : { limit: limit.value }),
     ...(groupBy === null ? {} : { groupBy }),
   };
 }
@@ -45,28 +47,39 @@ export function readUsageQuery(query: URLSearchParams): ReadUsageQuery | Refusal
 export function readFormat(
   query: URLSearchParams,
   accept: string | undefined,
-): "csv" | "json" | Refusal {
+): Result<{ readonly format: "csv" | "json" }> {
   const format = query.get("format");
-  if (format === "csv" || format === "json") return format;
-  if (format !== null) return invalidRequest("format must be csv or json");
-  if (accept === undefined) return "json";
-  return weightOf(accept, "text/csv") > weightOf(accept, "application/json") ? "csv" : "json";
+  if (format === "csv" || format === "json") return { ok: true, format };
+  if (format !== null) return invalid("format must be csv or json");
+  const isCsv = accept !== undefined && weightOf(accept, "text/csv") > weightOf(accept, JSON_TYPE);
+  return { ok: true, format: isCsv ? "csv" : "json" };
 }
 
-/** A whole number within bounds; undefined when the query does not have it. */
+const JSON_TYPE = "application/json";
+
+/** A number of a query; undefined when the query does not have it. */
+type ReadNumber = Result<{ readonly value: number | undefined }>;
+
+function invalid(message: string): Refused {
+  return refused(invalidRequest(message));
+}
+
+/** A whole number within bounds. */
 export function readInteger(
   query: URLSearchParams,
   name: string,
   bounds: { readonly min: number; readonly max: number },
-): number | undefined | Refusal {
+): ReadNumber {
   const text = query.get(name);
-  if (text === null) return undefined;
+  if (text === null) return ABSENT;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= bounds.min && value <= bounds.max) return value;
-  return invalidRequest(
+  if (value >= bounds.min && value <= bounds.max) return { ok: true, value };
+  return invalid(
     `${name} must be a whole number from ${bounds.min} to ${bounds.max}, not ${quoted(text)}`,
   );
 }
+
+const ABSENT: ReadNumber = { ok: true, value: undefined };
 
 function isGrouping(text: string): text is Grouping {
   return GROUPINGS.some((grouping) => grouping === text);
@@ -76,14 +89,14 @@ function isGrouping(text: string): text is Grouping {
 const ISO_INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /** Unix seconds, or an ISO date or instant. */
-function readInstant(query: URLSearchParams, name: string): number | undefined | Refusal {
+function readInstant(query: URLSearchParams, name: string): ReadNumber {
   const text = query.get(name);
-  if (text === null) return undefined;
+  if (text === null) return ABSENT;
   const ms = /^\d{1,11}$/.test(text)
     ? Number(text) * 1000
     : Date.parse(ISO_INSTANT.test(text) ? text : "");
-  if (Number.isFinite(ms)) return ms;
-  return invalidRequest(
+  if (Number.isFinite(ms)) return { ok: true, value: ms };
+  return invalid(
     `${name} must be Unix seconds or an ISO date such as 2026-01-31, not ${quoted(text)}`,
   );
 }

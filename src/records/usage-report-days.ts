@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 import type { OrgId } from "../core/ids.ts";
-import { requestIdFrom } from "../ledger/attempt-columns.ts";
+import { requestIdFrom } from "../ledger/request-ids.ts";
 import { attemptsOutsideSql } from "./report-parts.ts";
 
 /**
@@ -42,7 +42,7 @@ export async function findUnrolledRequestIds(
 const LAST_MS = 2 ** 48 - 1;
 
 const unrolledRequestIdsSql = `
-  select distinct request_id from usage_apart
+  select distinct request_id from usage_unrolled
   where org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid`;
 
 /** $1 organization, $2 its rolled days, $3 its requests apart: attempts that no sum holds. */

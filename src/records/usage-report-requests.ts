@@ -1,58 +1,52 @@
-import type { KeyId, OrgId, RequestId } from "../core/ids.ts";
-import { microUsd, picoUsd } from "../core/money.ts";
+import type { OrgId, RequestId } from "../core/ids.ts";
 import type { AttemptRecord } from "./record-store.ts";
-import type {
-  PinnedPrices,
-  ReportedRequest,
-  ReportFilter,
-  RequestOutcome,
-} from "./usage-reports.ts";
+import type { PinnedPrices, ReportedRequest, ReportFilter } from "./usage-reports.ts";
+import { closedColumns, heldColumns, journalColumns } from "../ledger/attempt-columns.ts";
+import { createdAtOf, requestIdFrom } from "../ledger/request-ids.ts";
 import {
-  requestIdFrom,
-  createdAtOf,
-  usageOf,
-  type UsageColumns,
-} from "../ledger/attempt-columns.ts";
-import { attemptRecord, type AttemptRow } from "./record-rows.ts";
+  columns,
+  count,
+  orNull,
+  pico,
+  word,
+  type Column,
+  type Columns,
+} from "../storage/columns.ts";
+import { attemptColumns } from "./record-rows.ts";
 import { managedSql } from "../accounts/key-summary-rows.ts";
 import { lastOf, statusSql } from "./report-parts.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";
 
-export interface RequestsRow extends UsageColumns {
-  readonly request_id: RequestId;
-  readonly key_id: string;
-  readonly key_name: string | null;
-  readonly key_origin: ReportedRequest["keyOrigin"] | null;
-  readonly model_id: string | null;
-  readonly provider_id: string | null;
-  readonly route: string;
-  readonly stream: boolean;
-  readonly attempts: bigint;
-  readonly outcome: RequestOutcome;
-  readonly error_class: string | null;
-  readonly first_byte_ms: number | null;
-  readonly duration_ms: number | null;
-  readonly debit: bigint;
-}
+type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin"> & {
+  readonly keyName: string | null;
+  readonly keyOrigin: ReportedRequest["keyOrigin"] | null;
+};
 
-export function reportedRequest(row: RequestsRow): ReportedRequest {
+const storedColumns: Columns<StoredRequest> = columns({
+  requestId: heldColumns.requestId,
+  modelId: orNull(heldColumns.modelId),
+  keyId: heldColumns.keyId,
+  keyName: orNull(word("key_name")),
+  keyOrigin: orNull(word("key_origin")),
+  providerId: orNull(heldColumns.providerId),
+  route: heldColumns.route,
+  stream: heldColumns.stream,
+  attempts: count("attempts"),
+  outcome: word("outcome"),
+  errorClass: closedColumns.errorClass,
+  usage: closedColumns.usage,
+  firstByteMs: closedColumns.firstByteMs,
+  durationMs: orNull(closedColumns.durationMs),
+  debitMicroUsd: journalColumns.debitMicroUsd,
+});
+
+export function reportedRequest(row: object): ReportedRequest {
+  const { keyName, keyOrigin, ...read } = storedColumns.read(row);
   return {
-    requestId: row.request_id,
-    createdAtMs: createdAtOf(row.request_id),
-    modelId: row.model_id,
-    keyId: row.key_id as KeyId,
-    keyName: row.key_name ?? "",
-    keyOrigin: row.key_origin ?? "console",
-    providerId: row.provider_id,
-    route: row.route,
-    stream: row.stream,
-    attempts: Number(row.attempts),
-    outcome: row.outcome,
-    errorClass: row.error_class,
-    usage: usageOf(row),
-    firstByteMs: row.first_byte_ms,
-    durationMs: row.duration_ms,
-    debitMicroUsd: microUsd(row.debit),
+    ...read,
+    createdAtMs: createdAtOf(read.requestId),
+    keyName: keyName ?? "",
+    keyOrigin: keyOrigin ?? "console",
   };
 }
 
@@ -147,14 +141,6 @@ function refusedSql(filter: string): string {
         and a.attempt_id < attempt_id_at(r.created_at + interval '2 days')))`;
 }
 
-export interface PricedAttemptRow extends AttemptRow {
-  readonly prompt_pico: bigint | null;
-  readonly cached_prompt_pico: bigint;
-  readonly cache_write_pico: bigint;
-  readonly completion_pico: bigint;
-  readonly internal_reasoning_pico: bigint;
-}
-
 export function oneRequestQuery(orgId: OrgId, requestId: RequestId): ReportQuery {
   const text = `
   select r.*, k.name as key_name, k.origin as key_origin from (
@@ -173,26 +159,24 @@ export const pricedAttemptsSql = `
   select a.*, p.prompt_pico, p.cached_prompt_pico, p.cache_write_pico, p.completion_pico,
     p.internal_reasoning_pico
   from (
-    select ordinal, attempt_id, provider_id, upstream_model_id, created_at, started_at,
-      first_byte_ms, duration_ms, state, outcome, basis, upstream_status, error_class,
-      served_model, substituted, prompt, cached_prompt, cache_write, completion,
-      internal_reasoning, reserve, debit, price_pin_id
-    from attempt where org_id = $1 and request_id = $2::uuid
+    select ${attemptColumns.sql}, attempt_id, price_pin_id from attempt
+    where org_id = $1 and request_id = $2::uuid
   ) a left join price_pin p on p.pin_id = a.price_pin_id
   order by ordinal, attempt_id`;
 
+/** Null where the prices were not kept. */
+const pricesColumn: Column<PinnedPrices | null> = orNull(
+  columns({
+    prompt: pico("prompt_pico"),
+    cachedPrompt: pico("cached_prompt_pico"),
+    cacheWrite: pico("cache_write_pico"),
+    completion: pico("completion_pico"),
+    internalReasoning: pico("internal_reasoning_pico"),
+  }),
+);
+
 export function pricedAttempt(
-  row: PricedAttemptRow,
+  row: object,
 ): AttemptRecord & { readonly prices: PinnedPrices | null } {
-  const prices =
-    row.prompt_pico === null
-      ? null
-      : {
-          prompt: picoUsd(row.prompt_pico),
-          cachedPrompt: picoUsd(row.cached_prompt_pico),
-          cacheWrite: picoUsd(row.cache_write_pico),
-          completion: picoUsd(row.completion_pico),
-          internalReasoning: picoUsd(row.internal_reasoning_pico),
-        };
-  return { ...attemptRecord(row), prices };
+  return { ...attemptColumns.read(row), prices: pricesColumn.read(row) };
 }

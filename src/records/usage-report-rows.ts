@@ -1,6 +1,7 @@
 import { reportDaysMax } from "../core/constants.ts";
 import { microUsd } from "../core/money.ts";
-import { outputTokensTotal, promptTokensTotal, type Usage } from "../core/usage.ts";
+import { outputTokensTotal, promptTokensTotal } from "../core/usage.ts";
+import { usageColumns } from "../ledger/attempt-columns.ts";
 import type { ReportBucket, ReportFigures, UsageReport } from "./usage-reports.ts";
 import { DAY_MS, HOUR_MS, isoDay, type ReportPlan } from "./usage-report-sql.ts";
 
@@ -12,11 +13,6 @@ export interface ReportRow {
   readonly requests: bigint;
   readonly failed: bigint;
   readonly debit: bigint;
-  readonly prompt: bigint;
-  readonly cached_prompt: bigint;
-  readonly cache_write: bigint;
-  readonly completion: bigint;
-  readonly internal_reasoning: bigint;
   /** Spans of first bytes, as `first_byte_span` numbers them. */
   readonly p50: number | null;
   readonly p95: number | null;
@@ -53,19 +49,9 @@ function figuresOf(row: ReportRow): ReportFigures {
     requests: Number(row.requests),
     failed: Number(row.failed),
     debitMicroUsd: microUsd(row.debit),
-    usage: usageSumOf(row),
+    usage: usageColumns.read(row),
     firstByteP50Ms: middleOf(row.p50),
     firstByteP95Ms: middleOf(row.p95),
-  };
-}
-
-function usageSumOf(row: ReportRow): Usage {
-  return {
-    prompt: Number(row.prompt),
-    cachedPrompt: Number(row.cached_prompt),
-    cacheWrite: Number(row.cache_write),
-    completion: Number(row.completion),
-    internalReasoning: Number(row.internal_reasoning),
   };
 }
 
@@ -93,7 +79,7 @@ function seriesOf(plan: ReportPlan, rows: readonly ReportRow[]): readonly Report
   for (const row of rows) {
     if (row.kind === "bucket") at(row).firstByteP50Ms = middleOf(row.p50);
     if (row.kind !== "part") continue;
-    const usage = usageSumOf(row);
+    const usage = usageColumns.read(row);
     at(row).parts.set(groupOf(plan, row), {
       requests: Number(row.requests),
       failed: Number(row.failed),

@@ -1,7 +1,7 @@
 import { unreachable } from "../core/assert.ts";
 import { reportDaysMax, reportGroupsMax, reportSeriesGroupsMax } from "../core/constants.ts";
 import type { ReportFilter, ReportGroupBy } from "./usage-reports.ts";
-import { requestIdFrom } from "../ledger/attempt-columns.ts";
+import { requestIdFrom } from "../ledger/request-ids.ts";
 import { managedSql } from "../accounts/key-summary-rows.ts";
 import { attemptsOutsideSql, lastOf, statusSql } from "./report-parts.ts";
 

@@ -53,7 +53,7 @@ export const staleOrgsSql = `
 export const forgetSql: readonly string[] = [
   "delete from usage_stale where day = $2 and org_id = any ($1)",
   "delete from usage_sum where day = $2 and org_id = any ($1)",
-  "delete from usage_apart where day = $2 and org_id = any ($1)",
+  "delete from usage_unrolled where day = $2 and org_id = any ($1)",
   "delete from usage_rolled where day = $2 and org_id = any ($1)",
 ];
 
@@ -73,13 +73,13 @@ export const rollSql = `
     from attempt where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4
     group by org_id, request_id
   ), apart as (
-    insert into usage_apart (org_id, request_id, day)
+    insert into usage_unrolled (org_id, request_id, day)
     select org_id, request_id, $2 from request r
     where first_ordinal > 1
       or (not is_final and exists (select from attempt b where b.org_id = r.org_id
         and b.request_id = r.request_id and (b.attempt_id < $3 or b.attempt_id >= $4)))
       or exists (select from refused_request f where f.request_id = r.request_id)
-      or exists (select from usage_apart u where u.org_id = r.org_id
+      or exists (select from usage_unrolled u where u.org_id = r.org_id
         and u.request_id = r.request_id and u.day <> $2)
     returning org_id, request_id
   ), span as (
@@ -112,18 +112,18 @@ export const rollSql = `
 export const othersStaleSql = `
   insert into usage_stale (org_id, day)
   select distinct a.org_id, attempt_day(b.attempt_id)
-  from usage_apart a
+  from usage_unrolled a
   cross join lateral (select attempt_id from attempt b
     where b.org_id = a.org_id and b.request_id = a.request_id offset 0) b
   join usage_rolled r on r.org_id = a.org_id and r.day = attempt_day(b.attempt_id)
   where a.day = $2 and a.org_id = any ($1) and attempt_day(b.attempt_id) <> $2
-    and not exists (select from usage_apart u where u.org_id = a.org_id
+    and not exists (select from usage_unrolled u where u.org_id = a.org_id
       and u.request_id = a.request_id and u.day = attempt_day(b.attempt_id))`;
 
 /** What is left of days that were taken out of the journal. */
 export const forgetRetiredSql: readonly string[] = [
   "usage_sum",
-  "usage_apart",
+  "usage_unrolled",
   "usage_stale",
   "usage_rolled",
   "usage_day",

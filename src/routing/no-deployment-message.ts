@@ -1,4 +1,4 @@
-import type { Unservable } from "../wire/chat-wire.ts";
+import type { Unservable } from "../wire/modality.ts";
 
 /**
  * One message for a request that no deployment of the model can serve, out of the reasons that each

@@ -1,8 +1,8 @@
-import type { Deployment, ListedModel, Modality } from "../catalog/catalog.ts";
+import type { Deployment, ListedModel, ModalityId } from "../catalog/catalog.ts";
 import { healthRetryAfterSeconds } from "../core/constants.ts";
 import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 import type { ProviderControls } from "../wire/fields/provider-controls.ts";
-import type { Unservable } from "../wire/chat-wire.ts";
+import type { Unservable } from "../wire/modality.ts";
 import { noDeploymentMessage } from "./no-deployment-message.ts";
 
 /** The deployments that may serve one request, in the order in which they are tried. */
@@ -34,7 +34,7 @@ export interface PlanInput {
   readonly modelId: string;
   readonly model: ListedModel | undefined;
   /** What the route serves. */
-  readonly modality: Modality;
+  readonly modality: ModalityId;
   readonly controls: ProviderControls;
   readonly policy?: PlanPolicy;
   /** The copy of a deployment that is called with the caller's own key, where there is one. */
@@ -47,7 +47,7 @@ export interface PlanInput {
 
 export type PlanOutcome = RoutePlan | { readonly kind: "refused"; readonly refusal: Refusal };
 
-const ROUTE_OF_MODALITY: Readonly<Record<Modality, string>> = {
+const ROUTE_OF_MODALITY: Readonly<Record<ModalityId, string>> = {
   text: "POST /v1/chat/completions or POST /v1/messages",
   image: "POST /v1/images/generations",
   video: "POST /v1/videos",

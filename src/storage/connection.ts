@@ -2,6 +2,7 @@ import {
   Pool,
   types,
   type CustomTypesConfig,
+  type PoolClient,
   type PoolConfig,
   type QueryConfig,
   type QueryResult,
@@ -81,12 +82,12 @@ function openPoolWith(log: Logger, config: PoolConfig): Pool {
  * `storeAnswerTimeoutMs`: it may have died without a word, and the next statement gets a new one.
  */
 export function queryInTime<R extends QueryResultRow>(
-  pool: Pool,
+  database: Pool | PoolClient,
   query: QueryConfig,
 ): Promise<QueryResult<R>> {
   const inTime: QueryConfig & { readonly query_timeout: number } = {
     ...query,
     query_timeout: storeAnswerTimeoutMs,
   };
-  return pool.query<R>(inTime);
+  return database.query<R>(inTime);
 }

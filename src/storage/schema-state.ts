@@ -1,56 +1,85 @@
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
+
+import type { Migration } from "./migration-files.ts";
 
 /** A schema that this program cannot work with, and what the operator does about it. */
 export class SchemaFault extends Error {
   override readonly name = "SchemaFault";
 }
 
-/** Which of this program's migrations a database has, and which it has besides. */
+/** How the schema of a database compares with this program's. */
 export interface SchemaState {
-  /** Of the database. */
-  readonly present: readonly string[];
+  /** Whether the database has tables of tokenmarket. */
+  readonly isThere: boolean;
+  /** Whether a program that was never published made them. */
+  readonly isUnpublished: boolean;
   /** Of this program, and not in the database. */
-  readonly missing: readonly string[];
+  readonly missing: readonly Migration[];
   /** Of the database, and not in this program: a newer one made them. */
   readonly unknown: readonly string[];
+  /** Of both, with another text. */
+  readonly changed: readonly string[];
 }
 
-/** Reads the migrator's own table; changes nothing. */
-export async function readSchemaState(pool: Pool, own: readonly string[]): Promise<SchemaState> {
-  const found = await pool.query<{ none: boolean }>(
-    "select to_regclass('kysely_migration') is null as none",
+/** Reads the list of applied migrations; changes nothing. */
+export async function readSchemaState(
+  database: Pool | PoolClient,
+  own: readonly Migration[],
+): Promise<SchemaState> {
+  const { rows: tables } = await database.query<{ has_list: boolean; has_old_list: boolean }>(
+    `select to_regclass('schema_migration') is not null as has_list,
+      to_regclass('kysely_migration') is not null as has_old_list`,
   );
-  const present =
-    found.rows[0]?.none === true
-      ? []
-      : (
-          await pool.query<{ name: string }>("select name from kysely_migration order by name")
-        ).rows.map((row) => row.name);
+  const hasList = tables[0]?.has_list === true;
+  const { rows } = hasList
+    ? await database.query<{ name: string; sha256: string }>(
+        "select name, sha256 from schema_migration order by name",
+      )
+    : { rows: [] };
+  const applied = new Map(rows.map(({ name, sha256 }) => [name, sha256]));
+  const ownNames = new Set(own.map(({ name }) => name));
   return {
-    present,
-    missing: own.filter((name) => !present.includes(name)),
-    unknown: present.filter((name) => !own.includes(name)),
+    isThere: applied.size > 0,
+    isUnpublished: !hasList && tables[0]?.has_old_list === true,
+    missing: own.filter(({ name }) => !applied.has(name)),
+    unknown: [...applied.keys()].filter((name) => !ownNames.has(name)),
+    changed: own
+      .filter(({ name, sha256 }) => (applied.get(name) ?? sha256) !== sha256)
+      .map(({ name }) => name),
   };
 }
 
-/** A newer program's schema is never touched, by no command. */
-export function assertNotNewer({ unknown }: SchemaState): void {
-  if (unknown.length === 0) return;
-  throw new SchemaFault(
-    `the database is newer than this program: it has ${unknown.join(", ")}; use the version of ` +
-      "tokenmarket that made it or a newer one (`tokenmarket migrate` goes forward only)",
-  );
+/** A schema that no migration of this program leads on from is never touched, by no command. */
+export function assertUpgradable({ isUnpublished, unknown, changed }: SchemaState): void {
+  if (isUnpublished) {
+    throw new SchemaFault(
+      "the database was made by a version of tokenmarket before the first release, and cannot be " +
+        "brought up to date: use an empty database, and make its tables with `tokenmarket migrate`",
+    );
+  }
+  if (unknown.length > 0) {
+    throw new SchemaFault(
+      `the database is newer than this program: it has ${unknown.join(", ")}; use the version of ` +
+        "tokenmarket that made it or a newer one (`tokenmarket migrate` goes forward only)",
+    );
+  }
+  if (changed.length > 0) {
+    throw new SchemaFault(
+      `the database was made by another program: its ${changed.join(", ")} is not the one of this ` +
+        "version; use the version of tokenmarket that made it, or install this one again",
+    );
+  }
 }
 
 /** For everything but `serve` and `migrate`: the schema is this program's, or nothing is done. */
 export function assertUsable(state: SchemaState): void {
-  assertNotNewer(state);
-  const { present, missing } = state;
+  assertUpgradable(state);
+  const { isThere, missing } = state;
   if (missing.length === 0) return;
   throw new SchemaFault(
-    present.length === 0
-      ? "the database has no tables of tokenmarket yet; make them with `tokenmarket migrate`"
-      : `the database is older than this program: ${missing.join(", ")} is missing; bring it up ` +
-          "to date with `tokenmarket migrate`",
+    isThere
+      ? `the database is older than this program: ${missing.map(({ name }) => name).join(", ")} ` +
+          "is missing; bring it up to date with `tokenmarket migrate`"
+      : "the database has no tables of tokenmarket yet; make them with `tokenmarket migrate`",
   );
 }

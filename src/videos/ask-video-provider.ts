@@ -11,7 +11,7 @@ import type { UpstreamQuestion } from "../dispatch/upstream-client.ts";
 import type { PollResult } from "./job-state.ts";
 import type { VideoJob } from "./video-job.ts";
 import { retryAfterSeconds } from "../wire/failure/retry-after.ts";
-import { videoWire } from "../modality/videos/index.ts";
+import { jobPath, readJob } from "../modality/videos/index.ts";
 import type { VideoDeps } from "./video-deps.ts";
 
 type AskDeps = Pick<
@@ -75,7 +75,7 @@ export function pollResultOf(
       ? { kind: "failure" }
       : { kind: "failure", retryAfterMs: waitSeconds * 1000 };
   }
-  const job = videoWire.readJob(body);
+  const job = readJob(body);
   if (job === undefined) return { kind: "failure" };
   return { kind: "reported", job: { ...job, served: servedModelOf(deployment, job.model) } };
 }
@@ -95,6 +95,6 @@ function questionAbout(
   deployment: Deployment,
   { providerJobId }: Pick<AskedJob, "providerJobId">,
 ): UpstreamQuestion {
-  const path = videoWire.jobPath(deployment, providerJobId);
+  const path = jobPath(deployment, providerJobId);
   return { path, headers: { accept: "application/json" } };
 }

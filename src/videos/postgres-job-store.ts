@@ -5,14 +5,9 @@ import { firstPollMs, missingIntervalMs } from "./job-state.ts";
 import type { JobEnd, JobUpdate, JobStore } from "./job-store.ts";
 import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
 import { queryInTime } from "../storage/connection.ts";
-import { closeValues } from "../ledger/ledger-batches.ts";
-import {
-  newJobJson,
-  takenJob,
-  videoJob,
-  type TakenJobRow,
-  type VideoJobRow,
-} from "./video-job-rows.ts";
+import { closeColumns } from "../ledger/attempt-columns.ts";
+import { batchValues, marks, type Row } from "../storage/columns.ts";
+import { jobColumns, newJobJson, takenColumns } from "./video-job-rows.ts";
 
 /** Jobs in PostgreSQL, beside the books that their ends are written into. */
 export class PostgresJobStore implements JobStore {
@@ -30,8 +25,8 @@ export class PostgresJobStore implements JobStore {
   }
 
   async find(orgId: OrgId, jobId: JobId): Promise<VideoJob | undefined> {
-    const [row] = await this.#read<VideoJobRow>(findSql, [jobId, orgId]);
-    return row === undefined ? undefined : videoJob(row);
+    const [row] = await this.#read<Row>(findSql, [jobId, orgId]);
+    return row === undefined ? undefined : jobColumns.read(row);
   }
 
   async takeOne(
@@ -40,16 +35,16 @@ export class PostgresJobStore implements JobStore {
     wanted: { readonly pollMinMs: number; readonly leaseMs: number },
   ): Promise<TakenJob | undefined> {
     const values = [jobId, orgId, wanted.pollMinMs, wanted.leaseMs];
-    const [row] = await this.#read<TakenJobRow>(takeOneSql, values);
-    return row === undefined ? undefined : takenJob(row);
+    const [row] = await this.#read<Row>(takeOneSql, values);
+    return row === undefined ? undefined : takenColumns.read(row);
   }
 
   async takeDue(wanted: {
     readonly limit: number;
     readonly leaseMs: number;
   }): Promise<readonly TakenJob[]> {
-    const rows = await this.#read<TakenJobRow>(takeDueSql, [wanted.limit, wanted.leaseMs]);
-    return rows.map(takenJob);
+    const rows = await this.#read<Row>(takeDueSql, [wanted.limit, wanted.leaseMs]);
+    return rows.map(takenColumns.read);
   }
 
   async keep(jobId: JobId, update: JobUpdate): Promise<void> {
@@ -61,16 +56,16 @@ export class PostgresJobStore implements JobStore {
   async finish(jobId: JobId, end: JobEnd): Promise<VideoJob> {
     const { state, errorCode, expiresAtMs, reportedCostPicoUsd, close } = end;
     assert(state === "completed" || close.basis === "none", "a failed job costs nothing");
-    const [row] = await this.#read<VideoJobRow>(finishSql, [
+    const [row] = await this.#read<Row>(finishSql, [
       jobId,
       state,
       errorCode,
       expiresAtMs === null ? null : new Date(expiresAtMs),
       reportedCostPicoUsd ?? null,
-      ...closeValues([close]),
+      ...batchValues(closeColumns, [close]),
     ]);
     assert(row !== undefined, "a job that ends is there");
-    const job = videoJob(row);
+    const job = jobColumns.read(row);
     assert(!isRunning(job), "a job that was ended has ended");
     return job;
   }
@@ -88,14 +83,14 @@ function isRunning({ state }: Pick<VideoJob, "state">): boolean {
 
 const acceptSql = "select accept_job($1, $2, $3) as accepted";
 
-const findSql = "select * from video_job where job_id = $1 and org_id = $2";
+const findSql = `select ${jobColumns.sql} from video_job where job_id = $1 and org_id = $2`;
 
 const freeSql = "completed_at is null and (lease_until is null or lease_until <= now())";
 
 /** Behind a choice of jobs `t`; $n of the lease. A row that is being written is left to its writer. */
 function leaseSql(leaseAt: string): string {
   return `update video_job j set lease_until = now() + ${leaseAt} * interval '1 millisecond'
-  from t where j.job_id = t.job_id returning j.*, now() as taken_at`;
+  from t where j.job_id = t.job_id returning ${takenColumns.sqlOf("j")}`;
 }
 
 const takeOneSql = `
@@ -135,6 +130,6 @@ const keepSql = `
     missing_at = case when ${countsSql} then now() when $4 or $5 then missing_at end
   where job_id = $1 and completed_at is null`;
 
-const finishSql = `select * from finish_job($1, $2, $3, $4, $5,
-  $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-  $21, $22)`;
+/** The job's end, and the columns of its closing. */
+const finishSql = `
+  select ${jobColumns.sql} from finish_job(${marks(5 + closeColumns.cells.length)})`;

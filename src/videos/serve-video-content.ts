@@ -4,9 +4,8 @@ import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 import { fetchContent, type ContentEnd } from "../dispatch/fetch-content.ts";
 import { ownKeyClassifier } from "../dispatch/own-key-classifier.ts";
 import type { VideoJob } from "./video-job.ts";
-import { videoWire } from "../modality/videos/index.ts";
+import { contentPath } from "../modality/videos/index.ts";
 import { deploymentOf } from "./ask-video-provider.ts";
-import { isRefusal } from "../call/call-kind.ts";
 import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
 import { countRequest } from "../call/count-request.ts";
 import { findVideo, type VideoReadDeps } from "./serve-video.ts";
@@ -30,12 +29,12 @@ export async function serveVideoContent(
     return exchange.refuse(invalidRequest("variant must be video or left out: there is no other"));
   }
   const found = await findVideo(deps, exchange, asked.id);
-  if (isRefusal(found)) return exchange.refuse(found);
-  const job = await deps.poller.refresh(found).catch(() => found);
+  if (!found.ok) return exchange.refuse(found.refusal);
+  const job = await deps.poller.refresh(found.job).catch(() => found.job);
   const unready = contentRefusal(job, deps.clock.nowMs());
   if (unready !== undefined) return exchange.refuse(unready);
   const counted = await countRequest(deps, exchange);
-  if (isRefusal(counted)) return exchange.refuse(counted);
+  if (!counted.ok) return exchange.refuse(counted.refusal);
   const deployment = await deploymentOf(deps, job).catch(() => undefined);
   const { remainingRequests } = counted;
   const served: ServedHeaders = { provider: job.providerId, remainingRequests };
@@ -77,13 +76,16 @@ async function passOn(
     deadlines: deps.deadlines,
     upstream: deps.upstream,
     deployment,
-    path: videoWire.contentPath(deployment, job.providerJobId),
+    path: contentPath(deployment, job.providerJobId),
     ...(range !== undefined && { range }),
     ...(ifRange !== undefined && { ifRange }),
     headOnly: !exchange.wantsBody,
     idleMs: CONTENT_IDLE_MS,
     bytesMax: deps.videos.contentBytesMax,
     sink: {
+      get committed() {
+        return exchange.committed;
+      },
       begin: ({ status, contentHeaders }) =>
         exchange.relay(
           status,

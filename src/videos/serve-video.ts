@@ -1,7 +1,7 @@
 import { parseJobId } from "../core/ids.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
 import type { VideoJob } from "./video-job.ts";
-import { isRefusal } from "../call/call-kind.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
 import { videoBody } from "./show-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
@@ -21,8 +21,9 @@ export async function serveVideo(
   exchange: ClientExchange,
   id: string,
 ): Promise<void> {
-  const job = await findVideo(deps, exchange, id);
-  if (isRefusal(job)) return exchange.refuse(job);
+  const found = await findVideo(deps, exchange, id);
+  if (!found.ok) return exchange.refuse(found.refusal);
+  const { job } = found;
   // A store that fails from here on takes nothing away from what was read.
   const polled = await deps.poller.refresh(job).catch(() => job);
   const { providerId } = polled;
@@ -34,10 +35,11 @@ export async function findVideo(
   deps: Pick<VideoDeps, "jobs">,
   exchange: ClientExchange,
   id: string,
-): Promise<VideoJob | Refusal> {
+): Promise<Result<{ readonly job: VideoJob }>> {
   const jobId = parseJobId(id);
-  if (jobId === undefined) return noSuchVideo();
-  return (await deps.jobs.find(exchange.principal.orgId, jobId)) ?? noSuchVideo();
+  if (jobId === undefined) return refused(noSuchVideo());
+  const job = await deps.jobs.find(exchange.principal.orgId, jobId);
+  return job === undefined ? refused(noSuchVideo()) : { ok: true, job };
 }
 
 function noSuchVideo(): Refusal {

@@ -3,43 +3,32 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { assert } from "../core/assert.ts";
 import { journalRetryAfterSeconds } from "../core/constants.ts";
 import { newJobId } from "../core/ids.ts";
-import { refusal, type Refusal } from "../core/refusals.ts";
+import { refusal } from "../core/refusals.ts";
+import { refused, type Result } from "../core/result.ts";
 import type { NewVideoJob } from "./video-job.ts";
-import { quoteWorstCase } from "../pricing/quote.ts";
 import type { Output } from "../wire/answer/answer-bridge.ts";
-import { isVideoAccept } from "../modality/videos/index.ts";
-import type { ProviderJob, VideoRequest, VideoWire } from "../modality/videos/video-wire.ts";
+import { isVideoAccept, videos } from "../modality/videos/index.ts";
+import type { ParsedVideoRequest } from "../modality/videos/parse-request.ts";
+import type { ProviderJob } from "../modality/videos/provider-job.ts";
 import { cancelJob } from "./ask-video-provider.ts";
 import type { AcceptedJob, CallKind } from "../call/call-kind.ts";
 import { videoBody } from "./show-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 
-/** Videos: `POST /v1/videos` is answered as soon as a provider has accepted the job. */
-export function videoCall(wire: VideoWire, deps: VideoDeps): CallKind<VideoRequest> {
-  return {
-    modality: "video",
-    read: (exchange) => wire.readVideoRequest(exchange.body, exchange.header("content-type")),
-    servabilityProblem: (request, deployment) => wire.servabilityProblem(request, deployment),
-    encode: (request, deployment) => wire.encode(request, deployment),
-    openAnswer: (request, deployment) => wire.openAccept(request, deployment),
-    quote: (request, deployment) => {
-      const { prices, maxOutputTokens } = deployment;
-      assert(prices !== null, "a plan has no unpriced deployment");
-      assert(maxOutputTokens !== undefined, "a video listing has a ceiling per second");
-      const output = wire.secondsOf(request, deployment) * maxOutputTokens;
-      return quoteWorstCase(prices, { input: 0, output });
-    },
-    timeouts: ({ videoAccept }) => videoAccept,
-    accept: (accepted) => acceptVideo(deps, accepted),
-  };
+/** Videos, with the jobs that are made of what providers accept. */
+export function videoCall(deps: VideoDeps): CallKind<ParsedVideoRequest> {
+  return { ...videos, accept: (accepted) => acceptVideo(deps, accepted) };
 }
 
 /** Makes the provider's job ours, durably, and tells the client; else the provider may stop. */
-async function acceptVideo(deps: VideoDeps, accepted: AcceptedJob): Promise<Output | Refusal> {
+async function acceptVideo(
+  deps: VideoDeps,
+  accepted: AcceptedJob,
+): Promise<Result<{ readonly body: Output }>> {
   const job = newVideoJob(deps, accepted);
   if (await isMadeDurable(deps, job)) {
     const running = { completedAtMs: null, expiresAtMs: null, errorCode: null, costMicroUsd: null };
-    return videoBody({ ...job, ...running });
+    return { ok: true, body: videoBody({ ...job, ...running }) };
   }
   const { jobId, requestId, attemptId, deploymentId, providerJobId } = job;
   deps.log.error(
@@ -53,16 +42,18 @@ async function acceptVideo(deps: VideoDeps, accepted: AcceptedJob): Promise<Outp
     "a provider accepted a video job that could not be written down: it is cancelled and not charged",
   );
   cancelJob(deps, accepted.deployment, job);
-  return refusal(
-    "gateway_error",
-    `the video could not be accepted: the ledger did not respond; nothing was charged, resend in ${journalRetryAfterSeconds} seconds`,
-    {
-      status: 503,
-      origin: "gateway_infrastructure",
-      retryAfterSeconds: journalRetryAfterSeconds,
-    },
-  );
+  return refused(notWritten);
 }
+
+const notWritten = refusal(
+  "gateway_error",
+  `the video could not be accepted: the ledger did not respond; nothing was charged, resend in ${journalRetryAfterSeconds} seconds`,
+  {
+    status: 503,
+    origin: "gateway_infrastructure",
+    retryAfterSeconds: journalRetryAfterSeconds,
+  },
+);
 
 function newVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
   const { bridge, reserve, deployment, startedAtMs } = accepted;

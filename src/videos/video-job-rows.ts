@@ -1,94 +1,56 @@
-import type {
-  AttemptId,
-  JobId,
-  KeyId,
-  ModelId,
-  OrgId,
-  ProviderId,
-  RequestId,
-} from "../core/ids.ts";
-import { microUsd } from "../core/money.ts";
-import type {
-  NewVideoJob,
-  TakenJob,
-  VideoErrorCode,
-  VideoJob,
-  VideoOptions,
-  VideoState,
-} from "./video-job.ts";
+import {
+  big,
+  columns,
+  computed,
+  instantMs,
+  integer,
+  micro,
+  opaque,
+  orAbsent,
+  orNull,
+  text,
+  type Columns,
+  type ColumnsOf,
+} from "../storage/columns.ts";
+import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
 
-export interface VideoJobRow {
-  readonly job_id: string;
-  readonly org_id: string;
-  readonly key_id: string;
-  readonly request_id: string;
-  readonly attempt_id: bigint;
-  readonly model_id: string;
-  readonly provider_id: string;
-  readonly deployment_id: string;
-  readonly connection_id: string | null;
-  readonly provider_job_id: string;
-  readonly reserve: bigint;
-  readonly seconds: number;
-  readonly options: VideoOptions;
-  readonly state: VideoState;
-  readonly progress: number;
-  readonly started_at: Date;
-  readonly created_at: Date;
-  readonly completed_at: Date | null;
-  readonly expires_at: Date | null;
-  readonly error_code: VideoErrorCode | null;
-  readonly debit: bigint | null;
-  readonly deadline_at: Date;
-  readonly polled_at: Date | null;
-  readonly polls: number;
-  readonly poll_failures: number;
-  readonly missing_polls: number;
-  readonly missing_at: Date | null;
-}
+const jobProperties: ColumnsOf<VideoJob> = {
+  jobId: text("job_id"),
+  orgId: text("org_id"),
+  keyId: text("key_id"),
+  requestId: text("request_id"),
+  attemptId: big("attempt_id"),
+  modelId: text("model_id"),
+  providerId: text("provider_id"),
+  deploymentId: text("deployment_id"),
+  connectionId: orAbsent(text("connection_id")),
+  providerJobId: text("provider_job_id"),
+  reserveMicroUsd: micro("reserve"),
+  seconds: integer("seconds"),
+  options: opaque("options"),
+  state: text("state"),
+  progress: integer("progress"),
+  startedAtMs: instantMs("started_at"),
+  createdAtMs: instantMs("created_at"),
+  completedAtMs: orNull(instantMs("completed_at")),
+  expiresAtMs: orNull(instantMs("expires_at")),
+  errorCode: orNull(text("error_code")),
+  costMicroUsd: orNull(micro("debit")),
+  deadlineAtMs: instantMs("deadline_at"),
+  polledAtMs: orNull(instantMs("polled_at")),
+  pollFailures: integer("poll_failures"),
+  missingPolls: integer("missing_polls"),
+};
 
-export interface TakenJobRow extends VideoJobRow {
-  readonly taken_at: Date;
-}
+export const jobColumns: Columns<VideoJob> = columns(jobProperties);
 
-export function videoJob(row: VideoJobRow): VideoJob {
-  return {
-    jobId: row.job_id as JobId,
-    orgId: row.org_id as OrgId,
-    keyId: row.key_id as KeyId,
-    requestId: row.request_id as RequestId,
-    attemptId: row.attempt_id as AttemptId,
-    modelId: row.model_id as ModelId,
-    providerId: row.provider_id as ProviderId,
-    deploymentId: row.deployment_id,
-    ...(row.connection_id === null ? {} : { connectionId: row.connection_id }),
-    providerJobId: row.provider_job_id,
-    reserveMicroUsd: microUsd(row.reserve),
-    seconds: row.seconds,
-    options: row.options,
-    state: row.state,
-    progress: row.progress,
-    startedAtMs: row.started_at.getTime(),
-    createdAtMs: row.created_at.getTime(),
-    completedAtMs: instantOrNull(row.completed_at),
-    expiresAtMs: instantOrNull(row.expires_at),
-    errorCode: row.error_code,
-    costMicroUsd: row.debit === null ? null : microUsd(row.debit),
-    deadlineAtMs: row.deadline_at.getTime(),
-    polledAtMs: instantOrNull(row.polled_at),
-    pollFailures: row.poll_failures,
-    missingPolls: row.missing_polls,
-  };
-}
-
-export function takenJob(row: TakenJobRow): TakenJob {
-  return {
-    ...videoJob(row),
-    takenAtMs: row.taken_at.getTime(),
-    polls: row.polls,
-    missingAtMs: instantOrNull(row.missing_at),
-  };
-}
+/** Of a job `j` whose lease is taken now. */
+export const takenColumns: Columns<TakenJob> = columns<TakenJob>({
+  ...jobProperties,
+  takenAtMs: computed("now()", instantMs("taken_at")),
+  polls: integer("polls"),
+  missingAtMs: orNull(instantMs("missing_at")),
+});
 
 /** A new job as the columns of its row, in JSON; big integers as texts, so that none is rounded. */
 export function newJobJson(job: NewVideoJob): string {
@@ -110,8 +72,4 @@ export function newJobJson(job: NewVideoJob): string {
     progress: job.progress,
     started_at: new Date(job.startedAtMs).toISOString(),
   });
-}
-
-function instantOrNull(at: Date | null): number | null {
-  return at?.getTime() ?? null;
 }

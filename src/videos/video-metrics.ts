@@ -10,7 +10,7 @@ export class VideoMetrics {
   readonly ended: Map<string, number> = new Map();
   /** `provider|model` to videos that told no cost and were therefore not billed. */
   readonly costMissing: Map<string, number> = new Map();
-  /** `provider|model` to videos that cost more than was held: the house bears the rest. */
+  /** `provider|model` to videos that cost more than was held: the platform bears the rest. */
   readonly costOverReserve: Map<string, number> = new Map();
   /** Sweeps that could not read the jobs. */
   failedSweeps = 0;

@@ -2,8 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { CapabilityDescriptor, Deployment, WireId } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
 import type { OrgId } from "../core/ids.ts";
-import { deploymentOf, otherWire, readGood, send } from "../modality/fixtures/request-kit.ts";
-import { chatWires } from "../modality/chat/registry.ts";
+import {
+  chatOf,
+  deploymentOf,
+  otherWire,
+  readGood,
+  send,
+} from "../modality/fixtures/request-kit.ts";
 
 const wires: readonly WireId[] = ["wire_a", "wire_b"];
 type Members = Readonly<Record<string, unknown>>;
@@ -16,7 +21,8 @@ function declaring(
 }
 
 function problemOf(wire: WireId, members: Members, deployment: Deployment): string | undefined {
-  return chatWires.servabilityProblem(readGood(wire, members), deployment)?.field;
+  const request = readGood(wire, members);
+  return chatOf(request).servabilityProblem(request, deployment)?.field;
 }
 
 const boolean: CapabilityDescriptor = { type: "boolean" };
@@ -132,7 +138,8 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
     ["fallbacks", { fallbacks: ["x"] }],
     ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
   ])("is refused by the name of %s, which more than the price depends on", (field, members) => {
-    const problem = chatWires.servabilityProblem(readGood(wire, members), own);
+    const request = readGood(wire, members);
+    const problem = chatOf(request).servabilityProblem(request, own);
     expect(problem).toEqual({ field, message: expect.not.stringContaining("charge") });
   });
 

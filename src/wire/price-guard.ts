@@ -3,7 +3,7 @@ import { whatIsTaken } from "./fields/accepted-values.ts";
 import { absent, type JsonDocument, type JsonNode, nodeSize } from "../json/json-document.ts";
 import { type ChatWord, word } from "./fields/chat-vocabulary.ts";
 import { cannotCross, type TranslationIssues } from "./neutral/translation-issues.ts";
-import type { PricedField, PricedFields, RequestSide } from "./request-side.ts";
+import type { RequestCodec } from "./contract.ts";
 
 /* A closed list: whichever wire they were made for, servers of either wire take them. */
 const refusedFields = [
@@ -30,13 +30,31 @@ export function notePricedFields(doc: JsonDocument, notes: TranslationIssues): v
   for (const name of droppedFields) if (doc.present(0, word[name]) !== absent) notes.drop(name);
 }
 
+/** A field of a request that changes what its provider charges. */
+export interface PricedField {
+  /** Where it is, in the wire's own notation. */
+  readonly field: string;
+  /** Names under which a listing can declare it. */
+  readonly names: readonly string[];
+  readonly node: JsonNode;
+}
+
+export interface PricedFields {
+  /** Without these the answer would be another one: only a listing that declares them serves. */
+  readonly refused: readonly PricedField[];
+  /** Without these the answer is the same one at the usual price. */
+  readonly dropped: readonly (PricedField & { readonly wordId: number })[];
+  /** Cache marks that outlive the priced time: the objects that hold the `ttl`. */
+  readonly longMarks: readonly JsonNode[];
+}
+
 /** Finds what a body of this wire would have its provider charge beside tokens. */
-export function findPricedFields(doc: JsonDocument, side: RequestSide): PricedFields {
+export function findPricedFields(doc: JsonDocument, codec: RequestCodec): PricedFields {
   const refused = refusedTopLevel(doc);
-  addHostedTools(doc, side, refused);
+  addHostedTools(doc, codec, refused);
   const dropped = droppedFields.flatMap((name) => {
     const node = doc.present(0, word[name]);
-    if (node === absent || side.isUsualPrice(name, doc.text(node))) return [];
+    if (node === absent || codec.isUsualPrice(name, doc.text(node))) return [];
     return { field: name, names: [name], node, wordId: word[name] };
   });
   const longMarks: JsonNode[] = [];
@@ -78,18 +96,18 @@ function isDeclared(
 }
 
 /** Tools that the provider runs itself, at a price for each use. */
-function addHostedTools(doc: JsonDocument, side: RequestSide, found: PricedField[]): void {
+function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedField[]): void {
   const list = doc.present(0, word.tools);
   if (list === absent) return;
   let index = 0;
   const end = doc.next(list);
   for (let tool = list + nodeSize; tool < end; tool = doc.next(tool)) {
     const type = doc.present(tool, word.type);
-    if (type !== absent && !side.isClientTool(doc, type)) {
+    if (type !== absent && !codec.isClientTool(doc, type)) {
       const text = doc.text(type).slice(0, TYPE_CHARS_MAX);
       // The type is a name to declare, not a value of a parameter.
       const names = ["tools", text, text.replace(/_\d+$/, "")];
-      found.push({ field: side.renderPath(["tools", index, "type"]), names, node: type });
+      found.push({ field: codec.renderPath(["tools", index, "type"]), names, node: type });
     }
     index += 1;
   }

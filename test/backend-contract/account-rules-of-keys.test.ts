@@ -258,6 +258,6 @@ describe("a key by its id", () => {
     await accountStore.disableKey(key.keyId);
     expect(await rulesStore.findKey(key.keyId)).toEqual({ ...found, disabled: true });
     expect((await rulesStore.findKey(foreign.keyId))?.rules).toBe(PLAIN_RULES);
-    expect(await rulesStore.findKey("key_none" as KeyId)).toBeUndefined();
+    expect(await rulesStore.findKey("key_none")).toBeUndefined();
   });
 });

@@ -10,7 +10,6 @@ import type {
   SignInClaim,
   SignInToResolve,
 } from "../../src/identity/identity-store.ts";
-import { emailNormsSql } from "../../src/storage/migrations/0015-email-norms.ts";
 import { withBackend } from "../support/postgres.ts";
 
 const NOW_MS = 1_800_000_000_000;
@@ -247,20 +246,6 @@ describe("letters beyond ASCII", () => {
     expect(other.kind).toBe("created");
     const owner = await resolve(claimOf({ email: capital, emailNorm: capital }));
     expect(owner).toMatchObject({ kind: "adopted", orgId });
-  });
-
-  test("of accounts that were made before are compared like those of new ones", async () => {
-    const [old, mailbox] = ["Öl@acme.example", "öl@acme.example"];
-    const claim = claimOf({ email: old, emailNorm: mailbox });
-    const created = await resolve(claim);
-    await backend.query(emailNormsSql);
-    const other = await resolve(claimOf({ email: mailbox, emailNorm: mailbox }));
-    expect(other).toMatchObject({ kind: "created" });
-    expect(other.orgId).not.toBe(created.orgId);
-    const known = await resolve({ ...claim, emailNorm: old });
-    expect(known).toMatchObject({ kind: "known", accountId: created.accountId });
-    const elsewhere = await resolve(claimOf({ email: old, emailNorm: old }));
-    expect(elsewhere).toMatchObject({ kind: "linked", accountId: created.accountId });
   });
 });
 

@@ -36,7 +36,6 @@ test("exempt requests are refused by the key's own limit alone, all others at tw
       for (const ownKeysOnly of isExempt) {
         const outcome = store.claim({
           orgId,
-          keyId: unfunded.keyId,
           slot: orgSlot(orgId),
           scopes: scopesOf(unfunded, { ownKeysOnly }),
           ...tokenCount(1, 1),
@@ -71,7 +70,6 @@ test("the Playground key leaves the organization's twenty to the others", () => 
     for (let n = 0; n < count; n += 1) {
       const outcome = store.claim({
         orgId,
-        keyId: key.keyId,
         slot: orgSlot(orgId),
         scopes: scopesOf(key),
         ...tokenCount(1, 1),

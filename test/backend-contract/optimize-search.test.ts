@@ -1,8 +1,3 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text as textOf } from "node:stream/consumers";
-
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
@@ -10,6 +5,7 @@ import { isVirtualKey } from "../../src/accounts/virtual-key.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { parseUsd, type MicroUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
+import type { ModelCaller } from "../../src/optimize/model-caller.ts";
 import { openOptimize } from "../../src/optimize/open-optimize.ts";
 import type {
   OptimizeSearch,
@@ -17,6 +13,7 @@ import type {
   WantedSearch,
 } from "../../src/optimize/optimize.ts";
 import { openAccount, withGateway } from "../support/gateway.ts";
+import { withInProcessCalls } from "../support/in-process.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const SECRET_PROMPT = "zanzibar-prompt-4711";
@@ -25,6 +22,7 @@ const END_WAIT_MS = 30_000;
 let searches: OptimizeSearches;
 
 const gateway = withGateway();
+const caller = withInProcessCalls(() => gateway);
 
 beforeAll(async () => {
   searches = opened();
@@ -33,12 +31,12 @@ afterAll(async () => {
   await searches.close();
 });
 
-function opened(gatewayUrl: () => string = () => gateway.url): OptimizeSearches {
+function opened(by: ModelCaller = caller): OptimizeSearches {
   return openOptimize({
     store: gateway.backend.optimizeStore,
     clock: systemClock,
     log: silentLog,
-    gatewayUrl,
+    caller: by,
     isChatModel: (modelId) => modelId.startsWith("test/"),
     callGapMs: 0,
   });
@@ -192,19 +190,15 @@ const slowPrompts = [
 
 test("the model whose answers the judge names wins, wherever they stand in its question", async () => {
   const orgId = await newOrg();
-  // A gateway whose judge always likes the answer of test/b best.
-  const server = createServer((request, response) => {
-    void textOf(request).then((sent) => {
-      const { model, messages } = JSON.parse(sent) as AskedChat;
-      const letter = /answer ([A-H])\]\]\nby test\/b/.exec(messages[0]?.content ?? "")?.[1];
-      const content = letter === undefined ? `by ${model}` : `**${letter}**`;
-      const chunk = { choices: [{ index: 0, delta: { content } }], usage: { cost: 0.000001 } };
-      response.end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
-    });
+  // Models whose judge always likes the answer of test/b best.
+  const other = opened({
+    ask: ({ modelId, prompt }) => {
+      const letter = /answer ([A-H])\]\]\nby test\/b/.exec(prompt)?.[1];
+      const text = letter === undefined ? `by ${modelId}` : `**${letter}**`;
+      const answered = { isAnswered: true, text, costMicroUsd: usd("0.000001"), firstByteMs: 1 };
+      return Promise.resolve({ kind: "ended", ...answered });
+    },
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  const other = opened(() => `http://127.0.0.1:${port}`);
   const outcome = await other.start(
     orgId,
     wanted({ objective: "best_judged", judgeModelId: "test/both" }),
@@ -216,13 +210,7 @@ test("the model whose answers the judge names wins, wherever they stand in its q
     ["test/b", 1, 1],
   ]);
   await other.close();
-  server.close();
 });
-
-interface AskedChat {
-  readonly model: string;
-  readonly messages: readonly { readonly content: string }[];
-}
 
 describe("what is refused", () => {
   test("an unknown model, a missing judge, no budget and a third search at once", async () => {
@@ -274,7 +262,7 @@ describe("several processes", () => {
 
   test("a gateway that does not answer fails the search", async () => {
     const orgId = await newOrg();
-    const other = opened(() => "http://127.0.0.1:9");
+    const other = opened({ ask: () => Promise.resolve({ kind: "unreachable" }) });
     const outcome = await other.start(orgId, wanted());
     if (outcome.kind === "refused") throw new Error(outcome.message);
     const search = await ended(orgId, outcome.search);

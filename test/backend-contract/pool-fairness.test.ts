@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import type { OrgId } from "../../src/core/ids.ts";
 import { tokenCount, type ClaimOutcome, type LimitLease } from "../../src/limits/limit-store.ts";
 import { PoolBoard } from "../../src/limits/pool-board.ts";
 import { type Pool } from "../../src/limits/pool.ts";
@@ -81,14 +81,7 @@ for (const kind of limitBackends) {
     async function claim(pool: Pool, orgId: OrgId, from = board): Promise<ClaimOutcome> {
       const claimed = from.claimOf(pool, orgId, fixture.nowMs);
       if (claimed === undefined) throw new Error("a pool with limits has a claim");
-      const keyId = "key_1" as KeyId;
-      return await fixture.store.claim({
-        orgId,
-        keyId,
-        ...claimed,
-        ...TOKENS,
-        nowMs: fixture.nowMs,
-      });
+      return await fixture.store.claim({ orgId, ...claimed, ...TOKENS, nowMs: fixture.nowMs });
     }
 
     test.each(HALVED)(

@@ -175,7 +175,7 @@ test("an end is never taken back to pending", async () => {
 });
 
 test("unfinished purchases are taken by one at a time, and again later", async () => {
-  await backend.query("update purchase set looked_at = 'infinity'");
+  await backend.query("update purchase set checked_at = 'infinity'");
   const orgId = await newOrg();
   const nowMs = systemClock.nowMs();
   const due = new Set([await begin(orgId, 5n, 20 * MINUTE_MS), await begin(orgId, 5n, MINUTE_MS)]);

@@ -143,7 +143,7 @@ describe("closing", () => {
     await expect
       .poll(() =>
         backend.query(`select from pg_stat_activity where wait_event_type = 'Lock'
-          and datname = current_database() and query like '%move_between_house%'`),
+          and datname = current_database() and query like '%move_between_platform_accounts%'`),
       )
       .toHaveLength(1);
     await traffic.query(touch, ["accrual:crossed"]).catch(() => undefined);

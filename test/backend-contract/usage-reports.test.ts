@@ -200,7 +200,7 @@ test("whatever is asked, and whatever was summed up before, figures are those of
         await expectAll(journal, filters);
         walked += early.length;
         const counts = await backend.query(
-          "select (select count(*) from usage_apart) as apart, (select count(*) from usage_sum) as n",
+          "select (select count(*) from usage_unrolled) as apart, (select count(*) from usage_sum) as n",
         );
         apart = Number(counts[0]?.["apart"]);
         rolled = Number(counts[0]?.["n"]);

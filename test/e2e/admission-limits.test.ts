@@ -355,8 +355,9 @@ describe("a person of the organization", () => {
     const { rulesStore: rules } = gateway.backend;
     const deps = { catalog: gateway.running.catalog, rules, limitDefaults: SPECIFIED_LIMITS };
     const { orgId } = account;
-    const planned = await planLimitChange(deps, { orgId, session: true }, request);
-    return "class" in planned ? planned : await makeLimitChange(rules, planned);
+    const planned = await planLimitChange(deps, { kind: "person", orgId }, request);
+    const made = planned.ok ? await makeLimitChange(rules, planned) : planned;
+    return made.ok ? made.stored : made.refusal;
   }
 
   test("sets limits of the organization, of any key, and of a model in all of it", async () => {

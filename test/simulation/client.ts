@@ -1,5 +1,4 @@
 import type { Principal } from "../../src/accounts/principal.ts";
-import type { WireId } from "../../src/catalog/catalog.ts";
 import { writeIdleTimeoutMs } from "../../src/core/constants.ts";
 import type { RequestId } from "../../src/core/ids.ts";
 import type { Refusal } from "../../src/core/refusals.ts";
@@ -21,7 +20,7 @@ export interface ClientRequest {
   readonly number: number;
   readonly requestId: RequestId;
   readonly principal: Principal;
-  readonly wire: WireId;
+  readonly wire: keyof typeof ROUTES;
   readonly stream: boolean;
   readonly body: Buffer;
 }
@@ -30,7 +29,7 @@ export interface ClientRequest {
 export type Ending = "answered" | "refused" | "broken off" | "left" | "lost with its instance";
 
 const PATCH_MS = 30;
-const ROUTES: Readonly<Record<WireId, string>> = {
+const ROUTES = {
   wire_a: "/v1/chat/completions",
   wire_b: "/v1/messages",
 };
@@ -88,6 +87,10 @@ export class SimulatedClient implements ClientExchange {
 
   onWritable(listener: () => void): void {
     this.#writableListener = listener;
+  }
+
+  get committed(): boolean {
+    return this.#hasBegun || this.ending === "answered" || this.ending === "refused";
   }
 
   begin(_contentType: string, _headers: ServedHeaders): void {

@@ -3,7 +3,6 @@ import { Deadlines } from "../../src/core/deadlines.ts";
 import { refusal } from "../../src/core/refusals.ts";
 import { attemptClassifier } from "../../src/dispatch/classifier.ts";
 import type { CallKind } from "../../src/call/call-kind.ts";
-import { chatCall } from "../../src/call/chat-call.ts";
 import { DetachedReadLimit } from "../../src/call/detached-read-limit.ts";
 import { GatewayMetrics } from "../../src/call/metrics.ts";
 import { serveCall } from "../../src/call/call.ts";
@@ -15,8 +14,9 @@ import { limitScopes, SPECIFIED_LIMITS } from "../../src/limits/effective-limits
 import { PoolBoard } from "../../src/limits/pool-board.ts";
 import { MemoryDeploymentHealth } from "../../src/routing/health.ts";
 import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
-import type { ChatRequest } from "../../src/wire/chat-request.ts";
-import { chatWires } from "../../src/modality/chat/registry.ts";
+import type { ParsedChatRequest } from "../../src/modality/chat/parse-request.ts";
+import { chatOn } from "../../src/modality/chat/index.ts";
+import { wires } from "../../src/wire/wires.ts";
 import { pricePins } from "../../src/app/price-pins.ts";
 import { SimulatedClient, type ClientRequest } from "./client.ts";
 import { ObservedHealth } from "./observed-health.ts";
@@ -73,7 +73,7 @@ export class SimulatedInstance implements StoreUser {
   readonly clients: Set<SimulatedClient> = new Set();
   readonly #simulation: Simulation;
   readonly #options: InstanceOptions;
-  readonly #encodings: WeakMap<ChatRequest, number> = new WeakMap();
+  readonly #encodings: WeakMap<ParsedChatRequest, number> = new WeakMap();
 
   constructor(simulation: Simulation, options: InstanceOptions) {
     this.#simulation = simulation;
@@ -113,7 +113,7 @@ export class SimulatedInstance implements StoreUser {
     });
     this.clients.add(client);
     const record = this.#simulation.checks.requestArrived(client, this);
-    const kind = this.#withOwnBugs(chatCall(chatWires, request.wire), () => {
+    const kind = this.#withOwnBugs(chatOn(wires.get(request.wire), wires), () => {
       record.hasOwnBug = true;
     });
     serveCall(deps, client, kind)
@@ -199,7 +199,7 @@ export class SimulatedInstance implements StoreUser {
   }
 
   /** The recipe must stay whole when the wires have a bug: it is put in here. */
-  #withOwnBugs(kind: CallKind<ChatRequest>, onBug: () => void): CallKind<ChatRequest> {
+  #withOwnBugs(kind: CallKind<ParsedChatRequest>, onBug: () => void): CallKind<ParsedChatRequest> {
     const { faults } = this.#simulation;
     return {
       ...kind,

@@ -8,7 +8,7 @@ import { answerTo, type SimAnswer, type SimUsage } from "../../src/dev/simulator
 import { chatDialect, messagesDialect } from "../../src/dev/simulator/dialects.ts";
 import type { Dialect, Envelope } from "../../src/dev/simulator/dialect.ts";
 import { isObject, type JsonObject } from "../../src/dev/simulator/json.ts";
-import type { UpstreamRequest } from "../../src/wire/upstream-request.ts";
+import type { UpstreamRequest } from "../../src/wire/modality.ts";
 import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
 import type { Actor, VirtualTime } from "./virtual-time.ts";

@@ -10,7 +10,6 @@ import type { Refusal } from "../../src/core/refusals.ts";
 import { attemptClassifier } from "../../src/dispatch/classifier.ts";
 import type { AttemptHandler } from "../../src/dispatch/run-attempt.ts";
 import { UpstreamClient } from "../../src/dispatch/upstream-client.ts";
-import { chatCall } from "../../src/call/chat-call.ts";
 import type { ClientExchange } from "../../src/call/client-exchange.ts";
 import { DetachedReadLimit } from "../../src/call/detached-read-limit.ts";
 import { GatewayMetrics } from "../../src/call/metrics.ts";
@@ -21,7 +20,8 @@ import { limitScopes, SPECIFIED_LIMITS } from "../../src/limits/effective-limits
 import { PoolBoard } from "../../src/limits/pool-board.ts";
 import { MemoryDeploymentHealth } from "../../src/routing/health.ts";
 import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
-import { chatWires } from "../../src/modality/chat/registry.ts";
+import { chatOn } from "../../src/modality/chat/index.ts";
+import { wires } from "../../src/wire/wires.ts";
 import { simulatedCatalog } from "./catalog.ts";
 import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLimits } from "./observed-limits.ts";
@@ -197,6 +197,7 @@ beforeEach(() => {
 /** Serves one streamed request for a model of two providers; what its client was refused with. */
 async function serve(): Promise<Refusal | undefined> {
   let refused: Refusal | undefined;
+  let committed = false;
   const body = JSON.stringify({
     model: "sim/pair",
     max_tokens: 50,
@@ -212,9 +213,12 @@ async function serve(): Promise<Refusal | undefined> {
     wantsBody: true,
     header: () => undefined,
     gone: false,
+    get committed() {
+      return committed;
+    },
     onGone: () => undefined,
     onWritable: () => undefined,
-    begin: () => undefined,
+    begin: () => void (committed = true),
     relay: () => undefined,
     write: () => true,
     end: () => undefined,
@@ -222,7 +226,7 @@ async function serve(): Promise<Refusal | undefined> {
     answer: () => undefined,
     refuse: (refusal) => void (refused = refusal),
   };
-  await serveCall(call.deps, exchange, chatCall(chatWires, "wire_b"));
+  await serveCall(call.deps, exchange, chatOn(wires.get("wire_b"), wires));
   return refused;
 }
 

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { bundle } from "./bundle.ts";
@@ -34,6 +34,8 @@ export async function compileProgram(folder: string): Promise<CompiledProgram> {
   await bundle(entries, join(folder, "dist"));
   copyFileSync(join(ROOT, "package.json"), join(folder, "package.json"));
   symlinkSync(join(ROOT, "dist", "console"), join(folder, "dist", "console"));
+  const migrations = join(folder, "dist", "storage", "migrations");
+  cpSync(join(ROOT, "src/storage/migrations"), migrations, { recursive: true });
   symlinkSync(join(ROOT, "manifests"), join(folder, "manifests"));
   return programIn(folder);
 }

@@ -57,6 +57,8 @@ export interface TestGatewayOptions {
   readonly keyCacheMs?: number;
   /** Default: the clock of the system. One that can be stopped is stopped with the gateway. */
   readonly clock?: Clock & { stop?(): void };
+  /** Default: the wires of the program. */
+  readonly wires?: GatewayOptions["wires"];
   /** Manifests instead of the standard ones; `{simulator}` is replaced by the simulator's URL. */
   readonly manifests?: readonly object[];
 }
@@ -110,6 +112,7 @@ async function openTestGateway(
     log,
     backend,
     ...(options.testCheckout === undefined ? {} : { testCheckout: options.testCheckout }),
+    ...(options.wires === undefined ? {} : { wires: options.wires }),
   });
   closers.push(() => running.close());
   return {

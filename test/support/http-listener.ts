@@ -68,7 +68,10 @@ export class Listeners {
       clientTimeouts: NO_TIMEOUTS,
       connectionsMax: 1_000,
       clientAddresses: new ClientAddresses(""),
-      authenticator: { authenticate: () => PRINCIPAL, forget: () => undefined },
+      authenticator: {
+        authenticate: () => ({ ok: true, principal: PRINCIPAL }),
+        forget: () => undefined,
+      },
       routes: new RouteTable(routes),
       metrics: new GatewayMetrics(),
       log: new RequestLog(

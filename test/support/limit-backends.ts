@@ -1,4 +1,4 @@
-import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import type { OrgId } from "../../src/core/ids.ts";
 import { systemClock, type Clock } from "../../src/core/time.ts";
 import {
   tokenCount,
@@ -125,7 +125,6 @@ export class LimitCaller {
   ): Promise<ClaimOutcome> {
     const claim: LimitClaim = {
       orgId: "o" as OrgId,
-      keyId: "k" as KeyId,
       slot: this.slot,
       scopes,
       ...(typeof tokens === "number" ? tokenCount(tokens, 0) : tokens),

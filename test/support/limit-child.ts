@@ -2,7 +2,7 @@
  * A process of its own with limits in Redis: takes what its parent says, tells what it was granted,
  * and holds it until it is told to give it back, or killed.
  */
-import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import type { OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import {
   tokenCount,
@@ -75,5 +75,5 @@ function claim({ slot, scopes }: LimitOrder): Promise<ClaimOutcome> {
   const orgId = "o" as OrgId;
   // The clock of this process is of no account: as far off as can be.
   const nowMs = process.pid * 1_000_000;
-  return store.claim({ orgId, keyId: "k" as KeyId, slot, scopes, ...tokenCount(1, 0), nowMs });
+  return store.claim({ orgId, slot, scopes, ...tokenCount(1, 0), nowMs });
 }

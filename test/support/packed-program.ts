@@ -87,6 +87,7 @@ async function buildQuickly(repository: string): Promise<void> {
   await run(process.execPath, [compiler, "-p", "tsconfig.build.json", "--noCheck"], {
     cwd: repository,
   });
+  await run("npm", ["run", "build:sql"], { cwd: repository });
   cpSync(join(ROOT, "dist/console"), join(repository, "dist/console"), { recursive: true });
 }
 

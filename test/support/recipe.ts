@@ -157,6 +157,7 @@ export class RecordedExchange implements ClientExchange {
   readonly wantsBody = true;
   /** A test says when the client has left. */
   gone = false;
+  committed = false;
   #left: () => void = () => undefined;
   refusal: Refusal | undefined;
   attempts: number | undefined;
@@ -182,7 +183,9 @@ export class RecordedExchange implements ClientExchange {
 
   onWritable(): void {}
 
-  begin(): void {}
+  begin(): void {
+    this.committed = true;
+  }
 
   relay(): void {}
 
@@ -198,11 +201,13 @@ export class RecordedExchange implements ClientExchange {
   cut(): void {}
 
   answer(_type: string, headers: { readonly attempts?: number }, body: unknown): void {
+    this.committed = true;
     this.attempts = headers.attempts;
     this.text = String(body);
   }
 
   refuse(refusal: Refusal, headers: { readonly attempts?: number } = {}): void {
+    this.committed = true;
     this.refusal = refusal;
     this.attempts = headers.attempts;
   }

@@ -1,5 +1,5 @@
 import { healthScripts } from "../../src/routing/health-scripts.ts";
-import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import type { OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import {
   tokenCount,
@@ -44,10 +44,9 @@ export class Side {
   }
 
   async claim(slot: string, scopes: readonly ScopeClaim[], tokens = 1): Promise<ClaimOutcome> {
-    const [orgId, keyId] = ["o" as OrgId, "k" as KeyId];
+    const orgId = "o" as OrgId;
     return await this.store.claim({
       orgId,
-      keyId,
       slot,
       scopes,
       ...tokenCount(tokens, 0),

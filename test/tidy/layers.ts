@@ -44,11 +44,12 @@ export function readLayerTables(markdown: string): LayerTable[] {
     const [level = "", folder = "", mayImport = ""] = cells;
     const parent = /^Folder of `(src[^`]*?)\/`$/.exec(folder)?.[1];
     if (parent !== undefined) tables.push({ parent, rows: new Map() });
-    const name = /^`([a-z-]+)`$/.exec(folder)?.[1] ?? (folder === OWN_FILES ? folder : undefined);
+    const name =
+      /^`([a-z-]+(?:\.ts)?)`$/.exec(folder)?.[1] ?? (folder === OWN_FILES ? folder : undefined);
     const rows = tables.at(-1)?.rows;
     if (name === undefined || rows === undefined || !/^\d+$/.test(level)) continue;
     if (rows.has(name)) throw new Error(`${name} is in the layer table twice`);
-    const names = [...mayImport.matchAll(/`([a-z-]+)`|(its own files)/g)].map(
+    const names = [...mayImport.matchAll(/`([a-z-]+(?:\.ts)?)`|(its own files)/g)].map(
       ([, code, own]) => code ?? own ?? "",
     );
     const allowed = mayImport === EVERYTHING ? "everything" : new Set(names);
@@ -63,7 +64,7 @@ export function unknownFolders(
   tables: readonly LayerTable[],
 ): string[] {
   return tables.flatMap(({ parent, rows }) => {
-    const found = new Set(files.flatMap(({ file }) => childOf(parent, file) ?? []));
+    const found = new Set(files.flatMap(({ file }) => childOf({ parent, rows }, file) ?? []));
     const missing = [...found].filter((folder) => !rows.has(folder));
     const empty = [...rows.keys()].filter((folder) => !found.has(folder));
     return [
@@ -160,8 +161,8 @@ function edgesOf(files: readonly SourceFile[], tables: readonly LayerTable[]): E
   return files.flatMap((source) =>
     programImportsOf(source).flatMap((target) =>
       tables.flatMap((table): Edge[] => {
-        const from = childOf(table.parent, source.file);
-        const to = childOf(table.parent, target);
+        const from = childOf(table, source.file);
+        const to = childOf(table, target);
         if (from === undefined || to === undefined || from === to) return [];
         return [{ table, from, to, file: source.file, target }];
       }),
@@ -169,11 +170,14 @@ function edgesOf(files: readonly SourceFile[], tables: readonly LayerTable[]): E
   );
 }
 
-/** The child of `parent` that a file is in; undefined when it is not below `parent`. */
-function childOf(parent: string, file: string): string | undefined {
+/**
+ * The row of a file: the child of `parent` that it is in, or the file itself where it has a row of
+ * its own; undefined when it is not below `parent`.
+ */
+function childOf({ parent, rows }: LayerTable, file: string): string | undefined {
   if (!file.startsWith(`${parent}/`)) return undefined;
   const [child = "", ...rest] = file.slice(parent.length + 1).split("/");
-  return rest.length === 0 ? OWN_FILES : child;
+  return rest.length === 0 && !rows.has(child) ? OWN_FILES : child;
 }
 
 /** Modules that open files, sockets or processes. */
@@ -189,7 +193,6 @@ export const IO_FILES: Readonly<Record<string, string>> = {
   "src/identity/local-issuer/in-process-fetch.ts": "calls the bundled issuer without a socket",
   "src/ledger/retention/day-folder.ts": "writes exported days",
   "src/ledger/retention/signing-key.ts": "reads the key that signs them",
-  "src/optimize/gateway-caller.ts": "calls the gateway",
 };
 
 export const inputAndOutputAreAtTheEdge: Rule = (files) =>

@@ -1,5 +1,6 @@
 import * as layers from "./layers.ts";
 import * as leftovers from "./leftovers.ts";
+import * as results from "./results.ts";
 import * as sizes from "./sizes.ts";
 import type { Rule } from "./source-files.ts";
 import * as values from "./values.ts";
@@ -120,17 +121,85 @@ export const RULES = {
       "another folder": ["src/storage/a.ts", "const path = process.env;"],
     },
   },
-  "only the wires compare a wire id": {
-    check: values.onlyWiresCompareWireIds,
+  "only the wires know a wire's id": {
+    check: values.onlyWiresKnowWireIds,
     covers: "product",
     breakages: {
       "a comparison": ["src/call/a.ts", 'const isA = call.wire === "wire_a";'],
       "one the other way round": ["src/call/a.ts", 'if ("wire_b" !== call.wire) stop();'],
       "a switch": ["src/http/a.ts", 'switch (wire) {\n  case "wire_a":\n}'],
+      "one in a modality": ["src/modality/images/a.ts", 'const isA = listed.wire === "wire_a";'],
+      "a wire id that is given": ["src/http/a.ts", 'serve({ wire: "wire_a" });'],
     },
     nearMisses: {
+      "the schema of manifests": ["src/catalog/manifest/a.ts", 'const list = ["wire_a"];'],
       "a wire": ["src/wire/a.ts", 'const isA = call.wire === "wire_a";'],
-      "a wire id that is given": ["src/http/a.ts", 'serve({ wire: "wire_a" });'],
+    },
+  },
+  "the commit point is one flag": {
+    check: values.theCommitPointIsOneFlag,
+    covers: "product",
+    breakages: {
+      "a private flag": ["src/dispatch/a.ts", "class A {\n  #committed = false;\n}"],
+      "one with a prefix": ["src/call/a.ts", "class A {\n  readonly #hasBegun: boolean;\n}"],
+      "a public one": ["src/call/a.ts", "class A {\n  committed: boolean = false;\n}"],
+      "a variable": ["src/videos/a.ts", "let hasBegun = false;"],
+      "the server's own": ["src/http/a.ts", "if (response.headersSent) stop();"],
+    },
+    nearMisses: {
+      "the client's exchange": [
+        "src/http/a.ts",
+        "class A implements ClientExchange {\n  committed = false;\n}",
+      ],
+      "one that asks it": ["src/call/a.ts", "const mayRetry = client.committed === false;"],
+      "an encoder's first event": ["src/wire/a.ts", "class A {\n  #hasBegun = false;\n}"],
+    },
+  },
+  "results are distinguished by their tag": {
+    check: results.resultsAreDistinguishedByTheirTag,
+    covers: "product",
+    breakages: {
+      "a refusal's member": ["src/call/a.ts", 'if ("class" in read) refuse(read);'],
+      "one of a value": ["src/videos/a.ts", 'const job = "job" in found ? found.job : undefined;'],
+      "one of a call's answer": ["src/http/a.ts", 'const isKnown = "keyId" in (await known());'],
+    },
+    nearMisses: {
+      "a tag": ["src/call/a.ts", "if (!read.ok) refuse(read.refusal);"],
+      "a computed name": ["src/call/a.ts", "const isListed = name in TABLE;"],
+      "a fault's code": ["src/app/a.ts", 'const code = "code" in fault ? fault.code : "";'],
+      "a sentence": ["src/call/a.ts", "say(\"set it to 'never' in the meantime\");"],
+    },
+  },
+  "ids are parsed at the door": {
+    check: results.idsAreParsedAtTheDoor,
+    covers: "product",
+    breakages: {
+      "a made-up id": ["src/call/a.ts", 'const NO_KEY = "" as KeyId;'],
+      "one of an argument": ["src/cli/a.ts", "const orgId = String(flag) as OrgId;"],
+      "an attempt's": ["src/call/a.ts", "const NO_ATTEMPT = 0n as AttemptId;"],
+      "an amount": ["src/videos/a.ts", "const debit = owed as MicroUsd;"],
+    },
+    nearMisses: {
+      "a column": ["src/abuse/a.ts", "const found = { orgId: row.org_id as OrgId };"],
+      "the column of one row": ["src/identity/a.ts", "const orgId = rows[0]?.org_id as OrgId;"],
+      "a parsed id": ["src/cli/a.ts", "const keyId = parseKeyId(String(flag));"],
+      "another type": ["src/cli/a.ts", "const name = flag as OrgIdentity;"],
+    },
+  },
+  "no value is cast to never": {
+    check: values.nothingIsCastToNever,
+    covers: "product",
+    breakages: {
+      "a switch that proves nothing": ["src/ledger/a.ts", "unreachable(code as never);"],
+      "an argument": ["src/call/a.ts", "const taken = take((given) as never);"],
+    },
+    nearMisses: {
+      "a switch that is exhaustive": ["src/ledger/a.ts", "unreachable(code);"],
+      "a function that never returns": [
+        "src/ledger/a.ts",
+        "function stop(): never {\n  throw 1;\n}",
+      ],
+      "a cast to another type": ["src/ledger/a.ts", "const id = text as OrgId; // as never"],
     },
   },
   "files have a length that a reader can hold": {

@@ -60,6 +60,21 @@ export const clocksAreReadInOneFile: Rule = (files) =>
       ),
     );
 
+/** Folders through which an answer goes to its client. */
+const ANSWERING = new Set(["call", "dispatch", "http", "videos"]);
+
+/** A stored flag, private or not, and the server's own. */
+const COMMIT_FLAG =
+  /#\w*([cC]ommitted|[bB]egun)\b|\w*([cC]ommitted|[bB]egun)(: boolean)? =(?!=)|\bheadersSent\b/;
+
+/** A client's exchange knows whether its status line was written; everything else asks it. */
+export const theCommitPointIsOneFlag: Rule = (files) =>
+  files
+    .filter(({ file, text }) => {
+      return ANSWERING.has(folderOf(file)) && !/\bimplements ClientExchange\b/.test(text);
+    })
+    .flatMap((source) => codeLinesWith(source, COMMIT_FLAG));
+
 /** What a process starts with, and the workers that are processes of their own. */
 const PROCESS_FILES = new Set(["src/cli/main.ts", "src/cli/workers.ts"]);
 
@@ -68,12 +83,20 @@ export const commandsUseTheirCallersProcess: Rule = (files) =>
     .filter(({ file }) => folderOf(file) === "cli" && !PROCESS_FILES.has(file))
     .flatMap((source) => codeLinesWith(source, /\bprocess\.(env|argv|std\w+|exit\w*)\b/));
 
-export const onlyWiresCompareWireIds: Rule = (files) =>
+/** The wires, the schema of manifests, and the simulator, which has wires of its own. */
+const KNOW_WIRE_IDS = /^src\/(wire|catalog\/manifest|dev)\/|^src\/cli\/simulate-command\.ts$/;
+
+export const onlyWiresKnowWireIds: Rule = (files) =>
   files
-    .filter(({ file }) => !["wire", "modality"].includes(folderOf(file)))
-    .flatMap((source) =>
-      codeLinesWith(
-        source,
-        /[!=]==? ["']wire_[ab]["']|["']wire_[ab]["'] [!=]==?|case ["']wire_[ab]/,
-      ),
-    );
+    .filter(({ file }) => !KNOW_WIRE_IDS.test(file))
+    .flatMap((source) => codeLinesWith(source, /["'`]wire_[a-z]+["'`]/));
+
+/** A cast to `never` switches off the proof that a switch knows every member of a union. */
+export const nothingIsCastToNever: Rule = (files) =>
+  files.flatMap((source) =>
+    nodesWith(source, /\bnever\b/, (node) => {
+      const { type, typeAnnotation } = node;
+      const isCast = type === "TSAsExpression" || type === "TSTypeAssertion";
+      return isCast && isNode(typeAnnotation) && typeAnnotation.type === "TSNeverKeyword";
+    }),
+  );

@@ -79,7 +79,9 @@ const endpoint = Type.Object(
           "and no fragment",
       ),
     }),
-    dialect: oneOf(["wire_a", "wire_b"], {
+    dialect: Type.Unsafe<ManifestEndpoint["dialect"]>({
+      type: "string",
+      enum: ["wire_a", "wire_b"],
       description: "The chat wire: `wire_a` is chat completions, `wire_b` is messages.",
       ...rule("dialect", 'must be "wire_a" or "wire_b"'),
     }),

@@ -83,7 +83,8 @@ export interface ManifestProvider {
 
 export interface ManifestEndpoint {
   readonly base_url: string;
-  readonly dialect: "wire_a" | "wire_b";
+  /** The schema has the list. */
+  readonly dialect: `wire_${string}`;
   readonly api_key_env?: string;
   readonly images_path?: string;
   readonly videos_path?: string;

@@ -13,24 +13,24 @@ import {
   type SettlementStatement,
   type SettlementStore,
 } from "./settlement-store.ts";
+import type { Row } from "../../storage/columns.ts";
 import { closeDuePeriods } from "./settlement-close.ts";
-import { inSettlement, moveBetweenPlatform, type PlatformMove } from "./settlement-moves.ts";
 import {
-  balanceOf,
+  inSettlement,
+  moveBetweenPlatformAccounts,
+  type PlatformMove,
+} from "./settlement-moves.ts";
+import {
+  balanceColumns,
   balancesSql,
-  claimOf,
+  claimColumns,
   claimsSql,
   entriesSql,
-  entryOf,
-  lineOf,
+  entryColumns,
+  lineColumns,
   linesSql,
-  periodOf,
+  periodColumns,
   periodsSql,
-  type BalanceRow,
-  type ClaimRow,
-  type EntryRow,
-  type LineRow,
-  type PeriodRow,
 } from "./settlement-rows.ts";
 
 const PERIODS_MAX = 1_000;
@@ -53,22 +53,26 @@ export class PostgresSettlementStore implements SettlementStore {
 
   async periods(providerId?: string): Promise<readonly ProviderPeriod[]> {
     const values = [providerId ?? null, null, PERIODS_MAX];
-    const { rows } = await this.#pool.query<PeriodRow>(periodsSql, values);
-    return rows.map(periodOf);
+    const { rows } = await this.#pool.query<Row>(periodsSql, values);
+    return rows.map(periodColumns.read);
   }
 
   async balances(providerId?: string): Promise<readonly ProviderBalance[]> {
-    const { rows } = await this.#pool.query<BalanceRow>(balancesSql, [providerId ?? null]);
-    return rows.map(balanceOf);
+    const { rows } = await this.#pool.query<Row>(balancesSql, [providerId ?? null]);
+    return rows.map(balanceColumns.read);
   }
 
   async statement(of: PeriodName): Promise<SettlementStatement | undefined> {
     const period = await findPeriod(this.#pool, of);
     if (period === undefined) return undefined;
     const name = [of.providerId, new Date(of.startMs)];
-    const lines = await this.#pool.query<LineRow>(linesSql, name);
-    const claims = await this.#pool.query<ClaimRow>(claimsSql, name);
-    return { period, lines: lines.rows.map(lineOf), claims: claims.rows.map(claimOf) };
+    const lines = await this.#pool.query<Row>(linesSql, name);
+    const claims = await this.#pool.query<Row>(claimsSql, name);
+    return {
+      period,
+      lines: lines.rows.map(lineColumns.read),
+      claims: claims.rows.map(claimColumns.read),
+    };
   }
 
   async *entries(period: ProviderPeriod): AsyncGenerator<readonly SettlementEntry[]> {
@@ -82,9 +86,9 @@ export class PostgresSettlementStore implements SettlementStore {
         new Date(period.endMs),
       ]);
       for (;;) {
-        const { rows } = await client.query<EntryRow>(`fetch ${ENTRIES_PER_BLOCK} from entry`);
+        const { rows } = await client.query<Row>(`fetch ${ENTRIES_PER_BLOCK} from entry`);
         if (rows.length === 0) return;
-        yield rows.map(entryOf);
+        yield rows.map(entryColumns.read);
       }
     } finally {
       await client.query("rollback").catch(() => undefined);
@@ -107,9 +111,9 @@ export class PostgresSettlementStore implements SettlementStore {
         amount: of.amountMicroUsd,
         ref: of.ref,
       });
-      const { rows } = await client.query<BalanceRow>(balancesSql, [of.providerId]);
+      const { rows } = await client.query<Row>(balancesSql, [of.providerId]);
       assert(rows[0] !== undefined, "a deposit leaves an account");
-      return { created, balance: balanceOf(rows[0]) };
+      return { created, balance: balanceColumns.read(rows[0]) };
     });
   }
 
@@ -170,8 +174,8 @@ async function findPeriod(
   of: PeriodName,
 ): Promise<ProviderPeriod | undefined> {
   const values = [of.providerId, new Date(of.startMs), 1];
-  const { rows } = await through.query<PeriodRow>(periodsSql, values);
-  return rows[0] === undefined ? undefined : periodOf(rows[0]);
+  const { rows } = await through.query<Row>(periodsSql, values);
+  return rows[0] === undefined ? undefined : periodColumns.read(rows[0]);
 }
 
 async function payablePeriod(client: PoolClient, of: PeriodName): Promise<ProviderPeriod> {
@@ -200,7 +204,7 @@ async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean
   if (known.rows[0]?.same === true) return false;
   if (known.rows[0] !== undefined) throw refTaken(move.ref);
   try {
-    await moveBetweenPlatform(client, [move]);
+    await moveBetweenPlatformAccounts(client, [move]);
     return true;
   } catch (fault) {
     // A grant of this moment took the reference.

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 import { assert } from "../../core/assert.ts";
 import { picoUsd, type MicroUsd } from "../../core/money.ts";
+import type { Row } from "../../storage/columns.ts";
 import { boundaryAfter, halfDayAtOrBefore } from "./settlement-interval.ts";
 import {
   planPeriods,
@@ -15,15 +16,12 @@ import type {
   SettlementStatement,
   UnlistedProvider,
 } from "./settlement-store.ts";
+import { factColumns, factsSql, sumColumns } from "./settlement-ends.ts";
 import {
-  columnsOf,
-  factOf,
-  factsSql,
-  sumColumnNames,
-  sumColumnTypes,
-  type FactRow,
-} from "./settlement-ends.ts";
-import { inSettlement, moveBetweenPlatform, type PlatformMove } from "./settlement-moves.ts";
+  inSettlement,
+  moveBetweenPlatformAccounts,
+  type PlatformMove,
+} from "./settlement-moves.ts";
 
 /** Who is in no manifest and was never settled before. */
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
@@ -42,7 +40,7 @@ export async function closeDuePeriods(
     const plans = await planProviders(client, providers, throughMs);
     await writePeriods(client, plans);
     await writeProgress(client, plans);
-    await moveBetweenPlatform(client, plans.flatMap(movesOf));
+    await moveBetweenPlatformAccounts(client, plans.flatMap(movesOf));
     const hasClosed = plans.filter(({ plan }) => plan.periods.length > 0);
     return {
       closed: hasClosed.flatMap((each) => statementsOf(each, nowMs)),
@@ -140,17 +138,17 @@ async function planProviders(
   await client.query(summarizeSql);
   const froms = providers.map(({ progressMs }) => progressMs);
   const known = froms.filter((from) => from !== undefined);
-  const result = await client.query<FactRow>(factsSql, [
+  const result = await client.query<Row & { readonly provider_id: string }>(factsSql, [
     providers.map(({ providerId }) => providerId),
     froms.map(instantText),
     instantText(known.length < froms.length ? undefined : Math.min(...known)),
     instantText(throughMs),
   ]);
-  const rowsOf = new Map<string, FactRow[]>(providers.map((each) => [each.providerId, []]));
+  const rowsOf = new Map<string, Row[]>(providers.map((each) => [each.providerId, []]));
   for (const row of result.rows) rowsOf.get(row.provider_id)?.push(row);
   return providers.map((provider) => {
     const { terms, last, providerId } = provider;
-    const facts = (rowsOf.get(providerId) ?? []).map(factOf);
+    const facts = (rowsOf.get(providerId) ?? []).map(factColumns.read);
     return { provider, plan: planPeriods({ terms, last, facts, throughMs }) };
   });
 }
@@ -167,19 +165,19 @@ function instantText(atMs: number | undefined): string {
 
 const insertPeriodsSql = `
   insert into provider_period (provider_id, start_at, end_at, after_end_at, mode, every,
-    ${sumColumnNames}, late_attempts, late_pico, late_corrections, late_corrected_pico,
+    ${sumColumns.sql}, late_attempts, late_pico, late_corrections, late_corrected_pico,
     carry_in_pico, carry_out_pico, rounding, payable)
   select * from jsonb_to_recordset($1) as t(provider_id text, start_at timestamptz,
     end_at timestamptz, after_end_at timestamptz, mode text, every text,
-    ${sumColumnTypes}, late_attempts bigint, late_pico numeric, late_corrections bigint,
+    ${sumColumns.typesSql}, late_attempts bigint, late_pico numeric, late_corrections bigint,
     late_corrected_pico numeric, carry_in_pico numeric, carry_out_pico numeric, rounding bigint,
     payable bigint)`;
 
 const insertLinesSql = `
   insert into provider_period_line (provider_id, start_at, admitted_on, model_id,
-    upstream_model_id, ${sumColumnNames})
+    upstream_model_id, ${sumColumns.sql})
   select * from jsonb_to_recordset($1) as t(provider_id text, start_at timestamptz,
-    admitted_on date, model_id text, upstream_model_id text, ${sumColumnTypes})`;
+    admitted_on date, model_id text, upstream_model_id text, ${sumColumns.typesSql})`;
 
 async function writePeriods(client: PoolClient, plans: readonly ProviderPlan[]): Promise<void> {
   const periods = plans.flatMap(({ provider, plan }) =>
@@ -203,7 +201,7 @@ function periodColumns({ providerId, period }: NamedPeriod): object {
     after_end_at: period.afterMs === undefined ? null : instantText(period.afterMs),
     mode: period.mode,
     every: period.interval,
-    ...columnsOf(period.sums),
+    ...sumColumns.record(period.sums),
     late_attempts: period.late.attempts,
     late_pico: period.late.costPicoUsd,
     late_corrections: period.late.corrections,
@@ -222,7 +220,7 @@ function lineColumns({ providerId, period }: NamedPeriod): object[] {
     admitted_on: instantText(line.admittedDayMs).slice(0, 10),
     model_id: line.modelId,
     upstream_model_id: line.upstreamModelId,
-    ...columnsOf(line.sums),
+    ...sumColumns.record(line.sums),
   }));
 }
 

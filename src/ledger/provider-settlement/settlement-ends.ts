@@ -1,4 +1,13 @@
-import { microUsd, picoUsd } from "../../core/money.ts";
+import {
+  big,
+  columns,
+  integer,
+  micro,
+  pico,
+  text,
+  type Column,
+  type Columns,
+} from "../../storage/columns.ts";
 import { HALF_DAY_MS } from "./settlement-interval.ts";
 import type { SettlementFact } from "./settlement-plan.ts";
 import type { SettlementSums } from "./settlement-sums.ts";
@@ -18,7 +27,7 @@ export function endsSql(from: string, until: string): string {
     from attempt a where corrected_at >= ${from} and corrected_at < ${until}`;
 }
 
-/** The columns of `SettlementSums` over rows of `endsSql`. */
+/** `sumColumns` over rows of `endsSql`. */
 export const sumEndsSql: string = `
   count(*) filter (where not is_correction) as attempts,
   count(*) filter (where state = 'settled') as settled,
@@ -57,91 +66,37 @@ export const factsSql: string = `
   where ended_at >= from_at
   group by 1, 2, 3, 4, 5, 6 order by provider_id, ended`;
 
-export interface FactRow extends SumColumns {
-  readonly provider_id: string;
-  readonly model_id: string;
-  readonly upstream_model_id: string;
-  /** Half-days since 1970. */
-  readonly ended: number;
-  readonly closed: number;
-  readonly admitted: number;
+/** Half-days since 1970. */
+function halfDay(name: string): Column<number> {
+  const { cells, read } = integer(name);
+  return { cells, read: (row) => read(row) * HALF_DAY_MS };
 }
 
-export function factOf(row: FactRow): SettlementFact {
-  return {
-    endedMs: row.ended * HALF_DAY_MS,
-    closedMs: row.closed * HALF_DAY_MS,
-    admittedMs: row.admitted * HALF_DAY_MS,
-    modelId: row.model_id,
-    upstreamModelId: row.upstream_model_id,
-    sums: sumsOf(row),
-  };
-}
+/** The columns of sums, in `sumEndsSql`, `provider_period` and `provider_period_line`. */
+export const sumColumns: Columns<SettlementSums> = columns({
+  attempts: big("attempts"),
+  settled: big("settled"),
+  voids: big("voids"),
+  unknowns: big("unknowns"),
+  unknownMicroUsd: micro("unknown_charge"),
+  corrections: big("corrections"),
+  resolvedMicroUsd: micro("resolved_charge"),
+  prompt: big("prompt"),
+  cachedPrompt: big("cached_prompt"),
+  cacheWrite: big("cache_write"),
+  completion: big("completion"),
+  internalReasoning: big("internal_reasoning"),
+  costPicoUsd: pico("cost_pico"),
+  correctedPicoUsd: pico("corrected_pico"),
+  debitMicroUsd: micro("debit"),
+  overrunMicroUsd: micro("overrun"),
+});
 
-export interface SumColumns {
-  readonly attempts: bigint;
-  readonly settled: bigint;
-  readonly voids: bigint;
-  readonly unknowns: bigint;
-  readonly unknown_charge: bigint;
-  readonly corrections: bigint;
-  readonly resolved_charge: bigint;
-  readonly prompt: bigint;
-  readonly cached_prompt: bigint;
-  readonly cache_write: bigint;
-  readonly completion: bigint;
-  readonly internal_reasoning: bigint;
-  readonly cost_pico: bigint;
-  readonly corrected_pico: bigint;
-  readonly debit: bigint;
-  readonly overrun: bigint;
-}
-
-export function sumsOf(row: SumColumns): SettlementSums {
-  return {
-    attempts: row.attempts,
-    settled: row.settled,
-    voids: row.voids,
-    unknowns: row.unknowns,
-    unknownMicroUsd: microUsd(row.unknown_charge),
-    corrections: row.corrections,
-    resolvedMicroUsd: microUsd(row.resolved_charge),
-    prompt: row.prompt,
-    cachedPrompt: row.cached_prompt,
-    cacheWrite: row.cache_write,
-    completion: row.completion,
-    internalReasoning: row.internal_reasoning,
-    costPicoUsd: picoUsd(row.cost_pico),
-    correctedPicoUsd: picoUsd(row.corrected_pico),
-    debitMicroUsd: microUsd(row.debit),
-    overrunMicroUsd: microUsd(row.overrun),
-  };
-}
-
-export function columnsOf(sums: SettlementSums): SumColumns {
-  return {
-    attempts: sums.attempts,
-    settled: sums.settled,
-    voids: sums.voids,
-    unknowns: sums.unknowns,
-    unknown_charge: sums.unknownMicroUsd,
-    corrections: sums.corrections,
-    resolved_charge: sums.resolvedMicroUsd,
-    prompt: sums.prompt,
-    cached_prompt: sums.cachedPrompt,
-    cache_write: sums.cacheWrite,
-    completion: sums.completion,
-    internal_reasoning: sums.internalReasoning,
-    cost_pico: sums.costPicoUsd,
-    corrected_pico: sums.correctedPicoUsd,
-    debit: sums.debitMicroUsd,
-    overrun: sums.overrunMicroUsd,
-  };
-}
-
-/** The columns with their types, as a recordset is declared, and their names alone. */
-export const sumColumnTypes: string = `attempts bigint, settled bigint, voids bigint, unknowns bigint,
-  unknown_charge bigint, corrections bigint, resolved_charge bigint, prompt bigint,
-  cached_prompt bigint, cache_write bigint, completion bigint, internal_reasoning bigint,
-  cost_pico numeric, corrected_pico numeric, debit bigint, overrun bigint`;
-export const sumColumnNames: string = sumColumnTypes.replaceAll(/ (bigint|numeric)/g, "");
+export const factColumns: Columns<SettlementFact> = columns({
+  endedMs: halfDay("ended"),
+  closedMs: halfDay("closed"),
+  admittedMs: halfDay("admitted"),
+  modelId: text("model_id"),
+  upstreamModelId: text("upstream_model_id"),
+  sums: sumColumns,
+});

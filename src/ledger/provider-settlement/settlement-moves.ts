@@ -1,8 +1,9 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 import { assert } from "../../core/assert.ts";
 import type { MicroUsd } from "../../core/money.ts";
+import { inTransaction } from "../../storage/transaction.ts";
 
-/** A transfer between accounts of the house, under a reference of its own. */
+/** A transfer between accounts of the platform, under a reference of its own. */
 export interface PlatformMove {
   readonly kind: "period" | "provider_deposit" | "provider_payment";
   readonly debit: string;
@@ -39,34 +40,21 @@ async function tryInSettlement<T>(
   pool: Pool,
   work: (client: PoolClient, nowMs: number) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect();
-  // A connection that is lost between two statements fails the next one.
-  const onLoss = (): void => undefined;
-  client.on("error", onLoss);
-  try {
-    await client.query("begin");
+  return await inTransaction(pool, async (client) => {
     await client.query("set local statement_timeout = 0");
     await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket settlement work'))");
     const clock = await client.query<{ now: Date }>("select now()");
     const nowMs = clock.rows[0]?.now.getTime();
     assert(nowMs !== undefined, "the clock answers");
-    const result = await work(client, nowMs);
-    await client.query("commit");
-    return result;
-  } catch (fault) {
-    await client.query("rollback").catch(() => undefined);
-    throw fault;
-  } finally {
-    client.off("error", onLoss);
-    client.release();
-  }
+    return await work(client, nowMs);
+  });
 }
 
 /**
  * Posts them all and brings the accounts up to date, as the last step of the caller's transaction:
  * running traffic waits for these accounts.
  */
-export async function moveBetweenPlatform(
+export async function moveBetweenPlatformAccounts(
   client: PoolClient,
   moves: readonly PlatformMove[],
 ): Promise<void> {
@@ -74,5 +62,5 @@ export async function moveBetweenPlatform(
   // A process that stops right here, or whose machine is gone, holds nothing up.
   await client.query(`set local idle_in_transaction_session_timeout = ${LOCKED_IDLE_MS}`);
   const rows = moves.map((move) => ({ ...move, amount: move.amount.toString() }));
-  await client.query("select move_between_house($1)", [JSON.stringify(rows)]);
+  await client.query("select move_between_platform_accounts($1)", [JSON.stringify(rows)]);
 }

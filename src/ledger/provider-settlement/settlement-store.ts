@@ -46,7 +46,7 @@ export interface SettlementEntry {
   readonly isCorrected: boolean;
 }
 
-/** What is between the house and a provider. */
+/** What is between the platform and a provider. */
 export interface ProviderBalance {
   readonly providerId: string;
   /** Owed for what is in no closed period yet. */

@@ -29,7 +29,7 @@ export const columnsSql = `
   select attname::text as name from pg_attribute
   where attrelid = 'attempt'::regclass and attnum > 0 and not attisdropped order by attnum`;
 
-export const schemaSql = "select max(name) as name from kysely_migration";
+export const schemaSql = "select max(name) as name from schema_migration";
 
 /** $1 the day, $2 its table. */
 export const boundsSql = `

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { KeyId, OrgId } from "../../core/ids.ts";
+import type { OrgId } from "../../core/ids.ts";
 import { tokenCount, type LimitClaim, type LimitLease, type LimitSet } from "../limit-store.ts";
 import { MemoryLimitStore } from "./memory-limit-store.ts";
 
@@ -10,7 +10,7 @@ const START_MS = 1_000_000;
 function claimOf(id: string, limits: LimitSet, nowMs: number): LimitClaim {
   const slot = "{org:o}";
   const scopes = [{ scope: "org", id: `org:${id}`, limits }] as const;
-  return { orgId: "o" as OrgId, keyId: "k" as KeyId, slot, scopes, ...tokenCount(1, 0), nowMs };
+  return { orgId: "o" as OrgId, slot, scopes, ...tokenCount(1, 0), nowMs };
 }
 
 function use(store: MemoryLimitStore, claim: LimitClaim): void {

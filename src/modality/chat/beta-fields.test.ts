@@ -1,16 +1,12 @@
 import { expect, test } from "vitest";
 
-import { chatWires } from "./registry.ts";
-import { deploymentOf, readBad } from "../fixtures/request-kit.ts";
+import { deploymentOf, encode, readBad, readGood } from "../fixtures/request-kit.ts";
 
 const tool =
   '{"name":"a","defer_loading":true,"input_schema":{"type":"object"},"input_examples":[]}';
 
 function sent(body: string, betaHeader: string): { body: string; dropped: readonly string[] } {
-  const request = chatWires.readChatRequest("wire_b", { body: Buffer.from(body), betaHeader });
-  if (!("modelId" in request)) throw new Error(request.message);
-  const upstream = chatWires.encodeForDeployment(request, deploymentOf("wire_b"));
-  if (!("body" in upstream)) throw new Error(upstream.message);
+  const upstream = encode(readGood("wire_b", body, betaHeader), deploymentOf("wire_b"));
   return { body: upstream.body.toString(), dropped: upstream.droppedParams };
 }
 

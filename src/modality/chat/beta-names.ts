@@ -1,5 +1,13 @@
-import type { BetaNames } from "../../wire/chat-request.ts";
 import { headerName } from "../../wire/neutral/translation-issues.ts";
+
+/** The header in which clients of either wire may name betas. */
+export const BETA_HEADER = "anthropic-beta";
+
+/** The names of a beta header, split into those that may go upstream and the others. */
+export interface BetaNames {
+  readonly kept: readonly string[];
+  readonly others: readonly string[];
+}
 
 /** A family is followed by nothing or by a date, dashed or not, so near misses stay out. */
 const allowed = new RegExp(

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Deployment, WireId } from "../../catalog/catalog.ts";
 import {
+  chatOf,
   bodyOf,
   deploymentOf,
   encode,
@@ -9,7 +10,6 @@ import {
   send,
   sendSame,
 } from "../fixtures/request-kit.ts";
-import { chatWires } from "./registry.ts";
 
 const wires: readonly WireId[] = ["wire_a", "wire_b"];
 
@@ -178,8 +178,8 @@ describe("translated requests", () => {
 
   test("a request that cannot cross is refused, not sent in part", () => {
     const request = readGood("wire_a", { response_format: { type: "json_object" } });
-    const encoded = chatWires.encodeForDeployment(request, deploymentOf("wire_b"));
-    expect(encoded).toMatchObject({ class: "invalid_request", status: 400 });
+    const encoded = chatOf(request).encode(request, deploymentOf("wire_b"));
+    expect(encoded).toMatchObject({ refusal: { class: "invalid_request", status: 400 } });
   });
 
   test("the marketplace's id never goes upstream when the endpoint has its own", () => {

@@ -1,43 +1,43 @@
 import type { Deployment } from "../../catalog/catalog.ts";
 import { textToken } from "../../json/json-text.ts";
 import { Splice } from "../../json/splice.ts";
+import type { RequestCodec } from "../../wire/contract.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { keptBack } from "../../wire/fields/common-fields.ts";
+import type { UpstreamRequest } from "../../wire/modality.ts";
 import { lostEffort } from "../../wire/neutral/effort.ts";
-import type { ReadRequest } from "./read-request.ts";
-import type { EncodeTarget, RequestSide } from "../../wire/request-side.ts";
+import type { ParsedChatRequest } from "./parse-request.ts";
 import { sameWireDrops } from "./same-wire-drops.ts";
 import { type SameWireDrops } from "./dropped-fields.ts";
-import type { UpstreamRequest } from "../../wire/upstream-request.ts";
 
 /** The same wire: the client's own bytes with the few edits that the gateway owes. */
 export function encodeSameWire(
-  side: RequestSide,
-  request: ReadRequest,
+  codec: RequestCodec,
+  request: ParsedChatRequest,
   deployment: Deployment,
 ): UpstreamRequest {
   const { others } = request.betas;
   const drops = sameWireDrops(request, deployment);
   return {
-    path: side.path,
-    headers: side.headers(request, true),
-    body: splicedBody(side, drops, { request, deployment }),
+    path: codec.path,
+    headers: codec.headers(request.betas.kept),
+    body: splicedBody(codec, drops, { request, deployment }),
     droppedParams: [...request.droppedParams, ...drops.names, ...others],
   };
 }
 
-/** The other wire: decoded and written anew. Only for requests whose crossing refuses nothing. */
+/** Another wire: decoded and written anew. Only for requests whose crossing refuses nothing. */
 export function encodeAcross(
-  side: RequestSide,
-  request: ReadRequest,
+  codec: RequestCodec,
+  request: ParsedChatRequest,
   deployment: Deployment,
 ): UpstreamRequest {
   const { call, needs } = request.decoded();
   const { kept, others } = request.betas;
   return {
-    path: side.path,
-    headers: side.headers(request, false),
-    body: side.encodeCall(call, { request, deployment }),
+    path: codec.path,
+    headers: codec.headers([]),
+    body: codec.encodeCall(call, { request, deployment }),
     droppedParams: [
       ...request.droppedParams,
       ...needs.dropped,
@@ -49,17 +49,18 @@ export function encodeAcross(
 }
 
 function splicedBody(
-  side: RequestSide,
+  codec: RequestCodec,
   drops: SameWireDrops,
-  { request, deployment }: EncodeTarget,
+  target: { readonly request: ParsedChatRequest; readonly deployment: Deployment },
 ): Buffer {
+  const { request, deployment } = target;
   const { doc } = request;
   const splice = new Splice(doc);
   if (deployment.upstreamModelId !== request.modelId) {
     splice.replace(doc.member(0, word.model), textToken(deployment.upstreamModelId));
   }
-  splice.remove([...keptBack, ...side.surplusBounds(doc, deployment), ...drops.words]);
+  splice.remove([...keptBack, ...codec.surplusBounds(doc, deployment), ...drops.words]);
   for (const { object, wordIds } of drops.inside) splice.removeFrom(object, wordIds);
-  side.editBody(doc, splice, { request, deployment });
+  codec.editBody(doc, splice, target);
   return splice.result();
 }

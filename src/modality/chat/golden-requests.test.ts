@@ -1,17 +1,16 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { WireId } from "../../catalog/catalog.ts";
-import { deploymentOf, readGood, send } from "../fixtures/request-kit.ts";
+import { deploymentOf, readGood, send, type KnownWire } from "../fixtures/request-kit.ts";
 
 /* One agent's request as each wire's client sends it, and what a deployment of either wire gets. */
 
-const folders: Readonly<Record<WireId, string>> = {
+const folders: Readonly<Record<KnownWire, string>> = {
   wire_a: "openai-chat",
   wire_b: "anthropic-messages",
 };
-const wires = Object.keys(folders) as readonly WireId[];
+const wires = Object.keys(folders) as readonly KnownWire[];
 
-function fixture(wire: WireId, name: string): string {
+function fixture(wire: KnownWire, name: string): string {
   const url = new URL(`../../wire/${folders[wire]}/fixtures/${name}`, import.meta.url);
   return readFileSync(url, "utf8");
 }

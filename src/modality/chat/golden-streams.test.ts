@@ -2,20 +2,20 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
-import type { WireId } from "../../catalog/catalog.ts";
 import { openStream, play } from "../fixtures/answer-kit.ts";
 import { readLegalWireA } from "../fixtures/legal-wire-a.ts";
 import { readLegalWireB } from "../fixtures/legal-wire-b.ts";
+import type { KnownWire } from "../fixtures/request-kit.ts";
 
 const FOLDERS = {
   wire_a: new URL("../../wire/openai-chat/fixtures/", import.meta.url),
   wire_b: new URL("../../wire/anthropic-messages/fixtures/", import.meta.url),
 };
-const CLIENTS: readonly WireId[] = ["wire_a", "wire_b"];
+const CLIENTS: readonly KnownWire[] = ["wire_a", "wire_b"];
 
 interface Golden {
-  readonly upstream: WireId;
-  readonly client: WireId;
+  readonly upstream: KnownWire;
+  readonly client: KnownWire;
   readonly name: string;
   readonly transcript: Buffer;
   readonly expected: string;
@@ -61,7 +61,7 @@ describe.each(goldens)("$name of $upstream for a client of $client", (wires) => 
   });
 });
 
-function golden(upstream: WireId, client: WireId, name: string): Golden {
+function golden(upstream: KnownWire, client: KnownWire, name: string): Golden {
   const at = (file: string): Buffer => readFileSync(new URL(file, FOLDERS[upstream]));
   const transcript = at(`${name}.sse`);
   const expected = at(`${name}.for-${client.replace("_", "-")}.txt`).toString();

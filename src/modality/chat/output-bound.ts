@@ -1,18 +1,21 @@
 import { outputTokensDefault, outputTokensMax, outputTokensMin } from "../../core/constants.ts";
-import { type Refusal, refusal } from "../../core/refusals.ts";
+import { refusal } from "../../core/refusals.ts";
+import { refused, type Refused, type Result } from "../../core/result.ts";
 import { absent, type JsonDocument } from "../../json/json-document.ts";
-import type { OutputBound } from "../../wire/chat-request.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
 
-/** Reads the output bound of a body whose types are checked (specification, Endpoints rule 3). */
-export function readOutputBound(doc: JsonDocument): OutputBound | Refusal {
+/**
+ * The output bound of a body whose types are checked: the caller's, under whichever name, or the
+ * default (specification, Endpoints rule 3).
+ */
+export function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: number }> {
   const plain = numberOf(doc, word.max_tokens);
   const completion = numberOf(doc, word.max_completion_tokens);
   if (plain !== undefined && completion !== undefined && plain !== completion) {
     return outOfBound("max_tokens and max_completion_tokens differ; send one of them");
   }
   const tokens = plain ?? completion;
-  if (tokens === undefined) return { tokens: outputTokensDefault, sent: false };
+  if (tokens === undefined) return { ok: true, tokens: outputTokensDefault };
   if (tokens < outputTokensMin || tokens > outputTokensMax) {
     const name = plain === undefined ? "max_completion_tokens" : "max_tokens";
     return outOfBound(
@@ -20,7 +23,7 @@ export function readOutputBound(doc: JsonDocument): OutputBound | Refusal {
         "for the longest answer (max_tokens, maxTokens, maxOutputTokens)",
     );
   }
-  return { tokens, sent: true };
+  return { ok: true, tokens };
 }
 
 function numberOf(doc: JsonDocument, wordId: number): number | undefined {
@@ -28,10 +31,7 @@ function numberOf(doc: JsonDocument, wordId: number): number | undefined {
   return node === absent ? undefined : doc.number(node);
 }
 
-function outOfBound(message: string): Refusal {
-  return refusal("gateway_error", message, {
-    status: 400,
-    retryable: false,
-    limit: { scope: "model", kind: "output_bound" },
-  });
+function outOfBound(message: string): Refused {
+  const limit = { scope: "model", kind: "output_bound" } as const;
+  return refused(refusal("gateway_error", message, { status: 400, retryable: false, limit }));
 }

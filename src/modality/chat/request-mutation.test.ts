@@ -2,9 +2,14 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
-import type { WireId } from "../../catalog/catalog.ts";
-import { deploymentOf, encode, otherWire, readBody } from "../fixtures/request-kit.ts";
-import { chatWires } from "./registry.ts";
+import {
+  chatOf,
+  deploymentOf,
+  encode,
+  otherWire,
+  readBody,
+  type KnownWire,
+} from "../fixtures/request-kit.ts";
 
 /* Real requests with a few bytes changed: what is taken must reach the provider with its meaning. */
 
@@ -50,7 +55,7 @@ function isSent(value: unknown): boolean {
 }
 
 /** The same edits made on the parsed body. */
-function expectedBody(wire: WireId, body: Buffer, outputTokens: number): unknown {
+function expectedBody(wire: KnownWire, body: Buffer, outputTokens: number): unknown {
   const fields = JSON.parse(body.toString()) as Record<string, unknown>;
   for (const name of ["provider", "route", "models", "transforms"]) delete fields[name];
   const plain = fields["max_tokens"];
@@ -76,10 +81,11 @@ test.each(bodies)(
       fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
         const body = changed(bytes, changes);
         const read = readBody(wire, body);
-        if ("class" in read) return read.status === 400 && read.message.length > 10;
+        if (!read.ok) return read.refusal.status === 400 && read.refusal.message.length > 10;
         taken += 1;
-        const sent = JSON.parse(encode(read, deployment).body.toString()) as unknown;
-        expect(sent).toEqual(expectedBody(wire, body, read.outputTokens));
+        const { request } = read;
+        const sent = JSON.parse(encode(request, deployment).body.toString()) as unknown;
+        expect(sent).toEqual(expectedBody(wire, body, request.outputTokens));
         return true;
       }),
       { numRuns: runs(3000) },
@@ -97,9 +103,11 @@ test.each(bodies)(
     fc.assert(
       fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
         const read = readBody(wire, changed(bytes, changes));
-        if ("class" in read || chatWires.servabilityProblem(read, deployment) !== undefined) return;
-        const again = readBody(target, encode(read, deployment).body);
-        expect("class" in again ? again.message : "taken").toBe("taken");
+        if (!read.ok) return;
+        const { request } = read;
+        if (chatOf(request).servabilityProblem(request, deployment) !== undefined) return;
+        const again = readBody(target, encode(request, deployment).body);
+        expect(again.ok ? "taken" : again.refusal.message).toBe("taken");
       }),
       { numRuns: runs(3000) },
     );

@@ -3,13 +3,11 @@ import { expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
 import type { WireId } from "../../catalog/catalog.ts";
 import { TranslationIssues } from "../../wire/neutral/translation-issues.ts";
-import { ReadRequest } from "./read-request.ts";
 import { bodyOf, deploymentOf, encode, otherWire, readGood } from "../fixtures/request-kit.ts";
 
 /** What a body means in words that both wires share. */
 function meaning(wire: WireId, body: string): unknown {
   const request = readGood(wire, body);
-  if (!(request instanceof ReadRequest)) throw new Error("another kind of request");
   const { call, needs } = request.decoded();
   expect(needs).toEqual(new TranslationIssues().needs());
   return { ...call, stream: request.stream, outputTokens: request.outputTokens };

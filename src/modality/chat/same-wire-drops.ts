@@ -1,15 +1,15 @@
 import type { Deployment } from "../../catalog/catalog.ts";
-import type { Unservable } from "../../wire/chat-wire.ts";
+import type { Unservable } from "../../wire/modality.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { isOpen } from "../../wire/price-guard.ts";
 import type { SameWireDrops } from "./dropped-fields.ts";
-import type { ReadRequest } from "./read-request.ts";
+import type { ParsedChatRequest } from "./parse-request.ts";
 
 /**
  * What an answer does not depend on: the priced fields that the listing does not declare, and the
  * fields that only a dropped name of the beta header opens.
  */
-export function sameWireDrops(request: ReadRequest, deployment: Deployment): SameWireDrops {
+export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
   const longMarks = deployment.passesPricedFields === true ? [] : found;
   const opened = request.betaFields();
@@ -29,7 +29,7 @@ export function sameWireDrops(request: ReadRequest, deployment: Deployment): Sam
 
 /** A field that the listing would have to declare, because the answer depends on it. */
 export function undeclaredPrice(
-  request: ReadRequest,
+  request: ParsedChatRequest,
   deployment: Deployment,
 ): Unservable | undefined {
   const { refused } = request.pricedFields();

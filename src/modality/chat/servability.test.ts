@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Unservable } from "../../wire/chat-wire.ts";
+import type { Unservable } from "../../wire/modality.ts";
 import type { Deployment, WireId } from "../../catalog/catalog.ts";
-import { deploymentOf, readGood } from "../fixtures/request-kit.ts";
-import { chatWires } from "./registry.ts";
+import { chatOf, deploymentOf, readGood } from "../fixtures/request-kit.ts";
 
 interface Case {
   readonly from: WireId;
@@ -12,7 +11,8 @@ interface Case {
 }
 
 function reason({ from, to, members, changes }: Case): Unservable | undefined {
-  return chatWires.servabilityProblem(readGood(from, members), deploymentOf(to, changes));
+  const request = readGood(from, members);
+  return chatOf(request).servabilityProblem(request, deploymentOf(to, changes));
 }
 
 const a = "wire_a";

@@ -1,33 +1,37 @@
-import { assert } from "../../core/assert.ts";
 import type { Deployment } from "../../catalog/catalog.ts";
-import type { ChatRequest } from "../../wire/chat-request.ts";
-import type { Unservable } from "../../wire/chat-wire.ts";
+import type { Wire } from "../../wire/contract.ts";
+import type { Unservable } from "../../wire/modality.ts";
 import { lostEffort } from "../../wire/neutral/effort.ts";
-import { ReadRequest } from "./read-request.ts";
+import type { ParsedChatRequest } from "./parse-request.ts";
 import { sameWireDrops, undeclaredPrice } from "./same-wire-drops.ts";
 
-/** Why this deployment cannot serve the request as sent; undefined when it can. */
+/** Why this deployment, which speaks `target`, cannot serve the request; undefined when it can. */
 export function servabilityProblem(
-  request: ChatRequest,
+  request: ParsedChatRequest,
   deployment: Deployment,
+  target: Wire,
 ): Unservable | undefined {
   return (
-    tooWarm(request, deployment) ??
+    tooWarm(request, target) ??
     undeclaredMedia(request, deployment) ??
-    (deployment.wire === request.wire
+    (target === request.wire
       ? pricingProblem(request, deployment)
       : translationProblem(request, deployment))
   );
 }
 
-/** wire_b ends at 1; wire_a goes to 2, which reading a body has checked. */
-function tooWarm(request: ChatRequest, deployment: Deployment): Unservable | undefined {
-  if (deployment.wire !== "wire_b" || (request.temperature ?? 0) <= 1) return undefined;
-  const message = "temperature is above 1, which the providers of this model do not take; lower it";
+/** A wire ends at 1 or at 2, which reading a body has checked. */
+function tooWarm(request: ParsedChatRequest, { requests }: Wire): Unservable | undefined {
+  if ((request.temperature ?? 0) <= requests.temperatureMax) return undefined;
+  const { temperatureMax: most } = requests;
+  const message = `temperature is above ${most}, which the providers of this model do not take; lower it`;
   return { field: "temperature", message };
 }
 
-function undeclaredMedia(request: ChatRequest, deployment: Deployment): Unservable | undefined {
+function undeclaredMedia(
+  request: ParsedChatRequest,
+  deployment: Deployment,
+): Unservable | undefined {
   const part = request.mediaParts.find(({ kind }) => !deployment.inputModalities.has(kind));
   if (part === undefined) return undefined;
   const { path, kind } = part;
@@ -43,15 +47,19 @@ function undeclaredMedia(request: ChatRequest, deployment: Deployment): Unservab
 }
 
 /** On the request's own wire only what changes the provider's price is kept back. */
-function pricingProblem(request: ChatRequest, deployment: Deployment): Unservable | undefined {
-  assert(request instanceof ReadRequest, "a chat request is one that readChatRequest made");
+function pricingProblem(
+  request: ParsedChatRequest,
+  deployment: Deployment,
+): Unservable | undefined {
   const undeclared = undeclaredPrice(request, deployment);
   if (undeclared !== undefined || !request.controls.requireParameters) return undeclared;
   return lostFieldProblem(sameWireDrops(request, deployment).names);
 }
 
-function translationProblem(request: ChatRequest, deployment: Deployment): Unservable | undefined {
-  assert(request instanceof ReadRequest, "a chat request is one that readChatRequest made");
+function translationProblem(
+  request: ParsedChatRequest,
+  deployment: Deployment,
+): Unservable | undefined {
   const { refused, dropped } = request.translationNeeds();
   const [first] = refused;
   if (first !== undefined) return first;

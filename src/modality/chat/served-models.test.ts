@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import type { DecisionsListing } from "../../catalog/catalog.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import { ServedModelNote } from "../../wire/neutral/served-model-note.ts";
-import type { DecisionRequest } from "../decisions/decision-wire.ts";
 import { openDecisionAnswer } from "../decisions/open-answer.ts";
 import { play, requestId } from "../fixtures/answer-kit.ts";
 import { deploymentOf } from "../fixtures/request-kit.ts";
@@ -58,9 +57,8 @@ function decided(body: object, envelope?: "envelope_v4"): AnswerBridge {
   };
   const deployment = deploymentOf("wire_a", { modality: "decisions", decisions });
   const words = { asked: "noul", instructions: "?", criteria: undefined };
-  const questions = [{ wire: "systemone", id: "safe", kind: "noul", ...words }];
-  const request = { grammar: "systemone", questions } as unknown as DecisionRequest;
-  const open = { request, deployment, requestId, createdSeconds: 1_800_000_000 };
+  const questions = [{ wire: "systemone", id: "safe", kind: "noul", ...words }] as const;
+  const open = { request: { questions }, deployment, requestId, createdSeconds: 1_800_000_000 };
   return play(openDecisionAnswer(open), [JSON.stringify(body)]).bridge;
 }
 

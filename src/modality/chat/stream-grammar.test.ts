@@ -17,8 +17,8 @@ import {
 } from "../fixtures/answer-kit.ts";
 import { readLegalWireA } from "../fixtures/legal-wire-a.ts";
 import { readLegalWireB } from "../fixtures/legal-wire-b.ts";
-import { WireAStreamEncoder } from "../../wire/openai-chat/stream-encoder.ts";
-import { WireBStreamEncoder } from "../../wire/anthropic-messages/stream-encoder.ts";
+import { OpenaiChatEncoder } from "../../wire/openai-chat/stream-encoder.ts";
+import { AnthropicMessagesEncoder } from "../../wire/anthropic-messages/stream-encoder.ts";
 
 const label = {
   idTail,
@@ -80,7 +80,7 @@ describe("an encoder never writes an illegal stream, whatever the events", () =>
   test("wire_a, completed", () => {
     fc.assert(
       fc.property(fc.array(chatEvent, { maxLength: 40 }), (list) => {
-        const encoder = new WireAStreamEncoder(label);
+        const encoder = new OpenaiChatEncoder(label);
         const kept = list.filter((event) => event.type !== "failure");
         const text = written(encoder, [...kept, { type: "end" }]);
         const read = readLegalWireA(text + encoder.finishText(undefined, costUsd));
@@ -93,7 +93,7 @@ describe("an encoder never writes an illegal stream, whatever the events", () =>
   test("wire_b, completed", () => {
     fc.assert(
       fc.property(fc.array(chatEvent, { maxLength: 40 }), (list) => {
-        const encoder = new WireBStreamEncoder(label);
+        const encoder = new AnthropicMessagesEncoder(label);
         const kept = list.filter((event) => event.type !== "failure");
         const text = written(encoder, [...kept, { type: "end" }]);
         const read = readLegalWireB(text + encoder.finishText(undefined, costUsd));
@@ -106,10 +106,10 @@ describe("an encoder never writes an illegal stream, whatever the events", () =>
   test("both wires, cut off anywhere by a failure", () => {
     fc.assert(
       fc.property(fc.array(chatEvent, { maxLength: 40 }), (list) => {
-        const a = new WireAStreamEncoder(label);
+        const a = new OpenaiChatEncoder(label);
         const open = list.filter((event) => event.type !== "end");
         const readA = readLegalWireA(written(a, open) + a.failText(failure, undefined, costUsd));
-        const b = new WireBStreamEncoder(label);
+        const b = new AnthropicMessagesEncoder(label);
         const readB = readLegalWireB(written(b, open) + b.failText(failure));
         expect([readA.error, readB.error]).not.toContain(undefined);
       }),
@@ -144,7 +144,7 @@ describe("an encoder loses nothing", () => {
   test("wire_a: text and every fragment of every call arrive", () => {
     fc.assert(
       fc.property(list, (kept) => {
-        const encoder = new WireAStreamEncoder(label);
+        const encoder = new OpenaiChatEncoder(label);
         const text = written(encoder, [...kept, { type: "end" }]);
         const read = readLegalWireA(text + encoder.finishText(undefined, costUsd));
         const expected = reported(kept);
@@ -160,7 +160,7 @@ describe("an encoder loses nothing", () => {
   test("wire_b: text and every call arrive, each call in one block, up to its closing brace", () => {
     fc.assert(
       fc.property(list, (kept) => {
-        const encoder = new WireBStreamEncoder(label);
+        const encoder = new AnthropicMessagesEncoder(label);
         const text = written(encoder, [...kept, { type: "end" }]);
         const read = readLegalWireB(text + encoder.finishText(undefined, costUsd));
         const expected = reported(kept);

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { Deployment } from "../../catalog/catalog.ts";
 import { events, play, requestId } from "../fixtures/answer-kit.ts";
 import { deploymentOf, readBad, readGood, sendAcross } from "../fixtures/request-kit.ts";
-import { chatWires } from "./registry.ts";
+import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
+import { openChatAnswer } from "./open-answer.ts";
 
 const user = { role: "user", content: "hi" };
 
@@ -226,8 +227,9 @@ interface Choice {
 function choicesOf(members: object, body: readonly string[]): readonly Choice[] {
   const request = readGood("wire_a", { ...members });
   const deployment = deploymentOf("wire_b");
-  const open = { request, deployment, requestId, createdSeconds: 1_800_000_000 };
-  const { text } = play(chatWires.openAnswer(open), body);
+  const upstream = anthropicMessages;
+  const open = { request, deployment, upstream, requestId, createdSeconds: 1_800_000_000 };
+  const { text } = play(openChatAnswer(open), body);
   const texts = request.stream
     ? [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => data)
     : [text];

@@ -10,7 +10,8 @@ import {
   readDecisionBody,
   sentDecision,
 } from "../fixtures/decision-kit.ts";
-import type { DecisionRequest, Question } from "./decision-wire.ts";
+import type { ParsedDecisionRequest } from "./parse-request.ts";
+import type { Question } from "./question.ts";
 import { servabilityProblem } from "./servability.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -158,7 +159,7 @@ function essence(question: Question): unknown {
   return { kind, id: isAlone ? undefined : question.id };
 }
 
-function sorted(request: DecisionRequest): string[] {
+function sorted(request: ParsedDecisionRequest): string[] {
   return request.questions.map((question) => JSON.stringify(essence(question))).toSorted();
 }
 
@@ -212,8 +213,9 @@ const strange = fc.letrec((tie) => ({
 
 /** Reads, and checks that a refusal says why and that what was taken can be judged and sent. */
 function outcomeOf(text: string): "taken" | "refused" | "unsaid" {
-  const read = readDecisionBody(text);
-  if ("class" in read) return badDecision(text).length > 10 ? "refused" : "unsaid";
+  const parsed = readDecisionBody(text);
+  if (!parsed.ok) return badDecision(text).length > 10 ? "refused" : "unsaid";
+  const read = parsed.request;
   expect(read.estimatedInputTokens).toBeGreaterThan(0);
   expect(read.stateBytes).toBeGreaterThan(0);
   for (const form of ["as_sent", "public"] as const) {

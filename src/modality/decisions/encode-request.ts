@@ -3,18 +3,19 @@ import { assert } from "../../core/assert.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { keptBack } from "../../wire/fields/common-fields.ts";
 import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
-import type { UpstreamRequest } from "../../wire/upstream-request.ts";
+import type { UpstreamRequest } from "../../wire/modality.ts";
 import { textToken } from "../../json/json-text.ts";
 import { Splice } from "../../json/splice.ts";
-import type { DecisionRequest } from "./decision-wire.ts";
 import { lowerRequest } from "./lower-request.ts";
-import { ReadDecision } from "./read-request.ts";
+import type { ParsedDecisionRequest } from "./parse-request.ts";
 
 /** Writes the request for a deployment that can serve it, in the form that its provider takes. */
-export function encodeDecision(request: DecisionRequest, deployment: Deployment): UpstreamRequest {
+export function encodeDecision(
+  request: ParsedDecisionRequest,
+  deployment: Deployment,
+): UpstreamRequest {
   const listing = deployment.decisions;
   assert(listing !== undefined, "decisions go to decisions listings");
-  assert(request instanceof ReadDecision, "a decisions request is one that was read here");
   assert(request.grammar === listing.wire, "questions go to models that read their grammar");
   return {
     path: listing.path,
@@ -33,7 +34,7 @@ const headers = { "content-type": "application/json" };
 const notForwarded = [...keptBack, word.user, word.metadata, word.session_id];
 
 /** The buyer's own bytes with the few edits that the gateway owes. */
-function spliceRequest({ doc, modelId }: ReadDecision, deployment: Deployment): Buffer {
+function spliceRequest({ doc, modelId }: ParsedDecisionRequest, deployment: Deployment): Buffer {
   const splice = new Splice(doc);
   if (deployment.upstreamModelId !== modelId) {
     splice.replace(doc.member(0, word.model), textToken(deployment.upstreamModelId));

@@ -9,7 +9,7 @@ import {
 } from "../../wire/fields/check-shape.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { type JsonText, objectText, textToken } from "../../json/json-text.ts";
-import type { Question } from "./decision-wire.ts";
+import type { Question } from "./question.ts";
 import {
   areExamples,
   areFields,

@@ -52,22 +52,22 @@ const unknownSection = `no section of this model's schema; use ${[...sections.ke
 
 function readSpans(doc: JsonDocument, node: JsonNode, type: GlinerType): ReadGliner | Problem {
   const id = fixedNames.get(type.kind) ?? type.kind;
-  const entry: Entry = { id, isNamed: false, isInArray: false, trail: ["schema", type.kind], node };
+  const entry: Entry = { id, isNamed: false, isInArray: false, path: ["schema", type.kind], node };
   const found = type.takes.get("labels")?.(doc, node);
   if (found !== undefined) return atEntry(entry, found);
   return readAs(doc, new Map([["labels", { sent: "labels", node }]]), { entry, type });
 }
 
 function readTasks(doc: JsonDocument, node: JsonNode): Problem | readonly (ReadGliner | Problem)[] {
-  const trail = ["schema", "classifications"];
-  if (!doc.isArray(node)) return problem("must be an array of tasks", ...trail);
+  const path = ["schema", "classifications"];
+  if (!doc.isArray(node)) return problem("must be an array of tasks", ...path);
   const tasks = doc.items(node);
-  if (tasks.length === 0) return problem("empty", ...trail);
-  return tasks.map((task, index) => readTask(doc, task, [...trail, index]));
+  if (tasks.length === 0) return problem("empty", ...path);
+  return tasks.map((task, index) => readTask(doc, task, [...path, index]));
 }
 
-function readTask(doc: JsonDocument, node: JsonNode, trail: Entry["trail"]): ReadGliner | Problem {
-  const entry: Entry = { id: "", isNamed: true, isInArray: false, trail, node };
+function readTask(doc: JsonDocument, node: JsonNode, path: Entry["path"]): ReadGliner | Problem {
+  const entry: Entry = { id: "", isNamed: true, isInArray: false, path, node };
   const members = readMembers(doc, node, taskNames);
   if (isProblem(members)) return atEntry(entry, members);
   const task = members.get("task");
@@ -95,13 +95,13 @@ function readStructures(
   doc: JsonDocument,
   node: JsonNode,
 ): Problem | readonly (ReadGliner | Problem)[] {
-  const trail = ["schema", "structures"];
-  if (!doc.isObject(node)) return problem("must be an object by name", ...trail);
+  const path = ["schema", "structures"];
+  if (!doc.isObject(node)) return problem("must be an object by name", ...path);
   const keys = doc.keys(node);
-  if (keys.length === 0) return problem("empty", ...trail);
+  if (keys.length === 0) return problem("empty", ...path);
   return keys.map((key) => {
     const id = doc.text(key);
-    const at = { id, isNamed: true, isInArray: false, trail: [...trail, id] };
+    const at = { id, isNamed: true, isInArray: false, path: [...path, id] };
     return readStructure(doc, { ...at, node: doc.valueOf(key) });
   });
 }

@@ -1,12 +1,12 @@
 import type { Deployment } from "../../catalog/catalog.ts";
 import { mediaPartTokens } from "../../core/constants.ts";
-import type { DecisionRequest } from "./decision-wire.ts";
+import type { ParsedDecisionRequest } from "./parse-request.ts";
 
 /**
  * Input tokens to reserve on this deployment: one per byte and the allowance for images, with the
  * state once, or once for each question where the provider runs a prompt for each.
  */
-export function inputTokens(request: DecisionRequest, deployment: Deployment): number {
+export function inputTokens(request: ParsedDecisionRequest, deployment: Deployment): number {
   const once = request.estimatedInputTokens;
   if (deployment.decisions?.isStatePerQuestion !== true) return once;
   const stateTokens = request.stateBytes + request.stateImages * mediaPartTokens;

@@ -1,7 +1,7 @@
 import { assert } from "../../core/assert.ts";
 import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import { type Problem, problem } from "../../wire/fields/check-shape.ts";
-import { absent, JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { readDepthMax } from "../../json/json-limits.ts";
 import { scanJson } from "../../json/scan-json.ts";
 import { pathOf } from "./members.ts";
@@ -31,7 +31,7 @@ const readByModels = new Set<string | number>(["state", "questions", "schema"]);
 
 class Inspection {
   readonly images: ImagePart[] = [];
-  readonly #trail: (string | number)[] = [];
+  readonly #path: (string | number)[] = [];
 
   /** `depth`: containers of `doc` around this one. */
   visit(doc: JsonDocument, node: JsonNode, depth: number): Problem | undefined {
@@ -48,15 +48,15 @@ class Inspection {
   #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
     if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
     const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
-    assert(deeper instanceof JsonDocument, "a value inside a checked body is well-formed");
-    return this.visit(deeper, 0, 0);
+    assert(deeper.ok, "a value inside a checked body is well-formed");
+    return this.visit(deeper.doc, 0, 0);
   }
 
   #visitObject(doc: JsonDocument, object: JsonNode, depth: number): Problem | undefined {
     const names = new Set<string>();
     for (const key of doc.keys(object)) {
       const name = doc.text(key);
-      if (names.has(name)) return problem("is duplicated; send it once", ...this.#trail, name);
+      if (names.has(name)) return problem("is duplicated; send it once", ...this.#path, name);
       names.add(name);
       const found = this.#visitChild(name, doc, doc.valueOf(key), depth);
       if (found !== undefined) return found;
@@ -78,14 +78,14 @@ class Inspection {
     node: JsonNode,
     depth: number,
   ): Problem | undefined {
-    this.#trail.push(step);
+    this.#path.push(step);
     const found = this.visit(doc, node, depth + 1);
-    this.#trail.pop();
+    this.#path.pop();
     return found;
   }
 
   #isImage(doc: JsonDocument, object: JsonNode): boolean {
-    if (!readByModels.has(this.#trail[0] ?? "")) return false;
+    if (!readByModels.has(this.#path[0] ?? "")) return false;
     const type = doc.member(object, word.type);
     return type !== absent && doc.isString(type) && doc.word(type) === word.image_url;
   }
@@ -93,10 +93,10 @@ class Inspection {
   #addImage(doc: JsonDocument, object: JsonNode): Problem | undefined {
     const inlineBytes = inlineImageBytes(doc, object);
     if (inlineBytes === undefined) {
-      return problem(onlyInline, ...this.#trail, "image_url", "url");
+      return problem(onlyInline, ...this.#path, "image_url", "url");
     }
-    const isInState = this.#trail[0] === "state";
-    this.images.push({ path: pathOf(this.#trail), isInState, inlineBytes });
+    const isInState = this.#path[0] === "state";
+    this.images.push({ path: pathOf(this.#path), isInState, inlineBytes });
     return undefined;
   }
 }

@@ -11,10 +11,10 @@ import {
 } from "../../json/json-text.ts";
 import { glinerOptions } from "./question-signs.ts";
 import { namedText, type ReadQuestion } from "./read-question.ts";
-import type { ReadDecision } from "./read-request.ts";
+import type { ParsedDecisionRequest } from "./parse-request.ts";
 
 /** The request in the public form of its wire: every value keeps the bytes it was sent in. */
-export function lowerRequest(request: ReadDecision, deployment: Deployment): Buffer {
+export function lowerRequest(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
   const { doc, grammar } = request;
   const own = grammar === "gliner" ? glinerMembers(request) : systemOneMembers(request);
   const members = {
@@ -27,12 +27,12 @@ export function lowerRequest(request: ReadDecision, deployment: Deployment): Buf
 
 type EncodedQuestion = Readonly<Record<string, JsonText | undefined>>;
 
-function systemOneMembers({ doc, stateNode, read }: ReadDecision): EncodedQuestion {
+function systemOneMembers({ doc, stateNode, read }: ParsedDecisionRequest): EncodedQuestion {
   const questions = read.map(({ question, encoded }) => [question.id, encoded] as const);
   return { state: doc.raw(stateNode), questions: namedText(questions) };
 }
 
-function glinerMembers({ doc, members, stateNode, read }: ReadDecision): EncodedQuestion {
+function glinerMembers({ doc, members, stateNode, read }: ParsedDecisionRequest): EncodedQuestion {
   const state = doc.raw(stateNode);
   const options = glinerOptions.flatMap((name) => {
     const member = members.get(name);

@@ -51,22 +51,23 @@ export function checkMember(
   return found === undefined || member === undefined ? undefined : under(member.sent, found);
 }
 
-/** Reading gives a value or a problem: no value that is read has a trail. */
+/** Reading gives a value or a problem. */
 export function isProblem(read: object): read is Problem {
-  return "trail" in read;
+  const tagged: { readonly isProblem?: unknown } = read;
+  return tagged.isProblem === true;
 }
 
 /** `questions.team.schema.criteria: 1 option, at least 2 needed`: the place, then what is wrong. */
-export function sentenceOf({ trail, message }: Problem): string {
+export function sentenceOf({ path, message }: Problem): string {
   const glue = /^(?:is|must) /.test(message) ? " " : ": ";
-  return pathOf(trail) + glue + message;
+  return pathOf(path) + glue + message;
 }
 
 const STEP_CHARS_MAX = 64;
 
 /** `state.items[2]` */
-export function pathOf(trail: readonly (string | number)[]): string {
-  return trail
+export function pathOf(path: readonly (string | number)[]): string {
+  return path
     .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, STEP_CHARS_MAX)}`))
     .join("")
     .slice(1);

@@ -6,7 +6,7 @@ import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import { asObject } from "../../json/json-edit.ts";
 import { marketModel, play, requestId } from "../fixtures/answer-kit.ts";
 import { deploymentOf } from "../fixtures/request-kit.ts";
-import type { DecisionRequest, Question } from "./decision-wire.ts";
+import type { Question } from "./question.ts";
 import { openDecisionAnswer } from "./open-answer.ts";
 
 type Systemone = Extract<Question, { wire: "systemone" }>;
@@ -37,8 +37,12 @@ function open({ questions, envelope }: Asked): AnswerBridge {
     ...(envelope === undefined ? {} : { envelope }),
   };
   const deployment: Deployment = deploymentOf("wire_a", { modality: "decisions", decisions });
-  const request = { grammar: wire, questions } as unknown as DecisionRequest;
-  return openDecisionAnswer({ request, deployment, requestId, createdSeconds: 1_800_000_000 });
+  return openDecisionAnswer({
+    request: { questions },
+    deployment,
+    requestId,
+    createdSeconds: 1_800_000_000,
+  });
 }
 
 interface Told {

@@ -1,20 +1,27 @@
 import { decisionAnswerBytesMax } from "../../core/constants.ts";
 import { ZERO_USAGE } from "../../core/usage.ts";
+import type { Deployment } from "../../catalog/catalog.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import type { ReadyAnswer } from "../../wire/neutral/chat-answer.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
 import { tryPrint } from "../../json/json-edit.ts";
 import { ServedModelNote } from "../../wire/neutral/served-model-note.ts";
-import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
-import { renderErrorBody } from "../../wire/error-body.ts";
+import { failedRead, type ReadAnswer } from "../../wire/failure/upstream-failure.ts";
+import type { AnswerContext } from "../../wire/modality.ts";
+import { openaiChat } from "../../wire/openai-chat/index.ts";
 import { unusableFailure } from "../../wire/failure/failures.ts";
 import type { Fields, NamedAnswer } from "./answer-values.ts";
 import { classifyDecisionWording, isErrorBody } from "./classify.ts";
 import { decisionUsageJson, readDecisionUsage } from "./decision-usage.ts";
-import type { DecisionRequest, OpenDecisionAnswer } from "./decision-wire.ts";
 import { envelopeWording, openEnvelope } from "./envelope.ts";
+import type { ParsedDecisionRequest } from "./parse-request.ts";
 import { readGlinerAnswers } from "./read-answers-gliner.ts";
 import { readSystemOneAnswers } from "./read-answers-systemone.ts";
+
+export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd"> {
+  readonly request: Pick<ParsedDecisionRequest, "questions">;
+  readonly deployment: Deployment;
+}
 
 /** The bridge for a provider's 2xx: every question answered in its type, or none. */
 export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
@@ -23,7 +30,7 @@ export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   return new JsonBridge({
     read: ({ value }) => readDecision(value, open, note),
     note,
-    renderError: (refusal) => renderErrorBody("wire_a", refusal, open.requestId),
+    renderError: (refusal) => openaiChat.errorBody(refusal, open.requestId),
     bytesMax: decisionAnswerBytesMax,
     classifyError: (value) =>
       isErrorBody(value, deployment) && !asksFor("error", request)
@@ -33,7 +40,7 @@ export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
 }
 
 /** In a flat GLiNER answer a question's name stands beside the body's own fields. */
-function asksFor(name: string, { questions }: DecisionRequest): boolean {
+function asksFor(name: string, { questions }: OpenDecisionAnswer["request"]): boolean {
   return questions.some((each) => each.wire === "gliner" && each.resultName === name);
 }
 
@@ -41,17 +48,20 @@ function readDecision(
   value: Fields,
   open: OpenDecisionAnswer,
   note: ServedModelNote,
-): ReadyAnswer | UpstreamFailure {
+): ReadAnswer<ReadyAnswer> {
   const { deployment, request } = open;
   const opened = openEnvelope(value, deployment.decisions?.envelope);
-  if (opened.kind === "refused") return classifyDecisionWording(opened.errorText, deployment);
-  if (opened.kind === "unreadable") return unusableFailure();
+  if (opened.kind === "refused") {
+    return failedRead(classifyDecisionWording(opened.errorText, deployment));
+  }
+  if (opened.kind === "unreadable") return UNUSABLE;
   note.take(opened.body["model"]);
   const answers = readAnswers(opened.body, request);
   const answersText = answers && answersJson(answers);
-  if (answersText === undefined) return unusableFailure();
+  if (answersText === undefined) return UNUSABLE;
   const usage = readDecisionUsage(opened.body);
   return {
+    ok: true,
     report: usage && { usage },
     bodyText: (costUsd) =>
       `{"id":"${open.requestId}","object":"decision","created":${open.createdSeconds},` +
@@ -60,9 +70,11 @@ function readDecision(
   };
 }
 
+const UNUSABLE = failedRead(unusableFailure());
+
 function readAnswers(
   body: Fields,
-  { questions }: DecisionRequest,
+  { questions }: OpenDecisionAnswer["request"],
 ): readonly NamedAnswer[] | undefined {
   const systemone = questions.filter((each) => each.wire === "systemone");
   return systemone.length === questions.length

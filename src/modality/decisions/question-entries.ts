@@ -1,7 +1,7 @@
 import { type Problem, problem } from "../../wire/fields/check-shape.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import { type Spellings, spellings } from "./members.ts";
+import { isProblem, type Spellings, spellings } from "./members.ts";
 
 /** One question as it stands in its container, whatever grammar it is written in. */
 export interface Entry {
@@ -10,7 +10,7 @@ export interface Entry {
   /** Did the buyer give it that name? */
   readonly isNamed: boolean;
   readonly isInArray: boolean;
-  readonly trail: readonly (string | number)[];
+  readonly path: readonly (string | number)[];
   readonly node: JsonNode;
 }
 
@@ -37,8 +37,8 @@ function readAll(
 ): readonly Entry[] | Problem {
   const good: Entry[] = [];
   for (const entry of entries) {
-    if ("message" in entry) return entry;
-    if (!doc.isObject(entry.node)) return problem("must be an object", ...entry.trail);
+    if (isProblem(entry)) return entry;
+    if (!doc.isObject(entry.node)) return problem("must be an object", ...entry.path);
     good.push(entry);
   }
   return good.length === 0 ? problem("empty", "questions") : good;
@@ -46,24 +46,24 @@ function readAll(
 
 function keyedEntry(doc: JsonDocument, key: JsonNode): Entry {
   const id = doc.text(key);
-  const trail = ["questions", id];
-  return { id, isNamed: true, isInArray: false, trail, node: doc.valueOf(key) };
+  const path = ["questions", id];
+  return { id, isNamed: true, isInArray: false, path, node: doc.valueOf(key) };
 }
 
 function arrayEntry(doc: JsonDocument, node: JsonNode, index: number): Entry | Problem {
-  const trail = ["questions", index];
-  const unnamed = { id: `q${index + 1}`, isNamed: false, isInArray: true, trail, node };
+  const path = ["questions", index];
+  const unnamed = { id: `q${index + 1}`, isNamed: false, isInArray: true, path, node };
   if (!doc.isObject(node)) return unnamed;
   const names: string[] = [];
   for (const field of ["name", "id"] as const) {
     const value = doc.present(node, word[field]);
     if (value === absent) continue;
-    if (!doc.isString(value)) return problem("must be a string", ...trail, field);
+    if (!doc.isString(value)) return problem("must be a string", ...path, field);
     names.push(doc.text(value));
   }
   const [name, id = name] = names;
   if (name === undefined) return unnamed;
-  if (id !== name) return problem("name and id differ; send one of them", ...trail);
+  if (id !== name) return problem("name and id differ; send one of them", ...path);
   return { ...unnamed, id: name, isNamed: true };
 }
 
@@ -71,6 +71,6 @@ function arrayEntry(doc: JsonDocument, node: JsonNode, index: number): Entry | P
 export const nameFields: Spellings = spellings({ name: "name", id: "id" });
 
 /** What is wrong inside a question, seen from the body. */
-export function atEntry({ trail }: Entry, found: Problem): Problem {
-  return { trail: [...trail, ...found.trail], message: found.message };
+export function atEntry({ path }: Entry, found: Problem): Problem {
+  return problem(found.message, ...path, ...found.path);
 }

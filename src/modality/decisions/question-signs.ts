@@ -1,10 +1,10 @@
 import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
-import type { DecisionRequest } from "./decision-wire.ts";
+import type { Question } from "./question.ts";
 import { glinerTypes } from "./gliner-kinds.ts";
 import type { Entry } from "./question-entries.ts";
 import { flatTypes } from "./systemone-types.ts";
 
-export type Grammar = DecisionRequest["grammar"];
+export type Grammar = Question["wire"];
 
 /**
  * What tells in which grammar a question is written, the clearest sign first: a `schema`, then a

@@ -1,7 +1,7 @@
 import { type Check, isText, type Problem, problem } from "../../wire/fields/check-shape.ts";
 import { type JsonDocument, type JsonNode, nodeSize } from "../../json/json-document.ts";
 import { type JsonText, textBytes, textToken } from "../../json/json-text.ts";
-import type { Question } from "./decision-wire.ts";
+import type { Question } from "./question.ts";
 import type { Entry } from "./question-entries.ts";
 
 /** A question that was read, and what it is in the public form of its wire. */

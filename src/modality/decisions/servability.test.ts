@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DecisionsListing } from "../../catalog/catalog.ts";
-import type { Unservable } from "../../wire/chat-wire.ts";
+import type { Unservable } from "../../wire/modality.ts";
 import { decisionsDeployment, goodDecision } from "../fixtures/decision-kit.ts";
 import { servabilityProblem } from "./servability.ts";
 

@@ -1,24 +1,23 @@
 import type { Deployment } from "../../catalog/catalog.ts";
 import { assert } from "../../core/assert.ts";
 import { type Problem, problem } from "../../wire/fields/check-shape.ts";
-import type { Unservable } from "../../wire/chat-wire.ts";
-import type { DecisionRequest, Question } from "./decision-wire.ts";
+import type { Unservable } from "../../wire/modality.ts";
+import type { Question } from "./question.ts";
 import { schemaMissing } from "./grammar-systemone.ts";
 import { pathOf, quoted, sentenceOf } from "./members.ts";
 import { atEntry } from "./question-entries.ts";
 import { glinerFieldsOf } from "./question-signs.ts";
 import type { ReadQuestion } from "./read-question.ts";
 import { foreignSchema } from "./read-questions.ts";
-import { ReadDecision } from "./read-request.ts";
+import type { ParsedDecisionRequest } from "./parse-request.ts";
 
 /** Why this deployment cannot serve the request as sent; undefined when it can. */
 export function servabilityProblem(
-  request: DecisionRequest,
+  request: ParsedDecisionRequest,
   deployment: Deployment,
 ): Unservable | undefined {
   const listing = deployment.decisions;
   assert(listing !== undefined, "decisions go to decisions listings");
-  assert(request instanceof ReadDecision, "a decisions request is one that was read here");
   if (request.grammar !== listing.wire) return unservable(foreignGrammar(request));
   const [image] = request.imagePaths;
   if (image !== undefined && !listing.readsImages) return unreadImage(image);
@@ -27,11 +26,11 @@ export function servabilityProblem(
 }
 
 function unservable(found: Problem): Unservable {
-  return { field: pathOf(found.trail), message: sentenceOf(found) };
+  return { field: pathOf(found.path), message: sentenceOf(found) };
 }
 
 /** The clearest sign that the questions are written for models of the other grammar. */
-function foreignGrammar({ doc, grammar, members, read }: ReadDecision): Problem {
+function foreignGrammar({ doc, grammar, members, read }: ParsedDecisionRequest): Problem {
   if (grammar === "gliner" && members.has("schema")) return foreignSchema;
   const [first] = read;
   assert(first !== undefined, "a request that was read has a question");
@@ -48,7 +47,10 @@ function foreignToSystemOne(id: string, fields: readonly string[]): Problem {
   return problem(`this model reads systemone questions; ${has}`, "questions");
 }
 
-function foreignToGliner(doc: ReadDecision["doc"], { entry, question }: ReadQuestion): Problem {
+function foreignToGliner(
+  doc: ParsedDecisionRequest["doc"],
+  { entry, question }: ReadQuestion,
+): Problem {
   const hasSchema = doc.keys(entry.node).some((key) => doc.text(key) === "schema");
   if (hasSchema) {
     return atEntry(

@@ -1,7 +1,7 @@
 import { isInteger, type Problem, problem, under } from "../../wire/fields/check-shape.ts";
 import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
 import { arrayText, type JsonText, textToken } from "../../json/json-text.ts";
-import type { Question } from "./decision-wire.ts";
+import type { Question } from "./question.ts";
 import {
   checkMember,
   isProblem,

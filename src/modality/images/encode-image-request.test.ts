@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import type { Unservable } from "../../wire/chat-wire.ts";
+import type { Unservable } from "../../wire/modality.ts";
 import { imageListing, type Members, PARAMETERS, readGood, sent } from "./fixtures/image-kit.ts";
-import { imageWire } from "./registry.ts";
+import { images } from "./index.ts";
 
 function servabilityOf(members: Members, listing = imageListing()): Unservable | undefined {
-  return imageWire.servabilityProblem(readGood(members), listing);
+  return images.servabilityProblem(readGood(members), listing);
 }
 
 describe("a listing takes what it lists", () => {
@@ -97,10 +97,12 @@ describe("the provider is sent", () => {
 
   test("on the listing's own path, with nothing but the content type", () => {
     const listing = imageListing(PARAMETERS, { imagesPath: "/v2/pictures", wire: "wire_b" });
-    expect(imageWire.encode(readGood({}), listing)).toMatchObject({
-      path: "/v2/pictures",
-      headers: { "content-type": "application/json" },
-      droppedParams: [],
+    expect(images.encode(readGood({}), listing)).toMatchObject({
+      upstream: {
+        path: "/v2/pictures",
+        headers: { "content-type": "application/json" },
+        droppedParams: [],
+      },
     });
   });
 

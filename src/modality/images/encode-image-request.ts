@@ -1,9 +1,9 @@
 import type { Deployment } from "../../catalog/catalog.ts";
 import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
-import type { UpstreamRequest } from "../../wire/upstream-request.ts";
+import type { UpstreamRequest } from "../../wire/modality.ts";
 import { type JsonText, textBytes, textToken } from "../../json/json-text.ts";
 import { isForListing } from "./image-fields.ts";
-import type { ReadImageRequest } from "./read-image-request.ts";
+import type { ParsedImageRequest } from "./parse-request.ts";
 
 /**
  * The request for one listing: the caller's members as they were sent, under the provider's model
@@ -12,7 +12,7 @@ import type { ReadImageRequest } from "./read-image-request.ts";
  * with addresses otherwise. No other host gets the field, because some refuse it.
  */
 export function encodeImageRequest(
-  request: ReadImageRequest,
+  request: ParsedImageRequest,
   deployment: Deployment,
 ): UpstreamRequest {
   const { doc, fields } = request;
@@ -23,7 +23,7 @@ export function encodeImageRequest(
   }
   if (isOneImageUnsaid(request, deployment)) members.push('"n":1');
   if (takesBase64(deployment)) members.push('"response_format":"b64_json"');
-  const controls = deployment.wire === "wire_a" ? upstreamControls(doc, deployment) : undefined;
+  const controls = upstreamControls(doc, deployment);
   if (controls !== undefined) members.push(`"provider":${controls}`);
   return {
     path: deployment.imagesPath,
@@ -34,7 +34,7 @@ export function encodeImageRequest(
 }
 
 /** Without `n` one image was asked for and is held; a host with another default must be told. */
-function isOneImageUnsaid({ doc, fields }: ReadImageRequest, deployment: Deployment): boolean {
+function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deployment): boolean {
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent.value)) return false;
   const descriptor = deployment.supportedParameters.get("n");

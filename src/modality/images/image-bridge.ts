@@ -1,19 +1,33 @@
 import { imageAnswerOtherBytesMax, imageBytesMax } from "../../core/constants.ts";
-import { floorToMicroUsd } from "../../core/money.ts";
+import { floorToMicroUsd, type PicoUsd } from "../../core/money.ts";
 import type { Refusal } from "../../core/refusals.ts";
 import { type ServedModel, servedModelOf } from "../../core/served-model.ts";
 import type { Usage } from "../../core/usage.ts";
+import type { Deployment } from "../../catalog/catalog.ts";
 import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
-import { isFailure } from "../../wire/neutral/chat-answer.ts";
-import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
-import { renderErrorBody } from "../../wire/error-body.ts";
+import {
+  failedRead,
+  type ReadAnswer,
+  type UpstreamFailure,
+} from "../../wire/failure/upstream-failure.ts";
+import type { AnswerContext } from "../../wire/modality.ts";
+import { openaiChat } from "../../wire/openai-chat/index.ts";
 import { ImageAnswerParser } from "./image-answer-parser.ts";
 import { tooLargeImagesFailure, unusableImagesFailure } from "./image-failures.ts";
-import type { OpenImageAnswer } from "./image-wire.ts";
-import { type AskedImages, type ImageAnswer, readImageAnswer } from "./read-image-answer.ts";
+import type { ImageReport } from "./image-usage.ts";
+import type { ParsedImageRequest } from "./parse-request.ts";
+import { type ImageAnswer, readImageAnswer } from "./read-image-answer.ts";
+
+export interface OpenImageAnswer extends AnswerContext {
+  readonly request: ParsedImageRequest;
+  readonly deployment: Deployment;
+  /** What it will cost by what the provider reported; undefined when that names no cost. */
+  readonly costOf: (report: ImageReport) => PicoUsd | undefined;
+}
 
 /**
- * The images side of `AnswerBridge`. An answer can have tens of megabytes: it is checked while it
+ * The images side of `AnswerBridge`: exactly as many images as were asked for, as base64, within
+ * the reserve, or a failure. An answer can have tens of megabytes: it is checked while it
  * passes and never put together; the client gets the provider's own bytes of each image between
  * newly written JSON. Only size fails an answer before its end. A failed one reports no usage and
  * no cost, because it costs nothing.
@@ -21,7 +35,6 @@ import { type AskedImages, type ImageAnswer, readImageAnswer } from "./read-imag
 export class ImageBridge implements AnswerBridge {
   readonly contentType = "application/json";
   readonly #open: OpenImageAnswer;
-  readonly #asked: AskedImages;
   /** Undefined once nothing can make the answer usable, and from its end on. */
   #parser: ImageAnswerParser | undefined = new ImageAnswerParser();
   #bytes = 0;
@@ -29,9 +42,8 @@ export class ImageBridge implements AnswerBridge {
   #failure: UpstreamFailure | undefined;
   #isClosed = false;
 
-  constructor(open: OpenImageAnswer, asked: AskedImages) {
+  constructor(open: OpenImageAnswer) {
     this.#open = open;
-    this.#asked = asked;
   }
 
   get state(): BridgeState {
@@ -61,7 +73,7 @@ export class ImageBridge implements AnswerBridge {
     this.#parser?.push(bytes);
     const fileBytes = this.#parser?.fileBytes ?? 0;
     if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > imageBytesMax) {
-      this.#conclude(tooLargeImagesFailure());
+      this.#conclude(failedRead(tooLargeImagesFailure()));
     } else if (this.#parser?.isUnusable === true) {
       // Read on all the same: too large is told before anything else, wherever the fault stands.
       this.#parser = undefined;
@@ -71,11 +83,8 @@ export class ImageBridge implements AnswerBridge {
   end(): void {
     if (this.state !== "waiting") return;
     const parser = this.#parser;
-    const read =
-      parser === undefined
-        ? unusableImagesFailure("the provider's answer could not be read")
-        : readImageAnswer(parser, this.#asked);
-    this.#conclude(isFailure(read) || !this.#costsTooMuch(read) ? read : ABOVE_RESERVE);
+    const read = parser === undefined ? UNREADABLE : readImageAnswer(parser, this.#open.request);
+    this.#conclude(read.ok && this.#costsTooMuch(read) ? ABOVE_RESERVE : read);
   }
 
   takeOutput(): undefined {
@@ -92,18 +101,19 @@ export class ImageBridge implements AnswerBridge {
   fail(refusal: Refusal): Buffer {
     if (this.#isClosed) return Buffer.alloc(0);
     this.#isClosed = true;
-    this.#conclude(this.#failure ?? { refusal, failover: false, strike: "neutral" });
-    return renderErrorBody("wire_a", refusal, this.#open.requestId);
+    const failure = this.#failure ?? { refusal, failover: false, strike: "neutral" };
+    this.#conclude(failedRead(failure));
+    return openaiChat.errorBody(refusal, this.#open.requestId);
   }
 
   keepAlive(): undefined {
     return undefined;
   }
 
-  #conclude(result: ImageAnswer | UpstreamFailure): void {
+  #conclude(result: ReadAnswer<ImageAnswer>): void {
     this.#parser = undefined;
-    this.#answer = isFailure(result) ? undefined : result;
-    this.#failure = isFailure(result) ? result : undefined;
+    this.#answer = result.ok ? result : undefined;
+    this.#failure = result.ok ? undefined : result.failure;
   }
 
   #costsTooMuch({ report }: ImageAnswer): boolean {
@@ -115,9 +125,10 @@ export class ImageBridge implements AnswerBridge {
 /** Base64 of the images and all the rest; white space and escapes are the provider's own loss. */
 const ANSWER_BYTES_MAX = Math.ceil(imageBytesMax / 3) * 4 + imageAnswerOtherBytesMax;
 
-const ABOVE_RESERVE = unusableImagesFailure(
-  "the provider reported a higher cost than the request can have",
+const ABOVE_RESERVE = failedRead(
+  unusableImagesFailure("the provider reported a higher cost than the request can have"),
 );
+const UNREADABLE = failedRead(unusableImagesFailure("the provider's answer could not be read"));
 
 /** The client's answer, in pieces: the bytes of an image are the ones that the provider sent. */
 function writeAnswer(

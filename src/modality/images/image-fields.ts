@@ -25,14 +25,18 @@ const CALLERS_NOTES: ReadonlySet<string> = new Set([
 ]);
 
 /** The body's members; a problem when one is there twice: the provider might read the other one. */
-export function readImageFields(doc: JsonDocument): ImageFields | Problem {
+export function readImageFields(
+  doc: JsonDocument,
+): { ok: true; fields: ImageFields } | { ok: false; problem: Problem } {
   const fields = new Map<string, ImageField>();
   for (const key of doc.keys(0)) {
     const name = doc.text(key);
-    if (fields.has(name)) return problem("is duplicated; send it once", name);
+    if (fields.has(name)) {
+      return { ok: false, problem: problem("is duplicated; send it once", name) };
+    }
     fields.set(name, { key, value: doc.valueOf(key) });
   }
-  return fields;
+  return { ok: true, fields };
 }
 
 /** Is this a field that a listing must have? A null counts as absent. */

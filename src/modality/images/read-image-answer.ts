@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
 import { asObject, tryParse } from "../../json/json-edit.ts";
 import { countOf } from "../../wire/neutral/usage-report.ts";
-import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
+import { failedRead, type ReadAnswer } from "../../wire/failure/upstream-failure.ts";
 import type { ImageAnswerParser } from "./image-answer-parser.ts";
 import type { Base64Text } from "./base64-text.ts";
 import { moderatedImagesFailure, unusableImagesFailure } from "./image-failures.ts";
@@ -36,26 +36,30 @@ export interface AskedImages {
 export function readImageAnswer(
   parser: ImageAnswerParser,
   asked: AskedImages,
-): ImageAnswer | UpstreamFailure {
+): ReadAnswer<ImageAnswer> {
   const rest = textOf(parser.rest());
   const answer = asObject(tryParse(rest)?.value);
-  if (answer === undefined) return unusableImagesFailure("the provider's answer could not be read");
+  if (answer === undefined) {
+    return failedRead(unusableImagesFailure("the provider's answer could not be read"));
+  }
   const { error, data } = answer;
   if (error !== undefined && error !== null && error !== false) {
-    return classifyEmbeddedError(answer);
+    return failedRead(classifyEmbeddedError(answer));
   }
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
   const images = items.flatMap((item) => imageOf(item, parser.texts, asked.outputFormat) ?? []);
   if (images.length !== asked.count || items.length !== asked.count) {
     // Content that was refused in part is not sent on to somebody else either.
-    if (images.length < asked.count && saysModerated(answer, items))
-      return moderatedImagesFailure();
-    return unusableImagesFailure(
+    if (images.length < asked.count && saysModerated(answer, items)) {
+      return failedRead(moderatedImagesFailure());
+    }
+    const counted =
       `the provider answered with ${images.length} usable images in ${items.length}, ` +
-        `${asked.count} were asked for`,
-    );
+      `${asked.count} were asked for`;
+    return failedRead(unusableImagesFailure(counted));
   }
   return {
+    ok: true,
     created: countOf(answer["created"]),
     images,
     echoed: echoedOf(answer),

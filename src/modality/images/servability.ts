@@ -1,12 +1,12 @@
 import type { Deployment } from "../../catalog/catalog.ts";
-import type { Unservable } from "../../wire/chat-wire.ts";
+import type { Unservable } from "../../wire/modality.ts";
 import { whatIsTaken } from "../../wire/fields/accepted-values.ts";
 import { isCallersNote, isForListing } from "./image-fields.ts";
-import type { ReadImageRequest } from "./read-image-request.ts";
+import type { ParsedImageRequest } from "./parse-request.ts";
 
 /** Why this listing cannot serve the request as sent: a field or a value that it does not take. */
 export function servabilityProblem(
-  { doc, fields }: ReadImageRequest,
+  { doc, fields }: ParsedImageRequest,
   { supportedParameters }: Deployment,
 ): Unservable | undefined {
   for (const [name, field] of fields) {

@@ -2,16 +2,22 @@ import { isUtf8 } from "node:buffer";
 
 import type { Deployment } from "../../catalog/catalog.ts";
 import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
-import { isFailure } from "../../wire/neutral/chat-answer.ts";
-import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
+import {
+  failedRead,
+  type ReadAnswer,
+  type UpstreamFailure,
+} from "../../wire/failure/upstream-failure.ts";
 import { classifyEmbeddedError, contentRefused } from "../../wire/failure/classify-failure.ts";
 import { contentPolicyWording } from "../../wire/failure/content-policy-wording.ts";
 import { wordsOf } from "../../wire/failure/provider-error-text.ts";
 import { unusableFailure } from "../../wire/failure/failures.ts";
 import { speaksOf } from "../../wire/failure/wording.ts";
 import { parseRecord, readJobRecord } from "./read-job.ts";
-import type { ProviderJob, VideoAcceptBridge, VideoRequest } from "./video-wire.ts";
+import type { ParsedVideoRequest } from "./parse-request.ts";
+import type { ProviderJob, VideoAcceptBridge } from "./provider-job.ts";
 import { secondsOf } from "./servability.ts";
+
+const UNUSABLE = failedRead(unusableFailure());
 
 /** A record is small; more is none. */
 const RECORD_BYTES_MAX = 1_048_576;
@@ -27,13 +33,13 @@ export class AcceptBridge implements VideoAcceptBridge {
   /** The record of the finished job tells it, not that of the accepted one. */
   readonly servedModel: undefined;
   readonly seconds: number;
-  readonly options: VideoRequest["options"];
+  readonly options: ParsedVideoRequest["options"];
   job: ProviderJob | undefined;
   failure: UpstreamFailure | undefined;
   #pieces: Buffer[] = [];
   #bytes = 0;
 
-  constructor(request: VideoRequest, deployment: Deployment) {
+  constructor(request: ParsedVideoRequest, deployment: Deployment) {
     this.seconds = secondsOf(request, deployment);
     this.options = request.options;
   }
@@ -47,7 +53,7 @@ export class AcceptBridge implements VideoAcceptBridge {
     if (this.state !== "waiting") return;
     this.#bytes += bytes.length;
     this.#pieces.push(bytes);
-    if (this.#bytes > RECORD_BYTES_MAX) this.#conclude(unusableFailure());
+    if (this.#bytes > RECORD_BYTES_MAX) this.#conclude(UNUSABLE);
   }
 
   end(): void {
@@ -70,10 +76,10 @@ export class AcceptBridge implements VideoAcceptBridge {
     return undefined;
   }
 
-  #conclude(result: ProviderJob | UpstreamFailure): void {
+  #conclude(read: ReadAnswer<{ readonly job: ProviderJob }>): void {
     this.#pieces = [];
-    if (isFailure(result)) this.failure = result;
-    else this.job = result;
+    if (read.ok) this.job = read.job;
+    else this.failure = read.failure;
   }
 }
 
@@ -83,18 +89,18 @@ export function isVideoAccept(bridge: AnswerBridge): bridge is VideoAcceptBridge
 }
 
 /** A job that failed or was refused while it was accepted is none: another provider may do it. */
-function readAccepted(body: Buffer): ProviderJob | UpstreamFailure {
+function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
   const record = isUtf8(body) ? parseRecord(body) : undefined;
-  if (record === undefined) return unusableFailure();
+  if (record === undefined) return UNUSABLE;
   const { error } = record.value;
   const job = readJobRecord(record);
   const hasFailed =
     job === undefined || job.state === "unknown"
       ? typeof error === "object" && error !== null
       : REFUSED_STATES.has(job.state);
-  if (hasFailed) return classifyRefusedJob(record.value, job);
+  if (hasFailed) return failedRead(classifyRefusedJob(record.value, job));
   // Without an id it could never be asked after; whether the provider works on it, nobody knows.
-  return job?.id === undefined ? unusableFailure() : job;
+  return job?.id === undefined ? UNUSABLE : { ok: true, job };
 }
 
 const REFUSED_STATES: ReadonlySet<ProviderJob["state"]> = new Set([

@@ -1,16 +1,16 @@
 import { assert } from "../../core/assert.ts";
 import type { Deployment } from "../../catalog/catalog.ts";
 import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
-import type { UpstreamRequest } from "../../wire/upstream-request.ts";
+import type { UpstreamRequest } from "../../wire/modality.ts";
 import { type JsonText, textBytes, textToken } from "../../json/json-text.ts";
-import type { ReadVideoRequest } from "./read-request.ts";
+import type { ParsedVideoRequest } from "./parse-request.ts";
 import { secondsOf } from "./servability.ts";
 
 const headers = { "content-type": "application/json" };
 
 /** The job as this deployment is asked for it: what was sent and is listed, byte for byte. */
 export function encodeVideoRequest(
-  request: ReadVideoRequest,
+  request: ParsedVideoRequest,
   deployment: Deployment,
 ): UpstreamRequest {
   const { doc, nodes } = request;

@@ -1,31 +1,41 @@
 import { assert } from "../../core/assert.ts";
 import type { Deployment } from "../../catalog/catalog.ts";
+import { quoteWorstCase } from "../../pricing/quote.ts";
+import type { Modality } from "../../wire/modality.ts";
 import { AcceptBridge } from "./accept-bridge.ts";
 import { encodeVideoRequest } from "./encode-request.ts";
-import { readJob } from "./read-job.ts";
-import { ReadVideoRequest, readVideoRequest } from "./read-request.ts";
-import type { VideoRequest, VideoWire } from "./video-wire.ts";
+import { parseVideoRequest, type ParsedVideoRequest } from "./parse-request.ts";
 import { secondsOf, servabilityProblem } from "./servability.ts";
 
 export { isVideoAccept } from "./accept-bridge.ts";
+export { readJob } from "./read-job.ts";
 
-/** The video wire as the rooms above see it. */
-export const videoWire: VideoWire = {
-  readVideoRequest,
-  servabilityProblem: (request, deployment) => servabilityProblem(asRead(request), deployment),
-  secondsOf,
-  encode: (request, deployment) => encodeVideoRequest(asRead(request), deployment),
-  openAccept: (request, deployment) => new AcceptBridge(request, deployment),
-  jobPath,
-  contentPath: (deployment, providerJobId) => `${jobPath(deployment, providerJobId)}/content`,
-  readJob,
+/** Videos: `POST /v1/videos` is answered as soon as a provider has accepted the job. */
+export const videos: Modality<ParsedVideoRequest> = {
+  modality: "video",
+  read: (client) => parseVideoRequest(client.body, client.header("content-type")),
+  servabilityProblem,
+  encode: (request, deployment) => ({
+    ok: true,
+    upstream: encodeVideoRequest(request, deployment),
+  }),
+  openAnswer: (request, deployment) => new AcceptBridge(request, deployment),
+  quote: (request, deployment) => {
+    const { prices, maxOutputTokens } = deployment;
+    assert(prices !== null, "a plan has no unpriced deployment");
+    assert(maxOutputTokens !== undefined, "a video listing has a ceiling per second");
+    const output = secondsOf(request, deployment) * maxOutputTokens;
+    return quoteWorstCase(prices, { input: 0, output });
+  },
+  timeouts: "videoAccept",
 };
 
-function asRead(request: VideoRequest): ReadVideoRequest {
-  assert(request instanceof ReadVideoRequest, "a video request is one that was read here");
-  return request;
+/** Path under the base address where a job's record is. */
+export function jobPath({ videosPath }: Deployment, providerJobId: string): string {
+  return `${videosPath}/${encodeURIComponent(providerJobId)}`;
 }
 
-function jobPath({ videosPath }: Deployment, providerJobId: string): string {
-  return `${videosPath}/${encodeURIComponent(providerJobId)}`;
+/** Path under the base address where its file is. */
+export function contentPath(deployment: Deployment, providerJobId: string): string {
+  return `${jobPath(deployment, providerJobId)}/content`;
 }

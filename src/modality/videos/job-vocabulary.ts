@@ -1,4 +1,4 @@
-import type { ProviderJobState } from "./video-wire.ts";
+import type { ProviderJobState } from "./provider-job.ts";
 
 /** What providers call the states of a job, in lower case. */
 const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {

@@ -16,8 +16,8 @@ const field = (name: string, text: string): [string, string] => [
 ];
 
 function read(body: Buffer, type = TYPE): unknown {
-  const json = jsonOfForm(body, type);
-  return Buffer.isBuffer(json) ? JSON.parse(json.toString()) : json.message;
+  const sent = jsonOfForm(body, type);
+  return sent.ok ? JSON.parse(sent.json.toString()) : sent.refusal.message;
 }
 
 test("the text fields of a form are one JSON object", () => {
@@ -66,8 +66,8 @@ test("no bytes at all make it fail, or take long", () => {
   );
   fc.assert(
     fc.property(fc.array(fc.oneof(pieces, fc.string()), { maxLength: 60 }), (parts) => {
-      const json = jsonOfForm(Buffer.from(parts.join("")), TYPE);
-      const reported: unknown = Buffer.isBuffer(json) ? JSON.parse(json.toString()) : json.class;
+      const sent = jsonOfForm(Buffer.from(parts.join("")), TYPE);
+      const reported: unknown = sent.ok ? JSON.parse(sent.json.toString()) : sent.refusal.class;
       expect(typeof reported === "object" || reported === "invalid_request").toBe(true);
     }),
   );

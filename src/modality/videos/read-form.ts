@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
-import { invalidRequest, type Refusal } from "../../core/refusals.ts";
+import { invalidRequest } from "../../core/refusals.ts";
+import { refused, type Refused, type Result } from "../../core/result.ts";
 
 /** More than any video request has. */
 const PARTS_MAX = 32;
@@ -13,7 +14,7 @@ const LINE_END = "\r\n";
  * The text fields of a form (RFC 7578) as the JSON object that they stand for: one official client
  * sends every video request as one. A file in it is refused by its name: no images are taken.
  */
-export function jsonOfForm(body: Buffer, contentType: string): Buffer | Refusal {
+export function jsonOfForm(body: Buffer, contentType: string): Result<{ readonly json: Buffer }> {
   const found = BOUNDARY.exec(contentType);
   const boundary = found?.[1] ?? found?.[2];
   if (boundary === undefined) return notAForm("its content-type names no boundary");
@@ -21,12 +22,12 @@ export function jsonOfForm(body: Buffer, contentType: string): Buffer | Refusal 
   for (const part of partsOf(body, `--${boundary}`)) {
     if (part === undefined || members.size === PARTS_MAX) return notAForm("it cannot be read");
     const { name, isFile, text } = part;
-    if (isFile) return invalidRequest(`${name} is a file; videos are made from a text alone`);
-    if (members.has(name)) return invalidRequest(`${name} is duplicated; send it once`);
+    if (isFile) return refuse(`${name} is a file; videos are made from a text alone`);
+    if (members.has(name)) return refuse(`${name} is duplicated; send it once`);
     members.set(name, jsonValue(name, text));
   }
   const fields = [...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`);
-  return Buffer.from(`{${fields.join(",")}}`);
+  return { ok: true, json: Buffer.from(`{${fields.join(",")}}`) };
 }
 
 /** A form has texts only; the one switch of a video is a word there. */
@@ -70,8 +71,12 @@ function partOf(head: string, bytes: Buffer): FormPart | undefined {
   return { name, isFile: /;\s*filename\*?=/i.test(disposition), text: bytes.toString("utf8") };
 }
 
-function notAForm(reason: string): Refusal {
-  return invalidRequest(
+function notAForm(reason: string): Refused {
+  return refuse(
     `the form body cannot be read: ${reason}; send one JSON object as application/json`,
   );
+}
+
+function refuse(message: string): Refused {
+  return refused(invalidRequest(message));
 }

@@ -6,7 +6,7 @@ import { wordsOf } from "../../wire/failure/provider-error-text.ts";
 import { speaksOf } from "../../wire/failure/wording.ts";
 import { readReportedCost } from "../../wire/reported-cost.ts";
 import { needsShownFile, stateOfWord } from "./job-vocabulary.ts";
-import type { ProviderJob, ProviderJobState } from "./video-wire.ts";
+import type { ProviderJob, ProviderJobState } from "./provider-job.ts";
 
 /** A job's record as a provider answers it, whatever its dialect; undefined: it is none. */
 export function readJob(body: Buffer): ProviderJob | undefined {

@@ -1,13 +1,12 @@
 import { assert } from "../../core/assert.ts";
 import type { CapabilityDescriptor, Deployment } from "../../catalog/catalog.ts";
-import type { Unservable } from "../../wire/chat-wire.ts";
+import type { Unservable } from "../../wire/modality.ts";
 import { whatIsTaken } from "../../wire/fields/accepted-values.ts";
-import type { ReadVideoRequest } from "./read-request.ts";
-import type { VideoRequest } from "./video-wire.ts";
+import type { ParsedVideoRequest } from "./parse-request.ts";
 
 /** Why this deployment cannot make the video as asked for; undefined when it can. */
 export function servabilityProblem(
-  { doc, nodes, seconds }: ReadVideoRequest,
+  { doc, nodes, seconds }: ParsedVideoRequest,
   deployment: Deployment,
 ): Unservable | undefined {
   const { min = 1, max = min } = secondsDescriptor(deployment);
@@ -32,7 +31,7 @@ export function servabilityProblem(
 }
 
 /** The seconds that are asked for on this deployment: those sent, else the listing's default. */
-export function secondsOf(request: VideoRequest, deployment: Deployment): number {
+export function secondsOf(request: ParsedVideoRequest, deployment: Deployment): number {
   const { default: usual } = secondsDescriptor(deployment);
   const seconds = request.seconds ?? usual;
   assert(seconds !== undefined, "a video listing has a default of seconds");

@@ -4,8 +4,10 @@ import { describe, expect, test } from "vitest";
 import type { Deployment } from "../../catalog/catalog.ts";
 import { assert } from "../../core/assert.ts";
 import { deploymentOf } from "../fixtures/request-kit.ts";
-import { isVideoAccept, videoWire } from "./index.ts";
-import type { VideoRequest } from "./video-wire.ts";
+import { AcceptBridge } from "./accept-bridge.ts";
+import { contentPath, isVideoAccept, jobPath, videos } from "./index.ts";
+import { parseVideoRequest, type ParsedVideoRequest } from "./parse-request.ts";
+import { secondsOf } from "./servability.ts";
 
 const listing = deploymentOf("wire_a", {
   modality: "video",
@@ -21,18 +23,18 @@ const listing = deploymentOf("wire_a", {
   ]),
 });
 
-function read(body: object | string): VideoRequest {
+function read(body: object | string): ParsedVideoRequest {
   const text =
     typeof body === "string" ? body : JSON.stringify({ model: "m", prompt: "p", ...body });
-  const request = videoWire.readVideoRequest(Buffer.from(text));
-  assert(!("class" in request), `refused: ${"message" in request ? request.message : ""}`);
-  return request;
+  const parsed = parseVideoRequest(Buffer.from(text));
+  if (!parsed.ok) throw new Error(`refused: ${parsed.refusal.message}`);
+  return parsed.request;
 }
 
 function sent(body: object | string, deployment: Deployment = listing): string {
-  const upstream = videoWire.encode(read(body), deployment);
-  assert("body" in upstream, "it is encoded");
-  return upstream.body.toString();
+  const encoded = videos.encode(read(body), deployment);
+  assert(encoded.ok, "it is encoded");
+  return encoded.upstream.body.toString();
 }
 
 describe("what a listing takes", () => {
@@ -56,7 +58,7 @@ describe("what a listing takes", () => {
     ],
     [{ user: "u", safety_identifier: "s", session_id: "x", metadata: { a: 1 } }, undefined],
   ])("%j: %s", (body, message) => {
-    expect(videoWire.servabilityProblem(read(body), listing)?.message).toBe(message);
+    expect(videos.servabilityProblem(read(body), listing)?.message).toBe(message);
   });
 
   test("is its own: what one does not take another one may", () => {
@@ -67,10 +69,10 @@ describe("what a listing takes", () => {
       ]),
     });
     const request = read({ seconds: 40, size: "1280x720" });
-    expect(videoWire.servabilityProblem(request, listing)?.field).toBe("seconds");
-    expect(videoWire.servabilityProblem(request, larger)).toBeUndefined();
-    expect(videoWire.secondsOf(read({}), listing)).toBe(5);
-    expect(videoWire.secondsOf(read({}), larger)).toBe(30);
+    expect(videos.servabilityProblem(request, listing)?.field).toBe("seconds");
+    expect(videos.servabilityProblem(request, larger)).toBeUndefined();
+    expect(secondsOf(read({}), listing)).toBe(5);
+    expect(secondsOf(read({}), larger)).toBe(30);
   });
 });
 
@@ -97,19 +99,17 @@ describe("what goes to the provider", () => {
   });
 
   test("goes to the listing's own path, and so do the questions about the job", () => {
-    const upstream = videoWire.encode(read({}), listing);
-    expect(upstream).toMatchObject({
-      path: "/v2/clips",
-      headers: { "content-type": "application/json" },
+    expect(videos.encode(read({}), listing)).toMatchObject({
+      upstream: { path: "/v2/clips", headers: { "content-type": "application/json" } },
     });
-    expect(videoWire.jobPath(listing, "a/b?c#d")).toBe("/v2/clips/a%2Fb%3Fc%23d");
-    expect(videoWire.contentPath(listing, "j")).toBe("/v2/clips/j/content");
+    expect(jobPath(listing, "a/b?c#d")).toBe("/v2/clips/a%2Fb%3Fc%23d");
+    expect(contentPath(listing, "j")).toBe("/v2/clips/j/content");
   });
 });
 
 describe("the answer of a provider that is asked", () => {
   const answered = (text: string) => {
-    const bridge = videoWire.openAccept(read({ resolution: "720p" }), listing);
+    const bridge = new AcceptBridge(read({ resolution: "720p" }), listing);
     for (const piece of text.match(/.{1,7}/gs) ?? []) bridge.push(Buffer.from(piece));
     bridge.end();
     return bridge;
@@ -163,10 +163,11 @@ test("whatever the bytes are: a request or a refusal, and nothing else", () => {
 });
 
 function outcomeOf(bytes: Buffer): unknown {
-  const request = videoWire.readVideoRequest(bytes);
-  if ("class" in request) return request.class;
-  if (videoWire.servabilityProblem(request, listing) !== undefined) return "unservable";
-  const encoded = videoWire.encode(request, listing);
-  assert("body" in encoded, "what is servable is encoded");
-  return (JSON.parse(encoded.body.toString()) as { readonly model: unknown }).model;
+  const parsed = parseVideoRequest(bytes);
+  if (!parsed.ok) return parsed.refusal.class;
+  const { request } = parsed;
+  if (videos.servabilityProblem(request, listing) !== undefined) return "unservable";
+  const encoded = videos.encode(request, listing);
+  assert(encoded.ok, "what is servable is encoded");
+  return (JSON.parse(encoded.upstream.body.toString()) as { readonly model: unknown }).model;
 }

@@ -6,10 +6,10 @@ import type { Usage } from "../../core/usage.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { unusableFailure } from "../failure/failures.ts";
 import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
-import { type AnswerReader, isFailure, type ReadyAnswer } from "../neutral/chat-answer.ts";
+import type { AnswerReader, ReadyAnswer } from "../neutral/chat-answer.ts";
 import { asObject, tryParse } from "../../json/json-edit.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
-import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import { failedRead, type ReadAnswer, type UpstreamFailure } from "../failure/upstream-failure.ts";
 
 export interface JsonBridgeOptions {
   readonly read: AnswerReader;
@@ -68,7 +68,7 @@ export class JsonBridge implements AnswerBridge {
     if (this.state !== "waiting") return;
     this.#bytes += bytes.length;
     this.#pieces.push(bytes);
-    if (this.#bytes > (this.#options.bytesMax ?? answerBytesMax)) this.#conclude(unusableFailure());
+    if (this.#bytes > (this.#options.bytesMax ?? answerBytesMax)) this.#conclude(UNUSABLE);
   }
 
   end(): void {
@@ -99,26 +99,28 @@ export class JsonBridge implements AnswerBridge {
     return undefined;
   }
 
-  #conclude(result: ReadyAnswer | UpstreamFailure): void {
+  #conclude(result: ReadAnswer<ReadyAnswer>): void {
     this.#pieces = [];
-    if (isFailure(result)) this.#failure = result;
-    else this.#answer = result;
+    if (result.ok) this.#answer = result;
+    else this.#failure = result.failure;
   }
 }
 
+const UNUSABLE = failedRead(unusableFailure());
 const BYTE_ORDER_MARK = 0xfeff;
 
 function readBody(
   body: Buffer,
   { read, note, classifyError = classifyEmbeddedError }: JsonBridgeOptions,
-): ReadyAnswer | UpstreamFailure {
-  if (!isUtf8(body)) return unusableFailure();
+): ReadAnswer<ReadyAnswer> {
+  if (!isUtf8(body)) return UNUSABLE;
   const decoded = body.toString("utf8");
   const text = decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded;
   const value = asObject(tryParse(text)?.value);
-  if (value === undefined) return unusableFailure();
+  if (value === undefined) return UNUSABLE;
   note.take(value["model"]);
   const { error } = value;
   const hasError = error !== undefined && error !== null && error !== false;
-  return (hasError ? classifyError(value) : undefined) ?? read({ text, value });
+  const failure = hasError ? classifyError(value) : undefined;
+  return failure === undefined ? read({ text, value }) : failedRead(failure);
 }

@@ -12,21 +12,22 @@ import { relayText } from "../neutral/relayed-text.ts";
 import { UniqueIds } from "../neutral/unique-ids.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";
 import { unusableFailure } from "../failure/failures.ts";
+import { failedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
 import { reasonOfWord, wordOfReason } from "./finish.ts";
-import { toWireBToolId } from "../neutral/tool-ids.ts";
+import { toMessagesToolId } from "../neutral/tool-ids.ts";
 import { mergeCounts, usageJson, usageOfCounts } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The JSON answers of wire_b. */
-export const wireBAnswers: AnswerCodec = {
+/** The JSON answers of messages. */
+export const anthropicMessagesAnswers: AnswerCodec = {
   relay(json, label) {
-    return blocksOf(json) === undefined ? unusableFailure() : relayed(json, label.modelId);
+    return blocksOf(json) === undefined ? UNUSABLE : relayed(json, label.modelId);
   },
 
   read(json) {
     const blocks = blocksOf(json);
-    if (blocks === undefined || !isExpressible(blocks)) return unusableFailure();
+    if (blocks === undefined || !isExpressible(blocks)) return UNUSABLE;
     const calls = readCalls(json, blocks);
     const stopSequence = textOf(json.value["stop_sequence"]);
     const answer = {
@@ -36,7 +37,7 @@ export const wireBAnswers: AnswerCodec = {
       finish: settledFinish(reasonOfWord(textOf(json.value["stop_reason"])), calls.length > 0),
       ...(stopSequence === "" ? {} : { stopSequence }),
     };
-    return { answer, report: readReport(json) };
+    return { ok: true, answer, report: readReport(json) };
   },
 
   write(answer, label, { report, costUsd }) {
@@ -53,6 +54,8 @@ export const wireBAnswers: AnswerCodec = {
     );
   },
 };
+
+const UNUSABLE = failedRead(unusableFailure());
 
 function blocksOf(json: AnswerJson): readonly (Fields | undefined)[] | undefined {
   const { content } = json.value;
@@ -98,16 +101,17 @@ function readReport(json: AnswerJson): UsageReport | undefined {
 }
 
 function toolUseJson(call: ToolCall, ids: UniqueIds): string {
-  const id = JSON.stringify(ids.take(toWireBToolId(call.id)));
+  const id = JSON.stringify(ids.take(toMessagesToolId(call.id)));
   const name = JSON.stringify(call.name);
   return `{"type":"tool_use","id":${id},"name":${name},"input":${call.argumentsJson}}`;
 }
 
 /** The provider's text with the marketplace's model id, and the cost in the usage. */
-function relayed(json: AnswerJson, modelId: string): ReadyAnswer {
+function relayed(json: AnswerJson, modelId: string): ReadAnswer<ReadyAnswer> {
   const report = readReport(json);
   const relay = relayText(json.text, modelId);
   return {
+    ok: true,
     report,
     bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
   };

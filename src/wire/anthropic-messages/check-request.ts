@@ -93,7 +93,7 @@ const tool: Check = shape({
 });
 
 /** The grammar of a messages body: known fields by type, other members pass. */
-export const checkWireBBody: Check = shape(
+export const checkBody: Check = shape(
   {
     ...commonFields,
     messages,

@@ -40,7 +40,7 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 /** Decodes a checked messages body for a chat-completions provider. */
-export function decodeWireBCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
+export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
   noteFields(doc, notes);
   const tools = decodeTools(doc, notes);
   return {

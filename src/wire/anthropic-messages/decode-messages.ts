@@ -1,7 +1,7 @@
 import type { AssistantPart, Message, ToolResult } from "../neutral/chat-call.ts";
 import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
-import { fromWireBToolId } from "../neutral/tool-ids.ts";
+import { fromMessagesToolId } from "../neutral/tool-ids.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { joinTokens, type JsonText } from "../../json/json-text.ts";
@@ -73,7 +73,7 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
   dropOthers(doc, block, { carried: resultMembers, path: "messages.content.", notes });
   const node = doc.present(block, word.content);
   return {
-    callId: fromWireBToolId(doc.text(doc.member(block, word.tool_use_id))),
+    callId: fromMessagesToolId(doc.text(doc.member(block, word.tool_use_id))),
     texts: node === absent ? [] : textsOf({ doc, node, notes, path: `${path}.${index}.content` }),
   };
 }
@@ -97,7 +97,7 @@ function assistantParts(content: Content): readonly AssistantPart[] {
     if (type === word.text) parts.push({ kind: "text", text: blockText(content, block) });
     else if (type === word.tool_use) {
       dropOthers(doc, block, { carried: callMembers, path: "messages.content.", notes });
-      const id = fromWireBToolId(doc.text(doc.member(block, word.id)));
+      const id = fromMessagesToolId(doc.text(doc.member(block, word.id)));
       const name = doc.raw(doc.member(block, word.name));
       parts.push({
         kind: "call",

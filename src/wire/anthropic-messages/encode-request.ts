@@ -7,8 +7,8 @@ import type {
   ToolSpec,
 } from "../neutral/chat-call.ts";
 import { effortFor } from "../neutral/effort.ts";
-import type { EncodeTarget } from "../request-side.ts";
-import { toWireBToolId } from "../neutral/tool-ids.ts";
+import type { EncodeTarget } from "../contract.ts";
+import { toMessagesToolId } from "../neutral/tool-ids.ts";
 import {
   arrayText,
   isBlankToken,
@@ -20,7 +20,7 @@ import {
 } from "../../json/json-text.ts";
 
 /** The messages body of a translated call. */
-export function encodeWireBCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
+export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
   const system = systemTexts(call);
   const effort = effortFor(call, deployment);
   const tools = call.tools.length > 0 ? call.tools : toolsOfHistory(call.messages);
@@ -93,14 +93,14 @@ function textBlock(text: JsonText): JsonText {
 }
 
 function callBlock(call: ToolCall): JsonText {
-  const id = textToken(toWireBToolId(call.id));
+  const id = textToken(toMessagesToolId(call.id));
   return objectText({ type: '"tool_use"', id, name: call.name, input: call.input });
 }
 
 function resultBlock(result: ToolResult): JsonText {
   return objectText({
     type: '"tool_result"',
-    tool_use_id: textToken(toWireBToolId(result.callId)),
+    tool_use_id: textToken(toMessagesToolId(result.callId)),
     content: result.texts.length > 0 ? contentText([], result.texts) : undefined,
   });
 }
@@ -130,7 +130,7 @@ function toolChoiceText(call: ChatCall): JsonText | undefined {
   if (choice === undefined) return undefined;
   return objectText({
     type: `"${choice.kind}"`,
-    name: "name" in choice ? choice.name : undefined,
+    name: choice.kind === "tool" ? choice.name : undefined,
     disable_parallel_tool_use: call.parallelTools || choice.kind === "none" ? undefined : "true",
   });
 }

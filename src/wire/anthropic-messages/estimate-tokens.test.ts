@@ -1,15 +1,18 @@
 import { expect, test } from "vitest";
 
-import { bodyOf } from "../../modality/fixtures/request-kit.ts";
-import {
-  readCountTokensRequest,
-  estimateTokens,
-} from "../../modality/chat/count-tokens-request.ts";
+import { assert } from "../../core/assert.ts";
+import { TokenCounting } from "../../modality/chat/count-tokens.ts";
+import { bodyOf, sentBy } from "../../modality/fixtures/request-kit.ts";
+import { anthropicMessages } from "./index.ts";
+
+const { tokenCounter } = anthropicMessages;
+assert(tokenCounter !== undefined, "messages has a route that counts");
+const counting = new TokenCounting(anthropicMessages, tokenCounter);
 
 function estimate(members: object): number {
-  const read = readCountTokensRequest({ body: Buffer.from(bodyOf({ ...members })) });
-  if ("class" in read) throw new Error(read.message);
-  return estimateTokens(read);
+  const read = counting.parse(sentBy(bodyOf({ ...members })));
+  if (!read.ok) throw new Error(read.refusal.message);
+  return counting.estimate(read.request);
 }
 
 const say = (content: unknown): object => ({ messages: [{ role: "user", content }] });

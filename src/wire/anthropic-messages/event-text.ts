@@ -1,6 +1,6 @@
 import { type Refusal, wireBErrorType } from "../../core/refusals.ts";
-import { messageFor } from "../failure/overflow-message.ts";
 import { sseEventText } from "../sse/sse-writer.ts";
+import { errorMessage } from "./error-body.ts";
 
 /** An event of the wire: the `event` line and the JSON type always agree. */
 export function eventText(type: string, members: string): string {
@@ -13,7 +13,7 @@ export const pingText: string = eventText("ping", "");
 export function errorEventText(refusal: Refusal): string {
   const error = {
     type: wireBErrorType(refusal),
-    message: messageFor("wire_b", refusal),
+    message: errorMessage(refusal),
     error_type: refusal.class,
   };
   return sseEventText("error", JSON.stringify({ type: "error", error }));

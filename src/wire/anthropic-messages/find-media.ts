@@ -15,7 +15,7 @@ const kindByWord = Array.from(
 );
 
 /** Finds the media blocks of a checked body, those inside tool results and documents too. */
-export function findWireBMedia(doc: JsonDocument, media: MediaCollector): void {
+export function findMedia(doc: JsonDocument, media: MediaCollector): void {
   const system = doc.member(0, word.system);
   if (system !== absent) findInContent(doc, system, { path: "system", media });
   const messages = doc.member(0, word.messages);

@@ -8,7 +8,7 @@ import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import { reasonOfWord } from "./finish.ts";
-import { mergeCounts, usageOfCounts, type WireBCounts } from "./usage.ts";
+import { mergeCounts, usageOfCounts, type ReportedCounts } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;
 type Fields = Readonly<Record<string, unknown>>;
@@ -21,8 +21,8 @@ interface OpenTool {
 }
 
 /** Collects what the events of a wire_b stream report, whether they are relayed or translated. */
-export class WireBReporter {
-  #counts: WireBCounts = {};
+export class StreamReporter {
+  #counts: ReportedCounts = {};
   #cost: string | undefined;
   #report: UsageReport | undefined;
 
@@ -44,9 +44,9 @@ export class WireBReporter {
 }
 
 /** Events of a wire_b provider to neutral events. The type that counts is the one in the JSON. */
-export class WireBStreamDecoder implements StreamDecoder {
+export class AnthropicMessagesDecoder implements StreamDecoder {
   readonly #note: ServedModelNote;
-  readonly #reporter = new WireBReporter();
+  readonly #reporter = new StreamReporter();
   readonly #tools = new Map<unknown, OpenTool>();
   #callCount = 0;
   #hasStarted = false;

@@ -9,7 +9,7 @@ import { UniqueIds } from "../neutral/unique-ids.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import { closingText, errorEventText, eventText, pingText } from "./event-text.ts";
 import { wordOfReason } from "./finish.ts";
-import { toWireBToolId } from "../neutral/tool-ids.ts";
+import { toMessagesToolId } from "../neutral/tool-ids.ts";
 import { usageJson } from "./usage.ts";
 
 interface TextBlock {
@@ -33,7 +33,7 @@ type Block = TextBlock | ToolBlock;
  * opened when there is something to put in, always closed. The first block of the queue streams
  * live; what comes for later ones waits until the first is whole.
  */
-export class WireBStreamEncoder implements StreamEncoder {
+export class AnthropicMessagesEncoder implements StreamEncoder {
   readonly keepAliveText: string = pingText;
   readonly #label: AnswerLabel;
   readonly #ids: UniqueIds;
@@ -118,7 +118,7 @@ export class WireBStreamEncoder implements StreamEncoder {
     this.#begin(out);
     const block: ToolBlock = {
       kind: "tool",
-      id: this.#ids.take(toWireBToolId(event.id)),
+      id: this.#ids.take(toMessagesToolId(event.id)),
       name: event.name,
       progress: new JsonProgress(),
       pending: "",

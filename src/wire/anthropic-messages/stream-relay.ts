@@ -11,7 +11,7 @@ import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import { sseEventText } from "../sse/sse-writer.ts";
 import { closingText, errorEventText, eventText, pingText } from "./event-text.ts";
-import { WireBReporter } from "./stream-decoder.ts";
+import { StreamReporter } from "./stream-decoder.ts";
 import { usageJson } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -20,11 +20,11 @@ type Fields = Readonly<Record<string, unknown>>;
  * A wire_b stream for a wire_b client: events go on as they came, under the marketplace's model
  * id. The closing events are kept back until the cost is known and written into them.
  */
-export class WireBStreamRelay implements StreamDriver {
+export class AnthropicMessagesRelay implements StreamDriver {
   readonly keepAliveText: string = pingText;
   readonly #modelId: string;
   readonly #note: ServedModelNote;
-  readonly #reporter = new WireBReporter();
+  readonly #reporter = new StreamReporter();
   #heldDeltas: string[] = [];
   #hasStarted = false;
   #hasContent = false;

@@ -1,6 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
-import { renderErrorBody } from "../error-body.ts";
+import { anthropicMessages } from "./index.ts";
 import { readBad, readGood } from "../../modality/fixtures/request-kit.ts";
 
 const thread = { type: "create" };
@@ -9,7 +9,7 @@ test("a request with a thread is refused so that the official tool runner goes o
   const refused = readBad("wire_b", { max_tokens: 5, thread });
   expect(refused).toMatchObject({ class: "invalid_request", status: 400, retryable: false });
   expect(refused.message).toMatch(/^thread is not taken/);
-  const body = renderErrorBody("wire_b", refused, "r");
+  const body = anthropicMessages.errorBody(refused, "r");
   expect(JSON.parse(body.toString())).toMatchObject({
     error: { type: "invalid_request_error", details: { error_code: "thread_unsupported_request" } },
   });

@@ -3,7 +3,7 @@ import { asObject } from "../../json/json-edit.ts";
 import { countOf } from "../neutral/usage-report.ts";
 
 /** The counts of a wire_b usage object, as far as they have been reported. */
-export interface WireBCounts {
+export interface ReportedCounts {
   readonly input?: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
@@ -12,7 +12,7 @@ export interface WireBCounts {
 }
 
 /** Lays a later usage object over earlier counts: the last readable value of each field wins. */
-export function mergeCounts(earlier: WireBCounts, reported: unknown): WireBCounts {
+export function mergeCounts(earlier: ReportedCounts, reported: unknown): ReportedCounts {
   const fields = asObject(reported);
   if (fields === undefined) return earlier;
   const thinking = asObject(fields["output_tokens_details"])?.["thinking_tokens"];
@@ -27,7 +27,7 @@ export function mergeCounts(earlier: WireBCounts, reported: unknown): WireBCount
 }
 
 /** The five buckets of the counts; undefined while neither input nor output was reported. */
-export function usageOfCounts(counts: WireBCounts): Usage | undefined {
+export function usageOfCounts(counts: ReportedCounts): Usage | undefined {
   const { input, cacheRead, cacheWrite, output, thinking } = counts;
   if (input === undefined && output === undefined) return undefined;
   const outputTotal = output ?? 0;
@@ -55,7 +55,7 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
   );
 }
 
-function counted(field: keyof WireBCounts, value: unknown): WireBCounts {
+function counted(field: keyof ReportedCounts, value: unknown): ReportedCounts {
   const count = countOf(value);
   return count === undefined ? {} : { [field]: count };
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { providerMessageCharsMax } from "../../core/constants.ts";
 import { REFUSALS } from "../../core/refusals.ts";
 import { classifyEmbeddedError, classifyFailure } from "./classify-failure.ts";
-import { renderErrorBody } from "../error-body.ts";
+import { anthropicMessages } from "../anthropic-messages/index.ts";
 import { connectionFailure } from "./failures.ts";
 import type { UpstreamFailure } from "./upstream-failure.ts";
 
@@ -278,7 +278,7 @@ describe("a provider that blames the request", () => {
     );
     expect(reported).toMatchObject({ class: "upstream_error", status });
     expect(failover).toBe(false);
-    const body = JSON.parse(renderErrorBody("wire_b", reported, "r").toString()) as object;
+    const body = JSON.parse(anthropicMessages.errorBody(reported, "r").toString()) as object;
     expect(body).toMatchObject({
       error: { type: "invalid_request_error", error_type: "upstream_error" },
     });

@@ -1,20 +1,16 @@
-import type { WireId } from "../../catalog/catalog.ts";
 import type { Refusal } from "../../core/refusals.ts";
 
-/** Clients shorten their history when they find these words, whichever provider was too small. */
-const OVERFLOW_WORDING: Readonly<
-  Record<WireId, { readonly sign: RegExp; readonly errorText: string }>
-> = {
-  wire_a: {
-    sign: /context_length_exceeded/,
-    errorText: "context_length_exceeded: the request is above the model's maximum context length",
-  },
-  wire_b: { sign: /prompt is too long/, errorText: "prompt is too long" },
-};
+/** The wording by which the clients of a wire recognize a request that is too long for its model. */
+export interface OverflowWording {
+  readonly sign: RegExp;
+  readonly wording: string;
+}
 
-/** The message of a refusal for clients of `wire`, in an error body and in a stream's last event. */
-export function messageFor(wire: WireId, refusal: Refusal): string {
-  const { sign, errorText } = OVERFLOW_WORDING[wire];
+/**
+ * The message of a refusal, in an error body and in a stream's last event. Clients shorten their
+ * history when they find the wording, whichever provider was too small.
+ */
+export function messageWith({ sign, wording }: OverflowWording, refusal: Refusal): string {
   const isMissing = refusal.class === "context_overflow" && !sign.test(refusal.message);
-  return isMissing ? `${refusal.message} (${errorText})` : refusal.message;
+  return isMissing ? `${refusal.message} (${wording})` : refusal.message;
 }

@@ -14,6 +14,18 @@ export interface UpstreamFailure {
   readonly coolSeconds?: number;
 }
 
+/** What was read of a provider's answer, or the failure when it cannot be used. */
+export type ReadAnswer<T extends object> = ({ readonly ok: true } & T) | FailedRead;
+
+export interface FailedRead {
+  readonly ok: false;
+  readonly failure: UpstreamFailure;
+}
+
+export function failedRead(failure: UpstreamFailure): FailedRead {
+  return { ok: false, failure };
+}
+
 /** An answer of a provider that is not a usable 2xx, ready to be classified. */
 export interface FailedAnswer {
   readonly status: number;

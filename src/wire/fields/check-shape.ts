@@ -16,7 +16,8 @@ import { foldName } from "../../json/fold-name.ts";
 
 /** What is wrong with a value, and where below the value that was checked. */
 export interface Problem {
-  readonly trail: readonly (string | number)[];
+  readonly isProblem: true;
+  readonly path: readonly (string | number)[];
   /** Goes on after the field's path: "must be a string". */
   readonly message: string;
 }
@@ -24,13 +25,13 @@ export interface Problem {
 /** Looks at one value of a body; undefined when it is fine. */
 export type Check = (doc: JsonDocument, node: JsonNode) => Problem | undefined;
 
-export function problem(message: string, ...trail: (string | number)[]): Problem {
-  return { trail, message };
+export function problem(message: string, ...path: (string | number)[]): Problem {
+  return { isProblem: true, path, message };
 }
 
 /** The same problem seen from the container that holds the value as `step`. */
 export function under(step: string | number, found: Problem): Problem {
-  return { trail: [step, ...found.trail], message: found.message };
+  return { isProblem: true, path: [step, ...found.path], message: found.message };
 }
 
 export const anything: Check = () => undefined;

@@ -1,5 +1,5 @@
 import type { FinishReason } from "./chat-event.ts";
-import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import type { ReadAnswer } from "../failure/upstream-failure.ts";
 import type { UsageReport } from "./usage-report.ts";
 
 export interface ToolCall {
@@ -10,7 +10,7 @@ export interface ToolCall {
   readonly argumentsJson: string;
 }
 
-/** A whole answer that is about to cross to the other wire, in words of no wire. */
+/** A whole answer that is about to be translated to another wire, in terms of no wire. */
 export interface ChatAnswer {
   readonly text: string;
   readonly reasoning: string;
@@ -32,17 +32,17 @@ export interface ReadyAnswer {
 }
 
 /** Reads a provider's JSON answer for one client; the failure when it cannot be represented. */
-export type AnswerReader = (json: AnswerJson) => ReadyAnswer | UpstreamFailure;
+export type AnswerReader = (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
 
 /** The JSON half of a chat wire. */
 export interface AnswerCodec {
   /** For a client of the same wire: the provider's own text with two members spliced. */
-  relay(json: AnswerJson, label: AnswerLabel): ReadyAnswer | UpstreamFailure;
-  /** For a client of the other wire. */
+  relay(json: AnswerJson, label: AnswerLabel): ReadAnswer<ReadyAnswer>;
+  /** For a client of another wire. */
   read(
     json: AnswerJson,
     isStopSequence: (word: string) => boolean,
-  ): { readonly answer: ChatAnswer; readonly report: UsageReport | undefined } | UpstreamFailure;
+  ): ReadAnswer<{ readonly answer: ChatAnswer; readonly report: UsageReport | undefined }>;
   write(
     answer: ChatAnswer,
     label: AnswerLabel,
@@ -50,10 +50,6 @@ export interface AnswerCodec {
   ): string;
 }
 
-/** Tells a failure from what a reader makes. */
-export function isFailure(value: object): value is UpstreamFailure {
-  return "refusal" in value;
-}
 /** What the client's answer is labelled with. */
 export interface AnswerLabel {
   /** The request id without dashes: the tail of every id made for this answer. */
@@ -61,10 +57,10 @@ export interface AnswerLabel {
   /** The marketplace id of the model. */
   readonly modelId: string;
   readonly createdSeconds: number;
-  /** See `ChatRequest.wantsUsageChunk`. */
+  /** See `ParsedChatRequest.wantsUsageChunk`. */
   readonly wantsUsageChunk: boolean;
-  /** See `ChatRequest.usesFunctions`. */
+  /** See `ParsedChatRequest.usesFunctions`. */
   readonly usesFunctions: boolean;
-  /** See `ChatRequest.countInputTokens`. */
+  /** See `ParsedChatRequest.countInputTokens`. */
   readonly countInputTokens: () => number;
 }

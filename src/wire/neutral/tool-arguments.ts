@@ -1,4 +1,4 @@
-import { JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import { scanJson } from "../../json/scan-json.ts";
 import { chatVocabulary } from "../fields/chat-vocabulary.ts";
@@ -14,8 +14,7 @@ export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | u
     Buffer.from(text.replaceAll(/\p{Surrogate}/gu, escapeUnit)),
     chatVocabulary,
   );
-  if (!(inner instanceof JsonDocument) || !inner.isObject(0)) return undefined;
-  return inner.raw(0);
+  return inner.ok && inner.doc.isObject(0) ? inner.doc.raw(0) : undefined;
 }
 
 /** Half of a surrogate pair has no UTF-8 form; inside a JSON string its escape says the same. */

@@ -7,7 +7,7 @@ const legal = /^[a-zA-Z0-9_-]+$/;
  * The form of a wire_a tool call id that wire_b takes. Legal ids stay; all others, and those that
  * look rewritten, are packed. Different ids stay different, and `fromWireBToolId` undoes it.
  */
-export function toWireBToolId(id: string): string {
+export function toMessagesToolId(id: string): string {
   if (legal.test(id) && !isMarked(id)) return id;
   const bytes = Buffer.from(id);
   if (bytes.toString() === id) return packedMark + bytes.toString("base64url");
@@ -15,11 +15,11 @@ export function toWireBToolId(id: string): string {
 }
 
 /** The wire_a id behind a wire_b id: unpacks what `toWireBToolId` packed, leaves all others. */
-export function fromWireBToolId(id: string): string {
+export function fromMessagesToolId(id: string): string {
   if (!isMarked(id)) return id;
   const bytes = Buffer.from(id.slice(packedMark.length), "base64url");
   const unpacked = bytes.toString(id.startsWith(packedMark) ? "utf8" : "utf16le");
-  return toWireBToolId(unpacked) === id ? unpacked : id;
+  return toMessagesToolId(unpacked) === id ? unpacked : id;
 }
 
 function isMarked(id: string): boolean {

@@ -12,7 +12,7 @@ import {
 } from "../../json/json-edit.ts";
 import { relayText } from "../neutral/relayed-text.ts";
 import { UniqueIds } from "../neutral/unique-ids.ts";
-import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import { failedRead, type FailedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { unusableFailure } from "../failure/failures.ts";
 import { isFailureWord, reasonOfWord, wordOfReason } from "./finish.ts";
@@ -21,22 +21,22 @@ import { readUsage, usageJson } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The JSON answers of wire_a. */
-export const wireAAnswers: AnswerCodec = {
+/** The JSON answers of chat completions. */
+export const openaiChatAnswers: AnswerCodec = {
   relay(json, label) {
     const choice = firstChoice(json);
-    if (choice === undefined) return unusableFailure();
+    if (choice === undefined) return UNUSABLE;
     return failureInChoice(json, choice) ?? relayed(json, label.modelId);
   },
 
   read(json, isStopSequence) {
     const choice = firstChoice(json);
-    if (choice === undefined) return unusableFailure();
+    if (choice === undefined) return UNUSABLE;
     const failure = failureInChoice(json, choice);
     if (failure !== undefined) return failure;
     const message = asObject(choice["message"]) ?? {};
     const calls = readCalls(message["tool_calls"]);
-    if (calls === undefined) return unusableFailure();
+    if (calls === undefined) return UNUSABLE;
     const { text, reasoning } = answerTexts(message);
     const refusal = textOf(message["refusal"]);
     const answer = { text: text + refusal, reasoning, calls };
@@ -45,9 +45,9 @@ export const wireAAnswers: AnswerCodec = {
     const finish = settledFinish(reason, calls.length > 0);
     const report = readUsage(json.value, json.text);
     if (finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence)) {
-      return { answer: { ...answer, finish: "stop_sequence", stopSequence }, report };
+      return { ok: true, answer: { ...answer, finish: "stop_sequence", stopSequence }, report };
     }
-    return { answer: { ...answer, finish }, report };
+    return { ok: true, answer: { ...answer, finish }, report };
   },
 
   write(answer, label, { report, costUsd }) {
@@ -70,6 +70,8 @@ export const wireAAnswers: AnswerCodec = {
   },
 };
 
+const UNUSABLE = failedRead(unusableFailure());
+
 /** Undefined when the body has no choice with a message: no answer of this wire. */
 function firstChoice(json: AnswerJson): Fields | undefined {
   const { choices } = json.value;
@@ -78,9 +80,10 @@ function firstChoice(json: AnswerJson): Fields | undefined {
   return isAnswer || isFailureWord(choice?.["finish_reason"]) ? choice : undefined;
 }
 
-function failureInChoice(json: AnswerJson, choice: Fields): UpstreamFailure | undefined {
-  if (asObject(choice["error"]) !== undefined) return classifyEmbeddedError(choice);
-  return isFailureWord(choice["finish_reason"]) ? classifyEmbeddedError(json.value) : undefined;
+function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefined {
+  const isOwn = asObject(choice["error"]) !== undefined;
+  if (!isOwn && !isFailureWord(choice["finish_reason"])) return undefined;
+  return failedRead(classifyEmbeddedError(isOwn ? choice : json.value));
 }
 
 /** Undefined when a call has no name, or arguments that are no JSON object. */
@@ -123,12 +126,13 @@ function callJson(call: ToolCall, ids: UniqueIds): string {
 }
 
 /** The provider's text with the marketplace's model id, one choice, and the cost in the usage. */
-function relayed(json: AnswerJson, modelId: string): ReadyAnswer {
+function relayed(json: AnswerJson, modelId: string): ReadAnswer<ReadyAnswer> {
   const report = readUsage(json.value, json.text);
   const { choices } = json.value;
   const hasSurplus = Array.isArray(choices) && choices.length > 1;
   const relay = relayText(hasSurplus ? withFirstChoice(json.text) : json.text, modelId);
   return {
+    ok: true,
     report,
     bodyText: (costUsd) =>
       relay({ costUsd, missing: usageJson(report?.usage ?? ZERO_USAGE, costUsd) }),

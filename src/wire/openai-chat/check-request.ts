@@ -139,7 +139,7 @@ const toolChoice: Check = textOr(
 );
 
 /** The grammar of a chat-completions body: known fields by type, other members pass. */
-export const checkWireABody: Check = shape(
+export const checkBody: Check = shape(
   {
     ...commonFields,
     messages,

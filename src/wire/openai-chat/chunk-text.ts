@@ -1,8 +1,8 @@
 import type { Refusal } from "../../core/refusals.ts";
 import { type Usage, ZERO_USAGE } from "../../core/usage.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
-import { messageFor } from "../failure/overflow-message.ts";
 import { sseDataText } from "../sse/sse-writer.ts";
+import { errorMessage } from "./error-body.ts";
 import { usageJson } from "./usage.ts";
 
 /** What every chunk of one answer repeats. */
@@ -59,7 +59,7 @@ interface KnownUsage {
 export function errorChunkText(head: string, refusal: Refusal): string {
   const error = JSON.stringify({
     code: refusal.class,
-    message: messageFor("wire_a", refusal),
+    message: errorMessage(refusal),
     // The specification fixes this word for every class.
     type: "gateway_error",
     metadata: { error_type: refusal.class },

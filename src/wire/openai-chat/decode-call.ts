@@ -39,7 +39,7 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 /** Decodes a checked chat-completions body for a messages provider. */
-export function decodeWireACall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
+export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
   noteFields(doc, notes);
   const { system, messages } = decodeMessages(doc, notes);
   const choice = decodeChoice(doc, notes);

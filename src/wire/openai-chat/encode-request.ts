@@ -10,7 +10,7 @@ import type {
 } from "../neutral/chat-call.ts";
 import { effortFor } from "../neutral/effort.ts";
 import { outputBoundName, upstreamControls } from "../fields/deployment-fields.ts";
-import type { EncodeTarget } from "../request-side.ts";
+import type { EncodeTarget } from "../contract.ts";
 import {
   arrayText,
   joinTokens,
@@ -22,7 +22,7 @@ import {
 } from "../../json/json-text.ts";
 
 /** The chat-completions body of a translated call: small, as strict servers refuse what they do not know. */
-export function encodeWireACall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
+export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
   const hasTools = call.tools.length > 0;
   const body = objectText({
     model: textToken(deployment.upstreamModelId),

@@ -23,7 +23,7 @@ const kindByWord = Array.from(
 );
 
 /** Finds the media parts of all messages of a checked body. */
-export function findWireAMedia(doc: JsonDocument, media: MediaCollector): void {
+export function findMedia(doc: JsonDocument, media: MediaCollector): void {
   const messages = doc.member(0, word.messages);
   const end = doc.next(messages);
   let index = 0;

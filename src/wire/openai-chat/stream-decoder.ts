@@ -16,22 +16,22 @@ import { readUsage } from "./usage.ts";
 type Emit = (event: ChatEvent) => void;
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface WireADecoderOptions {
+export interface DecoderOptions {
   /** Is this word one of the request's own stop sequences? */
   readonly isStopSequence: (word: string) => boolean;
   readonly note: ServedModelNote;
 }
 
 /** Chunks of a wire_a provider to neutral events, whatever dialect of the wire it speaks. */
-export class WireAStreamDecoder implements StreamDecoder {
-  readonly #options: WireADecoderOptions;
+export class OpenaiChatDecoder implements StreamDecoder {
+  readonly #options: DecoderOptions;
   readonly #calls = new ToolCallReader();
   #report: UsageReport | undefined;
   #finish: FinishReason | undefined;
   #stopSequence: string | undefined;
   #hasChoices = false;
 
-  constructor(options: WireADecoderOptions) {
+  constructor(options: DecoderOptions) {
     this.#options = options;
   }
 

@@ -23,7 +23,7 @@ interface SentCall {
 }
 
 /** Neutral events to the chunks of a wire_a client: role first, dense tool indexes, one finish. */
-export class WireAStreamEncoder implements StreamEncoder {
+export class OpenaiChatEncoder implements StreamEncoder {
   readonly keepAliveText: string = sseCommentText("keep-alive");
   readonly #head: string;
   readonly #chunkStart: string;

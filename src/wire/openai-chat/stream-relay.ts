@@ -38,7 +38,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * id. Usage is kept back and sent at the end, with the cost in it: in the chunk that has the finish
  * reason, or in a chunk of its own for a caller that asked for one.
  */
-export class WireAStreamRelay implements StreamDriver {
+export class OpenaiChatRelay implements StreamDriver {
   readonly keepAliveText: string = sseCommentText("keep-alive");
   readonly #label: AnswerLabel;
   readonly #model: ModelSplice;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
+import { textAt } from "../../support/http-call.ts";
 import { newcomer, openProviderFixture } from "./provider-fixture.ts";
 
 test("a stopping program lets an answer of the playground end, and lets no new call in", async () => {
@@ -34,4 +35,32 @@ test("a stopping program lets an answer of the playground end, and lets no new c
   expect(text).toContain("word30");
   expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
   await closing;
+});
+
+test("a stopping program ends its searches before it waits for the calls under way", async () => {
+  const fixture = await openProviderFixture();
+  const { simulator, running } = fixture.gateway;
+  const ann = await fixture.signIn(newcomer("ann"));
+  await fixture.grant(ann, "5");
+  const before = simulator.counts().total;
+  const started = await ann.do("POST /api/console/optimize", {
+    body: {
+      name: "held back",
+      objective: "fastest",
+      models: ["test/a", "test/b"],
+      prompts: ["one", "two", "three"].map((prompt) => `${prompt} [[fault:hold]]`),
+      budget_usd: "1.00",
+    },
+  });
+  await until("the provider is asked", () => simulator.counts().total > before);
+  const closing = running.close();
+  const { optimizeStore } = fixture.gateway.backend;
+  const hasEnded = await until("the search has ended", async () => {
+    const search = await optimizeStore.find(ann.orgId, textAt(started.json, "search_id"));
+    return search?.state === "interrupted";
+  });
+  expect(hasEnded).toBe(true);
+  simulator.release();
+  await closing;
+  await fixture.close();
 });

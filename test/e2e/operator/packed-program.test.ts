@@ -73,6 +73,7 @@ describe("the tarball", () => {
       "dist/cli/main.js",
       "dist/catalog/manifest/index.d.ts",
       "dist/console/index.html",
+      "dist/storage/migrations/0001-accounts.sql",
       "manifests/simulator-a.json",
       "schema/provider-manifest.schema.json",
       "docs/reference/config.md",
@@ -81,7 +82,7 @@ describe("the tarball", () => {
       expect(packed.files).toContain(needed);
     }
     const allowed =
-      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/catalog\/manifest\/.+\.d\.ts|dist\/console\/.+|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
+      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/catalog\/manifest\/.+\.d\.ts|dist\/console\/.+|dist\/storage\/migrations\/.+\.sql|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
     expect(packed.files.filter((file) => !allowed.test(file))).toEqual([]);
     const unneeded = /\.test\.|fixtures|\.map$|\.built-from|docs\/decisions\//;
     expect(packed.files.filter((file) => unneeded.test(file))).toEqual([]);

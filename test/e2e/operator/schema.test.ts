@@ -32,13 +32,13 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["doctor"],
 ];
 
-const FROM_THE_FUTURE = "insert into kysely_migration values ('9999-future', '2030-01-01')";
+const FROM_THE_FUTURE = "insert into schema_migration values ('9999-future', '')";
 
 /** Rows of the migrator's own table; undefined where there is none. */
 async function migrationsIn(database: FreshDatabase): Promise<readonly string[] | undefined> {
-  const found = await queryOf(database, "select to_regclass('kysely_migration') is null as none");
+  const found = await queryOf(database, "select to_regclass('schema_migration') is null as none");
   if (found[0]?.["none"] === true) return undefined;
-  const rows = await queryOf(database, "select name from kysely_migration order by name");
+  const rows = await queryOf(database, "select name from schema_migration order by name");
   return rows.map((row) => String(row["name"]));
 }
 
@@ -68,7 +68,7 @@ describe.each([
   {
     state: "older",
     open: freshDatabase,
-    change: "delete from kysely_migration where name = (select max(name) from kysely_migration)",
+    change: "delete from schema_migration where name = (select max(name) from schema_migration)",
     words: "is older than this program",
   },
   {

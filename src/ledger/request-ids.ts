@@ -1,0 +1,10 @@
+/** The wall-clock milliseconds in a request id: a UUID of version 7 begins with them. */
+export function createdAtOf(requestId: string): number {
+  return Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16);
+}
+
+/** The lowest id a request of this instant can have. */
+export function requestIdFrom(atMs: number): string {
+  const hex = Math.max(0, Math.trunc(atMs)).toString(16).padStart(12, "0").slice(-12);
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}

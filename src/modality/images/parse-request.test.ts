@@ -1,0 +1,153 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { bodyOf, readBad, readBody, readGood } from "./fixtures/image-kit.ts";
+
+describe("a body that is taken", () => {
+  test("asks for one image unless it says how many, and for no output tokens", () => {
+    expect(readGood({})).toMatchObject({
+      modelId: "acme/test-1",
+      stream: false,
+      count: 1,
+      outputTokens: 0,
+      droppedParams: [],
+      controls: { allowFallbacks: true, requireParameters: false, connections: "prefer" },
+    });
+    expect([1, 2, 3, 4].map((n) => readGood({ n }).count)).toEqual([1, 2, 3, 4]);
+    expect(readGood({ n: null }).count).toBe(1);
+  });
+
+  test("is estimated at a token for each of its bytes", () => {
+    const body = bodyOf({ prompt: "ein rotes Fahrrad 🚲 vor weißer Wand" });
+    expect(readGood(body.toString()).estimatedInputTokens).toBe(body.length);
+  });
+
+  test("may say that it does not stream, in each way that says so", () => {
+    for (const members of [
+      { stream: false, partial_images: 0, response_format: "b64_json" },
+      { stream: null, partial_images: null, response_format: null },
+    ]) {
+      expect(readGood(members).count).toBe(1);
+    }
+  });
+
+  test("may carry the caller's own notes", () => {
+    const notes = { user: "u1", safety_identifier: "s1", session_id: "x", metadata: { a: "b" } };
+    expect(readGood(notes).droppedParams).toEqual([]);
+  });
+
+  test("loses the routing fields of other gateways, each named", () => {
+    const members = { transforms: [], models: ["a", "b"], route: "fallback" };
+    expect(readGood(members).droppedParams).toEqual(["route", "models", "transforms"]);
+  });
+
+  test("may choose providers", () => {
+    const provider = { only: ["lab-a"], allow_fallbacks: false };
+    expect(readGood({ provider }).controls).toMatchObject({
+      only: ["lab-a"],
+      allowFallbacks: false,
+    });
+  });
+
+  test("may have a prompt of 32,000 characters, however many bytes they are", () => {
+    for (const letter of ["a", "é", "漢", "🚲"]) {
+      expect(readGood({ prompt: letter.repeat(32_000) }).count).toBe(1);
+    }
+  });
+});
+
+/** Members and the beginning of the message that refuses them, before any listing is looked at. */
+const REFUSED: readonly (readonly [Readonly<Record<string, unknown>>, string])[] = [
+  [{ model: undefined }, "model is missing; add it"],
+  [{ model: "" }, "model must be a non-empty string"],
+  [{ model: 7 }, "model must be a non-empty string"],
+  [{ prompt: undefined }, "prompt is missing; add it"],
+  [{ prompt: null }, "prompt must be a non-empty string"],
+  [{ prompt: "" }, "prompt must be a non-empty string"],
+  [{ prompt: ["a bicycle"] }, "prompt must be a non-empty string"],
+  [
+    { prompt: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA==" } }] },
+    "prompt must be a non-empty string",
+  ],
+  [{ prompt: "🚲".repeat(32_001) }, "prompt has 32001 characters; shorten it to at most 32000"],
+  [{ n: 0 }, "n must be a whole number from 1 to 4"],
+  [{ n: 5 }, "n must be a whole number from 1 to 4"],
+  [{ n: 1.5 }, "n must be a whole number from 1 to 4"],
+  [{ n: "2" }, "n must be a whole number from 1 to 4"],
+  [{ n: -1 }, "n must be a whole number from 1 to 4"],
+  [{ n: true }, "n must be a whole number from 1 to 4"],
+  [{ stream: true }, "stream must be false"],
+  [{ stream: "false" }, "stream must be false"],
+  [{ stream: 0 }, "stream must be false"],
+  [{ partial_images: 1 }, "partial_images must be 0"],
+  [{ partial_images: false }, "partial_images must be 0"],
+  [{ response_format: "url" }, 'response_format must be "b64_json"'],
+  [{ response_format: { type: "b64_json" } }, 'response_format must be "b64_json"'],
+  ...["image", "images", "mask", "image_url", "image_urls", "input_image"].map(
+    (name) => [{ [name]: "data:image/png;base64,AA==" }, `${name} is not taken`] as const,
+  ),
+  ...["input_reference", "input_references", "reference_images"].map(
+    (name) => [{ [name]: [{ type: "image_url" }] }, `${name} is not taken`] as const,
+  ),
+  ...["api_key", "base_url", "connection_id", "baseURL", "url", "headers"].map(
+    (name) => [{ [name]: "x" }, `${name} is not taken: a request cannot carry`] as const,
+  ),
+  [{ provider: { api_key: "x" } }, "provider.api_key is not taken"],
+  [{ provider: { sort: "price" } }, "provider.sort is not a control"],
+  [{ provider: { only: "lab-a" } }, "provider.only must be an array"],
+  [{ provider: { only: ["lab-a", 7] } }, "provider.only[1] must be a non-empty string"],
+  [{ provider: "lab-a" }, "provider must be an object"],
+  [{ user: 7 }, "user must be a string"],
+  [{ safety_identifier: {} }, "safety_identifier must be a string"],
+  [{ session_id: 7 }, "session_id must be a string"],
+  [{ metadata: "x" }, "metadata must be an object"],
+];
+
+describe("a body that is refused whoever serves the model", () => {
+  test.each(REFUSED)("%j: %s", (members, message) => {
+    const refused = readBad(members);
+    expect(refused).toMatchObject({ class: "invalid_request", status: 400, retryable: false });
+    expect(refused.origin).toBeUndefined();
+    expect(refused.message.startsWith(message)).toBe(true);
+  });
+
+  test.each([
+    ["no JSON", "a red bicycle"],
+    ["half of it", '{"model":"m","prompt":'],
+    ["no object", '["a red bicycle"]'],
+    ["nothing", ""],
+    ["a model twice", '{"model":"a","model":"b","prompt":"p"}'],
+    ["a size twice, once in disguise", '{"model":"a","prompt":"p","size":"1","s\\u0069ze":"2"}'],
+  ])("%s", (_what, body) => {
+    expect(readBad(body)).toMatchObject({ class: "invalid_request", status: 400 });
+  });
+
+  test("credentials are told before everything else that is wrong", () => {
+    const members = { model: undefined, prompt: 7, n: 9, stream: true, apiKey: "sk-1" };
+    expect(readBad(members).message).toMatch(/^apiKey is not taken/);
+    const controls = { ...members, apiKey: undefined, provider: { sort: "price" } };
+    expect(readBad(controls).message).toMatch(/^provider\.sort/);
+    expect(readBad({ prompt: 7, n: 9, stream: true }).message).toMatch(/^stream/);
+    expect(readBad({ prompt: 7, n: 9 }).message).toMatch(/^prompt/);
+  });
+});
+
+test("whatever bytes come, they are a request or a 400 that says why", () => {
+  const value = fc.oneof(fc.jsonValue(), fc.constantFrom("url", "b64_json", "1024x1024", 1, 4));
+  const name = fc.oneof(
+    fc.string(),
+    fc.constantFrom("model", "prompt", "n", "stream", "response_format", "provider", "image"),
+  );
+  const body = fc
+    .dictionary(name, value)
+    .map((members) => Buffer.from(JSON.stringify({ model: "m", prompt: "p", ...members })));
+  const bytes = fc.uint8Array({ maxLength: 200 }).map((each) => Buffer.from(each));
+  fc.assert(
+    fc.property(fc.oneof(body, bytes), (sent) => {
+      const read = readBody(sent);
+      const outcome = read.ok ? read.request.count : read.refusal.class;
+      expect([1, 2, 3, 4, "invalid_request"]).toContain(outcome);
+      expect(read.ok || (read.refusal.status === 400 && read.refusal.message !== "")).toBe(true);
+    }),
+  );
+});

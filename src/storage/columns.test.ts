@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+
+import type { MicroUsd, PicoUsd } from "../core/money.ts";
+import {
+  batchValues,
+  big,
+  bool,
+  columns,
+  computed,
+  count,
+  instantMs,
+  micro,
+  opaque,
+  orAbsent,
+  orNull,
+  pico,
+  text,
+  word,
+  type Columns,
+} from "./columns.ts";
+
+interface Booking {
+  readonly bookingId: bigint;
+  readonly name: string | null;
+  readonly tokens: number;
+  readonly costPicoUsd: PicoUsd;
+  readonly paid?: { readonly amountMicroUsd: MicroUsd; readonly isLate: boolean };
+  readonly madeAtMs: number;
+  readonly state: "open" | "over";
+}
+
+const bookings: Columns<Booking> = columns<Booking>({
+  bookingId: big("booking_id"),
+  name: orNull(text("name")),
+  tokens: count("tokens"),
+  costPicoUsd: pico("cost_pico"),
+  paid: orAbsent(columns({ amountMicroUsd: micro("paid"), isLate: bool("is_late") })),
+  madeAtMs: instantMs("made_at"),
+  state: computed("coalesce(state, 'open')", word("state")),
+});
+
+const ROW = {
+  booking_id: 9_007_199_254_740_993n,
+  name: "null",
+  tokens: 12n,
+  cost_pico: 5n,
+  paid: 7n,
+  is_late: false,
+  made_at: new Date(1_500),
+  state: "over",
+};
+
+test("a row is read as its object, and the object is written as its row", () => {
+  const booking: Booking = {
+    bookingId: 9_007_199_254_740_993n,
+    name: "null",
+    tokens: 12,
+    costPicoUsd: 5n as PicoUsd,
+    paid: { amountMicroUsd: 7n as MicroUsd, isLate: false },
+    madeAtMs: 1_500,
+    state: "over",
+  };
+  expect(bookings.read(ROW)).toEqual(booking);
+  expect(bookings.record(booking)).toEqual({ ...ROW, tokens: 12, made_at: 1_500 });
+});
+
+test("what is not there is null or absent, as the object has it", () => {
+  const row = { ...ROW, name: null, paid: null, is_late: null };
+  const booking = bookings.read(row);
+  expect(booking.name).toBeNull();
+  expect("paid" in booking).toBe(false);
+  expect(bookings.record(booking)).toMatchObject({ name: null, paid: null, is_late: null });
+});
+
+test("a statement selects the columns, of its table where it has several", () => {
+  expect(bookings.sql).toBe(
+    "booking_id, name, tokens, cost_pico, paid, is_late, made_at, coalesce(state, 'open') as state",
+  );
+  expect(columns({ a: text("a"), b: computed("x.c > 0", bool("b")) }).sqlOf("t")).toBe(
+    "t.a, x.c > 0 as b",
+  );
+});
+
+test("a batch has an array for each column, with quotes where a text needs them", () => {
+  const one = bookings.read(ROW);
+  const other = bookings.read({ ...ROW, name: 'a "b",\\', paid: null, is_late: null });
+  expect(batchValues(bookings, [one, other])).toEqual([
+    "{9007199254740993,9007199254740993}",
+    String.raw`{"null","a \"b\",\\"}`,
+    "{12,12}",
+    "{5,5}",
+    "{7,NULL}",
+    "{false,NULL}",
+    "{1500,1500}",
+    "{over,over}",
+  ]);
+  expect(bookings.arraysSql).toBe(
+    "$1::bigint[], $2::text[], $3::bigint[], $4::numeric[], $5::bigint[], $6::boolean[], " +
+      "$7::bigint[], $8::text[]",
+  );
+});
+
+test("what only a statement writes is in no batch", () => {
+  const lists = columns<{ readonly of: readonly string[] }>({ of: opaque("of") });
+  expect(lists.read({ of: ["a"] })).toEqual({ of: ["a"] });
+  expect(() => batchValues(lists, [{ of: ["a"] }])).toThrow("no batch writes the column of");
+});

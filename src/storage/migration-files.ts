@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+/** A file of SQL that every database runs once. */
+export interface Migration {
+  /** The file's name without its ending; migrations run in the order of their names. */
+  readonly name: string;
+  readonly text: string;
+  /** Of the file, in hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/**
+ * The SQL that is published with the program. The path is right in the sources, in the built
+ * program and in a bundle of it: each file is one folder below `src` or `dist`.
+ */
+export const MIGRATIONS_FOLDER: string = resolve(import.meta.dirname, "../storage/migrations");
+
+const ENDING = ".sql";
+
+export function readMigrations(folder: string): readonly Migration[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith(ENDING))
+    .sort()
+    .map((file) => {
+      const bytes = readFileSync(join(folder, file));
+      return {
+        name: file.slice(0, -ENDING.length),
+        text: bytes.toString("utf8"),
+        sha256: createHash("sha256").update(bytes).digest("hex"),
+      };
+    });
+}

@@ -1,0 +1,24 @@
+import type { Wire } from "../contract.ts";
+import { openaiChatAnswers } from "./answer-json.ts";
+import { errorBody } from "./error-body.ts";
+import { openaiChatRequests } from "./request-codec.ts";
+import { OpenaiChatDecoder } from "./stream-decoder.ts";
+import { OpenaiChatEncoder } from "./stream-encoder.ts";
+import { OpenaiChatRelay } from "./stream-relay.ts";
+
+/** Chat completions. */
+export const openaiChat: Wire = {
+  id: "wire_a",
+  clientPath: "/v1/chat/completions",
+  dryRunName: "chat",
+  requests: openaiChatRequests,
+  answers: openaiChatAnswers,
+  streams: {
+    decoder: (isStopSequence, note) => new OpenaiChatDecoder({ isStopSequence, note }),
+    encoder: (label) => new OpenaiChatEncoder(label),
+    relay: (label, note) => new OpenaiChatRelay(label, note),
+  },
+  errorBody,
+  authHeader: (key) => ["authorization", `Bearer ${key}`],
+  keyCheck: { path: "/models", headers: {} },
+};

@@ -1,0 +1,86 @@
+import type { Deployment } from "../../catalog/catalog.ts";
+import {
+  type OutputBoundName,
+  outputBoundName,
+  upstreamControls,
+} from "../fields/deployment-fields.ts";
+import type { EncodeTarget, RequestCodec } from "../contract.ts";
+import { word } from "../fields/chat-vocabulary.ts";
+import { absent, type JsonDocument } from "../../json/json-document.ts";
+import type { JsonText } from "../../json/json-text.ts";
+import type { Splice } from "../../json/splice.ts";
+import { removeClientCopies } from "./client-copies.ts";
+import { checkBody } from "./check-request.ts";
+import { decodeCall } from "./decode-call.ts";
+import { encodeCall } from "./encode-request.ts";
+import { findMedia } from "./find-media.ts";
+
+const headers = { "content-type": "application/json" };
+
+/** The request half of chat completions. */
+export const openaiChatRequests: RequestCodec = {
+  path: "/chat/completions",
+  temperatureMax: 2,
+  checkBody,
+  renderPath: (path) =>
+    path
+      .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, 64)}`))
+      .join("")
+      .slice(1),
+  findMedia,
+  decodeCall,
+  encodeCall,
+  surplusBounds,
+  editBody,
+  isUsualPrice: (field, value) => field === "service_tier" && value === "default",
+  isClientTool: (doc, type) => doc.word(type) === word.function || doc.word(type) === word.custom,
+  // No answer of this wire starts with a count, so nothing more exact is needed than the bytes.
+  countTokens: (doc) => doc.body.length,
+  headers: () => headers,
+};
+
+const boundNames: readonly OutputBoundName[] = ["max_tokens", "max_completion_tokens"];
+
+function surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[] {
+  const kept = boundNameFor(doc, deployment);
+  return boundNames.filter((name) => name !== kept).map((name) => word[name]);
+}
+
+function boundNameFor(doc: JsonDocument, deployment: Deployment): OutputBoundName {
+  const sent = boundNames.filter((name) => doc.present(0, word[name]) !== absent);
+  return outputBoundName(deployment, sent.length === 1 ? sent[0] : undefined);
+}
+
+function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
+  const controls = upstreamControls(doc, deployment);
+  if (controls !== undefined) splice.insert("provider", controls);
+  removeClientCopies(doc, splice);
+  writeBound(doc, splice, { request, deployment });
+  if (request.stream) askForUsage(doc, splice);
+}
+
+/** A bound that is there as null is replaced: a second one would be a key twice. */
+function writeBound(
+  doc: JsonDocument,
+  splice: Splice,
+  { request, deployment }: EncodeTarget,
+): void {
+  const name = boundNameFor(doc, deployment);
+  const sent = doc.member(0, word[name]);
+  const tokens = String(request.outputTokens) as JsonText;
+  if (sent === absent) splice.insert(name, tokens);
+  else if (doc.isNull(sent)) splice.replace(sent, tokens);
+}
+
+/** Without it the provider reports no usage in a stream, and nothing could be billed. */
+function askForUsage(doc: JsonDocument, splice: Splice): void {
+  const yes = "true" as JsonText;
+  const options = doc.member(0, word.stream_options);
+  if (options === absent) splice.insert("stream_options", '{"include_usage":true}' as JsonText);
+  else if (doc.isNull(options)) splice.replace(options, '{"include_usage":true}' as JsonText);
+  else {
+    const asked = doc.member(options, word.include_usage);
+    if (asked === absent) splice.insertInto(options, "include_usage", yes);
+    else if (!doc.isTrue(asked)) splice.replace(asked, yes);
+  }
+}

@@ -1,0 +1,247 @@
+import { afterEach, describe, expect, test } from "vitest";
+
+import { newVirtualKey } from "../../../src/accounts/virtual-key.ts";
+import { assert } from "../../../src/core/assert.ts";
+import type { KeyId, OrgId } from "../../../src/core/ids.ts";
+import { microUsd, parseUsd, type MicroUsd } from "../../../src/core/money.ts";
+import type { UsageRow } from "../../../src/records/record-store.ts";
+import { until } from "../../support/books.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { openAccount } from "../../support/gateway.ts";
+import { bearer, httpCall, type HttpAnswer } from "../../support/http-call.ts";
+import { withInProcessCalls } from "../../support/in-process.ts";
+import { newcomer, withProviderConsole } from "./provider-fixture.ts";
+
+const REFUSALS = 3;
+const ROUTE = "/v1/chat/completions";
+const installation = withProviderConsole({ settings: { refusalsPerMinute: REFUSALS } });
+const inside = withInProcessCalls(() => installation.gateway);
+
+/** What a caller sees of its call. */
+interface Seen {
+  readonly status: number;
+  readonly refused: string | undefined;
+  readonly scope: string | undefined;
+  readonly kind: string | undefined;
+  readonly debitMicroUsd: bigint;
+}
+
+/** An organization with a new key, and the way by which it calls. */
+interface Caller {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  ask(body: object): Promise<Seen>;
+}
+
+const WAYS: Readonly<Record<string, (usd: string) => Promise<Caller>>> = {
+  "the listener": async (usd) => {
+    const { orgId, keyId, key } = await openAccount(installation.gateway.backend, usd);
+    const headers = bearer(key);
+    const ask = async (body: object): Promise<Seen> =>
+      seen(await httpCall(`${installation.gateway.url}${ROUTE}`, { body, headers }));
+    return { orgId, keyId: keyId as KeyId, ask };
+  },
+  "the playground": async (usd) => {
+    const person = await installation.signIn(newcomer(`person-${++people}`));
+    await grantExactly(person.orgId, usd);
+    const { orgId } = person;
+    const keyId = await installation.gateway.backend.customerStore.playgroundKey(orgId);
+    const ask = async (body: object): Promise<Seen> =>
+      seen(await person.ask(`POST /playground${ROUTE}`, { body }));
+    return { orgId, keyId, ask };
+  },
+  "a search, in process": async (usd) => {
+    const { orgId } = await openAccount(installation.gateway.backend, usd);
+    const { raw, digest, label } = newVirtualKey();
+    const { keyId } = await installation.gateway.backend.accountStore.createKey({
+      orgId,
+      name: "search",
+      origin: "optimize",
+      digest,
+      label,
+      requestsPerMinuteCeiling: 60,
+      capMicroUsd: null,
+    });
+    return { orgId, keyId, ask: (body) => askInside(raw, body) };
+  },
+};
+let people = 0;
+
+async function askInside(key: string, body: object): Promise<Seen> {
+  const { refusal, debitMicroUsd } = await inside.call({
+    key,
+    route: ROUTE,
+    body: Buffer.from(JSON.stringify(body)),
+    signal: new AbortController().signal,
+    onOutput: () => undefined,
+  });
+  return {
+    status: refusal?.status ?? 200,
+    refused: refusal?.class,
+    scope: refusal?.limit?.scope,
+    kind: refusal?.limit?.kind,
+    debitMicroUsd,
+  };
+}
+
+function seen({ status, headers, text }: HttpAnswer): Seen {
+  const header = (name: string): string | undefined => headers[name]?.toString();
+  const cost = /"cost":([0-9.]+)/.exec(text)?.[1];
+  return {
+    status,
+    refused: header("x-tm-error-code"),
+    scope: header("x-tm-limit-scope"),
+    kind: header("x-tm-limit-kind"),
+    debitMicroUsd: cost === undefined ? 0n : amountOf(cost),
+  };
+}
+
+function amountOf(text: string): MicroUsd {
+  const amount = parseUsd(text);
+  if (amount === undefined) throw new Error(`not an amount: ${text}`);
+  return amount;
+}
+
+/** Whatever a new account begins with, it has this much then. */
+async function grantExactly(orgId: OrgId, dollars: string): Promise<void> {
+  const { creditStore, recordStore } = installation.gateway.backend;
+  const { settledMicroUsd } = await recordStore.balance(orgId);
+  expect(settledMicroUsd).toBe(0n);
+  const amountMicroUsd = amountOf(dollars);
+  if (amountMicroUsd > 0n) await creditStore.grant({ orgId, amountMicroUsd, ref: orgId });
+}
+
+/** What the journal has of an organization's answered calls, newest first. */
+async function journal({ orgId }: Pick<Caller, "orgId">): Promise<readonly UsageRow[]> {
+  const { recordStore } = installation.gateway.backend;
+  await until(
+    "nothing is held",
+    async () => (await recordStore.balance(orgId)).heldMicroUsd === 0n,
+  );
+  return (await recordStore.usagePage({ orgId, limit: 10 })).rows;
+}
+
+async function script(fault: string, times: number): Promise<void> {
+  const body = { model: "test/both", fault, times };
+  await httpCall(`${installation.gateway.simulator.url}/faults`, { body });
+}
+
+afterEach(() => httpCall(`${installation.gateway.simulator.url}/faults`, { method: "DELETE" }));
+
+const SERVED = { status: 200, refused: undefined, scope: undefined, kind: undefined };
+const NOTHING = { debitMicroUsd: 0n };
+const CHAT = chatBody("test/both", { stream: true });
+
+describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
+  test("reports the debit that the journal has", async () => {
+    const caller = await open("5.00");
+    const answer = await caller.ask(CHAT);
+    expect(answer).toMatchObject(SERVED);
+    expect(answer.debitMicroUsd).toBeGreaterThan(0n);
+    expect(await journal(caller)).toMatchObject([
+      { route: ROUTE, providerId: "prov-a", debitMicroUsd: answer.debitMicroUsd },
+    ]);
+  });
+
+  test("fails over where a provider fails, and reports what all attempts were debited", async () => {
+    await script("status:500", 1);
+    const caller = await open("5.00");
+    const answer = await caller.ask(CHAT);
+    expect(answer).toMatchObject(SERVED);
+    expect(await journal(caller)).toMatchObject([
+      { providerId: "prov-b2", debitMicroUsd: answer.debitMicroUsd },
+    ]);
+  });
+
+  test("is refused by the cap of its key and of its organization", async () => {
+    const { accountStore } = installation.gateway.backend;
+    const [byKey, byOrg] = [await open("5.00"), await open("5.00")];
+    await accountStore.setKeyCap(byKey.keyId, microUsd(1n));
+    await accountStore.setOrgCap(byOrg.orgId, microUsd(1n));
+    const refused = { status: 429, refused: "insufficient_quota", kind: "spend", ...NOTHING };
+    expect(await byKey.ask(CHAT)).toEqual({ ...refused, scope: "key" });
+    expect(await byOrg.ask(CHAT)).toEqual({ ...refused, scope: "org" });
+    expect([...(await journal(byKey)), ...(await journal(byOrg))]).toEqual([]);
+  });
+
+  test("is refused without credit", async () => {
+    const caller = await open("0");
+    const refused = { status: 429, refused: "insufficient_quota", ...NOTHING };
+    expect(await caller.ask(CHAT)).toMatchObject(refused);
+    expect(await journal(caller)).toEqual([]);
+  });
+
+  test("is refused while the window of its key is full", async () => {
+    const caller = await open("5.00");
+    const { orgId, keyId } = caller;
+    const target = { source: "contract", scope: "key", keyId } as const;
+    await installation.gateway.backend.rulesStore.changeLimit(orgId, target, {
+      requestsPerMinute: 1,
+    });
+    expect(await caller.ask(CHAT)).toMatchObject(SERVED);
+    const refused = { status: 429, refused: "rate_limit", scope: "key", kind: "rpm", ...NOTHING };
+    expect(await caller.ask(CHAT)).toEqual(refused);
+    expect(await journal(caller)).toHaveLength(1);
+  });
+
+  test("is refused before it is read while the window of refused requests is full", async () => {
+    const caller = await open("5.00");
+    for (let n = 0; n < REFUSALS; n += 1) {
+      expect(await caller.ask({})).toMatchObject({ status: 400, refused: "invalid_request" });
+    }
+    await until("the window is full", async () => (await caller.ask(CHAT)).status === 429);
+    expect(await caller.ask({})).toMatchObject({ status: 429, refused: "rate_limit" });
+  });
+});
+
+describe("a search", () => {
+  async function searcher(dollars: string, capMicroUsd: MicroUsd | null = null) {
+    const { backend } = installation.gateway;
+    const { orgId } = await openAccount(backend, dollars);
+    const { raw: key, digest, label } = newVirtualKey();
+    const fresh = { orgId, name: "search", origin: "optimize", digest, label } as const;
+    await backend.accountStore.createKey({ ...fresh, requestsPerMinuteCeiling: 60, capMicroUsd });
+    return { orgId, wanted: { key, modelId: "test/both", prompt: "Hello", maxTokens: 64 } };
+  }
+
+  test("gets from a refusal what it means for the search", async () => {
+    const { signal } = new AbortController();
+    const [rich, capped, poor] = [
+      await searcher("5.00"),
+      await searcher("5.00", microUsd(1n)),
+      await searcher("0"),
+    ];
+    expect(await inside.ask(rich.wanted, signal)).toMatchObject({
+      kind: "ended",
+      isAnswered: true,
+    });
+    expect(await inside.ask(capped.wanted, signal)).toEqual({ kind: "uncovered", by: "budget" });
+    expect(await inside.ask(poor.wanted, signal)).toEqual({
+      kind: "uncovered",
+      by: "organization",
+    });
+    const stranger = { ...rich.wanted, key: newVirtualKey().raw };
+    expect(await inside.ask(stranger, signal)).toMatchObject({ kind: "hopeless" });
+  });
+
+  test("leaves at once when it is aborted, and its call is settled all the same", async () => {
+    const { simulator, backend } = installation.gateway;
+    const { orgId, wanted } = await searcher("5.00");
+    const before = simulator.counts().total;
+    const abort = new AbortController();
+    const prompt = "[words:9] [[fault:hold]]";
+    const asked = inside.ask({ ...wanted, prompt }, abort.signal);
+    await until("the provider is asked", () => simulator.counts().total > before);
+    abort.abort();
+    expect(await asked).toEqual({ kind: "unreachable" });
+    expect((await backend.recordStore.balance(orgId)).heldMicroUsd).toBeGreaterThan(0n);
+    simulator.release();
+    const [row] = await journal({ orgId });
+    assert(row !== undefined, "a call that was sent is in the journal");
+    const record = await backend.recordStore.generation(orgId, row.requestId);
+    expect(record?.outcome).toBe("client_disconnected");
+    const { settledMicroUsd } = await backend.recordStore.balance(orgId);
+    expect(row.debitMicroUsd).toBeGreaterThan(0n);
+    expect(settledMicroUsd).toBe(amountOf("5.00") - row.debitMicroUsd);
+  });
+});

@@ -1,0 +1,73 @@
+import { NO_ABUSE_MONITOR } from "../../src/abuse/abuse-monitor.ts";
+import { openAuthenticator } from "../../src/accounts/authenticate.ts";
+import { openServing } from "../../src/app/open-serving.ts";
+import {
+  callInProcess,
+  type InProcessEnd,
+  type InProcessRequest,
+} from "../../src/call/in-process.ts";
+import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
+import { systemClock } from "../../src/core/time.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
+import { chatOn } from "../../src/modality/chat/index.ts";
+import { openModelCaller, type ModelCaller } from "../../src/optimize/model-caller.ts";
+import { PROVIDER_KEY, type TestGateway } from "./gateway.ts";
+import { openaiChat } from "../../src/wire/openai-chat/index.ts";
+import { wires } from "../../src/wire/wires.ts";
+import { silentLog } from "./silent-log.ts";
+import { withResource } from "./with-resource.ts";
+
+/** What a search asks. */
+export const chat = chatOn(openaiChat, wires);
+
+/** Calls without a socket, by an instance of its own over the gateway's database and providers. */
+export interface InProcessCalls extends ModelCaller {
+  call(request: InProcessRequest): Promise<InProcessEnd>;
+  close(): Promise<void>;
+}
+
+export function withInProcessCalls(gateway: () => TestGateway): InProcessCalls {
+  return withResource(() => openInProcessCalls(gateway()));
+}
+
+async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls> {
+  const { backend, config, running } = gateway;
+  const clock = systemClock;
+  const ledger = await openLedger({
+    store: backend.ledgerBatchStore,
+    clock,
+    log: silentLog,
+    instanceName: "in-process",
+  });
+  const serving = openServing(
+    { config, env: { TEST_PROVIDER_KEY: PROVIDER_KEY }, clock },
+    {
+      usage: NO_ABUSE_MONITOR,
+      openKey: undefined,
+      catalog: new CatalogHolder(running.catalog.current),
+      ledger,
+      limits: { store: new MemoryLimitStore(), sharedHealth: undefined },
+    },
+  );
+  const ports = serving.serve;
+  const authenticator = openAuthenticator({ keyStore: backend.keyStore, clock, cacheMs: 0 });
+  const log = {
+    answered: () => undefined,
+    storeFailed: () => undefined,
+    crashed: (_requestId: string, fault: unknown) => {
+      throw fault;
+    },
+  };
+  const call = (request: InProcessRequest): Promise<InProcessEnd> =>
+    callInProcess({ ports, authenticator, log }, chat, request);
+  return {
+    call,
+    ...openModelCaller(call, clock),
+    close: async () => {
+      serving.close();
+      await ports.upstream.close();
+      await ledger.shutDown();
+    },
+  };
+}

@@ -1,0 +1,213 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { NO_ABUSE_MONITOR } from "../src/abuse/abuse-monitor.ts";
+import { openServing } from "../src/app/open-serving.ts";
+import { CatalogHolder } from "../src/catalog/catalog-holder.ts";
+import { compileCatalog } from "../src/catalog/compile-catalog.ts";
+import { parseManifestFiles } from "../src/catalog/load-manifests.ts";
+import { loadConfig } from "../src/config/load-config.ts";
+import { microUsd } from "../src/core/money.ts";
+import { systemClock } from "../src/core/time.ts";
+import { gatewayRoutes, type StoredDeps } from "../src/http/gateway-routes.ts";
+import { anthropicMessages } from "../src/wire/anthropic-messages/index.ts";
+import { openaiChat } from "../src/wire/openai-chat/index.ts";
+import { WireTable } from "../src/wire/wires.ts";
+import { simulatorManifest, textModel } from "./support/gateway.ts";
+import { httpCall, type HttpAnswer } from "./support/http-call.ts";
+import { Listeners } from "./support/http-listener.ts";
+import { plainWire } from "./support/plain-wire.ts";
+import { openRecipe } from "./support/recipe.ts";
+
+/*
+ * A chat wire is one value and one entry of a table: a program whose table has a third one serves
+ * its clients and calls its providers, over real sockets.
+ */
+const table = new WireTable(openaiChat, anthropicMessages, plainWire);
+
+/** What a provider of each wire is asked, and what it answers: "hi", for 3 and 2 tokens. */
+const PROVIDERS: Readonly<Record<string, { readonly json: string; readonly stream: string }>> = {
+  "/v1/chat/completions": {
+    json:
+      '{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],' +
+      '"usage":{"prompt_tokens":3,"completion_tokens":2}}',
+    stream:
+      'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}],' +
+      '"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\ndata: [DONE]\n\n',
+  },
+  "/v1/plain": {
+    json: '{"text":"hi","tokens":[3,2]}',
+    stream: 'data: {"text":"hi"}\n\ndata: {"tokens":[3,2]}\n\n',
+  },
+};
+
+interface Asked {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+let asked: Asked | undefined;
+let provider: Server;
+let url = "";
+const listeners = new Listeners();
+
+beforeAll(async () => {
+  provider = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as Asked["body"];
+      const path = request.url ?? "";
+      asked = { path, headers: request.headers, body };
+      const isStream = body["stream"] === true;
+      const type = isStream ? "text/event-stream" : "application/json";
+      response.writeHead(200, { "content-type": type });
+      response.end(PROVIDERS[path]?.[isStream ? "stream" : "json"]);
+    });
+  });
+  provider.listen(0, "127.0.0.1");
+  await once(provider, "listening");
+  const { port } = provider.address() as AddressInfo;
+  url = await openGateway(`http://127.0.0.1:${port}/v1`);
+});
+afterAll(async () => {
+  await listeners.close();
+  provider.closeAllConnections();
+  provider.close();
+});
+
+async function openGateway(baseUrl: string): Promise<string> {
+  const loaded = loadConfig({ flags: { allowPrivateUpstreams: true }, env: {} });
+  if (loaded.kind === "invalid") throw new Error(loaded.problems.join("\n"));
+  const { config } = loaded;
+  const { ledger, limits } = openRecipe(systemClock, []).deps;
+  const closed = { kind: "closed", debitMicroUsd: microUsd(DEBIT), overrun: false } as const;
+  const { serve } = openServing(
+    { config, env: { TEST_PROVIDER_KEY: "sk-1" }, clock: systemClock, wires: table },
+    {
+      usage: NO_ABUSE_MONITOR,
+      openKey: undefined,
+      catalog: new CatalogHolder(catalogOf(baseUrl)),
+      ledger: { ...ledger, close: () => Promise.resolve(closed) },
+      limits: { store: limits, sharedHealth: undefined },
+    },
+  );
+  const routes = gatewayRoutes(serve, { videos: {} } as StoredDeps, table);
+  return (await listeners.listen([], { routes })).url;
+}
+
+/** `test/chat` is listed by a provider that speaks wire_a, `test/plain` by one of the third wire. */
+function catalogOf(baseUrl: string): CatalogHolder["current"] {
+  const listed = { chat: "wire_a", plain: plainWire.id } as const;
+  const manifests = Object.entries(listed).flatMap(([id, dialect]) => {
+    const models = [textModel(`test/${id}`)];
+    const text = JSON.stringify(
+      simulatorManifest({ provider: id, dialect: "wire_a", baseUrl, models }),
+    );
+    const parsed = parseManifestFiles([{ file: id, text }]);
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+    // The list in the schema of manifests is the one thing that a program's own third wire adds to.
+    return parsed.manifests.map(({ file, manifest }) => ({
+      file,
+      manifest: { ...manifest, endpoint: { ...manifest.endpoint, dialect } },
+    }));
+  });
+  const compiled = compileCatalog({ manifests, hasKey: () => true, today: "2026-01-01" });
+  if (!compiled.ok) throw new Error(JSON.stringify(compiled.issues));
+  return compiled.catalog;
+}
+
+/** One dollar for a million input tokens, ten for a million output tokens. */
+const DEBIT = 23n;
+const COST = 0.000023;
+const plainBody = { model: "test/chat", text: "hello", max_tokens: 5 };
+const chatBody = { messages: [{ role: "user", content: "hello" }], max_tokens: 5 };
+
+async function post(path: string, body: object): Promise<HttpAnswer> {
+  return await httpCall(url + path, { body });
+}
+
+describe("a client of the third wire", () => {
+  test("is answered in it by a provider that speaks wire_a", async () => {
+    const { status, json } = await post("/v1/plain", plainBody);
+    expect({ status, json }).toEqual({
+      status: 200,
+      json: { text: "hi", model: "test/chat", tokens: [3, 2], cost: COST },
+    });
+    expect(asked).toMatchObject({
+      path: "/v1/chat/completions",
+      headers: { authorization: "Bearer sk-1" },
+      body: { messages: [{ role: "user", content: "hello" }], max_tokens: 5 },
+    });
+  });
+
+  test("gets a stream of it from a provider that speaks wire_a", async () => {
+    const { text, headers } = await post("/v1/plain", { ...plainBody, stream: true });
+    expect(headers["content-type"]).toContain("text/event-stream");
+    expect(text).toBe(
+      `data: {"text":"hi"}\n\ndata: {"tokens":[3,2],"cost":${COST.toFixed(6)}}\n\n`,
+    );
+    expect(asked?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+  });
+
+  test.each([false, true])(
+    "is served by a provider of its own wire, stream: %s",
+    async (stream) => {
+      const { status, text } = await post("/v1/plain", {
+        ...plainBody,
+        model: "test/plain",
+        stream,
+      });
+      expect(status).toBe(200);
+      expect(text).toContain('"text":"hi"');
+      expect(text).toContain('"tokens":[3,2]');
+      expect(asked).toMatchObject({
+        path: "/v1/plain",
+        headers: { "x-plain-key": "sk-1", "x-plain-version": "1" },
+        body: { text: "hello" },
+      });
+    },
+  );
+
+  test.each([
+    ["an unknown model", "/v1/plain", { ...plainBody, model: "test/none" }, "model_unavailable"],
+    ["a body that is not valid", "/v1/plain", { model: "test/chat" }, "invalid_request"],
+    ["a path below its own", "/v1/plain/none", plainBody, "not_found"],
+  ])("is refused in its shape for %s", async (_what, path, body, problem) => {
+    const { status, json } = await post(path, body);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(json).toEqual({ problem, message: expect.any(String) as unknown });
+  });
+});
+
+describe("a provider of the third wire", () => {
+  test("answers a client of wire_a", async () => {
+    const { status, json } = await post("/v1/chat/completions", {
+      ...chatBody,
+      model: "test/plain",
+    });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      choices: [{ message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
+      usage: { prompt_tokens: 3, completion_tokens: 2, cost: COST },
+    });
+    expect(asked).toMatchObject({ path: "/v1/plain", body: { text: "hello", max_tokens: 5 } });
+  });
+
+  test("streams to a client of messages", async () => {
+    const body = { ...chatBody, model: "test/plain", stream: true };
+    const { text } = await post("/v1/messages", body);
+    expect(text).toContain('"delta":{"type":"text_delta","text":"hi"}');
+    expect(text).toContain('"output_tokens":2');
+    expect(text).toContain("event: message_stop");
+  });
+});
+
+test("a dry run knows it by its name", async () => {
+  const { json } = await post("/v1/route?for=none", plainBody);
+  expect(JSON.stringify(json)).toContain("chat, messages, plain, images, videos or decisions");
+});

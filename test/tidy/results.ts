@@ -1,0 +1,37 @@
+import { codeLinesWith, isNode, nodesWith, type Rule } from "./source-files.ts";
+
+/** Files that distinguish results by a member's name, each with the reason. */
+export const SHAPE_TESTS: Readonly<Record<string, string>> = {
+  "src/dev/simulator/decisions/answer-decisions.ts": "an answer or a decision",
+  "src/dev/simulator/decisions/decision-host.ts": "the same",
+  "src/dev/test-checkout/checkout-book.ts": "reads an object of the payment provider's",
+  "src/modality/decisions/read-answers-gliner.ts": "reads a provider's answer",
+};
+
+/** A result says by `ok` or by `kind` what it is. `code` is what faults of the platform have. */
+export const resultsAreDistinguishedByTheirTag: Rule = (files) =>
+  files
+    .filter(({ file }) => !(file in SHAPE_TESTS))
+    .flatMap((source) =>
+      nodesWith(source, /["'] in /, ({ type, operator, left }) => {
+        const isNamed = type === "BinaryExpression" && operator === "in" && isNode(left);
+        return isNamed && typeof left["value"] === "string" && left["value"] !== "code";
+      }),
+    );
+
+/** Files in which an id or an amount gets its brand, each with the reason. */
+export const BRANDING_FILES: Readonly<Record<string, string>> = {
+  "src/accounts/account-notices.ts": "notices that triggers of this program's tables send",
+  "src/catalog/compile-deployment.ts": "ids of a validated manifest",
+  "src/core/ids.ts": "makes and parses ids",
+  "src/core/money.ts": "makes and parses amounts",
+};
+
+const BRANDED = "(Org|Key|Model|Provider|Job|Request|Attempt)Id|(Micro|Pico)Usd";
+/** What a query has read carries the brand of its column. */
+const BRANDING = new RegExp(`(?<!\\brow\\.\\w+ |\\brows\\[0\\]\\?\\.\\w+ )\\bas (${BRANDED})\\b`);
+
+export const idsAreParsedAtTheDoor: Rule = (files) =>
+  files
+    .filter(({ file }) => !(file in BRANDING_FILES))
+    .flatMap((source) => codeLinesWith(source, BRANDING));
