@@ -87,7 +87,7 @@ const recordSql = `
     select from hold
     where lifted_at is null and until_at > now() - $6::double precision * interval '1 ms'
   ), known as (
-    -- The finding began before this hold did, or before an operator had a look at it.
+    -- The finding began before this hold did, or before an operator reviewed it.
     select from hold
     where greatest(created_at, lifted_at) > now() - $4::double precision * interval '1 ms'
   ), made as (

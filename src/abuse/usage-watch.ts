@@ -203,7 +203,7 @@ function holdRefusal(hold: UsageHold, nowMs: number): Refusal {
   const restSeconds = Math.ceil((hold.untilMs - nowMs) / 1000);
   return refusal(
     "usage_limited",
-    `${what} limited for a while; wait \`retry-after\`, and contact support with this request id if it persists`,
+    `${what} limited temporarily; wait \`retry-after\`, and contact support with this request id if it persists`,
     {
       origin: "gateway_admission",
       retryAfterSeconds: Math.min(retryAfterSecondsMax, restSeconds),

@@ -18,7 +18,7 @@ export class WatchedUse {
   readonly #uses = new Map<string, WindowUse>();
 
   constructor(bounds: WatchedBounds) {
-    assert(bounds.entriesMax > 0, "somebody can be watched");
+    assert(bounds.entriesMax > 0, "at least one use can be monitored");
     this.#bounds = bounds;
   }
 

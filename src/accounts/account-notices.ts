@@ -89,7 +89,10 @@ export class AccountNotices {
       await client.connect();
       await client.query(`listen ${accountNoticeChannel}`);
     } catch (fault) {
-      this.#log.warn({ err: fault }, "changes of other processes are not heard at the moment");
+      this.#log.warn(
+        { err: fault },
+        "notifications of other processes are not received at the moment",
+      );
       this.#drop(client);
       this.#retryLater();
       return;
@@ -107,7 +110,7 @@ export class AccountNotices {
 
   #lost(client: Client): void {
     if (this.#client !== client) return;
-    this.#log.warn({}, "the connection for notices was lost; it is opened again");
+    this.#log.warn({}, "the connection for notifications was lost; reconnecting");
     this.#client = undefined;
     this.#drop(client);
     this.#retryLater();

@@ -60,7 +60,7 @@ export function whyNoProviderKey(text: string): string | undefined {
     return `it must have ${PROVIDER_KEY_CHARS_MIN} to ${PROVIDER_KEY_CHARS_MAX} characters`;
   }
   if (text.startsWith("tm_vk_"))
-    return "it is a key of this marketplace, which no provider may see";
+    return "it is a key of this marketplace, which must not be sent to a provider";
   return undefined;
 }
 
@@ -114,6 +114,6 @@ function authenticated({ connectionId, orgId, providerId }: KeyContext): Buffer 
 
 function notOpened(): SealedKeyFault {
   return new SealedKeyFault(
-    "the key of this connection does not open; was it added under another encryption_key?",
+    "the stored key of this connection cannot be decrypted; was it stored with another encryption_key?",
   );
 }

@@ -23,7 +23,7 @@ test("the defaults look out for unusual use, a window of 0 seconds does not", ()
 describe("a line that cannot be meant stops the start, with what to write instead", () => {
   test.each(["five", "-1", "0", "0.0000001", "5,00"])("spend_usd: %s", (unusualUseSpendUsd) => {
     expect(() => guardWith({ unusualUseSpendUsd })).toThrow(
-      /^unusual_use\.spend_usd must be dollars above 0 such as "5\.00", or "" to not look at it/,
+      /^unusual_use\.spend_usd must be dollars above 0 such as "5\.00", or "" to turn the check off/,
     );
   });
 

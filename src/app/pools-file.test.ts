@@ -128,16 +128,17 @@ describe("a pool file", () => {
 });
 
 const whole = "must be a whole number above 0";
-const listing = "must be <provider id>/<model id>, or <provider id>/* for all of a provider's";
+const listing =
+  "must be <provider id>/<model id>, or <provider id>/* for all listings of a provider";
 const fields =
-  "is no field; the fields are id, listings, org_share, requests_per_minute, tokens_per_minute, requests_per_second, concurrent, capacity";
+  "is not a known field; the fields are id, listings, org_share, requests_per_minute, tokens_per_minute, requests_per_second, concurrent, capacity";
 
 describe("a wrong pool names the field and the rule", () => {
   test.each<[Readonly<Record<string, unknown>>, readonly string[]]>([
     [{ id: undefined }, ["/0/id: is missing"]],
     [{ listings: undefined }, ["/0/listings: is missing"]],
-    [{ listings: [] }, ["/0/listings: must be a list, not empty"]],
-    [{ listings: "acme/m" }, ["/0/listings: must be a list, not empty"]],
+    [{ listings: [] }, ["/0/listings: must be a list with at least one entry"]],
+    [{ listings: "acme/m" }, ["/0/listings: must be a list with at least one entry"]],
     [{ listings: ["acme"] }, [`/0/listings/0: ${listing}`]],
     [{ listings: ["acme/m", "*"] }, [`/0/listings/1: ${listing}`]],
     [{ listings: ["acme/m*"] }, [`/0/listings/0: ${listing}`]],
@@ -155,12 +156,12 @@ describe("a wrong pool names the field and the rule", () => {
     [{ requests_per_minute: 0 }, [`/0/requests_per_minute: ${whole}`]],
     [{ tokens_per_minute: 2 ** 53 }, [`/0/tokens_per_minute: ${whole}`]],
     [{ requests_per_second: true }, [`/0/requests_per_second: ${whole}`]],
-    [{ capacity: [] }, ["/0/capacity: must be a list, not empty"]],
+    [{ capacity: [] }, ["/0/capacity: must be a list with at least one entry"]],
     [{ capacity: ["request"] }, ["/0/capacity/0: must have the fields type, per, value"]],
     [
       { capacity: [{ type: "image", per: "year", value: 0, unit: "token" }] },
       [
-        "/0/capacity/0/unit: is no field; the fields are type, per, value",
+        "/0/capacity/0/unit: is not a known field; the fields are type, per, value",
         "/0/capacity/0/type: must be one of request, prompt, completion",
         "/0/capacity/0/per: must be one of minute, hour, day",
         `/0/capacity/0/value: ${whole}`,
@@ -173,11 +174,11 @@ describe("a wrong pool names the field and the rule", () => {
           { type: "prompt", per: "day", value: 2 },
         ],
       },
-      ["/0/capacity/1: states prompt per day a second time; take one out"],
+      ["/0/capacity/1: states prompt per day a second time; remove one of them"],
     ],
     [
       { requests_per_minute: 9, capacity: [{ type: "request", per: "minute", value: 9 }] },
-      ["/0/capacity/0: states request per minute a second time; take one out"],
+      ["/0/capacity/0: states request per minute a second time; remove one of them"],
     ],
   ])("%j", (change, expected) => {
     expect(wrongWith(change)).toEqual(expected);

@@ -53,7 +53,10 @@ function readPool(value: unknown, place: Place): StatedPool {
 
 function readListing(value: unknown, { pointer, tell }: Place): string {
   if (typeof value === "string" && LISTING.test(value)) return value;
-  tell(pointer, "must be <provider id>/<model id>, or <provider id>/* for all of a provider's");
+  tell(
+    pointer,
+    "must be <provider id>/<model id>, or <provider id>/* for all listings of a provider",
+  );
   return "";
 }
 
@@ -68,7 +71,8 @@ function readCapacities(fields: Fields): readonly CapacityDeclaration[] {
   const listed = fields.list("capacity", (value, place) => {
     const capacity = readCapacity(value, place);
     const name = nameOf(capacity);
-    if (stated.has(name)) place.tell(place.pointer, `states ${name} a second time; take one out`);
+    if (stated.has(name))
+      place.tell(place.pointer, `states ${name} a second time; remove one of them`);
     stated.add(name);
     return capacity;
   });
@@ -121,7 +125,7 @@ class Fields {
     const names = [...required, ...optional];
     for (const name of this.#values.keys()) {
       if (names.includes(name)) continue;
-      place.tell(this.#pointerTo(name), `is no field; the fields are ${names.join(", ")}`);
+      place.tell(this.#pointerTo(name), `is not a known field; the fields are ${names.join(", ")}`);
     }
     if (!isObject) place.tell(place.pointer, `must have the fields ${required.join(", ")}`);
     const missing = isObject ? required.filter((name) => !this.#values.has(name)) : [];
@@ -154,7 +158,7 @@ class Fields {
   list<T>(name: string, read: (value: unknown, place: Place) => T): readonly T[] {
     const value = this.#values.get(name);
     if (!Array.isArray(value) || value.length === 0)
-      this.#mustBe(name, "must be a list, not empty");
+      this.#mustBe(name, "must be a list with at least one entry");
     return readAll(value, { ...this.#place, pointer: this.#pointerTo(name) }, read);
   }
 

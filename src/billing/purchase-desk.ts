@@ -43,7 +43,7 @@ export class PurchaseDesk {
     const purchase = await store.find(session.purchaseId);
     if (purchase === undefined) {
       const { purchaseId, sessionId, payment } = session;
-      log.error({ purchaseId, sessionId, payment }, "a checkout names a purchase nobody began");
+      log.error({ purchaseId, sessionId, payment }, "a checkout names an unknown purchase");
       return;
     }
     const verdict = judgeSession(purchase, session);
@@ -78,8 +78,8 @@ export class PurchaseDesk {
     if (purchase.grantedAtMs !== null) return;
     await this.#deps.store.decide(purchaseId, "parked");
     const message =
-      "a purchase was paid, but not as it was asked for: nothing was credited; look at it in the " +
-      "payment provider's dashboard, then refund it there or grant the credit by hand";
+      "a purchase was paid, but not as ordered: nothing was credited; review it in the " +
+      "payment provider's dashboard, then refund it there or grant the credit manually";
     this.#deps.log.error({ purchaseId, orgId, reason }, message);
   }
 

@@ -78,7 +78,7 @@ export class PurchaseRounds {
         await this.#lookAfterClaims();
       }
     } catch (fault) {
-      log.warn({ err: fault }, "purchases could not be looked after; it is tried again");
+      log.warn({ err: fault }, "purchases could not be reconciled; this will be retried");
     }
   }
 
@@ -152,7 +152,7 @@ class Failures {
       this.#inARow = 0;
     } catch (fault) {
       this.#inARow += 1;
-      this.#log.warn({ ...of, err: fault }, "a payment could not be looked at; it is tried again");
+      this.#log.warn({ ...of, err: fault }, "a payment could not be checked; this will be retried");
     }
   }
 }

@@ -147,7 +147,7 @@ function apiAddress(
 ): { readonly host: string; readonly port: string; readonly protocol: "http" | "https" } | null {
   if (apiUrl === "") return null;
   if (!/^https?:\/\//.test(apiUrl) || !URL.canParse(apiUrl)) {
-    throw new Error("stripe.api_url is no address: it begins with http:// or https://");
+    throw new Error("stripe.api_url is not a URL; it must start with http:// or https://");
   }
   const url = new URL(apiUrl);
   const protocol = url.protocol === "http:" ? "http" : "https";

@@ -131,9 +131,10 @@ export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
 }
 
 function readToTheirEnd(running: number, departed: number): string {
-  const have = departed === 1 ? "has lost its client and is" : "have lost their client and are";
+  const have =
+    departed === 1 ? "has a disconnected client and is" : "have disconnected clients and are";
   const end = departed === 1 ? "its end" : "their end";
-  return `${running} requests run; ${departed} of them ${have} read to ${end}`;
+  return `${running} requests are running; ${departed} of them ${have} read to ${end}`;
 }
 
 const NEXT_STEP = {

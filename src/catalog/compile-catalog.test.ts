@@ -441,7 +441,7 @@ describe("a catalog", () => {
         {
           file: "2.json",
           pointer: "/provider/id",
-          message: "provider id one is taken by 0.json; merge the two or rename one",
+          message: "provider id one is already used by 0.json; merge the two or rename one",
         },
       ],
     });

@@ -103,7 +103,7 @@ function duplicateProviders(manifests: readonly ManifestFile[]): CatalogIssue[] 
       fileOf.set(manifest.provider.id, file);
       return [];
     }
-    const taken = `provider id ${manifest.provider.id} is taken by ${first}`;
+    const taken = `provider id ${manifest.provider.id} is already used by ${first}`;
     const message = `${taken}; merge the two or rename one`;
     return [{ file, pointer: "/provider/id", message }];
   });

@@ -145,7 +145,7 @@ describe("a stated pool", () => {
 
   test("that names what no manifest lists is noted, and nothing else changes", () => {
     const { catalog, notes } = compiled(stated("p", ["gone/*", "text/acme/gone"]));
-    const message = "pool p names gone/*, which no manifest lists; correct it or take it out";
+    const message = "pool p names gone/*, which no manifest lists; correct it or remove it";
     expect(notes).toContainEqual({
       file: "pools.yaml",
       deploymentId: "gone/*",
@@ -186,7 +186,7 @@ describe("stated pools are refused when", () => {
       {
         file: "pools.yaml",
         pointer: "/1/listings/1",
-        message: `${quill} is in the pools one and two; take it out of one of them`,
+        message: `${quill} is in the pools one and two; remove it from one of them`,
       },
     ]);
   });
@@ -200,7 +200,7 @@ describe("stated pools are refused when", () => {
       {
         file: "pools.yaml",
         pointer: "/1/id",
-        message: "pool id one is taken by /0; merge the two or rename one",
+        message: "pool id one is already used by /0; merge the two or rename one",
       },
     ]);
   });

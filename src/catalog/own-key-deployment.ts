@@ -11,7 +11,7 @@ export function ownKeyDeployment(
   deployment: Deployment,
   connection: Omit<OwnKey, "providerId">,
 ): Deployment {
-  assert(deployment.ownKey === undefined, "a copy with an own key is not copied again");
+  assert(deployment.ownKey === undefined, "a copy with a customer's key is not copied again");
   const { connectionId, orgId, sealedKey } = connection;
   const copies = copiesOf(deployment);
   const known = copies.get(connectionId);

@@ -57,7 +57,7 @@ function addServerOptions(command: Command): Command {
     .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
     .addOption(new Option("--workers <n>", "processes that share the port").default("1"))
-    .option("--json", "accepted everywhere; the ready line is JSON already");
+    .option("--json", "accepted; the ready line is always JSON");
 }
 
 const WORKERS_MAX = 256;
@@ -205,13 +205,13 @@ async function startDevelopment(context: CommandContext, config: Config): Promis
 /** What is not configured is off: whoever looks for it reads why. */
 function tellWhatIsOff(log: Logger, config: Config, env: CommandContext["env"]): void {
   if (signInKindOf(config) === "none") {
-    log.info({ setting: "OIDC_ISSUER" }, "off: nobody can sign in to the console");
+    log.info({ setting: "OIDC_ISSUER" }, "off: console sign-in");
   }
   if (config.stripeSecretKey === "") {
     log.info({ setting: "STRIPE_SECRET_KEY" }, "off: credit is granted by the command line only");
   }
   if (config.encryptionKey === "") {
-    log.info({ setting: "TM_ENCRYPTION_KEY" }, "off: no own provider keys");
+    log.info({ setting: "TM_ENCRYPTION_KEY" }, "off: storing customers' own provider keys");
   }
   if ((env["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") !== "") {
     const why = "not used: no traces are exported; metrics are on the internal port";

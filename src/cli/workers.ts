@@ -123,7 +123,10 @@ class Supervisor {
     this.#restartMs =
       end.livedMs > HEALTHY_MS ? RESTART_MS_MIN : Math.min(this.#restartMs * 2, RESTART_MS_MAX);
     const { log } = this.#options;
-    log.error({ worker: number, exit_code: end.code }, "a worker died; it is started again");
+    log.error(
+      { worker: number, exit_code: end.code },
+      "a worker process ended unexpectedly; it is restarted",
+    );
     setTimeout(() => {
       if (!this.#isStopping) this.#fork(number);
     }, this.#restartMs);

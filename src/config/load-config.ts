@@ -74,7 +74,7 @@ function readYaml(text: string | undefined, problems: string[]): Map<string, unk
     flatten(parseYaml(text), "", flat);
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
-    problems.push(`tokenmarket.yaml: not YAML: ${reason}`);
+    problems.push(`tokenmarket.yaml is not valid YAML: ${reason}`);
   }
   return flat;
 }

@@ -101,7 +101,7 @@ function backChannelLogout(scope: FastifyInstance, { identity }: ConsoleDeps): v
 const NO_PROOF = new ConsoleRefusal({
   status: 400,
   code: "invalid_request",
-  message: "logout_token proves nothing; send a signed logout token of the identity provider",
+  message: "logout_token is not valid; send a signed logout token of the identity provider",
   field: "logout_token",
 });
 

@@ -63,7 +63,7 @@ async function* restOf(of: {
 }): AsyncIterable<string> {
   try {
     for (let step = of.first; step.done !== true; step = await of.iterator.next()) {
-      if (of.isLate()) throw new Error("a file took too long to send and was cut");
+      if (of.isLate()) throw new Error("a file download took too long and was aborted");
       yield step.value;
     }
   } finally {

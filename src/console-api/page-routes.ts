@@ -67,13 +67,13 @@ export async function refuseUnknownPath(
 const NO_SUCH_PATH = new ConsoleRefusal({
   status: 404,
   code: "not_found",
-  message: "there is nothing at this path; GET /api/openapi.json lists the console's routes",
+  message: "there is no route at this path; GET /api/openapi.json lists the console's routes",
 });
 
 const NOT_BUILT = new ConsoleRefusal({
   status: 503,
   code: "gateway_error",
-  message: "the console's pages are not built; run `npm run build` and start again. The API works",
+  message: "the console's pages are not built; run `npm run build` and restart. The API works",
 });
 
 async function sendPage(

@@ -55,7 +55,7 @@ export function sessionHandlers(
 const NOTHING_TO_REVEAL = new ConsoleRefusal({
   status: 410,
   code: "gone",
-  message: "there is no key to show; each is shown once, so create a new one on the keys page",
+  message: "there is no key to show: a key is shown only once; create a new one on the keys page",
 });
 
 async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined): Promise<Session> {

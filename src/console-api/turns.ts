@@ -50,7 +50,7 @@ export class Turns {
       const next = queue.waiting.shift();
       if (next !== undefined) return next();
       queue.running -= 1;
-      assert(queue.running >= 0, "a turn ends once");
+      assert(queue.running >= 0, "a permit is released once");
       if (queue.running === 0) this.#queues.delete(owner);
     };
   }
@@ -60,7 +60,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 function tooMany(runningMax: number): ConsoleRefusal {
   return rateLimited(
-    `your organization has ${runningMax} of these under way already; wait until one has ended, then try again`,
+    `your organization already has ${runningMax} of these requests running; wait until one has ended, then try again`,
     RETRY_AFTER_SECONDS,
   );
 }

@@ -28,7 +28,7 @@ export function webhookRoutes(app: FastifyInstance, { billing }: ConsoleDeps): v
 const BAD_SIGNATURE = new ConsoleRefusal({
   status: 400,
   code: "invalid_request",
-  message: "stripe-signature does not fit the body; check the signing secret of the webhook",
+  message: "stripe-signature does not match the body; check the signing secret of the webhook",
 });
 
 const NOT_CONFIGURED = new ConsoleRefusal({

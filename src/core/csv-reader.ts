@@ -42,7 +42,7 @@ export class CsvReader {
         this.#at = "quoted";
         from = i + 1;
       } else if (this.#at !== "bare") {
-        if (this.#at === "behind quote") throw new CsvFault("text behind a closing quote");
+        if (this.#at === "behind quote") throw new CsvFault("text after a closing quote");
         this.#at = "bare";
         from = i;
       }
@@ -54,6 +54,6 @@ export class CsvReader {
   /** Nothing more comes. Throws `CsvFault` when a row has not ended. */
   end(): void {
     if (this.#at !== "start" || this.#row.length > 0)
-      throw new CsvFault("the last row is torn off");
+      throw new CsvFault("the last row is incomplete");
   }
 }

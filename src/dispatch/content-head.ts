@@ -16,7 +16,7 @@ export function readContentHead(
   if (status !== 200 && status !== 206 && status !== 416) {
     return status < 300 ? { whyUnusable: `status ${status}` } : {};
   }
-  if (status !== 200 && !wanted.isPart) return { whyUnusable: "a part that nobody asked for" };
+  if (status !== 200 && !wanted.isPart) return { whyUnusable: "a part that was not requested" };
   if (status === 416) return { status, contentHeaders: { ...rangeOf(headers), ...EMPTY_BODY } };
   const encoding = cleanValue(headers, "content-encoding") ?? "identity";
   if (encoding !== "identity") return { whyUnusable: `encoding ${encoding}` };

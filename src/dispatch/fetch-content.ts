@@ -120,7 +120,7 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   abandon(): void {
-    this.#failed(new Error("nobody reads any more"));
+    this.#failed(new Error("the reader has ended"));
   }
 
   cut(): void {
@@ -143,7 +143,7 @@ class ContentRun implements RunningContent, Deadline {
     return {
       onRequestStart: (controller) => {
         if (counts()) this.#controller = controller;
-        else controller.abort(new Error("nobody waits for this answer"));
+        else controller.abort(new Error("this answer is no longer needed"));
       },
       onResponseStart: (_controller, status, headers) => {
         if (counts() && status >= 200) this.#answered(status, headers);
@@ -214,7 +214,7 @@ class ContentRun implements RunningContent, Deadline {
     this.#input.deadlines.unwatch(this);
     this.#resolve(end);
     if (this.#controller?.aborted === false) {
-      this.#controller.abort(new Error("nobody waits for this answer"));
+      this.#controller.abort(new Error("this answer is no longer needed"));
     }
   }
 }

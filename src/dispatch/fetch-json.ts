@@ -97,7 +97,7 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // The time may have run out while the request waited for a connection.
-    if (this.#isOver) controller.abort(new Error("nobody waits for this answer"));
+    if (this.#isOver) controller.abort(new Error("this answer is no longer needed"));
   }
 
   onResponseStart(
@@ -130,7 +130,7 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
   #giveUp(answer: FetchedAnswer | undefined): void {
     if (this.#isOver) return;
     this.#end(answer);
-    this.#controller?.abort(new Error("nobody waits for this answer"));
+    this.#controller?.abort(new Error("this answer is no longer needed"));
   }
 
   #end(answer: FetchedAnswer | undefined): void {

@@ -303,8 +303,8 @@ function noSuchRoute(method: string, path: string): Refusal {
   // The default route of some clients: a setting makes them use the one that is served.
   const next =
     path === "/v1/responses"
-      ? "use POST /v1/chat/completions (the chat completions setting of your client)"
-      : "the routes are in the documentation";
+      ? "use POST /v1/chat/completions (in your client, choose the chat completions API)"
+      : "the documentation lists the routes";
   const name = JSON.stringify(path.slice(0, 256));
   return refusal("not_found", `there is no route ${method} ${name}; ${next}`);
 }

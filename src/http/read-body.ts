@@ -62,6 +62,6 @@ function collect(
 function tooLarge(bytesMax: number): Refusal {
   return refusal(
     "request_too_large",
-    `the request body exceeds the limit of ${bytesMax} bytes for this route; send less`,
+    `the request body exceeds the limit of ${bytesMax} bytes for this route; send a smaller body`,
   );
 }

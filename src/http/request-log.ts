@@ -48,6 +48,6 @@ export class RequestLog {
   }
 
   crashed(requestId: RequestId, fault: unknown): void {
-    this.#log.error({ request_id: requestId, err: fault }, "a recipe failed");
+    this.#log.error({ request_id: requestId, err: fault }, "a request failed unexpectedly");
   }
 }

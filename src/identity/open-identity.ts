@@ -211,7 +211,7 @@ function oidcParty(
   if (config.oidcClientId === "") {
     throw new IdentitySettingFault(
       "oidc.issuer is set and oidc.client_id (OIDC_CLIENT_ID) is not; register the console at the " +
-        "identity provider and set the id that it gives",
+        "identity provider and set the client id that it assigns",
     );
   }
   return new RelyingParty({

@@ -178,7 +178,7 @@ export class RelyingParty {
       this.#discovered = { issuer: issuer.href, config, logoutTokens, untilMs };
       return this.#discovered;
     } catch (cause) {
-      const message = `the identity provider ${issuer.href} cannot be reached or is none`;
+      const message = `the identity provider ${issuer.href} cannot be reached or is not an OpenID Connect provider`;
       const fault = new ProviderAwayFault(message, { cause });
       this.#failed = { untilMs: clock.monotonicMs() + DISCOVERY_PAUSE_MS, fault };
       throw fault;

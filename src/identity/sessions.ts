@@ -133,7 +133,7 @@ export class Sessions {
     const token = refreshTokens?.open(sealed, sessionId);
     try {
       if (relyingParty === undefined || refreshTokens === undefined || token === undefined) {
-        throw new Error("the refresh token does not open; was encryption_key changed?");
+        throw new Error("the refresh token cannot be decrypted; was encryption_key changed?");
       }
       const outcome = await relyingParty.refresh(token, session.subject);
       if (outcome === "ended") return await this.#end(sessionId);
@@ -146,7 +146,7 @@ export class Sessions {
     } catch (fault) {
       log.warn(
         faultWords(fault),
-        "the identity provider did not say whether a session still lives",
+        "the identity provider did not answer whether a session is still active",
       );
       return isRefreshOverdue(session, nowMs) ? await this.#end(sessionId) : true;
     }

@@ -20,7 +20,7 @@ test("an object is whole with its last brace and not before, in any fragments", 
   );
 });
 
-test("what follows a whole object is not taken: some servers send all of it again at the end", () => {
+test("what follows a whole object is not accepted: some servers send all of it again at the end", () => {
   expect(feed(['{"a":', "1}", '{"a":1}', " "])).toEqual({ taken: '{"a":1}', isWhole: true });
 });
 

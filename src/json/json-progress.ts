@@ -3,7 +3,7 @@ const BACKSLASH = 92;
 
 /**
  * Follows an object's JSON text as it arrives in fragments and tells when it is whole. A whole
- * object can only be followed by blanks, so whatever else comes is not taken.
+ * object can only be followed by blanks, so whatever else comes is not accepted.
  */
 export class JsonProgress {
   #depth = 0;

@@ -109,7 +109,7 @@ export class CloseLane {
       }
       this.#options.log.error(
         { err: error, rows: batch.length, attemptId: String(batch[0]?.row.attemptId) },
-        "closings did not commit; they are kept and tried again",
+        "closings did not commit; they are kept and retried",
       );
       if (!isRejected) return batch;
       for (const waiting of batch) this.#putAside(waiting);

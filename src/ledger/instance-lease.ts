@@ -129,7 +129,10 @@ export class InstanceLease {
       }
       await this.#maintain();
     } catch (error) {
-      this.#options.log.warn({ err: error }, "recovery of dead instances failed; tried again");
+      this.#options.log.warn(
+        { err: error },
+        "recovery of dead instances failed; it will be retried",
+      );
     }
     if (this.#isEnded) return;
     this.#recovery = setTimeout(() => void this.#recoveryLoop(), RECOVERY_EVERY_MS).unref();

@@ -47,7 +47,7 @@ export class Tally {
 
   #countOf(modelId: string): Count {
     const count = this.#counts.get(modelId);
-    if (count === undefined) throw new Error(`${modelId} is no candidate of this search`);
+    if (count === undefined) throw new Error(`${modelId} is not a candidate of this search`);
     return count;
   }
 }

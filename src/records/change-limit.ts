@@ -145,7 +145,7 @@ function whyTooHigh(change: LimitChange, ceilings: LimitCeilings): string | unde
     const ceiling = Math.min(ceilings[name], STORED_LIMIT_MAX);
     const value = change[name] ?? 0;
     if (value > ceiling) {
-      return `${word} ${value} is above the ceiling of ${ceiling}; a limit can be lowered but not raised`;
+      return `${word} ${value} is above the ceiling of ${ceiling}; choose a limit up to the ceiling`;
     }
   }
   return undefined;

@@ -64,7 +64,7 @@ describe("a body that is refused", () => {
     [{ scope: "key" }, /^rpm, tpm and concurrency are all missing/],
     [
       { scope: "key", rpm: 1, burst: 3 },
-      /^burst is not a field of this route; it takes scope, key_id/,
+      /^burst is not a field of this route; it accepts scope, key_id/,
     ],
     [{ scope: "key", requests_per_minute: 3 }, /^requests_per_minute is not a field/],
     [{ scope: "key", rpm: 1, constructor: {} }, /^constructor is not a field/],

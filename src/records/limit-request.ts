@@ -65,7 +65,9 @@ function membersOf(doc: JsonDocument): Members | Refusal {
     const name = doc.text(key);
     if (!FIELDS.includes(name)) {
       const shown = name.slice(0, ECHOED_CHARS_MAX);
-      return invalidRequest(`${shown} is not a field of this route; it takes ${FIELDS.join(", ")}`);
+      return invalidRequest(
+        `${shown} is not a field of this route; it accepts ${FIELDS.join(", ")}`,
+      );
     }
     if (members.has(name)) return invalidRequest(`${name} is duplicated; send it once`);
     members.set(name, doc.valueOf(key));

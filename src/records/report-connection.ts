@@ -48,7 +48,7 @@ function asTimeout(fault: unknown): unknown {
     fault instanceof Error &&
     /^(timeout exceeded when trying to connect|Query read timeout)$/.test(fault.message);
   if (!isCanceled && !isWaitOver) return fault;
-  return new ReportTimeout("this look at the journal took too long; ask for a shorter range", {
+  return new ReportTimeout("this report took too long; choose a shorter range", {
     cause: fault,
   });
 }

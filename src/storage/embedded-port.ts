@@ -30,11 +30,14 @@ export async function choosePort(home: EmbeddedHome, log: Logger): Promise<numbe
   }
   if (hasLivingUsers(home)) {
     throw new Error(
-      `port ${last} of the embedded PostgreSQL is taken by another program, and programs that run ` +
+      `port ${last} of the embedded PostgreSQL is used by another program, and programs that run ` +
         `on ${home.folder} know the database by it: free the port or stop them`,
     );
   }
-  log.warn({ port: last }, "the database's port is taken by another program: it gets another one");
+  log.warn(
+    { port: last },
+    "the database's port is used by another program; another port is chosen",
+  );
   return await freshPort();
 }
 

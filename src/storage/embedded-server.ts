@@ -77,7 +77,7 @@ export async function startEmbeddedPostgres(
         await supervisor?.stop();
         if (!existsSync(home.folder)) {
           // Without its files it ends by itself, and there is nothing left to note.
-          options.log.error({ dataDir: home.folder }, "the folder of the database is gone");
+          options.log.error({ dataDir: home.folder }, "the folder of the database was removed");
           return;
         }
         await withStartLock(home.folder, async () => {
@@ -124,7 +124,7 @@ async function bringBack(
 ): Promise<FoundServer> {
   const { folder } = starter.home;
   // An empty database in its place would look like one that lost everything.
-  if (!hasCluster(folder)) throw new Error(`the database in ${folder} is gone`);
+  if (!hasCluster(folder)) throw new Error(`the database in ${folder} was removed`);
   const found = await shareOrStart(starter, signal);
   if (found.port === port) return found;
   throw new Error(`it runs on port ${found.port} now, unknown to this program: restart it`);

@@ -76,9 +76,9 @@ describe("a server that is kept up", () => {
       await expectBack(server, killPostmaster(server.dataDir));
       expect(await ask(server, "select answer from kept")).toEqual([{ answer: 42 }]);
     }
-    expect(said).toContain("the embedded PostgreSQL is gone; it is started again");
+    expect(said).toContain("the embedded PostgreSQL has ended; it is restarted");
     // The server answers a moment before its start is over.
-    await expect.poll(() => said, POLL).toContain("the embedded PostgreSQL serves again");
+    await expect.poll(() => said, POLL).toContain("the embedded PostgreSQL is available again");
     await server.stop();
     expect(postgresProcesses(server.dataDir)).toEqual([]);
   });
@@ -141,7 +141,7 @@ describe("a server that is kept up", () => {
     });
     await expect.poll(() => said.join("\n"), POLL).toContain(`port ${port} of the embedded`);
     robber.close();
-    await expect.poll(() => said, POLL).toContain("the embedded PostgreSQL serves again");
+    await expect.poll(() => said, POLL).toContain("the embedded PostgreSQL is available again");
     expect(await ask(server, "select 1 as one")).toEqual([{ one: 1 }]);
     await server.stop();
   });
@@ -154,7 +154,7 @@ describe("a server that is kept up", () => {
       await expect.poll(() => postgresProcesses(server.dataDir), POLL).toEqual([]);
       renameSync(cluster, `${cluster}-aside`);
     });
-    const refusal = `could not be started: Error: the database in ${server.dataDir} is gone`;
+    const refusal = `could not be started: Error: the database in ${server.dataDir} was removed`;
     await expect.poll(() => said.join("\n"), POLL).toContain(refusal);
     renameSync(`${cluster}-aside`, cluster);
     await expect.poll(() => ask(server, "select 1 as one").catch(() => 0), POLL).toHaveLength(1);

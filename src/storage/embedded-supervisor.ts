@@ -36,7 +36,7 @@ export class ServerSupervisor {
   #look(): void {
     if (this.#options.isUp()) return this.#lookAfter(WATCH_MS, () => this.#look());
     const { log, detail } = this.#options;
-    log.warn(detail, "the embedded PostgreSQL is gone; it is started again");
+    log.warn(detail, "the embedded PostgreSQL has ended; it is restarted");
     this.#try(RETRY_FIRST_MS);
   }
 
@@ -49,7 +49,7 @@ export class ServerSupervisor {
     const { signal } = this.#stopping;
     try {
       const { started } = await bringBack(signal);
-      log.info({ ...detail, started }, "the embedded PostgreSQL serves again");
+      log.info({ ...detail, started }, "the embedded PostgreSQL is available again");
       this.#lookAfter(WATCH_MS, () => this.#look());
     } catch (error) {
       if (signal.aborted) return;

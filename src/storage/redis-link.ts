@@ -69,7 +69,7 @@ type ScriptCommands = Readonly<
 function open(url: string, scripts: RedisScripts): Redis | Cluster {
   const addresses = addressesOf(url);
   const [first] = addresses;
-  if (first === undefined) throw new Error("redis_url names no server");
+  if (first === undefined) throw new Error("redis_url must name a server");
   const options = {
     protocol: 2 as const,
     lazyConnect: true,

@@ -38,7 +38,7 @@ export function assertNotNewer({ unknown }: SchemaState): void {
   if (unknown.length === 0) return;
   throw new SchemaFault(
     `the database is newer than this program: it has ${unknown.join(", ")}; use the version of ` +
-      "tokenmarket that made it or a newer one (`tokenmarket migrate` goes forward only)",
+      "tokenmarket that made it or a newer one (`tokenmarket migrate` never downgrades)",
   );
 }
 
@@ -49,8 +49,8 @@ export function assertUsable(state: SchemaState): void {
   if (missing.length === 0) return;
   throw new SchemaFault(
     present.length === 0
-      ? "the database has no tables of tokenmarket yet; make them with `tokenmarket migrate`"
-      : `the database is older than this program: ${missing.join(", ")} is missing; bring it up ` +
-          "to date with `tokenmarket migrate`",
+      ? "the database has no tokenmarket tables yet; create them with `tokenmarket migrate`"
+      : `the database is older than this program: ${missing.join(", ")} is missing; migrate it ` +
+          "with `tokenmarket migrate`",
   );
 }

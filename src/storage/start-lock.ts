@@ -44,7 +44,7 @@ async function acquire(path: string, signal: AbortSignal | undefined): Promise<v
       if (tryLink(mine, path)) break;
       dropIfStale(mine, path);
       signal?.throwIfAborted();
-      if (waitedMs >= WAIT_MS) throw new Error(`another process holds ${path} for too long`);
+      if (waitedMs >= WAIT_MS) throw new Error(`another process has held ${path} for too long`);
       await sleep(POLL_MS);
     }
     dropLeftOver(path);

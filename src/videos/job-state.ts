@@ -70,7 +70,7 @@ export const missingApartMs = 60_000;
  * the deadline. `random` in [0, 1) spreads the looks.
  */
 export function judgeLook(job: TakenJob, look: JobLook, random: number): JobVerdict {
-  assert(job.completedAtMs === null, "only a running job is looked at");
+  assert(job.completedAtMs === null, "only a running job is polled");
   const ended = endOf(job, look) ?? (isOverdue(job) ? TIMED_OUT : undefined);
   if (ended !== undefined) return { kind: "ended", ended };
   return { kind: "goes_on", news: newsOf(job, look, random) };

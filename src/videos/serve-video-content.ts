@@ -27,7 +27,7 @@ export async function serveVideoContent(
 ): Promise<void> {
   const variant = asked.query.get("variant") ?? "video";
   if (variant !== "video") {
-    return exchange.refuse(invalidRequest("variant must be video or left out: there is no other"));
+    return exchange.refuse(invalidRequest("variant must be video or left out"));
   }
   const found = await findVideo(deps, exchange, asked.id);
   if (isRefusal(found)) return exchange.refuse(found);
@@ -123,7 +123,10 @@ function noteBadEnd(
         ? { err: end.error }
         : { why: end.kind === "broken" ? end.why : end.kind };
   const { jobId, deploymentId } = job;
-  deps.log.warn({ job_id: jobId, deployment: deploymentId, ...why }, "a video's file did not come");
+  deps.log.warn(
+    { job_id: jobId, deployment: deploymentId, ...why },
+    "a video file could not be fetched",
+  );
 }
 
 function whyNotPassed(

@@ -50,7 +50,7 @@ async function acceptVideo(deps: VideoDeps, accepted: AcceptedJob): Promise<Outp
       deployment: deploymentId,
       provider_job: providerJobId,
     },
-    "a provider accepted a video job that could not be written down: it is cancelled and not charged",
+    "a provider accepted a video job that could not be stored: it is cancelled and not charged",
   );
   cancelJob(deps, accepted.deployment, job);
   return refusal(
@@ -110,7 +110,7 @@ async function isMadeDurable(deps: VideoDeps, job: NewVideoJob): Promise<boolean
     try {
       return await deps.jobs.accept(job);
     } catch (fault) {
-      deps.log.warn({ err: fault, job_id: job.jobId }, "a video job was not written down yet");
+      deps.log.warn({ err: fault, job_id: job.jobId }, "a video job could not be stored yet");
       if (left === 0) return false;
       await sleep(STORE_RETRY_MS);
     }

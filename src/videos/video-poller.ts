@@ -76,7 +76,7 @@ export class VideoPoller {
       }
     } catch (fault) {
       videoMetrics.failedSweeps += 1;
-      log.warn({ err: fault }, "the video jobs could not be read; tried again with the next sweep");
+      log.warn({ err: fault }, "the video jobs could not be read; retried in the next round");
     }
   }
 
@@ -107,7 +107,7 @@ export class VideoPoller {
       const { jobId, providerId } = job;
       this.#deps.log.warn(
         { err: fault, job_id: jobId, provider: providerId },
-        "a look at a video job came to nothing; it is looked at again",
+        "a poll of a video job failed; it will be polled again",
       );
       return undefined;
     }
@@ -190,7 +190,7 @@ export class VideoPoller {
     const { jobId, deploymentId, providerJobId } = job;
     this.#deps.log.warn(
       { job_id: jobId, deployment: deploymentId, provider_job: providerJobId },
-      "a provider calls the state of a video job by a word that nobody knows; it counts as running",
+      "a provider reported an unknown state of a video job; it counts as running",
     );
   }
 
@@ -211,7 +211,7 @@ export class VideoPoller {
 }
 
 const FLAG_WORDS = {
-  costMissing: "a finished video told no cost: nothing was debited",
+  costMissing: "a finished video has no reported cost: nothing was debited",
   costOverReserve: "a finished video cost more than its ceiling: the reserve was debited",
 } as const;
 

@@ -49,7 +49,7 @@ test("ledger audit says yes, check by check, and tells how much it replayed", as
   expect(code).toBe(0);
   expect(stdout.trimEnd().split("\n")).toHaveLength(18);
   expect(stdout).not.toContain("BROKEN");
-  expect(stderr).toContain("replayed 4 of 4 lines of the journal");
+  expect(stderr).toContain("replayed 4 of 4 journal entries");
 });
 
 test("ledger audit says no, with the rows and both values, in words and in JSON", async () => {

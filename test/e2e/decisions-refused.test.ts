@@ -111,7 +111,7 @@ describe("refused with a 400 that names the place, before any money", () => {
     [
       "a question with a schema on a GLiNER listing",
       glinerBody("tag/plain", { questions: { a: URGENT } }),
-      "questions.a.schema: this model reads GLiNER questions and takes no schema",
+      "questions.a.schema: this model reads GLiNER questions and accepts no schema",
     ],
     [
       "a body-level schema on a systemone listing",
@@ -185,7 +185,7 @@ describe("refused with a 400 that names the place, before any money", () => {
     [
       "an answer in free text",
       decisionBody("judge/plain", { questions: { a: { schema: { type: "text" }, text: "?" } } }),
-      "decision models write no text",
+      "decision models do not generate text",
     ],
     [
       "two questions of one kind where the host has one place for them",
@@ -195,7 +195,7 @@ describe("refused with a 400 that names the place, before any money", () => {
           places: { type: "entities", labels: ["city"] },
         },
       }),
-      'questions: this model takes one question of kind "entities"',
+      'questions: this model accepts one question of kind "entities"',
     ],
     [
       "a destination of the request's own",
@@ -225,7 +225,7 @@ describe("refused with a 400 that names the place, before any money", () => {
     for (const body of [decisionBody("judge/plain"), glinerBody("tag/plain")]) {
       await expectRefused(
         { ...body, [field]: 1 },
-        invalid(`${field}: this model does not take this field`),
+        invalid(`${field}: this model does not accept this field`),
       );
     }
   });

@@ -238,7 +238,7 @@ test("a job is looked at when its deadline comes, not only when it would be its 
 });
 
 describe("the database", () => {
-  const NOT_YET = "a video job was not written down yet";
+  const NOT_YET = "a video job could not be stored yet";
 
   test("is away when a provider has accepted: 503, the job is cancelled, nothing is charged", async () => {
     house.host.onAccept = (request, response, body) => {

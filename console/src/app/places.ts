@@ -42,7 +42,7 @@ export const PLACES: readonly Place[] = [
     label: "Connections",
     letter: "c",
     group: "account",
-    keywords: ["own keys", "byok", "endpoints"],
+    keywords: ["provider keys", "byok", "endpoints"],
   },
   { to: "/settings", label: "Settings", letter: "s", group: "account", keywords: ["profile"] },
   { to: "/models", label: "Models", letter: "m", group: "market", isPublic: true },

@@ -61,7 +61,7 @@ describe("a document that is not readable JSON", () => {
     expect(problem).toEqual({
       pointer: "",
       rule: "json-syntax",
-      message: "the manifest is not JSON at line 3, column 16: expected a value there",
+      message: "the manifest is not valid JSON at line 3, column 16: expected a value there",
     });
   });
 
@@ -160,7 +160,7 @@ describe("messages", () => {
       "never a number",
     ],
     ["a variant suffix in an id", { "/models/0/id": "quill:free" }, "put a provider variant into"],
-    ["an id listed twice", { "/models/1/id": "acme/quill" }, "id is already taken by models[0]"],
+    ["an id listed twice", { "/models/1/id": "acme/quill" }, "id is already used by models[0]"],
     [
       "a missing field",
       { "/endpoint/base_url": undefined },

@@ -85,7 +85,7 @@ export const SettingsChange = Type.Object(
 
 export const sessionRoutes = {
   "GET /api/console/session": {
-    summary: "Who is signed in, with the balance and what the installation offers",
+    summary: "The signed-in account, the balance and the features of this installation",
     access: "public",
     answer: Session,
   },
@@ -112,7 +112,7 @@ export const sessionRoutes = {
     answer: Settings,
   },
   "GET /api/console/export.json": {
-    summary: "Everything stored about the organization but its attempts, as one file",
+    summary: "All stored data of the organization except its attempts, as one file",
     access: "session",
     answerType: "application/json",
   },

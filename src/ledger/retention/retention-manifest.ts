@@ -123,7 +123,7 @@ function canonicalText(document: TextDocument): string {
 function manifestOf(document: TextDocument): SignedManifest {
   const { signature, ...body } = document;
   const day = parseDay(textAt(document, "day"));
-  if (day === undefined) throw new Error("day is no day");
+  if (day === undefined) throw new Error("day is not a valid day");
   if (textAt(document, "file") !== dayFiles(day).rows) throw new Error("file is not the day's");
   return {
     day,
@@ -166,7 +166,7 @@ function readSums(document: TextDocument): AttemptSums {
 
 function readPublicKey(text: string): KeyObject {
   const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
-  if (key.asymmetricKeyType !== "ed25519") throw new Error("public_key is no Ed25519 key");
+  if (key.asymmetricKeyType !== "ed25519") throw new Error("public_key is not an Ed25519 key");
   return key;
 }
 
@@ -178,7 +178,7 @@ function textAt(document: TextDocument, name: string): string {
 
 function integerAt(document: TextDocument, name: string): bigint {
   const text = textAt(document, name);
-  if (!/^-?\d{1,39}$/.test(text)) throw new Error(`${name} is no whole number`);
+  if (!/^-?\d{1,39}$/.test(text)) throw new Error(`${name} is not a whole number`);
   return BigInt(text);
 }
 

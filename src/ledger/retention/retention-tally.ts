@@ -132,14 +132,14 @@ function addTo(
   id: string | null | undefined,
   one: AttemptSums,
 ): void {
-  if (id === null || id === undefined) throw new TallyFault("an attempt belongs to nobody");
+  if (id === null || id === undefined) throw new TallyFault("an attempt has no organization");
   const known = map.get(id);
   map.set(id, known === undefined ? one : addSums(known, one));
 }
 
 function integer(text: string | null | undefined): bigint {
   if (text === null || text === undefined || !/^-?\d{1,39}$/.test(text)) {
-    throw new TallyFault("an amount is no whole number");
+    throw new TallyFault("an amount is not a whole number");
   }
   return BigInt(text);
 }

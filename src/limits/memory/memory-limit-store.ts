@@ -186,7 +186,7 @@ function difference(a: TokenCount, b: TokenCount): TokenCount {
 
 function close(lease: LimitLease): MemoryLease {
   assert(lease instanceof MemoryLease, "a lease goes back to the store that granted it");
-  assert(lease.open, "a lease is handed back exactly once");
+  assert(lease.open, "a lease is released exactly once");
   lease.open = false;
   return lease;
 }

@@ -50,7 +50,7 @@ export class OpenLeases {
   remove(lease: LimitLease): RedisLease {
     assert(lease instanceof RedisLease, "a lease goes back to the store that granted it");
     const { at } = lease;
-    assert(this.#open[at] === lease, "a lease is handed back exactly once");
+    assert(this.#open[at] === lease, "a lease is released exactly once");
     lease.at = -1;
     const last = this.#open.pop();
     if (last === undefined || last === lease) return lease;

@@ -64,7 +64,7 @@ export function readCheckedBody(side: RequestSide, body: Buffer): JsonDocument |
 function refuseThread(doc: JsonDocument): Refusal | undefined {
   if (doc.present(0, word.thread) === absent) return undefined;
   const message =
-    "thread is not taken: the gateway stores no conversations; send the whole " +
+    "thread is not accepted: the gateway stores no conversations; send the whole " +
     "conversation without it";
   return refusal("invalid_request", message, { errorCode: "thread_unsupported_request" });
 }

@@ -39,7 +39,7 @@ describe("media", () => {
     const found = why({ from: a, to: a, members: image });
     expect(found?.field).toBe("messages[0].content[0]");
     expect(found?.message).toContain("messages[0].content[0] is a part of kind image");
-    expect(found?.message).toContain("takes text");
+    expect(found?.message).toContain("accepts text");
   });
 
   test("the kinds told are those of one provider, which is named", () => {
@@ -51,8 +51,8 @@ describe("media", () => {
       messages: [{ role: "user", content: [{ type: "file", file: { file_id: "f" } }] }],
     };
     expect(why({ from: a, to: a, members, changes })?.message).toBe(
-      "messages[0].content[0] is a part of kind file; the listing of Zeta takes text, image, " +
-        "video; send one of these or choose a model that takes file",
+      "messages[0].content[0] is a part of kind file; the listing of Zeta accepts text, image, " +
+        "video; send one of these or choose a model that accepts file",
     );
   });
 
@@ -70,7 +70,7 @@ describe("crossing", () => {
     expect(why({ from: a, to: a, members: format })).toBeUndefined();
     const found = why({ from: a, to: b, members: format });
     expect(found?.field).toBe("response_format");
-    expect(found?.message).toMatch(/^response_format cannot be carried/);
+    expect(found?.message).toMatch(/^response_format cannot be translated/);
   });
 
   test("require_parameters keeps out a deployment that would drop one, by its name", () => {

@@ -23,7 +23,8 @@ export function whyUnservable(
 /** wire_b ends at 1; wire_a goes to 2, which reading a body has checked. */
 function tooWarm(request: ChatRequest, deployment: Deployment): Unservable | undefined {
   if (deployment.wire !== "wire_b" || (request.temperature ?? 0) <= 1) return undefined;
-  const message = "temperature is above 1, which the providers of this model do not take; lower it";
+  const message =
+    "temperature is above 1, which the providers of this model do not accept; lower it";
   return { field: "temperature", message };
 }
 
@@ -36,8 +37,8 @@ function undeclaredMedia(request: ChatRequest, deployment: Deployment): Unservab
     field: path,
     // One listing's kinds: what the others take is not known here.
     message:
-      `${path} is a part of kind ${kind}; the listing of ${providerName} takes ` +
-      `${[...taken].join(", ")}; send one of these or choose a model that takes ${kind}`,
+      `${path} is a part of kind ${kind}; the listing of ${providerName} accepts ` +
+      `${[...taken].join(", ")}; send one of these or choose a model that accepts ${kind}`,
     undeclared: { kind, taken },
   };
 }

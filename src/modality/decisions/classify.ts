@@ -155,8 +155,8 @@ function isAboutAllowance({ all, codes }: FailureWords): boolean {
 /* A 503 always says when; this one as late as it may, for nothing comes back within the minute. */
 function allowanceRefused(failed: Failed): UpstreamFailure {
   const message =
-    "no provider serves this model at the moment: its allowance or credit with the provider is " +
-    "used up or refused; your request is fine, choose another model meanwhile";
+    "no provider serves this model at the moment: its quota or credit at the provider is " +
+    "exhausted or refused; your request is valid, choose another model meanwhile";
   return {
     refusal: refusal("model_unavailable", message, {
       ...upstreamDetail(failed),

@@ -43,7 +43,7 @@ export function checkType(
 ): Problem | undefined {
   for (const [name, { sent, node }] of members) {
     const check = takes.get(name);
-    if (check === undefined) return problem(`the type ${type} does not take this field`, sent);
+    if (check === undefined) return problem(`the type ${type} does not accept this field`, sent);
     const found = check(doc, node);
     if (found !== undefined) return under(sent, found);
   }

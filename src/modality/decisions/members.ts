@@ -17,7 +17,7 @@ export function spellings(names: Readonly<Record<string, string>>): Spellings {
   return new Map(Object.entries(names));
 }
 
-export const notTaken = "this model does not take this field";
+export const notTaken = "this model does not accept this field";
 
 /** Reads an object whose set of names is closed; a thing that is sent under two names is refused. */
 export function readMembers(

@@ -38,7 +38,7 @@ const base64Only: Check = (doc, node) =>
     : problem('must be "b64_json" or left out: images come inside the answer, never as a url');
 
 const noImageInput: Check = () =>
-  problem("is not taken: this route makes images from a text alone; remove it");
+  problem("is not accepted: this route makes images from a text alone; remove it");
 
 const prompt: Check = (doc, node) => {
   // A character has at least one byte: only a text that may be too long is counted.

@@ -50,13 +50,17 @@ describe("a listing takes what it lists", () => {
     [{ tiled: "true" }, "tiled", "tiled must be true or false"],
     [{ mood: {} }, "mood", "mood must be a string, a number, true or false"],
     [{ mood: ["calm"] }, "mood", "mood must be a string, a number, true or false"],
-    [{ style: "vivid" }, "style", `style is not taken by this model; it takes ${listed}`],
+    [{ style: "vivid" }, "style", `style is not accepted by this model; it accepts ${listed}`],
     [
       { aspect_ratio: "16:9" },
       "aspect_ratio",
-      `aspect_ratio is not taken by this model; it takes ${listed}`,
+      `aspect_ratio is not accepted by this model; it accepts ${listed}`,
     ],
-    [{ max_tokens: 5 }, "max_tokens", `max_tokens is not taken by this model; it takes ${listed}`],
+    [
+      { max_tokens: 5 },
+      "max_tokens",
+      `max_tokens is not accepted by this model; it accepts ${listed}`,
+    ],
   ])("not %j", (members, field, message) => {
     expect(whyNot(members)).toEqual({ field, message });
   });

@@ -281,7 +281,7 @@ describe("an answer without the images that were asked for is a 502 that another
       answerOf([PNG], { secret: "provider-words" }),
     ]);
     expect(JSON.parse(text)).toMatchObject({ error: { code: "upstream_error" } });
-    expect(text).toContain("1 usable images in 1, 2 were asked for");
+    expect(text).toContain("1 usable images of 1, 2 were requested");
     expect(text).not.toMatch(/secret|provider-words/);
   });
 });

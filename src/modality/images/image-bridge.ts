@@ -116,7 +116,7 @@ export class ImageBridge implements AnswerBridge {
 const ANSWER_BYTES_MAX = Math.ceil(imageBytesMax / 3) * 4 + imageAnswerRestBytesMax;
 
 const ABOVE_RESERVE = unusableImagesFailure(
-  "the provider reported a higher cost than the request can have",
+  "the provider reported a higher cost than this request can have",
 );
 
 /** The client's answer, in pieces: the bytes of an image are the ones that the provider sent. */

@@ -51,8 +51,8 @@ export function readImageAnswer(
     if (images.length < asked.count && saysModerated(answer, items))
       return moderatedImagesFailure();
     return unusableImagesFailure(
-      `the provider answered with ${images.length} usable images in ${items.length}, ` +
-        `${asked.count} were asked for`,
+      `the provider answered with ${images.length} usable images of ${items.length}, ` +
+        `${asked.count} were requested`,
     );
   }
   return {

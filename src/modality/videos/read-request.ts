@@ -90,14 +90,14 @@ interface VideoFields {
 const noStream: Check = (doc, node) =>
   doc.kind(node) === falseKind
     ? undefined
-    : problem("must be false or left out: a video is a job; ask with GET /v1/videos/{id}");
+    : problem("must be false or left out: a video is a job; poll it with GET /v1/videos/{id}");
 
 const oneVideo: Check = (doc, node) =>
   doc.kind(node) === numberKind && doc.number(node) === 1
     ? undefined
     : problem("must be 1: a request makes one video");
 
-const noFormat: Check = () => problem("is not taken: the file comes from /content; remove it");
+const noFormat: Check = () => problem("is not accepted: the file comes from /content; remove it");
 
 const checkBody: Check = shape(
   {

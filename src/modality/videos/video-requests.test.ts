@@ -40,9 +40,9 @@ describe("what a listing takes", () => {
     [{}, undefined],
     [{ seconds: 2 }, undefined],
     [{ seconds: "10" }, undefined],
-    [{ seconds: 1 }, "seconds is 1; this model takes 2 to 10"],
-    [{ seconds: 11 }, "seconds is 11; this model takes 2 to 10"],
-    [{ seconds: -3 }, "seconds is -3; this model takes 2 to 10"],
+    [{ seconds: 1 }, "seconds is 1; this model accepts 2 to 10"],
+    [{ seconds: 11 }, "seconds is 11; this model accepts 2 to 10"],
+    [{ seconds: -3 }, "seconds is -3; this model accepts 2 to 10"],
     [{ resolution: "720p", generate_audio: false, seed: 7, guidance: 0.5, style: "x" }, undefined],
     [{ resolution: "1080p" }, "resolution must be one of 480p, 720p"],
     [{ generate_audio: 1 }, "generate_audio must be true or false"],
@@ -52,7 +52,7 @@ describe("what a listing takes", () => {
     [{ style: { a: 1 } }, "style must be a string, a number, true or false"],
     [
       { size: "1280x720" },
-      "size is not taken by this model; it takes prompt, seconds, resolution, generate_audio, seed, guidance, style",
+      "size is not accepted by this model; it accepts prompt, seconds, resolution, generate_audio, seed, guidance, style",
     ],
     [{ user: "u", safety_identifier: "s", session_id: "x", metadata: { a: 1 } }, undefined],
   ])("%j: %s", (body, message) => {

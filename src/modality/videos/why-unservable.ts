@@ -12,7 +12,7 @@ export function whyUnservable(
 ): Unservable | undefined {
   const { min = 1, max = min } = secondsDescriptor(deployment);
   if (seconds !== undefined && (seconds < min || seconds > max)) {
-    const message = `seconds is ${seconds}; this model takes ${min} to ${max}`;
+    const message = `seconds is ${seconds}; this model accepts ${min} to ${max}`;
     return { field: "seconds", message };
   }
   const { supportedParameters } = deployment;
@@ -23,7 +23,10 @@ export function whyUnservable(
     if (descriptor === undefined) {
       if (CALLERS_NOTES.has(name)) continue;
       const taken = ["prompt", ...supportedParameters.keys()].join(", ");
-      return { field: shown, message: `${shown} is not taken by this model; it takes ${taken}` };
+      return {
+        field: shown,
+        message: `${shown} is not accepted by this model; it accepts ${taken}`,
+      };
     }
     const taken = whatIsTaken(doc, node, descriptor);
     if (taken !== undefined) return { field: shown, message: `${shown} must be ${taken}` };

@@ -8,7 +8,7 @@ const thread = { type: "create" };
 test("a request with a thread is refused so that the official tool runner goes on without", async () => {
   const refused = readBad("wire_b", { max_tokens: 5, thread });
   expect(refused).toMatchObject({ class: "invalid_request", status: 400, retryable: false });
-  expect(refused.message).toMatch(/^thread is not taken/);
+  expect(refused.message).toMatch(/^thread is not accepted/);
   const body = renderErrorBody("wire_b", refused, "r");
   expect(JSON.parse(body.toString())).toMatchObject({
     error: { type: "invalid_request_error", details: { error_code: "thread_unsupported_request" } },

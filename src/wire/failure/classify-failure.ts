@@ -125,7 +125,7 @@ export function rateLimited(failed: Failed): UpstreamFailure {
 
 export function accountRefused(failed: Failed, status: number): UpstreamFailure {
   const message =
-    "the provider refused the marketplace's own account; your key and your request are fine, " +
+    "the provider refused the marketplace's own account; your key and your request are valid, " +
     "choose another model meanwhile";
   return {
     refusal: refusal("auth", message, { ...upstreamDetail(failed), status, retryable: false }),

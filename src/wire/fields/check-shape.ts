@@ -157,7 +157,7 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
 function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
   const folded = foldName(name);
   if (folded === name || checks[chatWords.idOf(folded)] === undefined) return undefined;
-  return problem(`is not taken: write ${folded}, in exactly these letters`, name);
+  return problem(`is not accepted: write it exactly as ${folded}`, name);
 }
 
 const tooManyFields = problem(`has more than ${unknownFieldsMax} unknown fields; send fewer`);

@@ -27,7 +27,7 @@ export function headerName(name: string): string {
 
 /** The end of most refusals: why, and what to do. */
 export const cannotCross =
-  "cannot be carried to the providers of this model; remove it or choose a model that takes it";
+  "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
 /** What happens to the request's fields when it crosses to the other wire. */
 export interface CrossingNeeds {
   /** Fields that cannot cross: the request is not servable there. Path first, then the sentence. */

@@ -9,7 +9,7 @@ import { withConsole } from "../../support/console-world.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
 
 const BANNER_MS = 5_000;
-const UNFUNDED = "20 requests a minute until you add credit.";
+const UNFUNDED = "20 requests per minute until you add credit.";
 
 const world = withConsole();
 const browser = withBrowser();
@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     const left = page.getByRole("row", { name: "$10.000000" });
     await left.getByText("not paid").waitFor();
     // The address that a payer comes back to, without a payment.
-    await left.getByRole("link", { name: "Look again" }).click();
+    await left.getByRole("link", { name: "Check again" }).click();
     await page.getByText("has not told us of a payment yet").waitFor();
     await page.getByText("This page looks again by itself").waitFor();
     await expectAccessible(page, "a purchase that waits");
@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByText("The payment is confirmed").waitFor();
     await open(page, "/billing");
     await page.getByRole("link", { name: "Balance: $25.00 available" }).waitFor();
-    const ledger = page.getByRole("table", { name: "Lines of the credit ledger" });
+    const ledger = page.getByRole("table", { name: "Entries of the credit ledger" });
     expect(await ledger.getByRole("row", { name: "Purchase" }).count()).toBe(1);
     expect(await ledger.getByRole("row").count()).toBe(2);
     const { json } = await ask(world, page, "GET /api/console/credit-ledger");

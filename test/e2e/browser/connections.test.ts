@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     const { secret } = await makeKey(world, page, { name: "app" });
     await usesKey(secret, PROVIDER_KEY);
     await open(page, "/connections");
-    await page.getByText("No own key is stored").waitFor();
+    await page.getByText("No provider key is stored").waitFor();
     await page.getByRole("button", { name: "Add connection" }).first().click();
     const dialog = page.getByRole("dialog", { name: "Add a connection" });
     await dialog.getByLabel("Provider", { exact: true }).selectOption("prov-a");
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     const row = page.getByRole("row", { name: "team account" });
     await row.getByText("…wxyz").waitFor();
     await row.getByRole("button", { name: "Test team account" }).click();
-    await page.getByRole("status").getByText("the provider takes it").waitFor();
+    await page.getByRole("status").getByText("the provider accepts it").waitFor();
     await expectAccessible(page, "a tested connection");
     await usesKey(secret, OWN_KEY);
 
@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     await confirm.getByText("the stored provider key is forgotten").waitFor();
     await confirm.getByLabel("Type team account to confirm").fill("team account");
     await expectAccessible(page, "disabling a connection");
-    await confirm.getByRole("button", { name: "Disable for ever" }).click();
+    await confirm.getByRole("button", { name: "Disable permanently" }).click();
     await confirm.waitFor({ state: "detached" });
     await row.getByText("disabled").waitFor();
     expect(await row.getByRole("button").count()).toBe(0);

@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await form.getByText("a key needs a name").waitFor();
     await page.keyboard.type("by hand");
     await page.keyboard.press("Tab");
-    await focused(form.getByLabel("Requests a minute"));
+    await focused(form.getByLabel("Requests per minute"));
     await page.keyboard.type("50");
     await page.keyboard.press("Tab");
     await focused(form.getByLabel("Monthly cap in dollars"));
@@ -181,7 +181,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.getByRole("button", { name: "Disable old laptop" }).click();
     const dialog = page.getByRole("dialog", { name: "Disable a key" });
     await dialog.getByText("It may still work for up to 5 seconds").waitFor();
-    const confirm = dialog.getByRole("button", { name: "Disable for ever" });
+    const confirm = dialog.getByRole("button", { name: "Disable permanently" });
     await dialog.getByLabel("Type old laptop to confirm").fill("old lapto");
     expect(await confirm.isDisabled()).toBe(true);
     await dialog.getByLabel("Type old laptop to confirm").press("End");
@@ -259,9 +259,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
 });
 
 const NO_CAPS: Readonly<Record<string, string>> = {
-  "-1": "a cap is not below zero; 0 removes it",
-  "1.0000001": "a cap has at most nine digits before the point and six behind it",
-  free: "a cap is an amount of dollars, like 25 or 0.50",
+  "-1": "a cap cannot be below zero; 0 removes it",
+  "1.0000001": "a cap has at most nine digits before the decimal point and six after it",
+  free: "enter a cap in dollars, like 25 or 0.50",
 };
 
 const STRUCK = '[style*="line-through"]';

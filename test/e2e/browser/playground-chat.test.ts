@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
   test("one prompt goes to two models, each with the parameters that it declares", async () => {
     const { page, complaints } = await chatter("compare");
     const parameters = page.getByRole("region", { name: "Parameters" });
-    await parameters.getByLabel("Longest answer, tokens").fill("200");
+    await parameters.getByLabel("Maximum answer length, tokens").fill("200");
     expect(await parameters.getByLabel("Temperature").count()).toBe(0);
     expect(await page.getByRole("button", { name: "Attach files" }).count()).toBe(0);
 

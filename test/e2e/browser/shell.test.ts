@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.waitForURL(`${world.consoleUrl}/keys/*`);
     await page.keyboard.press("Control+k");
     await field.fill("no such thing anywhere");
-    await page.getByText("Nothing has this name").waitFor();
+    await page.getByText("No results").waitFor();
     await page.keyboard.press("Escape");
     await field.waitFor({ state: "detached" });
   });

@@ -85,7 +85,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       statuses.push((await call("/v1/messages/count_tokens", chatBody("test/a"))).status);
     }
     expect(statuses).toEqual([...Array.from({ length: 19 }, () => 200), 429]);
-    await page.getByRole("link", { name: "Look at it" }).click();
+    await page.getByRole("link", { name: "Show the request" }).click();
     await page.waitForURL(`${world.url}/requests/${String(first.headers["x-request-id"])}`);
     expect(complaints).toEqual([]);
   });
@@ -174,7 +174,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await page.goto(`${world.url}/sign-in`);
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
     const alert = page.getByRole("alert");
-    await alert.getByText("did not let you in").waitFor();
+    await alert.getByText("refused the sign-in").waitFor();
     const id = new URL(page.url()).searchParams.get("request_id") ?? "no id";
     await alert.getByText(id).waitFor();
     await expectAccessible(page, "denied");

@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await page.getByLabel("To (UTC)").fill("2020-01-01T00:00");
     await page.getByRole("button", { name: "Show", exact: true }).click();
     const alert = page.getByRole("alert");
-    await alert.getByText("The end has to be after the start.").waitFor();
+    await alert.getByText("The end must be after the start.").waitFor();
     await expectAccessible(page, "a wrong range of one's own");
   });
 
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       await page.getByRole("switch", { name: "Show as table" }).check({ force: true });
       const days = await readTable(page, "Spend of this key, per UTC day, as a table");
       expect(sumOfMoney(days.column("Spent")), name).toBe(spend);
-      const last = await readTable(page, "Last requests of this key");
+      const last = await readTable(page, "Latest requests of this key");
       expect(sumOfMoney(last.column("Cost")), name).toBe(spend);
     }
     await expectAccessible(page, "a key's page");

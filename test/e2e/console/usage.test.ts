@@ -176,7 +176,7 @@ describe("the log of requests", () => {
     const why = await cat.ask(`GET /api/console/refusals/${id}`);
     expect([why.status, textAt(why.json, "error.message")]).toEqual([
       404,
-      "this request was not refused; its own page shows what became of it",
+      "this request was not refused; its page shows its result",
     ]);
   });
 

@@ -163,7 +163,7 @@ test("a client that left holds its slot and its money until the provider has end
   const refused = await ask(gateway.url, newAsk(account, route));
   expectNoSlot(refused);
   expect(at(refused.json, "error", "message")).toContain(
-    `${SLOTS} requests run; ${SLOTS} of them have lost their client and are read to their end`,
+    `${SLOTS} requests are running; ${SLOTS} of them have disconnected clients and are read to their end`,
   );
   // The detached reading ends within the generation budget of 450 s: told as the longest wait.
   expect(refused.headers["retry-after"]).toBe("60");

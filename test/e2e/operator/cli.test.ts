@@ -188,11 +188,11 @@ describe("the catalog of a running server", () => {
 
   test("keeps the old one when a manifest is bad, and says why", async () => {
     folder.writeManifest("first.json", '{"manifest_version":"1","models":[]}');
-    await until("it says so", () => server.stderr().includes("the old catalog stays"));
+    await until("it says so", () => server.stderr().includes("the old catalog stays in use"));
     const line = server
       .stderr()
       .split("\n")
-      .find((one) => one.includes("the old catalog stays"));
+      .find((one) => one.includes("the old catalog stays in use"));
     const { issues } = JSON.parse(line ?? "") as { issues: readonly Record<string, string>[] };
     expect(issues).toContainEqual(
       expect.objectContaining({

@@ -71,7 +71,7 @@ describe("unusual-use list", () => {
     const orgId = await heldOrg("chat");
     await backend.usageHoldStore.lift(orgId);
     const { stdout } = await inWords("list", orgId);
-    expect(stdout).toBe("nothing is held\n");
+    expect(stdout).toBe("nothing is limited or restricted\n");
     const past = await inWords("list", orgId, "--all");
     expect(past.stdout).toMatch(/chat {2}limited until 20.*refused_requests 200.*lifted 20/);
   });
@@ -96,7 +96,10 @@ describe("unusual-use lift", () => {
     const left = await jsonCommand(["unusual-use", "list", orgId], env);
     expect(left.json).toEqual({ holds: [] });
     const again = await inWords("lift", orgId);
-    expect(again).toMatchObject({ code: 0, stdout: `nothing of ${orgId} was held\n` });
+    expect(again).toMatchObject({
+      code: 0,
+      stdout: `no requests of ${orgId} were limited or restricted\n`,
+    });
   });
 
   test("of one kind keeps the others", async () => {

@@ -23,7 +23,7 @@ export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }
         columns={COLUMNS}
         rows={props.purchases}
         rowKey={(purchase) => purchase.purchase_id}
-        empty={<Empty title="Nothing was bought yet." />}
+        empty={<Empty title="There are no purchases yet." />}
       />
     </Panel>
   );
@@ -111,7 +111,7 @@ function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
   if (purchaseWords(status).isDecided) return "–";
   return (
     <AppLink to="/billing/return/$purchaseId" params={{ purchaseId: id }} inherit>
-      Look again
+      Check again
     </AppLink>
   );
 }

@@ -79,7 +79,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
       />
       <TextInput
         label="Name"
-        description="For yourself, for example “team account”."
+        description="A name for your own reference, for example “team account”."
         autoComplete="off"
         maxLength={NAME_CHARS_MAX}
         value={name}
@@ -89,7 +89,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
       <PasswordInput
         ref={secret}
         label="Your key at the provider"
-        description="Stored encrypted; only its last four characters are ever shown again."
+        description="Stored encrypted; only its last four characters are shown later."
         autoComplete="off"
         spellCheck={false}
         maxLength={4096}

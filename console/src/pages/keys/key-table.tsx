@@ -35,7 +35,7 @@ export function KeyTable(props: {
         rowKey={(key) => key.key_id}
         empty={
           props.isFiltered ? (
-            <Empty title="No key here has that status and name." />
+            <Empty title="No key matches this status and name." />
           ) : (
             <NoKeys onCreate={props.onCreate} />
           )
@@ -52,7 +52,7 @@ function NoKeys({ onCreate }: { readonly onCreate: () => void }): ReactNode {
   const model = useSampleModel();
   return (
     <Empty
-      title="There is no key yet; make one and call the gateway with it."
+      title="There is no key yet. Create one to call the gateway."
       action={<Button onClick={onCreate}>Create key</Button>}
       code={curlSample(gatewayUrl, model)}
     />

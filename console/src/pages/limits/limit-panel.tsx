@@ -50,7 +50,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
           columns={columns}
           rows={shown}
           rowKey={idOf}
-          empty={<Empty title="No key or model here has that name." />}
+          empty={<Empty title="No key or model matches this name." />}
         />
         <Text size="sm" c="dimmed">
           Limits can be lowered, not raised. To go above a default or a contract, ask support.

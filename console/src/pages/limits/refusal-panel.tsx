@@ -26,7 +26,7 @@ export function RefusalPanel(): ReactNode {
           <Group align="flex-end" gap="sm">
             <TextInput
               label="Request id"
-              description="Of the answer's x-request-id header, or of the error's body."
+              description="From the x-request-id header of the response, or from the error body."
               autoComplete="off"
               spellCheck={false}
               maxLength={200}

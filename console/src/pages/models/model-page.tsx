@@ -61,7 +61,7 @@ function NoModel(): ReactElement {
   return (
     <Panel>
       <Empty
-        title="No model of this id is listed. It may have left, or never been here."
+        title="No model with this id is listed. It may have been removed."
         action={
           <LinkButton to="/models" variant="default">
             See all models
@@ -86,13 +86,13 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
       </Panel>
       <Panel title="Providers, in routing order">
         <Text size="sm" c="dimmed" mb="sm">
-          The gateway asks the first healthy one that can serve the request. Prices are per million
-          tokens; yours are those of the provider that answered.
+          The gateway uses the first healthy provider that can serve the request. Prices are per
+          million tokens; yours are those of the provider that answered.
         </Text>
         <ListingTable model={model.id} listings={model.providers} />
       </Panel>
       <PriceCard listings={model.providers} />
-      <Panel title="What it takes">
+      <Panel title="Accepted parameters">
         <ParameterChips model={model} />
       </Panel>
       <Panel title="Call it">

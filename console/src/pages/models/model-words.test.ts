@@ -31,7 +31,7 @@ describe("a capability", () => {
 test("capacity that is not declared is not zero", () => {
   expect(capacityWords([])).toBe("undeclared");
   expect(capacityWords([{ type: "prompt", per: "hour", value: 1_000_000 }])).toBe(
-    "1,000,000 input tokens an hour",
+    "1,000,000 input tokens per hour",
   );
 });
 
@@ -49,8 +49,8 @@ test("prompt logging of several providers is told as it is", () => {
 
 test("a model leaves on a day to come; a day that has passed says nothing", () => {
   const now = Date.UTC(2026, 10, 22, 12);
-  expect(leavingWords("2027-01-03", now)).toBe("Leaves on 3 Jan 2027");
-  expect(leavingWords("2026-11-22", now)).toBe("Leaves on 22 Nov 2026");
+  expect(leavingWords("2027-01-03", now)).toBe("Removed after 3 Jan 2027");
+  expect(leavingWords("2026-11-22", now)).toBe("Removed after 22 Nov 2026");
   expect(leavingWords("2026-11-21", now)).toBeUndefined();
   expect(leavingWords(null, now)).toBeUndefined();
 });

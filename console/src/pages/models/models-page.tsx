@@ -93,7 +93,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
       {found.length === 0 ? (
         <Panel>
           <Empty
-            title="No model fits these filters."
+            title="No model matches these filters."
             action={
               <Button variant="default" onClick={() => change(CLEARED)}>
                 Clear filters

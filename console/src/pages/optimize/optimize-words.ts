@@ -10,7 +10,7 @@ export const OBJECTIVES: readonly {
   {
     value: "lowest_cost",
     label: "Lowest cost",
-    help: "By the cost of an answer. Models that often fail come last.",
+    help: "By the cost per answer. Models that often fail come last.",
   },
   {
     value: "fastest",
@@ -20,7 +20,7 @@ export const OBJECTIVES: readonly {
   {
     value: "best_judged",
     label: "Best judged",
-    help: "By how often a model of your choice likes the answer best.",
+    help: "By how often a model of your choice prefers the answer.",
   },
 ];
 

@@ -17,7 +17,7 @@ export class GatewayFault extends Error {
       text(member(error, "message")) ??
         (status === 0
           ? "the gateway cannot be reached; check the connection and try again"
-          : "the gateway did not answer as it should; try again"),
+          : "the gateway gave an unexpected answer; try again"),
     );
     this.status = status;
     this.errorType =

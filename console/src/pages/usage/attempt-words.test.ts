@@ -26,7 +26,7 @@ const next: Attempt = { ...attempt, n: 2, provider: "lab-b" };
 describe("why the gateway moved on, in words", () => {
   test("names what the provider did, its status and where the request went", () => {
     expect(whyMovedOn(attempt, next)).toBe(
-      "lab-a failed (status 503), so the gateway went on to lab-b.",
+      "lab-a failed (status 503), so the gateway continued with lab-b.",
     );
   });
 

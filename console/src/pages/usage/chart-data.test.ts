@@ -73,7 +73,7 @@ describe("the bars of the usage page", () => {
 
 test("requests without a model or a provider have a name too, and states are words", () => {
   expect(groupName("model", { group: "none", name: "none" })).toBe("No known model");
-  expect(groupName("provider", { group: "none", name: "none" })).toBe("No provider asked");
+  expect(groupName("provider", { group: "none", name: "none" })).toBe("No provider");
   expect(groupName("status", { group: "in_flight", name: "in_flight" })).toBe("In flight");
   expect(groupName("key", { group: "key_1", name: "Production" })).toBe("Production");
 });

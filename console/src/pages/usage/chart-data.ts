@@ -43,7 +43,7 @@ export function groupName(
 export const NONE = "none";
 const NONE_NAMES: Readonly<Partial<Record<GroupBy, string>>> = {
   model: "No known model",
-  provider: "No provider asked",
+  provider: "No provider",
 };
 
 const WHOLE = "all";

@@ -92,7 +92,7 @@ function FilterField(props: {
       searchable
       clearable
       clearButtonProps={{ "aria-label": `Any ${props.label.toLowerCase()}` }}
-      nothingFoundMessage="None of that name"
+      nothingFoundMessage="No match"
       value={props.value ?? null}
       onChange={(value) => props.onChange(value ?? undefined)}
       data={[...withChosen(props.choices, props.value)]}

@@ -20,7 +20,7 @@ export interface GroupsTableProps {
 /** Every group's figures, and the totals of the range below them. Choosing a group filters by it. */
 export function GroupsTable({ usage, by, change }: GroupsTableProps): ReactElement {
   const { groups, totals } = usage;
-  if (groups.length === 0) return <Empty title="There were no requests in this time." />;
+  if (groups.length === 0) return <Empty title="There were no requests in this time range." />;
   return (
     <div className={kit.tableScroll} tabIndex={0} role="region" aria-label={`Figures by ${by}`}>
       <Table className={kit.table} highlightOnHover verticalSpacing="xs">

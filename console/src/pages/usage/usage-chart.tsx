@@ -50,7 +50,7 @@ export function UsageChart({ usage, by, search, change }: UsageChartProps): Reac
         }}
       />
       <Text size="xs" c="dimmed" mt="xs">
-        {metric === "ttft" ? "The median of all requests. " : ""}Choose a bar to look into its{" "}
+        {metric === "ttft" ? "The median of all requests. " : ""}Choose a bar to see its{" "}
         {usage.bucket}.
       </Text>
     </>

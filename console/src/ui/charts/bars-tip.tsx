@@ -22,7 +22,7 @@ export function BarsTip({ unit, stack, chartId, place }: BarsTipProps): ReactEle
     <div className={styles.tip} style={edge} aria-hidden>
       <div>{stack.bucket.label}</div>
       <div className={styles.tipTotal}>
-        {stack.isMeasured ? showWhole(unit, stack.total) : "Nothing measured"}
+        {stack.isMeasured ? showWhole(unit, stack.total) : "No data"}
       </div>
       {pieces.length < 2 ? null : (
         <dl>
