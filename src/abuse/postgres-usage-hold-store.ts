@@ -79,7 +79,7 @@ function valuesOf(finding: UsageFinding): unknown[] {
 const recordSql = `
   with hold as (
     select * from usage_hold where org_id = $1 and family = $2
-  ), standing as (
+  ), in_force as (
     select state, until_at from hold
     where lifted_at is null and (until_at is null or until_at > now())
     order by until_at desc nulls first limit 1
@@ -96,10 +96,10 @@ const recordSql = `
       case when exists (select from repeated) then 'restricted' else 'limited' end,
       case when exists (select from repeated) then null
         else now() + $5::double precision * interval '1 ms' end
-    where not exists (select from standing) and not exists (select from known)
+    where not exists (select from in_force) and not exists (select from known)
     returning state, until_at
   )
-  select state, until_at from standing union all select state, until_at from made`;
+  select state, until_at from in_force union all select state, until_at from made`;
 
 const shownColumns = `h.org_id, h.family, h.state, h.reason, h.created_at, h.until_at, h.lifted_at,
   h.lifted_at is null and (h.until_at is null or h.until_at > now()) and o.bought_at is null

@@ -72,7 +72,7 @@ export const rollSql = `
       sum(completion) as completion, sum(internal_reasoning) as internal_reasoning
     from attempt where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4
     group by org_id, request_id
-  ), apart as (
+  ), split as (
     insert into usage_apart (org_id, request_id, day)
     select org_id, request_id, $2 from request r
     where first_ordinal > 1
@@ -90,7 +90,7 @@ export const rollSql = `
       max(last_attempt_id) as last_attempt_id
     from request r
     where not exists (
-      select from apart a where a.org_id = r.org_id and a.request_id = r.request_id)
+      select from split a where a.org_id = r.org_id and a.request_id = r.request_id)
     group by 1, 2, 3, 4, 5, 6, 7
   ), summed as (
     insert into usage_sum

@@ -47,7 +47,7 @@ test("kinds that no one listing takes together are named, and so is what one of 
   const message = await refusedFor("image", "audio");
   expect(message).toMatch(/no listing of test\/senses accepts every part of this request/);
   expect(message).toMatch(
-    /is a part of kind (image|audio); the listing of (sees|hears) takes text/,
+    /is a part of kind (image|audio); the listing of (sees|hears) accepts text/,
   );
 });
 

@@ -43,7 +43,7 @@ async function judgeBySql({ database, granted }: Witnesses, findings: Findings):
     findings.expect(what);
     for (const row of await database.query<{ what: string }>(sql)) findings.add(what, row.what);
   }
-  const what = "every acknowledged grant stands in the books once";
+  const what = "every acknowledged grant is in the books once";
   findings.expect(what);
   const rows = await database.query<{ ref: string; count: bigint }>(grantsSql, [granted]);
   for (const { ref, count } of rows) if (count !== 1n) findings.add(what, `${ref}: ${count} times`);
@@ -139,8 +139,8 @@ const SETTLED_AGAIN_MS = 5_000;
 /** Longest life of a gateway whose settlements still wait. */
 const WAITING_MS = 20_000;
 
-const OTHER_COST = "the cost told in every whole answer is the ledger's debit of that request";
-const REFUSED_COST = "a request that was told 429 cost nothing";
+const OTHER_COST = "the cost reported in every whole answer is the ledger's debit of that request";
+const REFUSED_COST = "a request that was answered with 429 cost nothing";
 const NO_ANSWER = "every call came to an end";
 const STRANGE_ANSWER = "no client was refused for a reason that it had not given";
 /** Money, the provider's faults, and a journal that does not answer: nothing else is to be heard. */

@@ -254,7 +254,7 @@ test.each([
     "billing.purchase_max_usd must be dollars from 0.50 to 999999.99, not 1000000",
   ],
   ["purchaseMaxUsd", "4.00", "billing.purchase_min_usd is above billing.purchase_max_usd"],
-  ["stripeApiUrl", "stripe", "stripe.api_url is no address: it begins with http:// or https://"],
+  ["stripeApiUrl", "stripe", "stripe.api_url is not a URL; it must start with http:// or https://"],
 ])("a wrong setting stops the start and is named: %s %s", (name, value, message) => {
   const config = { ...NO_PROVIDER_CONFIG, stripeSecretKey: "sk_test_x", [name]: value };
   const { purchaseStore: store } = house.backend;

@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     await page.keyboard.press("Escape");
     await row.getByRole("button", { name: "Disable team account" }).click();
     const confirm = page.getByRole("dialog", { name: "Disable a connection" });
-    await confirm.getByText("the stored provider key is forgotten").waitFor();
+    await confirm.getByText("the stored provider key is deleted").waitFor();
     await confirm.getByLabel("Type team account to confirm").fill("team account");
     await expectAccessible(page, "disabling a connection");
     await confirm.getByRole("button", { name: "Disable permanently" }).click();

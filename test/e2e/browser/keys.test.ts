@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await focused(form.getByLabel("Name"));
     // Refused by the form itself: the fields say what is wrong, and it stays.
     await page.keyboard.press("Enter");
-    await form.getByText("a key needs a name").waitFor();
+    await form.getByText("enter a name").waitFor();
     await page.keyboard.type("by hand");
     await page.keyboard.press("Tab");
     await focused(form.getByLabel("Requests per minute"));
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     const field = await edit();
     expect(await field.inputValue()).toBe("");
     expect(await field.getAttribute("placeholder")).toBe(TINY_USD);
-    await dialog.getByText("Left blank, the cap stays as it is; 0 removes it.").waitFor();
+    await dialog.getByText("Leave blank to keep the cap; 0 removes it.").waitFor();
     for (const [typed, words] of Object.entries(NO_CAPS)) {
       await field.fill(typed);
       await dialog.getByRole("button", { name: "Save" }).click();

@@ -147,7 +147,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await expectAccessible(page, "the questions");
     await state.fill("no json");
     await page.getByRole("button", { name: "Ask" }).click();
-    await page.getByText(/This is no JSON/).waitFor();
+    await page.getByText(/This is not valid JSON/).waitFor();
     await expectAccessible(page, "a state that is no JSON");
     await state.fill(JSON.stringify({ subject: "The shop is down", plan: "pro" }));
     await page.getByRole("button", { name: "Ask" }).click();
