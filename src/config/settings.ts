@@ -125,9 +125,8 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     fallback: "",
     secret: true,
     doc:
-      "`redis[s]://[user:password@]host[:port][/database]` of the Redis or Valkey through which " +
-      "processes share limits and cooldowns; for a cluster several, separated by commas. Empty: each " +
-      "process counts separately.",
+      "`redis[s]://[user:password@]host[:port][/database]` of the Redis or Valkey that shares limits and " +
+      "cooldowns between processes; several with commas for a cluster. Empty: each process counts alone.",
   },
   logLevel: {
     path: "log_level",
@@ -169,8 +168,7 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "timeouts.generation_ms",
     450_000,
     1,
-    "Maximum duration of an answer that is not streamed, and of reading an answer to its end after " +
-      "its client disconnected.",
+    "Maximum duration of an answer that is not streamed or whose client has disconnected.",
   ),
   streamIdleTimeoutMs: integer(
     "timeouts.stream_idle_ms",
@@ -331,8 +329,7 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "optimize.call_gap_ms",
     1_050,
     0,
-    "Time between the starts of two calls of one Optimize search; the key of a search may make 60 " +
-      "requests per minute.",
+    "Time between the starts of two calls of one Optimize search; 60 per minute is its key's limit.",
   ),
   encryptionKey: {
     path: "encryption_key",
@@ -345,8 +342,7 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "unusual_use.window_seconds",
     300,
     0,
-    "Window in which unusual use of organizations that never bought credit is detected; 0: detection " +
-      "is off.",
+    "Window in which unusual use of organizations on trial is detected; 0: detection is off.",
   ),
   unusualUseRefusedRequests: integer(
     "unusual_use.refused_requests",
