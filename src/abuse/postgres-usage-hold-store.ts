@@ -29,7 +29,7 @@ export class PostgresUsageHoldStore implements UsageHoldStore {
       const row = held?.rows[0];
       return row === undefined ? undefined : usageHold(finding.family, row);
     } catch (fault) {
-      // Closed, not given back: the server then ends what was begun, whatever has become of it.
+      // Closed, not released: the server then ends what was begun, whatever has become of it.
       client.release(true);
       throw fault;
     }
@@ -63,7 +63,7 @@ function inTime(text: string, values: unknown[] = []): QueryConfig {
   return query;
 }
 
-/* Nobody shall wait long for its lock. */
+/* No caller waits long for its lock. */
 const beginSql = `begin;
   set local statement_timeout = ${storeAnswerTimeoutMs};
   set local idle_in_transaction_session_timeout = ${storeAnswerTimeoutMs}`;

@@ -55,7 +55,7 @@ function watchWorld() {
     note,
     refuse: (principal = TRIAL, family: CallFamily = "chat") =>
       watch.refuse(principal, family, world.nowMs),
-    /** As many refused requests as are unusual, a second apart from the next. */
+    /** As many refused requests as are unusual, one per second. */
     misbehave: (more: Partial<UsageEvent> = {}): void => {
       for (let n = 0; n < REFUSED_LINE; n += 1) note(more);
     },
@@ -160,7 +160,7 @@ describe("a finding", () => {
   test("ends by itself, and only new behaviour makes the next one", () => {
     const { misbehave, refuse, note, recorded, world } = watchWorld();
     misbehave();
-    // Whoever goes on meanwhile is refused, and that is no further sign of anything.
+    // Further requests are refused meanwhile, and these refusals do not count.
     for (let n = 0; n < 100; n += 1) {
       world.nowMs += 5_990;
       expect(refuse()).toBeDefined();

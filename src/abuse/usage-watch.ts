@@ -17,7 +17,7 @@ import { WatchedUse } from "./watched-use.ts";
 
 /** Organizations times kinds of requests that are counted at once. */
 const watchedMax = 10_000;
-/** A finding that the store does not take is told so often, at waits that double from a second. */
+/** A finding that the store does not accept is retried so often, at waits that double from a second. */
 const tellTriesMax = 8;
 const tellAgainMs = 1_000;
 
@@ -32,7 +32,7 @@ export interface UsageWatchOptions {
   readonly store: Pick<UsageHoldStore, "record">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly log: Pick<Logger, "warn">;
-  /** Random: client addresses are kept only as marks that nobody can turn back. */
+  /** Random: client addresses are kept only as digests that cannot be reversed. */
   readonly salt: Buffer;
 }
 
@@ -91,7 +91,7 @@ export class UsageWatch implements UsageGuard {
     this.#fresh.forgetStored(orgId);
   }
 
-  /** The strongest hold that stands: of the store, or one that this process has just made. */
+  /** The strongest hold in effect: of the store, or one that this process has just made. */
   #holdOf(principal: Principal, family: CallFamily, nowMs: number): UsageHold | undefined {
     const fresh = this.#fresh.find(watchKey(principal, family), nowMs)?.hold;
     const stored = principal.rules.usageHolds.filter((each) => each.family === family);
@@ -132,7 +132,7 @@ export class UsageWatch implements UsageGuard {
     this.#tellAgain(key, at.nowMs);
   }
 
-  /** Tells the store of a finding that it does not know yet, when it is time for another try. */
+  /** Writes a finding to the store that it does not have yet, when it is time for another try. */
   #tellAgain(key: string, nowMs: number): void {
     const fresh = this.#fresh.find(key, nowMs);
     const untold = fresh?.untold;
@@ -190,7 +190,7 @@ function latest(holds: readonly UsageHold[]): UsageHold | undefined {
   );
 }
 
-/** What the caller is told: never what was seen, nor where the lines are. */
+/** What the caller is shown: never what was detected, nor the thresholds. */
 function holdRefusal(hold: UsageHold, nowMs: number): Refusal {
   const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;
   if (hold.untilMs === undefined) {

@@ -12,13 +12,13 @@ const RECONNECT_MS = 500;
 const APPLIED_WITHIN_MS = 250;
 const FENCE = "fence:";
 
-/** Told which organization changed; undefined: any may have. */
+/** Notified which organization changed; undefined: any may have. */
 export type AccountListener = (orgId: OrgId | undefined) => void;
 
 /**
- * Hears which organizations changed, in this process and in any other, on a connection of its own.
+ * Listens for which organizations changed, in this process and in any other, on a connection of its own.
  * The database sends a notice with the commit of each change. While the connection is away nothing
- * is heard: then what is remembered ages out by itself, and is forgotten when it is back.
+ * is received: then what is remembered ages out by itself, and is forgotten when it is back.
  */
 export class AccountNotices {
   readonly #pool: Pool;
@@ -42,7 +42,7 @@ export class AccountNotices {
   }
 
   /**
-   * Resolves when every change that was committed before has been heard here. Notices come in the
+   * Resolves when every change that was committed before was received here. Notices come in the
    * order of the commits, so one more notice is behind all of them.
    */
   async applied(): Promise<void> {
@@ -99,7 +99,7 @@ export class AccountNotices {
     }
     if (this.#listener === undefined) return this.#drop(client);
     this.#client = client;
-    // Changes of the time before were not heard.
+    // Earlier changes were not received.
     this.#listener(undefined);
   }
 
@@ -128,7 +128,7 @@ export class AccountNotices {
   }
 }
 
-/** Makes these verbs of a store resolve only when this process has heard of what they changed. */
+/** Makes these verbs of a store resolve only when this process was notified of what they changed. */
 export function noticed<T extends object>(
   store: T,
   notices: Pick<AccountNotices, "applied">,

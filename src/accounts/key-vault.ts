@@ -24,7 +24,7 @@ export interface KeyVault {
   open(sealed: Buffer, context: KeyContext): string;
 }
 
-/** `encryption_key` is set and is no key. */
+/** `encryption_key` is set and is not a valid key. */
 export class EncryptionKeyFault extends Error {
   override readonly name = "EncryptionKeyFault";
 }
@@ -48,7 +48,7 @@ export function openKeyVault(keyBase64: string): KeyVault | undefined {
 }
 
 /**
- * What is wrong with a provider's key, in words that do not repeat it; undefined: nothing. It will
+ * What is wrong with a provider's key, in a text that does not repeat it; undefined: nothing. It will
  * stand in a header, so nothing may be in it that could end the header.
  */
 export function whyNoProviderKey(text: string): string | undefined {

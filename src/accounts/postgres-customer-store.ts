@@ -54,7 +54,7 @@ export class PostgresCustomerStore implements CustomerStore {
       isDone = true;
       return made;
     } finally {
-      // After a fault nobody knows what state the connection is in.
+      // After a fault the state of the connection is unknown.
       client.release(!isDone);
     }
   }

@@ -167,7 +167,7 @@ function assertTarget({ scope, keyId, modelId }: LimitTarget): void {
 
 type Run = (text: string, values?: unknown[]) => Promise<readonly object[]>;
 
-/** Rolls back by giving the connection up: after a fault nobody knows what state it is in. */
+/** Rolls back by closing the connection: after a fault its state is unknown. */
 async function inTransaction<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   const run: Run = async (text, values = []) => {

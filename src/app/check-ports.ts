@@ -86,7 +86,7 @@ export async function listenOn(
   }
 }
 
-/** The same fault in words; one that no setting of the listener changes stays what it is. */
+/** The same fault as a message; one that no setting of the listener changes stays what it is. */
 export function listenFault(fault: unknown, listener: Listener): unknown {
   const { name, host, port, portSettings, hostSettings } = listener;
   const toPort = portSettings.join(" or ");

@@ -26,16 +26,16 @@ export interface ConsoleOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Backend;
-  /** Test money: `dev`'s own checkout stands in for Stripe. */
+  /** Test money: `dev`'s own checkout replaces Stripe. */
   readonly testCheckout?: NonNullable<BillingOptions["testCheckout"]>;
 }
 
 /** Base addresses without a slash at the end; known once the listeners are open. */
 export interface Addresses {
   readonly consoleUrl: () => string;
-  /** What clients are told. */
+  /** What clients are shown. */
   readonly gatewayUrl: () => string;
-  /** Where this process's gateway listens, whatever stands in front of it. */
+  /** Where this process's gateway listens, whatever proxy is in front of it. */
   readonly listeningUrl: () => string;
 }
 
@@ -72,7 +72,7 @@ export async function prepareConsole(
 /** The console of one process. */
 export interface RunningConsole {
   readonly server: Server;
-  /** Begins what goes on by itself; the listeners are open. */
+  /** Starts background work; the listeners are open. */
   start(): void;
   /** A one-time link that signs in at the bundled issuer; undefined where there is none. */
   makeClaimLink(email?: string): Promise<string | undefined>;

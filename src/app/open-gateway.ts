@@ -36,12 +36,12 @@ export class CatalogFault extends Error {
   override readonly name = "CatalogFault";
 }
 
-/** No folder was named, so a missing one is no mistake. */
+/** No folder was named, so a missing one is not a mistake. */
 function hasDefaultFolder({ manifestsDir }: Config): boolean {
   return manifestsDir === SETTINGS.manifestsDir.fallback;
 }
 
-/** Puts every room together and opens the three listeners. */
+/** Composes all parts and opens the three listeners. */
 export async function openGateway(options: GatewayOptions): Promise<RunningGateway> {
   const { config } = options;
   const sources = catalogSources(options);

@@ -42,14 +42,14 @@ export interface OpenedRooms {
   };
   /** Base addresses; filled in by who opens the listeners. */
   readonly addresses: { gatewayUrl: string; consoleUrl: string };
-  /** Begins what goes on by itself, once the listeners are open. */
+  /** Starts background work, once the listeners are open. */
   start(): void;
   makeClaimLink(email?: string): Promise<string | undefined>;
   /** Lets running requests finish within the grace time, settles, closes. */
   close(): Promise<void>;
 }
 
-/** Puts every room together over one catalog. */
+/** Composes all parts over one catalog. */
 export async function openRooms(options: RoomOptions, holder: CatalogHolder): Promise<OpenedRooms> {
   const { config, clock, log, backend } = options;
   const addresses = { gatewayUrl: "", consoleUrl: "" };
@@ -102,7 +102,7 @@ export async function openRooms(options: RoomOptions, holder: CatalogHolder): Pr
     makeClaimLink: (email) => console.makeClaimLink(email),
     close: async () => {
       await drain(readiness, config.shutdownDelayMs);
-      // First: nobody waits for a look at a job any more, and looks under way are given back.
+      // First: no request waits for a poll any more, and the leases of running polls are released.
       const pollerClosed = videos.poller.close();
       // The playground lets calls in as well.
       await finishRequests([gateway, console.server], serve, config.shutdownGraceMs);
@@ -128,7 +128,7 @@ function openInternal(serve: CallPorts, videos: VideoMetrics, readiness: Readine
   return internal;
 }
 
-/** What the gateway's walk goes by: keys, routes, log. */
+/** What the gateway's requests need: keys, routes, log. */
 function gatewayServerOptions(
   { config, clock, log, backend }: RoomOptions,
   parts: {

@@ -18,7 +18,7 @@ export class UnusualUseFault extends Error {
   override readonly name = "UnusualUseFault";
 }
 
-/** Opens the look-out for unusual use on trial credit; a window of 0 seconds switches it off. */
+/** Opens the monitor of unusual use on trial credit; a window of 0 seconds switches it off. */
 export function openUsageGuard(options: {
   readonly config: Config;
   readonly clock: Clock;

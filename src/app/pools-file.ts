@@ -26,14 +26,14 @@ export function readPoolsFile(file: string): ReadPools {
   return issues.length === 0 ? { ok: true, pools: { file, pools } } : { ok: false, issues };
 }
 
-/** Where a value stands, and who is told what is wrong with it. */
+/** A value's location, and where its problems are reported. */
 interface Place {
   /** JSON pointer into the file. */
   readonly pointer: string;
   readonly tell: (pointer: string, message: string) => void;
 }
 
-/* Whatever is told refuses the whole file, so what a wrong field is read as does not matter. */
+/* Any reported problem refuses the whole file, so what a wrong field is read as does not matter. */
 function readPool(value: unknown, place: Place): StatedPool {
   const fields = new Fields(value, place, POOL_FIELDS);
   const share = fields.choice("org_share", ["half", "three_quarters"]);
@@ -162,7 +162,7 @@ class Fields {
     return readAll(value, { ...this.#place, pointer: this.#pointerTo(name) }, read);
   }
 
-  /** A field that is absent was told already where it has to be there. */
+  /** A field that is absent was reported already where it is required. */
   #mustBe(name: string, rule: string): void {
     if (this.#values.has(name)) this.#place.tell(this.#pointerTo(name), rule);
   }

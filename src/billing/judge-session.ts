@@ -4,7 +4,7 @@ import type { KnownPurchase } from "./purchase-store.ts";
 
 export type SessionVerdict =
   | { readonly kind: "grant" }
-  /** Paid, but not as it was asked for: nothing is granted, and somebody has to look. */
+  /** Paid, but not as ordered: nothing is granted, and an operator has to review it. */
   | { readonly kind: "park"; readonly reason: string }
   | { readonly kind: "ungranted"; readonly state: "pending" | "failed" | "expired" }
   | { readonly kind: "nothing" };

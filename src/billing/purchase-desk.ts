@@ -13,8 +13,8 @@ export interface DeskDeps {
 }
 
 /**
- * Where news of payments become what they mean for a purchase, whoever brings them: an event, the
- * browser that comes back, or a look of our own. Any of them may come twice, late, or never.
+ * Applies payment events to a purchase, whatever their source: an event, the
+ * returning browser, or our own poll. Any of them may come twice, late, or never.
  */
 export class PurchaseDesk {
   readonly #deps: DeskDeps;
@@ -99,7 +99,7 @@ export class PurchaseDesk {
     else log.warn(detail, "a purchase is disputed: review the organization");
   }
 
-  /** A claim may come before the news that its purchase was paid, and names the payment only. */
+  /** A claim may come before the event that its purchase was paid, and names the payment only. */
   async #purchaseOf(paymentId: string): Promise<KnownPurchase | undefined> {
     const { store, payments } = this.#deps;
     const known = await store.findByPayment(paymentId);

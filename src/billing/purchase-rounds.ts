@@ -10,7 +10,7 @@ const TICK_MS = MINUTE_MS;
 const PURCHASES_EVERY_MS = 10 * MINUTE_MS;
 /** Until then the browser and the events have the word. */
 const PURCHASE_WAIT_MS = 10 * MINUTE_MS;
-/** Money that took longer than that to arrive is told of by an event. */
+/** Money that took longer than that to arrive is reported by an event. */
 const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
 const PURCHASES_PER_LOOK = 50;
 const PURCHASES_PER_ROUND = 500;
@@ -34,7 +34,7 @@ export interface RoundsDeps {
 
 /**
  * Checks purchases whose end was not reported, and refunds and disputes. One process
- * at a time has the turn; one that dies in it leaves the rest to the next.
+ * at a time has the lease; one that dies with it leaves the remainder to the next.
  */
 export class PurchaseRounds {
   readonly #deps: RoundsDeps;
@@ -62,7 +62,7 @@ export class PurchaseRounds {
     clearTimeout(this.#timer);
   }
 
-  /** Everything that is due, whoever's turn it is. */
+  /** Everything that is due, without asking for the lease. */
   async lookAfterAll(): Promise<void> {
     await this.#lookAfterPurchases();
     await this.#lookAfterClaims();

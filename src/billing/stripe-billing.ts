@@ -31,7 +31,7 @@ export class StripeBilling implements OpenBilling {
   readonly #payments: StripePayments;
   readonly #desk: PurchaseDesk;
   readonly #rounds: PurchaseRounds;
-  /** By purchase: when it was last asked about, by the clock that never goes back. */
+  /** By purchase: when it was last asked about, by the monotonic clock. */
   readonly #looks = new Map<string, number>();
 
   constructor(options: StripeBillingOptions) {
@@ -119,7 +119,7 @@ export class StripeBilling implements OpenBilling {
     try {
       await this.#rounds.look(purchase);
     } catch (fault) {
-      // What is known is shown; an event, the next look or a round will tell the rest.
+      // What is known is shown; an event, the next poll or a round will report the end.
       log.warn({ purchaseId, err: fault }, "the payment provider did not answer");
     }
     return await store.findOwn(orgId, purchaseId);

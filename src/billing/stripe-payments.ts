@@ -116,7 +116,7 @@ export class StripePayments {
     }
   }
 
-  /** Undefined: no secret proves it, it is older than five minutes, or it is no event. */
+  /** Undefined: no secret proves it, it is older than five minutes, or it is not an event. */
   event(body: Buffer, signature: string): PaymentEvent | undefined {
     for (const secret of this.#account.webhookSecrets) {
       const event = this.#provenEvent(body, signature, secret);

@@ -1,7 +1,7 @@
 import type { Catalog } from "./catalog.ts";
 
 /**
- * The catalog in force. It is swapped whole: whoever took `current` keeps a consistent view for
+ * The catalog in force. It is swapped whole: a caller that took `current` keeps a consistent view for
  * the rest of its request, and a failed compile swaps nothing, so the old catalog stays.
  */
 export class CatalogHolder {

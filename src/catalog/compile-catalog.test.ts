@@ -19,7 +19,7 @@ function valid(document: Json): Manifest {
   return verdict.manifest;
 }
 
-/** The sample text manifest with one plain model, changed as told. */
+/** The sample text manifest with one plain model, changed as given. */
 function manifestOf(provider: string, edits: Edits = {}): Manifest {
   const model = {
     id: "m",

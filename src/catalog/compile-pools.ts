@@ -37,7 +37,7 @@ export function ownPool(
   { id, modality, capacity }: Omit<Member, "providerId">,
   { isPrivate }: { readonly isPrivate: boolean } = { isPrivate: false },
 ): PoolDeclaration {
-  // Private capacity belongs to one organization: there is nobody to share it with.
+  // Private capacity belongs to one organization: it is not shared.
   return { id, capacity, orgSharePercent: isPrivate ? 100 : sharePercentOf([{ modality }]) };
 }
 

@@ -19,7 +19,7 @@ export function readCap(flags: Flags): MicroUsd | null {
   return usd === undefined ? null : parseCap("--usd", String(usd));
 }
 
-/** An amount that can be a cap: nothing at all is no cap, so 0 is a mistake. */
+/** An amount that can be a cap: nothing at all means no cap, so 0 is a mistake. */
 export function parseCap(flag: string, text: string): MicroUsd {
   const cap = parseUsd(text);
   if (cap !== undefined && cap > 0n) return cap;

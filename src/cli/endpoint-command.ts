@@ -104,7 +104,7 @@ function readLimits(context: CommandContext, flags: Flags): EndpointLimits {
   };
 }
 
-/** Nobody waits longer for a turn than a request may look for a provider. */
+/** No request waits longer for its pace than it may search for a provider. */
 function readPace(context: CommandContext, flags: Flags): EndpointLimits["paced"] {
   const perSecond = readRate(flags, "pace", LIMIT_RANGE.max);
   const { routingTimeoutMs } = readConfig(context, flags);
@@ -118,7 +118,7 @@ function readPace(context: CommandContext, flags: Flags): EndpointLimits["paced"
 
 /**
  * Whether a manifest is private does not depend on keys or dates, so the files say it and not the
- * catalog. False: there is no folder to look into, the server may run elsewhere.
+ * catalog. False: there is no folder to read, the server may run elsewhere.
  */
 function requirePrivateManifest(
   context: CommandContext,

@@ -135,7 +135,7 @@ export function shownValues(limits: LimitValues): object {
   };
 }
 
-/** The same in words; those that are not set are left out. */
+/** The same as a text; those that are not set are left out. */
 export function valueWords(limits: LimitValues): readonly string[] {
   const { requestsPerMinute, tokensPerMinute, concurrent } = limits;
   return [

@@ -71,7 +71,7 @@ function readWorkers(flags: Flags): number {
   );
 }
 
-/** One process, or several that share the ports: then this one only looks after them. */
+/** One process, or several that share the ports: then this one only supervises them. */
 async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<void> {
   const number = workerNumber();
   if (number !== undefined) {
@@ -125,7 +125,7 @@ function workerListeners(config: Config, count: number): readonly Listener[] {
   return [gateway, console, ...internals];
 }
 
-/** Loaded by who serves: a command of a second need not read the console and all it stands on. */
+/** Loaded by who serves: a command of a second need not read the console and its dependencies. */
 function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
   return import("../app/open-gateway.ts");
 }
@@ -202,7 +202,7 @@ async function startDevelopment(context: CommandContext, config: Config): Promis
   }
 }
 
-/** What is not configured is off: whoever looks for it reads why. */
+/** What is not configured is off: the log says why. */
 function tellWhatIsOff(log: Logger, config: Config, env: CommandContext["env"]): void {
   if (signInKindOf(config) === "none") {
     log.info({ setting: "OIDC_ISSUER" }, "off: console sign-in");

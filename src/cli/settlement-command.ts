@@ -192,7 +192,7 @@ async function show(
   const statement = await findStatement(settlementStore, flags);
   if (flags["csv"] !== true)
     return { json: statementJson(statement), text: statementText(statement) };
-  // The write itself tells; without a listener the same news would end the process.
+  // The write itself reports the error; without a listener the same event would end the process.
   stdout.once("error", () => undefined);
   await writeOut(stdout, `${ENTRY_COLUMNS}\n`);
   const { period } = statement;

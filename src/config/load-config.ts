@@ -19,7 +19,7 @@ export interface ConfigSources {
 
 export type ConfigOutcome =
   | { readonly kind: "loaded"; readonly config: Config }
-  /** Every problem at once; each names where it stands and what would be right. */
+  /** Every problem at once; each names where it is and what would be right. */
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];

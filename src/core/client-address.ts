@@ -1,7 +1,7 @@
 import { isWithin, parseIp, parseNetwork, type IpNetwork } from "./ip-network.ts";
 
 const NETWORKS_MAX = 256;
-/** A request passes a few proxies; more entries, and earlier ones, are the client's own words. */
+/** A request passes a few proxies; more entries, and earlier ones, are written by the client. */
 const HOPS_MAX = 32;
 const HEADER_CHARS_MAX = 2_048;
 

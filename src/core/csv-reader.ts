@@ -3,7 +3,7 @@ export class CsvFault extends Error {
   override readonly name = "CsvFault";
 }
 
-/** Null where nothing stood between two commas. */
+/** Null where nothing is between two commas. */
 export type CsvRow = readonly (string | null)[];
 
 const QUOTE = 0x22;

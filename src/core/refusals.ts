@@ -1,7 +1,7 @@
 import { journalRetryAfterSeconds, retryAfterSecondsMax } from "./constants.ts";
 
 /**
- * The one table of refusals. A refusal is a value that the rooms return; `http` renders it into the
+ * The one table of refusals. A refusal is a value that the folders return; `http` renders it into the
  * shape of either wire. Source: specification, "Errors".
  */
 export type RefusalClass =
@@ -191,7 +191,7 @@ export interface LimitDetail {
 export interface Refusal {
   readonly class: RefusalClass;
   readonly status: number;
-  /** One sentence: what was wrong, where, and the next step. No secret, no provider words. */
+  /** One sentence: what was wrong, where, and the next step. No secret, no provider message. */
   readonly message: string;
   readonly retryable: boolean;
   /** Absent when the request was refused for its own shape. */

@@ -16,7 +16,7 @@ export type AddressConfig = Pick<
   "consoleUrl" | "host" | "oidcIssuer" | "localIssuer" | "allowInsecureConsole"
 >;
 
-/** Who signs people in: a configured issuer, the bundled one, or nobody. */
+/** Who signs people in: a configured issuer, the bundled one, or none. */
 export type SignInKind = "oidc" | "local" | "none";
 
 export function signInKindOf(config: AddressConfig): SignInKind {

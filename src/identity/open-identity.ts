@@ -46,7 +46,7 @@ export interface OpenIdentityOptions {
 }
 
 /**
- * Opens signing in. The identity provider is not asked before somebody signs in: one that is down
+ * Opens signing in. The identity provider is not asked before the first sign-in: one that is down
  * does not keep the program from starting. Throws an `InsecureConsoleFault` or an
  * `IdentitySettingFault` for settings that cannot work.
  */

@@ -51,7 +51,7 @@ interface Discovered {
 
 /**
  * The console as a client of one identity provider. It is found when it is needed: one that is down
- * stops nobody who is signed in, and is found again by the next who asks.
+ * does not end sessions, and is found again by the next request.
  */
 export class RelyingParty {
   readonly #options: RelyingPartyOptions;

@@ -28,7 +28,7 @@ export interface SessionsOptions {
   readonly isLocal: boolean;
 }
 
-/** The sessions of browsers: who is signed in, why nobody is, and signing out. */
+/** The sessions of browsers: who is signed in, why a session has ended, and signing out. */
 export class Sessions {
   readonly #options: SessionsOptions;
 
@@ -45,7 +45,7 @@ export class Sessions {
   async read(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     const { store, clock, relyingParty, isLocal } = this.#options;
     const token = this.tokenOf(cookieHeader);
-    // Where nobody can sign in any more, nobody is.
+    // Without sign-in no session is valid.
     if (token === undefined || relyingParty === undefined) return undefined;
     const nowMs = clock.nowMs();
     const session = await store.findSession(token.hash);
@@ -116,7 +116,7 @@ export class Sessions {
     return isOpen ? token : undefined;
   }
 
-  /** False: the provider's session has ended, or nobody could say for too long; ours has ended. */
+  /** False: the provider's session has ended, or its state was unknown for too long; ours has ended. */
   async #livesAtProvider(sessionId: Buffer, session: StoredSession): Promise<boolean> {
     const nowMs = this.#options.clock.nowMs();
     if (isRecheckOverdue(session, nowMs)) return await this.#end(sessionId);

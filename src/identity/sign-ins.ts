@@ -124,7 +124,7 @@ export class SignIns {
     return { location: url, cookies: [cookie] };
   }
 
-  /** A callback that nobody waits for: an old one, a repeated one, or somebody else's. */
+  /** A callback without a pending sign-in: an old one, a repeated one, or another user's. */
   async #unexpected({ cookieHeader, requestId }: Callback): Promise<Redirect> {
     const session = await this.#options.sessions.read(cookieHeader);
     if (session !== undefined) return { location: "/", cookies: [] };

@@ -9,7 +9,7 @@ import {
   type PoolThrottle,
 } from "./pool-throttle.ts";
 
-/** The 429s at these seconds, each with a rest of one second. */
+/** The 429s at these seconds, each with a cooldown of one second. */
 function throttledAt(...seconds: number[]): PoolThrottle | undefined {
   return seconds.reduce<PoolThrottle | undefined>(
     (known, second) => afterTooMany(known, { restMs: 1_000, nowMs: second * 1000 }),

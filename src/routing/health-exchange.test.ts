@@ -4,7 +4,7 @@ import { HealthExchange } from "./health-exchange.ts";
 import { MemoryDeploymentHealth } from "./health.ts";
 import type { RestNotice, SharedHealth } from "./shared-health.ts";
 
-/** What the others tell; a look is answered when the test says so, or at once. */
+/** What the others report; a poll is answered when the test says so, or at once. */
 class TestShared implements SharedHealth {
   readonly published: RestNotice[] = [];
   notices: readonly RestNotice[] = [];

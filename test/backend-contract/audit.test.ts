@@ -248,7 +248,7 @@ const damages: readonly Damage[] = [
   {
     what: "an attempt at prices nobody recorded",
     sql: () => "update attempt set price_pin_id = 'none' where attempt_id = 4",
-    found: { I13: /^attempt 4: prices none of nobody \/ prices of acme-ai$/ },
+    found: { I13: /^attempt 4: prices none of no provider \/ prices of acme-ai$/ },
   },
   {
     what: "an attempt at another provider's prices",

@@ -37,7 +37,7 @@ async function refusedFor(...kinds: (keyof typeof PARTS)[]): Promise<string> {
 
 test("a part that no listing declares: the kinds are those of the model over all listings", async () => {
   expect(await refusedFor("video")).toBe(
-    `messages[0].content[0] is a part of kind video; ${MODEL} takes text, audio, file, image; ` +
+    `messages[0].content[0] is a part of kind video; ${MODEL} accepts text, audio, file, image; ` +
       "send one of these or choose a model that accepts video",
   );
   expect(await refusedFor("image", "video")).toContain("messages[0].content[1] is a part of kind");

@@ -86,7 +86,7 @@ function Reason(props: {
   );
 }
 
-/** Only reasons of this list are shown: an address cannot put its own words on this page. */
+/** Only reasons of this list are shown: an address cannot put its own text on this page. */
 const REASONS: ReadonlyMap<SignInReason, string> = new Map([
   ["expired", "Your session has ended. Sign in again to continue."],
   ["signed-out", "You are signed out in this browser. Other browsers stay signed in."],

@@ -18,7 +18,7 @@ import { SecretField } from "../ui/secret-field.tsx";
 import { Step } from "./welcome/step.tsx";
 import { welcomeSamples } from "./welcome/welcome-samples.ts";
 
-/** How often the page looks for the first request. */
+/** How often the page polls for the first request. */
 const LISTEN_MS = 2_000;
 
 /** After the first sign-in: the trial key, a call to try, and credit. */

@@ -7,7 +7,7 @@ export interface ManifestRule {
   readonly texts: readonly string[];
 }
 
-/** Every rule id that `validateManifest` can report, with its words; sorted by id. */
+/** Every rule id that `validateManifest` can report, with its text; sorted by id. */
 export function listManifestRules(): readonly ManifestRule[] {
   const texts = new Map<string, Set<string>>();
   const note = (id: string, text: string): void => {

@@ -12,7 +12,7 @@ export function claimPage(claim: {
   readonly token: string;
   readonly email: string | null;
   readonly suggested: string;
-  /** What was typed before and is no address. */
+  /** What was typed before and is not an address. */
   readonly refused?: string;
 }): IssuerPage {
   const { token, email, suggested, refused } = claim;
@@ -36,7 +36,7 @@ export function claimPage(claim: {
   );
 }
 
-/** A browser that nobody has claimed: how to get a link. */
+/** A browser that was not claimed: how to get a link. */
 export function unclaimedPage(): IssuerPage {
   return page(
     "This browser is not known here",
@@ -58,7 +58,7 @@ export function spentLinkPage(): IssuerPage {
   );
 }
 
-/** Something went wrong on the way; it tells no detail, the log does. */
+/** Something went wrong on the way; it shows no detail, the log does. */
 export function errorPage(): IssuerPage {
   return page(
     "Signing in did not work",

@@ -3,7 +3,7 @@ import type { KeyId, OrgId } from "../../core/ids.ts";
 import { tokenCount, type LimitClaim, type LimitLease, type LimitSet } from "../limit-store.ts";
 import { MemoryLimitStore } from "./memory-limit-store.ts";
 
-/* What every store promises stands in test/backend-contract/limits.test.ts; this is memory's own. */
+/* What every store promises is in test/backend-contract/limits.test.ts; this is memory's own. */
 
 const START_MS = 1_000_000;
 

@@ -129,7 +129,7 @@ export class MemoryLimitStore implements LimitStore {
     return use;
   }
 
-  /* Each new scope pays for looking at two old ones, so idle scopes cannot outnumber live ones. */
+  /* Each new scope pays for checking two old ones, so idle scopes cannot outnumber live ones. */
   private sweepSome(count: number, now: StoreTime): void {
     for (let seen = 0; seen < count; seen += 1) {
       const next = this.sweep.next();

@@ -46,7 +46,7 @@ export class OpenLeases {
     lease.at = this.#open.push(lease) - 1;
   }
 
-  /** Takes a lease out that is handed back, exactly once. */
+  /** Removes a released lease, exactly once. */
   remove(lease: LimitLease): RedisLease {
     assert(lease instanceof RedisLease, "a lease goes back to the store that granted it");
     const { at } = lease;

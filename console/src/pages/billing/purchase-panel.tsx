@@ -92,7 +92,7 @@ function Note({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** The payment provider's receipt; before there is one, the page that looks for the payment. */
+/** The payment provider's receipt; before there is one, the page that polls the payment. */
 function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
   const { purchase_id: id, receipt_url: url, status } = purchase;
   if (url !== null && /^https?:\/\//i.test(url)) {

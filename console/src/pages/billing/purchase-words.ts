@@ -9,7 +9,7 @@ export interface PurchaseWords {
   readonly isDecided: boolean;
 }
 
-/** What a purchase's status means, in words. */
+/** What a purchase's status means. */
 export function purchaseWords(status: PurchaseStatus): PurchaseWords {
   return WORDS[status];
 }

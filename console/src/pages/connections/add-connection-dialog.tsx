@@ -16,7 +16,7 @@ interface AddProps {
   readonly onClose: () => void;
 }
 
-/** Stores an own provider key. */
+/** Stores a provider key of the organization. */
 export function AddConnectionDialog({
   opened,
   ...props
@@ -39,7 +39,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
   const [name, setName] = useState("");
   const [keyId, setKeyId] = useState("");
   const [problems, setProblems] = useState<Problems>({});
-  // Read from the field when it is sent, and emptied then: the secret is no state of the page.
+  // Read from the field when it is sent, and emptied then: the secret is not part of the page's state.
   const secret = useRef<HTMLInputElement>(null);
   const errorOf = (field: Field): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);

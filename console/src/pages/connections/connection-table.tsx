@@ -11,7 +11,7 @@ import { Time } from "../../ui/time.tsx";
 import { useLast } from "../keys/use-last.ts";
 import { TestButton } from "./test-button.tsx";
 
-/** The own provider keys that are stored, and those that were. */
+/** The organization's provider keys: active and disabled. */
 export function ConnectionTable(props: {
   readonly connections: Connections;
   readonly empty: ReactNode;

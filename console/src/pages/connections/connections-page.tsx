@@ -17,7 +17,7 @@ const LEAD =
   "Requests that use your own key at a provider are not charged to your balance: the provider " +
   "bills you. Their usage is still recorded.";
 
-/** `/connections`: own keys at providers, and capacity that the organization has for itself. */
+/** `/connections`: the organization's provider keys, and its dedicated capacity. */
 export function ConnectionsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/connections");
   const [isAdding, setIsAdding] = useState(false);

@@ -1,7 +1,7 @@
 /** One class of refusal of the gateway, as a programmer meets it. */
 export interface ErrorRow {
   readonly name: string;
-  /** The usual one; the words say when it is another. */
+  /** The usual one; the text says when it is another. */
   readonly status: number;
   readonly mayRetry: boolean;
   readonly when: string;

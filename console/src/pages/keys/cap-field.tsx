@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { plainUsd } from "./read-cap.ts";
 
 /**
- * The field of a monthly cap that may have a value already. It starts empty, so that whoever
+ * The field of a monthly cap that may have a value already. It starts empty, so that a user who
  * changes something else never rewrites the cap by accident.
  */
 export function CapField(props: {

@@ -61,7 +61,7 @@ export function readKeyChange(typed: Omit<TypedKey, "name">, key: Key): ReadForm
 
 export const NAME_CHARS_MAX = 64;
 
-/** Why this is no name for a key, as the problem of its field; empty when it is one. */
+/** Why this is not a valid name of a key, as the problem of its field; empty when it is one. */
 export function nameProblem(name: string): FieldProblems {
   if (name.trim() === "") return { name: "enter a name, for example what the key is for" };
   return name.length > NAME_CHARS_MAX

@@ -22,7 +22,7 @@ const SHOWN_ROWS = 10;
 /** The newest requests of a key, back to the first of the days that the page shows. */
 export function KeyRequestsPanel(props: {
   readonly keyId: string;
-  /** A UTC day; undefined: as far back as the log goes by itself. */
+  /** A UTC day; undefined: as far back as the log's default. */
   readonly since: string | undefined;
 }): ReactNode {
   const { keyId, since } = props;

@@ -20,7 +20,7 @@ import { useSampleModel } from "./use-sample-model.ts";
 /** The keys that a list shows, with what can be done to each. */
 export function KeyTable(props: {
   readonly rows: readonly Key[];
-  /** There are keys, only none that is looked for. */
+  /** There are keys, but none matches the filter. */
   readonly isFiltered: boolean;
   readonly onCreate: () => void;
 }): ReactNode {

@@ -28,7 +28,7 @@ export function KeysPage(): ReactNode {
   const createButton = useRef<HTMLButtonElement>(null);
   const forget = (): void => {
     setCreated(undefined);
-    // The form that opened the dialog is gone: the keyboard goes on where it began.
+    // The form that opened the dialog is gone: the focus returns to where it was.
     createButton.current?.focus();
   };
   return (

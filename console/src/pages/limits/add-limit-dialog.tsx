@@ -109,7 +109,7 @@ function keyOptions(rows: readonly LimitRow[]): { value: string; label: string }
   ];
 }
 
-/** A model's limit cannot be above that of what it stands under. */
+/** A model's limit cannot be above that of its key or organization. */
 function ceilingsUnder(rows: readonly LimitRow[], keyId: string): Ceilings {
   const parent = rows.find((row) =>
     keyId === "" ? row.scope === "org" : row.scope === "key" && row.key_id === keyId,

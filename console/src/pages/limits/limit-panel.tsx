@@ -159,7 +159,7 @@ function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }):
 /** What a row is called and found by. */
 interface RowNames {
   readonly name: string;
-  /** The key that a model's limit stands under. */
+  /** The key that a model's limit belongs to. */
   readonly key?: string;
 }
 

@@ -16,7 +16,7 @@ export interface ModelFilterBarProps {
   readonly choices: ModelChoices;
 }
 
-/** All filters; each stands in the address, so that a view can be shared. */
+/** All filters; each is part of the address, so that a view can be shared. */
 export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps): ReactElement {
   const [q, setQ] = useTyped(search.q, (text) => change({ q: text }));
   return (
@@ -158,7 +158,7 @@ function TypedField(props: {
 
 const TYPING_MS = 250;
 
-/** A text of the address with a field's own state: the address follows when typing rests. */
+/** A text of the address with a field's own state: the address follows when typing pauses. */
 function useTyped(
   inAddress: string | undefined,
   write: (text: string | undefined) => void,

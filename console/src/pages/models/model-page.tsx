@@ -24,7 +24,7 @@ import { sampleCalls } from "./sample-calls.ts";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
-/** One model with its providers, what it takes and how it is called. Open to everybody. */
+/** One model with its providers, what it takes and how it is called. Open to every visitor. */
 export function ModelPage(): ReactElement {
   const { _splat: id = "" } = useParams({ strict: false });
   const catalog = useAnswer("GET /api/catalog.json");

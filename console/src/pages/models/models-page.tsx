@@ -24,7 +24,7 @@ import { CLEARED, ModelFilterBar } from "./model-filter-bar.tsx";
 import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
 
-/** Every model that can be called, newest first. Open to everybody. */
+/** Every model that can be called, newest first. Open to every visitor. */
 export function ModelsPage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   return (

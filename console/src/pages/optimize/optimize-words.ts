@@ -1,7 +1,7 @@
 import type { OptimizeSearch } from "../../../../src/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** The three ways to choose, and what each looks at. */
+/** The three ways to choose, and what each compares. */
 export const OBJECTIVES: readonly {
   readonly value: OptimizeSearch["objective"];
   readonly label: string;
@@ -28,7 +28,7 @@ export function objectiveLabel(objective: OptimizeSearch["objective"]): string {
   return OBJECTIVES.find(({ value }) => value === objective)?.label ?? objective;
 }
 
-/** How a search stands, in words and with the tone of its mark. */
+/** The state of a search as a text, with the tone of its mark. */
 export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, string]>> = {
   running: ["quiet", "Running"],
   finished: ["ok", "Finished"],

@@ -7,7 +7,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { GatewayFault } from "./gateway.ts";
 
-/** A refused or failed call: the gateway's words, the class and the request id. */
+/** A refused or failed call: the gateway's message, the class and the request id. */
 export function GatewayTrouble(props: {
   readonly title: string;
   readonly errorType: string;

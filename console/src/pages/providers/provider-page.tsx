@@ -27,7 +27,7 @@ import { servedModels, type ServedModel } from "./served-models.ts";
 const CRUMBS = [{ label: "Providers", to: "/providers" }];
 const REFRESH_MS = 30_000;
 
-/** One provider: its policies, its health, its models. Open to everybody. */
+/** One provider: its policies, its health, its models. Open to every visitor. */
 export function ProviderPage(): ReactElement {
   const { providerId = "" } = useParams({ strict: false });
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });

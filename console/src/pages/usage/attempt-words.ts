@@ -1,6 +1,6 @@
 import type { Attempt, RequestRow } from "../../../../src/console-api/contract.ts";
 
-/** Why the gateway went on to another provider after this attempt; undefined: it did not. */
+/** Why the gateway continued with another provider after this attempt; undefined: it did not. */
 export function whyMovedOn(attempt: Attempt, next: Attempt | undefined): string | undefined {
   if (next === undefined) return undefined;
   const why = `${attempt.provider} ${whatHappened(attempt)}`;

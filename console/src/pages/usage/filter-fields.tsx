@@ -11,7 +11,7 @@ export interface FilterFieldsProps {
   readonly change: ChangeSearch;
 }
 
-/** Which requests are looked at. */
+/** Which requests are shown. */
 export function FilterFields({ search, change }: FilterFieldsProps): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json").data?.models;
   const keys = useAnswer("GET /api/console/keys").data?.data;

@@ -106,7 +106,7 @@ function GroupName(props: {
   );
 }
 
-/** What choosing a group filters by; undefined: it is no filter. */
+/** What choosing a group filters by; undefined: it is not a filter. */
 function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined {
   if (group === "other" || group === NONE) return undefined;
   if (by === "model") return { model: group };

@@ -108,7 +108,7 @@ function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");
 }
 
-/** Where something went wrong, the id stands beside what is said about it. */
+/** Where something went wrong, the id is shown beside the message. */
 function hasOwnId({ state }: ChatAnswer): boolean {
   return state === "ended_early" || state === "refused";
 }

@@ -1,4 +1,4 @@
-/** A question as it stands in the form: only the fields of its type count. */
+/** A question as it is in the form: only the fields of its type count. */
 export interface QuestionDraft {
   readonly id: string;
   readonly name: string;

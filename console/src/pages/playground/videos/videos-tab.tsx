@@ -17,7 +17,7 @@ import classes from "../playground.module.css";
 import { useVideos } from "./use-videos.ts";
 import { failureWords, type VideoJob } from "./video-job.ts";
 
-/** Makes videos from a text: each is a job that goes on without this page. */
+/** Makes videos from a text: each is a job that continues without this page. */
 export default function VideosTab(props: {
   readonly models: readonly Model[];
   readonly modelIds: readonly string[];
