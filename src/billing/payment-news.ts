@@ -21,7 +21,7 @@ export interface ClaimNews {
   readonly kind: "refund" | "dispute";
   readonly paymentId: string;
   readonly amountMicroUsd: MicroUsd;
-  /** `waits`: not decided, nothing was taken; `stands`: taken; `reversed`: returned, finally. */
+  /** `waits`: not decided, nothing was taken; `stands` means taken; `reversed`: returned, finally. */
   readonly state: "waits" | "stands" | "reversed";
   /** Nothing more will come of it. */
   readonly isOver: boolean;

@@ -22,7 +22,7 @@ const DECISIONS_TIMEOUT_MS = 500;
 /** Only silence reaches the short limit: the clock waits for a busy machine. */
 const clock = new PatientClock();
 
-/** Every test has a listing of its own, so that no failure rests another's provider. */
+/** Every test has a listing of its own, so that no failure puts another's provider into cooldown. */
 const NAMES = [
   "f54",
   "f54-4006",
@@ -113,7 +113,7 @@ interface Expected {
   readonly retryable?: boolean;
 }
 
-/** The refusal as a provider's failure is told; the provider's own words are not in it. */
+/** The refusal as a provider's failure is reported; the provider's own message is not in it. */
 async function expectFailure(answer: HttpAnswer, expected: Expected): Promise<void> {
   const { status, headers, json, text } = answer;
   const told = {
@@ -164,7 +164,7 @@ describe("the provider's free allowance is used up", () => {
         upstreamStatus: 429,
         retryable: false,
       });
-      // Like every 429 it rests the pool, and is no strike: what comes next meets the pool.
+      // Like every 429 it puts the pool into cooldown, and is not a strike: what comes next meets the pool.
       const resting = await next(model);
       expect(resting.status).toBe(429);
       expect(resting.headers["x-tm-limit-scope"]).toBe("pool");

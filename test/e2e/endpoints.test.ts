@@ -235,7 +235,7 @@ describe("an endpoint with a rate", () => {
       return at(limits.json, "effective.concurrency.in_use");
     };
     await until("it is in the queue", async () => (await inFlight()) === 1);
-    // The queue has room for one: as long as that one waits, another is refused.
+    // The queue has one slot: as long as that one waits, another is refused.
     const full = await chat(owner, "house/seven");
     expect(full.headers["x-tm-limit-kind"]).toBe("rps_queue");
     leaving.abort();

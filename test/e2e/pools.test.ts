@@ -105,7 +105,7 @@ describe("a provider's declared capacity", () => {
     const open = await dryRun();
     expect(at(open, "candidates.0.pool")).toEqual({ id: "pool:small/pool/cooled", has_room: true });
     expect(at(open, "would_admit")).toBe(true);
-    // Its share of the small pool is used up, and so it would be told.
+    // Its share of the small pool is used up, and so it would be reported.
     const url = `${gateway.url}/v1/route?for=chat`;
     for (let n = 0; n < 2; n += 1) await chat(account, "pool/other");
     const full = await httpCall(url, {

@@ -55,7 +55,7 @@ async function openContent(id = video.id): Promise<IncomingMessage> {
   const sent = httpRequest(contentUrl(id), { agent: false, headers: bearer(account.key) });
   sent.end();
   const [response] = (await once(sent, "response")) as [IncomingMessage];
-  // A connection that is cut is told here as well as by the response.
+  // A connection that is cut is reported here as well as by the response.
   sent.on("error", () => undefined);
   return response;
 }
@@ -347,7 +347,7 @@ describe("a file that is large or slow", () => {
     const provider = pouring();
     const response = await openContent();
     response.pause();
-    // What the sockets between them take is taken; then everything stands still.
+    // What the sockets between them take is taken; then everything stops.
     let before = -1;
     await until("the provider waits", async () => {
       if (provider.sent === before) return true;

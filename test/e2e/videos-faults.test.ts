@@ -34,7 +34,7 @@ const house = withVideoHouse(
   () => ({
     databaseUrl: urlThrough(proxy, database).href,
     videoSweepMs: SWEEP_MS,
-    // No look but the sweeper's, unless a test says so.
+    // No poll but the sweeper's, unless a test says so.
     videoPollMinMs: 3_600_000,
     videoAcceptTimeoutMs: 500,
     videoAnswerTimeoutMs: 500,
@@ -320,7 +320,7 @@ test("200 running jobs cost their provider one look each in an interval, whoever
   }
   const hosted = house.host.jobs.slice(-jobs.length);
   for (const job of hosted) job.record = { id: job.id, status: "in_progress" };
-  // On a slow machine the first ones had their first looks already.
+  // On a slow machine the first ones had their first polls already.
   const later = "next_poll_at = now() + interval '1 hour'";
   await runSql(house.gateway, `update video_job set ${later} where completed_at is null`, []);
   const before = hosted.map(({ looks }) => looks.length);

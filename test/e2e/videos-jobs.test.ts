@@ -116,7 +116,7 @@ describe("a provider that gives no answer about a job", () => {
     job.answer = () => undefined;
     const slow = ask(video);
     await until("the provider is asked", () => job.looks.length === known + 1);
-    // Whoever comes meanwhile does not wait for the other's look.
+    // A request that comes meanwhile does not wait for the other's poll.
     expect((await ask(video)).json).toMatchObject({ status: "in_progress", progress: 10 });
     expect((await slow).json).toMatchObject({ status: "in_progress", progress: 10 });
     expect(job.looks).toHaveLength(known + 1);

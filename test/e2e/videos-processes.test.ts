@@ -63,7 +63,7 @@ async function debits(): Promise<readonly unknown[]> {
   return (await backend.query(sql, [account.orgId])).map(({ amount }) => String(amount));
 }
 
-/** Looks at the provider wait until they are let go. */
+/** Polls at the provider wait until they are released. */
 function heldLooks(record: object): { readonly waiting: (() => void)[]; release(): void } {
   const waiting: (() => void)[] = [];
   host.last.answer = (_request, response) => {
@@ -78,7 +78,7 @@ test("F52: two gateways that see the end at once make one debit", async () => {
   const looks = heldLooks(record);
   const first = show(0, video);
   await until("the first looks", () => looks.waiting.length === 1);
-  // The first takes longer than its lease: the other one may look as well.
+  // The first takes longer than its lease: the other one may poll as well.
   await change("lease_until = now(), polled_at = null", video);
   const second = show(1, video);
   await until("the other looks, too", () => looks.waiting.length === 2);
@@ -142,7 +142,7 @@ test("a gateway that shuts down gives its looks back at once, and waits for none
   expect(await first?.end("SIGTERM")).toBe(0);
   expect((await waiting).json).toMatchObject({ status: "queued" });
   // Nothing moves it along but the other gateway's sweeper, for which it was due at once: a poll
-  // that told nothing is repeated ten seconds later at the earliest.
+  // that returned nothing is repeated ten seconds later at the earliest.
   await until("the other one polls it", () => looks.waiting.length === 2);
   const sql = "select next_poll_at - polled_at as pause from video_job where job_id = $1";
   const [job] = await backend.query(`select pause = '0 s' as is_due from (${sql}) t`, [video.id]);

@@ -86,7 +86,7 @@ describe("POST /v1/videos", () => {
     });
     expect(headers.authorization).toBe(`Bearer ${PROVIDER_KEY}`);
     expect(headers["content-type"]).toBe("application/json");
-    // By this a provider can tell a request that it has seen before.
+    // By this a provider can recognize a request that it has seen before.
     expect(headers["x-client-request-id"]).toMatch(/^\d+$/);
     expect(await generation(requestId)).toMatchObject({ model: "test/video" });
   });
@@ -382,7 +382,7 @@ describe("who may read a job", () => {
   });
 });
 
-/** An answer without what tells one request from another. */
+/** An answer without what distinguishes one request from another. */
 function anonymous({ status, headers, text }: HttpAnswer): object {
   const id = String(headers["x-request-id"]);
   const { date: _date, ...rest } = headers;

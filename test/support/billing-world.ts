@@ -193,7 +193,7 @@ export class BillingWorld {
     return [...all.values()].filter(({ payment_intent }) => ours.has(payment_intent));
   }
 
-  /** Everybody tells everything: by events in any order, each twice, or by rounds alone. */
+  /** Everything is reported: by events in any order, each twice, or by rounds alone. */
   async hearAll(order: readonly number[]): Promise<void> {
     const { billings, checkout, clock } = this.#house;
     if (order.length > 0) {
@@ -259,7 +259,7 @@ export class BillingWorld {
     return refunds < payment.amount ? "partly_refunded" : "refunded";
   }
 
-  /** Later worlds see nothing of this one. */
+  /** Later environments see nothing of this one. */
   async end(): Promise<void> {
     const { backend, checkout } = this.#house;
     const { sessions, refunds, disputes } = checkout.book;

@@ -12,7 +12,7 @@ import { CookieBrowser } from "./oidc-browser.ts";
 
 export { callUntil } from "./books.ts";
 
-/** Signs a browser in with a link, as this person; it stands on the first page of the console. */
+/** Signs a browser in with a link, as this person; it is then on the first page of the console. */
 export async function signIn(world: ConsoleWorld, visitor: Visitor, email: string): Promise<void> {
   const { page } = visitor;
   await page.goto(await world.claimLink(email));
@@ -41,7 +41,7 @@ async function addSession(
   await context.addCookies([{ name: "tm_session", value, url, httpOnly: true, sameSite: "Lax" }]);
 }
 
-/** The session of this browser, as the console's API tells it. */
+/** The session of this browser, as the console's API returns it. */
 export async function sessionOf(world: ConsoleWorld, page: Page): Promise<Session> {
   const answer = await page.request.get(`${world.consoleUrl}/api/console/session`);
   return (await answer.json()) as Session;

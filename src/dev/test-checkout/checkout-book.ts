@@ -43,7 +43,7 @@ export class CheckoutBook {
   readonly #address: () => string;
   readonly #tell: (event: CheckoutEvent) => void;
 
-  /** `tell` receives every event as it happens. */
+  /** The callback receives every event as it happens. */
   constructor(options: {
     readonly clock: Clock;
     readonly address: () => string;

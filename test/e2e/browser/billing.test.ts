@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     // The address that a payer comes back to, without a payment.
     await left.getByRole("link", { name: "Check again" }).click();
     await page.getByText("has not reported a payment yet").waitFor();
-    await page.getByText("This page looks again by itself").waitFor();
+    await page.getByText("This page updates automatically").waitFor();
     await expectAccessible(page, "a purchase that waits");
     expect(await page.getByText("The payment is confirmed and").count()).toBe(0);
     await page.getByText(UNFUNDED).waitFor();
@@ -160,7 +160,7 @@ async function requestsPerMinuteOf(secret: string): Promise<unknown> {
   return at(answer.json, "effective.rpm.limit");
 }
 
-/** Buys credit as the pages do, without looking at them. */
+/** Buys credit as the pages do, without opening them. */
 async function buy(
   page: Page,
   usd: string,

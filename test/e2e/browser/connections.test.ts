@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     await field.fill(OWN_KEY);
     await dialog.getByRole("button", { name: "Store connection" }).click();
     await dialog.getByRole("alert").getByText("active connection to this provider").waitFor();
-    // A secret that was sent stands in no field any more.
+    // A secret that was sent is in no field any more.
     expect(await field.inputValue()).toBe("");
     await expectAccessible(page, "a second connection");
     expect(complaints).toEqual([]);

@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await tabTo(page, shown.getByRole("button", { name: "I saved it" }));
     await page.keyboard.press("Enter");
     await shown.waitFor({ state: "detached" });
-    // The keyboard goes on where it was, not at the top of the page.
+    // The focus stays where it was, not at the top of the page.
     await focused(page.getByRole("button", { name: "Create key" }));
     const row = page.getByRole("row", { name: "by hand" });
     expect(await row.innerText()).toMatch(/50\/min[^]*\$3\.500000/);
@@ -305,7 +305,7 @@ async function keyIdOf(page: Page, name: string): Promise<string> {
   );
 }
 
-/** Presses Tab until this is focused; a page where it never is is no page for a keyboard. */
+/** Presses Tab until this is focused; a page where it never is cannot be used by keyboard. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   for (let presses = 0; presses < 60; presses += 1) {
     if (await isFocused(target)) return;

@@ -33,7 +33,7 @@ const world = withConsole({ manifests: MANIFESTS });
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("optimize searches", () => {
-  /** Somebody new on the page of searches; without `usd` there is no credit. */
+  /** A new user on the page of searches; without `usd` there is no credit. */
   async function searcher(name: string, usd?: string): Promise<Newcomer> {
     const credit = usd === undefined ? {} : { usd };
     const visitor = await newcomer(world, browser, { name, theme: "dark", ...credit });

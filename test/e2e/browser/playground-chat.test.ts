@@ -76,7 +76,7 @@ const world = withConsole(() => ({ manifests: manifests() }));
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the playground's chat", () => {
-  /** Somebody new in the playground with ten dollars, or with none. */
+  /** A new user in the playground with ten dollars, or with none. */
   async function chatter(name: string, usd: string | null = "10"): Promise<Newcomer> {
     const credit = usd === null ? {} : { usd };
     const visitor = await newcomer(world, browser, { name, ...credit });
@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     rest.release();
     await answer.getByText(/^cost \$/).waitFor();
     await answer.getByText("served by gate").waitFor();
-    // What stood there at first was a part of what stood there in the end.
+    // What was shown at first was a part of what was shown in the end.
     const whole = Array.from({ length: 40 }, (_none, at) => `word${at + 1}`).join(" ");
     expect(await text.innerText()).toBe(whole);
     expect(first.length).toBeLessThan(whole.length);
@@ -305,7 +305,7 @@ async function openGate(): Promise<GatedProvider> {
   return { ...provider, close };
 }
 
-/** Lets the first events of the answer to these words through; the call holds back the others. */
+/** Lets the first events of the answer to this text through; the call holds back the others. */
 async function letThrough(words: string, events: number): Promise<GatedCall> {
   const call = await until("the provider is asked", () =>
     gate.calls.find(({ bodyText }) => bodyText.includes(words)),
@@ -323,7 +323,7 @@ function answerOf(page: Page, modelName: string): Locator {
   return page.getByRole("group", { name: `Answer of ${modelName}` });
 }
 
-/** Does this browser's own database hold these words? */
+/** Does this browser's own database hold this text? */
 async function isKept(page: Page, words: string): Promise<boolean> {
   const kept = await page.evaluate<string>(`new Promise((resolve) => {
     const opening = indexedDB.open("tm-playground");
@@ -343,7 +343,7 @@ async function chooseModel(page: Page, name: string): Promise<void> {
   await page.getByRole("option", { name: new RegExp(`^${name}`) }).click();
 }
 
-/** Micro-dollars that the answer's last line tells. */
+/** Micro-dollars that the answer's last line shows. */
 async function shownCost(answer: Locator): Promise<bigint> {
   const words = await answer.getByText(/^cost \$/).innerText();
   const [, dollars = "", digits = ""] = /\$(\d+)\.(\d+)/.exec(words) ?? [];
@@ -357,7 +357,7 @@ async function recordedCost(orgId: OrgId, answer: Locator): Promise<bigint> {
   return debitOf(await ended(world.gateway, account, requestId ?? ""));
 }
 
-/** What reached the provider with these words, by model. */
+/** What reached the provider with this text, by model. */
 function sentBodies(words: string): ReadonlyMap<string, object> {
   const calls = world.gateway.simulator.calls().filter(({ bodyText }) => bodyText.includes(words));
   const bodies = calls.map(({ body }) => body as { readonly model: string });

@@ -18,13 +18,13 @@ const world = withProviderConsole();
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("a session", () => {
-  /** A browser whose owner is signed in and looks at the page of this address. */
+  /** A browser whose owner is signed in and has the page of this address open. */
   async function signedIn(name: string, path: string): Promise<Visitor> {
     const visitor = await newVisitor(browser, { theme: "dark" });
     world.provider.signInAs(newcomer(name));
     await visitor.page.goto(`${world.url}/auth/start`);
     await pageShown(visitor.page);
-    // A key that nobody has looked at yet would come before the page that was asked for.
+    // A key that was not revealed yet would come before the page that was asked for.
     if (visitor.page.url().endsWith("/welcome")) {
       await visitor.page.locator("[data-secret]").waitFor();
     }

@@ -327,7 +327,7 @@ async function generated(asked: Asked): Promise<Answered> {
   };
 }
 
-/** Reads the stream to its end; an error that it tells is thrown. */
+/** Reads the stream to its end; an error that it reports is thrown. */
 async function streamed(asked: Asked): Promise<Answered> {
   const stream = streamText({ ...DEFAULTS, ...asked });
   for await (const part of stream.fullStream) {
@@ -349,7 +349,7 @@ const inputSchema = jsonSchema<{ city: string }>({
   properties: { city: { type: "string" } },
 });
 
-/** Tools that nobody runs: the answer ends with the calls. */
+/** Tools that are never run: the answer ends with the calls. */
 function plainTools(): ToolSet {
   return {
     get_weather: tool({ description, inputSchema }),
@@ -361,7 +361,7 @@ function cityTool(run: (city: string) => string): ToolSet[string] {
   return tool({ description, inputSchema, execute: ({ city }) => run(city) });
 }
 
-/** The packages tell an error inside of a stream as a text, an error or the wire's object. */
+/** The packages report an error inside of a stream as a text, an error or the wire's object. */
 function messageOf(error: unknown): unknown {
   if (typeof error !== "object" || error === null) return error;
   return "message" in error ? error.message : undefined;

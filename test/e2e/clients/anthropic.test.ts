@@ -39,7 +39,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
           const message = await client.messages.create(asked);
           return { message, cost: at(message, "usage.cost") };
         }
-        // The accumulator keeps the fields it knows; the cost stands on the event itself.
+        // The accumulator keeps the fields it knows; the cost is on the event itself.
         const costs: unknown[] = [];
         const reading = client.messages.stream(asked).on("streamEvent", (event) => {
           if (event.type === "message_delta") costs.push(at(event, "usage.cost"));
@@ -140,7 +140,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
           stop_sequences: ["STOP"],
         });
         expect(message.content).toMatchObject([{ type: "text", text: "You said: alpha " }]);
-        // Providers of the other wire do not tell which sequence it was.
+        // Providers of the other wire do not report which sequence it was.
         expect(message).toMatchObject(
           model === "test/b"
             ? { stop_reason: "stop_sequence", stop_sequence: "STOP" }

@@ -20,7 +20,7 @@ function providers(): Readonly<Record<string, Open>> {
   };
 }
 
-/* The simulator shows its reasoning to who asks for it in these words, or turns thinking on. */
+/* The simulator shows its reasoning when it is requested with this text, or turns thinking on. */
 const THINKS = "[reasoning:5] [reasoning-text] first";
 const anthropic = { thinking: { type: "enabled" as const, budgetTokens: 1024 } };
 

@@ -357,7 +357,7 @@ async function chargedTokens(): Promise<Tokens> {
   return { input: prompt + cached, cached, output: completion + reasoning };
 }
 
-/** These tokens as the framework tells them. */
+/** These tokens as the framework reports them. */
 function usageOf(tokens: Tokens): object {
   return {
     input_tokens: tokens.input,

@@ -31,7 +31,7 @@ const begun = new Promise<void>((resolve) => {
     report({ done: true });
   });
 });
-// Whoever orders is gone: a gateway that nobody watches must not stay.
+// The controlling process has ended: a gateway without one must not stay.
 process.on("disconnect", () => process.exit(3));
 
 watchAdmission();
@@ -127,7 +127,7 @@ function watchDispatch(): void {
   wrap(HttpExchange, "write", (write) => {
     return function (output) {
       const more = write.call(this, output);
-      // A turn later the bytes have left. The simulated provider speaks in numbered words.
+      // One event loop iteration later the bytes have left. The simulated provider numbers its words.
       if (String(output).includes("word1")) setImmediate(() => pass("output sent"));
       return more;
     };

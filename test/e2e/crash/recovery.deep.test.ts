@@ -133,7 +133,7 @@ test("when it has joined again it serves; nothing is charged or given back twice
   await expectUnchanged(bedroom, late);
 });
 
-/** Whatever moment it was: what was sent is in the journal, and what was told is what is paid. */
+/** Whatever moment it was: what was sent is in the journal, and what was reported is what is paid. */
 async function expectPaidAsSeen(scene: Scene, view: ClientView | undefined): Promise<void> {
   const { house } = suite;
   const attempts = await doomedAttempts(house, scene);
@@ -150,7 +150,7 @@ async function expectPaidAsSeen(scene: Scene, view: ClientView | undefined): Pro
   expect({ settled, held }).toEqual({ settled: CREDIT - scene.observed - charged, held: 0n });
 }
 
-/** Charged after a crash, and nobody has said anything else yet. */
+/** Charged after a crash, and not corrected yet. */
 async function isAtReserve(scene: Scene): Promise<boolean> {
   const attempts = await doomedAttempts(bedroom, scene);
   return attempts.some((each) => each.basis === "unknown_after_crash");

@@ -1,6 +1,6 @@
 import type { BatchRow, CrashRow, MatrixRow } from "./crash-row.ts";
 
-/** The use was observed and is lost: the reserve is charged, and never a cost that was told. */
+/** The use was observed and is lost: the reserve is charged, and never a cost that was reported. */
 const NOT_SETTLED = { durable: ["open"], pays: ["the reserve"], received: 1 } as const;
 const SETTLED = { durable: ["settled"], pays: ["what was used"], received: 1 } as const;
 const WIRES = ["wire_a", "wire_b"] as const;

@@ -8,7 +8,7 @@ import type { Decision } from "./expect-decided.ts";
 import type { FailPoint } from "./fail-points.ts";
 import { doomedStates, openScene, type Asked, type Scene } from "./scene.ts";
 
-/** A request whose instance is stopped, and what it pays: given up by a peer, and told late. */
+/** A request whose instance is stopped, and what it pays: given up by a peer, and reported late. */
 export interface Sleeper {
   readonly scene: Scene;
   readonly view: Promise<ClientView>;

@@ -13,7 +13,7 @@ export interface FaultRow {
   readonly first?: "simulator" | "closed port" | "no such host" | "bad certificate" | "odd error";
   /** What the first provider does wrong, in the simulator's language. */
   readonly fault?: string;
-  /** The provider's pool rests afterwards: the second run needs a listing of its own. */
+  /** The provider's pool cools down afterwards: the second run needs a listing of its own. */
   readonly cools?: true;
   /** Is a healthy provider behind the first? */
   readonly second: boolean;

@@ -34,7 +34,7 @@ function usd(amount: bigint): string {
 
 /** A request that is at the provider and stays there until it is let go. */
 interface Running {
-  /** Lets it end, and tells what it cost. */
+  /** Lets it end, and returns what it cost. */
   end(): Promise<bigint>;
 }
 
@@ -84,7 +84,7 @@ const PLAIN_REFUSAL = {
   "x-should-retry": "false",
 };
 
-/** The error of a body in the words of its wire; what both say is in `metadata` and `message`. */
+/** The error of a body in the format of its wire; what both say is in `metadata` and `message`. */
 function bodyWith(wire: Wire, answer: HttpAnswer, said: { message: string; metadata: object }) {
   const { message, metadata } = said;
   const request_id = answer.requestId;

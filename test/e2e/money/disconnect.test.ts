@@ -165,7 +165,7 @@ test("a client that left holds its slot and its money until the provider has end
   expect(at(refused.json, "error", "message")).toContain(
     `${SLOTS} requests are running; ${SLOTS} of them have disconnected clients and are read to their end`,
   );
-  // The detached reading ends within the generation budget of 450 s: told as the longest wait.
+  // The detached reading ends within the generation budget of 450 s: reported as the longest wait.
   expect(refused.headers["retry-after"]).toBe("60");
   const limits = await get(gateway.url, { key: account.key, path: "/v1/limits" });
   const concurrency = { in_use: SLOTS, departed: SLOTS };

@@ -67,7 +67,7 @@ interface Stormed {
   readonly refused: readonly HttpAnswer[];
 }
 
-/** Fires all requests at both gateways at once; looks while exactly the affordable are in flight. */
+/** Fires all requests at both gateways at once; checks while exactly the affordable are in flight. */
 async function storm(account: TestAccount, keys: readonly string[]): Promise<Stormed> {
   const before = provider.calls.length;
   const refused: HttpAnswer[] = [];
@@ -118,7 +118,7 @@ async function watchAvailable(orgId: OrgId, isOver: () => boolean): Promise<bigi
   return negative;
 }
 
-/** What holds after every storm, whoever refused the rest. */
+/** What holds after every storm, whichever refused the others. */
 async function expectExactBooks(
   account: TestAccount,
   answers: readonly HttpAnswer[],

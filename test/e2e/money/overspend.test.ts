@@ -36,7 +36,7 @@ function worstCase(request: Ask): bigint {
 const WORST = worstCase(asked("any"));
 const DOLLARS_FOR_TEN = formatUsd(microUsd(WORST * BigInt(AFFORDABLE)));
 
-/** Fires all requests at once; looks at the books while exactly ten are in flight. */
+/** Fires all requests at once; reads the books while exactly ten are in flight. */
 async function storm(
   account: TestAccount,
   keys: readonly string[],
@@ -76,7 +76,7 @@ async function watchBalance(account: TestAccount, isOver: () => boolean): Promis
   return negative;
 }
 
-/** What holds after every storm, whoever refused the rest. */
+/** What holds after every storm, whatever refused the others. */
 async function afterwards(account: TestAccount, answers: readonly HttpAnswer[]): Promise<void> {
   await nothingHeld(gateway, account);
   const served = answers.filter((answer) => answer.status === 200);

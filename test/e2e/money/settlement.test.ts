@@ -89,7 +89,7 @@ function priced(tokens: Tokens): bigint {
   return pico / 1_000_000n;
 }
 
-/** The one cost in every place that tells it: answer, generation, usage, wallet. */
+/** The one cost in every place that shows it: answer, generation, usage, wallet. */
 async function costEverywhere(answer: HttpAnswer, debitsBefore: bigint): Promise<bigint> {
   expect(answer.status).toBe(200);
   const told = costOf(answer);
@@ -237,7 +237,7 @@ test("impossible usage is not believed, stops no other settlement, and doctor li
 describe("failed-over attempts", () => {
   test("that reported usage are paid, and the request costs the sum", async () => {
     const before = await debitsOf(gateway, account);
-    // The messages wire tells the prompt's tokens before it says a word.
+    // The messages wire reports the prompt's tokens before any text.
     gateway.simulator.script({ model: "up/b-then-a", fault: "error_at_event:1", times: 1 });
     const answer = await ask(gateway.url, {
       key: account.key,

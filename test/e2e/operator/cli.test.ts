@@ -206,7 +206,7 @@ describe("the catalog of a running server", () => {
   });
 
   test("is rebuilt on SIGHUP", async () => {
-    // A link whose target changes is no change of the folder: only the signal tells.
+    // A link whose target changes does not change the folder: only the signal does.
     const target = join(folder.root, "elsewhere.json");
     const write = (ids: readonly string[]): void =>
       writeFileSync(target, JSON.stringify(operatorManifest(simulator.url, ids)));

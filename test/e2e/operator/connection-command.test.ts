@@ -69,7 +69,7 @@ async function newOrg(): Promise<OrgId> {
   return org.orgId;
 }
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -188,7 +188,7 @@ describe("connection test", () => {
       verdict: "accepted",
       status: 200,
     });
-    // It is no call of anybody's.
+    // It does not count as a call.
     expect(simulator.counts().total).toBe(0);
   });
 

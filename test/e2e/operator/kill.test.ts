@@ -85,7 +85,7 @@ test("kill -9 in mid-stream: the attempt is charged its reserve, once, however o
   await auditIsClean();
 });
 
-/** A stream that goes on for long, and has begun. */
+/** A long stream that has started. */
 async function openStream(): Promise<{
   readonly request: Ask;
   readonly requestId: string;
