@@ -39,7 +39,7 @@ export function sendRefusal(reply: FastifyReply, refusal: ConsoleRefusal): Fasti
     .send(JSON.stringify(body));
 }
 
-/** What went wrong, told without what it was; the log has that, under the request's id. */
+/** A failure, answered without its cause; the log has that, under the request's id. */
 export function refuseFault(
   { log }: Pick<ConsoleDeps, "log">,
   fault: unknown,
@@ -106,7 +106,7 @@ function knownFault(fault: unknown): ConsoleRefusal | undefined {
   });
 }
 
-/** The body is no JSON. */
+/** The body is not JSON. */
 export const NO_JSON: ConsoleRefusal = invalidField("body", "the body must be valid JSON");
 
 function sendDocument(

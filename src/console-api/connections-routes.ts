@@ -12,7 +12,7 @@ import type { Handlers } from "./handler.ts";
 import { instant, instantOrNull, readName } from "./read-values.ts";
 import type { ReportTurns } from "./report-turns.ts";
 
-/** Own provider keys, which are stored sealed and never shown, and endpoints of the operator's making. */
+/** The organization's provider keys, stored encrypted and never shown, and the operator's endpoints. */
 export function connectionHandlers(
   deps: ConsoleDeps,
   turns: ReportTurns,

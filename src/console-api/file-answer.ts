@@ -67,7 +67,7 @@ async function* restOf(of: {
       yield step.value;
     }
   } finally {
-    // Before the last byte: whoever has read the whole file may ask for the next.
+    // Before the last byte: a client that has read the whole file may ask for the next.
     of.end();
   }
 }

@@ -124,7 +124,7 @@ function ceilingOfNew(requestsPerMinuteCeiling: number, ground: LimitGround): nu
   return keyCeilings(key, undefined, ground.limitDefaults).requestsPerMinute;
 }
 
-/** A key that cannot be limited as it was asked for is disabled: nobody has it yet. */
+/** A key that cannot be limited as it was asked for is disabled: it was not shown yet. */
 async function limitNewKey(deps: ConsoleDeps, key: KeySummary, rpm: number): Promise<void> {
   const { orgId, keyId } = key;
   try {

@@ -50,7 +50,7 @@ export function rowsOfOrganization(
   return [...orgRows.map((row) => named(row, org.name)), ...keyRows, ...orgModels, ...keyModels];
 }
 
-/** Stands for the organization where no key is meant. */
+/** Means the organization where no key is meant. */
 const KEYLESS = {
   keyId: "" as KeyId,
   origin: "console",

@@ -11,7 +11,7 @@ import { instant, instantOrNull, readName } from "./read-values.ts";
 import type { ReportTurns } from "./report-turns.ts";
 import { shownBalance } from "./show-balance.ts";
 
-/** Who is at the browser, and what of the organization is nobody else's room. */
+/** Who is at the browser, and what of the organization belongs to no other file. */
 export function sessionHandlers(
   deps: ConsoleDeps,
   turns: ReportTurns,

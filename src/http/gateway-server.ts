@@ -46,7 +46,7 @@ export interface GatewayServerOptions {
 }
 
 const KEEP_ALIVE_MS = 65_000;
-/** Fixed: `*` stands for every name but `authorization`, in what browsers send without cookies. */
+/** Fixed: `*` means every name but `authorization`, in what browsers send without cookies. */
 const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";
 const PROBE_PATHS: ReadonlySet<string> = new Set(["/livez", "/healthz", "/readyz"]);

@@ -6,7 +6,7 @@ import type { VideoMetrics } from "../videos/video-metrics.ts";
 
 const MICRO_PER_USD = 1e6;
 
-/** The gateway's counters in Prometheus' text form; read when somebody asks, free otherwise. */
+/** The gateway's counters in Prometheus' text form; read on request, free otherwise. */
 export function metricsRegistry(
   metrics: GatewayMetrics,
   videos: VideoMetrics,

@@ -23,7 +23,7 @@ export interface RequestTarget {
   readonly id: string | undefined;
 }
 
-/** Finds routes by method and path: fixed paths by one look-up, `{id}` paths by what is around. */
+/** Finds routes by method and path: fixed paths by one lookup, `{id}` paths by what is around. */
 export class RouteTable {
   readonly routes: readonly Route[];
   readonly #fixed = new Map<string, Route>();
@@ -37,7 +37,7 @@ export class RouteTable {
         else this.#patterns.push({ pattern: patternOf(method, route.path), route });
       }
     }
-    // An id at the end takes everything: what has more behind its id is looked at first.
+    // An id at the end takes everything: what has more behind its id is checked first.
     this.#patterns.sort((a, b) => Number(endsWithId(a.route)) - Number(endsWithId(b.route)));
   }
 

@@ -101,7 +101,7 @@ function keyNamed(actor: LimitActor, { scope, keyId }: LimitRequest): KeyId | un
   return keyId as KeyId | undefined;
 }
 
-/** What the checks go by, read past every cache. */
+/** What the checks use, read past every cache. */
 interface KnownAccount {
   readonly limits: readonly StoredLimit[];
   /** Providers of the organization's dedicated endpoints. */

@@ -15,7 +15,7 @@ import type { CallPorts } from "../call/ports.ts";
 export interface LimitDeps extends CallPorts {
   readonly records: RecordStore;
   readonly rules: RulesStore;
-  /** Those that `scopesOf` goes by. */
+  /** Those that `scopesOf` uses. */
   readonly limitDefaults: LimitDefaults;
 }
 
@@ -65,7 +65,7 @@ export async function readLimitUse(
 
 const NO_MODEL = { model: undefined, endpoint: undefined };
 
-/** The scopes that a request would claim, but for the platform's: those are nobody's own. */
+/** The scopes that a request would claim, except the platform's: those belong to no organization. */
 function partsOf(
   deps: LimitUseDeps,
   principal: Principal,

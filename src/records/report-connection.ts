@@ -3,7 +3,7 @@ import { ReportTimeout } from "./usage-reports.ts";
 
 const SQLSTATE_QUERY_CANCELED = "57014";
 
-/** Looks on one snapshot each; one core each at most, since the gateway's batches come first. */
+/** Reports on one snapshot each; one core each at most, since the gateway's batches come first. */
 export async function lookOnce<T>(
   pool: Pool,
   look: (client: PoolClient) => Promise<T>,
@@ -41,7 +41,7 @@ async function connect(pool: Pool): Promise<PoolClient> {
   }
 }
 
-/** Also when other looks held every connection for too long. */
+/** Also when other reports held every connection for too long. */
 function asTimeout(fault: unknown): unknown {
   const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
   const isWaitOver =

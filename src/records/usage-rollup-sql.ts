@@ -58,9 +58,9 @@ export const forgetSql: readonly string[] = [
 ];
 
 /**
- * $1 organizations, $2 the day, $3 its first id, $4 the id behind its last. A request is left apart
+ * $1 organizations, $2 the day, $3 its first id, $4 the id behind its last. A request is excluded
  * when another day has attempts of it, or when it was refused as well (the answer about its hold
- * was lost); that others know it to be apart is enough.
+ * was lost); that others know it to be excluded is enough.
  */
 export const rollSql = `
   with request as materialized (
@@ -108,7 +108,7 @@ export const rollSql = `
   from unnest($1) as org(org_id) left join summed s on s.org_id = org.org_id
   group by org.org_id`;
 
-/** $1 organizations, $2 the day: days whose sums count in a request that was just put apart. */
+/** $1 organizations, $2 the day: days whose sums count in a request that was just excluded. */
 export const othersStaleSql = `
   insert into usage_stale (org_id, day)
   select distinct a.org_id, attempt_day(b.attempt_id)

@@ -20,7 +20,7 @@ function start(name: string): Promise<EmbeddedPostgres> {
   return startEmbeddedPostgres({ dataDir: join(root, name), log: silentLog });
 }
 
-/** A folder whose programs were told this port once. */
+/** A folder whose programs know this port. */
 function folderWithPort(name: string, port: number): void {
   mkdirSync(join(root, name, "postgres"), { recursive: true });
   writeFileSync(join(root, name, "postgres", "port"), String(port));

@@ -54,7 +54,7 @@ function lastPort(home: EmbeddedHome): number | undefined {
 
 /**
  * Any free port, by chance: two folders that start at once do not ask for the same. Never one that
- * the system lends to outgoing connections, while there are others: it would be lost to whoever
+ * the system lends to outgoing connections, while there are others: it would be lost to a program that
  * connects anywhere while the server is down, even to a client that knocks at it.
  */
 async function freshPort(): Promise<number> {

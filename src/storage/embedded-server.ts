@@ -32,7 +32,7 @@ export interface EmbeddedPostgres {
   readonly dataDir: string;
   /** False: a running server was found and is shared. */
   readonly started: boolean;
-  /** Gives the server back; the last living process that uses it stops it, and waits for that. */
+  /** Releases the server; the last living process that uses it stops it, and waits for that. */
   stop(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ const POLL_MS = 25;
 
 /**
  * Starts the embedded PostgreSQL of a data folder, or shares the one that runs there already,
- * whoever started it. It listens on loopback only and outlives a kill of this process.
+ * whichever process started it. It listens on loopback only and outlives a kill of this process.
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -149,7 +149,7 @@ async function findAnswering(starter: Starter, signal: AbortSignal): Promise<num
       await ensureDatabase(address);
       return server.port;
     }
-    // Somebody outside ends it; politely, that takes until its last session is over.
+    // Another program ends it; politely, that takes until its last session is over.
     if (server.state === "stopping") interruptServer(server);
     signal.throwIfAborted();
     await sleep(POLL_MS);

@@ -132,7 +132,7 @@ describe("a server that is kept up", () => {
     const server = await startKeptUp();
     const port = Number(new URL(server.connectionString).port);
     const robber = createServer();
-    // While the lock is held nobody starts it.
+    // While the lock is held no process starts it.
     await withStartLock(server.dataDir, async () => {
       killPostmaster(server.dataDir);
       await expect.poll(() => postgresProcesses(server.dataDir), POLL).toEqual([]);
@@ -182,7 +182,7 @@ describe("a deliberate stop", () => {
     await first.stop();
     expect(await ask(second, "select 1 as one")).toEqual([{ one: 1 }]);
     await second.stop();
-    await sleep(1_000); // longer than any look-out's pause
+    await sleep(1_000); // longer than any monitor's pause
     expect(postgresProcesses(second.dataDir)).toEqual([]);
     expect(said.join("\n")).not.toContain("is gone");
   });

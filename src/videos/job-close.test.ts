@@ -126,7 +126,7 @@ test("no debit is above its reserve, and a failed job never has one", () => {
       const isBelieved = (costPicoUsd ?? 0n) <= reserve * 1_000_000n + 10n ** 18n;
       const owed = errorCode === null && isBelieved ? (costPicoUsd ?? 0n) / 1_000_000n : 0n;
       expect(debit).toBe(owed < reserve ? owed : reserve);
-      // The house's loss stays within what its accounts can hold.
+      // The platform's loss stays within what its accounts can hold.
       expect(overrun).toBeLessThanOrEqual(10n ** 12n);
     },
   );

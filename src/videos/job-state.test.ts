@@ -20,7 +20,7 @@ function look(job: TakenJob, seen: JobLook, random = EVEN): JobVerdict {
   return judgeLook(job, seen, random);
 }
 
-/** The words for a look that ended a job, or the state in which it goes on. */
+/** The text for a poll that ended a job, or the state in which it continues. */
 function resultOf(verdict: JobVerdict): string {
   if (verdict.kind === "goes_on") return verdict.news.state;
   return verdict.ended.errorCode ?? "completed";
@@ -191,7 +191,7 @@ describe("any history of looks", () => {
     seen?.kind === "told" && !["queued", "in_progress", "unknown"].includes(seen.job.state);
   type Step = { readonly seen: JobLook; readonly waitMs: number; readonly random: number };
 
-  /** Plays it to its end; `check` sees every look that goes on. */
+  /** Plays it to its end; `check` sees every poll after which it continues. */
   function play(
     history: readonly Step[],
     check: (before: TakenJob, verdict: JobVerdict & { kind: "goes_on" }, step: Step) => void,

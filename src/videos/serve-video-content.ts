@@ -105,7 +105,7 @@ async function passOn(
 /** A file may be private, and another one tomorrow under the same id never is. */
 const ALWAYS = { "cache-control": "private, no-store", "x-content-type-options": "nosniff" };
 
-/** One range of bytes; several would come in a wrapping that is no video. */
+/** One range of bytes; several would come in a wrapping that is not a video. */
 function singleRange(header: string | undefined): string | undefined {
   return header !== undefined && /^bytes=(\d+-\d*|-\d+)$/.test(header) ? header : undefined;
 }

@@ -34,7 +34,7 @@ export function videoCall(wire: VideoWire, deps: VideoDeps): CallKind<VideoReque
   };
 }
 
-/** Makes the provider's job ours, durably, and tells the client; else the provider may stop. */
+/** Makes the provider's job ours, durably, and answers the client; else the provider may stop. */
 async function acceptVideo(deps: VideoDeps, accepted: AcceptedJob): Promise<Output | Refusal> {
   const job = newVideoJob(deps, accepted);
   if (await isMadeDurable(deps, job)) {
@@ -79,7 +79,7 @@ function newVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
     attemptId,
     modelId,
     providerId,
-    // A copy with an own key has another id; its listing is found by this one.
+    // A copy with a customer's key has another id; its listing is found by this one.
     deploymentId: `${providerId}/${modelId}`,
     ...(ownKey === undefined ? {} : { connectionId: ownKey.connectionId }),
     providerJobId: job.id,
@@ -92,7 +92,7 @@ function newVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
   };
 }
 
-/** A job that is done as soon as it is accepted ends with the first look at it. */
+/** A job that is done as soon as it is accepted ends with the first poll of it. */
 function stateOf({ state, progress = 0 }: ProviderJob): Pick<NewVideoJob, "state" | "progress"> {
   const isWaiting = state === "queued" || state === "unknown";
   return isWaiting

@@ -115,7 +115,7 @@ export const keyRoutes = {
     access: "session",
     isSetting: true,
     params: keyParams,
-    /** The key's name, typed by the person: nobody disables the wrong one by a slip. */
+    /** The key's name, typed by the person: so that the wrong one is not disabled by mistake. */
     body: Type.Object({ confirm_name: Type.String() }, { additionalProperties: false }),
     answer: Key,
   },
