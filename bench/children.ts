@@ -54,7 +54,9 @@ async function stopTethered(shell: ChildProcess, processId: number): Promise<voi
   for (const member of family.filter(isRunning)) process.kill(member, "SIGKILL");
 }
 
-/** Waits for `found` to give a value; a program that ends first is an error with its last output. */
+/**
+ * Waits for `found` to give a value; a program that ends first is an error with its last output.
+ */
 export async function awaitReady<T>(
   program: TetheredProgram,
   found: () => T | undefined | Promise<T | undefined>,

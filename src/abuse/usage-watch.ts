@@ -17,7 +17,9 @@ import { WatchedUse } from "./watched-use.ts";
 
 /** Organizations times kinds of requests that are counted at once. */
 const watchedMax = 10_000;
-/** A finding that the store does not accept is retried so often, at waits that double from a second. */
+/**
+ * A finding that the store does not accept is retried so often, at waits that double from a second.
+ */
 const tellTriesMax = 8;
 const tellAgainMs = 1_000;
 

@@ -16,9 +16,10 @@ const FENCE = "fence:";
 export type AccountListener = (orgId: OrgId | undefined) => void;
 
 /**
- * Listens for which organizations changed, in this process and in any other, on a connection of its own.
- * The database sends a notice with the commit of each change. While the connection is away nothing
- * is received: then what is remembered ages out by itself, and is forgotten when it is back.
+ * Listens for which organizations changed, in this process and in any other, on a connection of its
+ * own. The database sends a notice with the commit of each change. While the connection is away
+ * nothing is received: then what is remembered ages out by itself, and is forgotten when it is
+ * back.
  */
 export class AccountNotices {
   readonly #pool: Pool;
@@ -128,7 +129,9 @@ export class AccountNotices {
   }
 }
 
-/** Makes these verbs of a store resolve only when this process was notified of what they changed. */
+/**
+ * Makes these verbs of a store resolve only when this process was notified of what they changed.
+ */
 export function noticed<T extends object>(
   store: T,
   notices: Pick<AccountNotices, "applied">,

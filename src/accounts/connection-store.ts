@@ -36,8 +36,8 @@ export interface ConnectionStore {
   list(orgId: OrgId): Promise<readonly ConnectionSummary[]>;
   find(connectionId: string, owner: ConnectionOwner): Promise<StoredConnection | undefined>;
   /**
-   * Disables permanently and deletes the sealed key; a second call keeps the first instant. Undefined:
-   * the owner has no such connection.
+   * Disables permanently and deletes the sealed key; a second call keeps the first instant.
+   * Undefined: the owner has no such connection.
    */
   disable(connectionId: string, owner: ConnectionOwner): Promise<ConnectionSummary | undefined>;
 }

@@ -48,8 +48,8 @@ export function openKeyVault(keyBase64: string): KeyVault | undefined {
 }
 
 /**
- * What is wrong with a provider's key, in a text that does not repeat it; undefined: nothing. It will
- * stand in a header, so nothing may be in it that could end the header.
+ * What is wrong with a provider's key, in a text that does not repeat it; undefined: nothing. It
+ * will stand in a header, so nothing may be in it that could end the header.
  */
 export function whyNoProviderKey(text: string): string | undefined {
   if (text === "") return "it is empty";

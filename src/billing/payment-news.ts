@@ -1,6 +1,9 @@
 import type { MicroUsd } from "../core/money.ts";
 
-/** What the payment provider says of a checkout session, whichever process asked and however it arrived. */
+/**
+ * What the payment provider says of a checkout session, whichever process asked and however it
+ * arrived.
+ */
 export interface SessionNews {
   readonly sessionId: string;
   /** Null: not a session of a purchase of ours. */
@@ -21,7 +24,9 @@ export interface ClaimNews {
   readonly kind: "refund" | "dispute";
   readonly paymentId: string;
   readonly amountMicroUsd: MicroUsd;
-  /** `waits`: not decided, nothing was taken; `stands` means taken; `reversed`: returned, finally. */
+  /**
+   * `waits`: not decided, nothing was taken; `stands` means taken; `reversed`: returned, finally.
+   */
   readonly state: "waits" | "stands" | "reversed";
   /** Nothing more will come of it. */
   readonly isOver: boolean;

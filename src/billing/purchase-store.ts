@@ -74,7 +74,10 @@ export interface PurchaseStore {
   claim(claim: PurchaseClaim): Promise<boolean>;
   /** What the organization owes: above zero only while its wallet has nothing free. */
   owed(orgId: OrgId): Promise<MicroUsd>;
-  /** Undecided, or granted without a receipt, since `sinceMs`: those first that were not checked yet. */
+  /**
+   * Undecided, or granted without a receipt, since `sinceMs`: those first that were not checked
+   * yet.
+   */
   takeUnfinished(asked: {
     readonly beforeMs: number;
     readonly sinceMs: number;

@@ -13,7 +13,7 @@ const CALLER = {
 
 type Answer = ClaimOutcome | Promise<ClaimOutcome>;
 
-/** Answers slot after slot what it is told and writes down what it was asked: the port's edge. */
+/** Answers slot after slot as scripted and records what it was asked: the port's edge. */
 function scripted(answers: readonly Answer[]) {
   const asked: string[] = [];
   let at = 0;

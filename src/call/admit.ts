@@ -102,7 +102,7 @@ const LIMIT_WORDS: Readonly<Partial<Record<LimitKind, (limit: number) => string>
     limit === 0 ? "no requests for a moment" : `${limit} in its declared window`,
 };
 
-/** What a refused claim tells the caller; `nowMs` is the wall clock. */
+/** The error of a refused claim; `nowMs` is the wall clock. */
 export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
@@ -142,7 +142,7 @@ const NEXT_STEP = {
   pool: "or choose another model meanwhile",
 } as const;
 
-/** What a refused hold tells the caller: the numbers and the next step. */
+/** The error of a refused hold: the numbers and the next step. */
 export function reserveRefusal(
   outcome: Exclude<ReserveOutcome, { kind: "reserved" }>,
   needed: MicroUsd,

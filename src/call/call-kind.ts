@@ -13,7 +13,7 @@ import type { UpstreamRequest } from "../wire/upstream-request.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallTimeouts } from "./ports.ts";
 
-/** What every kind of call tells the recipe about its checked request. */
+/** What the recipe knows from every kind of call about its checked request. */
 export interface CallRequest {
   readonly modelId: string;
   readonly stream: boolean;
@@ -36,7 +36,7 @@ export interface AnswerContext {
   readonly reserveMicroUsd: MicroUsd;
 }
 
-/** An attempt whose provider has accepted a job that goes on after the answer. */
+/** An attempt whose provider has accepted a job that continues after the answer. */
 export interface AcceptedJob {
   readonly bridge: AnswerBridge;
   readonly reserve: ReserveRow;
@@ -46,7 +46,7 @@ export interface AcceptedJob {
 
 /**
  * One kind of call that is answered in one exchange: chat on either wire, and later images and
- * decisions. The recipe is the same for all; a kind only knows its own words and its own quote.
+ * decisions. The recipe is the same for all; a kind only knows its own format and its own quote.
  */
 export interface CallKind<R extends CallRequest> {
   readonly modality: Modality;
@@ -76,7 +76,7 @@ const FAMILIES: Readonly<Record<Modality, CallFamily>> = {
   decisions: "decisions",
 };
 
-/** What unusual use is looked for by. */
+/** What unusual use is detected by. */
 export function familyOf({ modality }: { readonly modality: Modality }): CallFamily {
   return FAMILIES[modality];
 }

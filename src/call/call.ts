@@ -88,7 +88,7 @@ export function acceptCall<R extends CallRequest>(
   return { ok: true, call };
 }
 
-/** What would refuse this request now; undefined: nothing. `looking`: ports that only look. */
+/** What would refuse this request now; undefined: nothing. `looking`: read-only ports. */
 export async function previewCall<R extends CallRequest>(
   looking: CallPorts,
   client: ClientExchange,

@@ -35,9 +35,12 @@ export interface ClientExchange {
   header(name: string): string | undefined;
   /** The client went away before the answer ended. */
   readonly gone: boolean;
-  /** Sets who is told, once, when the client goes away before the answer ended. */
+  /** Sets the callback that runs once when the client goes away before the answer ended. */
   onGone(listener: () => void): void;
-  /** Sets who is told whenever the client can take bytes again after a `write` said false. */
+  /**
+   * Sets the callback that runs whenever the client can take bytes again after a `write` said
+   * false.
+   */
   onWritable(listener: () => void): void;
   /** Writes the 200 with its headers: a stream. */
   begin(contentType: string, headers: ServedHeaders): void;

@@ -69,8 +69,8 @@ export interface PriceCardLine {
 }
 
 /**
- * What a provider's capacity is shared in: claimed before each dispatch, cooling down after a 429. The
- * deployments of one provider that draw on the same capacity have the same pool.
+ * What a provider's capacity is shared in: claimed before each dispatch, cooling down after a 429.
+ * The deployments of one provider that draw on the same capacity have the same pool.
  */
 export interface PoolDeclaration {
   /** The deployment's own id, or the one that the operator's pool file gives. */

@@ -32,7 +32,9 @@ export function ownKeyDeployment(
   return copy;
 }
 
-/** Prices of nothing for a deployment, under a pin that marks it in the books as a customer's key. */
+/**
+ * Prices of nothing for a deployment, under a pin that marks it in the books as a customer's key.
+ */
 export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
   return Object.freeze({
     pinId: `own-key-${shortHash(`own key\n${deployment.id}`)}`,

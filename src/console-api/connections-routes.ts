@@ -12,7 +12,9 @@ import type { Handlers } from "./handler.ts";
 import { instant, instantOrNull, readName } from "./read-values.ts";
 import type { ReportTurns } from "./report-turns.ts";
 
-/** The organization's provider keys, stored encrypted and never shown, and the operator's endpoints. */
+/**
+ * The organization's provider keys, stored encrypted and never shown, and the operator's endpoints.
+ */
 export function connectionHandlers(
   deps: ConsoleDeps,
   turns: ReportTurns,

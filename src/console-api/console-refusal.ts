@@ -8,7 +8,9 @@ type ConsoleCode = Refusal["class"] | "signed_out" | "forbidden" | "gone" | "con
 export class ConsoleRefusal {
   readonly status: number;
   readonly code: ConsoleCode;
-  /** What was wrong, where, and the next step; never a secret, never an id of another organization. */
+  /**
+   * What was wrong, where, and the next step; never a secret, never an id of another organization.
+   */
   readonly message: string;
   readonly field: string | undefined;
   /** Always there with 429 and 503: a minute where nothing better is known. */
@@ -35,7 +37,10 @@ export function invalidField(field: string, message: string): ConsoleRefusal {
   return new ConsoleRefusal({ status: 400, code: "invalid_request", message, field });
 }
 
-/** One answer for what never existed, what belongs to another organization, and what is never displayed. */
+/**
+ * One answer for what never existed, what belongs to another organization, and what is never
+ * displayed.
+ */
 export function notFound(what: string): ConsoleRefusal {
   const message = `there is no such ${what} in your organization; check the id`;
   return new ConsoleRefusal({ status: 404, code: "not_found", message });

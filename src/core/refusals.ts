@@ -1,8 +1,8 @@
 import { journalRetryAfterSeconds, retryAfterSecondsMax } from "./constants.ts";
 
 /**
- * The one table of refusals. A refusal is a value that the folders return; `http` renders it into the
- * shape of either wire. Source: specification, "Errors".
+ * The one table of refusals. A refusal is a value that the folders return; `http` renders it into
+ * the shape of either wire. Source: specification, "Errors".
  */
 export type RefusalClass =
   | "auth"

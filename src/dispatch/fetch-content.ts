@@ -10,7 +10,7 @@ import type { UpstreamClient, UpstreamHandler } from "./upstream-client.ts";
 export interface ContentSink {
   /** Called once, before any byte. */
   begin(head: ContentHead): void;
-  /** False: whoever reads is slow, the provider is paused until `resume`. */
+  /** False: the reader is slow, the provider is paused until `resume`. */
   write(chunk: Buffer): boolean;
 }
 
@@ -37,7 +37,7 @@ export interface ContentInput {
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly why: string }
-  /** An error status, or `whyUnusable` of an answer that is no file. */
+  /** An error status, or `whyUnusable` of an answer that is not a file. */
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -50,9 +50,9 @@ export type ContentEnd =
 export interface RunningContent {
   /** Never rejects. */
   readonly ended: Promise<ContentEnd>;
-  /** Whoever reads can take more. */
+  /** The reader can take more. */
   resume(): void;
-  /** Nobody reads any more. */
+  /** The reader has ended. */
   abandon(): void;
 }
 
@@ -128,7 +128,7 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   onDue(nowMs: number): void {
-    // A provider is silent, too, while whoever reads is slow; that one has a time limit of its own.
+    // A provider is silent, too, while the reader is slow; the reader has a time limit of its own.
     if (this.#sawData || this.#controller?.paused === true) {
       this.#sawData = false;
       this.dueMs = nowMs + this.#input.idleMs;

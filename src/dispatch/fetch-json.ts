@@ -20,7 +20,7 @@ export interface FetchInput {
 export interface RunningFetch<T> {
   /** Undefined: there was no answer in time, or none within its bounds. Never rejects. */
   readonly ended: Promise<T | undefined>;
-  /** Stop at once: nobody waits any more. */
+  /** Stop at once: the answer is no longer needed. */
   abandon(): void;
 }
 
@@ -34,7 +34,7 @@ export interface FetchedAnswer {
 }
 
 /**
- * One small question to a provider, aside from any call: no output to a client, no failover, no
+ * One small question to a provider, independent of any call: no output to a client, no failover, no
  * money. Bounded in time and size; it never rejects.
  */
 export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {

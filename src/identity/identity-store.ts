@@ -35,7 +35,10 @@ export interface SignInToResolve {
   readonly session: NewSession;
   /** The trial key, made in case that it is due; its raw form is in the sealed bytes only. */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
-  /** The session that this browser had: it ends, and a key that it did not reveal moves to the new one. */
+  /**
+   * The session that this browser had: it ends, and a key that it did not reveal moves to the new
+   * one.
+   */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
 }
 

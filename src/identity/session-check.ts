@@ -34,7 +34,9 @@ export function isRefreshOverdue(session: Checked, nowMs: number): boolean {
   return nowMs - session.idpCheckedAtMs >= refreshPatienceMs;
 }
 
-/** When the browser has to be sent to the provider; undefined: its refresh token is checked instead. */
+/**
+ * When the browser has to be sent to the provider; undefined: its refresh token is checked instead.
+ */
 export function recheckDueAtMs(session: Checked): number | undefined {
   if (session.hasRefreshToken) return undefined;
   const { idpCheckedAtMs, idpTriedAtMs } = session;

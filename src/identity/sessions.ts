@@ -116,7 +116,9 @@ export class Sessions {
     return isOpen ? token : undefined;
   }
 
-  /** False: the provider's session has ended, or its state was unknown for too long; ours has ended. */
+  /**
+   * False: the provider's session has ended, or its state was unknown for too long; ours has ended.
+   */
   async #livesAtProvider(sessionId: Buffer, session: StoredSession): Promise<boolean> {
     const nowMs = this.#options.clock.nowMs();
     if (isRecheckOverdue(session, nowMs)) return await this.#end(sessionId);

@@ -14,7 +14,7 @@ function closed(rows: readonly CloseRow[]): readonly CloseVerdict[] {
   return rows.map(() => ({ kind: "closed", debitMicroUsd: 5n, overrunMicroUsd: 0n }));
 }
 
-/** A lane over a script: each sending is answered by the next step, the last one for ever. */
+/** A lane over a script: each sending is answered by the next step, the last one is repeated. */
 function scriptedLane(script: ((rows: readonly CloseRow[]) => readonly CloseVerdict[])[]) {
   const sent: bigint[][] = [];
   const logged: string[] = [];

@@ -19,7 +19,7 @@ export async function joinInstance(pool: Pool, name: string, leaseMs: number): P
   const client = await pool.connect();
   try {
     await client.query("begin");
-    // Starts are rare: one at a time keeps the numbers and the names apart.
+    // Starts are rare: one at a time keeps the numbers and the names unique.
     await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket join'))");
     const member = await joinFirstFree(client, name, leaseMs);
     await client.query("commit");
@@ -70,7 +70,7 @@ async function joinFirstFree(
 }
 
 /**
- * A process of this machine is looked at, whatever became of its lease in an outage; one elsewhere
+ * A process of this machine is checked, whatever became of its lease in an outage; one elsewhere
  * counts as alive until its lease ends.
  */
 function isTaken(row: InstanceRow): boolean {

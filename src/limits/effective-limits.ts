@@ -57,9 +57,10 @@ export interface AskedRequest {
 }
 
 /**
- * Returns a function that lists the scopes that a request of a key must be admitted by, narrowest first: the
- * key, the model where a stored limit names it, the organization. They depend on the (immutable)
- * record only, and are remembered for as long as it lives: the same question gives the same array.
+ * Returns a function that lists the scopes that a request of a key must be admitted by, narrowest
+ * first: the key, the model where a stored limit names it, the organization. They depend on the
+ * (immutable) record only, and are remembered for as long as it lives: the same question gives the
+ * same array.
  */
 export function limitScopes(
   defaults: LimitDefaults = SPECIFIED_LIMITS,

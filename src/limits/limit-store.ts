@@ -42,7 +42,9 @@ export interface ScopeClaim {
   readonly scope: LimitScope;
   /** Identity, the only one of its name in the whole installation: `key:<key id>`, … */
   readonly id: string;
-  /** What callers are shown, where it differs from `id` (`model:<model id>` of one organization). */
+  /**
+   * What callers are shown, where it differs from `id` (`model:<model id>` of one organization).
+   */
   readonly shownId?: string;
   readonly limits: LimitSet;
   /**

@@ -83,8 +83,8 @@ export class PoolBoard {
   }
 
   /**
-   * Another instance received a 429, and its cooldown lasts so long from now on. May be repeated and
-   * again while the rest lasts: that is one 429.
+   * Another instance received a 429, and its cooldown lasts so long from now on. May be repeated
+   * and again while the rest lasts: that is one 429.
    */
   learn(poolId: string, forMs: number, nowMs: number): void {
     if (forMs <= 0) return;

@@ -42,7 +42,9 @@ export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): P
   };
 }
 
-/** Another instance received a 429 and notified the others: the same, unless it is known already. */
+/**
+ * Another instance received a 429 and notified the others: the same, unless it is known already.
+ */
 export function afterHearsay(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
   const restUntilMs = restEnd(known, event);
   const isKnown = known !== undefined && restUntilMs - known.restUntilMs < HEARSAY_MS;

@@ -31,7 +31,9 @@ export interface EndpointLimits extends LimitValues {
   /** Requests leave at this even rate and wait for it, `waitMsMax` at most (`rps_queue`). */
   readonly paced?: { readonly perSecond: number; readonly waitMsMax: number };
 }
-/** The limits an installation gives to every organization; the specification's unless configured. */
+/**
+ * The limits an installation gives to every organization; the specification's unless configured.
+ */
 export interface LimitDefaults {
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;

@@ -9,7 +9,7 @@ export interface JudgedAnswer {
   readonly text: string;
 }
 
-/** What a judge is asked, and which model stands behind which letter. */
+/** What a judge is asked, and which model has which letter. */
 export interface JudgeCase {
   readonly question: string;
   /** In the order of the letters from A on. */
@@ -17,8 +17,9 @@ export interface JudgeCase {
 }
 
 /**
- * Words the question to a judge. Who answered is not told, and the order is shuffled by `seed`, so
- * that a judge who likes the first answer best favours nobody; the same seed gives the same order.
+ * Writes the question to a judge. Who answered is hidden, and the order is shuffled by `seed`, so
+ * that a judge who likes the first answer best favours no model; the same seed gives the same
+ * order.
  */
 export function askJudge(
   prompt: string,

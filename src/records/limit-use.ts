@@ -65,7 +65,9 @@ export async function readLimitUse(
 
 const NO_MODEL = { model: undefined, endpoint: undefined };
 
-/** The scopes that a request would claim, except the platform's: those belong to no organization. */
+/**
+ * The scopes that a request would claim, except the platform's: those belong to no organization.
+ */
 function partsOf(
   deps: LimitUseDeps,
   principal: Principal,

@@ -143,7 +143,8 @@ export interface WalletLine {
 /**
  * What the console reads of the journal: long reports, on connections of their own with a statement
  * time limit, so that they never slow the gateway. A report that takes too long rejects with
- * `ReportTimeout`. Requests are reported as far back as the journal goes, a wallet from its beginning.
+ * `ReportTimeout`. Requests are reported as far back as the journal goes, a wallet from its
+ * beginning.
  */
 export interface UsageReports {
   report(filter: ReportFilter, by: ReportGroupBy): Promise<UsageReport>;

@@ -254,7 +254,8 @@ test("nothing stays open for ever: once a provider is well, traffic flows, whate
         else if (what !== "probe") state = after(state, what, nowMs, { startedMs: nowMs - ms });
         else if (permission(state, nowMs) === "probe") state = withProbe(state, nowMs, 20_000);
       }
-      // From here on every attempt succeeds, and another instance that reaches no provider always reports it.
+      // From here on every attempt succeeds, and another instance that reaches no provider always
+      // reports it.
       const wellMs = nowMs;
       const lately: string[] = [];
       for (; nowMs < wellMs + 300_000; nowMs += 1_000) {

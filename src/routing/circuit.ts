@@ -78,9 +78,10 @@ export function nextCircuitState(state: CircuitState, ended: Ended, random: numb
 }
 
 /**
- * The circuit after another instance's notice: closed, it cools down as notified; cooling, it may be extended
- * once. While it is half-open, and for as long as its own successes continue after a cooldown
- * by notice, only its own outcomes count: an instance that reaches no provider silences no other.
+ * The circuit after another instance's notice: closed, it cools down as notified; cooling, it may
+ * be extended once. While it is half-open, and for as long as its own successes continue after a
+ * cooldown by notice, only its own outcomes count: an instance that reaches no provider silences no
+ * other.
  */
 export function afterNotice(state: CircuitState, forMs: number, nowMs: number): CircuitState {
   const untilMs = nowMs + Math.min(forMs, NOTICE_MS_MAX);

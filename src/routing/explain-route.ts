@@ -8,7 +8,9 @@ import {
   type PlanInput,
 } from "./plan-route.ts";
 
-/** A plan in full: which deployments would be tried in which order, and why the others would not. */
+/**
+ * A plan in full: which deployments would be tried in which order, and why the others would not.
+ */
 export interface RouteExplanation {
   /** As the planner orders them; empty exactly when there is a refusal. */
   readonly candidates: readonly Deployment[];

@@ -56,9 +56,9 @@ const ROUTE_OF_MODALITY: Readonly<Record<Modality, string>> = {
 
 /**
  * Chooses the candidates of a request: listed, of the right modality, allowed by the request's
- * `provider` controls and the organization's policy, able to serve it as sent, priced, healthy; customers'
- * keys before the marketplace's, best priority first. The first filter that leaves none names the
- * refusal.
+ * `provider` controls and the organization's policy, able to serve it as sent, priced, healthy;
+ * customers' keys before the marketplace's, best priority first. The first filter that leaves none
+ * names the refusal.
  */
 export function planRoute(input: PlanInput): PlanOutcome {
   const { model, modelId, controls } = input;
@@ -67,7 +67,8 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const named = model.deployments.filter((each) => whyForbidden(each, input) === undefined);
   if (named.length === 0) return refused(controlsLeaveNobody(input));
   const allowed = withOwnKeys(named, input);
-  // Not served by the key's connection: the caller cannot distinguish it from an id that never existed.
+  // Not served by the key's connection: the caller cannot distinguish it from an id that never
+  // existed.
   if (allowed.length === 0) return refused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const ranked = applyOrder(usable, controls.order);
@@ -113,7 +114,9 @@ function whyNobody(input: PlanInput, allowed: readonly Deployment[]): Refusal {
   return allCooling(input.modelId);
 }
 
-/** The 404 of an id that is not listed, and of one that is listed but unserved: the same message. */
+/**
+ * The 404 of an id that is not listed, and of one that is listed but unserved: the same message.
+ */
 export function unknownModel(modelId: string): Refusal {
   return refusal(
     "model_unavailable",

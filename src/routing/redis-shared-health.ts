@@ -44,7 +44,8 @@ export class RedisSharedHealth implements SharedHealth {
       const member = `${this.#instance} ${kind} ${id}`;
       await this.#link.run("publishRest", [KEY], [this.#time(), member, restMs]);
     } catch {
-      // The others find out by themselves. The limit store, on the same link, reports that it is down.
+      // The others find out by themselves. The limit store, on the same link, reports that it is
+      // down.
     }
   }
 

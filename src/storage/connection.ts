@@ -45,7 +45,9 @@ export function openPool(
   });
 }
 
-/** A few connections for long reports, of which none may take longer, nor wait longer for a slot. */
+/**
+ * A few connections for long reports, of which none may take longer, nor wait longer for a slot.
+ */
 export function openReportPool(
   connectionString: string,
   log: Logger,

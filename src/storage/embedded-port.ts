@@ -54,8 +54,8 @@ function lastPort(home: EmbeddedHome): number | undefined {
 
 /**
  * Any free port, by chance: two folders that start at once do not ask for the same. Never one that
- * the system lends to outgoing connections, while there are others: it would be lost to a program that
- * connects anywhere while the server is down, even to a client that knocks at it.
+ * the system lends to outgoing connections, while there are others: it would be lost to a program
+ * that connects anywhere while the server is down, even to a client that knocks at it.
  */
 async function freshPort(): Promise<number> {
   const [first, last] = ownPorts(lentPorts());

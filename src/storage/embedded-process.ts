@@ -172,7 +172,9 @@ function readPidFile(home: EmbeddedHome): ServerProcess | undefined {
   }
 }
 
-/** Elsewhere than on Linux the exact check starts a program, which is too expensive for a monitor. */
+/**
+ * Elsewhere than on Linux the exact check starts a program, which is too expensive for a monitor.
+ */
 function isRunning(pid: number): boolean {
   if (process.platform === "linux") return isPidAlive(pid);
   try {

@@ -7,7 +7,9 @@ const RETRY_MAX_MS = 10_000;
 export interface SupervisorOptions {
   /** Checked four times a second, so it has to be cheap. */
   readonly isUp: () => boolean;
-  /** Shares the server that another process started meanwhile, or starts it; rejects when it cannot. */
+  /**
+   * Shares the server that another process started meanwhile, or starts it; rejects when it cannot.
+   */
   readonly bringBack: (signal: AbortSignal) => Promise<{ readonly started: boolean }>;
   readonly log: Logger;
   /** What every line says of the server. */

@@ -27,7 +27,9 @@ export function isPidAlive(pid: number): boolean {
   return startTimeOf(pid) !== undefined;
 }
 
-/** The folder a process works in, where the system shows it; a PostgreSQL server works in its data. */
+/**
+ * The folder a process works in, where the system shows it; a PostgreSQL server works in its data.
+ */
 export function workingFolderOf(pid: number): string | undefined {
   return linkTarget(`/proc/${pid}/cwd`);
 }

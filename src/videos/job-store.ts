@@ -21,7 +21,10 @@ export interface JobEnd {
   readonly state: "completed" | "failed";
   readonly errorCode: VideoErrorCode | null;
   readonly expiresAtMs: number | null;
-  /** What the provider says that it cost, whether or not it is billed; kept for the books with the provider. */
+  /**
+   * What the provider says that it cost, whether or not it is billed; kept for the books with the
+   * provider.
+   */
   readonly reportedCostPicoUsd?: PicoUsd;
   /** Closes the attempt: what is owed. Of a failed job nothing. */
   readonly close: CloseRow;
@@ -31,9 +34,9 @@ export interface JobEnd {
 export interface JobStore {
   /**
    * Makes an accepted job durable together with its attempt's provider job id, before the client is
-   * answered. False: the attempt was closed meanwhile (recovery), or is about to be because a peer has
-   * declared its instance dead; there is no job. The same job once more changes nothing and answers
-   * the same, so a lost answer can be asked for again.
+   * answered. False: the attempt was closed meanwhile (recovery), or is about to be because a peer
+   * has declared its instance dead; there is no job. The same job once more changes nothing and
+   * answers the same, so a lost answer can be asked for again.
    */
   accept(job: NewVideoJob): Promise<boolean>;
   /** Undefined: no such job of this organization. */

@@ -60,7 +60,10 @@ export interface VideoJob extends Omit<NewVideoJob, "deadlineMs"> {
   readonly polledAtMs: number | null;
   /** Polls in a row without a result. */
   readonly pollFailures: number;
-  /** Polls in a row, with at least a minute between them, at which the provider did not know the job. */
+  /**
+   * Polls in a row, with at least a minute between them, at which the provider did not know the
+   * job.
+   */
   readonly missingPolls: number;
 }
 

@@ -29,7 +29,10 @@ export interface ChatRequest {
   readonly droppedParams: readonly string[];
   /** A guess at what a provider will count for the input: for display, never billed on. */
   countInputTokens(): number;
-  /** What crossing to the other wire would refuse or drop; computed at the first call, then kept. */
+  /**
+   * What a translation to the other wire would refuse or drop; computed at the first call, then
+   * kept.
+   */
   crossing(): CrossingNeeds;
 }
 /** The caller's bound on output tokens, under whichever name, or the default. */

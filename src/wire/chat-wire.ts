@@ -28,12 +28,13 @@ export interface Unservable {
 }
 
 /**
- * What `registry.ts` offers the rooms above; which wire speaks to which is decided in `wires/`.
+ * What `registry.ts` offers the folders above; which wire speaks to which is decided in `wires/`.
  *
  * - `readChatRequest(wire, input)`: bytes to a checked request, or the refusal that names the field.
  * - `whyUnservable(request, deployment)`: eligibility, before any translation.
  * - `encodeForDeployment(request, deployment)`: spliced bytes on the same wire, translation across.
- *   A refusal here means that the content itself cannot cross (rare: found only by translating).
+ *   A refusal here means that the content itself cannot be translated (rare: found only by
+ *   translating).
  * - `openAnswer(open)`: the bridge for the provider's 2xx.
  */
 export interface ChatWires {

@@ -21,7 +21,7 @@ export interface RequestSide {
   decodeCall(doc: JsonDocument, notes: CrossingNotes): ChatCall;
   /** The body of a translated call. */
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
-  /** Words of the output bounds that do not go to this deployment. */
+  /** Names of the output bounds that do not go to this deployment. */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
   /** Edits of a same-wire body beside the common ones. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
@@ -31,7 +31,7 @@ export interface RequestSide {
   isClientTool(doc: JsonDocument, type: JsonNode): boolean;
   /** A guess at the input tokens of a checked body, quick for any length. */
   countTokens(doc: JsonDocument): number;
-  /** Request headers upstream; `sameWire` tells whether the client's own headers fit. */
+  /** Request headers upstream; `sameWire` says whether the client's own headers fit. */
   headers(request: ParsedChatRequest, sameWire: boolean): Readonly<Record<string, string>>;
 }
 

@@ -22,7 +22,9 @@ const DECISIONS_TIMEOUT_MS = 500;
 /** Only silence reaches the short limit: the clock waits for a busy machine. */
 const clock = new PatientClock();
 
-/** Every test has a listing of its own, so that no failure puts another's provider into cooldown. */
+/**
+ * Every test has a listing of its own, so that no failure puts another's provider into cooldown.
+ */
 const NAMES = [
   "f54",
   "f54-4006",
@@ -164,7 +166,8 @@ describe("the provider's free allowance is used up", () => {
         upstreamStatus: 429,
         retryable: false,
       });
-      // Like every 429 it puts the pool into cooldown, and is not a strike: what comes next meets the pool.
+      // Like every 429 it puts the pool into cooldown, and is not a strike: what comes next meets
+      // the pool.
       const resting = await next(model);
       expect(resting.status).toBe(429);
       expect(resting.headers["x-tm-limit-scope"]).toBe("pool");

@@ -17,7 +17,9 @@ const ROOT = resolve(import.meta.dirname, "../..");
 /** Pictures of the run, for people to review; not in git. */
 const SCREENSHOTS = join(ROOT, "artefacts", "screenshots");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/** Far above what any action takes: a busy machine is not a failure, and waits end when they can. */
+/**
+ * Far above what any action takes: a busy machine is not a failure, and waits end when they can.
+ */
 const ACTION_TIMEOUT_MS = 60_000;
 /** Longer than any single wait, which reports what it waited for in vain. */
 const TEST_TIMEOUT_MS = 180_000;

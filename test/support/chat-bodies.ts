@@ -16,7 +16,9 @@ export function withMember(body: object, name: string, value: unknown): object {
   return Object.fromEntries(value === undefined ? members : [...members, [name, value]]);
 }
 
-/** Name of the fault, body, and what the message says: bodies that are not a chat request at all. */
+/**
+ * Name of the fault, body, and what the message says: bodies that are not a chat request at all.
+ */
 export type BrokenBody = readonly [string, string | Buffer, string | RegExp];
 
 /** Bodies that are not a chat request on either wire; `good` is one that is. */

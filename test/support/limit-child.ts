@@ -1,6 +1,6 @@
 /**
- * A process of its own with limits in Redis: takes what its parent says, reports what it was granted,
- * and holds it until it is ordered to release it, or killed.
+ * A process of its own with limits in Redis: takes what its parent says, reports what it was
+ * granted, and holds it until it is ordered to release it, or killed.
  */
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";

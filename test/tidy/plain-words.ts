@@ -122,7 +122,7 @@ export const comments: Reading = (source) =>
   only(
     source.text,
     parse(source).comments.map(({ start, end }): Part => [start, end]),
-  ).replace(/^ *\*(?!\/)|^ *\/\//gm, (prefix) => " ".repeat(prefix.length));
+  ).replace(/^ *\*(?!\/)|^ *\/\/|`[^`\n]*`/gm, (piece) => " ".repeat(piece.length));
 
 /** Markdown without code in a sentence and the addresses of links. */
 export const page: Reading = ({ text }) =>

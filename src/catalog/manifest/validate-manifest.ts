@@ -79,7 +79,9 @@ function compileSchema(): ValidateFunction {
   return ajv.compile(manifestSchema);
 }
 
-/** Of a failed condition only the consequence is reported: not the `if`, not what `contains` tried. */
+/**
+ * Of a failed condition only the consequence is reported: not the `if`, not what `contains` tried.
+ */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);
 }

@@ -35,7 +35,7 @@ const dueTransfers = `
 /** Half of what an account's column holds: long before anything that moves there is refused. */
 const accountHalfFull = "4611686018427387903";
 
-/** Every invariant that one statement can tell. */
+/** Every invariant that one statement can check. */
 export const auditQueries: readonly AuditQuery[] = [
   {
     id: "I1",

@@ -5,7 +5,7 @@ import { csvRecords } from "./settlement-csv-reader.ts";
 /** What a provider says a period cost. */
 export interface ProviderClaim {
   readonly totalPicoUsd: PicoUsd;
-  /** Absent: the provider tells the total only. */
+  /** Absent: the provider reports the total only. */
   readonly lines?: readonly ClaimLine[];
 }
 
@@ -18,7 +18,7 @@ export interface ClaimLine {
 
 export type ClaimOutcome =
   | { readonly kind: "read"; readonly claim: ProviderClaim }
-  /** Says where it stands: `line 7: …`, `lines[6]: …`. */
+  /** Its place: `line 7: …`, `lines[6]: …`. */
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**

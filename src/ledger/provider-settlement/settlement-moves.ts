@@ -2,7 +2,7 @@ import { DatabaseError, type Pool, type PoolClient } from "pg";
 import { assert } from "../../core/assert.ts";
 import type { MicroUsd } from "../../core/money.ts";
 
-/** A transfer between accounts of the house, under a reference of its own. */
+/** A transfer between accounts of the platform, under a reference of its own. */
 export interface HouseMove {
   readonly kind: "period" | "provider_deposit" | "provider_payment";
   readonly debit: string;

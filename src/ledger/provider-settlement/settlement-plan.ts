@@ -60,7 +60,7 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly late: LateSums;
   readonly carryInPicoUsd: PicoUsd;
   readonly carryOutPicoUsd: PicoUsd;
-  /** What the house adds so that the provider gets the exact sum, not the sum of the floors. */
+  /** What the platform adds so that the provider gets the exact sum, not the sum of the floors. */
   readonly roundingMicroUsd: MicroUsd;
   readonly payableMicroUsd: MicroUsd;
   readonly lines: readonly SettlementLine[];

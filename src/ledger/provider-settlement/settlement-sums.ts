@@ -33,7 +33,7 @@ export interface SettlementSums {
   readonly correctedPicoUsd: PicoUsd;
   /** What customers paid for what was observed: never more than its cost. */
   readonly debitMicroUsd: MicroUsd;
-  /** What the house paid where the cost was above the reserve. */
+  /** What the platform paid where the cost was above the reserve. */
   readonly overrunMicroUsd: MicroUsd;
 }
 

@@ -26,7 +26,7 @@ export interface DayManifest {
   readonly bytes: number;
 }
 
-/** A manifest as it stands in a file; whether its signature is right is another question. */
+/** A manifest as it is in a file; whether its signature is right is another question. */
 export interface SignedManifest extends DayManifest {
   readonly publicKey: KeyObject;
   readonly signature: Buffer;
@@ -35,7 +35,7 @@ export interface SignedManifest extends DayManifest {
 }
 
 /**
- * The text of a manifest file, signed with an Ed25519 key. It tells no time of its own: the same
+ * The text of a manifest file, signed with an Ed25519 key. It has no time of its own: the same
  * day, key and schema give the same bytes.
  */
 export function signManifest(
@@ -48,7 +48,7 @@ export function signManifest(
   return { text: `${JSON.stringify(document, null, 2)}\n`, signature };
 }
 
-/** Reads a manifest file; the answer in words says what is wrong with it. */
+/** Reads a manifest file; the answer as a text says what is wrong with it. */
 export function readManifest(text: string): SignedManifest | string {
   const document = parsed(text);
   if (document === undefined) return "not a JSON object";

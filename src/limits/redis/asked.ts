@@ -1,6 +1,8 @@
 import type { Deadline } from "../../core/deadlines.ts";
 
-/** A question to Redis that a caller waits for: settled once, with the answer or that there is none. */
+/**
+ * A question to Redis that a caller waits for: settled once, with the answer or that there is none.
+ */
 export class Asked<T> implements Deadline {
   dueMs: number;
   watchedAt = -1;
@@ -23,7 +25,8 @@ export class Asked<T> implements Deadline {
   }
 
   onDue(nowMs: number): void {
-    // After a pause of this process the answer may be here, unread: it is read before the next check.
+    // After a pause of this process the answer may be here, unread: it is read before the next
+    // check.
     if (!this.#isDue) {
       this.#isDue = true;
       this.dueMs = nowMs;

@@ -116,8 +116,8 @@ return { 1, second, requestsLeft, tokensLeft, math.ceil(queue / 1000), unpack(tu
 
 /*
  * ARGV: time, then one of
- *   end, lease id, second of the claim, changes of the four amounts, the limits, released pace slots…
- *   refresh, lease ids…
+ *   end, lease id, second of the claim, changes of the four amounts, the limits, released pace
+ *   slots… refresh, lease ids…
  *   cool, microseconds
  */
 const HAND_BACK = `

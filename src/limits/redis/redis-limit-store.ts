@@ -100,7 +100,10 @@ export class RedisLimitStore implements LimitStore {
     this.#refreshing.unref();
   }
 
-  /** For what else is shared on the same server: a process that cannot claim needs none of it either. */
+  /**
+   * For what else is shared on the same server: a process that cannot claim needs none of it
+   * either.
+   */
   get link(): Pick<RedisLink, "run"> {
     return this.#link;
   }
@@ -150,8 +153,8 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Reports to Redis which leases are held, so that they outlive their fifteen seconds and are there
-   * again after a loss. Runs by itself every three seconds; resolves when Redis has answered.
+   * Reports to Redis which leases are held, so that they outlive their fifteen seconds and are
+   * there again after a loss. Runs by itself every three seconds; resolves when Redis has answered.
    */
   async refresh(): Promise<void> {
     const nowMs = this.#clock.monotonicMs();

@@ -17,7 +17,7 @@ const countSide = { ...wireBRequests, path: "/messages/count_tokens", editBody: 
 
 /**
  * Reads a `count_tokens` body: a messages body that needs no output bound, whatever bound it has.
- * Thinking is no reason to refuse here, because nothing is generated.
+ * Thinking is not a reason to refuse here, because nothing is generated.
  */
 export function readCountTokensRequest(input: ChatRequestInput): ChatRequest | Refusal {
   const doc = readCheckedBody(countSide, input.body);

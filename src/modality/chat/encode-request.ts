@@ -26,7 +26,9 @@ export function encodeSameWire(
   };
 }
 
-/** The other wire: decoded and written anew. Only for requests whose crossing refuses nothing. */
+/**
+ * The other wire: decoded and written anew. Only for requests whose translation refuses nothing.
+ */
 export function encodeAcross(
   side: RequestSide,
   request: ReadRequest,

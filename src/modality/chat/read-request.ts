@@ -59,7 +59,7 @@ export function readCheckedBody(side: RequestSide, body: Buffer): JsonDocument |
 
 /**
  * A thread leaves its history with one provider, which no other could continue. The official tool
- * runner knows this code and goes on with the whole history.
+ * runner knows this code and continues with the whole history.
  */
 function refuseThread(doc: JsonDocument): Refusal | undefined {
   if (doc.present(0, word.thread) === absent) return undefined;
@@ -121,13 +121,13 @@ export class ReadRequest implements ParsedChatRequest {
     this.#side = side;
   }
 
-  /** What would change the provider's price; looked for once. */
+  /** What would change the provider's price; searched once. */
   pricedFields(): PricedFields {
     this.#priced ??= findPricedFields(this.doc, this.#side);
     return this.#priced;
   }
 
-  /** What only a dropped name of the beta header opens; looked for once. */
+  /** What only a dropped name of the beta header opens; searched once. */
   betaFields(): SameWireDrops {
     this.#betaFields ??= findBetaFields(this.doc, this.betas.others);
     return this.#betaFields;

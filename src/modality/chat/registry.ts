@@ -18,7 +18,7 @@ const requestSides: Readonly<Record<WireId, RequestSide>> = {
   wire_b: wireBRequests,
 };
 
-/** The chat wires as the rooms above see them. */
+/** The chat wires as the folders above see them. */
 export const chatWires: ChatWires = {
   readChatRequest: (wire, input) => readRequest(requestSides[wire], input),
   whyUnservable,

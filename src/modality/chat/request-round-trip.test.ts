@@ -6,7 +6,7 @@ import { CrossingNotes } from "../../wire/neutral/crossing-notes.ts";
 import { ReadRequest } from "./read-request.ts";
 import { bodyOf, deploymentOf, encode, otherWire, readGood } from "../fixtures/request-kit.ts";
 
-/** What a body means in words that both wires share. */
+/** What a body means in terms that both wires share. */
 function meaning(wire: WireId, body: string): unknown {
   const request = readGood(wire, body);
   if (!(request instanceof ReadRequest)) throw new Error("another kind of request");
@@ -33,7 +33,7 @@ const settings = fc.record(
   { requiredKeys: ["max_tokens"] },
 );
 
-/** One exchange: the user speaks, the assistant calls tools with words before, results come back. */
+/** One exchange: the user speaks, the assistant calls tools after a text, results come back. */
 const exchange = fc.record({
   question: words,
   remark: fc.option(words, { nil: undefined }),

@@ -15,7 +15,7 @@ import { whyUnservable } from "./why-unservable.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/* Requests in every spelling, and bodies that nobody would write. */
+/* Requests in every spelling, and bodies that no client would write. */
 
 /** Any JSON without the one key that no body may hold. */
 function json(maxDepth: number): fc.Arbitrary<unknown> {
@@ -198,7 +198,7 @@ const words = [
     "a b provider only metadata __proto__"
   ).split(" "),
 ];
-/** JSON of our own words in any arrangement: much of it is nearly right. */
+/** JSON of our own terms in any arrangement: much of it is nearly right. */
 const strange = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 7, depthSize: "medium" },

@@ -74,7 +74,7 @@ export interface OpenDecisionAnswer {
   readonly createdSeconds: number;
 }
 
-/** What `decisions/` offers the rooms above. */
+/** What `decisions/` offers the folders above. */
 export interface DecisionWire {
   readDecisionRequest(body: Buffer): DecisionRequest | Refusal;
   /** The other grammar, a kind that does not fit the state, images that are not read, … */

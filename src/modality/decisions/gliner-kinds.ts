@@ -31,7 +31,7 @@ export interface GlinerType {
   /** Which members it takes, and of what shape. */
   readonly takes: ReadonlyMap<string, Check>;
   readonly requires?: "labels" | "fields";
-  /** Checked members in the words of the public form. */
+  /** Checked members in the terms of the public form. */
   readonly lower: (doc: JsonDocument, members: Members, name: string) => JsonText;
 }
 

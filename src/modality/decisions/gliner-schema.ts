@@ -80,7 +80,7 @@ function readTask(doc: JsonDocument, node: JsonNode, trail: Entry["trail"]): Rea
   return readAs(doc, own, { entry: { ...entry, id: doc.text(task.node) }, type: classification });
 }
 
-/** The words of the public form for what a question calls otherwise. */
+/** The terms of the public form for what a question calls otherwise. */
 const taskNames = spellings({
   task: "task",
   labels: "labels",

@@ -40,7 +40,7 @@ export function readMembers(
   return members;
 }
 
-/** What `look` finds wrong with a member, seen from the object; an absent one is fine. */
+/** What the check finds wrong with a member, seen from the object; an absent one is fine. */
 export function checkMember(
   members: Members,
   name: string,

@@ -20,7 +20,7 @@ describe("a listing takes what it lists", () => {
     { mood: "calm" },
     { mood: 7 },
     { mood: true },
-    // Null stands for an absent field.
+    // Null means an absent field.
     { size: null, quality: null, style: null },
     { user: "u1", safety_identifier: "s1", session_id: "x", metadata: { deep: [1, { a: 2 }] } },
     { route: "fallback", models: ["x"], transforms: [] },

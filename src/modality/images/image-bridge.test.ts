@@ -324,7 +324,7 @@ describe("an answer that keeps images back for their content is refused for good
     [{ promptFeedback: { blockReason: "SAFETY" } }],
     [{ data: [{ error: { code: "content_policy_violation" } }] }],
     [{ data: [{ b64_json: "", error: { message: "This content was blocked" } }] }],
-    // In part, too: the rest must not be tried at somebody else's.
+    // In part, too: the others must not be tried at another provider.
     [{ data: [{ b64_json: PNG }, { respect_moderation: false }] }],
   ])("%j", (answer) => {
     const members = { n: 2 };

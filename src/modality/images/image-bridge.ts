@@ -63,7 +63,7 @@ export class ImageBridge implements AnswerBridge {
     if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > imageBytesMax) {
       this.#conclude(tooLargeImagesFailure());
     } else if (this.#carver?.isHopeless === true) {
-      // Read on all the same: too large is told before anything else, wherever the fault stands.
+      // Reading continues: too large is reported before anything else, wherever the fault is.
       this.#carver = undefined;
     }
   }

@@ -8,7 +8,7 @@ import type { Unservable } from "../../wire/chat-wire.ts";
 import type { UpstreamRequest } from "../../wire/upstream-request.ts";
 import type { ImageReport } from "./image-usage.ts";
 
-/** An image request whose shape was checked; what a listing takes is looked at per deployment. */
+/** An image request whose shape was checked; what a listing takes is checked per deployment. */
 export interface ImageRequest {
   readonly modelId: string;
   readonly stream: false;
@@ -33,7 +33,7 @@ export interface OpenImageAnswer {
   readonly costOf: (report: ImageReport) => PicoUsd | undefined;
 }
 
-/** What `images/` offers the rooms above. */
+/** What `images/` offers the folders above. */
 export interface ImageWire {
   readImageRequest(body: Buffer): ImageRequest | Refusal;
   whyUnservable(request: ImageRequest, deployment: Deployment): Unservable | undefined;

@@ -56,7 +56,7 @@ describe("a body that is taken", () => {
   });
 });
 
-/** Members and the beginning of the message that refuses them, before any listing is looked at. */
+/** Members and the beginning of the message that refuses them, before any listing is checked. */
 const REFUSED: readonly (readonly [Readonly<Record<string, unknown>>, string])[] = [
   [{ model: undefined }, "model is missing; add it"],
   [{ model: "" }, "model must be a non-empty string"],

@@ -5,7 +5,7 @@ import type { ImageRequest, ImageWire } from "./image-wire.ts";
 import { ReadImageRequest, readImageRequest } from "./read-image-request.ts";
 import { whyUnservable } from "./why-unservable.ts";
 
-/** Images as the rooms above see them. */
+/** Images as the folders above see them. */
 export const imageWire: ImageWire = {
   readImageRequest,
   whyUnservable: (request, deployment) => whyUnservable(asRead(request), deployment),

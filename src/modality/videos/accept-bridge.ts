@@ -17,14 +17,14 @@ import { secondsOf } from "./why-unservable.ts";
 const RECORD_BYTES_MAX = 1_048_576;
 
 /**
- * Reads the answer of a provider that accepts a job. Nothing of it goes to the client, who hears
+ * Reads the answer of a provider that accepts a job. Nothing of it goes to the client, which gets
  * of the gateway's own job.
  */
 export class AcceptBridge implements VideoAcceptBridge {
   readonly contentType: string = "application/json";
   readonly usage: undefined;
   readonly reportedCostUsd: undefined;
-  /** The record of the finished job tells it, not that of the accepted one. */
+  /** The record of the finished job has it, not that of the accepted one. */
   readonly servedModel: undefined;
   readonly seconds: number;
   readonly options: VideoRequest["options"];
@@ -93,7 +93,7 @@ function readAccepted(body: Buffer): ProviderJob | UpstreamFailure {
       ? typeof error === "object" && error !== null
       : REFUSED_STATES.has(job.state);
   if (hasFailed) return classifyRefusedJob(record.value, job);
-  // Without an id it could never be asked after; whether the provider works on it, nobody knows.
+  // Without an id it could never be asked after; whether the provider works on it is unknown.
   return job?.id === undefined ? unusableFailure() : job;
 }
 

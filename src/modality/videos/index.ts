@@ -9,7 +9,7 @@ import { secondsOf, whyUnservable } from "./why-unservable.ts";
 
 export { isVideoAccept } from "./accept-bridge.ts";
 
-/** The video wire as the rooms above see it. */
+/** The video wire as the folders above see it. */
 export const videoWire: VideoWire = {
   readVideoRequest,
   whyUnservable: (request, deployment) => whyUnservable(asRead(request), deployment),

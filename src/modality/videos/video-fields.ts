@@ -6,7 +6,7 @@ const imageNames = new Set([
   "input_references", "last_frame", "reference_image", "reference_images",
 ]); // prettier-ignore
 
-/** Types of an object that is an image, wherever it stands. */
+/** Types of an object that is an image, wherever it is. */
 export const imageTypes: ReadonlySet<unknown> = new Set(["image_url", "input_image"]);
 
 export const noImages = "is not accepted: a video is made from text alone on this route; remove it";

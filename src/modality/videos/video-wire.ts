@@ -6,7 +6,7 @@ import type { ProviderControls } from "../../wire/fields/provider-controls.ts";
 import type { Unservable } from "../../wire/chat-wire.ts";
 import type { UpstreamRequest } from "../../wire/upstream-request.ts";
 
-/** A video request whose shape was checked; what a listing takes is looked at per deployment. */
+/** A video request whose shape was checked; what a listing takes is checked per deployment. */
 export interface VideoRequest {
   readonly modelId: string;
   readonly stream: false;
@@ -18,7 +18,7 @@ export interface VideoRequest {
   /** `resolution`, `aspect_ratio`, `size`, `generate_audio` as sent. */
   readonly options: Readonly<Record<string, string | boolean>>;
   readonly estimatedInputTokens: number;
-  /** 0: seconds are no tokens. */
+  /** 0: seconds are not tokens. */
   readonly outputTokens: number;
 }
 
@@ -31,7 +31,7 @@ export type ProviderJobState =
   | "refused"
   | "cancelled"
   | "expired"
-  /** A word that nobody knows. */
+  /** An unknown state. */
   | "unknown";
 
 /** What a provider says of its job, in one form whatever its dialect. */
@@ -56,7 +56,7 @@ export interface VideoAcceptBridge extends AnswerBridge {
   readonly options: VideoRequest["options"];
 }
 
-/** What `videos/` offers the rooms above. */
+/** What `videos/` offers the folders above. */
 export interface VideoWire {
   /** `contentType`: the header, where there is one; a form is refused by its name. */
   readVideoRequest(body: Buffer, contentType?: string): VideoRequest | Refusal;

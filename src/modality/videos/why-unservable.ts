@@ -42,7 +42,10 @@ export function secondsOf(request: VideoRequest, deployment: Deployment): number
   return seconds;
 }
 
-/** Fields of a caller's own book-keeping: taken from everybody, sent on where a listing has them. */
+/**
+ * Fields of a caller's own book-keeping: accepted from every client, sent on where a listing has
+ * them.
+ */
 const CALLERS_NOTES: ReadonlySet<string> = new Set(["user", "safety_identifier", "session_id"]);
 
 const NAME_CHARS_MAX = 64;

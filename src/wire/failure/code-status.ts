@@ -37,7 +37,7 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** The status an error inside a 200 stands for; undefined when its codes say nothing. */
+/** The status that an error inside a 200 means; undefined when its codes say nothing. */
 export function statusOfWords(words: FailureWords): number | undefined {
   for (const code of words.codes) {
     const status = STATUS_OF_CODE.get(code) ?? numericStatus(code);

@@ -1,7 +1,7 @@
 import type { WireId } from "../../catalog/catalog.ts";
 import type { Refusal } from "../../core/refusals.ts";
 
-/** Clients shorten their history when they find these words, whichever provider was too small. */
+/** Clients shorten their history when they find this wording, whichever provider was too small. */
 const OVERFLOW_WORDS: Readonly<Record<WireId, { readonly sign: RegExp; readonly words: string }>> =
   {
     wire_a: {

@@ -17,11 +17,11 @@ import { foldName } from "../../json/fold-name.ts";
 /** What is wrong with a value, and where below the value that was checked. */
 export interface Problem {
   readonly trail: readonly (string | number)[];
-  /** Goes on after the field's path: "must be a string". */
+  /** Follows the field's path: "must be a string". */
   readonly message: string;
 }
 
-/** Looks at one value of a body; undefined when it is fine. */
+/** Checks one value of a body; undefined when it is fine. */
 export type Check = (doc: JsonDocument, node: JsonNode) => Problem | undefined;
 
 export function problem(message: string, ...trail: (string | number)[]): Problem {
@@ -57,7 +57,7 @@ function ofKind(kind: number, message: string): Check {
   return (doc, node) => (doc.kind(node) === kind ? undefined : found);
 }
 
-/** Null stands for an absent field. */
+/** Null means an absent field. */
 export function optional(check: Check): Check {
   return (doc, node) => (doc.isNull(node) ? undefined : check(doc, node));
 }

@@ -10,7 +10,7 @@ export interface ToolCall {
   readonly argumentsJson: string;
 }
 
-/** A whole answer that is about to cross to the other wire, in words of no wire. */
+/** A whole answer that is about to be translated to the other wire, in neutral terms. */
 export interface ChatAnswer {
   readonly text: string;
   readonly reasoning: string;
@@ -50,7 +50,7 @@ export interface AnswerCodec {
   ): string;
 }
 
-/** Tells a failure from what a reader makes. */
+/** Distinguishes a failure from what a reader makes. */
 export function isFailure(value: object): value is UpstreamFailure {
   return "refusal" in value;
 }

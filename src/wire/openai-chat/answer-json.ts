@@ -83,7 +83,7 @@ function failureInChoice(json: AnswerJson, choice: Fields): UpstreamFailure | un
   return isFailureWord(choice["finish_reason"]) ? classifyEmbeddedError(json.value) : undefined;
 }
 
-/** Undefined when a call has no name, or arguments that are no JSON object. */
+/** Undefined when a call has no name, or arguments that are not a JSON object. */
 function readCalls(value: unknown): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];

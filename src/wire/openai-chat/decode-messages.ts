@@ -14,7 +14,9 @@ export interface DecodedMessages {
   readonly turns: readonly ChatTurn[];
 }
 
-/** Decodes the messages: system and developer apart, tool results joined to the user's turn. */
+/**
+ * Decodes the messages: system and developer separately, tool results joined to the user's message.
+ */
 export function decodeMessages(doc: JsonDocument, notes: CrossingNotes): DecodedMessages {
   const system: JsonText[] = [];
   const turns = new TurnList(notes);

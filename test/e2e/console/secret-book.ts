@@ -38,7 +38,9 @@ export class SecretBook {
   }
 }
 
-/** A secret as it is, without its prefix, in hexadecimal, in base64, and as the bytes it represents. */
+/**
+ * A secret as it is, without its prefix, in hexadecimal, in base64, and as the bytes it represents.
+ */
 function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   const plain = bytes.toString("base64").replace(/=+$/, "");

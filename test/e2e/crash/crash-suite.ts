@@ -16,7 +16,10 @@ export interface CrashSuite {
   testUnchanged(): void;
 }
 
-/** Opens a crash environment before the tests of the file that calls this, and closes it behind them. */
+/**
+ * Opens a crash environment before the tests of the file that calls this, and closes it behind
+ * them.
+ */
 export function crashSuite(): CrashSuite {
   let opened: CrashHouse | undefined;
   const decided: Decided[] = [];

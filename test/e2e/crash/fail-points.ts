@@ -36,8 +36,9 @@ export interface Order {
   /** The n-th time since the order was given. Default 1. */
   readonly nth?: number;
   /**
-   * `die`: kill -9 of itself. `terminate`: SIGTERM to itself, and on. `wait`: until ordered to continue;
-   * only where a step can wait: before a batch is sent, and after a reserve has committed.
+   * `die`: kill -9 of itself. `terminate`: SIGTERM to itself, and on. `wait`: until ordered to
+   * continue; only where a step can wait: before a batch is sent, and after a reserve has
+   * committed.
    */
   readonly act: "die" | "terminate" | "wait";
 }

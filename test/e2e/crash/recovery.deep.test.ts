@@ -133,7 +133,9 @@ test("when it has joined again it serves; nothing is charged or given back twice
   await expectUnchanged(bedroom, late);
 });
 
-/** Whatever moment it was: what was sent is in the journal, and what was reported is what is paid. */
+/**
+ * Whatever moment it was: what was sent is in the journal, and what was reported is what is paid.
+ */
 async function expectPaidAsSeen(scene: Scene, view: ClientView | undefined): Promise<void> {
   const { house } = suite;
   const attempts = await doomedAttempts(house, scene);

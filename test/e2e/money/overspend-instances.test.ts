@@ -67,7 +67,9 @@ interface Stormed {
   readonly refused: readonly HttpAnswer[];
 }
 
-/** Fires all requests at both gateways at once; checks while exactly the affordable are in flight. */
+/**
+ * Fires all requests at both gateways at once; checks while exactly the affordable are in flight.
+ */
 async function storm(account: TestAccount, keys: readonly string[]): Promise<Stormed> {
   const before = provider.calls.length;
   const refused: HttpAnswer[] = [];

@@ -39,7 +39,8 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
   const [name, setName] = useState("");
   const [keyId, setKeyId] = useState("");
   const [problems, setProblems] = useState<Problems>({});
-  // Read from the field when it is sent, and emptied then: the secret is not part of the page's state.
+  // Read from the field when it is sent, and emptied then: the secret is not part of the page's
+  // state.
   const secret = useRef<HTMLInputElement>(null);
   const errorOf = (field: Field): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);

@@ -10,7 +10,9 @@ import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 
-/** "Why was I refused?": the explanation for a request id; the id is in the address, to be shared. */
+/**
+ * "Why was I refused?": the explanation for a request id; the id is in the address, to be shared.
+ */
 export function RefusalPanel(): ReactNode {
   const [filters, setFilters] = useFilters<{ refused: string | undefined }>();
   const asked = filters.refused ?? "";

@@ -153,7 +153,9 @@ export function expiryOf({ createdS, plan }: VideoJob): number {
   return createdS + (plan.expires ?? DAY_S);
 }
 
-/* What a job cost is reported at its end: of a finished one always, else only where it is scripted. */
+/*
+ * What a job cost is reported at its end: of a finished one always, else only where it is scripted.
+ */
 function usageOf(
   { job, view }: ShownJob,
   worded: (costUsd: string) => JsonObject,
