@@ -196,7 +196,7 @@ describe("a way back that leaves the console is dropped", () => {
       const browser = await signedIn();
       const landing = await signIn(browser, `?return=${encodeURIComponent(evil)}`);
       expect(landing.url.origin).toBe(console_.url);
-      // The key of the first sign-in was not looked at: it is still there to be shown.
+      // The key of the first sign-in was not revealed: it is still there to be shown.
       expect(landing.path).toBe("/welcome");
     });
   }
@@ -222,7 +222,7 @@ describe("a callback", () => {
       requestId: "r",
     });
     expect(again).toEqual({ location: "/sign-in?reason=failed&request_id=r", cookies: [] });
-    // Going back in the browser that is signed in is no fault.
+    // Going back in the browser that is signed in is not a fault.
     expect((await browser.open(callback.href)).path).toBe("/");
   });
 

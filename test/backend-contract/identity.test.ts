@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 let made = 0;
-/** Somebody whom nobody has seen before. */
+/** An unknown user. */
 function claimOf(change: Partial<SignInClaim> = {}): SignInClaim {
   made += 1;
   const email = change.email ?? `p${made}@example.com`;
@@ -155,7 +155,7 @@ describe("a person who comes back", () => {
     expect(await resolve(moved)).toMatchObject({ kind: "known", isEmailTaken: false });
     const org = await backend.accountStore.findOrg(first.orgId);
     expect(org).toMatchObject({ email: "ada@new.example" });
-    // Somebody with the new address is the same person; the old one is free.
+    // A user with the new address is the same person; the old one is free.
     expect(await resolve(claimOf({ email: "ada@new.example" }))).toMatchObject({
       kind: "linked",
       accountId: first.accountId,
@@ -215,7 +215,7 @@ describe("an address that is verified later", () => {
       hasReveal: false,
     });
     expect(await backend.accountStore.findOrg(empty.orgId)).toBeUndefined();
-    // The browser that was signed in before goes on in the account that it belongs to.
+    // The browser that was signed in before continues in the account that it belongs to.
     expect(await store.findSession(signIn.session.sessionId)).toMatchObject({
       accountId: older.accountId,
       isVerified: true,
@@ -416,7 +416,7 @@ test("what ended long ago is swept, what somebody may come back to is not", asyn
   const { sessionId } = old.session;
   const afterEndMs = NOW_MS + 8 * DAY_MS;
   await store.sweep(afterEndMs);
-  // Its browser is still told why it is signed out.
+  // Its browser is still shown why it is signed out.
   expect(await store.findSession(sessionId)).toBeDefined();
   expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
   await store.sweep(NOW_MS + 38 * DAY_MS);

@@ -10,7 +10,7 @@ for (const kind of limitWorlds) {
       () => kind.open(),
       (opened) => opened.close(),
     );
-    /** Nobody has used anything yet, and a second has just begun. */
+    /** Nothing was used yet, and a second has just begun. */
     const newCaller = async (): Promise<LimitCaller> => {
       await world.advance(200_000 + 1_000 - (world.nowMs % 1_000));
       return new LimitCaller(world);

@@ -279,7 +279,7 @@ describe("beside running gateways", () => {
     });
     expect(waited).toBe(true);
     const today = dayOf(new Date().toISOString().slice(0, 10));
-    // The lane's own lock timeout would refuse what stands behind a queue.
+    // The lane's own lock timeout would refuse what waits in a queue.
     for (let n = 0; n < 20; n++) await books.hold(today);
     expect(await isRetired(day)).toBe(false);
     await reader.end();

@@ -176,7 +176,7 @@ describe.skipIf(redisProgram === undefined)("two gateways that share their healt
     healths[at]?.mayTry(id, clock.monotonicMs());
 
   test("keep away from what the other found sick, and try it one at a time when it has cooled", async () => {
-    // On a machine that stands still for seconds the first rest may be over before it is heard.
+    // On a machine that is paused for seconds the first cooldown may end before it is received.
     await until("the other has heard", () => {
       strike(0, "sick");
       return mayTry(1, "sick") === "no";

@@ -67,7 +67,7 @@ describe("a look that takes too long", () => {
       const walk = slow.usageReports.everyRequest(range)[Symbol.asyncIterator]();
       await expect(walk.next()).rejects.toBeInstanceOf(ReportTimeout);
       await blocker.query("rollback");
-      // Under load even a quick look may take longer than this backend allows: it is asked again.
+      // Under load even a quick report may take longer than this backend allows: it is asked again.
       const seen = await until("a look succeeds", () =>
         slow.usageReports.report(range, "model").catch(() => undefined),
       );

@@ -64,7 +64,7 @@ describe("a job whose instance is dead", () => {
     const accepting = world.other.jobStore.accept(job);
     accepting.catch(() => undefined);
     await until("it waits for the fence", async () => {
-      // A transaction sees other sessions as they were when it first looked.
+      // A transaction sees other sessions as they were at its first query.
       await world.backend.query("select pg_stat_clear_snapshot()");
       return (await world.backend.query(waitingSql)).length === 1;
     });
@@ -155,7 +155,7 @@ describe("the day of a job's admission", () => {
 
     expect(await jobStore.find(job.orgId, job.jobId)).toEqual(end);
     expect(await jobStore.finish(job.jobId, endTold(job))).toEqual(end);
-    // Nobody had looked at this one while its attempt was still there.
+    // This one was not polled while its attempt was still there.
     expect(await jobStore.finish(voided.jobId, endTold(voided, costing(9n)))).toMatchObject({
       state: "completed",
       costMicroUsd: 0n,

@@ -160,7 +160,7 @@ describe("the polls that are due", () => {
       world.stores[i % 2 === 0 ? 0 : 1].takeDue({ limit: 7, leaseMs: LEASE_MS }),
     );
     const taken = (await Promise.all(takes)).flat();
-    // Whoever came second saw a row that was just being taken and went on: the rest is still due.
+    // The second saw a row that was just being taken and skipped it: the others are still due.
     const rest = await world.other.jobStore.takeDue({ limit: 50, leaseMs: LEASE_MS });
     const ids = [...taken, ...rest].map(({ jobId }) => jobId);
     expect(ids).toHaveLength(40);
@@ -279,7 +279,7 @@ describe("what a look told", () => {
       fc.constant<JobLook>({ kind: "missing" }),
       fc.constant<JobLook>({ kind: "failure" }),
     );
-    // Clearly less or more than the minute that looks must be apart to count.
+    // Clearly less or more than the minute that must be between polls to count.
     const step = fc.record({ seen: anyLook, waitMs: fc.constantFrom(25_000, 90_000) });
     const property = fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
       const job = await world.accepted(owner, {}, 1n);

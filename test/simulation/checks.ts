@@ -26,7 +26,7 @@ export interface RequestRecord {
   isRefused: boolean;
   /** Its last closing had not committed when it was answered. */
   isPending: boolean;
-  /** The cost that its answer told, in micro-dollars. */
+  /** The cost that its answer reported, in micro-dollars. */
   told: bigint | undefined;
 }
 
@@ -39,14 +39,14 @@ interface CheckWorld {
   fail(violation: string): void;
 }
 
-/** Looks at the world from outside and says which promise is broken. */
+/** Checks the scenario from outside and says which promise is broken. */
 export class Checks implements LedgerWatcher<SimulatedInstance> {
   readonly requests: Map<RequestId, RequestRecord> = new Map();
   /** What providers did for each attempt. */
   readonly served: Map<AttemptId, Served> = new Map();
   /** Sent after a peer had declared the sleeping instance dead and closed the attempt. */
   lateDispatches = 0;
-  /** Costs told while their closing had not committed. */
+  /** Costs reported while their closing had not committed. */
   pendingAnswers = 0;
   readonly #world: CheckWorld;
   readonly #books: BooksCheck;
@@ -77,7 +77,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     return record;
   }
 
-  /** What a shutdown cuts is ended, not tried with somebody else. */
+  /** What a shutdown cuts is ended, not tried with another provider. */
   reserving(row: ReserveRow, instance: SimulatedInstance): void {
     if (row.ordinal === 1 || instance.cutAtStep !== this.#world.time.steps) return;
     this.#fail(`${instance.name} is shutting down and fails over: attempt ${row.attemptId}`);
@@ -130,7 +130,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     } else if (line.book.state !== "open") this.#fail(`${what} is sent`);
   }
 
-  /** What an answer tells must be what the books say, or will say once the closing commits. */
+  /** What an answer reports must be what the books say, or will say once the closing commits. */
   clientEnded(client: SimulatedClient): void {
     const record = this.requests.get(client.requestId);
     if (record === undefined || client.ending !== "answered") return;

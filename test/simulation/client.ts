@@ -135,7 +135,7 @@ export class SimulatedClient implements ClientExchange {
 
   refuse(refusal: Refusal): void {
     if (this.#isDeaf) return;
-    // Over HTTP such a refusal is dropped, and the client waits for ever.
+    // Over HTTP such a refusal is dropped, and the client waits endlessly.
     if (this.#hasBegun) this.#world.fail("a refusal inside a stream");
     this.refusal = refusal;
     this.#end("refused");
@@ -156,7 +156,7 @@ export class SimulatedClient implements ClientExchange {
     if (this.ending === undefined) this.#end("lost with its instance");
   }
 
-  /** What is written for the dead and to the gone is heard by nobody. */
+  /** What is written for the dead and to the gone is lost. */
   get #isDeaf(): boolean {
     if (this.ending === "answered" || this.ending === "refused") {
       this.#world.fail(`request ${this.request.number}: something follows the last bytes`);

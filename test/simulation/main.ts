@@ -8,7 +8,7 @@ import { resultsPage, summary } from "./page.ts";
 import { failureText, Totals } from "./totals.ts";
 import { simulate } from "./world.ts";
 
-/** `npm run sim -- [options]`: the worlds of many seeds, or one of them with all that happens. */
+/** `npm run sim -- [options]`: the scenarios of many seeds, or one of them with all that happens. */
 const USAGE = `npm run sim -- [options]
   --seeds 200    how many worlds
   --from 1       the first seed

@@ -14,7 +14,7 @@ import type { World } from "./world.ts";
  */
 const RECOVERY_MS: number = 13_000 + leaseMs + 3 * leaseRenewMs + 3_000 + 5_000;
 
-/** Why the world is not at rest; undefined when it is. */
+/** Why the scenario is not idle; undefined when it is. */
 export function isAtRest(world: World): string | undefined {
   for (const record of world.checks.requests.values()) {
     if (record.isRunning && !record.instance.isDead) return `${nameOf(record)} is being served`;
@@ -70,7 +70,7 @@ export function isChargedRefusal(world: World, record: RequestRecord): boolean {
   return record.isRefused && world.checks.debitOf(record.client.requestId) > 0n;
 }
 
-/** Cost told, cost debited; a refusal costs nothing. Only a crash charges what nobody was told. */
+/** Cost reported, cost debited; a refusal costs nothing. Only a crash charges an unreported cost. */
 function wronglyTold(world: World, record: RequestRecord): readonly string[] {
   const { requestId } = record.client;
   const lines = world.database.attemptsOf.get(requestId) ?? [];
@@ -97,7 +97,7 @@ function wronglyDebited(world: World, line: JournalRow): readonly string[] {
   if (served === undefined) {
     return debit === 0n ? [] : [`${attemptName(line)} was never sent and pays ${debit}`];
   }
-  // For a fault of our own nobody pays, whatever the provider did.
+  // A fault of our own is not charged, whatever the provider did.
   const hasOwnBug = world.checks.requests.get(line.row.requestId)?.hasOwnBug === true;
   if (!served.isWhole || (hasOwnBug && debit === 0n)) return [];
   const owed = debitOf(picoUsd(costOf(served)), microUsd(reserveMicroUsd));

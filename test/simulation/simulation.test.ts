@@ -8,7 +8,7 @@ import { failureText, Totals } from "./totals.ts";
 import { simulate, type SimulationOutcome } from "./world.ts";
 
 const WORLDS = quickOrDeep(40, 2_000);
-/** The worlds of a quick run are the same each time, and meet every fault. */
+/** The scenarios of a quick run are the same each time, and meet every fault. */
 const FIRST_SEED = seedOf("simulation", 1);
 const WORLDS_WITHIN_MS = 3_600_000;
 const WORLDS_MAX_TO_NOTICE = 20;
@@ -22,7 +22,7 @@ beforeAll(async () => {
   }
 }, WORLDS_WITHIN_MS);
 
-/** The runner of the tests gets a word in between two worlds. */
+/** The runner of the tests gets control between two scenarios. */
 function realTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -77,7 +77,7 @@ test("one seed is one world: a second run does exactly the same, another seed do
   expect(other.traceHash).not.toBe(first.traceHash);
 });
 
-/** The first broken promise in some worlds whose ledger lies. */
+/** The first broken promise in some scenarios whose ledger lies. */
 async function noticed(sabotage: (ledger: Ledger) => Ledger): Promise<string | undefined> {
   for (let seed = 1; seed <= WORLDS_MAX_TO_NOTICE; seed++) {
     const { violation }: SimulationOutcome = await simulate({ seed, sabotage });

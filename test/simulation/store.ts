@@ -19,7 +19,7 @@ import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
 import type { Actor, VirtualTime } from "./virtual-time.ts";
 
-/** What the way to the database needs to know of the world. */
+/** What the way to the database needs to know of the scenario. */
 interface StoreWorld {
   readonly time: VirtualTime;
   readonly random: Random;
@@ -174,7 +174,7 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 
   #call<T>(call: Call<T>): Promise<T> {
-    // The dead send nothing: their last microtasks run, but nobody hears them.
+    // The dead send nothing: their last microtasks run, but have no effect.
     if (this.#user.isDead) return new Promise(() => undefined);
     const { time, random } = this.#world;
     return new Promise((resolve, reject) => {
@@ -239,7 +239,7 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 }
 
-/** The caller's side of one call: it is answered, or told of a fault, on the caller's own time. */
+/** The caller's side of one call: it is answered, or gets a fault, on the caller's own time. */
 class GivenCall<T> {
   readonly #user: StoreUser;
   readonly #time: VirtualTime;

@@ -127,8 +127,7 @@ function watchDispatch(): void {
   wrap(HttpExchange, "write", (write) => {
     return function (output) {
       const more = write.call(this, output);
-      // One event loop iteration later the bytes have left. The simulated provider numbers its
-      // words.
+      // One event loop iteration later the bytes have left. The provider numbers its text.
       if (String(output).includes("word1")) setImmediate(() => pass("output sent"));
       return more;
     };
