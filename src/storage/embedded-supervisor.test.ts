@@ -164,7 +164,7 @@ describe("a server that is kept up", () => {
 
 describe("a deliberate stop", () => {
   test("in an outage ends cleanly, whenever it comes, and leaves no process", async () => {
-    const moments = ["", "is gone", "serves again"]; // the first: at once
+    const moments = ["", "has ended", "is available again"]; // the first: at once
     for (const words of moments) {
       const server = await startKeptUp();
       killPostmaster(server.dataDir);
@@ -184,7 +184,7 @@ describe("a deliberate stop", () => {
     await second.stop();
     await sleep(1_000); // longer than any monitor's pause
     expect(postgresProcesses(second.dataDir)).toEqual([]);
-    expect(said.join("\n")).not.toContain("is gone");
+    expect(said.join("\n")).not.toContain("has ended");
   });
 });
 

@@ -75,7 +75,7 @@ async function isVerifiedOrg(orgId: OrgId): Promise<unknown> {
   return rows[0]?.["email_verified"];
 }
 
-describe("a person whom nobody has seen", () => {
+describe("an unknown person", () => {
   test("with a verified address gets an account, an organization with a wallet, and a trial key", async () => {
     const claim = claimOf({ name: "Ada Lovelace" });
     const signIn = signInOf(claim);
@@ -223,7 +223,7 @@ describe("an address that is verified later", () => {
     expect(await keysOf(older.orgId)).toEqual(["trial"]);
   });
 
-  test("keeps an organization that somebody gave credit to, in the books", async () => {
+  test("keeps an organization that was given credit, in the books", async () => {
     const ada = claimOf();
     await resolve(ada);
     const second = claimOf({ email: ada.email, isVerified: false });
@@ -294,7 +294,7 @@ describe("an organization that an operator made for an address", () => {
     expect(again).toMatchObject({ kind: "linked", orgId: oldest });
   });
 
-  test("is not given to somebody who only says that the address is theirs", async () => {
+  test("is not given to a user who only says that the address is theirs", async () => {
     const orgId = await operatorOrg("cfo@acme.example");
     const liar = claimOf({ email: "cfo@acme.example", isVerified: false });
     const unverified = await resolve(liar);
@@ -330,7 +330,7 @@ describe("at the same time", () => {
     expect(new Set(all.map((each) => each.accountId)).size).toBe(3);
   });
 
-  test("a second trial key of an organization is impossible, whoever tries", async () => {
+  test("a second trial key of an organization is impossible", async () => {
     const { orgId } = await resolve(claimOf());
     const second = backend.accountStore.createKey({
       orgId,
@@ -410,7 +410,7 @@ describe("a way to the provider and back", () => {
   });
 });
 
-test("what ended long ago is swept, what somebody may come back to is not", async () => {
+test("what ended long ago is swept, what a user may return to is not", async () => {
   const old = signInOf(claimOf());
   await store.resolveSignIn(old);
   const { sessionId } = old.session;

@@ -52,7 +52,7 @@ describe("the end of a job", () => {
     expect(await world.attempt(job)).toMatchObject(row);
   });
 
-  test("completed above its reserve debits the reserve; the house bears the rest", async () => {
+  test("completed above its reserve debits the reserve; the platform bears the difference", async () => {
     const job = await world.accepted(owner);
     const end = endTold(job, costing(1_400n));
     const { costMicroUsd } = await world.backend.jobStore.finish(job.jobId, end);
@@ -149,7 +149,7 @@ describe("the end of a job", () => {
   });
 });
 
-describe("a job whose attempt somebody else closed", () => {
+describe("a job whose attempt another process closed", () => {
   test("ends all the same, and shows what was debited", async () => {
     const job = await world.accepted(owner);
     await world.ledger.close(closeRow(job.attemptId, 77n));
@@ -159,7 +159,7 @@ describe("a job whose attempt somebody else closed", () => {
     expect(await world.brokenBooks()).toEqual([]);
   });
 
-  test("at its reserve, not knowing, gives the difference back", async () => {
+  test("at its reserve, not knowing, returns the difference", async () => {
     const charged = async (): Promise<NewVideoJob> => {
       const job = await world.accepted(owner);
       await world.ledger.close(voidRow(job.attemptId, { basis: "unknown_after_crash" }));
@@ -179,7 +179,7 @@ describe("a job whose attempt somebody else closed", () => {
 });
 
 describe("beside running traffic", () => {
-  test("ends, closings, holds and looks of the same organizations never block each other for good", async () => {
+  test("ends, closings, holds and polls of the same organizations never block each other for good", async () => {
     const owners = await Promise.all([world.owner(), world.owner(), world.owner()]);
     const jobs = await Promise.all(
       Array.from({ length: 45 }, (_, i) => world.accepted(owners[i % 3] ?? owner, {}, 10n)),

@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 describe("a job whose instance is dead", () => {
-  test("goes on: declared dead, recovered, joined again, it is nobody's loss", async () => {
+  test("continues: declared dead, recovered, joined again, without a loss", async () => {
     const { ledgerBatchStore: store, jobStore } = world.backend;
     const dead = await store.join("filming", 0);
     const attempts = [rowOf(), rowOf()];
@@ -52,7 +52,7 @@ describe("a job whose instance is dead", () => {
     expect(await world.brokenBooks()).toEqual([]);
   });
 
-  test("is not made while a peer declares its instance dead, whoever is first", async () => {
+  test("is not made while a peer declares its instance dead, in either order", async () => {
     const { ledgerBatchStore: store } = world.backend;
     const dying = await store.join("dying", LEASE_MS);
     const row = rowOf();

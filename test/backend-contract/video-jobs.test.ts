@@ -95,7 +95,7 @@ describe("an accepted job", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("is none when its attempt was closed before, or belongs to somebody else", async () => {
+  test("is none when its attempt was closed before, or belongs to another request", async () => {
     const row = await world.hold(owner);
     const stranger = newVideoJob({ ...row, ...(await world.owner()) });
     expect(await world.backend.jobStore.accept(stranger)).toBe(false);
@@ -152,7 +152,7 @@ describe("another organization's job", () => {
 describe("the polls that are due", () => {
   beforeEach(() => world.endOthers());
 
-  test("go to one process each, whoever asks at the same moment", async () => {
+  test("go to one process each, also at the same moment", async () => {
     const jobs = await Promise.all(Array.from({ length: 40 }, () => world.accepted(owner, {}, 1n)));
     expect(await world.backend.jobStore.takeDue({ limit: 50, leaseMs: LEASE_MS })).toEqual([]);
     await world.setBack(60_000, ...jobs);
@@ -215,7 +215,7 @@ describe("a poll that a customer asks for", () => {
     expect(await take(1)).toMatchObject({ jobId: job.jobId, polls: 1, progress: 10 });
   });
 
-  test("does not wait for whoever writes the job just now", async () => {
+  test("does not wait for a writer of the job", async () => {
     const job = await world.accepted(owner);
     await world.backend.query("begin");
     await world.backend.query("select from video_job where job_id = $1 for update", [job.jobId]);
@@ -225,8 +225,8 @@ describe("a poll that a customer asks for", () => {
   });
 });
 
-describe("what a look told", () => {
-  test("is kept, gives the poll back, and says when it is due again", async () => {
+describe("the result of a poll", () => {
+  test("is kept, releases the poll, and says when it is due again", async () => {
     await world.endOthers();
     const job = await world.accepted(owner);
     const { jobStore } = world.backend;
@@ -268,7 +268,7 @@ describe("what a look told", () => {
     await expect(world.backend.query(sql, [job.jobId])).rejects.toThrow("has ended");
   });
 
-  test("makes the same of a job as the rules in plain words, whatever was seen", async () => {
+  test("makes the same of a job as the rules in plain code, whatever was seen", async () => {
     const anyLook = fc.oneof(
       fc
         .record({

@@ -197,7 +197,7 @@ describe("the provider is busy", () => {
 });
 
 describe("the prompt is too long", () => {
-  test("F56: a 413 with code 5021 is context_overflow 413 in the provider's words", async () => {
+  test("F56: a 413 with code 5021 is context_overflow 413 with the provider's message", async () => {
     const answer = await asking("f56", 'envelope:{"code":5021}');
     expect(answer.status).toBe(413);
     expect(answer.headers).toMatchObject({
@@ -210,7 +210,7 @@ describe("the prompt is too long", () => {
     expect((await next("f56")).status).toBe(200);
   });
 
-  test("nobody else is asked", async () => {
+  test("no other provider is asked", async () => {
     const before = gateway.simulator.counts().total;
     const answer = await asking("f56-over", 'envelope:{"code":5021}');
     expect(answer.status).toBe(413);
@@ -298,7 +298,7 @@ describe("the caller's own key", () => {
   }
 
   test.each([401, 402, 403])(
-    "keeps the provider's %i, and nobody else is asked",
+    "keeps the provider's %i, and no other provider is asked",
     async (status) => {
       const own = await owner("1.00");
       const before = gateway.simulator.counts().total;
@@ -395,7 +395,7 @@ describe("an answer that cannot be represented", () => {
     await expectFailure(answer, { status: 502, code: "gateway_error", upstreamStatus: 200 });
   });
 
-  test("what nobody asked for is left out", async () => {
+  test("answers without a question are left out", async () => {
     const answer = await asking("extra", "extra_answer");
     expect(answer.status).toBe(200);
     expect(Object.keys(at(answer.json, "answers") as object)).toEqual(["urgent"]);
@@ -410,7 +410,7 @@ describe("an answer that cannot be represented", () => {
 
 describe("a request that the provider rejects", () => {
   test.each(["rejected", "rejected-over"])(
-    "is told at its status, without the reason, and nobody else is asked (%s)",
+    "is reported at its status, without the reason, and no other provider is asked (%s)",
     async (model) => {
       const before = gateway.simulator.counts().total;
       const answer = await asking(model, "status:422;message:secret-provider-words");

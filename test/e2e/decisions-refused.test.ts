@@ -131,7 +131,7 @@ describe("refused with a 400 that names the place, before any money", () => {
       'questions.a: kind "box" needs an image in state',
     ],
     [
-      "entities in a state that is no text",
+      "entities in a state that is not a text",
       glinerBody("tag/plain", {
         state: { text: "x" },
         questions: { spans: { type: "entities", labels: ["person"] } },
@@ -237,11 +237,11 @@ describe("refused with a 400 that names the place, before any money", () => {
       "questions.a",
     ],
     ['{"model":"judge/plain","state":{"x":{"y":1,"y":2}},"questions":{}}', "state.x.y"],
-  ])("a key that stands twice: %s", async (body, place) => {
+  ])("a duplicated key: %s", async (body, place) => {
     await expectRefused(body, invalid(`${place} is duplicated`));
   });
 
-  test("what is no JSON", async () => {
+  test("what is not JSON", async () => {
     await expectRefused('{"model":', invalid("the body is not valid JSON"));
   });
 });

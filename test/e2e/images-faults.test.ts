@@ -218,7 +218,7 @@ async function expectFree(answer: HttpAnswer, attempts: number): Promise<void> {
 }
 
 describe.each(ROWS)("$id $what", (row) => {
-  test("is told as what it is, twice the same, and costs nothing", async () => {
+  test("is reported as what it is, twice the same, and costs nothing", async () => {
     const before = await gateway.backend.recordStore.balance(account.orgId);
     for (let run = 1; run <= 2; run += 1) {
       const answer = await draw(row, false);

@@ -82,7 +82,7 @@ const REFUSED: readonly (readonly [object, string])[] = [
   [{ provider: { only: ["nobody"] } }, "provider.only leaves no provider of pic/one"],
 ];
 
-describe("a request that no deployment can serve as sent costs nothing and asks nobody", () => {
+describe("a request that no deployment can serve as sent costs nothing and asks no provider", () => {
   test.each(REFUSED)("%j", async (more, message) => {
     const body = { model: "pic/one", prompt: "a red bicycle", ...more };
     const expected = { status: 400, code: "invalid_request", message };
@@ -153,7 +153,7 @@ describe("a request that is refused before it is read", () => {
   });
 });
 
-describe("money is looked at last, and before the provider", () => {
+describe("money is checked last, and before the provider", () => {
   const body = { model: "pic/one", prompt: "x", n: 4 };
 
   test("a balance below n ceilings refuses, and fewer images are served", async () => {
@@ -179,7 +179,7 @@ describe("money is looked at last, and before the provider", () => {
     expect(answer.headers["x-tm-cap-reset"]).toMatch(/^\d{4}-\d\d-01T00:00:00/);
   });
 
-  test("a refused shape is told even to who has no money", async () => {
+  test("a refused shape is reported even without money", async () => {
     const broke = await gateway.account("0");
     await expectCleanRefusal(
       { ...route(), account: broke },

@@ -111,7 +111,7 @@ describe("requests per minute of a key", () => {
     expect((await httpCall(`${gateway.url}/v1/messages`, messages)).status).toBe(429);
   });
 
-  test("one key's limit is nobody else's", async () => {
+  test("one key's limit is no other's", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 1 });
     const sibling = await anotherKey(account);
     const stranger = await gateway.account("1.00");

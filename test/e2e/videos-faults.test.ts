@@ -86,8 +86,8 @@ describe("F48: a provider that does not accept the job in time", () => {
   });
 });
 
-describe("F49: nobody ever asks", () => {
-  test("a job that fails is released before anybody looks", async () => {
+describe("F49: the job is never polled", () => {
+  test("a job that fails is released before any poll of a client", async () => {
     const video = await swept({ id: "x", status: "failed", error: { code: "x" } });
     await nothingHeld(house.gateway, account);
     expect(await debitsOf(house.gateway, account)).toBe(0n);
@@ -101,7 +101,7 @@ describe("F49: nobody ever asks", () => {
     expect(house.host.last.looks).toHaveLength(looks);
   });
 
-  test("a job that is finished is settled before anybody looks", async () => {
+  test("a job that is finished is settled before any poll of a client", async () => {
     const video = await swept({ id: "x", status: "completed", usage: { cost: 0.25 } });
     await nothingHeld(house.gateway, account);
     expect(await debitsOf(house.gateway, account)).toBe(250_000n);
@@ -212,7 +212,7 @@ describe("F51: a job that never ends", () => {
   });
 });
 
-test("a job is looked at when its deadline comes, not only when it would be its turn", async () => {
+test("a job is polled when its deadline comes, not only when it is due", async () => {
   const impatient = await openVideoHouse({ videoSweepMs: SWEEP_MS, videoDeadlineMs: 600_000 });
   try {
     const { gateway, host } = impatient;
@@ -310,7 +310,7 @@ test("a silent provider does not keep another one's jobs from being settled", as
   last.answer = undefined;
 });
 
-test("200 running jobs cost their provider one look each in an interval, whoever asks", async () => {
+test("200 running jobs cost their provider one poll each in an interval, for any number of clients", async () => {
   const jobs: AcceptedVideo[] = [];
   while (jobs.length < 200) {
     const eight = Array.from({ length: 8 }, () =>
@@ -326,7 +326,7 @@ test("200 running jobs cost their provider one look each in an interval, whoever
   const before = hosted.map(({ looks }) => looks.length);
   const since = (): number[] => hosted.map(({ looks }, n) => looks.length - (before[n] ?? 0));
   await makeDue(house.gateway, ...jobs.map(({ id }) => id));
-  await until("each is looked at", () => Math.min(...since()) > 0);
+  await until("each is polled", () => Math.min(...since()) > 0);
   for (const job of jobs.slice(0, 50)) expect((await show(job)).status).toBe(200);
   expect(Math.max(...since())).toBe(1);
   expect((await balance()).heldMicroUsd).toBe(BigInt(jobs.length) * reserveOf(1));

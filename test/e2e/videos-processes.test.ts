@@ -77,11 +77,11 @@ test("F52: two gateways that see the end at once make one debit", async () => {
   const record = { id: "x", status: "completed", usage: { cost: 0.25 } };
   const looks = heldLooks(record);
   const first = show(0, video);
-  await until("the first looks", () => looks.waiting.length === 1);
+  await until("the first polls", () => looks.waiting.length === 1);
   // The first takes longer than its lease: the other one may poll as well.
   await change("lease_until = now(), polled_at = null", video);
   const second = show(1, video);
-  await until("the other looks, too", () => looks.waiting.length === 2);
+  await until("the other polls, too", () => looks.waiting.length === 2);
   looks.release();
   for (const answer of await Promise.all([first, second])) {
     expect(answer.json).toMatchObject({ status: "completed", usage: { cost: 0.25 } });
@@ -106,10 +106,10 @@ test("two gateways that see different ends agree on the first one", async () => 
     waiting.push(() => json(response, 200, record));
   };
   const first = show(0, video);
-  await until("the first looks", () => waiting.length === 1);
+  await until("the first polls", () => waiting.length === 1);
   await change("lease_until = now(), polled_at = null", video);
   const second = show(1, video);
-  await until("the other looks, too", () => waiting.length === 2);
+  await until("the other polls, too", () => waiting.length === 2);
   waiting[0]?.();
   const failed = await first;
   expect(failed.json).toMatchObject({ status: "failed" });
@@ -119,7 +119,7 @@ test("two gateways that see different ends agree on the first one", async () => 
   expect(await brokenBooks({ backend })).toEqual([]);
 });
 
-test("a job that is due is looked at by one of the sweepers", async () => {
+test("a job that is due is polled by one of the sweepers", async () => {
   const video = await acceptedVideo(gatewayAt(0), account);
   const { last } = host;
   last.record = { id: "x", status: "in_progress", progress: 7 };
@@ -131,12 +131,12 @@ test("a job that is due is looked at by one of the sweepers", async () => {
   expect(last.looks).toHaveLength(1);
 });
 
-test("a gateway that shuts down gives its looks back at once, and waits for none", async () => {
+test("a gateway that shuts down releases its polls at once, and waits for none", async () => {
   const video = await unsweptVideo();
   const looks = heldLooks({ id: "x", status: "completed", usage: { cost: 0.1 } });
   const waiting = show(0, video);
   waiting.catch(() => undefined);
-  await until("it looks", () => looks.waiting.length === 1);
+  await until("it polls", () => looks.waiting.length === 1);
   const first = gateways.shift();
   // The provider does not answer the poll under way.
   expect(await first?.end("SIGTERM")).toBe(0);

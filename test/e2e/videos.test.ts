@@ -66,7 +66,7 @@ describe("POST /v1/videos", () => {
     expect(answer.text).not.toContain(house.host.last.id);
   });
 
-  test("asks the provider in its own words: its model id, the seconds as a number, its key", async () => {
+  test("asks the provider in its own format: its model id, the seconds as a number, its key", async () => {
     const { requestId } = await acceptedVideo(house.gateway, account, {
       prompt: "wäves 🌊",
       seconds: "6",
@@ -178,12 +178,12 @@ describe("a request of the wrong shape is refused before any money", () => {
     ["no model", { prompt: "waves" }, named("model")],
     ["no prompt", { model: "test/video" }, named("prompt")],
     ["an empty prompt", { ...ask, prompt: "" }, named("prompt")],
-    ["a prompt that is no text", { ...ask, prompt: 7 }, named("prompt")],
+    ["a prompt that is not a text", { ...ask, prompt: 7 }, named("prompt")],
     ["too many seconds", { ...ask, seconds: 13 }, "seconds is 13; this model accepts 1 to 12"],
     ["too few seconds", { ...ask, seconds: 0 }, "seconds is 0; this model accepts 1 to 12"],
     ["too many seconds as text", { ...ask, seconds: "120" }, "seconds is 120"],
     ["a part of a second", { ...ask, seconds: 4.5 }, named("seconds")],
-    ["seconds in words", { ...ask, seconds: "four" }, named("seconds")],
+    ["seconds as a word", { ...ask, seconds: "four" }, named("seconds")],
     ["seconds with a unit", { ...ask, seconds: "4s" }, named("seconds")],
     ["duration", { ...ask, duration: 4 }, "duration is not accepted; send seconds"],
     ["a stream", { ...ask, stream: true }, named("stream")],
@@ -292,7 +292,7 @@ describe("what a provider says to a new job", () => {
       "in_progress",
     ],
     ["one that is done at once", (id) => ({ id, status: "completed" }), "in_progress"],
-    ["one whose word nobody knows", (id) => ({ id, status: "pondering" }), "queued"],
+    ["one with an unknown state", (id) => ({ id, status: "pondering" }), "queued"],
   ])("is understood: %s", async (_who, record, status) => {
     house.host.onAccept = (request, response, body) => {
       const job = house.host.accept(body, request.headers);
@@ -363,7 +363,7 @@ describe("what a provider says to a new job", () => {
 });
 
 describe("who may read a job", () => {
-  test("another key of the organization may, another organization cannot tell it from none", async () => {
+  test("another key of the organization may, another organization cannot distinguish it from none", async () => {
     const { id } = await acceptedVideo(house.gateway, account);
     const stranger = await house.gateway.account("1.00");
     const foreign = await getVideo(house.gateway, stranger.key, id);
@@ -408,7 +408,7 @@ test("questions about a job cost no request of the minute", async () => {
   expect(await rpm()).toBe(before);
 });
 
-test("a dry run tells what a video would hold", async () => {
+test("a dry run reports what a video would hold", async () => {
   const url = `${house.gateway.url}/v1/route?for=videos`;
   const body = { model: "test/video", prompt: freshPrompt(), seconds: 5 };
   const answer = await httpCall(url, { headers: bearer(account.key), body });

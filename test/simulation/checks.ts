@@ -145,7 +145,8 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     // A stream that died says so; not every wire has a place for a cost then.
     const hasDied = client.received.includes('"error"');
     if (record.told === undefined && hasDied) return;
-    if (record.told === undefined) return this.#fail(`${nameOf(record)}: the answer tells no cost`);
+    if (record.told === undefined)
+      return this.#fail(`${nameOf(record)}: the answer reports no cost`);
     if (record.isPending) this.pendingAnswers += 1;
     else this.#checkTold(record);
   }
@@ -184,7 +185,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
   #checkTold(record: RequestRecord): void {
     const debit = this.debitOf(record.client.requestId);
     if (record.told === debit) return;
-    this.#fail(`${nameOf(record)}: told a cost of ${record.told}, debited ${debit}`);
+    this.#fail(`${nameOf(record)}: reported a cost of ${record.told}, debited ${debit}`);
   }
 
   /** Every provider answers in its own letter: after the first byte there is one provider. */

@@ -98,7 +98,7 @@ function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-const WHAT_IT_IS = `\`npm run sim\` runs the request path in worlds that are made up from one number each: two or three
+const WHAT_IT_IS = `\`npm run sim\` runs the request path in scenarios, each generated from one seed: two or three
 instances of the gateway, the database they share, three providers on both wires, and clients. One
 process, no socket, no real time: every timer and every answer is an event on one queue, and time is
 the time of the event that runs. A scenario of some minutes takes some hundredths of a second, and the
@@ -150,7 +150,7 @@ Once faults have stopped:
 
 The run prints the seed, the step and the last events. \`npm run sim -- --seed S\` prints everything
 that happened in it. The seed means the same only with the same program: a changed await is
-another world.`;
+another scenario.`;
 
 const BROKEN_ON_PURPOSE = `## Broken on purpose
 

@@ -79,7 +79,7 @@ function wronglyTold(world: World, record: RequestRecord): readonly string[] {
   const isSettled = record.told !== undefined && !record.isPending;
   if (isCrashCharged && !isSettled) return [];
   if (record.told !== undefined && record.told !== debit) {
-    return [`${nameOf(record)} was told ${record.told}, in the end ${debit} were debited`];
+    return [`${nameOf(record)} was reported as ${record.told}, in the end ${debit} were debited`];
   }
   if (record.isRefused && debit !== 0n) return [`${nameOf(record)} was refused and pays ${debit}`];
   return [];

@@ -39,7 +39,7 @@ test("every kind of fault really struck", () => {
   expect(totals.pendingAnswers).toBeGreaterThan(0);
 });
 
-test("processes died and slept before every kind of await went on", () => {
+test("processes died and slept before every kind of await continued", () => {
   const awaits = [
     "join answered",
     "lease renewal answered",
@@ -66,7 +66,7 @@ test("clients were answered, refused and left; most answers came through all fau
   expect(endings.get("answered") ?? 0).toBeGreaterThan(totals.requests / 4);
 });
 
-test("one seed is one world: a second run does exactly the same, another seed does not", async () => {
+test("one seed is one scenario: a second run does exactly the same, another seed does not", async () => {
   const [first, again, other] = [
     await simulate({ seed: 7 }),
     await simulate({ seed: 7 }),
@@ -120,7 +120,7 @@ test("a closing that is forgotten is noticed", async () => {
   expect(await noticed(lie)).toMatch(/is open/);
 });
 
-test("a cost told that is not the cost debited is noticed", async () => {
+test("a reported cost that differs from the debit is noticed", async () => {
   const lie = (ledger: Ledger): Ledger =>
     altered(ledger, {
       close: async (row) => {

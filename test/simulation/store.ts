@@ -146,11 +146,11 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 
   attachJob(): Promise<boolean> {
-    return Promise.reject(new Error("this world has no jobs"));
+    return Promise.reject(new Error("this scenario has no jobs"));
   }
 
   adoptAttempts(): Promise<readonly AdoptedAttempt[]> {
-    return Promise.reject(new Error("this world has no jobs"));
+    return Promise.reject(new Error("this scenario has no jobs"));
   }
 
   /** The port's promise to the lanes, seen from below: one call at a time. */

@@ -51,7 +51,7 @@ export async function sessionOf(world: ConsoleWorld, page: Page): Promise<Sessio
 export async function giveCredit(world: ConsoleWorld, page: Page, usd: string): Promise<OrgId> {
   const { org } = await sessionOf(world, page);
   const amountMicroUsd = parseUsd(usd);
-  if (org === null) throw new Error("nobody is signed in at this browser");
+  if (org === null) throw new Error("no user is signed in at this browser");
   if (amountMicroUsd === undefined) throw new Error(`not a dollar amount: ${usd}`);
   const orgId = org.org_id as OrgId;
   const ref = `gift-${orgId}-${usd}`;

@@ -145,7 +145,7 @@ export class GatewaySlot {
   }
 
   #noteOwnEnd(how: string): void {
-    this.ownEnds.push(`${how}, its last words: ${this.#lastWords()}`);
+    this.ownEnds.push(`${how}, its last output: ${this.#lastWords()}`);
   }
 
   #lastWords(): string {

@@ -133,7 +133,7 @@ export class Havoc {
     const slot = await this.#loadedSlot();
     const life = lifeOf(slot);
     this.#spared = [slot, dice.pick(slots.filter((other) => other !== slot))];
-    say(`gateway ${slot.number} stands still`);
+    say(`gateway ${slot.number} is paused`);
     slot.freeze(true);
     const startMs = systemClock.monotonicMs();
     const departed = await noteDeparture(database, life);
@@ -153,10 +153,10 @@ export class Havoc {
     }
     const leaseLeftMs = departed.leaseEndsMs - systemClock.monotonicMs();
     await sleep(Math.max(0, leaseLeftMs) + blow.wakesAfterMs);
-    say(`gateway ${slot.number} goes on`);
+    say(`gateway ${slot.number} resumes`);
     slot.freeze(false);
     this.troubles.push({ life, startMs, endMs: systemClock.monotonicMs() });
-    await this.until("the gateway that stood still has a lease again", () =>
+    await this.until("the paused gateway has a lease again", () =>
       slot.life === undefined ? false : holdsLease(database, slot.life),
     );
   }

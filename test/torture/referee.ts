@@ -94,7 +94,7 @@ function judgeClients(witnesses: Witnesses, findings: Findings): number {
     if (rows.length > 0 && told.costMicroUsd === debit) continue;
     if (isLostSettlement(told, rows, witnesses)) lostSettlements += 1;
     else {
-      const example = `told ${told.costMicroUsd}, debited ${debit}: ${all(rows)}`;
+      const example = `reported ${told.costMicroUsd}, debited ${debit}: ${all(rows)}`;
       findings.add(OTHER_COST, `${requestId}: ${example}`);
     }
   }

@@ -22,7 +22,7 @@ beforeAll(async () => {
   member = await house.backend.ledgerBatchStore.join("one", LEASE_MS);
 });
 
-test("whoever tells what, in whatever order and how often: the balance is what was paid, taken back and used", async () => {
+test("whatever is reported, in any order and number: the balance is what was paid, taken back and used", async () => {
   const seen = new Set<string>();
   const property = fc.asyncProperty(story, async ({ steps, order }) => {
     const world = await BillingWorld.make(house, member);

@@ -110,7 +110,7 @@ describe("buying credit", () => {
     await expect(deaf.buy(orgId, 5)).resolves.toBeDefined();
   });
 
-  test("a payment provider that is away refuses in words, and nothing is pending", async () => {
+  test("a payment provider that is away is a clear refusal, and nothing is pending", async () => {
     const { backend, clock } = house;
     const away = openBilling({
       config: {
@@ -133,7 +133,7 @@ describe("buying credit", () => {
     await away.close();
   });
 
-  test("another organization's purchase is no purchase", async () => {
+  test("another organization's purchase does not exist", async () => {
     const bought = await house.buy(await house.newOrg(), 5);
     const other = await house.newOrg();
     for (const billing of house.billings) {
@@ -143,7 +143,7 @@ describe("buying credit", () => {
   });
 });
 
-describe("a purchase of which no event tells", () => {
+describe("a purchase without an event", () => {
   test("is credited by the browser that comes back", async () => {
     const bought = await deaf.buy(await deaf.newOrg(), 20);
     await press(bought, "pay");
@@ -202,7 +202,7 @@ describe("a purchase of which no event tells", () => {
   });
 });
 
-test("a running console looks after purchases by itself, until it is closed", async () => {
+test("a running console reconciles purchases by itself, until it is closed", async () => {
   const bought = await deaf.buy(await deaf.newOrg(), 20);
   deaf.checkout.book.pay(bought.session);
   deaf.clock.moveOn(20 * MINUTE_MS);
@@ -223,7 +223,7 @@ test("a running console looks after purchases by itself, until it is closed", as
   await running.close();
 });
 
-test("a start with a live key tells of credit that was bought with test money", async () => {
+test("a start with a live key reports credit that was bought with test money", async () => {
   const bought = await house.buy(await house.newOrg(), 5);
   house.checkout.book.pay(bought.session);
   await house.checkout.webhooks.settled();
@@ -237,7 +237,7 @@ test("a start with a live key tells of credit that was bought with test money", 
   });
   expect(live.mode).toBe("stripe");
   live.start();
-  await until("the start has told of it", () => errors.length === 1);
+  await until("the start has logged it", () => errors.length === 1);
   expect(errors[0]).toMatchObject({ orgIds: expect.arrayContaining([bought.orgId]) });
   await live.close();
 });
@@ -268,7 +268,7 @@ test.each([
   expect(() => openBilling(options)).toThrow(message);
 });
 
-test("without a payment provider credit is granted, and nobody can buy", async () => {
+test("without a payment provider credit is granted, and none can be bought", async () => {
   const none = openBilling({
     config: NO_PROVIDER_CONFIG,
     store: house.backend.purchaseStore,

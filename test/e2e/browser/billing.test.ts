@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("told twice, and looked at again, is one grant", async () => {
+  test("reported twice, and checked again, is one grant", async () => {
     const { page, complaints } = await newcomer(world, browser, {
       name: "twice",
     });
@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     const told = world.checkout.webhooks.events.filter(({ data }) => data.object.id === sessionId);
     expect(told).toHaveLength(1);
     const [event] = told;
-    assert(event !== undefined, "the payment was told");
+    assert(event !== undefined, "the payment was reported");
     const again = [event, event].map(({ id }) => world.checkout.webhooks.send(id));
     expect(await Promise.all(again)).toEqual([200, 200]);
     await open(page, `/billing/return/${purchaseId}`);

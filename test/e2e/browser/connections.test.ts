@@ -26,8 +26,8 @@ const encryptionKey = Buffer.alloc(32, 9).toString("base64");
 const world = withConsole({ settings: { encryptionKey } });
 const browser = withBrowser();
 
-describe.skipIf(!hasChromium)("own keys at providers", () => {
-  test("are stored, tested, used and disabled for ever, and shown nowhere", async () => {
+describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
+  test("are stored, tested, used and permanently disabled, and shown nowhere", async () => {
     const ann = await newcomer(world, browser, { name: "owner", theme: "dark", usd: "5" });
     const { page } = ann;
     const told: Promise<string>[] = [];
@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("that the provider refuses are told apart, and one provider has one", async () => {
+  test("that the provider refuses are distinguished, and one provider has one", async () => {
     const who = { name: "refused", theme: "dark", usd: "5" } as const;
     const { page, complaints } = await newcomer(world, browser, who);
     const stored = { provider: "prov-a", name: "old account", provider_key: BAD_KEY };

@@ -172,7 +172,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("disables a key for ever: by its name, within five seconds, with no way back", async () => {
+  test("disables a key permanently: by its name, within five seconds, with no way back", async () => {
     const ann = await newcomer(world, browser, { name: "off", usd: "5" });
     const { page } = ann;
     const { secret, keyId } = await makeKey(world, page, { name: "old laptop" });

@@ -19,7 +19,7 @@ const world = withConsole();
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the limits page", () => {
-  test("lowers a key's limit, never raises it, and gives the ceiling back", async () => {
+  test("lowers a key's limit, never raises it, and restores the ceiling", async () => {
     const who = { name: "lower", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(world, browser, who);
     const { secret, keyId } = await makeKey(world, page, { name: "batch" });

@@ -10,7 +10,7 @@ import { withConsole } from "../../support/console-world.ts";
 /** Scripts and styles of a first page, as they come over the wire to a browser without a cache. */
 const FIRST_PAGE_BYTES_MAX = 200 * 1024;
 
-describe.skipIf(!hasChromium)("the first page that somebody opens", () => {
+describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
   const world = withConsole();
   const browser = withBrowser();
 

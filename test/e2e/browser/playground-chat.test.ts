@@ -256,7 +256,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("without credit the words say what to do, and nothing is charged", async () => {
+  test("without credit the message says what to do, and nothing is charged", async () => {
     const { page, complaints } = await chatter("poor", null);
     await say(page, "Hello");
     const answer = answerOf(page, "Plain");

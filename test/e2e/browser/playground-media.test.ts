@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await state.fill("no json");
     await page.getByRole("button", { name: "Ask" }).click();
     await page.getByText(/This is not valid JSON/).waitFor();
-    await expectAccessible(page, "a state that is no JSON");
+    await expectAccessible(page, "a state that is not JSON");
     await state.fill(JSON.stringify({ subject: "The shop is down", plan: "pro" }));
     await page.getByRole("button", { name: "Ask" }).click();
     const answers = page.getByRole("table", { name: "Answers" });

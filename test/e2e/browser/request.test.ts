@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     await expectAccessible(page, "a refused request");
   });
 
-  test("of somebody else is not found", async () => {
+  test("of another organization is not found", async () => {
     const other = await newcomer(world, browser, { name: "other" });
     const path = `/requests/${traffic.threeAttemptsId}`;
     const { status } = await ask(world, other.page, `GET /api/console${path}`);

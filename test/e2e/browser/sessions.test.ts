@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     return visitor;
   }
 
-  test("that is ended in one browser goes on in another", async () => {
+  test("that is ended in one browser continues in another", async () => {
     const here = await signedIn("ann", "/settings");
     const there = await signedIn("ann", "/keys");
     await here.page.getByRole("button", { name: "Your account" }).click();
@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     expect(await statusOfKeys(page)).toBe(200);
   });
 
-  test("that ends while a page is open is told there, with the way back", async () => {
+  test("that ends while a page is open is reported there, with the way back", async () => {
     const { page, complaints } = await signedIn("cat", "/usage");
     await age(page, "7 days 1 second");
     await page.getByRole("link", { name: "Keys", exact: true }).click();

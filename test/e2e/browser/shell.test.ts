@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await field.waitFor({ state: "detached" });
   });
 
-  test("tells its keys on ?, and they can be switched off", async () => {
+  test("shows its keys on ?, and they can be switched off", async () => {
     const { page } = visitor;
     await open("/keys");
     await page.keyboard.press("?");

@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(await page.content()).not.toContain(key.slice(0, 13));
   }
 
-  test("gives a trial key that works, 20 requests a minute, and the page hears the first", async () => {
+  test("gives a trial key that works, 20 requests a minute, and the page notices the first", async () => {
     const { page, complaints } = await visit();
     world.provider.signInAs(newcomer("tom"));
     await press(page);
@@ -168,7 +168,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that the provider refuses says so, in words of this page alone", async () => {
+  test("that the provider refuses says so, with a message of this page only", async () => {
     const { page, complaints } = await visit();
     world.provider.signInAs(null);
     await page.goto(`${world.url}/sign-in`);

@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       model: "test/a",
       provider: "prov-a",
     };
-    await until("all of it stands in the address", () => {
+    await until("all of it is in the address", () => {
       const search = Object.fromEntries(new URL(page.url()).searchParams);
       return JSON.stringify(sorted(search)) === JSON.stringify(sorted(expected));
     });
@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await expectView();
   });
 
-  test("looks into a day by its name in the table, and says so in the address", async () => {
+  test("opens a day by its name in the table, and says so in the address", async () => {
     const { page } = ann;
     await open(page, "/usage?by=day&range=7d");
     const days = page.getByRole("region", { name: "Figures by day" }).getByRole("button");

@@ -122,7 +122,7 @@ describe.each(PROVIDERS)("$name", ({ open, tellsCost, tellsStreamError }) => {
         );
       });
 
-      test("usage is whole, and what it tells is what was charged", async () => {
+      test("usage is whole, and what it reports is what was charged", async () => {
         const prompt = `${"x".repeat(400)} [cached:40] [reasoning:20]`;
         const { usage } = await ask({ model, prompt });
         const { inputTokens: input = 0, outputTokens: output = 0 } = usage;
@@ -196,7 +196,7 @@ describe.each(PROVIDERS)("$name", ({ open, tellsCost, tellsStreamError }) => {
       });
     });
 
-    test("a stream that dies after output is told as far as the package can", async () => {
+    test("a stream that dies after output is reported as far as the package can", async () => {
       const prompt = "[words:60] [[fault:reset:event:6]]";
       const stream = streamText({ ...DEFAULTS, model, prompt });
       const errors: unknown[] = [];
@@ -246,7 +246,7 @@ describe.each(PROVIDERS)("$name", ({ open, tellsCost, tellsStreamError }) => {
     };
     const classOf = (fault: APICallError): unknown => fault.responseHeaders?.["x-tm-error-code"];
 
-    test("a wrong key is a 401 that nobody should try again", async () => {
+    test("a wrong key is a 401 that should not be retried", async () => {
       const model = modelWith(`tm_vk_${"0".repeat(48)}`, "test/a");
       const fault = await failureOf({ model, prompt: "Hello" });
       expect(fault).toMatchObject({ statusCode: 401, isRetryable: false });
@@ -280,7 +280,7 @@ describe.each(PROVIDERS)("$name", ({ open, tellsCost, tellsStreamError }) => {
       expect(await walletOf(gateway, poor)).toEqual({ settled: 100n, held: 0n });
     });
 
-    test("a provider that fails may be tried again, and its words stay away", async () => {
+    test("a provider that fails may be tried again, and its message is not shown", async () => {
       const model = modelWith(account.key, "test/b");
       const prompt = "[[fault:status:500;message:secret-provider-words]]";
       const fault = await failureOf({ model, prompt });

@@ -153,7 +153,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
         expect(message).toMatchObject({ stop_reason: "max_tokens", usage: { output_tokens: 7 } });
       });
 
-      test("cached tokens are told apart and priced into the cost", async () => {
+      test("cached tokens are reported separately and priced into the cost", async () => {
         const messages = [say(`${"x".repeat(400)} [cached:40]`)];
         const { message, cost } = await askForCost({ messages });
         expect(message.usage.cache_read_input_tokens).toBe(40);
@@ -181,7 +181,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
       });
     });
 
-    test("the accumulator tells every text, in order, and ends once", async () => {
+    test("the accumulator returns every text, in order, and ends once", async () => {
       const stream = client.messages.stream({ model, max_tokens: 64, messages: [say("Hello")] });
       const texts: string[] = [];
       const kinds: string[] = [];

@@ -39,7 +39,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/anthropic"])("%s", (name) =
   test.each([
     ["test/b", "test/a"],
     ["test/a", "test/b"],
-  ])("a conversation that reasoned with %s goes on with %s, and back", async (first, second) => {
+  ])("a conversation that reasoned with %s continues with %s, and back", async (first, second) => {
     const open = providers()[name];
     if (open === undefined) throw new Error(`no provider ${name}`);
     const messages: ModelMessage[] = [{ role: "user", content: THINKS }];

@@ -29,7 +29,7 @@ export function crashSuite(): CrashSuite {
   afterAll(() => opened?.close());
   const suite: CrashSuite = {
     get house() {
-      if (opened === undefined) throw new Error("the house opens before the first test");
+      if (opened === undefined) throw new Error("the environment opens before the first test");
       return opened;
     },
     decide: async (more) => {

@@ -62,7 +62,7 @@ function pass(at: FailPoint): void {
   const act = isOrdered(at);
   if (act === "die") process.kill(process.pid, "SIGKILL");
   if (act === "terminate") process.kill(process.pid, "SIGTERM");
-  if (act === "wait") throw new Error(`nobody can wait at "${at}"`);
+  if (act === "wait") throw new Error(`no caller can wait at "${at}"`);
 }
 
 /** Marks a step that can be held up. */

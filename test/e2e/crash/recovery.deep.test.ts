@@ -107,7 +107,7 @@ test("an instance that wakes up sends nothing new until it has joined again", as
   await expectDecided(bedroom, scene, { pays: [], received: 0 });
 });
 
-test("what it observed late gives back what was charged too much, once", async () => {
+test("what it observed late returns what was charged too much, once", async () => {
   await one.goOn();
   await two.goOn();
   for (const { scene, view, row } of sleepers) {
@@ -117,7 +117,7 @@ test("what it observed late gives back what was charged too much, once", async (
   }
 });
 
-test("when it has joined again it serves; nothing is charged or given back twice", async () => {
+test("when it has joined again it serves; nothing is charged or returned twice", async () => {
   await joinLock.release();
   const scene = await openScene(bedroom, { wire: "wire_b", stream: true });
   for (const woken of [one, two]) {

@@ -23,7 +23,7 @@ const ROWS: readonly CrashRow[] = SHAPES.flatMap(({ what, ...shape }) => [
     ...SETTLED,
   },
   {
-    promise: `killed when the last bytes of ${what} had left: the cost it told is charged`,
+    promise: `killed when the last bytes of ${what} had left: the reported cost is charged`,
     diesAt: "answered" as const,
     ...shape,
     ...SETTLED,
@@ -33,7 +33,7 @@ const ROWS: readonly CrashRow[] = SHAPES.flatMap(({ what, ...shape }) => [
 
 const MORE_ROWS: readonly CrashRow[] = [
   {
-    promise: "killed when the settlement had committed and nobody knew: what was used is charged",
+    promise: "killed when the settlement had committed, without notice: what was used is charged",
     wire: "wire_a",
     stream: true,
     diesAt: "settle committed",

@@ -76,7 +76,7 @@ const FAILOVER: readonly CrashRow[] = [
     ...NEXT,
   },
   {
-    promise: "killed when the second attempt was held and nobody knew: only that one is charged",
+    promise: "killed when the second attempt was held, without notice: only that one is charged",
     wire: "wire_b",
     stream: true,
     diesAt: "roll committed",

@@ -44,7 +44,7 @@ export class VideoSuite {
   }
 
   get house(): CrashHouse {
-    if (this.#house === undefined) throw new Error("the house opens before the first test");
+    if (this.#house === undefined) throw new Error("the environment opens before the first test");
     return this.#house;
   }
 

@@ -106,7 +106,7 @@ const TROUBLES: readonly Trouble[] = [
     end: () => proxy.set("up"),
   },
   {
-    name: "somebody keeps the wallet locked",
+    name: "another session keeps the wallet locked",
     isOneWallet: true,
     begin: async () => {
       await admin.query("begin");

@@ -99,7 +99,7 @@ describe("a stream that dies after output ends with one terminal event and not a
 });
 
 describe("keep-alives", () => {
-  test("fill a silence between two events, in the words of the wire", async () => {
+  test("fill a silence between two events, in the format of the wire", async () => {
     const routes = WIRES.flatMap((wire) => WIRES.map((upstream) => ({ wire, upstream })));
     await Promise.all(routes.map(expectKeptAlive));
   });

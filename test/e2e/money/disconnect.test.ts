@@ -96,7 +96,7 @@ async function leaveAt(account: TestAccount, route: Route, count: number): Promi
   const call = await callOf(request.mark);
   if (count > 0) call.release(count);
   const spoken = call.pieces.slice(0, count).some((piece) => piece.includes("You said"));
-  if (spoken) await until("the client hears it", () => client.seen().includes("You said"));
+  if (spoken) await until("the client gets it", () => client.seen().includes("You said"));
   expect(client.seen() !== "").toBe(spoken);
   const before = linesOfTheGone();
   client.sent.destroy();

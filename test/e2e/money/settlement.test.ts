@@ -142,7 +142,7 @@ const CASES: Case[] = WIRES.flatMap((wire) =>
   ),
 );
 
-describe("the observed tokens are billed to the micro-dollar, and told alike everywhere", () => {
+describe("the observed tokens are billed to the micro-dollar, and shown alike everywhere", () => {
   test.each(CASES)("$what from $upstream to $wire, stream $stream", async (given) => {
     const before = await debitsOf(gateway, account);
     const text = `${given.markers} what a long enough prompt for every bucket of tokens this is`;
@@ -326,7 +326,7 @@ describe("the hold is the worst case of the request", () => {
   }
 });
 
-test("a provider that reports more than was held costs the hold, and the house the rest", async () => {
+test("a provider that reports more than was held costs the hold, and the platform the difference", async () => {
   const before = await debitsOf(gateway, account);
   const text = '[[fault:usage:{"completion_tokens":200000}]]';
   const answer = await ask(gateway.url, {

@@ -131,7 +131,7 @@ describe("beside a running server", () => {
     ]);
   });
 
-  test("key disable ends a key within seconds, for ever", async () => {
+  test("key disable ends a key within seconds, permanently", async () => {
     const { json, code } = await jsonCommand(["key", "disable", keyId, ...place]);
     expect(code).toBe(0);
     expect(json).toEqual({ key_id: keyId, disabled_at: expect.stringMatching(/^20.*Z$/) });
@@ -217,7 +217,7 @@ describe("the catalog of a running server", () => {
     write(["op/linked", "op/signalled"]);
     expect(await models()).toEqual(["op/linked"]);
     server.process.kill("SIGHUP");
-    await until("the signal is heard", async () => (await models()).includes("op/signalled"));
+    await until("the signal is received", async () => (await models()).includes("op/signalled"));
   });
 });
 
@@ -266,7 +266,7 @@ describe("with a database of yours", () => {
     expect(doctor.json["ok"]).toBe(false);
   });
 
-  test("an unreachable database is a fault: 2, told on standard error, password unsaid", async () => {
+  test("an unreachable database is a fault: 2, reported on standard error, password unsaid", async () => {
     const nowhere = { DATABASE_URL: "postgres://me:hunter2hunter2@127.0.0.1:1/nothing" };
     const result = await runCommand(["org", "list", "--json"], { ...OPERATOR_ENV, ...nowhere });
     expect(result.code).toBe(2);
@@ -344,7 +344,7 @@ describe("manifests", () => {
 });
 
 describe("simulate", () => {
-  test("plays a provider of one wire with one fault until it is told to stop", async () => {
+  test("plays a provider of one wire with one fault until it is stopped", async () => {
     const program = await startProgram(
       ["simulate", "--port", "0", "--wire", "wire_a", "--fault", "status:503", "--json"],
       OPERATOR_ENV,
@@ -392,7 +392,7 @@ test("a wrong call is 2, a sentence on standard error, nothing on standard outpu
   }
 });
 
-test("no key, raw or of a provider, stands in any log", () => {
+test("no key, raw or of a provider, is in any log", () => {
   expect(rawKeys.length).toBeGreaterThan(1);
   const logs = [server.stderr(), server.stdout(), ...commandLogs].join("\n");
   expect(logs).toContain('"msg":"ready"');

@@ -166,7 +166,7 @@ test("SIGTERM in mid-stream: the stream ends well, the process ends with 0, the 
   const already = simulator.counts().total;
   await until("the stream runs", () => simulator.counts().total > already);
   const ended = running?.end("SIGTERM");
-  await until("nobody else is let in", () =>
+  await until("no new request is accepted", () =>
     get(gatewayUrl(), { key, path: "/readyz" }).then(
       (probe) => probe.status === 503,
       () => true,

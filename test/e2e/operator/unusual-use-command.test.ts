@@ -46,7 +46,7 @@ function inWords(...args: readonly string[]): Promise<CommandResult> {
 }
 
 describe("unusual-use list", () => {
-  test("shows what is held, why and until when, of everybody or of one organization", async () => {
+  test("shows what is held, why and until when, of all or of one organization", async () => {
     const [orgId, other] = [await heldOrg("chat"), await heldOrg("videos")];
     const hold = {
       org_id: orgId,
@@ -113,7 +113,7 @@ describe("unusual-use lift", () => {
   });
 });
 
-test("a wrong call is 2, tells the next step, and lifts nothing", async () => {
+test("a wrong call is 2, names the next step, and lifts nothing", async () => {
   const orgId = await heldOrg("chat");
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [["lift"], /missing required argument 'org_id'/],
