@@ -97,7 +97,7 @@ describe("a finding", () => {
     expect(refuse()).toMatchObject({ class: "usage_limited", status: 429 });
   });
 
-  test("tells the caller when and how to go on, and nothing of what was seen", () => {
+  test("shows the caller when and how to continue, and nothing of what was seen", () => {
     const { refuse, misbehave, world } = watchWorld();
     misbehave();
     expect(refuse()).toMatchObject({
@@ -193,7 +193,7 @@ describe("what the store answers", () => {
     expect(refused).not.toHaveProperty("retryAfterSeconds");
   });
 
-  test("no hold: the organization bought credit meanwhile and goes on", async () => {
+  test("no hold: the organization bought credit meanwhile and continues", async () => {
     const { misbehave, refuse, note, recorded, world, answered } = watchWorld();
     world.answer = undefined;
     misbehave();
@@ -204,7 +204,7 @@ describe("what the store answers", () => {
     expect(recorded).toHaveLength(1);
   });
 
-  test("stands until every principal carries it: then a lifted hold is lifted here too", async () => {
+  test("applies until every principal carries it: then a lifted hold is lifted here too", async () => {
     const { misbehave, refuse, world, answered } = watchWorld();
     world.answer = LIMITED;
     misbehave();
@@ -217,7 +217,7 @@ describe("what the store answers", () => {
     expect(refuse()).toBeUndefined();
   });
 
-  test("silence or a fault: the limited hold of this process stands all the same", async () => {
+  test("silence or a fault: the limited hold of this process still applies", async () => {
     for (const answer of ["silence", new Error("down")] as const) {
       const { misbehave, refuse, world, answered } = watchWorld();
       world.answer = answer;
@@ -230,7 +230,7 @@ describe("what the store answers", () => {
     }
   });
 
-  test("a fault: it is told again with requests that come, less and less often", async () => {
+  test("a fault: it is reported again with requests that come, less and less often", async () => {
     const { misbehave, refuse, recorded, logged, world, answered } = watchWorld();
     world.answer = new Error("down");
     misbehave();
@@ -247,7 +247,7 @@ describe("what the store answers", () => {
     expect(logged).toHaveLength(recorded.length);
   });
 
-  test("a store that is back is told how old the finding is and how long it still limits", async () => {
+  test("a store that is back gets how old the finding is and how long it still limits", async () => {
     const { misbehave, refuse, recorded, world, answered } = watchWorld();
     world.answer = new Error("down");
     misbehave();
@@ -323,7 +323,7 @@ describe("an organization that bought credit", () => {
     expect(refuse(paying)).toBeUndefined();
   });
 
-  test("is never looked at, whatever it does", () => {
+  test("is never monitored, whatever it does", () => {
     const event = fc.record({
       clientAddress: fc.option(fc.ipV4(), { nil: undefined }),
       outcome: fc.constantFrom("served", "failed", "refused" as const),
@@ -373,7 +373,7 @@ test("for any history: a hold is never made below every line, and always when on
   );
 });
 
-test("without a look-out nobody is refused, not even who was restricted before", () => {
+test("without monitoring no request is refused, not even of the restricted", () => {
   const restricted = principalOf("org_trial", { usageHolds: [RESTRICTED] });
   NO_USAGE_GUARD.note({ ...REFUSED_EVENT, principal: restricted }, START_MS);
   expect(NO_USAGE_GUARD.refuse(restricted, "chat", START_MS)).toBeUndefined();

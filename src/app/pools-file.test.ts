@@ -85,21 +85,21 @@ describe("a pool file", () => {
 
   test.each([
     ["is empty", ""],
-    ["is no list", "pools: []"],
+    ["is not a list", "pools: []"],
     ["is one word", "none"],
-  ])("that %s is told what it has to be", (_, text) => {
+  ])("that %s is refused with what it has to be", (_, text) => {
     const message = "must be a list of pools; write [] for none";
     expect(issuesOf(text)).toEqual([{ file, pointer: "", message }]);
   });
 
-  test("that is not YAML is told why and where", () => {
+  test("that is not YAML is refused with why and where", () => {
     expect(issuesOf("- id: [")).toEqual([
       { file, pointer: "", message: expect.stringMatching(/^it is not YAML: .*line 1/) as string },
     ]);
     expect(issuesOf("- {id: a, id: b}")[0]?.message).toContain("it is not YAML: Map keys must be");
   });
 
-  test("that is not there is told how to name another", () => {
+  test("that is not there is refused with how to name another", () => {
     const missing = join(folder, "missing.yaml");
     const message =
       "there is no such file; create it, or name another with pools_file (TM_POOLS_FILE)";
@@ -109,13 +109,13 @@ describe("a pool file", () => {
     });
   });
 
-  test("that cannot be read is told the reason", () => {
+  test("that cannot be read is refused with the reason", () => {
     expect(readPoolsFile(folder)).toMatchObject({
       issues: [{ file: folder, message: "it cannot be read (EISDIR)" }],
     });
   });
 
-  test("is told everything that is wrong with it at once", () => {
+  test("is refused with everything that is wrong with it at once", () => {
     const text = toYaml([{ id: "P", concurrent: 0 }, "pool", { id: "p", listings: [7] }]);
     expect(issuesOf(text).map(({ pointer }) => pointer)).toEqual([
       "/0/listings",

@@ -37,7 +37,7 @@ test("what was paid as it was asked for is granted", () => {
   expect(judgeSession(purchase, session)).toEqual({ kind: "grant" });
 });
 
-test("a checkout whose session nobody wrote down is granted all the same", () => {
+test("a checkout whose session was not stored is still granted", () => {
   expect(judgeSession({ ...purchase, sessionId: null }, session)).toEqual({ kind: "grant" });
 });
 

@@ -177,7 +177,7 @@ describe("a stated pool", () => {
 });
 
 describe("stated pools are refused when", () => {
-  test("a listing is in two of them: both are named, and where it stands", () => {
+  test("a listing is in two of them: both are named, and where it is", () => {
     const pools = [
       stated("one", [nib, "text/*"], { concurrent: 1 }),
       stated("two", ["judge/*", quill], { concurrent: 1 }),
@@ -206,7 +206,7 @@ describe("stated pools are refused when", () => {
   });
 
   test.each<[string, readonly string[], string]>([
-    ["nobody says what one can do", [nib], "none of its listings declares a capacity"],
+    ["no capacity is declared", [nib], "none of its listings declares a capacity"],
     [
       "two say what one can do",
       [quill, "twin/acme/quill"],

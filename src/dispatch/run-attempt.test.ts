@@ -158,7 +158,7 @@ test("comments do not renew the time to the first content", async () => {
   expect(await running.ended).toMatchObject({ timedOut: true, committed: false, begun: true });
 });
 
-test("a stream that goes on has a bound of its own", async () => {
+test("a stream that continues has a bound of its own", async () => {
   const { running, time, connected, headers, bytes, aborted } = scriptedAttempt();
   connected();
   headers();

@@ -52,7 +52,7 @@ test("closings that did not commit are sent again, before newer ones, until they
   expect(lane.size).toBe(0);
 });
 
-test("a caller is told pending in time, and the closing commits all the same", async () => {
+test("a caller gets pending in time, and the closing still commits", async () => {
   let isUp = false;
   const { lane, time } = scriptedLane([(rows) => (isUp ? closed(rows) : fail("busy")())]);
   const outcome = lane.submit(row(1));
@@ -64,7 +64,7 @@ test("a caller is told pending in time, and the closing commits all the same", a
   expect(lane.size).toBe(0);
 });
 
-test("a closing that breaks a rule of the books stands alone, the others commit", async () => {
+test("a closing that breaks a rule of the books is separated, the others commit", async () => {
   const { lane } = scriptedLane([
     (rows) => (rows.some((one) => one.attemptId === 2n) ? fail("rejected")() : closed(rows)),
   ]);

@@ -95,7 +95,7 @@ describe("the rest of a pool", () => {
     expect(afterTooMany(long, { restMs: 2_000, nowMs: 100 }).restUntilMs).toBe(30_000);
   });
 
-  test("is told once, and again when it lasts a second longer than the others know", () => {
+  test("is broadcast once, and again when it lasts a second longer than the others know", () => {
     const first = afterTooMany(undefined, { restMs: 2_000, nowMs: 0 });
     expect(isNews(first, 0)).toBe(true);
     const told = { ...first, toldUntilMs: first.restUntilMs };
@@ -109,7 +109,7 @@ describe("the rest of a pool", () => {
 describe("what others say of a pool", () => {
   const heard = afterHearsay(undefined, { restMs: 5_000, nowMs: 0 });
 
-  test("rests and shrinks it here too, and is not told on", () => {
+  test("cools it down and shrinks it here too, and is not broadcast", () => {
     expect(heard.restUntilMs).toBe(5_000);
     expect(usablePercent(heard, 0)).toBe(80);
     expect(isNews(heard, 0)).toBe(false);
@@ -130,14 +130,14 @@ describe("what others say of a pool", () => {
     expect(usablePercent(known, 900)).toBe(80);
   });
 
-  test("is another 429 when its rest lasts longer", () => {
+  test("is another 429 when its cooldown lasts longer", () => {
     const known = afterHearsay(heard, { restMs: 9_000, nowMs: 2_000 });
     expect(known.restUntilMs).toBe(11_000);
     expect(usablePercent(known, 2_000)).toBe(65);
   });
 });
 
-test("a pool is forgotten when it rested, a late word of it can no longer come, and all is usable", () => {
+test("a pool is forgotten after its cooldown, when a late notice can no longer come, and all is usable", () => {
   const short = afterTooMany(undefined, { restMs: 1_000, nowMs: 0 });
   expect(isOver(short, 19_999)).toBe(false);
   expect(isOver(short, 20_000)).toBe(true);

@@ -40,7 +40,7 @@ test("a cost keeps its digits, and a cost of something else is not taken for it"
   expect(read([stream(usage)]).costMicroUsd).toBe(123_456_789_012_654_321n);
 });
 
-test("an answer that broke off or ended with an error is no whole answer", () => {
+test("an answer that broke off or ended with an error is not a whole answer", () => {
   expect(read([stream(delta("half"))])).toMatchObject({ text: "half", isWhole: false });
   const failed = stream(delta("half"), {
     choices: [{ index: 0, delta: { content: "" }, finish_reason: "error" }],
@@ -49,7 +49,7 @@ test("an answer that broke off or ended with an error is no whole answer", () =>
   expect(read([failed, stream("[DONE]")]).isWhole).toBe(false);
 });
 
-test("events that are no JSON are left out", () => {
+test("events that are not JSON are left out", () => {
   expect(read([stream("{", "null", delta("fine"), "[DONE]")])).toMatchObject({
     text: "fine",
     isWhole: true,

@@ -42,7 +42,7 @@ describe("a limit that is taken", () => {
   });
 });
 
-describe("a value that is no limit", () => {
+describe("a value that is not a limit", () => {
   const bad = ["0", "-1", "-0", "1.5", '"5"', "true", "false", "[5]", '{"a":5}', "1e999", "1e-3"];
   test.each(["rpm", "tpm", "concurrency"])("%s names itself and what it has to be", (word) => {
     for (const value of bad) {

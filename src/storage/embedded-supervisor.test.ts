@@ -193,7 +193,7 @@ test("what cannot be started is tried again with growing pauses, until it is sto
   const pauses: unknown[] = [];
   const supervisor = new ServerSupervisor({
     isUp: () => false,
-    bringBack: () => Promise.reject(new Error("no room")),
+    bringBack: () => Promise.reject(new Error("no space")),
     log: { ...silentLog, error: (detail) => void pauses.push(detail) },
     detail: {},
   });

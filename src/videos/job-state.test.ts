@@ -77,7 +77,7 @@ describe("what a provider says", () => {
     [41.9, 41],
     [100, 99],
     [Number.POSITIVE_INFINITY, 99],
-  ])("progress told as %s of a job at 40 is %s", (progress, shown) => {
+  ])("progress reported as %s of a job at 40 is %s", (progress, shown) => {
     const seen: JobLook = { kind: "told", job: told("in_progress", { progress }) };
     expect(look(takenJob({ progress: 40 }), seen)).toMatchObject({ news: { progress: shown } });
   });
@@ -87,14 +87,14 @@ describe("a job that the provider does not know", () => {
   const missed = (polls: number, agoMs: number): TakenJob =>
     takenJob({ takenAtMs: 600_000, missingPolls: polls, missingAtMs: 600_000 - agoMs });
 
-  test("has expired at the third look that is a minute behind the one before", () => {
+  test("has expired at the third poll that is a minute behind the one before", () => {
     expect(resultOf(look(takenJob(), { kind: "missing" }))).toBe("queued");
     expect(resultOf(look(missed(1, missingApartMs), { kind: "missing" }))).toBe("queued");
     expect(resultOf(look(missed(2, missingApartMs - 1), { kind: "missing" }))).toBe("queued");
     expect(resultOf(look(missed(2, missingApartMs), { kind: "missing" }))).toBe("video_expired");
   });
 
-  test("is looked at again when that can count", () => {
+  test("is polled again when that can count", () => {
     expect(nextPollMsOf(look(takenJob(), { kind: "missing" }, 0))).toBe(missingApartMs);
     expect(nextPollMsOf(look(takenJob(), { kind: "missing" }, 0.999))).toBeLessThan(72_001);
   });
@@ -105,7 +105,7 @@ describe("the deadline", () => {
 
   test.each<[string, JobLook]>([
     ["still runs", { kind: "told", job: told("in_progress") }],
-    ["says a word that nobody knows", { kind: "told", job: told("unknown") }],
+    ["reports an unknown state", { kind: "told", job: told("unknown") }],
     ["does not know the job", { kind: "missing" }],
     ["does not answer", { kind: "failure" }],
   ])("ends a job whose provider %s", (_, seen) => {
@@ -115,7 +115,7 @@ describe("the deadline", () => {
     );
   });
 
-  test("takes no film away that was finished before anybody looked", () => {
+  test("takes no film away that was finished before any poll", () => {
     expect(resultOf(look(late, { kind: "told", job: told("completed") }))).toBe("completed");
     expect(resultOf(look(late, { kind: "told", job: told("failed") }))).toBe(
       "video_generation_failed",
@@ -123,7 +123,7 @@ describe("the deadline", () => {
   });
 });
 
-describe("the next look", () => {
+describe("the next poll", () => {
   const running: JobLook = { kind: "told", job: told("in_progress") };
 
   test("comes after 5, 10, 15, 20, 30, 30, … seconds, 20 % sooner or later", () => {
@@ -138,7 +138,7 @@ describe("the next look", () => {
     ]);
   });
 
-  test("a film of four minutes is looked at some ten times", () => {
+  test("a film of four minutes is polled some ten times", () => {
     let job = takenJob({ takenAtMs: firstPollMs });
     let looks = 1;
     for (; job.takenAtMs < 240_000; looks++) {
@@ -163,7 +163,7 @@ describe("the next look", () => {
   });
 });
 
-describe("any history of looks", () => {
+describe("any history of polls", () => {
   const anyTold = fc.record({
     state: fc.constantFrom("queued" as const, "in_progress" as const, "unknown" as const),
     progress: fc.option(fc.double(), { nil: undefined }),
@@ -229,11 +229,11 @@ describe("any history of looks", () => {
     fc.assert(property, { numRuns: runs(500) });
   });
 
-  test("ends at the first end that is told, or by the deadline, or when it was missed thrice", () => {
+  test("ends at the first end that is reported, or by the deadline, or when it was missed thrice", () => {
     const property = fc.property(steps(running, missing, failure, anyEnd), (history) => {
       const last: Step = { seen: { kind: "failure" }, waitMs: JOB_DEADLINE_MS, random: EVEN };
       const { ended, at } = play([...history, last], () => undefined);
-      if (ended === undefined) throw new Error("it goes on behind its deadline");
+      if (ended === undefined) throw new Error("it continues behind its deadline");
       const seen = [...history, last].slice(0, at + 1);
       const missed = seen.filter((step) => step.seen.kind === "missing").length;
       const why =

@@ -25,7 +25,7 @@ describe("wire_a", () => {
     });
   });
 
-  test("a bad key is told exactly as the specification has it", () => {
+  test("a bad key is answered exactly as the specification has it", () => {
     const bad = refusal("auth", "the key is not valid", { origin: "authorization" });
     expect(parse(renderErrorBody("wire_a", bad, "r1"))).toEqual({
       error: {
@@ -38,7 +38,7 @@ describe("wire_a", () => {
     });
   });
 
-  test("a limit tells its scope, kind, id and instants", () => {
+  test("a limit names its scope, kind, id and instants", () => {
     const limited = refusal("rate_limit", "slow down", {
       origin: "gateway_admission",
       limit: { scope: "key", kind: "rpm", id: "key:k1" },
@@ -91,13 +91,16 @@ test.each([
   ["wire_a", "context_length_exceeded: 9", /^context_length_exceeded: 9$/],
   ["wire_b", "maximum context length is 8", /^maximum context length is 8 \(prompt is too long\)$/],
   ["wire_b", "prompt is too long: 9 > 8", /^prompt is too long: 9 > 8$/],
-] as const)("an overflow has the words that clients of %s look for: %s", (wire, said, expected) => {
-  const refused = refusal("context_overflow", said);
-  const body = JSON.parse(renderErrorBody(wire, refused, "r").toString()) as {
-    readonly error: { readonly message: string };
-  };
-  expect(body.error.message).toMatch(expected);
-});
+] as const)(
+  "an overflow has the wording that clients of %s check for: %s",
+  (wire, said, expected) => {
+    const refused = refusal("context_overflow", said);
+    const body = JSON.parse(renderErrorBody(wire, refused, "r").toString()) as {
+      readonly error: { readonly message: string };
+    };
+    expect(body.error.message).toMatch(expected);
+  },
+);
 
 const WIRES = ["wire_a", "wire_b"] as const;
 const word = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } };
@@ -120,17 +123,20 @@ describe.each(WIRES)("an overflow that a provider of %s reports after output", (
   test.each([
     ["wire_a", /context_length_exceeded.*maximum context length/],
     ["wire_b", /prompt is too long/],
-  ] as const)("has the words that clients of %s look for in the last event", (client, expected) => {
-    const bridge = openStream({ client, upstream });
-    bridge.push(Buffer.from(OUTPUT[upstream]));
-    expect(bridge.takeOutput()).toContain("hi");
-    bridge.push(Buffer.from(OVERFLOW[upstream]));
-    const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
-    expect(reported.class).toBe("context_overflow");
-    const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
-    const { error } = JSON.parse(last.slice(last.indexOf("{"))) as {
-      readonly error: { readonly message: string };
-    };
-    expect(error.message).toMatch(expected);
-  });
+  ] as const)(
+    "has the wording that clients of %s check for in the last event",
+    (client, expected) => {
+      const bridge = openStream({ client, upstream });
+      bridge.push(Buffer.from(OUTPUT[upstream]));
+      expect(bridge.takeOutput()).toContain("hi");
+      bridge.push(Buffer.from(OVERFLOW[upstream]));
+      const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
+      expect(reported.class).toBe("context_overflow");
+      const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
+      const { error } = JSON.parse(last.slice(last.indexOf("{"))) as {
+        readonly error: { readonly message: string };
+      };
+      expect(error.message).toMatch(expected);
+    },
+  );
 });

@@ -129,5 +129,5 @@ test("a reported cost that differs from the debit is noticed", async () => {
         return { ...outcome, debitMicroUsd: microUsd(outcome.debitMicroUsd + 1n) };
       },
     });
-  expect(await noticed(lie)).toMatch(/told a cost of/);
+  expect(await noticed(lie)).toMatch(/reported a cost of/);
 });

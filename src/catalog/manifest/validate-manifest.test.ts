@@ -26,7 +26,7 @@ function messages(problems: readonly ManifestProblem[]): string {
 describe("a manifest that is right", () => {
   const samples = { textManifest, imageManifest, videoManifest, decisionsManifest };
 
-  test.each(Object.entries(samples))("%s is accepted and handed back as written", (_, sample) => {
+  test.each(Object.entries(samples))("%s is accepted and returned as written", (_, sample) => {
     expect(validateManifest(JSON.stringify(sample()))).toEqual({ ok: true, manifest: sample() });
   });
 
@@ -167,11 +167,11 @@ describe("messages", () => {
       "endpoint must have the field base_url",
     ],
     ["a document of another kind", { "/models": {} }, "models must list at least one model"],
-  ])("%s gets words of its own", (_, edits, words) => {
+  ])("%s gets a message of its own", (_, edits, words) => {
     expect(messages(problemsAfter(edits))).toContain(words);
   });
 
-  test("JSON that is no object at all is refused, not crashed on", () => {
+  test("JSON that is not an object at all is refused, not crashed on", () => {
     for (const text of ["null", "[]", "7", '"x"', '{"models":[null,7,[]],"provider":[]}']) {
       expect(problemsOf(text).length).toBeGreaterThan(0);
     }

@@ -96,7 +96,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     expect(readBad(wire, body).message).toContain(path);
   });
 
-  test("a key that stands twice is refused by name, spelled with escapes or not", () => {
+  test("a duplicated key is refused by name, spelled with escapes or not", () => {
     const open = '{"messages":[{"role":"user","content":"x"}],';
     expect(readBad(wire, `${open}"model":"a","mod\\u0065l":"b"}`).message).toMatch(
       /^model is duplicated/,

@@ -42,7 +42,7 @@ describe("media", () => {
     expect(found?.message).toContain("accepts text");
   });
 
-  test("the kinds told are those of one provider, which is named", () => {
+  test("the kinds named are those of one provider, which is named", () => {
     const changes = {
       providerName: "Zeta",
       inputModalities: new Set(["text", "image", "video"] as const),
@@ -66,7 +66,7 @@ describe("media", () => {
 describe("crossing", () => {
   const format = { response_format: { type: "json_object" } };
 
-  test("what cannot cross keeps only the other wire from serving", () => {
+  test("what cannot be translated keeps only the other wire from serving", () => {
     expect(why({ from: a, to: a, members: format })).toBeUndefined();
     const found = why({ from: a, to: b, members: format });
     expect(found?.field).toBe("response_format");
@@ -82,7 +82,7 @@ describe("crossing", () => {
     expect(why({ from: a, to: b, members: nothingLost })).toBeUndefined();
   });
 
-  test("crossing is computed once", () => {
+  test("translation is computed once", () => {
     const request = readGood(b, { top_k: 1 });
     expect(request.crossing()).toBe(request.crossing());
     expect(request.crossing().dropped).toEqual(["top_k"]);

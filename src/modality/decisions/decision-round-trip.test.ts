@@ -234,7 +234,7 @@ const change = fc.record({
 });
 
 describe("any body", () => {
-  test("of our own words is taken or refused with a sentence", () => {
+  test("of our own terms is taken or refused with a sentence", () => {
     const wrapped = fc.oneof(
       strange.object,
       strange.value.map((questions) => ({ model: "m", state: "s", questions })),

@@ -190,7 +190,7 @@ describe("names of results", () => {
     );
   });
 
-  test("may be those of another kind's result when nobody asks for that kind", () => {
+  test("may be those of another kind's result when that kind is not requested", () => {
     expect(resultNames({ questions: [named(mood, "entities")] })).toEqual(["entities"]);
   });
 
@@ -284,7 +284,7 @@ describe("the public form", () => {
     expect(badDecision({ schema: bad })).toMatch(exactly(sentence));
   });
 
-  test("is no company for questions", () => {
+  test("cannot be combined with questions", () => {
     expect(badDecision({ schema, questions: { mood } })).toBe(elsewhere);
   });
 });

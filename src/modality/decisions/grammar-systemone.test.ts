@@ -74,7 +74,7 @@ describe("systemone questions", () => {
     }
   });
 
-  test("criteria may say it all, and a description stands behind the instructions", () => {
+  test("criteria may say it all, and a description follows the instructions", () => {
     const criteria = ["a", "b"];
     expect(asked({ schema: { type: "score", criteria } })).toMatchObject({
       instructions: undefined,

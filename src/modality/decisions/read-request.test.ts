@@ -43,7 +43,7 @@ describe("what routing and billing need", () => {
     expect(request.droppedParams).toEqual(["route", "models"]);
   });
 
-  test("null stands for a field that is not there", () => {
+  test("null means a field that is not there", () => {
     const nothing = { provider: null, user: null, threshold: null, text: null, schema: null };
     expect(goodDecision({ questions: { urgent }, ...nothing }).grammar).toBe("systemone");
   });

@@ -103,7 +103,7 @@ const REFUSED: readonly (readonly [Readonly<Record<string, unknown>>, string])[]
   [{ metadata: "x" }, "metadata must be an object"],
 ];
 
-describe("a body that is refused whoever serves the model", () => {
+describe("a body that is refused for every provider", () => {
   test.each(REFUSED)("%j: %s", (members, message) => {
     const refused = readBad(members);
     expect(refused).toMatchObject({ class: "invalid_request", status: 400, retryable: false });
@@ -122,7 +122,7 @@ describe("a body that is refused whoever serves the model", () => {
     expect(readBad(body)).toMatchObject({ class: "invalid_request", status: 400 });
   });
 
-  test("credentials are told before everything else that is wrong", () => {
+  test("credentials are reported before everything else that is wrong", () => {
     const members = { model: undefined, prompt: 7, n: 9, stream: true, apiKey: "sk-1" };
     expect(readBad(members).message).toMatch(/^apiKey is not accepted/);
     const controls = { ...members, apiKey: undefined, provider: { sort: "price" } };

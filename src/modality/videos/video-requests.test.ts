@@ -139,7 +139,7 @@ describe("the answer of a provider that is asked", () => {
     ['{"id":"err","error":{"type":"server_error"}}', "upstream_error", true],
     ['{"id":"1","status":"failed","error":{"code":"moderation_blocked"}}', "content_policy", false],
     ['{"id":"1","status":"done","respect_moderation":false}', "content_policy", false],
-  ])("is no job: %.60s", (text, cls, failover) => {
+  ])("is not a job: %.60s", (text, cls, failover) => {
     const bridge = answered(text);
     expect(bridge.state).toBe("failed");
     expect(bridge.job).toBeUndefined();

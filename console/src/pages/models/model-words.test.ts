@@ -39,7 +39,7 @@ test("countries have names, and codes without one stay codes", () => {
   expect([countryName("DE"), countryName("ZZ9")]).toEqual(["Germany", "ZZ9"]);
 });
 
-test("prompt logging of several providers is told as it is", () => {
+test("prompt logging of several providers is shown as it is", () => {
   const none = { prompt_logging: "none" } as const;
   const retained = { prompt_logging: "retained" } as const;
   expect(loggingWords([none]).word).toBe("No prompt logging");
