@@ -84,7 +84,7 @@ export async function withBackend(
 export function onStoredData(command: Command): Command {
   return command
     .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
     .option("--json", "print one JSON document on standard output");
 }
 

@@ -11,7 +11,7 @@ import type { CommandContext } from "./command-io.ts";
 
 /** `key create`, `key disable`, `key cap`, `key list` */
 export function addKeyCommand(program: Command, context: CommandContext): void {
-  const key = program.command("key").description("virtual keys");
+  const key = program.command("key").description("create and manage virtual keys");
   addCreate(key, context);
   onStoredData(key.command("disable <key_id>"))
     .description("disable a key permanently; it stops working within five seconds")

@@ -49,7 +49,7 @@ export function addManifestCommand(program: Command, context: CommandContext): v
 function addCatalogCommand(program: Command, context: CommandContext): void {
   program
     .command("catalog")
-    .description("the compiled catalog")
+    .description("compile the catalog")
     .command("build")
     .description("compile the manifests folder as the server does; exit 1 when it is not valid")
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")

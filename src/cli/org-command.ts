@@ -20,7 +20,7 @@ import { readWhole } from "./number-flags.ts";
 
 /** `org create`, `org list`, `org cap`, `org policy`, `org keys-may-set-limits` */
 export function addOrgCommand(program: Command, context: CommandContext): void {
-  const org = program.command("org").description("organizations");
+  const org = program.command("org").description("create and manage organizations");
   onStoredData(org.command("create <name>"))
     .description("create an organization with an empty wallet")
     .requiredOption("--email <address>", "contact address of the organization")

@@ -20,7 +20,7 @@ export function addProbeCommand(program: Command, context: CommandContext): void
     )
     .option("--ready", "check that it accepts traffic (default: that it answers)")
     .option("--internal-port <n>", "internal port (default 8082)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
     .option("--json", "print one JSON document on standard output")
     .action(answering(context, (flags: Flags) => probe(context, flags)));
 }

@@ -49,7 +49,7 @@ function withShippedManifests(config: Config): Config {
 
 function addServerOptions(command: Command): Command {
   return command
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
     .option("--port <n>", "gateway port (default 8080; 0: any free one)")
     .option("--console-port <n>", "console port (default 8081; 0: any free one)")
     .option("--internal-port <n>", "internal port (default 8082; 0: any free one)")
