@@ -18,7 +18,9 @@ import { LIMIT_RANGE, readWholeOrNone } from "./number-flags.ts";
 
 /** `limits contract`, `limits show` */
 export function addLimitsCommand(program: Command, context: CommandContext): void {
-  const limits = program.command("limits").description("set and show the limits of an organization");
+  const limits = program
+    .command("limits")
+    .description("set and show the limits of an organization");
   onStoredData(limits.command("contract"))
     .description(
       "set contract limits in place of the defaults, within five seconds; limits not named do not change",
