@@ -86,7 +86,7 @@ export class Bench {
     return this.results();
   }
 
-  /** Ends every process; a run that is still going on fails at its next step. */
+  /** Ends every process; a run that is still in progress fails at its next step. */
   stop(): Promise<void> {
     this.stopping ??= this.stopAll();
     return this.stopping;
@@ -196,7 +196,7 @@ function turned(ids: readonly TargetId[], round: number): readonly TargetId[] {
 }
 
 function figureOf(target: TargetId, samples: readonly Sample[]): Figure {
-  // Late events arrive in bursts and cost less each: a sample with a problem is no figure.
+  // Late events arrive in bursts and cost less each: a sample with a problem is not a figure.
   const sound = samples.filter((sample) => sample.problem === undefined);
   const values = sound.map((sample) => rounded(sample.value)).filter(Number.isFinite);
   const problem = samples.find((sample) => sample.problem !== undefined)?.problem;

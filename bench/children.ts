@@ -13,7 +13,7 @@ const STOP_TIMEOUT_MS = 15_000;
 // a killed bench included, it ends the program. The program's own id comes back on the first line.
 const TETHER = '"$@" >"$TETHER_LOG" 2>&1 </dev/null & echo $!; read -r _; kill $!; wait';
 
-/** A program of somebody else that ends with this process. */
+/** An external program that ends with this process. */
 export interface TetheredProgram {
   readonly processId: number;
   /** What the program has printed so far. */
@@ -54,7 +54,9 @@ async function stopTethered(shell: ChildProcess, processId: number): Promise<voi
   for (const member of family.filter(isRunning)) process.kill(member, "SIGKILL");
 }
 
-/** Waits for `found` to give a value; a program that ends first is an error with its last words. */
+/**
+ * Waits for `found` to give a value; a program that ends first is an error with its last output.
+ */
 export async function awaitReady<T>(
   program: TetheredProgram,
   found: () => T | undefined | Promise<T | undefined>,

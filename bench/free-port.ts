@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 
-/** A port for a program that cannot take port 0: borrowed from the kernel and given back. */
+/** A port for a program that cannot take port 0: borrowed from the kernel and released. */
 export function freePort(): Promise<number> {
   const server = createServer();
   return new Promise((resolve, reject) => {

@@ -22,7 +22,7 @@ export interface RequestLoad extends Destination {
 /** Processes whose processor time is read at both ends of the window. */
 export interface Watched {
   readonly processIds: readonly number[];
-  /** Other processes of the same target, a database for one; reported apart. */
+  /** Other processes of the same target, a database for one; reported separately. */
   readonly helperProcessIds: readonly number[];
 }
 
@@ -33,7 +33,7 @@ export interface LoadReport {
   readonly cpuNs: number;
   readonly helperCpuNs: number;
   readonly failures: number;
-  /** The first failure in words, empty when there was none. */
+  /** The first failure as a text, empty when there was none. */
   readonly firstFailure: string;
   /** Milliseconds, of the paced load only. */
   readonly p50Ms: number;

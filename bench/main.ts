@@ -56,7 +56,7 @@ function printResults(results: BenchResults, options: BenchOptions): void {
   process.stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : table);
 }
 
-/** A rival that is not on this machine is no failure; the gateway not running is one. */
+/** A rival that is not on this machine is not a failure; the gateway not running is one. */
 function hasProblem(results: BenchResults): boolean {
   const figures = results.rows.flatMap((row) => row.figures);
   const gatewayAbsent = results.absent.some((one) => one.id === "gateway");

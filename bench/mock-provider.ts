@@ -15,7 +15,7 @@ const HEAD_END = Buffer.from("\r\n\r\n");
 const STREAM_WISH = Buffer.from('"stream":true');
 // Only small bodies are searched for the wish to stream: the works stream nothing larger.
 const SEARCHED_BYTES_MAX = 16 * 1024;
-// A stream nobody finishes ends by itself.
+// A stream that is never finished ends by itself.
 const STREAM_EVENTS_MAX = 3_000;
 const SLOTS = 25;
 
@@ -112,7 +112,7 @@ function sendAnswer(socket: Socket, head: RequestHead): void {
 /** Streams are spread over slots, so that events leave evenly and not in one burst per interval. */
 function emitDueSlots(): void {
   const nowMs = systemClock.monotonicMs();
-  // A second of delay is the most that is caught up; more would be a burst nobody asked for.
+  // A second of delay is the most that is caught up; more would be an unwanted burst.
   nextDueMs = Math.max(nextDueMs, nowMs - 1_000);
   while (nextDueMs <= nowMs) {
     const slot = slots[nextSlot];

@@ -4,7 +4,7 @@ import { Pool, type Dispatcher } from "undici";
 
 /**
  * The floor under this gateway's figures: node:http in front, undici `dispatch` behind, a key
- * look-up, the body in one buffer, usage read from the tail of the answer; nothing else.
+ * lookup, the body in one buffer, usage read from the tail of the answer; nothing else.
  * Started with an IPC channel and the port of the provider; reports its own port.
  */
 const mockPort = Number(process.argv[2]);

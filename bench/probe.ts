@@ -5,7 +5,7 @@ const PROBE_TIMEOUT_MS = 10_000;
 
 /**
  * Asks once, as a client would, and says what is wrong with the answer; undefined when it is an
- * answer of the client's wire with its text and its usage. A fast wrong answer is no figure.
+ * answer of the client's wire with its text and its usage. A fast wrong answer is not a figure.
  */
 export async function probe(destination: Destination, wire: Wire): Promise<string | undefined> {
   const { endpoint, body } = destination;

@@ -59,7 +59,7 @@ interface Line {
   readonly what: string;
   readonly p50Ms: number;
   readonly p95Ms: number;
-  /** Of the database's connections, per look; NaN where there is no /proc. */
+  /** Of the database's connections, per query; NaN where there is no /proc. */
   readonly processorMs: number;
 }
 

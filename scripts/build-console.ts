@@ -24,7 +24,9 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== sources) {
   renameSync(fresh, PAGES);
 }
 
-/** The same pages whoever builds them: a test run's NODE_ENV would bring React's development half. */
+/**
+ * The same pages in every environment: a test run's NODE_ENV would bring React's development half.
+ */
 async function buildForProduction(outDir: string): Promise<void> {
   const before = process.env["NODE_ENV"];
   process.env["NODE_ENV"] = "production";

@@ -13,7 +13,7 @@ interface Page {
   readonly text: string;
 }
 
-/** What people read; `docs/decisions` tells of the past. */
+/** What people read; `docs/decisions` is about the past. */
 const pages: readonly Page[] = ["README.md", ...pagesIn("docs"), ...pagesIn("examples")]
   .filter((file) => !file.startsWith("docs/decisions/"))
   .map((file) => ({ file, text: readFileSync(join(ROOT, file), "utf8") }));

@@ -19,7 +19,7 @@ export interface Target {
   modelId(route: Route): string;
   /** The processes whose cost is the candidate's figure. */
   processIds(): readonly number[];
-  /** Processes it needs beside itself, reported apart: a database. */
+  /** Processes it needs beside itself, reported separately: a database. */
   helperProcessIds(): readonly number[];
   stop(): Promise<void>;
 }

@@ -66,7 +66,7 @@ function typeName(node: Node): string {
   return node.type ?? "see there";
 }
 
-/** Longer patterns say less than the words of their rule. */
+/** Longer patterns say less than the text of their rule. */
 const patternCharsMax = 80;
 
 function meaning(node: Node): string {

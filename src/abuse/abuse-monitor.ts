@@ -15,7 +15,7 @@ export interface UsageEvent {
   readonly debitMicroUsd: MicroUsd;
 }
 
-/** Looks for unusual use on organizations that have only trial credit, and acts on it. */
+/** Detects unusual use of organizations that have only trial credit, and acts on it. */
 export interface AbuseMonitor {
   /** Why this kind of request is refused for this account at the moment; undefined: it is not. */
   refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined;
@@ -25,7 +25,7 @@ export interface AbuseMonitor {
   forget(orgId: OrgId | undefined): void;
 }
 
-/** When nothing is looked for: nobody is refused, whatever the store still holds. */
+/** When detection is off: no request is refused, whatever the store still holds. */
 export const NO_ABUSE_MONITOR: AbuseMonitor = Object.freeze({
   refuse: () => undefined,
   note: () => undefined,

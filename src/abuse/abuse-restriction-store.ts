@@ -31,7 +31,7 @@ export interface AbuseRestrictionStore {
    * Answers with the hold that is in effect then, which of two processes with the same finding only
    * the first has made: limited, or restricted when a limited one has ended lately. Undefined: no
    * hold came of it, because credit was bought, or because the finding reaches back before the last
-   * hold, or before its lifting, and is no new behaviour.
+   * hold, or before its lifting, and is not new behaviour.
    */
   record(finding: UsageFinding): Promise<AbuseRestriction | undefined>;
   /** Newest first, a thousand at most; without `isWithPast` only those in effect. */

@@ -14,7 +14,7 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
   ["2001:db8:1:2:3::", "2001:db8:1:2::/64"],
   ["not an address", "not an address"],
-])("the address %s stands for %s", (address, network) => {
+])("the network of %s is %s", (address, network) => {
   expect(clientNetwork(address)).toBe(network);
 });
 

@@ -4,7 +4,7 @@ const IPV4_SHIFTS = [24n, 16n, 8n, 0n];
 const NETWORK_SHIFTS = [112n, 96n, 80n, 64n];
 
 /**
- * The network that a client's address stands for: an IPv4 address for itself, an IPv6 address for
+ * The network of a client's address: an IPv4 address for itself, an IPv6 address for
  * its first 64 bits, because one subscriber has all of those and changes the others by itself.
  */
 export function clientNetwork(address: string): string {

@@ -3,7 +3,7 @@ import type { AbuseRestriction } from "../accounts/account-rules.ts";
 import type { OrgId } from "../core/ids.ts";
 import type { UsageFinding } from "./abuse-restriction-store.ts";
 
-/** Most holds that are remembered before everybody can read them from the store. */
+/** Most holds that are remembered before every process can read them from the store. */
 const freshHoldsMax = 10_000;
 
 /** A hold that this process has made, until principals carry it. */
@@ -12,7 +12,7 @@ export interface FreshHold {
   readonly hold: AbuseRestriction;
   /** From then on principals carry it, or it has ended. */
   readonly goodUntilMs: number;
-  /** What is still to be told to the store; undefined: it knows, or is asked at this moment. */
+  /** What must still be written to the store; undefined: it is stored, or being written. */
   readonly untold: UntoldFinding | undefined;
   /** The store has answered with it: who reads a principal from now on reads this hold too. */
   readonly isStored: boolean;

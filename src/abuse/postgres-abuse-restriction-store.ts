@@ -88,7 +88,7 @@ const holdColumns: Columns<AbuseRestriction> = columns(holdProperties);
 const recordSql = `
   with hold as (
     select * from usage_hold where org_id = $1 and family = $2
-  ), standing as (
+  ), in_force as (
     select ${holdColumns.sql} from hold
     where lifted_at is null and (until_at is null or until_at > now())
     order by until_at desc nulls first limit 1
@@ -96,7 +96,7 @@ const recordSql = `
     select from hold
     where lifted_at is null and until_at > now() - $6::double precision * interval '1 ms'
   ), known as (
-    -- The finding began before this hold did, or before an operator had a look at it.
+    -- The finding began before this hold did, or before an operator reviewed it.
     select from hold
     where greatest(created_at, lifted_at) > now() - $4::double precision * interval '1 ms'
   ), made as (
@@ -105,10 +105,10 @@ const recordSql = `
       case when exists (select from repeated) then 'restricted' else 'limited' end,
       case when exists (select from repeated) then null
         else now() + $5::double precision * interval '1 ms' end
-    where not exists (select from standing) and not exists (select from known)
+    where not exists (select from in_force) and not exists (select from known)
     returning ${holdColumns.sql}
   )
-  select ${holdColumns.sql} from standing union all select ${holdColumns.sql} from made`;
+  select ${holdColumns.sql} from in_force union all select ${holdColumns.sql} from made`;
 
 /** Of a hold `h` and its organization `o`. */
 const shownColumns: Columns<AbuseRestrictionRecord> = columns<AbuseRestrictionRecord>({

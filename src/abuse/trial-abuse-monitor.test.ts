@@ -55,7 +55,7 @@ function monitorFixture() {
     note,
     refuse: (principal = TRIAL, family: CallFamily = "chat") =>
       watch.refuse(principal, family, world.nowMs),
-    /** As many refused requests as are unusual, a second apart from the next. */
+    /** As many refused requests as are unusual, one per second. */
     misbehave: (more: Partial<UsageEvent> = {}): void => {
       for (let n = 0; n < REFUSED_LINE; n += 1) note(more);
     },
@@ -101,7 +101,7 @@ describe("a finding", () => {
     expect(refuse()).toMatchObject({ class: "usage_limited", status: 429 });
   });
 
-  test("tells the caller when and how to go on, and nothing of what was seen", () => {
+  test("shows the caller when and how to continue, and nothing of what was seen", () => {
     const { refuse, misbehave, world } = monitorFixture();
     misbehave();
     expect(refuse()).toMatchObject({
@@ -164,7 +164,7 @@ describe("a finding", () => {
   test("ends by itself, and only new behaviour makes the next one", () => {
     const { misbehave, refuse, note, recorded, world } = monitorFixture();
     misbehave();
-    // Whoever goes on meanwhile is refused, and that is no further sign of anything.
+    // Further requests are refused meanwhile, and these refusals do not count.
     for (let n = 0; n < 100; n += 1) {
       world.nowMs += 5_990;
       expect(refuse()).toBeDefined();
@@ -197,7 +197,7 @@ describe("what the store answers", () => {
     expect(refused).not.toHaveProperty("retryAfterSeconds");
   });
 
-  test("no hold: the organization bought credit meanwhile and goes on", async () => {
+  test("no hold: the organization bought credit meanwhile and continues", async () => {
     const { misbehave, refuse, note, recorded, world, answered } = monitorFixture();
     world.answer = undefined;
     misbehave();
@@ -208,7 +208,7 @@ describe("what the store answers", () => {
     expect(recorded).toHaveLength(1);
   });
 
-  test("stands until every principal carries it: then a lifted hold is lifted here too", async () => {
+  test("applies until every principal carries it: then a lifted hold is lifted here too", async () => {
     const { misbehave, refuse, world, answered } = monitorFixture();
     world.answer = LIMITED;
     misbehave();
@@ -221,7 +221,7 @@ describe("what the store answers", () => {
     expect(refuse()).toBeUndefined();
   });
 
-  test("silence or a fault: the limited hold of this process stands all the same", async () => {
+  test("silence or a fault: the limited hold of this process still applies", async () => {
     for (const answer of ["silence", new Error("down")] as const) {
       const { misbehave, refuse, world, answered } = monitorFixture();
       world.answer = answer;
@@ -234,7 +234,7 @@ describe("what the store answers", () => {
     }
   });
 
-  test("a fault: it is told again with requests that come, less and less often", async () => {
+  test("a fault: it is reported again with requests that come, less and less often", async () => {
     const { misbehave, refuse, recorded, logged, world, answered } = monitorFixture();
     world.answer = new Error("down");
     misbehave();
@@ -251,7 +251,7 @@ describe("what the store answers", () => {
     expect(logged).toHaveLength(recorded.length);
   });
 
-  test("a store that is back is told how old the finding is and how long it still limits", async () => {
+  test("a store that is back gets how old the finding is and how long it still limits", async () => {
     const { misbehave, refuse, recorded, world, answered } = monitorFixture();
     world.answer = new Error("down");
     misbehave();
@@ -327,7 +327,7 @@ describe("an organization that bought credit", () => {
     expect(refuse(paying)).toBeUndefined();
   });
 
-  test("is never looked at, whatever it does", () => {
+  test("is never monitored, whatever it does", () => {
     const event = fc.record({
       clientAddress: fc.option(fc.ipV4(), { nil: undefined }),
       outcome: fc.constantFrom("served", "failed", "refused" as const),
@@ -377,7 +377,7 @@ test("for any history: a hold is never made below every line, and always when on
   );
 });
 
-test("without a look-out nobody is refused, not even who was restricted before", () => {
+test("without monitoring no request is refused, not even of the restricted", () => {
   const restricted = principalOf("org_trial", { abuseRestrictions: [RESTRICTED] });
   NO_ABUSE_MONITOR.note({ ...REFUSED_EVENT, principal: restricted }, START_MS);
   expect(NO_ABUSE_MONITOR.refuse(restricted, "chat", START_MS)).toBeUndefined();

@@ -17,7 +17,9 @@ import { WatchedUse } from "./watched-use.ts";
 
 /** Organizations times kinds of requests that are counted at once. */
 const watchedMax = 10_000;
-/** A finding that the store does not take is told so often, at waits that double from a second. */
+/**
+ * A finding that the store does not accept is retried so often, at waits that double from a second.
+ */
 const reportTriesMax = 8;
 const retryReportAtMs = 1_000;
 
@@ -32,7 +34,7 @@ export interface UsageWatchOptions {
   readonly store: Pick<AbuseRestrictionStore, "record">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly log: Pick<Logger, "warn">;
-  /** Random: client addresses are kept only as marks that nobody can turn back. */
+  /** Random: client addresses are kept only as digests that cannot be reversed. */
   readonly salt: Buffer;
 }
 
@@ -91,7 +93,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     this.#fresh.forgetStored(orgId);
   }
 
-  /** The strongest hold that stands: of the store, or one that this process has just made. */
+  /** The strongest hold in effect: of the store, or one that this process has just made. */
   #holdOf(principal: Principal, family: CallFamily, nowMs: number): AbuseRestriction | undefined {
     const fresh = this.#fresh.find(watchKey(principal, family), nowMs)?.hold;
     const stored = principal.rules.abuseRestrictions.filter((each) => each.family === family);
@@ -132,7 +134,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     this.#retryReport(key, at.nowMs);
   }
 
-  /** Tells the store of a finding that it does not know yet, when it is time for another try. */
+  /** Writes a finding to the store that it does not have yet, when it is time for another try. */
   #retryReport(key: string, nowMs: number): void {
     const fresh = this.#fresh.find(key, nowMs);
     const untold = fresh?.untold;
@@ -190,7 +192,7 @@ function latest(holds: readonly AbuseRestriction[]): AbuseRestriction | undefine
   );
 }
 
-/** What the caller is told: never what was seen, nor where the lines are. */
+/** What the caller is shown: never what was detected, nor the thresholds. */
 function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;
   if (hold.untilMs === undefined) {
@@ -203,7 +205,7 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   const remainingSeconds = Math.ceil((hold.untilMs - nowMs) / 1000);
   return refusal(
     "usage_limited",
-    `${what} limited for a while; wait \`retry-after\`, and contact support with this request id if it persists`,
+    `${what} limited temporarily; wait \`retry-after\`, and contact support with this request id if it persists`,
     {
       origin: "gateway_admission",
       retryAfterSeconds: Math.min(retryAfterSecondsMax, remainingSeconds),

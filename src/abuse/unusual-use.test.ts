@@ -36,7 +36,7 @@ describe("what is unusual", () => {
     expect(linesOf({ failedRequests: 80, servedRequests: 20 })).toEqual(["error_percent"]);
   });
 
-  test("a few requests that all fail say nothing: somebody is trying the service", () => {
+  test("a few requests that all fail say nothing: a user is trying the service", () => {
     expect(linesOf({ failedRequests: 49 })).toEqual([]);
     expect(linesOf({ failedRequests: 50 })).toEqual(["error_percent"]);
   });
@@ -46,7 +46,7 @@ describe("what is unusual", () => {
     expect(linesOf({ failedRequests: 40, refusedRequests: 150 })).toEqual([]);
   });
 
-  test("everything that was seen is told, for whoever reviews it", () => {
+  test("everything that was detected is reported, for the reviewer", () => {
     const use = { refusedRequests: 250, clientAddresses: 3, debitMicroUsd: microUsd(6_250_000n) };
     expect(findUnusualUse(POLICY, { ...NOTHING, ...use })).toEqual([
       { line: "refused_requests", seen: "250" },
@@ -96,7 +96,7 @@ describe("for any policy and any use", () => {
     );
   });
 
-  test("a finding names at least one line, and only lines that are looked at and reached", () => {
+  test("a finding names at least one line, and only lines that are checked and reached", () => {
     fc.assert(
       fc.property(anyPolicy, anyUse, (policy, use) => {
         const dispatched = use.servedRequests + use.failedRequests;

@@ -1,6 +1,6 @@
 import { formatUsd, type MicroUsd } from "../core/money.ts";
 
-/** What counts as unusual within the window; undefined: not looked at. */
+/** What counts as unusual within the window; undefined: not checked. */
 export interface UnusualUsePolicy {
   /** Length of the rolling window, in milliseconds. */
   readonly windowMs: number;

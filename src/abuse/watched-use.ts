@@ -9,7 +9,7 @@ export interface WatchedBounds {
 }
 
 /**
- * The use of everybody who did anything within the window. Those who were silent for so long are
+ * The use of all organizations with requests in the window. Those who were silent for so long are
  * forgotten, and of too many those who were silent longest.
  */
 export class WatchedUse {
@@ -18,7 +18,7 @@ export class WatchedUse {
   readonly #uses = new Map<string, WindowUse>();
 
   constructor(bounds: WatchedBounds) {
-    assert(bounds.entriesMax > 0, "somebody can be watched");
+    assert(bounds.entriesMax > 0, "at least one use can be monitored");
     this.#bounds = bounds;
   }
 

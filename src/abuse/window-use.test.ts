@@ -42,7 +42,7 @@ test("what is older than the window has left, and the rest stays", () => {
   expect(use.sinceMs).toBeUndefined();
 });
 
-test("a client that goes on counts once, and for as long as it was seen last", () => {
+test("a client that continues counts once, and for as long as it was seen last", () => {
   const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
   use.note(requestOf("served", 0n, "first"), 100_000);
   use.note(requestOf("served", 0n, "second"), 110_000);
@@ -90,7 +90,7 @@ test("counts what a plain list of requests counts, for any history", () => {
   );
 });
 
-test("more different clients than are told apart are not remembered", () => {
+test("more different clients than are distinguished are not remembered", () => {
   const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
   for (let n = 0; n < 1_000; n += 1) use.note(requestOf("served", 0n, `client ${n}`), 100_000);
   expect(use.inWindow(100_000).clientAddresses).toBe(CLIENTS_MAX);

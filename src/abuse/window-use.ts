@@ -8,7 +8,7 @@ const SLICES = 60;
 
 /** One ended request, as far as it is counted. */
 export interface CountedRequest extends Pick<UsageEvent, "outcome" | "debitMicroUsd"> {
-  /** Stands for the client's network; undefined when it is not counted. */
+  /** A digest of the client's network; undefined when it is not counted. */
   readonly clientMark: string | undefined;
 }
 
@@ -36,7 +36,7 @@ export class WindowUse {
   #newest = 0;
   #lastMs = 0;
 
-  /** `clientsMax`: so many different clients are told apart at most. */
+  /** `clientsMax`: so many different clients are distinguished at most. */
   constructor(windowMs: number, clientsMax: number) {
     assert(windowMs > 0, "a window is longer than nothing");
     this.#windowMs = windowMs;

@@ -13,13 +13,14 @@ const RECONNECT_MS = 500;
 const APPLIED_WITHIN_MS = 250;
 const FENCE = "fence:";
 
-/** Told which organization changed; undefined: any may have. */
+/** Notified which organization changed; undefined: any may have. */
 export type AccountListener = (orgId: OrgId | undefined) => void;
 
 /**
- * Hears which organizations changed, in this process and in any other, on a connection of its own.
- * The database sends a notice with the commit of each change. While the connection is away nothing
- * is heard: then what is remembered ages out by itself, and is forgotten when it is back.
+ * Listens for which organizations changed, in this process and in any other, on a connection of its
+ * own. The database sends a notice with the commit of each change. While the connection is away
+ * nothing is received: then what is remembered ages out by itself, and is forgotten when it is
+ * back.
  */
 export class AccountNotices {
   readonly #pool: Pool;
@@ -43,7 +44,7 @@ export class AccountNotices {
   }
 
   /**
-   * Resolves when every change that was committed before has been heard here. Notices come in the
+   * Resolves when every change that was committed before was received here. Notices come in the
    * order of the commits, so one more notice is behind all of them.
    */
   async applied(): Promise<void> {
@@ -90,14 +91,17 @@ export class AccountNotices {
       await client.connect();
       await client.query(`listen ${CHANNEL}`);
     } catch (fault) {
-      this.#log.warn({ err: fault }, "changes of other processes are not heard at the moment");
+      this.#log.warn(
+        { err: fault },
+        "notifications of other processes are not received at the moment",
+      );
       this.#drop(client);
       this.#retryLater();
       return;
     }
     if (this.#listener === undefined) return this.#drop(client);
     this.#client = client;
-    // Changes of the time before were not heard.
+    // Earlier changes were not received.
     this.#listener(undefined);
   }
 
@@ -108,7 +112,7 @@ export class AccountNotices {
 
   #lost(client: Client): void {
     if (this.#client !== client) return;
-    this.#log.warn({}, "the connection for notices was lost; it is opened again");
+    this.#log.warn({}, "the connection for notifications was lost; reconnecting");
     this.#client = undefined;
     this.#drop(client);
     this.#retryLater();
@@ -126,7 +130,9 @@ export class AccountNotices {
   }
 }
 
-/** Makes these verbs of a store resolve only when this process has heard of what they changed. */
+/**
+ * Makes these verbs of a store resolve only when this process was notified of what they changed.
+ */
 export function noticed<T extends object>(
   store: T,
   notices: Pick<AccountNotices, "applied">,

@@ -19,7 +19,7 @@ import {
 
 /**
  * Columns of an `AccountRulesRow`, for a query over `api_key k` and `org o`. Rows arrive as JSON, so
- * that a key is one row whatever stands behind it; bytes travel as base64.
+ * that a key is one row whatever belongs to it; bytes travel as base64.
  */
 export const accountRulesColumns: string = `
   o.bought_at is null as is_trial, o.keys_may_set_org_limits,

@@ -45,11 +45,11 @@ export interface AbuseRestriction {
 export interface AccountRules {
   readonly limits: readonly StoredLimit[];
   readonly endpoints: readonly DedicatedEndpoint[];
-  /** Those that this key may use; one of the key itself stands before one of the organization. */
+  /** Those that this key may use; one of the key itself precedes one of the organization. */
   readonly connections: readonly Connection[];
   readonly policy?: RoutingPolicy;
   readonly abuseRestrictions: readonly AbuseRestriction[];
-  /** Has the organization never bought credit? Unusual use is looked for in such alone. */
+  /** Has the organization never bought credit? Unusual use is detected for such only. */
   readonly isTrial: boolean;
   /** May a virtual key set limits of its organization? */
   readonly keysMaySetOrgLimits: boolean;

@@ -155,7 +155,7 @@ describe("the cache", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
-  test("many who ask for the same key share one look-up", async () => {
+  test("many who ask for the same key share one lookup", async () => {
     const { authenticate, asked } = open();
     const all = Array.from({ length: 50 }, async () => authenticate(undefined, good.raw));
     await Promise.all(all);
@@ -188,7 +188,7 @@ describe("a key store that fails", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
-  test("a remembered key goes on working while the store is down", async () => {
+  test("a cached key continues working while the store is down", async () => {
     let down = false;
     const { authenticate, pass } = open({
       find: () => (down ? Promise.reject(new Error("down")) : Promise.resolve(record)),

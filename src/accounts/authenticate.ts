@@ -22,7 +22,7 @@ export interface AuthenticatorOptions {
   readonly cacheEntriesMax?: number;
   /** How long the key store may take. Milliseconds, default 2,000. */
   readonly storeTimeoutMs?: number;
-  /** Told of each fault of the key store; the caller only sees a 503. */
+  /** Notified of each fault of the key store; the caller only sees a 503. */
   readonly onStoreFault?: (fault: unknown) => void;
 }
 
@@ -31,7 +31,7 @@ export type AuthOutcome = Result<{ readonly principal: Principal }>;
 export interface Authenticator {
   /**
    * Who calls, from the two headers that may carry a key. A remembered key is answered at once, as
-   * a value; any other takes one look-up, shared by all who ask for the same key meanwhile.
+   * a value; any other takes one lookup, shared by all who ask for the same key meanwhile.
    */
   authenticate(
     authorization: string | undefined,
@@ -41,7 +41,7 @@ export interface Authenticator {
   forget(orgId: OrgId | undefined): void;
 }
 
-/* One message for every cause: an answer must not tell a wrong key from a disabled one. */
+/* One message for every cause: an answer must not distinguish a wrong key from a disabled one. */
 const NOT_AUTHENTICATED = refused(
   refusal(
     "auth",
@@ -116,7 +116,7 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
 
     forget(orgId) {
       changes += 1;
-      // A look-up under way may be older than the change: later requests begin their own.
+      // A lookup in progress may be older than the change: later requests begin their own.
       lookingUp.clear();
       // A refusal does not say whose key it was.
       cache.drop((known) => orgId === undefined || !known.ok || known.principal.orgId === orgId);

@@ -9,7 +9,7 @@ export interface ConnectionSummary {
   /** Null: every key of the organization may use it. */
   readonly keyId: KeyId | null;
   readonly name: string;
-  /** Last four characters of the provider's key, to tell it from others. */
+  /** Last four characters of the provider's key, to distinguish it from others. */
   readonly label: string;
   readonly createdAtMs: number;
   readonly disabledAtMs: number | null;
@@ -36,8 +36,8 @@ export interface ConnectionStore {
   list(orgId: OrgId): Promise<readonly ConnectionSummary[]>;
   find(connectionId: string, owner: ConnectionOwner): Promise<StoredConnection | undefined>;
   /**
-   * Disables for ever and forgets the sealed key; a second call keeps the first instant. Undefined:
-   * the owner has no such connection.
+   * Disables permanently and deletes the sealed key; a second call keeps the first instant.
+   * Undefined: the owner has no such connection.
    */
   disable(connectionId: string, owner: ConnectionOwner): Promise<ConnectionSummary | undefined>;
 }

@@ -32,7 +32,7 @@ export interface CustomerStore {
     capMicroUsd: MicroUsd | null,
   ): Promise<KeySummary | undefined>;
   setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null): Promise<boolean>;
-  /** For ever; a second call keeps the first instant. */
+  /** Permanent; a second call keeps the first instant. */
   disableKey(orgId: OrgId, keyId: string): Promise<KeySummary | undefined>;
   /** The one Playground key of the organization, made on first use; its raw form is never kept. */
   playgroundKey(orgId: OrgId): Promise<KeyId>;

@@ -66,7 +66,7 @@ export interface AccountStore {
   findOrg(orgId: string): Promise<OrgSummary | undefined>;
   createKey(key: NewKey): Promise<KeySummary>;
   listKeys(orgId?: string): Promise<readonly KeySummary[]>;
-  /** Disables for ever; a second call keeps the first instant. Undefined: no such key. */
+  /** Disables permanently; a second call keeps the first instant. Undefined: no such key. */
   disableKey(keyId: string): Promise<KeySummary | undefined>;
   /** Monthly spend cap from the next request on; `null` removes it. False: no such organization. */
   setOrgCap(orgId: string, capMicroUsd: MicroUsd | null): Promise<boolean>;

@@ -116,7 +116,7 @@ describe("the encryption key", () => {
     expect(String(fault)).not.toContain(text.slice(0, 12));
   });
 
-  test("is not shown by whoever prints the vault", () => {
+  test("is not shown when the vault is printed", () => {
     const bytes = Buffer.alloc(32, 7);
     const printed = inspect(vault, { depth: 9, showHidden: true }) + JSON.stringify(vault);
     expect(printed).not.toContain(ENCRYPTION_KEY);
@@ -144,7 +144,7 @@ describe("a provider key", () => {
     ["sk-0123", "8 to 4096"],
     ["k".repeat(4_097), "8 to 4096"],
     [`tm_vk_${"a".repeat(48)}`, "marketplace"],
-  ])("%j is refused in words that do not repeat it", (text, word) => {
+  ])("%j is refused with a message that does not repeat it", (text, word) => {
     const trouble = providerKeyProblem(text);
     expect(trouble).toContain(word);
     expect(trouble).not.toContain(text === "" ? "nothing" : text);

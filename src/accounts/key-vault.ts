@@ -24,7 +24,7 @@ export interface KeyVault {
   open(sealed: Buffer, context: KeyContext): string;
 }
 
-/** `encryption_key` is set and is no key. */
+/** `encryption_key` is set and is not a valid key. */
 export class EncryptionKeyFault extends Error {
   override readonly name = "EncryptionKeyFault";
 }
@@ -48,8 +48,8 @@ export function openKeyVault(keyBase64: string): KeyVault | undefined {
 }
 
 /**
- * What is wrong with a provider's key, in words that do not repeat it; undefined: nothing. It will
- * stand in a header, so nothing may be in it that could end the header.
+ * What is wrong with a provider's key, in a text that does not repeat it; undefined: nothing. It
+ * will stand in a header, so nothing may be in it that could end the header.
  */
 export function providerKeyProblem(text: string): string | undefined {
   if (text === "") return "it is empty";
@@ -60,7 +60,7 @@ export function providerKeyProblem(text: string): string | undefined {
     return `it must have ${PROVIDER_KEY_CHARS_MIN} to ${PROVIDER_KEY_CHARS_MAX} characters`;
   }
   if (text.startsWith("tm_vk_"))
-    return "it is a key of this marketplace, which no provider may see";
+    return "it is a key of this marketplace, which must not be sent to a provider";
   return undefined;
 }
 
@@ -114,6 +114,6 @@ function authenticated({ connectionId, orgId, providerId }: KeyContext): Buffer 
 
 function notOpened(): SealedKeyFault {
   return new SealedKeyFault(
-    "the key of this connection does not open; was it added under another encryption_key?",
+    "the stored key of this connection cannot be decrypted; was it stored with another encryption_key?",
   );
 }

@@ -25,7 +25,7 @@ import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
 import { keyColumns } from "./key-summary-rows.ts";
 import { createOrgSql } from "./org-rows.ts";
 
-/** Organizations and keys in PostgreSQL, for operators and for the gateway's key look-up. */
+/** Organizations and keys in PostgreSQL, for operators and for the gateway's key lookup. */
 export class PostgresAccountStore implements AccountStore, KeyStore {
   readonly #pool: Pool;
 

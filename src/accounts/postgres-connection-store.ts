@@ -96,7 +96,7 @@ const storedColumns: Columns<StoredConnection> = columns({
 /** $1 connection, $2 organization or null for an operator. */
 const ownedSql = "where connection_id = $1 and ($2::text is null or org_id = $2)";
 
-/** One row always: a creation that made nothing tells whether organization and key are known. */
+/** One row always: a creation that made nothing returns whether organization and key are known. */
 const createSql = `
   with owner as (
     select org_id from org o where org_id = $2 and ($3::text is null

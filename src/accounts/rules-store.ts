@@ -5,7 +5,7 @@ import type { KeyRecord } from "./key-store.ts";
 
 export type { LimitTarget };
 
-/** Absent: unchanged. Null: removed, the default stands again. */
+/** Absent: unchanged. Null: removed, the default applies again. */
 export interface LimitChange {
   readonly requestsPerMinute?: number | null;
   readonly tokensPerMinute?: number | null;

@@ -11,7 +11,7 @@ export type KeyVerdict = "accepted" | "refused" | "unclear";
 
 export type ConnectionCheck =
   | { readonly verdict: KeyVerdict; readonly status: number }
-  /** `reason` is a code such as ECONNREFUSED, or words. */
+  /** `reason` is a code such as ECONNREFUSED, or a text. */
   | { readonly verdict: "unreachable"; readonly reason: string };
 
 /**
@@ -26,7 +26,7 @@ export async function checkConnection(
   const { providerId, sealedKey } = connection;
   const listed = catalog.deployments.find((each) => each.providerId === providerId);
   if (listed === undefined) return undefined;
-  // Before anybody is asked: a key that does not open is no trouble of the provider's.
+  // Before the provider is asked: a key that cannot be decrypted is not the provider's fault.
   vault.open(sealedKey, connection);
   const client = new UpstreamClient({
     allowPrivateUpstreams: config.allowPrivateUpstreams,

@@ -86,7 +86,7 @@ export async function listenOn(
   }
 }
 
-/** The same fault in words; one that no setting of the listener changes stays what it is. */
+/** The same fault as a message; one that no setting of the listener changes stays what it is. */
 export function listenFault(fault: unknown, listener: Listener): unknown {
   const { name, host, port, portSettings, hostSettings } = listener;
   const toPort = portSettings.join(" or ");
@@ -99,7 +99,7 @@ export function listenFault(fault: unknown, listener: Listener): unknown {
     );
   }
   if (code === "EACCES") {
-    const text = `this user may not open the ${name} port ${port}; choose one above 1023 with ${toPort}`;
+    const text = `this user has no permission to open the ${name} port ${port}; choose one above 1023 with ${toPort}`;
     return new PortFault(text, { cause: fault });
   }
   if (code === "ERR_SOCKET_BAD_PORT") {

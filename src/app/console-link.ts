@@ -35,20 +35,20 @@ function consoleUrlOf(config: Config): string {
   const kind = signInKindOf(config);
   if (kind === "oidc") {
     throw new IdentitySettingFault(
-      `people sign in through ${config.oidcIssuer}; a link works with the bundled issuer only, ` +
-        "which is on while oidc.issuer (OIDC_ISSUER) is empty",
+      `people sign in through ${config.oidcIssuer}; a link works only with the bundled issuer, ` +
+        "which is active while oidc.issuer (OIDC_ISSUER) is empty",
     );
   }
   if (kind === "none") {
     throw new IdentitySettingFault(
       "the console is not on loopback, so the bundled issuer is off; set oidc.issuer (OIDC_ISSUER), " +
-        "or local_issuer (TM_LOCAL_ISSUER) where nobody else reaches the console",
+        "or local_issuer (TM_LOCAL_ISSUER) if only you can reach the console",
     );
   }
   if (config.consoleUrl !== "") return config.consoleUrl.replace(/\/+$/, "");
   if (config.consolePort === 0) {
     throw new IdentitySettingFault(
-      "console_port is 0, so nobody knows where the console listens; set console_url (TM_CONSOLE_URL) " +
+      "console_port is 0, so the console's port is not known here; set console_url (TM_CONSOLE_URL) " +
         "to the address in the ready line of the running server",
     );
   }

@@ -81,7 +81,7 @@ describe("the five decision pools of the example, as the program reads them", ()
     expect(load().notes).toEqual([]);
   });
 
-  test("harm nobody who has none of these listings: each name is a note", () => {
+  test("harm no installation without these listings: each name is a note", () => {
     const { notes } = load(resolve(import.meta.dirname, "../../manifests"));
     const unknown = notes.filter(({ reason }) => reason === "unknown_listing");
     expect(unknown.map(({ deploymentId }) => deploymentId).toSorted()).toEqual(

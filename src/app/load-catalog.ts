@@ -20,7 +20,7 @@ export interface CatalogSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
-  /** Replaced in every manifest's text: the development simulator listens where there is room. */
+  /** Replaced in every manifest's text: the development simulator listens on a free port. */
   readonly rewrite?: { readonly from: string; readonly to: string };
   /** Says which listings share a provider's capacity; absent or empty: each has its own pool. */
   readonly poolsFile?: string;

@@ -51,10 +51,10 @@ describe("each message is one line of JSON", () => {
   test("also an error with its stack, its cause and its own fields", () => {
     const cause = new Error("the cause\nof it");
     const error = Object.assign(new Error("broken\u2028\ntwice", { cause }), { detail: "a\nb" });
-    logging.log.error({ err: error }, "a recipe failed");
+    logging.log.error({ err: error }, "a request failed unexpectedly");
     const [line, ...others] = writtenLines();
     expect(others).toEqual([]);
-    expect(line).toMatchObject({ msg: "a recipe failed", err: { detail: "a\nb" } });
+    expect(line).toMatchObject({ msg: "a request failed unexpectedly", err: { detail: "a\nb" } });
     const stack = (line as { err: { stack: string } }).err.stack;
     expect(stack).toContain("broken\u2028\ntwice");
     expect(stack).toContain("at ");

@@ -15,7 +15,7 @@ function guardWith(flags: Partial<Record<SettingName, string | number>>): unknow
   return openAbuseMonitor({ config, clock: systemClock, log: { warn: () => undefined }, backend });
 }
 
-test("the defaults look out for unusual use, a window of 0 seconds does not", () => {
+test("the defaults monitor unusual use, a window of 0 seconds does not", () => {
   expect(guardWith({})).toBeInstanceOf(TrialAbuseMonitor);
   expect(guardWith({ unusualUseWindowSeconds: 0 })).toBe(NO_ABUSE_MONITOR);
 });
@@ -23,11 +23,11 @@ test("the defaults look out for unusual use, a window of 0 seconds does not", ()
 describe("a line that cannot be meant stops the start, with what to write instead", () => {
   test.each(["five", "-1", "0", "0.0000001", "5,00"])("spend_usd: %s", (unusualUseSpendUsd) => {
     expect(() => guardWith({ unusualUseSpendUsd })).toThrow(
-      /^unusual_use\.spend_usd must be dollars above 0 such as "5\.00", or "" to not look at it/,
+      /^unusual_use\.spend_usd must be dollars above 0 such as "5\.00", or "" to turn the check off/,
     );
   });
 
-  test("more than all requests, and more addresses than are told apart", () => {
+  test("more than all requests, and more addresses than are distinguished", () => {
     expect(() => guardWith({ unusualUseErrorPercent: 101 })).toThrow(
       /^unusual_use\.error_percent must be a whole number up to 100, or 0/,
     );
@@ -36,7 +36,7 @@ describe("a line that cannot be meant stops the start, with what to write instea
     );
   });
 
-  test("what is not looked at may be left out", () => {
+  test("what is not monitored may be left out", () => {
     const nothing = {
       unusualUseRefusedRequests: 0,
       unusualUseClientAddresses: 0,

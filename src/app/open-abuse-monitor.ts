@@ -18,7 +18,7 @@ export class UnusualUseFault extends Error {
   override readonly name = "UnusualUseFault";
 }
 
-/** Opens the look-out for unusual use on trial credit; a window of 0 seconds switches it off. */
+/** Opens the monitor of unusual use on trial credit; a window of 0 seconds switches it off. */
 export function openAbuseMonitor(options: {
   readonly config: Config;
   readonly clock: Clock;
@@ -61,7 +61,9 @@ function lineUpTo(
   { path, value }: { readonly path: string; readonly value: number },
 ): number | undefined {
   if (value <= max) return lineOf(value);
-  throw new UnusualUseFault(`${path} must be a whole number up to ${max}, or 0 to not look at it`);
+  throw new UnusualUseFault(
+    `${path} must be a whole number up to ${max}, or 0 to turn the check off`,
+  );
 }
 
 function spendLine(text: string): MicroUsd | undefined {
@@ -69,6 +71,6 @@ function spendLine(text: string): MicroUsd | undefined {
   const amount = parseUsd(text);
   if (amount !== undefined && amount > 0n) return amount;
   throw new UnusualUseFault(
-    `unusual_use.spend_usd must be dollars above 0 such as "5.00", or "" to not look at it, not ${text}`,
+    `unusual_use.spend_usd must be dollars above 0 such as "5.00", or "" to turn the check off, not ${text}`,
   );
 }

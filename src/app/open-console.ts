@@ -28,7 +28,7 @@ export interface ConsoleOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Backend;
-  /** Test money: `dev`'s own checkout stands in for Stripe. */
+  /** Test money: `dev`'s own checkout replaces Stripe. */
   readonly testCheckout?: NonNullable<BillingOptions["testCheckout"]>;
 }
 
@@ -72,7 +72,7 @@ export async function prepareConsole(
 /** The console of one process. */
 export interface RunningConsole {
   readonly server: Server;
-  /** Begins what goes on by itself; the listeners are open. */
+  /** Starts background work; the listeners are open. */
   start(): void;
   /** Ends the searches: they make calls as long as they run. */
   endSearches(): Promise<void>;
@@ -144,7 +144,6 @@ export async function openConsole(
     close: async () => {
       await console.close();
       await rollup?.close();
-      await parts.close();
     },
   };
 }

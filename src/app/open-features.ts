@@ -27,7 +27,13 @@ import { openaiChat } from "../wire/openai-chat/index.ts";
 import { wires as knownWires, type WireTable } from "../wire/wires.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { chatOn } from "../modality/chat/index.ts";
-import { openConsole, prepareConsole, type ConsoleOptions } from "./open-console.ts";
+import { DisposalStack } from "./disposal-stack.ts";
+import {
+  openConsole,
+  prepareConsole,
+  type ConsoleOptions,
+  type RunningConsole,
+} from "./open-console.ts";
 import { openLimits } from "./open-limits.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
 import { openVideos } from "./open-videos.ts";
@@ -48,17 +54,31 @@ export interface OpenedFeatures {
   };
   /** Base addresses; filled in by who opens the listeners. */
   readonly addresses: { gatewayUrl: string; consoleUrl: string };
-  /** Begins what goes on by itself, once the listeners are open. */
+  /** Starts background work, once the listeners are open. */
   start(): void;
   makeClaimLink(email?: string): Promise<string | undefined>;
   /** Lets running requests finish within the grace time, settles, closes. */
   close(): Promise<void>;
 }
 
-/** Puts every room together over one catalog. */
+/** Composes all parts over one catalog. A start that fails closes what it has opened. */
 export async function openFeatures(
   options: FeatureOptions,
   holder: CatalogHolder,
+): Promise<OpenedFeatures> {
+  const stack = new DisposalStack();
+  try {
+    return await compose(options, holder, stack);
+  } catch (fault) {
+    await stack.close();
+    throw fault;
+  }
+}
+
+async function compose(
+  options: FeatureOptions,
+  holder: CatalogHolder,
+  stack: DisposalStack,
 ): Promise<OpenedFeatures> {
   const { config, clock, log, backend } = options;
   const addresses = { gatewayUrl: "", consoleUrl: "" };
@@ -67,23 +87,19 @@ export async function openFeatures(
     gatewayUrl: () => config.gatewayUrl || addresses.gatewayUrl,
   };
   const prepared = prepareServing(options);
-  const preparedConsole = await prepareConsole(options, known);
-  const limits = await openLimits({ ...options, catalog: holder });
-  const ledger = await openLedger({
-    store: backend.ledgerBatchStore,
-    clock,
-    log,
-    instanceName: hostname(),
-  }).catch(async (fault: unknown) => {
-    limits.close();
-    await preparedConsole.close();
-    throw fault;
-  });
+  const preparedConsole = stack.use(await prepareConsole(options, known));
+  const limits = stack.use(await openLimits({ ...options, catalog: holder }));
+  const instanceName = hostname();
+  const ledger = await openLedger({ store: backend.ledgerBatchStore, clock, log, instanceName });
+  stack.defer(() => ledger.shutDown());
   const serving = openServing(options, { ...prepared, catalog: holder, ledger, limits });
   const { serve } = serving;
+  stack.defer(() => serve.upstream.close());
+  stack.use(serving);
   const videos = openVideos(options, serve);
   const isLeaseHeld = (): boolean => ledger.healthy;
   const readiness = new Readiness({ clock, isLeaseHeld, pingDatabase: () => backend.ping() });
+  stack.use(readiness);
   const walk = gatewayServerOptions(options, { serve, videos, holder, readiness });
   await backend.accountNotices.start((orgId) => {
     for (const each of [walk.authenticator, serve.usage, serve.refusals]) each.forget(orgId);
@@ -100,9 +116,12 @@ export async function openFeatures(
     serverResponse: drainingResponse(() => readiness.isDraining),
     playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
   });
+  stack.use(console);
   console.server.maxConnections = config.maxConnections;
+  const servers = { gateway, console: console.server, internal };
+  stack.defer(() => stopServing(options, { servers, serve, readiness, videos, console }));
   return {
-    servers: { gateway, console: console.server, internal },
+    servers,
     addresses,
     start: () => {
       readiness.serve();
@@ -110,22 +129,30 @@ export async function openFeatures(
       console.start();
     },
     makeClaimLink: (email) => console.makeClaimLink(email),
-    close: async () => {
-      await drain(readiness, config.shutdownDelayMs);
-      // First: nobody waits for a look at a job any more, and looks under way are given back.
-      const pollerClosed = videos.poller.close();
-      const searchesEnded = console.endSearches();
-      // The playground lets calls in as well.
-      await finishRequests([gateway, console.server], serve, config.shutdownGraceMs);
-      for (const server of [gateway, console.server, internal]) closeNow(server);
-      await Promise.all([pollerClosed, searchesEnded, console.close()]);
-      serving.close();
-      await serve.upstream.close();
-      await ledger.shutDown();
-      limits.close();
-      readiness.close();
-    },
+    close: () => stack.close(),
   };
+}
+
+/** The first step of a stop: no new work, and what is in progress ends within the grace time. */
+async function stopServing(
+  { config }: FeatureOptions,
+  parts: {
+    readonly servers: OpenedFeatures["servers"];
+    readonly serve: CallPorts;
+    readonly readiness: Readiness;
+    readonly videos: ReturnType<typeof openVideos>;
+    readonly console: RunningConsole;
+  },
+): Promise<void> {
+  const { servers, serve, readiness, videos, console } = parts;
+  await drain(readiness, config.shutdownDelayMs);
+  // First: no request waits for a poll any more, and the leases of running polls are released.
+  const pollerClosed = videos.poller.close();
+  const searchesEnded = console.endSearches();
+  // The playground lets calls in as well.
+  await finishRequests([servers.gateway, servers.console], serve, config.shutdownGraceMs);
+  for (const server of Object.values(servers)) closeNow(server);
+  await Promise.all([pollerClosed, searchesEnded]);
 }
 
 /** The listener of probes and metrics; no client is slowed down by it. */
@@ -139,7 +166,7 @@ function openInternal(serve: CallPorts, videos: VideoMetrics, readiness: Readine
   return internal;
 }
 
-/** What the gateway's walk goes by: keys, routes, log. */
+/** What the gateway's requests need: keys, routes, log. */
 function gatewayServerOptions(
   { config, clock, log, backend, wires }: FeatureOptions,
   parts: {

@@ -36,12 +36,12 @@ export class CatalogFault extends Error {
   override readonly name = "CatalogFault";
 }
 
-/** No folder was named, so a missing one is no mistake. */
+/** No folder was named, so a missing one is not a mistake. */
 function hasDefaultFolder({ manifestsDir }: Config): boolean {
   return manifestsDir === SETTINGS.manifestsDir.fallback;
 }
 
-/** Puts every room together and opens the three listeners. */
+/** Composes all parts and opens the three listeners. */
 export async function openGateway(options: GatewayOptions): Promise<RunningGateway> {
   const { config } = options;
   const sources = catalogSources(options);
@@ -52,7 +52,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     void reloadCatalog(options, { ...sources, keyOwners }, holder).then(
       (swapped) => (keyOwners = swapped?.keyOwners ?? keyOwners),
       // A file may go away between the listing of its folder and its reading.
-      (fault: unknown) => options.log.error({ err: fault }, "the old catalog stays"),
+      (fault: unknown) => options.log.error({ err: fault }, "the old catalog stays in use"),
     );
   const opened = await openFeatures(options, holder);
   const { servers, addresses } = opened;
@@ -127,12 +127,12 @@ function warnOfNoManifests({ log, config: { manifestsDir } }: GatewayOptions): v
         "npx tokenmarket serve",
       ],
     },
-    `there are no provider manifests in ${manifestsDir}, so every model is answered with 404; ` +
-      "`next` lists the commands that add a provider, and `npx tokenmarket dev` runs a simulated one",
+    `there are no provider manifests in ${manifestsDir}, so requests for every model are answered with 404; ` +
+      "`next` lists the commands that add a provider, and `npx tokenmarket dev` runs a simulated provider",
   );
 }
 
-/** What was put in force; undefined: the old catalog stays, or it is the same. */
+/** What was put in force; undefined: the old catalog stays in use, or it is the same. */
 async function reloadCatalog(
   options: GatewayOptions,
   sources: CatalogSources,
@@ -141,7 +141,10 @@ async function reloadCatalog(
   const { log, backend } = options;
   const loaded = loadCatalog(sources);
   if (!loaded.ok) {
-    log.error({ issues: loaded.issues }, "the manifests are not valid: the old catalog stays");
+    log.error(
+      { issues: loaded.issues },
+      "the manifests are not valid: the old catalog stays in use",
+    );
     return undefined;
   }
   if (loaded.catalog.buildId === holder.current.buildId) return undefined;
@@ -149,7 +152,7 @@ async function reloadCatalog(
     // An attempt refers to its prices, so they are stored before anybody can be routed by them.
     await backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
   } catch (fault) {
-    log.error({ err: fault }, "the new prices could not be stored: the old catalog stays");
+    log.error({ err: fault }, "the new prices could not be stored: the old catalog stays in use");
     return undefined;
   }
   holder.swap(loaded.catalog);
@@ -165,7 +168,7 @@ function logNotes(
 ): void {
   for (const note of loaded.notes) log.info(note, "listing not routed");
   for (const file of loaded.leftOut) {
-    log.info({ file }, "left out: its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it");
+    log.info({ file }, "skipped: its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it");
   }
 }
 

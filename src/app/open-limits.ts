@@ -29,7 +29,7 @@ export async function openLimits(options: {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Pick<Backend, "recentUse">;
-  /** Tells who draws on a pool. */
+  /** Counts who uses a pool. */
   readonly catalog: { readonly current: Pick<Catalog, "deployments"> };
 }): Promise<Limits> {
   const { config, clock, log, backend, catalog } = options;

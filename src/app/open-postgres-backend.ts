@@ -72,7 +72,7 @@ export interface PostgresBackend {
   checkSchema(): Promise<void>;
   /** Rejects when the database does not answer: readiness. */
   ping(): Promise<void>;
-  /** The three proofs of the books, on one snapshot; a long journal tells how far it has come. */
+  /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
   /** Listings whose providers reported what cannot be, in the last `days`. */
   flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
@@ -84,7 +84,7 @@ export function openPostgresBackend(options: {
   /** `postgres://user:password@host:port/database` */
   readonly connectionString: string;
   readonly log: Logger;
-  /** Longest a look of the console into the journal may take; default 10 seconds. */
+  /** Maximum duration of a console report on the journal; default 10 seconds. */
   readonly reportTimeoutMs?: number;
   /** Most connections besides those of reports and of the ledger's lanes; default 10. */
   readonly poolMax?: number;

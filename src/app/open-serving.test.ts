@@ -131,7 +131,7 @@ describe("without a setting, a provider may take", () => {
     expect(client.refusal).toBeUndefined();
   });
 
-  test("an hour for a stream that has content and goes on", async () => {
+  test("an hour for a stream that has content and continues", async () => {
     const { call, client } = await streamOfComments(0);
     for (let seconds = 0; seconds < 3_600; seconds += 100) {
       call.data('data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n');

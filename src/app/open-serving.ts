@@ -45,7 +45,7 @@ export interface Serving {
 /** What a wrong setting can spoil: made before anything is opened that would have to be closed. */
 export interface PreparedServing {
   readonly usage: AbuseMonitor;
-  /** Undefined: no key to open them with is configured, so there are no own keys. */
+  /** Undefined: no encryption key is configured, so there are no customers' keys. */
   readonly openKey: UpstreamClientOptions["openKey"];
 }
 
@@ -131,7 +131,7 @@ function wholeWithin(totalMs: number): AttemptTimeouts {
   return { headersMs: totalMs, idleMs: Number.POSITIVE_INFINITY, totalMs, drainMs: totalMs };
 }
 
-/** One scope when anything is limited for everybody together, else none. */
+/** One scope when anything is limited for all organizations together, else none. */
 function platformScopes(config: Config): readonly ScopeClaim[] {
   const { platformRequestsPerMinute: rpm, platformConcurrentRequests: concurrent } = config;
   if (rpm === 0 && concurrent === 0) return [];

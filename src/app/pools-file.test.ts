@@ -85,21 +85,21 @@ describe("a pool file", () => {
 
   test.each([
     ["is empty", ""],
-    ["is no list", "pools: []"],
+    ["is not a list", "pools: []"],
     ["is one word", "none"],
-  ])("that %s is told what it has to be", (_, text) => {
+  ])("that %s is refused with what it has to be", (_, text) => {
     const message = "must be a list of pools; write [] for none";
     expect(issuesOf(text)).toEqual([{ file, pointer: "", message }]);
   });
 
-  test("that is not YAML is told why and where", () => {
+  test("that is not YAML is refused with why and where", () => {
     expect(issuesOf("- id: [")).toEqual([
       { file, pointer: "", message: expect.stringMatching(/^it is not YAML: .*line 1/) as string },
     ]);
     expect(issuesOf("- {id: a, id: b}")[0]?.message).toContain("it is not YAML: Map keys must be");
   });
 
-  test("that is not there is told how to name another", () => {
+  test("that is not there is refused with how to name another", () => {
     const missing = join(folder, "missing.yaml");
     const message =
       "there is no such file; create it, or name another with pools_file (TM_POOLS_FILE)";
@@ -109,13 +109,13 @@ describe("a pool file", () => {
     });
   });
 
-  test("that cannot be read is told the reason", () => {
+  test("that cannot be read is refused with the reason", () => {
     expect(readPoolsFile(folder)).toMatchObject({
       issues: [{ file: folder, message: "it cannot be read (EISDIR)" }],
     });
   });
 
-  test("is told everything that is wrong with it at once", () => {
+  test("is refused with everything that is wrong with it at once", () => {
     const text = toYaml([{ id: "P", concurrent: 0 }, "pool", { id: "p", listings: [7] }]);
     expect(issuesOf(text).map(({ pointer }) => pointer)).toEqual([
       "/0/listings",
@@ -128,16 +128,17 @@ describe("a pool file", () => {
 });
 
 const whole = "must be a whole number above 0";
-const listing = "must be <provider id>/<model id>, or <provider id>/* for all of a provider's";
+const listing =
+  "must be <provider id>/<model id>, or <provider id>/* for all listings of a provider";
 const fields =
-  "is no field; the fields are id, listings, org_share, requests_per_minute, tokens_per_minute, requests_per_second, concurrent, capacity";
+  "is not a known field; the fields are id, listings, org_share, requests_per_minute, tokens_per_minute, requests_per_second, concurrent, capacity";
 
 describe("a wrong pool names the field and the rule", () => {
   test.each<[Readonly<Record<string, unknown>>, readonly string[]]>([
     [{ id: undefined }, ["/0/id: is missing"]],
     [{ listings: undefined }, ["/0/listings: is missing"]],
-    [{ listings: [] }, ["/0/listings: must be a list, not empty"]],
-    [{ listings: "acme/m" }, ["/0/listings: must be a list, not empty"]],
+    [{ listings: [] }, ["/0/listings: must be a list with at least one entry"]],
+    [{ listings: "acme/m" }, ["/0/listings: must be a list with at least one entry"]],
     [{ listings: ["acme"] }, [`/0/listings/0: ${listing}`]],
     [{ listings: ["acme/m", "*"] }, [`/0/listings/1: ${listing}`]],
     [{ listings: ["acme/m*"] }, [`/0/listings/0: ${listing}`]],
@@ -155,12 +156,12 @@ describe("a wrong pool names the field and the rule", () => {
     [{ requests_per_minute: 0 }, [`/0/requests_per_minute: ${whole}`]],
     [{ tokens_per_minute: 2 ** 53 }, [`/0/tokens_per_minute: ${whole}`]],
     [{ requests_per_second: true }, [`/0/requests_per_second: ${whole}`]],
-    [{ capacity: [] }, ["/0/capacity: must be a list, not empty"]],
+    [{ capacity: [] }, ["/0/capacity: must be a list with at least one entry"]],
     [{ capacity: ["request"] }, ["/0/capacity/0: must have the fields type, per, value"]],
     [
       { capacity: [{ type: "image", per: "year", value: 0, unit: "token" }] },
       [
-        "/0/capacity/0/unit: is no field; the fields are type, per, value",
+        "/0/capacity/0/unit: is not a known field; the fields are type, per, value",
         "/0/capacity/0/type: must be one of request, prompt, completion",
         "/0/capacity/0/per: must be one of minute, hour, day",
         `/0/capacity/0/value: ${whole}`,
@@ -173,11 +174,11 @@ describe("a wrong pool names the field and the rule", () => {
           { type: "prompt", per: "day", value: 2 },
         ],
       },
-      ["/0/capacity/1: states prompt per day a second time; take one out"],
+      ["/0/capacity/1: states prompt per day a second time; remove one of them"],
     ],
     [
       { requests_per_minute: 9, capacity: [{ type: "request", per: "minute", value: 9 }] },
-      ["/0/capacity/0: states request per minute a second time; take one out"],
+      ["/0/capacity/0: states request per minute a second time; remove one of them"],
     ],
   ])("%j", (change, expected) => {
     expect(wrongWith(change)).toEqual(expected);

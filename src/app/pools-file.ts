@@ -26,14 +26,14 @@ export function readPoolsFile(file: string): ReadPools {
   return issues.length === 0 ? { ok: true, pools: { file, pools } } : { ok: false, issues };
 }
 
-/** Where a value stands, and who is told what is wrong with it. */
+/** A value's location, and where its problems are reported. */
 interface Place {
   /** JSON pointer into the file. */
   readonly pointer: string;
   readonly report: (pointer: string, message: string) => void;
 }
 
-/* Whatever is told refuses the whole file, so what a wrong field is read as does not matter. */
+/* Any reported problem refuses the whole file, so what a wrong field is read as does not matter. */
 function readPool(value: unknown, place: Place): StatedPool {
   const fields = new Fields(value, place, POOL_FIELDS);
   const share = fields.choice("org_share", ["half", "three_quarters"]);
@@ -53,7 +53,10 @@ function readPool(value: unknown, place: Place): StatedPool {
 
 function readListing(value: unknown, { pointer, report }: Place): string {
   if (typeof value === "string" && LISTING.test(value)) return value;
-  report(pointer, "must be <provider id>/<model id>, or <provider id>/* for all of a provider's");
+  report(
+    pointer,
+    "must be <provider id>/<model id>, or <provider id>/* for all listings of a provider",
+  );
   return "";
 }
 
@@ -68,7 +71,8 @@ function readCapacities(fields: Fields): readonly CapacityDeclaration[] {
   const listed = fields.list("capacity", (value, place) => {
     const capacity = readCapacity(value, place);
     const name = nameOf(capacity);
-    if (stated.has(name)) place.report(place.pointer, `states ${name} a second time; take one out`);
+    if (stated.has(name))
+      place.report(place.pointer, `states ${name} a second time; remove one of them`);
     stated.add(name);
     return capacity;
   });
@@ -121,7 +125,10 @@ class Fields {
     const names = [...required, ...optional];
     for (const name of this.#values.keys()) {
       if (names.includes(name)) continue;
-      place.report(this.#pointerTo(name), `is no field; the fields are ${names.join(", ")}`);
+      place.report(
+        this.#pointerTo(name),
+        `is not a known field; the fields are ${names.join(", ")}`,
+      );
     }
     if (!isObject) place.report(place.pointer, `must have the fields ${required.join(", ")}`);
     const missing = isObject ? required.filter((name) => !this.#values.has(name)) : [];
@@ -154,11 +161,11 @@ class Fields {
   list<T>(name: string, read: (value: unknown, place: Place) => T): readonly T[] {
     const value = this.#values.get(name);
     if (!Array.isArray(value) || value.length === 0)
-      this.#mustBe(name, "must be a list, not empty");
+      this.#mustBe(name, "must be a list with at least one entry");
     return readAll(value, { ...this.#place, pointer: this.#pointerTo(name) }, read);
   }
 
-  /** A field that is absent was told already where it has to be there. */
+  /** A field that is absent was reported already where it is required. */
   #mustBe(name: string, rule: string): void {
     if (this.#values.has(name)) this.#place.report(this.#pointerTo(name), rule);
   }

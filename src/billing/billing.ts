@@ -10,7 +10,7 @@ export type PurchaseState =
   | "disputed"
   | "failed"
   | "expired"
-  /** Paid, but not as it was asked for: an operator has to look; nothing was granted. */
+  /** Paid, but not as ordered: an operator has to review it; nothing was granted. */
   | "parked";
 
 export interface PurchaseRecord {
@@ -40,7 +40,7 @@ export class PurchaseFault extends Error {
   }
 }
 
-/** Credit for money. Everything that can be told twice changes the books once. */
+/** Credit for money. Everything that can be reported twice changes the books once. */
 export interface Billing {
   readonly mode: "stripe" | "test" | "none";
   readonly minMicroUsd: MicroUsd;

@@ -18,7 +18,7 @@ export class GrantedBilling implements OpenBilling {
   }
 
   startPurchase(): Promise<never> {
-    const message = "credit cannot be bought here: ask your operator to add some";
+    const message = "credit is not sold here; ask your operator to add it";
     return Promise.reject(new PurchaseFault("not_configured", message));
   }
 

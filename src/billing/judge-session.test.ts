@@ -37,14 +37,18 @@ test("what was paid as it was asked for is granted", () => {
   expect(judgeSession(purchase, session)).toEqual({ kind: "grant" });
 });
 
-test("a checkout whose session nobody wrote down is granted all the same", () => {
+test("a checkout whose session was not stored is still granted", () => {
   expect(judgeSession({ ...purchase, sessionId: null }, session)).toEqual({ kind: "grant" });
 });
 
 test.each<[string, Partial<SessionUpdate>, string]>([
-  ["another session", { sessionId: "cs_2" }, "it was to be paid in session cs_1, not in cs_2"],
-  ["another organization", { orgId: "org_2" }, "the session is of another organization"],
-  ["no organization", { orgId: null }, "the session is of another organization"],
+  [
+    "another session",
+    { sessionId: "cs_2" },
+    "it was paid in session cs_2, not in its own session cs_1",
+  ],
+  ["another organization", { orgId: "org_2" }, "the session belongs to another organization"],
+  ["no organization", { orgId: null }, "the session belongs to another organization"],
   ["another currency", { currency: "eur" }, "paid in eur, not in usd"],
   ["a cent less", { cents: 1_999n }, "1999 cents were paid, not 2000"],
   ["a cent more", { cents: 2_001n }, "2001 cents were paid, not 2000"],

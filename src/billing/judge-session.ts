@@ -4,7 +4,7 @@ import type { KnownPurchase } from "./purchase-store.ts";
 
 export type SessionVerdict =
   | { readonly kind: "grant" }
-  /** Paid, but not as it was asked for: nothing is granted, and somebody has to look. */
+  /** Paid, but not as ordered: nothing is granted, and an operator has to review it. */
   | { readonly kind: "park"; readonly reason: string }
   | { readonly kind: "ungranted"; readonly state: "pending" | "failed" | "expired" }
   | { readonly kind: "nothing" };
@@ -32,9 +32,9 @@ export function judgeSession(purchase: KnownPurchase, session: SessionUpdate): S
 
 function strangeness(purchase: KnownPurchase, session: SessionUpdate): string | undefined {
   if (purchase.sessionId !== null && purchase.sessionId !== session.sessionId) {
-    return `it was to be paid in session ${purchase.sessionId}, not in ${session.sessionId}`;
+    return `it was paid in session ${session.sessionId}, not in its own session ${purchase.sessionId}`;
   }
-  if (session.orgId !== purchase.orgId) return "the session is of another organization";
+  if (session.orgId !== purchase.orgId) return "the session belongs to another organization";
   if (session.currency !== "usd") return `paid in ${session.currency ?? "no currency"}, not in usd`;
   if (session.cents !== purchase.cents) {
     return `${session.cents ?? "no"} cents were paid, not ${purchase.cents}`;

@@ -1,12 +1,15 @@
 import type { MicroUsd } from "../core/money.ts";
 
-/** What the payment provider says of a checkout session, whoever asked and however it came. */
+/**
+ * What the payment provider says of a checkout session, whichever process asked and however it
+ * arrived.
+ */
 export interface SessionUpdate {
   readonly sessionId: string;
   /** Null: not a session of a purchase of ours. */
   readonly purchaseId: string | null;
   readonly orgId: string | null;
-  /** `processing`: closed, and the money is still on its way; `open`: nobody paid yet. */
+  /** `processing`: closed, and the payment is still in progress; `open`: not paid yet. */
   readonly payment: "open" | "processing" | "paid" | "failed" | "expired" | "not_needed";
   readonly cents: bigint | null;
   readonly currency: string | null;
@@ -21,7 +24,9 @@ export interface ClaimUpdate {
   readonly kind: "refund" | "dispute";
   readonly paymentId: string;
   readonly amountMicroUsd: MicroUsd;
-  /** `waits`: not decided, nothing was taken; `stands`: taken; `reversed`: given back, for good. */
+  /**
+   * `waits`: not decided, nothing was taken; `stands` means taken; `reversed`: returned, finally.
+   */
   readonly state: "waits" | "stands" | "reversed";
   /** Nothing more will come of it. */
   readonly isOver: boolean;

@@ -178,7 +178,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
   }
 }
 
-// Two at once may both find room for the last one: the bound is against floods, not against one.
+// Two at once may both get the last one: the bound is against floods, not against one.
 const createSql = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
     expires_at)

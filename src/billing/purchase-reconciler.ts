@@ -10,7 +10,7 @@ const TICK_MS = MINUTE_MS;
 const PURCHASES_EVERY_MS = 10 * MINUTE_MS;
 /** Until then the browser and the events have the word. */
 const PURCHASE_WAIT_MS = 10 * MINUTE_MS;
-/** Money that took longer than that to arrive is told of by an event. */
+/** Money that took longer than that to arrive is reported by an event. */
 const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
 const PURCHASES_PER_QUERY = 50;
 const PURCHASES_PER_ROUND = 500;
@@ -34,7 +34,7 @@ export interface ReconcilerDeps {
 
 /**
  * Checks purchases whose end was not reported, and refunds and disputes. One process
- * at a time has the turn; one that dies in it leaves the rest to the next.
+ * at a time has the lease; one that dies with it leaves the remainder to the next.
  */
 export class PurchaseReconciler {
   readonly #deps: ReconcilerDeps;
@@ -62,7 +62,7 @@ export class PurchaseReconciler {
     clearTimeout(this.#timer);
   }
 
-  /** Everything that is due, whoever's turn it is. */
+  /** Everything that is due, without asking for the lease. */
   async reconcileAll(): Promise<void> {
     await this.#reconcilePurchases();
     await this.#reconcileClaims();
@@ -78,7 +78,7 @@ export class PurchaseReconciler {
         await this.#reconcileClaims();
       }
     } catch (fault) {
-      log.warn({ err: fault }, "purchases could not be looked after; it is tried again");
+      log.warn({ err: fault }, "purchases could not be reconciled; this will be retried");
     }
   }
 
@@ -152,7 +152,7 @@ class Failures {
       this.#inARow = 0;
     } catch (fault) {
       this.#inARow += 1;
-      this.#log.warn({ ...of, err: fault }, "a payment could not be looked at; it is tried again");
+      this.#log.warn({ ...of, err: fault }, "a payment could not be checked; this will be retried");
     }
   }
 }

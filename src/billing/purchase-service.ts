@@ -13,8 +13,8 @@ export interface PurchaseServiceDeps {
 }
 
 /**
- * Where news of payments become what they mean for a purchase, whoever brings them: an event, the
- * browser that comes back, or a look of our own. Any of them may come twice, late, or never.
+ * Applies payment events to a purchase, whatever their source: an event, the
+ * returning browser, or our own poll. Any of them may come twice, late, or never.
  */
 export class PurchaseService {
   readonly #deps: PurchaseServiceDeps;
@@ -43,7 +43,7 @@ export class PurchaseService {
     const purchase = await store.find(session.purchaseId);
     if (purchase === undefined) {
       const { purchaseId, sessionId, payment } = session;
-      log.error({ purchaseId, sessionId, payment }, "a checkout names a purchase nobody began");
+      log.error({ purchaseId, sessionId, payment }, "a checkout names an unknown purchase");
       return;
     }
     const verdict = judgeSession(purchase, session);
@@ -78,8 +78,8 @@ export class PurchaseService {
     if (purchase.grantedAtMs !== null) return;
     await this.#deps.store.decide(purchaseId, "parked");
     const message =
-      "a purchase was paid, but not as it was asked for: nothing was credited; look at it in the " +
-      "payment provider's dashboard, then refund it there or grant the credit by hand";
+      "a purchase was paid, but not as ordered: nothing was credited; review it in the " +
+      "payment provider's dashboard, then refund it there or grant the credit manually";
     this.#deps.log.error({ purchaseId, orgId, reason }, message);
   }
 
@@ -99,7 +99,7 @@ export class PurchaseService {
     else log.warn(detail, "a purchase is disputed: review the organization");
   }
 
-  /** A claim may come before the news that its purchase was paid, and names the payment only. */
+  /** A claim may come before the event that its purchase was paid, and names the payment only. */
   async #purchaseOf(paymentId: string): Promise<KnownPurchase | undefined> {
     const { store, payments } = this.#deps;
     const known = await store.findByPayment(paymentId);

@@ -15,7 +15,7 @@ export interface NewPurchase {
   readonly countedFromMs: number;
 }
 
-/** A purchase as the payment provider's news are compared with it. */
+/** A purchase as the payment provider's events are compared with it. */
 export interface KnownPurchase extends PurchaseRecord {
   readonly cents: bigint;
   readonly sessionId: string | null;
@@ -32,7 +32,7 @@ export interface PurchaseClaim {
   readonly purchaseId: string;
   readonly kind: "refund" | "dispute";
   readonly amountMicroUsd: MicroUsd;
-  /** The refund failed, the dispute was won: what it took is given back. */
+  /** The refund failed, the dispute was won: what it took is returned. */
   readonly isReversed: boolean;
   /** Nothing more will come of it. */
   readonly isOver: boolean;
@@ -45,7 +45,7 @@ export interface OpenClaim {
 
 /**
  * Purchases, and the movements of money that come of them. Each verb is one transaction; what is
- * told twice, at once or in another order changes the books once.
+ * reported twice, at once or in another order changes the books once.
  */
 export interface PurchaseStore {
   /** `too_many`: the organization began as many as it may; nothing was written. */
@@ -56,7 +56,7 @@ export interface PurchaseStore {
   list(orgId: OrgId): Promise<readonly PurchaseRecord[]>;
   /** Undefined: the organization has no such purchase. */
   findOwn(orgId: OrgId, purchaseId: string): Promise<KnownPurchase | undefined>;
-  /** For news of the payment provider, which name no organization. */
+  /** For events of the payment provider, which name no organization. */
   find(purchaseId: string): Promise<KnownPurchase | undefined>;
   findByPayment(paymentId: string): Promise<KnownPurchase | undefined>;
   /** Credits the wallet once; true: this call did it. What waits for the grant is applied. */
@@ -68,20 +68,23 @@ export interface PurchaseStore {
   /** Never takes back a grant, and never goes from an end to `pending`; true: it changed. */
   decide(purchaseId: string, state: UngrantedState): Promise<boolean>;
   /**
-   * Takes what is claimed, or gives back what was taken. All claims of a purchase together never
-   * take more than it gave. True: nobody had told of this claim.
+   * Takes what is claimed, or returns what was taken. All claims of a purchase together never
+   * take more than it gave. True: this claim was not known before.
    */
   claim(claim: PurchaseClaim): Promise<boolean>;
   /** What the organization owes: above zero only while its wallet has nothing free. */
   owed(orgId: OrgId): Promise<MicroUsd>;
-  /** Undecided, or granted without a receipt, since `sinceMs`: those first that nobody looked at. */
+  /**
+   * Undecided, or granted without a receipt, since `sinceMs`: those first that were not checked
+   * yet.
+   */
   takeUnfinished(asked: {
     readonly beforeMs: number;
     readonly sinceMs: number;
     readonly nowMs: number;
     readonly limit: number;
   }): Promise<readonly KnownPurchase[]>;
-  /** Claims that may still end otherwise; those first that nobody looked at. */
+  /** Claims that may still end otherwise; those first that were not checked yet. */
   takeOpenClaims(asked: {
     readonly sinceMs: number;
     readonly nowMs: number;

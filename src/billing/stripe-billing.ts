@@ -31,7 +31,7 @@ export class StripeBilling implements OpenBilling {
   readonly #payments: StripePayments;
   readonly #service: PurchaseService;
   readonly #reconciler: PurchaseReconciler;
-  /** By purchase: when it was last asked about, by the clock that never goes back. */
+  /** By purchase: when it was last asked about, by the monotonic clock. */
   readonly #checks = new Map<string, number>();
 
   constructor(options: StripeBillingOptions) {
@@ -65,9 +65,10 @@ export class StripeBilling implements OpenBilling {
       await this.#options.store.attachSession(purchaseId, sessionId);
       return { purchase, checkoutUrl: url };
     } catch (fault) {
-      this.#options.log.warn({ purchaseId, err: fault }, "a checkout could not be opened");
+      this.#options.log.warn({ purchaseId, err: fault }, "a checkout could not be created");
       await this.#options.store.decide(purchaseId, "failed");
-      const message = "the payment provider opened no checkout; nothing was charged, try again";
+      const message =
+        "the payment provider did not create a checkout; nothing was charged, try again";
       throw new PurchaseFault("provider_failed", message, fault);
     }
   }
@@ -101,7 +102,7 @@ export class StripeBilling implements OpenBilling {
     });
     const purchase = created === "created" ? await store.find(purchaseId) : undefined;
     if (purchase !== undefined) return purchase;
-    const message = `${PURCHASES_PER_HOUR_MAX} purchases were begun within an hour; try again later`;
+    const message = `${PURCHASES_PER_HOUR_MAX} purchases were started within an hour; try again later`;
     throw new PurchaseFault("too_many", message);
   }
 
@@ -118,8 +119,8 @@ export class StripeBilling implements OpenBilling {
     try {
       await this.#reconciler.check(purchase);
     } catch (fault) {
-      // What is known is shown; an event, the next look or a round will tell the rest.
-      log.warn({ purchaseId, err: fault }, "the payment provider was asked and did not answer");
+      // What is known is shown; an event, the next poll or a round will report the end.
+      log.warn({ purchaseId, err: fault }, "the payment provider did not answer");
     }
     return await store.findOwn(orgId, purchaseId);
   }
@@ -163,7 +164,7 @@ export class StripeBilling implements OpenBilling {
     const { account, store, log } = this.#options;
     if (account.webhookSecrets.length === 0) {
       const message =
-        "stripe.webhook_secret is not set: purchases are seen when the browser comes back or within " +
+        "stripe.webhook_secret is not set: purchases are noticed when the browser returns or within " +
         "ten minutes, refunds and disputes within a day";
       log.warn({}, message);
     }

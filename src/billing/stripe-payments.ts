@@ -116,7 +116,7 @@ export class StripePayments {
     }
   }
 
-  /** Undefined: no secret proves it, it is older than five minutes, or it is no event. */
+  /** Undefined: no secret proves it, it is older than five minutes, or it is not an event. */
   event(body: Buffer, signature: string): PaymentEvent | undefined {
     for (const secret of this.#account.webhookSecrets) {
       const event = this.#provenEvent(body, signature, secret);
@@ -147,7 +147,7 @@ function apiAddress(
 ): { readonly host: string; readonly port: string; readonly protocol: "http" | "https" } | null {
   if (apiUrl === "") return null;
   if (!/^https?:\/\//.test(apiUrl) || !URL.canParse(apiUrl)) {
-    throw new Error("stripe.api_url is no address: it begins with http:// or https://");
+    throw new Error("stripe.api_url is not a URL; it must start with http:// or https://");
   }
   const url = new URL(apiUrl);
   const protocol = url.protocol === "http:" ? "http" : "https";

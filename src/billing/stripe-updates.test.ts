@@ -97,7 +97,7 @@ test.each([
   ["charge.dispute.closed", disputeLike({ status: "won" }), "claim"],
   ["charge.refunded", { amount_refunded: 1 }, "other"],
   ["customer.created", {}, "other"],
-])("%s is news of its kind", (type, object, kind) => {
+])("%s is an event of its kind", (type, object, kind) => {
   const event = { id: "evt_1", type, data: { object } } as unknown as Stripe.Event;
   expect(readEvent(event)).toMatchObject({ eventId: "evt_1", type, update: { kind } });
 });

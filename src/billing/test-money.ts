@@ -13,13 +13,13 @@ export async function announceTestMoney(
     const { purchases, orgIds } = await store.testMoney();
     if (purchases > 0) {
       const message =
-        "wallets hold credit that was bought with TEST MONEY, and real payments are on: use another " +
+        "wallets have credit that was bought with TEST MONEY, and real payments are on: use another " +
         "database, or disable the keys of these organizations";
       log.error({ purchases, orgIds }, message);
     }
     return { purchases };
   } catch (fault) {
-    log.warn({ err: fault }, "it is not known whether wallets hold test money");
+    log.warn({ err: fault }, "it could not be checked whether wallets have test money");
     return { purchases: 0 };
   }
 }

@@ -13,7 +13,7 @@ const CALLER = {
 
 type Answer = ClaimOutcome | Promise<ClaimOutcome>;
 
-/** Answers slot after slot what it is told and writes down what it was asked: the port's edge. */
+/** Answers slot after slot as scripted and records what it was asked: the port's edge. */
 function scripted(answers: readonly Answer[]) {
   const asked: string[] = [];
   let at = 0;
@@ -51,7 +51,7 @@ function refusedBy(scope: "key" | "pool" | "platform"): Answer {
 }
 
 describe("claims in several slots", () => {
-  test("tell the smallest remaining amounts and the longest wait of all of them", async () => {
+  test("report the smallest remaining amounts and the longest wait of all of them", async () => {
     const answers = [granted(9, 50, 5), Promise.resolve(granted(3, 80, 20)), granted(7, 90, 0)];
     const { run } = scripted(answers);
     const outcome = await run();
@@ -61,7 +61,7 @@ describe("claims in several slots", () => {
     });
   });
 
-  test("are handed back together, once", async () => {
+  test("are released together, once", async () => {
     const { run, asked } = scripted([granted(1, 1, 1), granted(1, 1, 2)]);
     const outcome = await run();
     if (!outcome.ok) throw new Error("refused");
@@ -93,7 +93,7 @@ describe("a refused claim", () => {
     });
   });
 
-  test("by a provider's pool is told as the provider's quota, not as the caller's", async () => {
+  test("by a provider's pool is reported as the provider's quota, not as the caller's", async () => {
     expect(await scripted([refusedBy("pool")]).run()).toMatchObject({
       refusal: { class: "rate_limit", status: 429, origin: "upstream_quota" },
     });
@@ -135,7 +135,7 @@ describe("a balance refusal", () => {
       CALLER,
     );
 
-  test("tells what is needed, available and held", () => {
+  test("names what is needed, available and held", () => {
     expect(refusalFor(100n, 20n)).toMatchObject({
       message: expect.stringContaining(
         "up to $0.000500; $0.000100 is available and $0.000020 is held",

@@ -97,7 +97,7 @@ const LIMIT_LABELS: Readonly<Partial<Record<LimitKind, (limit: number) => string
     limit === 0 ? "no requests for a moment" : `${limit} in its declared window`,
 };
 
-/** What a refused claim tells the caller; `nowMs` is the wall clock. */
+/** The error of a refused claim; `nowMs` is the wall clock. */
 export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
@@ -126,9 +126,10 @@ export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
 }
 
 function readToTheirEnd(running: number, departed: number): string {
-  const have = departed === 1 ? "has lost its client and is" : "have lost their client and are";
+  const have =
+    departed === 1 ? "has a disconnected client and is" : "have disconnected clients and are";
   const end = departed === 1 ? "its end" : "their end";
-  return `${running} requests run; ${departed} of them ${have} read to ${end}`;
+  return `${running} requests are running; ${departed} of them ${have} read to ${end}`;
 }
 
 const NEXT_STEP = {
@@ -136,7 +137,7 @@ const NEXT_STEP = {
   pool: "or choose another model meanwhile",
 } as const;
 
-/** What a refused hold tells the caller: the numbers and the next step. */
+/** The error of a refused hold: the numbers and the next step. */
 export function reserveRefusal(
   outcome: Exclude<ReserveOutcome, { kind: "reserved" }>,
   needed: MicroUsd,

@@ -33,7 +33,7 @@ const STREAM_BYTES_FREE = 2 * sseLineBytesMax;
 
 export type AttemptEnd =
   | EndedAttempt
-  /** A provider has accepted a job that goes on: what the client is answered. */
+  /** A provider has accepted a job that continues: what the client is answered. */
   | { readonly kind: "job"; readonly body: Output };
 
 export interface CandidateAttempt<R extends CallRequest> {
@@ -56,7 +56,7 @@ export async function attemptCandidate<R extends CallRequest>(
   const ran = await dispatch(ports, client, input);
   const job = await acceptJob(call.kind, ran, { reserve, deployment, startedAtMs });
   if (job.ok) {
-    // The job goes on, and so does its hold; the request itself has ended.
+    // The job continues, and so does its hold; the request itself has ended.
     hold.keepOpen();
     hold.release(call.tokens);
     return { kind: "job", body: job.body };

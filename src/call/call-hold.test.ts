@@ -63,7 +63,7 @@ test("a call that was never held leaves no trace in any limit", () => {
   expect(said).toEqual(["own undone"]);
 });
 
-test("a refused hold gives the place in the pool back at once, and the rest when it is told", async () => {
+test("a refused hold releases the slot in the pool at once, and the others when it is answered", async () => {
   const { hold, said, pool } = heldCall({ reserved: REFUSED });
   await hold.reserve(reserveOf(1n), pool());
   expect(said).toEqual(["pool undone"]);

@@ -8,7 +8,7 @@ type HoldPorts = Pick<CallPorts, "ledger" | "clock">;
 
 /**
  * What a call holds until it ends: its own limits, the place in a provider's pool, and one open
- * attempt in the journal. Whatever happens to the call, each is given back exactly once.
+ * attempt in the journal. Whatever happens to the call, each is released exactly once.
  */
 export class CallHold {
   readonly #ports: HoldPorts;
@@ -54,7 +54,7 @@ export class CallHold {
     return this.#opened(next, await this.#ports.ledger.roll(row, next));
   }
 
-  /** The attempt outlives the request: a job of the provider's goes on. */
+  /** The attempt outlives the request: a job of the provider continues. */
   keepOpen(): void {
     this.#open = undefined;
   }
@@ -78,7 +78,7 @@ export class CallHold {
     this.#own.undo(nowMs);
   }
 
-  /** After a fault of our own: nobody pays for it, and nothing stays held until a restart. */
+  /** After a fault of our own: it is not charged, and nothing stays held until a restart. */
   giveUp(): void {
     if (!this.#wasOpen) return this.undo();
     const open = this.#open;

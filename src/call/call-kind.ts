@@ -36,7 +36,7 @@ const FAMILIES: Readonly<Record<ModalityId, CallFamily>> = {
   decisions: "decisions",
 };
 
-/** What unusual use is looked for by. */
+/** What unusual use is detected by. */
 export function familyOf({ modality }: { readonly modality: ModalityId }): CallFamily {
   return FAMILIES[modality];
 }

@@ -89,7 +89,7 @@ function acceptCall<R extends CallRequest>(
   return { ok: true, call };
 }
 
-/** What would refuse this request now; undefined: nothing. `looking`: ports that only look. */
+/** What would refuse this request now; undefined: nothing. `looking`: read-only ports. */
 export async function previewCall<R extends CallRequest>(
   looking: CallPorts,
   client: ClientExchange,

@@ -1,6 +1,6 @@
 import type { LimitLease, LimitStore, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
 
-/** Everything that one request has claimed, in one or more slots: handed back together, once. */
+/** Everything that one request has claimed, in one or more slots: released together, once. */
 export class ClaimedScopes {
   readonly #limits: Pick<LimitStore, "release" | "undo">;
   readonly #leases: LimitLease[] = [];
@@ -8,7 +8,7 @@ export class ClaimedScopes {
   /** The smallest over all scopes; `Number.MAX_SAFE_INTEGER` where nothing limits them. */
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
-  /** Milliseconds until the turn of a paced request. */
+  /** Pacing delay of the request in milliseconds. */
   queueMs = 0;
 
   constructor(limits: Pick<LimitStore, "release" | "undo">) {

@@ -38,9 +38,12 @@ export interface ClientExchange {
   readonly gone: boolean;
   /** The commit point: a status line was written. From then on there is one provider. */
   readonly committed: boolean;
-  /** Sets who is told, once, when the client goes away before the answer ended. */
+  /** Sets the callback that runs once when the client goes away before the answer ended. */
   onGone(listener: () => void): void;
-  /** Sets who is told whenever the client can take bytes again after a `write` said false. */
+  /**
+   * Sets the callback that runs whenever the client can take bytes again after a `write` said
+   * false.
+   */
   onWritable(listener: () => void): void;
   /** Writes the 200 with its headers: a stream. */
   begin(contentType: string, headers: ServedHeaders): void;

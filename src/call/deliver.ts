@@ -140,7 +140,7 @@ export function answerClient(client: ClientExchange, call: EndedCall): void {
   }
 }
 
-/** A throttled candidate says less than a failed one: the last failure that is no rate limit. */
+/** A throttled candidate says less than a failed one: the last failure that is not a rate limit. */
 function refusalOf(ended: readonly EndedAttempt[]): Refusal | undefined {
   const refusals = ended.flatMap(({ result }) => result.failure?.refusal ?? []);
   return refusals.findLast((each) => each.class !== "rate_limit") ?? refusals.at(-1);

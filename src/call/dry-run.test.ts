@@ -30,7 +30,7 @@ const MANIFESTS = PROVIDERS.map((provider, priority) =>
 );
 const RESET_MS = Date.UTC(2026, 1, 1);
 
-/** Money in its simplest form: what a hold takes is what a look at it must have seen. */
+/** Money in its simplest form: what a hold takes is what a dry run must have seen. */
 class Books implements SpendReads {
   readonly #credit: bigint;
   readonly #caps: { readonly org: MicroUsd | null; readonly key: MicroUsd | null };

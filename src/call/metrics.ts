@@ -28,7 +28,7 @@ export class GatewayMetrics {
     const listing = `${deployment.providerId}|${deployment.modelId}`;
     const outcome = result.failure === undefined ? "completed" : result.failure.refusal.class;
     add(this.attempts, `${listing}|${outcome}`);
-    // A video's cost is told when its job has ended.
+    // A video's cost is known when its job has ended.
     const isDue = deployment.modality !== "video" && result.failure === undefined;
     const silent = isDue && result.bridge?.usage === undefined;
     if (silent) add(this.usageMissing, listing);

@@ -36,7 +36,7 @@ export class RefusalWindows {
     this.#options = options;
   }
 
-  /** Refuses before the body is read; undefined when there is room in every window. */
+  /** Refuses before the body is read; undefined when no window is full. */
   check(principal: Principal): Refusal | undefined {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();

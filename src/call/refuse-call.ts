@@ -11,7 +11,7 @@ export interface RefusedCall {
   readonly refusal: Refusal;
   /** Undefined when the body could not be read. */
   readonly request?: CallRequest;
-  /** Kind of the call, where unusual use is looked for. */
+  /** Kind of the call, where unusual use is detected. */
   readonly family?: CallFamily;
 }
 
@@ -57,7 +57,7 @@ const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([
   "upstream_quota",
 ] as const);
 
-/** What is refused for unusual use, a full pool or a fault of ours is no further sign of it. */
+/** What is refused for unusual use, a full pool or a fault of ours is not a further sign of it. */
 function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
   const { family } = input;
   const { class: cls, origin } = input.refusal;
@@ -100,12 +100,12 @@ export function routingDeadlinePassed(timeoutMs: number): Refusal {
   );
 }
 
-/** Told to nobody: the record of a request whose client went away before anything was sent. */
+/** Sent to no client: the record of a request whose client went away before anything was sent. */
 export function clientLeft(): Refusal {
   return refusal("gateway_error", "the client left before anything was sent");
 }
 
-/** A request that waited for its turn when this process was told to end. */
+/** A request that waited for its pace when this process began to shut down. */
 export function shuttingDown(): Refusal {
   return refusal(
     "gateway_error",

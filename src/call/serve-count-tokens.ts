@@ -65,7 +65,7 @@ export async function serveCountTokens(
   });
 }
 
-/** Who counts: a deployment, nobody but ourselves, or a request that names no usable model. */
+/** Who counts: a deployment, the gateway itself, or a request that names no usable model. */
 function chooseCounter(
   deps: CallPorts,
   principal: Principal,
@@ -78,7 +78,7 @@ function chooseCounter(
     modality: "text",
     controls: request.controls,
     servabilityProblem: (deployment) => chat.servabilityProblem(request, deployment),
-    // A half-open circuit waits for a probe whose outcome is told; a count tells none.
+    // A half-open circuit waits for a probe whose outcome is reported; a count reports none.
     isHealthy: ({ id }) => deps.health.mayTry(id, nowMs) === "yes",
   });
   const plan = planRoute(asSent);
@@ -112,7 +112,7 @@ async function askProvider(
   const running = fetchJson({
     clock,
     deadlines,
-    // An estimate in time is worth more than a count that nobody waits for.
+    // An estimate in time is worth more than a count that comes too late.
     totalMs: Math.min(timeouts.stream.headersMs, timeouts.whole.totalMs),
     bytesMax: errorBodyBytesMax,
     send: (handler) => upstream.send(asked.deployment, asked.upstream, handler),

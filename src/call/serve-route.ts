@@ -28,7 +28,7 @@ export type DryRun = (ports: RoutePorts, client: ClientExchange) => Promise<void
 
 /**
  * `POST /v1/route?for=`: a dry run. The body is checked as the real route would check it, up to the
- * claim; nothing is held, sent or charged, and what would refuse it is told in the answer.
+ * claim; nothing is held, sent or charged, and what would refuse it is in the answer.
  */
 export async function serveRoute(
   ports: RoutePorts,
@@ -80,7 +80,7 @@ interface RouteWalk {
   readonly excluded: readonly ExcludedStep[];
 }
 
-/** Plans, encodes for every candidate (what cannot be encoded is none) and looks at its pool. */
+/** Plans, encodes for every candidate (what cannot be encoded is none) and checks its pool. */
 async function walkRoute<R extends CallRequest>(
   ports: CallPorts,
   principal: Principal,

@@ -58,7 +58,7 @@ describe("what an attempt owes", () => {
     });
   });
 
-  test("an answer that reported no usage owes nothing: nobody is billed on a guess", () => {
+  test("an answer that reported no usage owes nothing: a guess is never billed", () => {
     const settled = settlementOf(result({}), deployment);
     expect(settled).toEqual({ usage: null, basis: "none", costPicoUsd: 0n });
   });
@@ -143,7 +143,7 @@ test("token windows get the observed tokens, or the estimate of a complete silen
   expect(observedTokens(silent, false, estimate).tokens).toBe(0);
 });
 
-test("the record tells a timeout, a reset, a refusal, a died stream and a left client apart", () => {
+test("the record distinguishes a timeout, a reset, a refusal, a died stream and a left client", () => {
   const failed = result({ failed: "upstream_error" });
   expect(outcomeOf(result({}), false)).toBe("completed");
   expect(outcomeOf(result({}), true)).toBe("client_disconnected");

@@ -80,7 +80,7 @@ export function observedTokens(
   return complete ? estimate : tokenCount(0, 0);
 }
 
-/** The words of the generation record for how an attempt ended. */
+/** The generation record's terms for how an attempt ended. */
 export function outcomeOf(result: AttemptResult, clientGone: boolean): AttemptOutcome {
   if (clientGone) return "client_disconnected";
   if (result.failure === undefined) return "completed";

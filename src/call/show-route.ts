@@ -23,7 +23,7 @@ export interface ShownRoute {
   /** In the order in which they would be tried. */
   readonly steps: readonly ShownStep[];
   readonly excluded: readonly ExcludedStep[];
-  /** Null: nobody could serve, so nothing would be held. */
+  /** Null: no candidate could serve, so nothing would be held. */
   readonly reserve: MicroUsd | null;
   readonly refusal: Refusal | undefined;
 }
@@ -65,7 +65,7 @@ function candidate(step: ShownStep, at: number, request: CallRequest): object {
   };
 }
 
-/** Why it stands where it stands, and what is lost on the way to it. */
+/** Why it has its position, and what is lost on the way to it. */
 function reasonsOf({ deployment, upstream, poolFull }: ShownStep, request: CallRequest): string[] {
   const isNamed = request.controls.order?.includes(deployment.providerId) === true;
   const { droppedParams } = upstream;

@@ -1,8 +1,8 @@
 import type { Catalog } from "./catalog.ts";
 
 /**
- * The catalog in force. It is swapped whole: whoever took `current` keeps a consistent view for
- * the rest of its request, and a failed compile swaps nothing, so the old catalog stays.
+ * The catalog in force. It is swapped whole: a caller that took `current` keeps a consistent view
+ * for the rest of its request, and a failed compile swaps nothing, so the old catalog stays.
  */
 export class CatalogHolder {
   #current: Catalog;

@@ -52,7 +52,7 @@ export interface DecisionsListing {
   readonly readsImages: boolean;
   /** How answers are wrapped; absent: not at all. */
   readonly envelope?: "envelope_v4";
-  /** The buyer's own words, or the public form of the wire: the operator says which. */
+  /** The buyer's own format, or the public form of the wire: the operator says which. */
   readonly form: "as_sent" | "public";
 }
 
@@ -69,8 +69,8 @@ export interface PriceCardLine {
 }
 
 /**
- * What a provider's capacity is shared in: claimed before each dispatch, rested after a 429. The
- * deployments of one provider that draw on the same capacity have the same pool.
+ * What a provider's capacity is shared in: claimed before each dispatch, cooling down after a 429.
+ * The deployments of one provider that draw on the same capacity have the same pool.
  */
 export interface PoolDeclaration {
   /** The deployment's own id, or the one that the operator's pool file gives. */
@@ -192,6 +192,6 @@ export interface Catalog {
   readonly deployments: readonly Deployment[];
   /** The listed model of this id, or undefined. */
   find(id: string): ListedModel | undefined;
-  /** A model of a private manifest, for the dedicated endpoint it belongs to and nobody else. */
+  /** A model of a private manifest, for the dedicated endpoint it belongs to only. */
   findDedicated(providerId: string, id: string): ListedModel | undefined;
 }

@@ -19,7 +19,7 @@ function valid(document: Json): Manifest {
   return verdict.manifest;
 }
 
-/** The sample text manifest with one plain model, changed as told. */
+/** The sample text manifest with one plain model, changed as given. */
 function manifestOf(provider: string, edits: Edits = {}): Manifest {
   const model = {
     id: "m",
@@ -211,7 +211,7 @@ describe("a model of several providers", () => {
     }
   });
 
-  test("takes its words from the first that has them, and the union of what they can", () => {
+  test("takes its texts from the first that has them, and the union of what they can", () => {
     expect(compiled([second, first, third]).catalog.find("m")).toMatchObject({
       displayName: "Other name",
       released: "2026-05-01",
@@ -312,7 +312,7 @@ describe("the providers of a catalog", () => {
   const provider = (id: string, name: string, more: Edits = {}): Manifest =>
     manifestOf(id, { "/provider/name": name, ...more });
 
-  test("are told with what buyers need to know of them, by name", () => {
+  test("are listed with what buyers need to know of them, by name", () => {
     const { catalog } = compiled([
       provider("zz", "Alpha", {
         "/provider/privacy_policy_url": "https://z.example/privacy",
@@ -367,7 +367,7 @@ describe("private capacity", () => {
     "/models/0/context_length": 9_000,
   });
 
-  test("is found for its own endpoint, by provider and model, and by nobody else", () => {
+  test("is found for its own endpoint, by provider and model, and by no other", () => {
     const { catalog } = compiled([open, hidden]);
     expect(catalog.findDedicated("hidden", "m")).toMatchObject({
       id: "m",
@@ -441,7 +441,7 @@ describe("a catalog", () => {
         {
           file: "2.json",
           pointer: "/provider/id",
-          message: "provider id one is taken by 0.json; merge the two or rename one",
+          message: "provider id one is already used by 0.json; merge the two or rename one",
         },
       ],
     });

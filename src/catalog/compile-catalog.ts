@@ -103,7 +103,7 @@ function duplicateProviders(manifests: readonly ManifestFile[]): CatalogIssue[] 
       fileOf.set(manifest.provider.id, file);
       return [];
     }
-    const taken = `provider id ${manifest.provider.id} is taken by ${first}`;
+    const taken = `provider id ${manifest.provider.id} is already used by ${first}`;
     const message = `${taken}; merge the two or rename one`;
     return [{ file, pointer: "/provider/id", message }];
   });
@@ -122,7 +122,7 @@ function isPast({ model }: Entry, today: string): boolean {
   return model.deprecation_date !== undefined && model.deprecation_date < today;
 }
 
-/** A model id means one kind of output, whoever serves it. */
+/** A model id means one kind of output, whichever provider serves it. */
 function modalityConflicts(entries: readonly CompiledEntry[]): CatalogIssue[] {
   const firstOf = new Map<string, CompiledEntry>();
   return entries.flatMap((entry) => {
@@ -165,7 +165,7 @@ function isRouted(deployment: Deployment): boolean {
   return deployment.notReady === undefined;
 }
 
-/** What private manifests list, by deployment id; nobody but their own endpoint finds them. */
+/** What private manifests list, by deployment id; only their own endpoint finds them. */
 function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, ListedModel> {
   const hidden = ordered.filter(({ deployment }) => deployment.notReady === "private");
   const byId = hidden.flatMap((listing) =>

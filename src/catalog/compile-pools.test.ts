@@ -145,7 +145,7 @@ describe("a stated pool", () => {
 
   test("that names what no manifest lists is noted, and nothing else changes", () => {
     const { catalog, notes } = compiled(stated("p", ["gone/*", "text/acme/gone"]));
-    const message = "pool p names gone/*, which no manifest lists; correct it or take it out";
+    const message = "pool p names gone/*, which no manifest lists; correct it or remove it";
     expect(notes).toContainEqual({
       file: "pools.yaml",
       deploymentId: "gone/*",
@@ -177,7 +177,7 @@ describe("a stated pool", () => {
 });
 
 describe("stated pools are refused when", () => {
-  test("a listing is in two of them: both are named, and where it stands", () => {
+  test("a listing is in two of them: both are named, and where it is", () => {
     const pools = [
       stated("one", [nib, "text/*"], { concurrent: 1 }),
       stated("two", ["judge/*", quill], { concurrent: 1 }),
@@ -186,7 +186,7 @@ describe("stated pools are refused when", () => {
       {
         file: "pools.yaml",
         pointer: "/1/listings/1",
-        message: `${quill} is in the pools one and two; take it out of one of them`,
+        message: `${quill} is in the pools one and two; remove it from one of them`,
       },
     ]);
   });
@@ -200,13 +200,13 @@ describe("stated pools are refused when", () => {
       {
         file: "pools.yaml",
         pointer: "/1/id",
-        message: "pool id one is taken by /0; merge the two or rename one",
+        message: "pool id one is already used by /0; merge the two or rename one",
       },
     ]);
   });
 
   test.each<[string, readonly string[], string]>([
-    ["nobody says what one can do", [nib], "none of its listings declares a capacity"],
+    ["no capacity is declared", [nib], "none of its listings declares a capacity"],
     [
       "two say what one can do",
       [quill, "twin/acme/quill"],

@@ -37,7 +37,7 @@ export function ownPool(
   { id, modality, capacity }: Omit<Member, "providerId">,
   { isPrivate }: { readonly isPrivate: boolean } = { isPrivate: false },
 ): PoolDeclaration {
-  // Private capacity belongs to one organization: there is nobody to share it with.
+  // Private capacity belongs to one organization: it is not shared.
   return { id, capacity, orgSharePercent: isPrivate ? 100 : sharePercentOf([{ modality }]) };
 }
 
@@ -75,7 +75,7 @@ function duplicateIds({ file, pools }: StatedPools): CatalogIssue[] {
   return pools.flatMap(({ id }, at) => {
     const first = pools.findIndex((each) => each.id === id);
     if (first === at) return [];
-    const message = `pool id ${id} is taken by /${first}; merge the two or rename one`;
+    const message = `pool id ${id} is already used by /${first}; merge the two or rename one`;
     return [{ file, pointer: `/${at}/id`, message }];
   });
 }
@@ -85,13 +85,13 @@ function isNamed({ id, providerId }: Member, listing: string): boolean {
 }
 
 function unknownNote(file: string, { id }: StatedPool, listing: string): CatalogNote {
-  const message = `pool ${id} names ${listing}, which no manifest lists; correct it or take it out`;
+  const message = `pool ${id} names ${listing}, which no manifest lists; correct it or remove it`;
   return { file, deploymentId: listing, reason: "unknown_listing", message };
 }
 
 function inTwo(deploymentId: string, first: string, second: string): string {
   const pools = first === second ? `two pools named ${first}` : `the pools ${first} and ${second}`;
-  return `${deploymentId} is in ${pools}; take it out of one of them`;
+  return `${deploymentId} is in ${pools}; remove it from one of them`;
 }
 
 type Declared =

@@ -4,7 +4,7 @@ import { edited, textManifest } from "./manifest/fixtures/samples.ts";
 import { compileCatalog } from "./compile-catalog.ts";
 import { parseManifestFiles } from "./load-manifests.ts";
 
-test("one bad file spoils the set, and the problems of all files are told with their files", () => {
+test("one bad file spoils the set, and the problems of all files are reported with their files", () => {
   const good = JSON.stringify(textManifest());
   const bad = JSON.stringify(edited(textManifest(), { "/provider/id": "A", "/models": [] }));
   const parsed = parseManifestFiles([

@@ -2,7 +2,7 @@ import { assert } from "../core/assert.ts";
 import type { ManifestModel } from "./manifest/index.ts";
 import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
 
-/** A compiled deployment beside the listing it came from, which has the words for buyers. */
+/** A compiled deployment beside the listing it came from, which has the texts for buyers. */
 export interface Listing {
   readonly deployment: Deployment;
   readonly model: ManifestModel;
@@ -31,7 +31,7 @@ export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] 
   return [...byId.values()].map(mergeOne).sort(byNewestThenName);
 }
 
-/** Words come from the first listing that has them; what a buyer may use is the union of all. */
+/** Texts come from the first listing that has them; what a buyer may use is the union of all. */
 function mergeOne(listings: readonly Listing[]): ListedModel {
   const first = listings[0]?.deployment;
   assert(first !== undefined, "a model is listed because a deployment serves it");

@@ -49,7 +49,7 @@ function listed(change: Partial<Deployment> = {}): Deployment {
   };
 }
 
-test("an own key makes a deployment of its own: no price, no shared capacity, no marketplace key", () => {
+test("a customer's key makes a deployment of its own: no price, no shared capacity, no marketplace key", () => {
   const deployment = listed();
   const copy = ownKeyDeployment(deployment, connection);
   const { apiKeyEnv: _marketplaceKey, ...rest } = deployment;
@@ -102,7 +102,7 @@ test("a copy of a copy is a mistake of ours", () => {
   expect(() => ownKeyDeployment(copy, connection)).toThrow("not copied again");
 });
 
-test("the books can tell an own key from a listing that is free", () => {
+test("the books can distinguish a customer's key from a listing that is free", () => {
   const deployment = listed();
   const zero = zeroPricePin(deployment);
   expect(zero.pinId).toMatch(/^own-key-[0-9a-f]{32}$/);
@@ -127,7 +127,7 @@ test("connections without end are not all remembered, and old catalogs take thei
 });
 
 async function collectGarbage(): Promise<void> {
-  // What was looked at in this turn of the event loop stays until its end.
+  // What was read in this iteration of the event loop stays until its end.
   await new Promise((resolve) => setImmediate(resolve));
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

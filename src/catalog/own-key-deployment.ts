@@ -11,7 +11,7 @@ export function ownKeyDeployment(
   deployment: Deployment,
   connection: Omit<OwnKey, "providerId">,
 ): Deployment {
-  assert(deployment.ownKey === undefined, "a copy with an own key is not copied again");
+  assert(deployment.ownKey === undefined, "a copy with a customer's key is not copied again");
   const { connectionId, orgId, sealedKey } = connection;
   const copies = copiesOf(deployment);
   const known = copies.get(connectionId);
@@ -32,7 +32,9 @@ export function ownKeyDeployment(
   return copy;
 }
 
-/** Prices of nothing for a deployment, under a pin that tells the books it was an own key. */
+/**
+ * Prices of nothing for a deployment, under a pin that marks it in the books as a customer's key.
+ */
 export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
   return Object.freeze({
     pinId: `own-key-${shortHash(`own key\n${deployment.id}`)}`,

@@ -6,7 +6,7 @@ import { onStoredData, UsageFault, type CommandAnswer, type Flags } from "./comm
 /** Adds the options of a command that sets a monthly spend cap. */
 export function onStoredCap(command: Command): Command {
   return onStoredData(command)
-    .option("--usd <amount>", "dollars a UTC month, above 0, at most six decimals")
+    .option("--usd <amount>", "dollars per UTC month, above 0, at most six decimals")
     .option("--none", "remove the cap");
 }
 
@@ -14,12 +14,12 @@ export function onStoredCap(command: Command): Command {
 export function readCap(flags: Flags): MicroUsd | null {
   const { usd, none } = flags;
   if ((usd === undefined) === (none !== true)) {
-    throw new UsageFault("say either --usd <amount> or --none");
+    throw new UsageFault("specify either --usd <amount> or --none");
   }
   return usd === undefined ? null : parseCap("--usd", String(usd));
 }
 
-/** An amount that can be a cap: nothing at all is no cap, so 0 is a mistake. */
+/** An amount that can be a cap: nothing at all means no cap, so 0 is a mistake. */
 export function parseCap(flag: string, text: string): MicroUsd {
   const cap = parseUsd(text);
   if (cap !== undefined && cap > 0n) return cap;
@@ -37,6 +37,6 @@ export function capAnswer(
     text:
       cap === null
         ? `${name} has no monthly spend cap`
-        : `${name} may spend $${formatUsd(cap)} in a UTC month`,
+        : `${name} may spend $${formatUsd(cap)} per UTC month`,
   };
 }

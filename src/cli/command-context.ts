@@ -14,7 +14,7 @@ export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
 
-/** What a command found out: one JSON document, and the same in words. */
+/** What a command found out: one JSON document, and the same as a text. */
 export interface CommandAnswer {
   readonly json: unknown;
   readonly text: string;
@@ -84,7 +84,7 @@ export async function withBackend(
 export function onStoredData(command: Command): Command {
   return command
     .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
     .option("--json", "print one JSON document on standard output");
 }
 
@@ -107,7 +107,7 @@ export function answering<A extends unknown[]>(
   };
 }
 
-/** Says what went wrong on standard error; a stack only for what nobody foresaw. */
+/** Says what went wrong on standard error; a stack only for unexpected errors. */
 export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   const error = fault instanceof Error ? fault : new Error(String(fault));
   const foreseen = error.name.endsWith("Fault") && error.name !== "AssertionFault";

@@ -31,18 +31,24 @@ import { noSuchOrg } from "./key-command.ts";
 export function addConnectionCommand(program: Command, context: CommandContext): void {
   const connection = program
     .command("connection")
-    .description("provider keys of customers' own, used instead of the marketplace's");
+    .description("customers' own provider keys, used instead of the marketplace's keys");
   onStoredData(connection.command("add"))
-    .description("store a provider key of an organization; it is read from standard input")
-    .requiredOption("--org <id>", "the organization whose key it is")
-    .requiredOption("--provider <id>", "the provider it is for, by its id in the manifests")
-    .requiredOption("--name <name>", "what the connection is for")
-    .option("--key <key_id>", "only requests of this virtual key use it (default: all of them)")
+    .description("store a provider key for an organization; the key is read from standard input")
+    .requiredOption("--org <id>", "the organization that owns the key")
+    .requiredOption(
+      "--provider <id>",
+      "the provider that issued the key, by its id in the manifests",
+    )
+    .requiredOption("--name <name>", "name of the connection")
+    .option(
+      "--key <key_id>",
+      "use it for requests of this virtual key only (default: of every key)",
+    )
     .option("--key-env <name>", "read the provider key from this environment variable instead")
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
     .action(answering(context, (flags: Flags) => add(context, flags)));
   onStoredData(connection.command("list"))
-    .description("list connections by the last characters of their keys")
+    .description("list connections with the last characters of their provider keys")
     .requiredOption("--org <id>", "the organization")
     .action(
       answering(context, (flags: Flags) =>
@@ -50,11 +56,13 @@ export function addConnectionCommand(program: Command, context: CommandContext):
       ),
     );
   onStoredData(connection.command("test <connection_id>"))
-    .description("ask the provider once with the stored key; exit 1 when it does not accept it")
+    .description(
+      "send one request with the stored key to its provider; exit 1 when it does not accept the key",
+    )
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
     .action(answering(context, (id: string, flags: Flags) => test(context, id, flags)));
   onStoredData(connection.command("disable <connection_id>"))
-    .description("disable a connection for ever and forget its key, within five seconds")
+    .description("disable a connection permanently and delete its key, within five seconds")
     .action(
       answering(context, (id: string, flags: Flags) =>
         withBackend(context, flags, async ({ connectionStore }) => {
@@ -87,7 +95,7 @@ async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer
     if (made === undefined) throw hasNoKey(orgId, key);
     if (made === "taken") {
       throw new UsageFault(
-        `${keyId ?? orgId} has a connection to ${providerId} already; disable that first (\`tokenmarket connection list --org ${orgId}\`)`,
+        `${keyId ?? orgId} already has a connection to ${providerId}; disable it first (\`tokenmarket connection list --org ${orgId}\`)`,
       );
     }
     return {
@@ -141,7 +149,7 @@ function checkText(check: ConnectionCheck): string {
     case "refused":
       return `refused the key (status ${check.status}); disable the connection and add a new key`;
     case "unclear":
-      return `answered with status ${check.status}, which says nothing about the key`;
+      return `answered with status ${check.status}, which does not show whether the key is valid`;
     case "unreachable":
       return `could not be reached: ${check.reason}`;
     default:
@@ -162,7 +170,7 @@ async function findActive(
   });
   if (found === undefined) throw noSuchConnection(id);
   if (found.disabledAtMs === null) return found;
-  throw new UsageFault(`${id} is disabled and its key forgotten; add a new connection`);
+  throw new UsageFault(`${id} is disabled and its key deleted; add a new connection`);
 }
 
 /* The key is never an argument: every user of the machine can read those. */
@@ -179,7 +187,7 @@ async function readProviderKey(context: CommandContext, envName: Flags[string]):
 async function readStandardInput(stdin: StandardInput): Promise<string> {
   if (stdin.isTTY === true) {
     throw new UsageFault(
-      "the provider key is read from standard input: pipe it in, or name its environment variable with --key-env",
+      "the provider key is read from standard input: pipe it in, or name an environment variable with --key-env",
     );
   }
   let text = "";

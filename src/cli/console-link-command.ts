@@ -14,8 +14,8 @@ import type { CommandContext } from "./command-io.ts";
 /** `console-link` */
 export function addConsoleLinkCommand(program: Command, context: CommandContext): void {
   onStoredData(program.command("console-link"))
-    .description("print a link that signs you in to the console of this machine, once")
-    .option("--email <address>", "the link is good for this address only")
+    .description("print a link that signs you in to the console of this machine; it works once")
+    .option("--email <address>", "the link works for this e-mail address only")
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, async (backend) => {

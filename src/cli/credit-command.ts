@@ -15,15 +15,18 @@ import { noSuchOrg } from "./key-command.ts";
 
 /** `credit grant`, `credit ledger` */
 export function addCreditCommand(program: Command, context: CommandContext): void {
-  const credit = program.command("credit").description("money in wallets");
+  const credit = program.command("credit").description("grant credit and show wallets");
   onStoredData(credit.command("grant"))
-    .description("credit an organization once per reference")
+    .description("grant credit to an organization, once per reference")
     .requiredOption("--org <id>", "the organization")
     .requiredOption("--usd <amount>", "dollars above 0, at most six decimals")
-    .requiredOption("--ref <reference>", "names this grant for ever; the same again does nothing")
+    .requiredOption(
+      "--ref <reference>",
+      "identifies this grant permanently; granting it again changes nothing",
+    )
     .option(
       "--trial",
-      "a gift to try the service: unusual use is looked for until credit is bought",
+      "free trial credit: unusual use is monitored until the organization buys credit",
     )
     .action(
       answering(context, (flags: Flags) =>
@@ -31,7 +34,7 @@ export function addCreditCommand(program: Command, context: CommandContext): voi
       ),
     );
   onStoredData(credit.command("ledger"))
-    .description("balance, holds and the newest lines of an organization's wallet")
+    .description("show balance, holds and the newest entries of an organization's wallet")
     .requiredOption("--org <id>", "the organization")
     .action(
       answering(context, (flags: Flags) =>

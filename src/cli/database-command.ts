@@ -22,7 +22,7 @@ interface Check {
 /** `migrate`, `doctor` */
 export function addDatabaseCommands(program: Command, context: CommandContext): void {
   onStoredData(program.command("migrate"))
-    .description("bring the database schema up to date")
+    .description("migrate the database schema to this version")
     .action(
       answering(context, (flags: Flags) =>
         withBackend(
@@ -44,7 +44,7 @@ export function addDatabaseCommands(program: Command, context: CommandContext): 
       ),
     );
   onStoredData(program.command("doctor"))
-    .description("check configuration, manifests, database and books; exit 1 when something is off")
+    .description("check configuration, manifests, database and books; exit 1 when a check fails")
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
     .action(answering(context, (flags: Flags) => examine(context, flags)));
 }
@@ -100,8 +100,8 @@ async function databaseChecks(context: CommandContext, flags: Flags): Promise<re
       const broken = (await backend.audit()).filter((check) => check.violations > 0);
       const ok = broken.length === 0;
       const detail = ok
-        ? "answers, and the books balance"
-        : `broken: ${broken.map((each) => each.id).join(", ")}`;
+        ? "it answers, and the books balance"
+        : `failed checks: ${broken.map((each) => each.id).join(", ")}; run \`tokenmarket ledger audit\``;
       checks.push({ id: "database", ok, detail });
       checks.push(reportsCheck(await backend.flaggedListings(FLAGGED_DAYS)));
       return { json: {}, text: "" };
@@ -120,6 +120,6 @@ function reportsCheck(flagged: readonly FlaggedListing[]): Check {
   const detail =
     listed.length === 0
       ? `no impossible usage in the last ${FLAGGED_DAYS} days`
-      : `not believed and not billed in the last ${FLAGGED_DAYS} days: ${listed.join(", ")}; ask the provider`;
+      : `implausible usage was not billed in the last ${FLAGGED_DAYS} days: ${listed.join(", ")}; ask the provider`;
   return { id: "usage reports", ok: listed.length === 0, detail };
 }

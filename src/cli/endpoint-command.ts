@@ -26,14 +26,19 @@ import { LIMIT_RANGE, readRate, readWhole } from "./number-flags.ts";
 export function addEndpointCommand(program: Command, context: CommandContext): void {
   const endpoint = program
     .command("endpoint")
-    .description("private manifests as capacity of one organization");
+    .description("dedicated endpoints: a private manifest as capacity of one organization");
   onStoredData(endpoint.command("add"))
-    .description("give a private manifest to an organization; its models go there and nowhere else")
+    .description(
+      "assign a private manifest to an organization; its models are then served there only",
+    )
     .requiredOption("--org <id>", "the organization")
     .requiredOption("--provider <id>", "provider id of the private manifest")
-    .option("--rps <n>", "requests in one second; one more is refused")
-    .option("--pace <n>", "requests that leave per second; the others wait, with --queue-ms")
-    .option("--queue-ms <n>", "longest wait for a turn of --pace; longer ones are refused")
+    .option("--rps <n>", "requests per second; requests above it are refused")
+    .option("--pace <n>", "requests sent per second; further requests wait, see --queue-ms")
+    .option(
+      "--queue-ms <n>",
+      "longest wait that --pace may cause; requests that would wait longer are refused",
+    )
     .option("--rpm <n>", "requests per minute")
     .option("--tpm <n>", "tokens per minute")
     .option("--concurrency <n>", "requests in flight")
@@ -48,7 +53,7 @@ export function addEndpointCommand(program: Command, context: CommandContext): v
       ),
     );
   onStoredData(endpoint.command("remove <endpoint_id>"))
-    .description("take a private manifest back, for new requests within five seconds")
+    .description("remove an endpoint, for new requests within five seconds")
     .action(
       answering(context, (endpointId: string, flags: Flags) =>
         withBackend(context, flags, async ({ rulesStore }) => {
@@ -79,7 +84,7 @@ async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer
     if (made === "taken") throw taken(providerId, await rulesStore.listEndpoints());
     const note = isChecked
       ? ""
-      : "\nthere is no manifests folder here: its manifest was not looked at";
+      : "\nthere is no manifests folder here: the manifest was not checked";
     return { json: { ...shown(made), manifest_checked: isChecked }, text: line(made) + note };
   });
 }
@@ -99,21 +104,21 @@ function readLimits(context: CommandContext, flags: Flags): EndpointLimits {
   };
 }
 
-/** Nobody waits longer for a turn than a request may look for a provider. */
+/** No request waits longer for its pace than it may search for a provider. */
 function readPace(context: CommandContext, flags: Flags): EndpointLimits["paced"] {
   const perSecond = readRate(flags, "pace", LIMIT_RANGE.max);
   const { routingTimeoutMs } = readConfig(context, flags);
   const waitMsMax = readWhole(flags, "queue-ms", { min: 0, max: routingTimeoutMs });
   if (perSecond === undefined && waitMsMax === undefined) return undefined;
   if (perSecond === undefined || waitMsMax === undefined) {
-    throw new UsageFault("--pace and --queue-ms belong together: say both, or neither");
+    throw new UsageFault("--pace and --queue-ms belong together: specify both or neither");
   }
   return { perSecond, waitMsMax };
 }
 
 /**
  * Whether a manifest is private does not depend on keys or dates, so the files say it and not the
- * catalog. False: there is no folder to look into, the server may run elsewhere.
+ * catalog. False: there is no folder to read, the server may run elsewhere.
  */
 function requirePrivateManifest(
   context: CommandContext,
@@ -128,12 +133,12 @@ function requirePrivateManifest(
   const found = readManifests(manifestsDir).find((each) => idOf(each) === providerId);
   if (found === undefined) {
     const next = 'put one with `"listing": "private"` there, or name its folder with --manifests';
-    throw new UsageFault(`no manifest in ${manifestsDir} is of provider ${providerId}; ${next}`);
+    throw new UsageFault(`no manifest in ${manifestsDir} is for provider ${providerId}; ${next}`);
   }
   if (found.manifest.provider.listing === "private") return true;
   const next = `set \`provider.listing\` to "private" in ${join(manifestsDir, found.file)}`;
   throw new UsageFault(
-    `the manifest of ${providerId} is public, everybody is routed there; ${next}`,
+    `the manifest of ${providerId} is public, so every organization can use it; ${next}`,
   );
 }
 
@@ -144,7 +149,7 @@ function readManifests(folder: string): readonly ManifestFile[] {
   const parsed = parseManifestFiles(files);
   if (parsed.ok) return parsed.manifests;
   const issues = parsed.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
-  throw new UsageFault(`nothing was added, the manifests are not valid:\n${issues.join("\n")}`);
+  throw new UsageFault(`nothing was added: the manifests are not valid:\n${issues.join("\n")}`);
 }
 
 function idOf({ manifest }: ManifestFile): string {
@@ -155,7 +160,7 @@ function taken(providerId: string, endpoints: readonly EndpointRecord[]): UsageF
   const owner = endpoints.find((each) => each.providerId === providerId);
   const whose = owner === undefined ? "" : ` ${owner.endpointId} of ${owner.orgId}`;
   const next = "remove that one first, or add another private manifest";
-  return new UsageFault(`${providerId} belongs to endpoint${whose} already; ${next}`);
+  return new UsageFault(`${providerId} already belongs to endpoint${whose}; ${next}`);
 }
 
 async function list({ accountStore, rulesStore }: Backend, flags: Flags): Promise<CommandAnswer> {

@@ -11,10 +11,10 @@ import type { CommandContext } from "./command-io.ts";
 
 /** `key create`, `key disable`, `key cap`, `key list` */
 export function addKeyCommand(program: Command, context: CommandContext): void {
-  const key = program.command("key").description("virtual keys");
+  const key = program.command("key").description("create and manage virtual keys");
   addCreate(key, context);
   onStoredData(key.command("disable <key_id>"))
-    .description("disable a key for ever; it stops working within five seconds")
+    .description("disable a key permanently; it stops working within five seconds")
     .action(
       answering(context, (keyId: string, flags: Flags) =>
         withBackend(context, flags, async ({ accountStore }) => {
@@ -41,7 +41,9 @@ export function addKeyCommand(program: Command, context: CommandContext): void {
       }),
     );
   onStoredData(key.command("list"))
-    .description("list keys by their first characters; a raw key is never shown again")
+    .description(
+      "list keys with their first characters; a full key is shown only when it is created",
+    )
     .option("--org <id>", "only the keys of this organization")
     .action(
       answering(context, (flags: Flags) =>
@@ -64,10 +66,10 @@ export function addKeyCommand(program: Command, context: CommandContext): void {
 
 function addCreate(key: Command, context: CommandContext): void {
   onStoredData(key.command("create"))
-    .description("make a virtual key; it is shown once, here")
-    .requiredOption("--org <id>", "the organization whose balance it spends")
-    .requiredOption("--name <name>", "what the key is for")
-    .option("--rpm <n>", "requests per minute it may never exceed")
+    .description("create a virtual key; it is shown once, by this command")
+    .requiredOption("--org <id>", "the organization whose balance the key spends")
+    .requiredOption("--name <name>", "name of the key")
+    .option("--rpm <n>", "most requests per minute of the key")
     .option("--cap-usd <usd>", "monthly spend cap in dollars")
     .action(
       answering(context, (flags: Flags) =>

@@ -7,10 +7,10 @@ import { addRetireCommands } from "./ledger-retire-command.ts";
 
 /** `ledger audit`, `ledger recover`, `ledger retire`, `ledger verify-export` */
 export function addLedgerCommand(program: Command, context: CommandContext): void {
-  const ledger = program.command("ledger").description("the books");
+  const ledger = program.command("ledger").description("check and recover the ledger");
   onStoredData(ledger.command("audit"))
     .description(
-      "prove the books, online: every invariant, every account rebuilt from its transfers, the whole journal replayed; exit 1 when they do not agree",
+      "verify the books while the server runs: check every invariant, rebuild every account from its transfers, replay the whole journal; exit 1 when they differ",
     )
     .action(
       answering(context, (flags: Flags) =>
@@ -26,7 +26,7 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
       ),
     );
   onStoredData(ledger.command("recover"))
-    .description("close what dead instances left open, each attempt once, at its reserve")
+    .description("close attempts that dead instances left open, each once, at its reserved amount")
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, async ({ ledgerBatchStore }) => {
@@ -52,5 +52,5 @@ function linesOf(check: AuditCheck): readonly string[] {
 }
 
 function reportProgress({ stderr }: CommandContext, { replayed, entries }: AuditProgress): void {
-  stderr.write(`replayed ${replayed} of ${entries} lines of the journal\n`);
+  stderr.write(`replayed ${replayed} of ${entries} journal entries\n`);
 }

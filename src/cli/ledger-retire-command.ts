@@ -42,7 +42,7 @@ export function addRetireCommands(ledger: Command, context: CommandContext): voi
     .argument("<file>", "the day's manifest, attempt-YYYY-MM-DD.json")
     .option("--public-key <file>", "PEM file of the key that is trusted (default this one's own)")
     .option("--data <folder>", "folder of the installation's own key (default ./data)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
     .option("--json", "print one JSON document on standard output")
     .action(answering(context, (file: string, flags: Flags) => verify(context, file, flags)));
 }

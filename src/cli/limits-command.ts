@@ -18,19 +18,23 @@ import { LIMIT_RANGE, readWholeOrNone } from "./number-flags.ts";
 
 /** `limits contract`, `limits show` */
 export function addLimitsCommand(program: Command, context: CommandContext): void {
-  const limits = program.command("limits").description("what limits an organization");
+  const limits = program
+    .command("limits")
+    .description("set and show the limits of an organization");
   onStoredData(limits.command("contract"))
-    .description("replace defaults by contract, within five seconds; what you do not name stays")
-    .requiredOption("--org <id>", "the organization, all keys together")
-    .option("--keys", "of each key instead: the most that any key of it may have")
-    .option("--key <id>", "of this key instead: the most that it may have")
+    .description(
+      "set contract limits in place of the defaults, within five seconds; limits not named do not change",
+    )
+    .requiredOption("--org <id>", "the organization: all its keys together")
+    .option("--keys", "limit each key of the organization instead")
+    .option("--key <id>", "limit this key instead")
     .option(
       "--model <id>",
-      "of this model alone: in the organization, or with --key under that key",
+      "limit this model only: in the organization, or with --key for that key",
     )
-    .option("--rpm <n>", "requests per minute, or none: the default again")
-    .option("--tpm <n>", "tokens per minute, or none")
-    .option("--concurrency <n>", "requests in flight, or none")
+    .option("--rpm <n>", "requests per minute, or none for the default")
+    .option("--tpm <n>", "tokens per minute, or none for the default")
+    .option("--concurrency <n>", "requests in flight, or none for the default")
     .action(
       answering(context, (flags: Flags) => {
         const target = readTarget(flags);
@@ -41,7 +45,7 @@ export function addLimitsCommand(program: Command, context: CommandContext): voi
       }),
     );
   onStoredData(limits.command("show"))
-    .description("list the limits that a contract or the customer has set")
+    .description("list the limits set by contract or by the customer")
     .requiredOption("--org <id>", "the organization")
     .action(
       answering(context, (flags: Flags) =>
@@ -53,7 +57,7 @@ export function addLimitsCommand(program: Command, context: CommandContext): voi
 function readTarget(flags: Flags): LimitTarget {
   const { keys, key, model } = flags;
   if (keys === true && (key !== undefined || model !== undefined)) {
-    throw new UsageFault("--keys stands alone: a limit of one key or model is named by that");
+    throw new UsageFault("--keys cannot be combined with --key or --model; remove one of them");
   }
   const keyId = key === undefined ? {} : { keyId: readKeyId(flags) };
   if (model !== undefined) {
@@ -74,7 +78,7 @@ function readKeyId({ org, key }: Flags): KeyId {
 
 function noSuchKey(keyId: string, orgId: string): UsageFault {
   const next = `\`tokenmarket key list --org ${orgId}\` has the ids`;
-  return new UsageFault(`${keyId} is no key of ${orgId}; ${next}`);
+  return new UsageFault(`${keyId} is not a key of ${orgId}; ${next}`);
 }
 
 function readModel(model: string): string {
@@ -92,7 +96,9 @@ function readChange(flags: Flags): LimitChange {
     ...(concurrent === undefined ? {} : { concurrent }),
   };
   if (Object.keys(change).length > 0) return change;
-  throw new UsageFault("say at least one of --rpm, --tpm and --concurrency, with a number or none");
+  throw new UsageFault(
+    "specify at least one of --rpm, --tpm and --concurrency, with a number or none",
+  );
 }
 
 async function setContract(
@@ -139,7 +145,7 @@ export function shownValues(limits: LimitValues): object {
   };
 }
 
-/** The same in words; those that are not set are left out. */
+/** The same as a text; those that are not set are left out. */
 export function valueLabel(limits: LimitValues): readonly string[] {
   const { requestsPerMinute, tokensPerMinute, concurrent } = limits;
   return [

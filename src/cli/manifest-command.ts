@@ -13,7 +13,7 @@ import type { CommandContext } from "./command-io.ts";
 
 /** `manifest check FILE_OR_FOLDER…`, `manifest schema`, `catalog build --out FILE` */
 export function addManifestCommand(program: Command, context: CommandContext): void {
-  const manifest = program.command("manifest").description("provider listings");
+  const manifest = program.command("manifest").description("check provider manifests");
   manifest
     .command("check <files...>")
     .description("report every problem of these manifests or folders; exit 1 when there is one")
@@ -36,7 +36,7 @@ export function addManifestCommand(program: Command, context: CommandContext): v
   manifest
     .command("schema")
     .description("print the JSON Schema (2020-12) of a manifest")
-    .option("--json", "the same: it is JSON already")
+    .option("--json", "accepted; the output is always JSON")
     .action(
       answering(context, () => ({
         json: publishedSchema(),
@@ -49,11 +49,11 @@ export function addManifestCommand(program: Command, context: CommandContext): v
 function addCatalogCommand(program: Command, context: CommandContext): void {
   program
     .command("catalog")
-    .description("the compiled catalog")
+    .description("compile the catalog")
     .command("build")
-    .description("compile the manifests folder as the server would; exit 1 when it cannot be")
+    .description("compile the manifests folder as the server does; exit 1 when it is not valid")
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
-    .option("--out <file>", "write the catalog there")
+    .option("--out <file>", "write the catalog to this file")
     .option("--json", "print one JSON document on standard output")
     .action(
       answering(context, (flags: Flags) => {

@@ -21,7 +21,7 @@ describe("a whole number on the command line", () => {
     },
   );
 
-  test("a flag of two words is found, and one that is not there sets nothing", () => {
+  test("a flag with a hyphen is found, and one that is not there sets nothing", () => {
     expect(readWhole({ queueMs: "0" }, "queue-ms", { min: 0, max: 5 })).toBe(0);
     expect(readWhole({}, "queue-ms", { min: 0, max: 5 })).toBeUndefined();
   });

@@ -20,10 +20,10 @@ import { readWhole } from "./number-flags.ts";
 
 /** `org create`, `org list`, `org cap`, `org policy`, `org keys-may-set-limits` */
 export function addOrgCommand(program: Command, context: CommandContext): void {
-  const org = program.command("org").description("organizations");
+  const org = program.command("org").description("create and manage organizations");
   onStoredData(org.command("create <name>"))
-    .description("make an organization with an empty wallet")
-    .requiredOption("--email <address>", "where its people are reached")
+    .description("create an organization with an empty wallet")
+    .requiredOption("--email <address>", "contact address of the organization")
     .action(
       answering(context, (name: string, flags: Flags) =>
         withBackend(context, flags, async ({ accountStore }) => {
@@ -80,14 +80,23 @@ export function addOrgCommand(program: Command, context: CommandContext): void {
 
 function addPolicy(org: Command, context: CommandContext): void {
   onStoredData(org.command("policy <org_id>"))
-    .description("what every route of an organization obeys; what you say replaces all of it")
-    .option("--timeout-ms <n>", "routing deadline, shorter than the installation's")
-    .option("--only <ids>", "provider ids with commas between: no others, unless a request says so")
-    .option("--ignore <ids>", "provider ids with commas between: not these, unless a request does")
+    .description(
+      "set the routing policy of an organization; the new policy replaces the old one completely",
+    )
+    .option("--timeout-ms <n>", "routing deadline; it can only shorten the installation's")
+    .option(
+      "--only <ids>",
+      "provider ids, separated by commas: use these only, unless a request overrides it",
+    )
+    .option(
+      "--ignore <ids>",
+      "provider ids, separated by commas: never use these, unless a request overrides it",
+    )
     .addOption(
-      new Option("--prompt-logging <kind>", "none: never a provider that retains prompts").choices([
-        "none",
-      ]),
+      new Option(
+        "--prompt-logging <kind>",
+        "none: never use a provider that retains prompts",
+      ).choices(["none"]),
     )
     .option("--clear", "remove the policy")
     .action(
@@ -104,8 +113,8 @@ function addPolicy(org: Command, context: CommandContext): void {
 
 function addKeysMaySetLimits(org: Command, context: CommandContext): void {
   onStoredData(org.command("keys-may-set-limits <org_id>"))
-    .description("whether a virtual key may lower the limits of its whole organization")
-    .addArgument(new Argument("<state>", "off until somebody turns it on").choices(["on", "off"]))
+    .description("allow or forbid virtual keys to lower the limits of their whole organization")
+    .addArgument(new Argument("<state>", "off by default").choices(["on", "off"]))
     .action(
       answering(context, (orgId: string, state: string, flags: Flags) =>
         withBackend(context, flags, async (backend) => {
@@ -141,7 +150,7 @@ function readPolicy(context: CommandContext, flags: Flags): RoutingPolicy | unde
   };
   const saysSomething = Object.keys(policy).length > 0;
   if (flags["clear"] !== true) return saysSomething ? policy : undefined;
-  if (saysSomething) throw new UsageFault("say either --clear or what the policy is");
+  if (saysSomething) throw new UsageFault("specify either --clear or the policy");
   return {};
 }
 
@@ -153,7 +162,9 @@ function readProviders(flags: Flags, name: "only" | "ignore"): readonly string[]
     .map((id) => id.trim());
   const wrong = ids.find((id) => !/^[a-z0-9][a-z0-9-]{1,62}$/.test(id));
   if (wrong === undefined) return ids;
-  throw new UsageFault(`--${name}: "${wrong}" is no provider id; write them like acme-ai,other-ai`);
+  throw new UsageFault(
+    `--${name}: "${wrong}" is not a provider id; write ids like acme-ai,other-ai`,
+  );
 }
 
 function policyAnswer(orgId: string, policy: RoutingPolicy | undefined): CommandAnswer {

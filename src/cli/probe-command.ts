@@ -15,10 +15,12 @@ const ANSWER_WAIT_MS = 3_000;
 export function addProbeCommand(program: Command, context: CommandContext): void {
   program
     .command("probe")
-    .description("ask the internal port of a running server; exit 1 when it does not answer well")
-    .option("--ready", "whether it may take traffic (default: whether it answers at all)")
+    .description(
+      "check the health of a running server on its internal port; exit 1 when it is not healthy",
+    )
+    .option("--ready", "check that it accepts traffic (default: that it answers)")
     .option("--internal-port <n>", "internal port (default 8082)")
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
     .option("--json", "print one JSON document on standard output")
     .action(answering(context, (flags: Flags) => probe(context, flags)));
 }
@@ -26,7 +28,9 @@ export function addProbeCommand(program: Command, context: CommandContext): void
 async function probe(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const { internalHost, internalPort } = readConfig(context, flags);
   if (internalPort === 0) {
-    throw new UsageFault("--internal-port: 0 is any free port; name the one of the ready line");
+    throw new UsageFault(
+      "--internal-port: 0 means any free port; use the port in the server's ready line",
+    );
   }
   const path = flags["ready"] === true ? "/readyz" : "/livez";
   const url = `http://${reachable(internalHost)}:${internalPort}${path}`;

@@ -49,7 +49,7 @@ function withShippedManifests(config: Config): Config {
 
 function addServerOptions(command: Command): Command {
   return command
-    .option("--config <file>", "configuration file (default tokenmarket.yaml, where it exists)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
     .option("--port <n>", "gateway port (default 8080; 0: any free one)")
     .option("--console-port <n>", "console port (default 8081; 0: any free one)")
     .option("--internal-port <n>", "internal port (default 8082; 0: any free one)")
@@ -57,7 +57,7 @@ function addServerOptions(command: Command): Command {
     .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
     .addOption(new Option("--workers <n>", "processes that share the port").default("1"))
-    .option("--json", "accepted everywhere; the ready line is JSON already");
+    .option("--json", "accepted; the ready line is always JSON");
 }
 
 const WORKERS_MAX = 256;
@@ -71,7 +71,7 @@ function readWorkers(flags: Flags): number {
   );
 }
 
-/** One process, or several that share the ports: then this one only looks after them. */
+/** One process, or several that share the ports: then this one only supervises them. */
 async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<void> {
   const number = workerNumber();
   if (number !== undefined) {
@@ -125,7 +125,7 @@ function workerListeners(config: Config, count: number): readonly Listener[] {
   return [gateway, console, ...internals];
 }
 
-/** Loaded by who serves: a command of a second need not read the console and all it stands on. */
+/** Loaded by who serves: a command of a second need not read the console and its dependencies. */
 function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
   return import("../app/open-gateway.ts");
 }
@@ -202,16 +202,16 @@ async function startDevelopment(context: CommandContext, config: Config): Promis
   }
 }
 
-/** What is not configured is off: whoever looks for it reads why. */
+/** What is not configured is off: the log says why. */
 function announceDisabledParts(log: Logger, config: Config, env: CommandContext["env"]): void {
   if (signInKindOf(config) === "none") {
-    log.info({ setting: "OIDC_ISSUER" }, "off: nobody can sign in to the console");
+    log.info({ setting: "OIDC_ISSUER" }, "off: console sign-in");
   }
   if (config.stripeSecretKey === "") {
     log.info({ setting: "STRIPE_SECRET_KEY" }, "off: credit is granted by the command line only");
   }
   if (config.encryptionKey === "") {
-    log.info({ setting: "TM_ENCRYPTION_KEY" }, "off: no own provider keys");
+    log.info({ setting: "TM_ENCRYPTION_KEY" }, "off: storing customers' own provider keys");
   }
   if ((env["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") !== "") {
     const reason = "not used: no traces are exported; metrics are on the internal port";

@@ -47,11 +47,14 @@ import {
 
 /** `settlement close | list | show | deposit | pay | reconcile` */
 export function addSettlementCommand(program: Command, context: CommandContext): void {
-  const settlement = program.command("settlement").description("what providers are owed");
+  const settlement = program.command("settlement").description("settle what is owed to providers");
   onStoredData(settlement.command("close"))
-    .description("close every period that is over; again, or twice at once, changes nothing")
+    .description("close every period that has ended; it is safe to repeat and to run twice at once")
     .option("--provider <id>", "this provider only")
-    .option("--until <instant>", "as if it were this time, such as 2026-09-01T00:00Z")
+    .option(
+      "--until <instant>",
+      "close as if this were the current time, such as 2026-09-01T00:00Z",
+    )
     .option("--manifests <folder>", "manifests with the terms (default ./manifests)")
     .action(
       answering(context, (flags: Flags) =>
@@ -59,7 +62,7 @@ export function addSettlementCommand(program: Command, context: CommandContext):
       ),
     );
   onStoredData(settlement.command("list"))
-    .description("closed periods, newest first, and what is between the house and each provider")
+    .description("list closed periods, newest first, and the balance with each provider")
     .option("--provider <id>", "this provider only")
     .option("--csv", "print comma-separated values")
     .action(
@@ -68,26 +71,32 @@ export function addSettlementCommand(program: Command, context: CommandContext):
       ),
     );
   onPeriod(settlement.command("show"))
-    .description("the statement of a period, or every attempt of it as CSV")
-    .option("--csv", "print one line per attempt")
+    .description("show the statement of a period, or every attempt of it as CSV")
+    .option("--csv", "print CSV with one line per attempt")
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, (backend) => show(context, backend, flags)),
       ),
     );
   onPeriod(settlement.command("pay"))
-    .description("record that a period was paid, whole and once")
-    .requiredOption("--ref <reference>", "names this payment for ever; the same again does nothing")
+    .description("record that a period was paid in full, once")
+    .requiredOption(
+      "--ref <reference>",
+      "identifies this payment permanently; recording it again changes nothing",
+    )
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, (backend) => pay(backend, flags)),
       ),
     );
   onStoredData(settlement.command("deposit"))
-    .description("record money paid to a provider in advance, once per reference")
+    .description("record a deposit paid to a provider in advance, once per reference")
     .requiredOption("--provider <id>", "the provider")
     .requiredOption("--usd <amount>", "dollars above 0, at most six decimals")
-    .requiredOption("--ref <reference>", "names this payment for ever; the same again does nothing")
+    .requiredOption(
+      "--ref <reference>",
+      "identifies this payment permanently; recording it again changes nothing",
+    )
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, (backend) => deposit(backend, flags)),
@@ -95,7 +104,10 @@ export function addSettlementCommand(program: Command, context: CommandContext):
     );
   onPeriod(settlement.command("reconcile"))
     .description("compare a provider's own statement with ours; exit 1 when they differ")
-    .requiredOption("--statement <file>", "JSON with total_usd and lines, or CSV with a header row")
+    .requiredOption(
+      "--statement <file>",
+      "the provider's statement: JSON with total_usd and lines, or CSV with a header row",
+    )
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, (backend) => compare(backend, flags)),
@@ -137,8 +149,8 @@ async function close(
 function closeText({ closed, throughMs, unlisted }: ClosingOutcome): string {
   const notes = unlisted.map(({ providerId, termsFrom }) =>
     termsFrom === "default"
-      ? `${providerId} is in no manifest: settled monthly, in arrears`
-      : `${providerId} is in no manifest: settled by the terms of its last period`,
+      ? `${providerId} has no manifest: settled monthly, in arrears`
+      : `${providerId} has no manifest: settled by the terms of its last period`,
   );
   const periods = closed.map(({ period }) => periodText(period));
   const nothing = `nothing to close: everything before ${iso(throughMs)} is settled`;
@@ -154,7 +166,7 @@ function listedTerms(context: CommandContext, flags: Flags): ReadonlyMap<string,
   if (loaded.ok) return loaded.settlementTerms;
   // Terms that were guessed would close periods that cannot be opened again.
   const issues = loaded.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
-  throw new UsageFault(`nothing was closed, the manifests are not valid:\n${issues.join("\n")}`);
+  throw new UsageFault(`nothing was closed: the manifests are not valid:\n${issues.join("\n")}`);
 }
 
 async function list({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
@@ -175,12 +187,12 @@ async function show(
   flags: Flags,
 ): Promise<CommandAnswer> {
   if (flags["csv"] === true && flags["json"] === true) {
-    throw new UsageFault("--csv and --json are two formats; choose one");
+    throw new UsageFault("--csv and --json cannot be combined; choose one");
   }
   const statement = await findStatement(settlementStore, flags);
   if (flags["csv"] !== true)
     return { json: statementJson(statement), text: statementText(statement) };
-  // The write itself tells; without a listener the same news would end the process.
+  // The write itself reports the error; without a listener the same event would end the process.
   stdout.once("error", () => undefined);
   await writeOut(stdout, `${ENTRY_COLUMNS}\n`);
   const { period } = statement;
@@ -215,7 +227,7 @@ async function deposit({ settlementStore }: Backend, flags: Flags): Promise<Comm
     throw new UsageFault("--usd must be dollars above 0 such as 500.00");
   }
   if (!/^[a-z0-9][a-z0-9-]{1,62}$/.test(providerId)) {
-    throw new UsageFault(`--provider: ${providerId} is no provider id`);
+    throw new UsageFault(`--provider: ${providerId} is not a provider id`);
   }
   const ref = String(flags["ref"]);
   const { created, balance } = await settlementStore.deposit({ providerId, amountMicroUsd, ref });
@@ -251,7 +263,7 @@ function readStatementFile(file: string): Buffer {
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --statement`);
   if (statSync(file).size > settlementStatementBytesMax) {
     const most = settlementStatementBytesMax / (1024 * 1024);
-    throw new UsageFault(`${file} is larger than ${most} MiB; compare the total alone`);
+    throw new UsageFault(`${file} is larger than ${most} MiB; compare the total only`);
   }
   return readFileSync(file);
 }

@@ -12,9 +12,12 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
     .command("simulate")
     .description("run the simulated provider")
     .addOption(new Option("--port <n>", "port; 0: any free one").default("9100"))
-    .addOption(new Option("--wire <wire>", "speak this wire only").choices(["wire_a", "wire_b"]))
-    .option("--fault <name>", "misbehave on every call; docs/simulator.md has the language")
-    .option("--json", "accepted everywhere; the ready line is JSON already")
+    .addOption(new Option("--wire <wire>", "serve this wire only").choices(["wire_a", "wire_b"]))
+    .option(
+      "--fault <name>",
+      "apply this fault to every call; docs/simulator.md describes the faults",
+    )
+    .option("--json", "accepted; the ready line is always JSON")
     .action((flags: Flags) => simulate(context, flags));
 }
 

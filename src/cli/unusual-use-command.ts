@@ -14,10 +14,10 @@ const KINDS: readonly CallFamily[] = ["chat", "images", "videos", "decisions"];
 export function addUnusualUseCommand(program: Command, context: CommandContext): void {
   const unusualUse = program
     .command("unusual-use")
-    .description("what unusual use on trial credit has led to");
+    .description("list and lift restrictions after unusual use on trial credit");
   onStoredData(unusualUse.command("list [org_id]"))
     .description("list the kinds of requests that are limited or restricted, newest first")
-    .option("--all", "also what has ended or was lifted")
+    .option("--all", "also restrictions that have ended or were lifted")
     .action(
       answering(context, (org: string | undefined, flags: Flags) =>
         withBackend(context, flags, async (backend) => {
@@ -28,13 +28,16 @@ export function addUnusualUseCommand(program: Command, context: CommandContext):
           });
           return {
             json: { holds: holds.map(shown) },
-            text: holds.length === 0 ? "nothing is held" : holds.map(listed).join("\n"),
+            text:
+              holds.length === 0
+                ? "nothing is limited or restricted"
+                : holds.map(listed).join("\n"),
           };
         }),
       ),
     );
   onStoredData(unusualUse.command("lift <org_id>"))
-    .description("let an organization's requests through again, within five seconds")
+    .description("lift an organization's restrictions, within five seconds")
     .option("--kind <kind>", `only one kind of request: ${KINDS.join(", ")}`)
     .action(
       answering(context, (org: string, flags: Flags) => {
@@ -46,7 +49,7 @@ export function addUnusualUseCommand(program: Command, context: CommandContext):
             json: { org_id: orgId, lifted: lifted.map(shown) },
             text:
               lifted.length === 0
-                ? `nothing of ${orgId} was held`
+                ? `no requests of ${orgId} were limited or restricted`
                 : lifted.map((each) => `lifted: ${asText(each)}`).join("\n"),
           };
         });

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import type { ExitCode } from "./command-io.ts";
 
-/** What a worker tells when it takes traffic, and what the operator's ready line is made of. */
+/** What a worker reports when it takes traffic, and what the operator's ready line is made of. */
 export interface ReadyLine {
   readonly gateway_url: string;
   readonly console_url: string;
@@ -19,14 +19,14 @@ const RESTART_MS_MAX = 30_000;
 /** A worker that lived so long has not failed because of how it was started. */
 const HEALTHY_MS = 60_000;
 
-/** The number of this process among the workers, from 0; undefined: it is no worker. */
+/** The number of this process among the workers, from 0; undefined: it is not a worker. */
 export function workerNumber(): number | undefined {
   return cluster.isWorker ? Number(process.env[NUMBER_ENV] ?? 0) : undefined;
 }
 
 const NUMBER_ENV = "TM_WORKER_NUMBER";
 
-/** Tells the process that started this one that it takes traffic. */
+/** Notifies the process that started this one that it takes traffic. */
 export function announceReady(line: ReadyLine): void {
   process.send?.({ ready: line } satisfies Message);
 }
@@ -96,7 +96,7 @@ class Supervisor {
     worker.on("message", (message: Message) => {
       if (typeof message === "object") this.#becameReady(number, message.ready);
     });
-    // Its channel may be closed already when it is told something.
+    // Its channel may be closed already when something is sent.
     worker.on("error", () => undefined);
     worker.on("exit", (code) => {
       this.#workers.delete(number);
@@ -123,7 +123,10 @@ class Supervisor {
     this.#restartMs =
       end.livedMs > HEALTHY_MS ? RESTART_MS_MIN : Math.min(this.#restartMs * 2, RESTART_MS_MAX);
     const { log } = this.#options;
-    log.error({ worker: number, exit_code: end.code }, "a worker died; it is started again");
+    log.error(
+      { worker: number, exit_code: end.code },
+      "a worker process ended unexpectedly; it is restarted",
+    );
     setTimeout(() => {
       if (!this.#isStopping) this.#fork(number);
     }, this.#restartMs);

@@ -30,8 +30,8 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       kind: "string",
       fallback: "",
       doc:
-        "Address of the OpenID Connect provider that people sign in with; empty: the bundled issuer, " +
-        "where the console is on loopback, else nobody signs in.",
+        "URL of the OpenID Connect provider that people sign in with. Empty: the bundled issuer when the " +
+        "console is on loopback; otherwise no one can sign in.",
     },
     oidcClientId: {
       path: "oidc.client_id",
@@ -46,33 +46,34 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       kind: "string",
       fallback: "",
       secret: true,
-      doc: "Its secret; empty: a public client with PKCE alone.",
+      doc: "The client secret. Empty: a public client that uses PKCE only.",
     },
     oidcProviderName: text(
       "oidc.provider_name",
       "",
-      "What the sign-in button calls the identity provider; empty: its host.",
+      "Name of the identity provider on the sign-in button. Empty: its host.",
     ),
     oidcIsEmailTrusted: flag(
       "oidc.email_trusted",
-      "Every e-mail of this provider counts as verified, for one that sends no `email_verified`.",
+      "Treats every e-mail address of this provider as verified, for a provider that sends no " +
+        "`email_verified`.",
     ),
     oidcVerifiedAsText: flag(
       "oidc.verified_as_text",
-      'Takes `email_verified: "true"` for true, for a provider that sends a string.',
+      'Accepts `email_verified: "true"`, for a provider that sends a string.',
     ),
     oidcRefresh: flag(
       "oidc.refresh",
-      "Asks for `offline_access` and looks every 15 minutes of activity whether the provider's session " +
-        "still lives; needs `encryption_key`.",
+      "Requests `offline_access` and checks every 15 minutes of activity whether the provider's session " +
+        "is still active; needs `encryption_key`.",
     ),
     localIssuer: flag(
       "local_issuer",
-      "Lets the bundled issuer sign people in where the console is not on loopback.",
+      "Allows sign-in through the bundled issuer when the console is not on loopback.",
     ),
     allowInsecureConsole: flag(
       "allow_insecure_console",
-      "Lets the console be on plain http at an address that is not loopback; cookies then travel in the clear.",
+      "Allows the console on plain http at an address that is not loopback; cookies are then sent unencrypted.",
     ),
     stripeSecretKey: {
       path: "stripe.secret_key",
@@ -80,7 +81,7 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       kind: "string",
       fallback: "",
       secret: true,
-      doc: "Secret key of the Stripe account that credit is bought through; empty: operators grant it.",
+      doc: "Secret key of the Stripe account that sells credit. Empty: only operators grant credit.",
     },
     stripeWebhookSecret: {
       path: "stripe.webhook_secret",
@@ -88,25 +89,33 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       kind: "string",
       fallback: "",
       secret: true,
-      doc: "Signing secret of the webhook; several with commas while one is replaced by another.",
+      doc: "Signing secret of the webhook; several, separated by commas, while one replaces another.",
     },
     stripeApiUrl: text(
       "stripe.api_url",
       "",
-      "Address of Stripe's API; empty: the real one. For tests against a stand-in.",
+      "URL of Stripe's API, for tests against a substitute. Empty: the real API.",
     ),
-    purchaseMinUsd: text("billing.purchase_min_usd", "5.00", "Least that can be bought at once."),
-    purchaseMaxUsd: text("billing.purchase_max_usd", "5000.00", "Most that can be bought at once."),
+    purchaseMinUsd: text(
+      "billing.purchase_min_usd",
+      "5.00",
+      "Minimum amount of one purchase, in dollars.",
+    ),
+    purchaseMaxUsd: text(
+      "billing.purchase_max_usd",
+      "5000.00",
+      "Maximum amount of one purchase, in dollars.",
+    ),
     reportTimeoutMs: integer(
       "reports.timeout_ms",
       10_000,
       1,
-      "Longest a look of the console into the journal may take.",
+      "Maximum duration of a console report on the journal.",
     ),
     support: text(
       "support",
       "",
-      "Where people find support: an address or a link, shown in the console.",
+      "Support contact shown in the console: an e-mail address or a link.",
     ),
     privacyUrl: text("privacy_url", "", "Your privacy policy, linked from the sign-in page."),
     termsUrl: text("terms_url", "", "Your terms, linked from the sign-in page."),

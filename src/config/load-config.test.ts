@@ -58,7 +58,7 @@ test("a value of the right kind may still be refused, with its reason", () => {
   expect(outcome).toEqual({
     kind: "invalid",
     problems: [
-      'TM_TRUSTED_PROXIES: trusted_proxies has "proxy", which is no network; write 10.0.0.0/8 or ' +
+      'TM_TRUSTED_PROXIES: trusted_proxies has "proxy", which is not a network; write it like 10.0.0.0/8 or ' +
         "2001:db8::/32",
     ],
   });

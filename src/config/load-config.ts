@@ -19,7 +19,7 @@ export interface ConfigSources {
 
 export type ConfigOutcome =
   | { readonly kind: "loaded"; readonly config: Config }
-  /** Every problem at once; each names where it stands and what would be right. */
+  /** Every problem at once; each names where it is and what would be right. */
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
@@ -74,7 +74,7 @@ function readYaml(text: string | undefined, problems: string[]): Map<string, unk
     flatten(parseYaml(text), "", flat);
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
-    problems.push(`tokenmarket.yaml: not YAML: ${reason}`);
+    problems.push(`tokenmarket.yaml is not valid YAML: ${reason}`);
   }
   return flat;
 }

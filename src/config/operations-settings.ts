@@ -14,8 +14,8 @@ export const OPERATIONS_SETTINGS: {
 } = {
   autoMigrate: flag(
     "auto_migrate",
-    "`serve` brings the database schema up to date before it opens its ports; off: it refuses to " +
-      "start on an older schema, and only `tokenmarket migrate` changes one.",
+    "`serve` migrates the database schema before it opens its ports. Off: it refuses to start on an " +
+      "older schema, and only `tokenmarket migrate` changes the schema.",
     true,
   ),
   trustedProxies: {
@@ -24,21 +24,21 @@ export const OPERATIONS_SETTINGS: {
     fallback: "",
     problem: networksProblem,
     doc:
-      "Networks of your proxies, with commas (`10.0.0.0/8, 2001:db8::/32`): for a connection from one of " +
-      "them the last address of `x-forwarded-for` outside of them counts as the client's. From others " +
-      "that header is ignored.",
+      "Networks of your proxies, separated by commas (`10.0.0.0/8, 2001:db8::/32`). On a connection from " +
+      "one of them, the client is the last address of `x-forwarded-for` outside these networks. On " +
+      "other connections the header is ignored.",
   },
   shutdownDelayMs: integer(
     "shutdown_delay_ms",
     0,
     0,
-    "How long requests are still accepted after SIGTERM, with `/readyz` answering 503 and every answer " +
-      "ending its connection: longer than a balancer needs to notice it.",
+    "How long requests are still accepted after SIGTERM, while `/readyz` answers 503 and every answer " +
+      "closes its connection. Must be longer than a load balancer needs to notice.",
   ),
   shutdownGraceMs: integer(
     "shutdown_grace_ms",
     30_000,
     0,
-    "How long running requests may finish after that, when the ports are closed.",
+    "How long running requests may take to finish after the ports are closed.",
   ),
 };

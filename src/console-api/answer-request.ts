@@ -39,7 +39,7 @@ export function sendRefusal(reply: FastifyReply, refusal: ConsoleRefusal): Fasti
     .send(JSON.stringify(body));
 }
 
-/** What went wrong, told without what it was; the log has that, under the request's id. */
+/** A failure, answered without its cause; the log has that, under the request's id. */
 export function refuseFault(
   { log }: Pick<ConsoleDeps, "log">,
   fault: unknown,
@@ -63,7 +63,8 @@ export function refuseFault(
 const FAILED = new ConsoleRefusal({
   status: 500,
   code: "gateway_error",
-  message: "the console failed on this request; try again, and report it with its id if it goes on",
+  message:
+    "the console failed on this request; try again, and report it with its id if it happens again",
 });
 
 const STORE_UNAVAILABLE = new ConsoleRefusal({
@@ -88,25 +89,25 @@ function knownFault(fault: unknown): ConsoleRefusal | undefined {
     return new ConsoleRefusal({
       status: 413,
       code: "request_too_large",
-      message: "the body is larger than this route takes; send a smaller one",
+      message: "the body is larger than this route accepts; send a smaller one",
     });
   }
   if (statusCode === 415) {
     return new ConsoleRefusal({
       status: 415,
       code: "invalid_request",
-      message: "this route takes no body of this content-type",
+      message: "this route does not accept a body of this content-type",
     });
   }
   return new ConsoleRefusal({
     status: 400,
     code: "invalid_request",
-    message: "the request cannot be read; check its path, its length and its body",
+    message: "the request is not valid HTTP; check its path, its length and its body",
   });
 }
 
-/** The body is no JSON. */
-export const NO_JSON: ConsoleRefusal = invalidField("body", "body must be JSON");
+/** The body is not JSON. */
+export const NO_JSON: ConsoleRefusal = invalidField("body", "the body must be valid JSON");
 
 function sendDocument(
   request: FastifyRequest,

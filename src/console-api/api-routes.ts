@@ -44,7 +44,7 @@ interface NamedRoute {
   readonly handle: LooseHandler;
 }
 
-/** Its own reader is stricter than the schema: it also sees what stands twice in the body. */
+/** Its own reader is stricter than the schema: it also sees what is duplicated in the body. */
 const READS_RAW_BODY: RouteName = "POST /api/admission-limits";
 
 function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): void {
@@ -55,7 +55,7 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
   app.route({
     method,
     url,
-    // Before the body is read: nobody sends one here without a session.
+    // Before the body is read: it is not read without a session.
     onRequest: async (request, reply) => {
       const session = await openedBy(deps, contract, request);
       if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);

@@ -10,7 +10,7 @@ import { otherName } from "./other-name.ts";
 const LOGOUT_TOKEN_BYTES_MAX = 64 * 1024;
 const RETURN_CHARS_MAX = 2_000;
 
-/** Signing in, staying so, signing out: the browser's side of the identity room. */
+/** Signing in, staying so, signing out: the browser's side of `identity`. */
 export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const { identity } = deps;
   app.get("/auth/start", ONCE, async (request, reply) => {
@@ -101,7 +101,7 @@ function backChannelLogout(scope: FastifyInstance, { identity }: ConsoleDeps): v
 const NO_PROOF = new ConsoleRefusal({
   status: 400,
   code: "invalid_request",
-  message: "logout_token proves nothing; send a signed logout token of the identity provider",
+  message: "logout_token is not valid; send a signed logout token of the identity provider",
   field: "logout_token",
 });
 
@@ -114,7 +114,7 @@ function localIssuerPages(
   scope.addContentTypeParser("*", (_request, _payload, done) => done(null, undefined));
   const serve = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.hijack();
-    // What it says itself of these stands.
+    // Its own values of these are kept.
     for (const [name, value] of Object.entries(reply.getHeaders())) {
       if (value !== undefined && name !== "content-security-policy") {
         reply.raw.setHeader(name, value);

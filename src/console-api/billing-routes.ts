@@ -103,11 +103,11 @@ function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRef
   if (fault.kind === "not_configured") {
     return conflict("credit is not sold here; ask your operator to add it");
   }
-  log.error({ err: fault }, "the payment provider did not begin a purchase");
+  log.error({ err: fault }, "the payment provider did not start a purchase");
   return new ConsoleRefusal({
     status: 502,
     code: "upstream_error",
-    message: "the payment provider did not answer as it should; nothing was charged, try again",
+    message: "the payment provider gave an unexpected answer; nothing was charged, try again",
   });
 }
 

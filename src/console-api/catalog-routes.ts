@@ -85,7 +85,7 @@ class ActivityCache {
       const substitutions = await reports.substitutions();
       return { activity: new Map(rows.map((row) => [row.providerId, row])), substitutions };
     } catch (fault) {
-      this.#deps.log.warn({ err: fault }, "what providers did lately could not be read");
+      this.#deps.log.warn({ err: fault }, "recent provider statistics could not be read");
       return NOTHING;
     }
   }

@@ -39,8 +39,7 @@ function problemOf({ errors }: ValidateFunction): SchemaProblem {
   const all = errors ?? [];
   // Of a choice between schemas the last error is the choice itself, and the ones before say why.
   const outer = all.at(-1);
-  if (outer === undefined)
-    return { field: undefined, message: "the request is not as it should be" };
+  if (outer === undefined) return { field: undefined, message: "the request is not valid" };
   const field = fieldOf(outer);
   return { field, message: `${field ?? "the request"} ${wordsOf(outer, all)}` };
 }
@@ -69,13 +68,13 @@ function unescaped(step: string): string {
 
 function wordsOf(outer: ErrorObject, all: readonly ErrorObject[]): string {
   if (outer.keyword === "required") return "is missing";
-  if (outer.keyword === "additionalProperties") return "is not a field of this route; leave it out";
+  if (outer.keyword === "additionalProperties") return "is not a field of this route; remove it";
   const descriptions = all.map(({ parentSchema }) => parentSchema?.["description"]);
   const description = descriptions.find((text) => typeof text === "string");
   if (description !== undefined) return `must be ${description}`;
   if (outer.keyword === "enum") return `must be one of ${allowedOf(outer)}`;
   if (outer.keyword === "format") return "must be an instant like 2026-11-20T08:00:00.000Z";
-  return outer.message ?? "is not as it should be";
+  return outer.message ?? "is not valid";
 }
 
 function allowedOf({ params }: ErrorObject): string {

@@ -56,11 +56,11 @@ describe("the work of one organization", () => {
     await Promise.all([mine, yours]);
   });
 
-  test("that fails gives its turn back, and a turn that is ended twice is given back once", async () => {
+  test("that fails releases its permit, and a permit that is released twice counts once", async () => {
     const gates = new ConcurrencyGate({ running: 1, waiting: 0 });
     await expect(gates.run("a", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     const end = await gates.take("a");
-    if (end instanceof ConsoleRefusal) throw new Error("the turn was not given back");
+    if (end instanceof ConsoleRefusal) throw new Error("the permit was not released");
     end();
     end();
     expect(await gates.take("a")).toBeTypeOf("function");

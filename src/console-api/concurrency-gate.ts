@@ -7,7 +7,7 @@ interface Queue {
 }
 
 /**
- * Lets so many pieces of work of one organization run at a time and some more wait for their turn,
+ * Lets so many pieces of work of one organization run at a time and some more wait for a permit,
  * first come, first served: one that opens many pages does not keep the database to itself.
  */
 export class ConcurrencyGate {
@@ -20,7 +20,7 @@ export class ConcurrencyGate {
     this.#waitingMax = max.waiting;
   }
 
-  /** Waits for a turn and ends it with the work; a refusal when too many wait already. */
+  /** Waits for a permit and releases it with the work; a refusal when too many wait already. */
   async run<T>(owner: string, work: () => Promise<T>): Promise<T | ConsoleRefusal> {
     const end = await this.take(owner);
     if (end instanceof ConsoleRefusal) return end;
@@ -31,13 +31,13 @@ export class ConcurrencyGate {
     }
   }
 
-  /** The turn itself; the caller ends it, once or more often. */
+  /** The permit itself; the caller releases it, once or more often. */
   async take(owner: string): Promise<(() => void) | ConsoleRefusal> {
     const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };
     this.#queues.set(owner, queue);
     if (queue.running < this.#runningMax) queue.running += 1;
     else if (queue.waiting.length >= this.#waitingMax) return tooMany(this.#runningMax);
-    // The turn of whoever ends is handed on, so `running` stays as it is.
+    // A released permit passes to the next waiter, so `running` stays as it is.
     else await new Promise<void>((go) => queue.waiting.push(go));
     return this.#ender(owner, queue);
   }
@@ -50,7 +50,7 @@ export class ConcurrencyGate {
       const next = queue.waiting.shift();
       if (next !== undefined) return next();
       queue.running -= 1;
-      assert(queue.running >= 0, "a turn ends once");
+      assert(queue.running >= 0, "a permit is released once");
       if (queue.running === 0) this.#queues.delete(owner);
     };
   }
@@ -60,7 +60,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 function tooMany(runningMax: number): ConsoleRefusal {
   return rateLimited(
-    `your organization has ${runningMax} of these under way already; wait until one has ended, then try again`,
+    `your organization already has ${runningMax} of these requests running; wait until one has ended, then try again`,
     RETRY_AFTER_SECONDS,
   );
 }

@@ -12,7 +12,9 @@ import type { Handlers } from "./handler.ts";
 import { instant, instantOrNull, readName } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 
-/** Own provider keys, which are stored sealed and never shown, and endpoints of the operator's making. */
+/**
+ * The organization's provider keys, stored encrypted and never shown, and the operator's endpoints.
+ */
 export function connectionHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
@@ -39,7 +41,7 @@ export function connectionHandlers(
 const NO_SUCH_CONNECTION = notFound("connection");
 const NO_SUCH_KEY = notFound("key");
 const NO_VAULT = conflict(
-  "own provider keys cannot be stored here: the operator has configured no key to encrypt them with",
+  "provider keys cannot be stored here: the operator has not configured an encryption key",
 );
 
 async function readConnections(deps: ConsoleDeps, orgId: OrgId): Promise<Connections> {
@@ -69,7 +71,7 @@ async function addConnection(
   if (provider === undefined) {
     return invalidField(
       "provider",
-      "provider is no provider of this marketplace; pick one of the list",
+      "provider is not a provider of this marketplace; choose one from the list",
     );
   }
   const { provider_key: providerKey, key_id: keyId } = wanted;
@@ -90,9 +92,7 @@ async function addConnection(
   return made === "taken" ? TAKEN : shownConnection(made);
 }
 
-const TAKEN = conflict(
-  "there is an active connection to this provider already; disable that one first",
-);
+const TAKEN = conflict("there is already an active connection to this provider; disable it first");
 
 async function testConnection(
   deps: ConsoleDeps,
@@ -102,7 +102,7 @@ async function testConnection(
   const connection = await deps.connections.find(connectionId, orgId);
   if (connection === undefined) return NO_SUCH_CONNECTION;
   if (connection.disabledAtMs !== null) {
-    return conflict("the connection is disabled and its key forgotten; add a new one");
+    return conflict("the connection is disabled and its key deleted; add a new one");
   }
   if (deps.vault === undefined) return NO_VAULT;
   try {
@@ -116,7 +116,7 @@ async function testConnection(
 
 const GONE_PROVIDER = {
   ok: false,
-  message: "the provider is not listed here any more, so the key is not used",
+  message: "the provider is no longer listed here, so the key is not used",
 };
 
 function shownCheck(check: ConnectionCheck): { ok: boolean; message: string } {
@@ -131,7 +131,7 @@ function shownCheck(check: ConnectionCheck): { ok: boolean; message: string } {
     case "unclear":
       return {
         ok: false,
-        message: `the provider answered with status ${check.status}, which says nothing about the key`,
+        message: `the provider answered with status ${check.status}, which does not show whether the key is valid`,
       };
     case "unreachable":
       return { ok: false, message: `the provider could not be reached: ${check.reason}` };

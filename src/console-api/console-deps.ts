@@ -20,7 +20,7 @@ import type { DeploymentHealth } from "../routing/health.ts";
 /** What a provider made of a customer's own key. */
 export type ConnectionCheck =
   | { readonly verdict: "accepted" | "refused" | "unclear"; readonly status: number }
-  /** `reason` is a code such as ECONNREFUSED, or words. */
+  /** `reason` is a code such as ECONNREFUSED, or a text. */
   | { readonly verdict: "unreachable"; readonly reason: string };
 
 /** Where the console reports: the shape of a pino logger. */
@@ -39,7 +39,7 @@ export interface ConsoleDeps {
   readonly customers: CustomerStore;
   readonly rules: RulesStore;
   readonly connections: ConnectionStore;
-  /** Undefined: there is no key to encrypt own provider keys with, so none can be added. */
+  /** Undefined: there is no key to encrypt provider keys with, so none can be added. */
   readonly vault: KeyVault | undefined;
   /** Undefined: the catalog has no such provider. Rejects with `SealedKeyFault`. */
   readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;

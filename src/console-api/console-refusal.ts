@@ -8,7 +8,9 @@ type ConsoleCode = Refusal["class"] | "signed_out" | "forbidden" | "gone" | "con
 export class ConsoleRefusal {
   readonly status: number;
   readonly code: ConsoleCode;
-  /** What was wrong, where, and the next step; never a secret, never an id of somebody else. */
+  /**
+   * What was wrong, where, and the next step; never a secret, never an id of another organization.
+   */
   readonly message: string;
   readonly field: string | undefined;
   /** Always there with 429 and 503: a minute where nothing better is known. */
@@ -35,7 +37,10 @@ export function invalidField(field: string, message: string): ConsoleRefusal {
   return new ConsoleRefusal({ status: 400, code: "invalid_request", message, field });
 }
 
-/** One answer for what never existed, what is somebody else's, and what is never displayed. */
+/**
+ * One answer for what never existed, what belongs to another organization, and what is never
+ * displayed.
+ */
 export function notFound(what: string): ConsoleRefusal {
   const message = `there is no such ${what} in your organization; check the id`;
   return new ConsoleRefusal({ status: 404, code: "not_found", message });
@@ -49,7 +54,7 @@ export function rateLimited(message: string, retryAfterSeconds: number): Console
   return new ConsoleRefusal({ status: 429, code: "rate_limit", message, retryAfterSeconds });
 }
 
-/** A refusal of the gateway in the console's words: the same status, class and message. */
+/** A refusal of the gateway in the console's format: the same status, class and message. */
 export function ofGateway(refusal: Refusal): ConsoleRefusal {
   const { status, class: code, message, retryAfterSeconds } = refusal;
   return new ConsoleRefusal({

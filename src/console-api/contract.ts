@@ -6,7 +6,7 @@
  * The name of a route is its method and path. Every `session` route refuses with 401 `signed_out`
  * and 403 `email_not_verified`; the body of every refusal is `ConsoleError`.
  *
- * Beside them stands the playground: `/playground/v1/…` is the gateway's own `/v1/…` with the
+ * Beside them is the playground: `/playground/v1/…` is the gateway's own `/v1/…` with the
  * session for a key, billed to the organization's managed Playground key.
  */
 import type { Static, TSchema } from "typebox";

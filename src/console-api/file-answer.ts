@@ -63,11 +63,11 @@ async function* restOf(of: {
 }): AsyncIterable<string> {
   try {
     for (let step = of.first; step.done !== true; step = await of.iterator.next()) {
-      if (of.isLate()) throw new Error("a file took too long to send and was cut");
+      if (of.isLate()) throw new Error("a file download took too long and was aborted");
       yield step.value;
     }
   } finally {
-    // Before the last byte: whoever has read the whole file may ask for the next.
+    // Before the last byte: a client that has read the whole file may ask for the next.
     of.end();
   }
 }

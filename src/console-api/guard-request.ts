@@ -32,7 +32,7 @@ const FOREIGN = new ConsoleRefusal({
   status: 403,
   code: "forbidden",
   message:
-    "the request does not come from a page of this console; programs send its address as `origin`",
+    "the request does not come from a page of this console; programs must send the console's URL as `origin`",
 });
 
 const NOT_JSON = new ConsoleRefusal({

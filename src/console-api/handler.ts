@@ -12,7 +12,7 @@ export interface Call<N extends RouteName> {
   /** The bytes of the body, for the one route that has a stricter reader of its own. */
   readonly rawBody: Buffer;
   readonly cookieHeader: string | undefined;
-  /** Undefined on public routes, which look for themselves where they need it. */
+  /** Undefined on public routes, which read it themselves where they need it. */
   readonly session: Routes[N]["access"] extends "public" ? undefined : SignedIn;
 }
 

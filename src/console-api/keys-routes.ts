@@ -82,11 +82,11 @@ const UNUSED: ShownActivity = { lastUsedAtMs: null, spentMonthMicroUsd: ZERO_MIC
 const NO_SUCH_KEY = notFound("key");
 const NOT_CONFIRMED = invalidField(
   "confirm_name",
-  "confirm_name is not the name of this key; type its name as it stands there",
+  "confirm_name is not the name of this key; type the name exactly as it is shown",
 );
-const DISABLED = conflict("the key is disabled for ever; create another one");
+const DISABLED = conflict("the key is permanently disabled; create another one");
 const TOO_MANY_KEYS = conflict(
-  "the organization has as many keys as it may; disable one that is not used, or ask support",
+  "the organization has reached its maximum number of keys; disable one that is not used, or contact support",
 );
 
 async function createKey(
@@ -121,7 +121,7 @@ function ceilingOfNew(own: number, { limits, limitDefaults }: LimitGround): numb
   return newKeyCeilings(own, limits, limitDefaults).requestsPerMinute;
 }
 
-/** A key that cannot be limited as it was asked for is disabled: nobody has it yet. */
+/** A key that cannot be limited as it was asked for is disabled: it was not shown yet. */
 async function limitNewKey(deps: ConsoleDeps, key: KeySummary, rpm: number): Promise<void> {
   const { orgId, keyId } = key;
   try {
@@ -180,7 +180,7 @@ async function planRpm(
 function aboveCeiling(rpm: number, ceiling: number): ConsoleRefusal {
   return invalidField(
     "rpm",
-    `rpm ${rpm} is above the ceiling of ${ceiling}; a limit can be lowered but not raised`,
+    `rpm ${rpm} is above the ceiling of ${ceiling}; choose a limit up to the ceiling`,
   );
 }
 

@@ -61,7 +61,7 @@ export function limitHandlers(
 const NOT_REFUSED = new ConsoleRefusal({
   status: 404,
   code: "not_found",
-  message: "this request was not refused; its own page shows what became of it",
+  message: "this request was not refused; its page shows its result",
 });
 
 const NO_SUCH_KEY = notFound("key");

@@ -32,8 +32,8 @@ export function openApiDocument(consoleUrl: string): object {
 const DESCRIPTION =
   "Dollars are decimal strings, exact to the micro-dollar; instants are UTC. Every unsafe method " +
   "needs content-type application/json and comes from the console's own origin: browsers say so in " +
-  "sec-fetch-site, programs send `origin`. Under /playground/v1/ stand the gateway's own routes with " +
-  "the session for a key.";
+  "sec-fetch-site, programs send `origin`. Under /playground/v1/ are the gateway's routes, with " +
+  "the session instead of a key.";
 
 function operation(name: string, contract: RouteContract): object {
   const { summary, access, body } = contract;

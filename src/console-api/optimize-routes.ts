@@ -63,7 +63,7 @@ function refusedSearch({ code, field, message }: OptimizeRefusal): ConsoleRefusa
   }
 }
 
-/** A search without its key, which is nobody's to see. */
+/** A search without its key, which is never shown. */
 export function shownSearch(search: FoundSearch): OptimizeSearch {
   return {
     search_id: search.searchId,

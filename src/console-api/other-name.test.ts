@@ -18,6 +18,6 @@ test.each([
   ["a public console behind a proxy", "localhost:8081", "https://console.example"],
   ["no host at all", undefined, own],
   ["a host that is none", "a b", own],
-])("nobody is sent away for %s", (_reason, host, consoleUrl) => {
+])("no browser is redirected for %s", (_reason, host, consoleUrl) => {
   expect(otherName({ host, url: "/keys", consoleUrl })).toBeUndefined();
 });

@@ -13,7 +13,7 @@ const DAYS = 30;
 const TOP_MODELS = 5;
 const LATEST_ERRORS = 5;
 
-/** The first page. Its looks at the journal are one after another: they are one turn of many. */
+/** The first page. Its queries of the journal run one after another, under one permit. */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
   const { reports, records, customers, clock } = deps;
   const { orgId } = session;

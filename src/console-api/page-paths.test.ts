@@ -17,7 +17,7 @@ test.each([
   expect(isReservedPath(path)).toBe(false);
 });
 
-test.each(["/keys/a/b", "/nowhere", "/sign-in/", "/requests"])("%s is no page", (path) => {
+test.each(["/keys/a/b", "/nowhere", "/sign-in/", "/requests"])("%s is not a page", (path) => {
   expect(isPagePath(path)).toBe(false);
 });
 

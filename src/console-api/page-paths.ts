@@ -14,7 +14,7 @@ export function isPagePath(path: string): boolean {
   return PAGES.some((page) => page.test(path));
 }
 
-/* Catalog and documentation are for everybody; the others tell what a person's session is. */
+/* Catalog and documentation are public; the others include the user's session. */
 const PRIVATE =
   /^\/(|welcome|settings|usage|limits|connections|playground)$|^\/(keys|optimize|billing|requests)(\/|$)/;
 

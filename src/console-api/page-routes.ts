@@ -17,7 +17,7 @@ const NONCE_BYTES = 16;
 const NONCE_MARK = "__CSP_NONCE__";
 const INDEX = "index.html";
 
-/** The built pages' files: those with a hash in their name may be kept for ever. */
+/** The built pages' files: those with a hash in their name may be cached permanently. */
 export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): void {
   if (!existsSync(join(staticDir, INDEX))) return;
   const assets = join(staticDir, "assets");
@@ -67,13 +67,13 @@ export async function refuseUnknownPath(
 const NO_SUCH_PATH = new ConsoleRefusal({
   status: 404,
   code: "not_found",
-  message: "there is nothing at this path; GET /api/openapi.json lists the console's routes",
+  message: "there is no route at this path; GET /api/openapi.json lists the console's routes",
 });
 
 const NOT_BUILT = new ConsoleRefusal({
   status: 503,
   code: "gateway_error",
-  message: "the console's pages are not built; run `npm run build` and start again. The API works",
+  message: "the console's pages are not built; run `npm run build` and restart. The API works",
 });
 
 async function sendPage(
@@ -95,7 +95,7 @@ async function sendPage(
 /**
  * Where a browser has to go before it may see the page: to the identity provider, when it is time
  * to ask whether its session still lives; to signing in, with the reason, when its session has
- * ended. Pages load though nobody can say who asks for them: what they then ask for is refused.
+ * ended. Pages load although the session is unknown: what they then ask for is refused.
  */
 async function findDetour(
   { identity, log }: ConsoleDeps,

@@ -17,7 +17,7 @@ export function readFilters(
   const fromMs = filters.from === undefined ? toMs - DAY_MS : Date.parse(filters.from);
   if (fromMs >= toMs) return invalidField("from", "from must be an instant before to");
   if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS) {
-    return invalidField("from", `from and to may be ${RANGE_DAYS_MAX} days apart at most`);
+    return invalidField("from", `from and to may span ${RANGE_DAYS_MAX} days at most`);
   }
   const { model, provider, key, status } = filters;
   return {

@@ -49,7 +49,7 @@ export async function readLimits(deps: ConsoleDeps, session: SignedIn): Promise<
   };
 }
 
-/** What counts in each scope, by its id; a scope that the limit store told nothing of is missing. */
+/** What counts in each scope, by its id; a scope that the limit store did not report is missing. */
 async function peekRows(
   { limitUse: { limits, clock } }: ConsoleDeps,
   orgId: SignedIn["orgId"],

@@ -8,7 +8,7 @@ export interface ReportGates {
   readonly files: ConcurrencyGate;
   /** Questions to providers whether they take a key. */
   readonly checks: ConcurrencyGate;
-  /** Purchases that are begun, and looks at the payment provider. */
+  /** Purchases that are begun, and polls of the payment provider. */
   readonly payments: ConcurrencyGate;
 }
 

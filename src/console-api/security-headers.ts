@@ -1,4 +1,4 @@
-/** Of every answer that is no page: nothing in it may run, load or be framed. */
+/** Of every answer that is not a page: nothing in it may run, load or be framed. */
 const DATA_POLICY =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

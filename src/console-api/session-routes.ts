@@ -11,7 +11,7 @@ import { instant, instantOrNull, readName } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownBalance } from "./show-balance.ts";
 
-/** Who is at the browser, and what of the organization is nobody else's room. */
+/** Who is at the browser, and what of the organization belongs to no other file. */
 export function sessionHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
@@ -55,7 +55,7 @@ export function sessionHandlers(
 const NOTHING_TO_REVEAL = new ConsoleRefusal({
   status: 410,
   code: "gone",
-  message: "there is no key to show; each is shown once, so create a new one on the keys page",
+  message: "there is no key to show: a key is shown only once; create a new one on the keys page",
 });
 
 async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined): Promise<Session> {

@@ -39,7 +39,7 @@ describe("a provider", () => {
     expect(shown(one, two).status).toBe(status);
   });
 
-  test("is told by figures only when there was enough traffic", () => {
+  test("is shown by figures only when there was enough traffic", () => {
     expect(shown("yes", "yes", 19)).toMatchObject({ success_24h: null, ttft_p50_ms: null });
     expect(shown("yes", "yes", 20)).toMatchObject({ success_24h: 0.5, ttft_p50_ms: 120 });
   });

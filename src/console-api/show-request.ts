@@ -6,7 +6,7 @@ import type { PinnedPrices, ReportedRequest, UsageReports } from "../records/usa
 import type { Attempt, RequestRow, Tokens } from "./contract.ts";
 import { instant } from "./read-values.ts";
 
-/** One request of the log. The marketplace's own keys are told by what they are for, never by id. */
+/** One request of the log. The marketplace's own keys are shown by their purpose, never by id. */
 export function shownRequest(request: ReportedRequest): RequestRow {
   return {
     request_id: request.requestId,

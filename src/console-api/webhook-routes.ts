@@ -5,7 +5,7 @@ import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
-/** What the payment provider tells: proved by its signature over the bytes as they came. */
+/** Events of the payment provider: proved by its signature over the bytes as they came. */
 export function webhookRoutes(app: FastifyInstance, { billing }: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -28,7 +28,7 @@ export function webhookRoutes(app: FastifyInstance, { billing }: ConsoleDeps): v
 const BAD_SIGNATURE = new ConsoleRefusal({
   status: 400,
   code: "invalid_request",
-  message: "stripe-signature does not fit the body; check the signing secret of the webhook",
+  message: "stripe-signature does not match the body; check the signing secret of the webhook",
 });
 
 const NOT_CONFIGURED = new ConsoleRefusal({

@@ -1,7 +1,7 @@
 import { isWithin, parseIp, parseNetwork, type IpNetwork } from "./ip-network.ts";
 
 const NETWORKS_MAX = 256;
-/** A request passes a few proxies; more entries, and earlier ones, are the client's own words. */
+/** A request passes a few proxies; more entries, and earlier ones, are written by the client. */
 const HOPS_MAX = 32;
 const HEADER_CHARS_MAX = 2_048;
 
@@ -12,7 +12,7 @@ export function networksProblem(text: string): string | undefined {
   if (entries.length > NETWORKS_MAX) return `has more than ${NETWORKS_MAX} networks`;
   const wrong = entries.find((entry) => parseNetwork(entry) === undefined);
   if (wrong === undefined) return undefined;
-  return `has ${JSON.stringify(wrong)}, which is no network; write 10.0.0.0/8 or 2001:db8::/32`;
+  return `has ${JSON.stringify(wrong)}, which is not a network; write it like 10.0.0.0/8 or 2001:db8::/32`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { assert } from "./assert.ts";
 
-/** Every bound of the service in one place; the unit stands last in the name. */
+/** Every bound of the service in one place; the unit comes last in the name. */
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
@@ -75,7 +75,7 @@ export const keysPerOrgMax: number = 1_000;
 export const reportConnectionsMax: number = 3;
 export const reportGroupsMax: number = 200;
 export const reportSeriesGroupsMax: number = 7;
-/** Ranges up to this length are told by the hour. */
+/** Ranges up to this length are reported by the hour. */
 export const reportHoursMax: number = 48;
 /** Longer ranges begin with their first request and end with their last. */
 export const reportDaysMax: number = 400;

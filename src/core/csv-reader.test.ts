@@ -28,10 +28,10 @@ test("what was written comes back, nulls as nulls, wherever the pieces are cut",
 
 test.each([
   ['a"b\n', "a quote inside a bare field"],
-  ['"a"b\n', "text behind a closing quote"],
-  ["a,b", "the last row is torn off"],
-  ['"a\n', "the last row is torn off"],
-  ["a\nb", "the last row is torn off"],
+  ['"a"b\n', "text after a closing quote"],
+  ["a,b", "the last row is incomplete"],
+  ['"a\n', "the last row is incomplete"],
+  ["a\nb", "the last row is incomplete"],
 ])("%j is refused: %s", (text, problem) => {
   expect(() => readAll([text])).toThrow(problem);
 });

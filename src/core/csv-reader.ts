@@ -3,7 +3,7 @@ export class CsvFault extends Error {
   override readonly name = "CsvFault";
 }
 
-/** Null where nothing stood between two commas. */
+/** Null where nothing is between two commas. */
 export type CsvRow = readonly (string | null)[];
 
 const QUOTE = 0x22;
@@ -42,7 +42,7 @@ export class CsvReader {
         this.#at = "quoted";
         from = i + 1;
       } else if (this.#at !== "bare") {
-        if (this.#at === "behind quote") throw new CsvFault("text behind a closing quote");
+        if (this.#at === "behind quote") throw new CsvFault("text after a closing quote");
         this.#at = "bare";
         from = i;
       }
@@ -54,6 +54,6 @@ export class CsvReader {
   /** Nothing more comes. Throws `CsvFault` when a row has not ended. */
   end(): void {
     if (this.#at !== "start" || this.#row.length > 0)
-      throw new CsvFault("the last row is torn off");
+      throw new CsvFault("the last row is incomplete");
   }
 }

@@ -11,7 +11,7 @@ export function csvLine(fields: readonly (string | null)[]): string {
 
 /**
  * A text that a spreadsheet shows and never runs: where it would begin a formula, an apostrophe
- * stands before it. Only for files that people open; it changes the value.
+ * precedes it. Only for files that people open; it changes the value.
  */
 export function plainCell(text: string): string {
   return BEGINS_FORMULA.test(text) ? `'${text}` : text;

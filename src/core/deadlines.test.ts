@@ -25,7 +25,7 @@ function deadline(dueMs: number, onDue: (nowMs: number) => void = () => {}): Dea
   return { dueMs, watchedAt: -1, onDue };
 }
 
-test("due work is told once, at most one tick late and never early", () => {
+test("due work is notified once, at most one tick late and never early", () => {
   const { deadlines: watcher, pass } = deadlines();
   const reported: number[] = [];
   watcher.watch(deadline(120, (nowMs) => reported.push(nowMs)));
@@ -36,7 +36,7 @@ test("due work is told once, at most one tick late and never early", () => {
   expect(reported).toEqual([150]);
 });
 
-test("work that sets a new time is told again", () => {
+test("work that sets a new time is notified again", () => {
   const { deadlines: watcher, pass } = deadlines();
   let count = 0;
   const repeated = deadline(50, (nowMs) => {
@@ -48,7 +48,7 @@ test("work that sets a new time is told again", () => {
   expect(count).toBe(5);
 });
 
-test("work that ended in the same sweep is not told any more", () => {
+test("work that ended in the same sweep is not notified any more", () => {
   const { deadlines: watcher, pass } = deadlines();
   const reported: string[] = [];
   const second = deadline(50, () => reported.push("second"));
@@ -62,7 +62,7 @@ test("work that ended in the same sweep is not told any more", () => {
   expect(reported).toEqual(["first"]);
 });
 
-test("whatever is watched and unwatched in any order, exactly the watched are told", () => {
+test("whatever is watched and unwatched in any order, exactly the watched are notified", () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 19 }), { maxLength: 200 }), (toggles) => {
       const { deadlines: watcher, pass } = deadlines();

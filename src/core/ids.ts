@@ -80,7 +80,8 @@ const SEQUENCES_PER_MS = 1 << Number(SEQUENCE_BITS);
 
 /**
  * Returns a maker of attempt ids for one instance. Ids grow strictly; a backwards step of the wall
- * clock keeps the last millisecond and goes on counting, so uniqueness never depends on the clock.
+ * clock keeps the last millisecond and continues counting, so uniqueness never depends on the
+ * clock.
  */
 export function attemptIdMaker(instance: number): (nowMs: number) => AttemptId {
   let lastMs = 0;

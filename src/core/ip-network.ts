@@ -13,7 +13,7 @@ const GROUPS = 8;
 /** ::ffff:0:0/96 */
 const MAPPED = 0xffffn;
 
-/** Undefined when the text is no address; a zone behind `%` is left out. */
+/** Undefined when the text is not an address; a zone behind `%` is left out. */
 export function parseIp(text: string): IpAddress | undefined {
   const [bare = ""] = text.split("%");
   if (!bare.includes(":")) {

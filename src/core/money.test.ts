@@ -17,7 +17,7 @@ import {
 
 const amounts = fc.bigInt({ min: 0n, max: 10n ** 21n });
 
-test("a reserve is never below the exact cost, a debit never above it, one micro apart at most", () => {
+test("a reserve is never below the exact cost, a debit never above it, one micro between them at most", () => {
   fc.assert(
     fc.property(amounts, (exact) => {
       const up = ceilToMicroUsd(picoUsd(exact));
@@ -86,7 +86,7 @@ test("a JSON number of dollars has no exponent, no trailing zero, and the exact 
   expect(usdJsonNumber(microUsd(-1_500_000n))).toBe("-1.5");
 });
 
-test("text that is not a decimal with at most six fraction digits is no amount", () => {
+test("text that is not a decimal with at most six fraction digits is not an amount", () => {
   for (const text of ["", "1e3", "1.", ".5", "1.0000001", "$1", "1,000", " 1", "NaN"]) {
     expect(parseUsd(text)).toBeUndefined();
   }
@@ -102,7 +102,7 @@ test("a provider's own cost is read from its digits, with or without an exponent
   }
 });
 
-test("an exact amount is its floor and a rest below one micro-dollar", () => {
+test("an exact amount is its floor and a remainder below one micro-dollar", () => {
   fc.assert(
     fc.property(amounts, (exact) => {
       const rest = fractionBelowMicroUsd(picoUsd(exact));

@@ -86,8 +86,8 @@ export function parseUsdToPico(text: string): PicoUsd | undefined {
 }
 
 /**
- * Reads a figure of somebody else's books ("12", "-0.5", "1.5e-05") into pico-dollars, exactly:
- * undefined for what is no number of sane size, and for digits below a pico-dollar.
+ * Reads a figure of another party's books ("12", "-0.5", "1.5e-05") into pico-dollars, exactly:
+ * undefined for what is not a number of sane size, and for digits below a pico-dollar.
  */
 export function parseExactUsd(text: string): PicoUsd | undefined {
   const match = /^(-?)(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(text);

@@ -8,6 +8,6 @@ test("a virtual key and a provider's key never pass into a log line", () => {
   expect(line).toBe('{"a":"tm_vk_[redacted]","b":"Bearer [redacted]"}');
 });
 
-test("a secret too short to be one does not blank out ordinary words", () => {
+test("a secret too short to be one does not blank out ordinary text", () => {
   expect(redactor(["the"])("the end")).toBe("the end");
 });

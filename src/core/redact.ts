@@ -9,5 +9,5 @@ export function redactor(secrets: readonly string[]): (text: string) => string {
 }
 
 const VIRTUAL_KEY = /tm_vk_[0-9a-f]{8,}/g;
-/** A shorter value would blank out ordinary words. */
+/** A shorter value would blank out ordinary text. */
 const SECRET_CHARS_MIN = 8;

@@ -1,8 +1,8 @@
 import { journalRetryAfterSeconds, retryAfterSecondsMax } from "./constants.ts";
 
 /**
- * The one table of refusals. A refusal is a value that the rooms return; `http` renders it into the
- * shape of either wire. Source: specification, "Errors".
+ * The one table of refusals. A refusal is a value that the folders return; `http` renders it into
+ * the shape of either wire. Source: specification, "Errors".
  */
 export type RefusalClass =
   | "auth"
@@ -59,7 +59,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "invalid_request_error",
     retryable: false,
     condition:
-      "the key is missing, wrong or disabled; or the marketplace's own provider account failed on every candidate",
+      "the key is missing, wrong or disabled; or every provider refused the marketplace's own account",
     advice: "fix the header or the key; when `x-tm-error-origin` is `upstream` your key is fine",
   },
   invalid_request: {
@@ -68,8 +68,8 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "invalid_request_error",
     retryable: false,
     condition:
-      "the request has a shape that no deployment of the model can serve as sent; 408: it did not arrive in time",
-    advice: "change what the message names; 408: resend",
+      "no deployment of the model can serve the request as it was sent; 408: it did not arrive in time",
+    advice: "change what the message names; 408: send it again",
   },
   model_not_priced: {
     status: 400,
@@ -84,7 +84,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireBType: "invalid_request_error",
     wireAType: "invalid_request_error",
     retryable: false,
-    condition: "the prompt exceeds the context window; the message carries the provider's words",
+    condition: "the prompt exceeds the context window; the message includes the provider's message",
     advice: "send a shorter prompt or a smaller output bound",
   },
   content_policy: {
@@ -101,7 +101,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "invalid_request_error",
     retryable: false,
     condition:
-      "404: no such model; 502: the connection failed on every candidate; 503: a provider refuses the account's capacity",
+      "404: no such model; 502: no provider could be reached; 503: a provider refused the marketplace's capacity",
     advice: "404: pick an id from `GET /v1/models`; 502: one retry after about two seconds",
   },
   upstream_error: {
@@ -142,7 +142,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireBType: "permission_error",
     wireAType: "permission_error",
     retryable: false,
-    condition: "the account has not opened its verify link",
+    condition: "the account's e-mail address is not verified",
     advice: "open the link in the verification e-mail",
   },
   insufficient_quota: {
@@ -158,7 +158,8 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireBType: "rate_limit_error",
     wireAType: "rate_limit_error",
     retryable: true,
-    condition: "unusual usage on an organization with only trial credit; this request was limited",
+    condition:
+      "unusual usage by an organization that has only trial credit; requests of this kind are limited",
     advice: "wait `retry-after`; contact support when it persists",
   },
   usage_restricted: {
@@ -166,7 +167,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireBType: "permission_error",
     wireAType: "permission_error",
     retryable: false,
-    condition: "unusual usage; this kind of request is refused until support reviews it",
+    condition: "unusual usage; requests of this kind are refused until support has reviewed them",
     advice: "contact support",
   },
   gateway_error: {
@@ -175,7 +176,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "api_error",
     retryable: true,
     condition:
-      "400: output bound refused; 500: a bug here; 502: an answer that cannot be represented; 503: nothing was sent and nothing charged; 504: the routing deadline passed",
+      "400: output bound refused; 500: a bug here; 502: an answer that cannot be represented; 503: nothing was sent and nothing charged; 504: the routing deadline has passed",
     advice: "503 and 504: wait `retry-after` and resend; 500: report it with the `x-request-id`",
   },
 };
@@ -190,7 +191,7 @@ export interface LimitDetail {
 export interface Refusal {
   readonly class: RefusalClass;
   readonly status: number;
-  /** One sentence: what was wrong, where, and the next step. No secret, no provider words. */
+  /** One sentence: what was wrong, where, and the next step. No secret, no provider message. */
   readonly message: string;
   readonly retryable: boolean;
   /** Absent when the request was refused for its own shape. */

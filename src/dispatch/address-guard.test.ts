@@ -27,7 +27,7 @@ test.each([
   ["feff::1"],
   ["::127.0.0.1"],
   ["::a00:1"],
-])("%s is no address of a public provider", (address) => {
+])("%s is not an address of a public provider", (address) => {
   expect(isPrivateAddress(address)).toBe(true);
 });
 
@@ -43,7 +43,7 @@ test.each([
   expect(isPrivateAddress(address)).toBe(false);
 });
 
-test("a name that resolves to loopback is refused at the very look-up of its connection", async () => {
+test("a name that resolves to loopback is refused at the very lookup of its connection", async () => {
   const error = await new Promise<Error | null>((resolve) => {
     publicLookup("localhost", { all: true }, (fault) => resolve(fault));
   });

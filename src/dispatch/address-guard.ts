@@ -46,7 +46,7 @@ export function isPrivateAddress(address: string): boolean {
     case 4:
       return forbidden.check(bare, "ipv4");
     case 6:
-      // Node's block list reads an IPv4-mapped address as the IPv4 address it stands for.
+      // Node's block list reads an IPv4-mapped address as the IPv4 address it contains.
       return forbidden.check(bare, "ipv6") || mappedIsPrivate(bare);
     default:
       return false;
@@ -54,8 +54,8 @@ export function isPrivateAddress(address: string): boolean {
 }
 
 /**
- * A DNS look-up for provider connections that refuses private answers. It checks the very address
- * that is then connected to, so a name that changes its answer between two look-ups gains nothing.
+ * A DNS lookup for provider connections that refuses private answers. It checks the very address
+ * that is then connected to, so a name that changes its answer between two lookups gains nothing.
  */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   dnsLookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {

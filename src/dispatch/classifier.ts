@@ -25,7 +25,7 @@ const FAULT_OF_CODE: Readonly<Record<string, ConnectionFault>> = {
   CERT_HAS_EXPIRED: "tls",
 };
 
-/** Names what went wrong on the way to a provider in the words of the wires. */
+/** Names what went wrong on the way to a provider in the terms of the wires. */
 export function attemptClassifier(clock: Clock): AttemptClassifier {
   return {
     answer: (failed) => classifyFailure(failed, clock.nowMs()),
@@ -34,7 +34,8 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     brokenBody: (status) => brokenOffFailure(status),
     unusable: (status) => unusableFailure(status),
     endless: (status) => brokenOffFailure(status),
-    // Our own decision: it says nothing about the provider's health, and nobody else is tried.
+    // Our own decision: it says nothing about the provider's health, and no other provider is
+    // tried.
     abandoned: (status) => ({
       ...brokenOffFailure(status ?? 200),
       strike: "neutral",

@@ -20,7 +20,7 @@ export function readContentHead(
   if (status !== 200 && status !== 206 && status !== 416) {
     return status < 300 ? unusable(`status ${status}`) : { ok: false };
   }
-  if (status !== 200 && !wanted.isPart) return unusable("a part that nobody asked for");
+  if (status !== 200 && !wanted.isPart) return unusable("a part that was not requested");
   if (status === 416) {
     const contentHeaders = { ...rangeOf(headers), ...EMPTY_BODY };
     return { ok: true, head: { status, contentHeaders } };

@@ -183,7 +183,7 @@ describe("a file", () => {
     expect(got.head?.contentHeaders["content-range"]).toBe("bytes 1-2/4");
   });
 
-  test("that has no such part says how long it is, and none of the provider's words", async () => {
+  test("that has no such part says how long it is, and nothing of the provider's message", async () => {
     home.serve = (_request, response) =>
       void response.writeHead(416, { "content-range": "bytes */4" }).end("provider words");
     expect(await fetched({ range: "bytes=9-" })).toEqual({
@@ -227,7 +227,7 @@ describe("a file", () => {
   });
 });
 
-describe("an answer that is no file", () => {
+describe("an answer that is not a file", () => {
   test.each<[string, RequestListener]>([
     ["a page", video("<html>", { "content-type": "text/html; charset=utf-8" })],
     ["a document", video("{}", { "content-type": "application/json" })],
@@ -236,8 +236,11 @@ describe("an answer that is no file", () => {
     ["compressed", video("x", { "content-encoding": "gzip" })],
     ["longer than is passed on", video("x".repeat(1_001), { "content-length": "1001" })],
     ["of another success", (_request, response) => void response.writeHead(204).end()],
-    ["a part that nobody asked for", (_request, response) => void response.writeHead(206).end("x")],
-    ["an impossible range that nobody asked for", (_request, r) => void r.writeHead(416).end()],
+    [
+      "a part that was not requested",
+      (_request, response) => void response.writeHead(206).end("x"),
+    ],
+    ["an impossible range that was not requested", (_request, r) => void r.writeHead(416).end()],
   ])("%s: nothing begins", async (_what, serve) => {
     home.serve = serve;
     const { end, head } = await fetched();
@@ -245,15 +248,18 @@ describe("an answer that is no file", () => {
     expect(head).toBeUndefined();
   });
 
-  test.each([400, 401, 404, 410, 429, 500, 503])("an error %i is told as that", async (status) => {
-    home.serve = (_request, response) => void response.writeHead(status).end("words");
-    const { end, head } = await fetched();
-    expect(end).toMatchObject({ kind: "refused", status });
-    expect(end).not.toHaveProperty("unusableReason");
-    expect(head).toBeUndefined();
-  });
+  test.each([400, 401, 404, 410, 429, 500, 503])(
+    "an error %i is reported as that",
+    async (status) => {
+      home.serve = (_request, response) => void response.writeHead(status).end("words");
+      const { end, head } = await fetched();
+      expect(end).toMatchObject({ kind: "refused", status });
+      expect(end).not.toHaveProperty("unusableReason");
+      expect(head).toBeUndefined();
+    },
+  );
 
-  test("a provider that is silent, or gone, is told apart", async () => {
+  test("a provider that is silent, or gone, is distinguished", async () => {
     home.serve = () => undefined;
     expect((await fetched({ idleMs: 60 })).end).toEqual({ kind: "silent" });
     home.serve = (request) => void request.socket.destroy();
@@ -290,7 +296,7 @@ describe("a file that breaks off", () => {
   });
 
   test.each<[string, (running: RunningContent | undefined) => void]>([
-    ["nobody reads any more", (running) => running?.abandon()],
+    ["the reader has ended", (running) => running?.abandon()],
     ["the program shuts down", () => deadlines.cutAll()],
   ])("because %s lets the provider go", async (_reason, stop) => {
     let closed: Promise<unknown> = Promise.resolve();

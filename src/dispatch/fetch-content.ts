@@ -12,7 +12,7 @@ export interface ContentSink {
   readonly committed: boolean;
   /** Called once, before any byte. */
   begin(head: ContentHead): void;
-  /** False: whoever reads is slow, the provider is paused until `resume`. */
+  /** False: the reader is slow, the provider is paused until `resume`. */
   write(chunk: Buffer): boolean;
 }
 
@@ -39,7 +39,7 @@ export interface ContentInput {
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly reason: string }
-  /** An error status, or `unusableReason` of an answer that is no file. */
+  /** An error status, or `unusableReason` of an answer that is not a file. */
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -52,9 +52,9 @@ export type ContentEnd =
 export interface RunningContent {
   /** Never rejects. */
   readonly ended: Promise<ContentEnd>;
-  /** Whoever reads can take more. */
+  /** The reader can take more. */
   resume(): void;
-  /** Nobody reads any more. */
+  /** The reader has ended. */
   abandon(): void;
 }
 
@@ -121,7 +121,7 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   abandon(): void {
-    this.#failed(new Error("nobody reads any more"));
+    this.#failed(new Error("the reader has ended"));
   }
 
   cut(): void {
@@ -129,7 +129,7 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   onDue(nowMs: number): void {
-    // A provider is silent, too, while whoever reads is slow; that one has a time limit of its own.
+    // A provider is silent, too, while the reader is slow; the reader has a time limit of its own.
     if (this.#sawData || this.#controller?.paused === true) {
       this.#sawData = false;
       this.dueMs = nowMs + this.#input.idleMs;
@@ -146,7 +146,7 @@ class ContentRun implements RunningContent, Deadline {
     return {
       onRequestStart: (controller) => {
         if (counts()) this.#controller = controller;
-        else controller.abort(new Error("nobody waits for this answer"));
+        else controller.abort(new Error("this answer is no longer needed"));
       },
       onResponseStart: (_controller, status, headers) => {
         if (counts() && status >= 200) this.#answered(status, headers);
@@ -220,7 +220,7 @@ class ContentRun implements RunningContent, Deadline {
     this.#input.deadlines.unwatch(this);
     this.#resolve(end);
     if (this.#controller?.aborted === false) {
-      this.#controller.abort(new Error("nobody waits for this answer"));
+      this.#controller.abort(new Error("this answer is no longer needed"));
     }
   }
 }

@@ -60,7 +60,7 @@ test.each<[string, RequestListener]>([
   ["a body over the bound", (_request, response) => response.end(`"${"x".repeat(2_000)}"`)],
   ["compressed bytes", (_request, res) => res.writeHead(200, { "content-encoding": "gzip" }).end()],
   ["a broken connection", (request) => request.socket.destroy()],
-])("%s is no answer", async (_name, provider) => {
+])("%s is not an answer", async (_name, provider) => {
   expect(await ask(provider)).toBeUndefined();
 });
 
@@ -68,12 +68,12 @@ test("a silent provider is waited for as long as the limit says", async () => {
   expect(await ask(silent, { totalMs: 20 })).toBeUndefined();
 });
 
-test("nobody waits any more when the client left or the program shuts down", async () => {
+test("no caller waits any more when the client left or the program shuts down", async () => {
   expect(await ask(silent, { act: (running) => running.abandon() })).toBeUndefined();
   expect(await ask(silent, { act: (_running, deadlines) => deadlines.cutAll() })).toBeUndefined();
 });
 
-test("a transport that throws or refuses is no answer", async () => {
+test("a transport that throws or refuses is not an answer", async () => {
   const input = { clock: systemClock, deadlines: new Deadlines(systemClock), bytesMax: 10 };
   const throwing = (): void => {
     throw new Error("no such header");

@@ -20,7 +20,7 @@ export interface FetchInput {
 export interface RunningFetch<T> {
   /** Undefined: there was no answer in time, or none within its bounds. Never rejects. */
   readonly ended: Promise<T | undefined>;
-  /** Stop at once: nobody waits any more. */
+  /** Stop at once: the answer is no longer needed. */
   abandon(): void;
 }
 
@@ -34,7 +34,7 @@ export interface FetchedAnswer {
 }
 
 /**
- * One small question to a provider, aside from any call: no output to a client, no failover, no
+ * One small question to a provider, independent of any call: no output to a client, no failover, no
  * money. Bounded in time and size; it never rejects.
  */
 export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
@@ -97,7 +97,7 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // The time may have run out while the request waited for a connection.
-    if (this.#isOver) controller.abort(new Error("nobody waits for this answer"));
+    if (this.#isOver) controller.abort(new Error("this answer is no longer needed"));
   }
 
   onResponseStart(
@@ -130,7 +130,7 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
   #giveUp(answer: FetchedAnswer | undefined): void {
     if (this.#isOver) return;
     this.#end(answer);
-    this.#controller?.abort(new Error("nobody waits for this answer"));
+    this.#controller?.abort(new Error("this answer is no longer needed"));
   }
 
   #end(answer: FetchedAnswer | undefined): void {

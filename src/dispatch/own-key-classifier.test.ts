@@ -14,7 +14,7 @@ const own = ownKeyClassifier(plain, {
   },
 });
 
-test("a failure of the marketplace's own key is told as it is", () => {
+test("a failure of the marketplace's own key is reported as it is", () => {
   expect(ownKeyClassifier(plain, {})).toBe(plain);
 });
 
@@ -23,7 +23,7 @@ function answered(status: number) {
 }
 
 test.each([401, 402, 403])(
-  "a provider's %i for an own key keeps its status and is told as the owner's matter",
+  "a provider's %i for a customer's key keeps its status and is reported to its owner",
   (status) => {
     const reported = own.answer(answered(status));
     const { message, ...rest } = reported.refusal;
@@ -38,7 +38,7 @@ test.each([401, 402, 403])(
   },
 );
 
-test.each([400, 404, 429, 500])("any other status is told as always: %i", (status) => {
+test.each([400, 404, 429, 500])("any other status is reported as always: %i", (status) => {
   expect(own.answer(answered(status))).toEqual(plain.answer(answered(status)));
   expect(own.timeout(status)).toEqual(plain.timeout(status));
 });

@@ -3,7 +3,7 @@ import type { UpstreamFailure } from "../wire/failure/upstream-failure.ts";
 import type { AttemptClassifier } from "./run-attempt.ts";
 
 /**
- * The same failures, told to the owner of the key that was sent: an account that the provider
+ * The same failures, reported to the owner of the key that was sent: an account that the provider
  * refuses is the caller's own here, and only the caller can mend it.
  */
 export function ownKeyClassifier(

@@ -56,9 +56,9 @@ export interface AttemptClassifier {
   brokenBody(upstreamStatus: number): UpstreamFailure;
   /** A 2xx that cannot be represented: it is compressed, which was not asked for. */
   unusable(upstreamStatus: number): UpstreamFailure;
-  /** A stream that went on past every bound. */
+  /** A stream that continued past every bound. */
   endless(upstreamStatus: number): UpstreamFailure;
-  /** Nobody reads any more and the drain was cut. */
+  /** The client has left and the drain was cut. */
   abandoned(upstreamStatus: number | null): UpstreamFailure;
 }
 
@@ -78,7 +78,7 @@ export interface AttemptResult {
 
 export type AttemptHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
 
-/** A running attempt: its end, and the two things the outside may tell it. */
+/** A running attempt: its end, and the two commands it accepts. */
 export interface RunningAttempt {
   readonly ended: Promise<AttemptResult>;
   /** The client can take more. */
@@ -91,7 +91,7 @@ export interface RunningAttempt {
 
 type Phase = "headers" | "answer" | "error_body" | "ended";
 
-/** A failed answer is classified by the words that arrived in this time. */
+/** A failed answer is classified by the bytes that arrived in this time. */
 const ERROR_BODY_TIMEOUT_MS = 5_000;
 /** After its end mark a provider may take this long to close a stream properly. */
 const TRAILING_BYTES_TIMEOUT_MS = 2_000;
@@ -267,7 +267,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     return mayCommit ? commitDueMs : Number.POSITIVE_INFINITY;
   }
 
-  /** Bytes that are no content renew the time of silence, never the time to the first content. */
+  /** Bytes that are not content renew the time of silence, never the time to the first content. */
   #isOverdue(nowMs: number): boolean {
     if (nowMs >= this.#totalDueMs) return true;
     if (this.#awaitsContent() && nowMs >= this.#contentDueMs) return true;

@@ -94,7 +94,7 @@ describe("a customer's key that does not open", () => {
       },
     ],
     ["has no vault", undefined],
-  ])("because it %s: nothing is sent, and nobody learns why", async (_reason, openKey) => {
+  ])("because it %s: nothing is sent, and the reason is not shown", async (_reason, openKey) => {
     const client = clientOf(openKey === undefined ? {} : { openKey });
     const copy = withOwnKey(listed("wire_a"));
     const fault = await send(client, copy);
@@ -152,7 +152,7 @@ describe("a key is checked", () => {
 
 describe("a question without a body", () => {
   test.each(["get", "delete"] as const)(
-    "goes by %s, below the base address, with the key",
+    "is sent to %s, below the base address, with the key",
     async (verb) => {
       const question = { path: "/videos/a%2Fb", headers: { accept: "application/json" } };
       const status = await reported((handler) =>

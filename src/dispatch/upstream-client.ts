@@ -19,7 +19,7 @@ export interface UpstreamClientOptions {
   readonly wires?: WireTable;
 }
 
-/** Told everything that happens to a request; `onRefused`: it was not sent. */
+/** Notified of everything that happens to a request; `onRefused`: it was not sent. */
 export type UpstreamHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
 
 /** A question without a body: about a job, or for its file. */
@@ -59,8 +59,8 @@ export class UpstreamClient {
   }
 
   /**
-   * Dispatches once; everything that happens is told to `handler`, failures included. The attempt's
-   * id goes along, so that a provider's own records can be matched with the journal.
+   * Dispatches once; everything that happens is reported to `handler`, failures included. The
+   * attempt's id is sent, so that a provider's own records can be matched with the journal.
    */
   send(
     deployment: Deployment,
@@ -108,7 +108,7 @@ export class UpstreamClient {
   }
 
   /**
-   * Asks once with the deployment's key, aside from any call. Resolves with the status of the
+   * Asks once with the deployment's key, independent of any call. Resolves with the status of the
    * answer; rejects when there is none in time.
    */
   async checkKey(deployment: Deployment, request: KeyCheck, timeoutMs: number): Promise<number> {
@@ -166,7 +166,9 @@ export class UpstreamClient {
     return endpoint;
   }
 
-  /** A customer's own key, the marketplace's, none, or an own key that does not open. */
+  /**
+   * A customer's own key, the marketplace's, none, or a customer's key that cannot be decrypted.
+   */
   #keyOf({ ownKey, apiKeyEnv }: Deployment): string | undefined | Error {
     if (ownKey === undefined) {
       return apiKeyEnv === undefined ? undefined : this.#options.providerKey(apiKeyEnv);
@@ -175,7 +177,7 @@ export class UpstreamClient {
     try {
       return this.#options.openKey?.(ownKey) ?? unopened;
     } catch {
-      // Without the reason: whoever tells this error on must not tell what was tried.
+      // Without the reason: a caller that shows this error must not show what was tried.
       return unopened;
     }
   }
@@ -229,7 +231,7 @@ interface Dispatched extends UpstreamQuestion {
   readonly attemptId?: AttemptId | undefined;
 }
 
-/** The key goes to nobody but whom it belongs to. */
+/** The key is sent only to the origin it belongs to. */
 function pathOn({ origin }: Endpoint, url: URL): string {
   assert(url.origin === origin, "an address with a key is at the deployment's own origin");
   return url.pathname + url.search;

@@ -108,7 +108,7 @@ describe("an answer that its client does not read", () => {
   });
 });
 
-describe("bytes that are no request get the documented error body", () => {
+describe("bytes that are not a request get the documented error body", () => {
   const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\n";
   const long = `x: ${"a".repeat(20_000)}\r\n\r\n`;
   test.each([

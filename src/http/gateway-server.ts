@@ -47,7 +47,7 @@ export interface GatewayServerOptions {
 }
 
 const KEEP_ALIVE_MS = 65_000;
-/** Fixed: `*` stands for every name but `authorization`, in what browsers send without cookies. */
+/** Fixed: `*` means every name but `authorization`, in what browsers send without cookies. */
 const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";
 const PROBE_PATHS: ReadonlySet<string> = new Set(["/livez", "/healthz", "/readyz"]);
@@ -292,8 +292,8 @@ function noSuchRoute(method: string, path: string): Refusal {
   // The default route of some clients: a setting makes them use the one that is served.
   const next =
     path === "/v1/responses"
-      ? "use POST /v1/chat/completions (the chat completions setting of your client)"
-      : "the routes are in the documentation";
+      ? "use POST /v1/chat/completions (in your client, choose the chat completions API)"
+      : "the documentation lists the routes";
   const name = JSON.stringify(path.slice(0, 256));
   return refusal("not_found", `there is no route ${method} ${name}; ${next}`);
 }

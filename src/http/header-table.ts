@@ -31,11 +31,11 @@ type HeaderKey =
 export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
   requestId: header("x-request-id", "every answer", {
     exposed: true,
-    doc: "the request's id, always made by the gateway; `GET /v1/generation?id=` takes it",
+    doc: "the request's id, created by the gateway; use it with `GET /v1/generation?id=`",
   }),
   requestIdB: header("request-id", "every answer", {
     exposed: true,
-    doc: "the same id, under the name that clients of wire_b read",
+    doc: "the same id, under the name that Messages clients read",
   }),
   provider: header("x-tm-provider", "served answers", {
     exposed: true,
@@ -43,43 +43,43 @@ export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
   }),
   attempts: header("x-tm-attempts", "served answers", {
     exposed: true,
-    doc: "physical dispatches of this request; on refusals too, after one or more dispatches",
+    doc: "requests sent to providers for this request; on refusals only when there was at least one",
   }),
   remainingRequests: header("x-tm-remaining-rpm", "served answers", {
     exposed: true,
-    doc: "requests left in the minute, the smallest of the claimed scopes",
+    doc: "requests left in this minute: the smallest value of all limits that apply",
   }),
   remainingTokens: header("x-tm-remaining-tpm", "served answers", {
     exposed: true,
-    doc: "tokens left in the minute, the smallest of the claimed scopes",
+    doc: "tokens left in this minute: the smallest value of all limits that apply",
   }),
   queueMs: header("x-tm-queue-ms", "served answers", {
     exposed: true,
-    doc: "milliseconds a paced request waited; absent when it did not",
+    doc: "milliseconds that pacing delayed the request; absent without a delay",
   }),
   droppedParams: header("x-tm-dropped-params", "served answers", {
     exposed: true,
-    doc: "every field that was not sent on, separated by commas",
+    doc: "fields that were not sent to the provider, separated by commas",
   }),
   estimate: header("x-tm-estimate", "served answers", {
     exposed: false,
-    doc: "`local` when a token count is the gateway's own estimate and not a provider's count",
+    doc: "`local` when a token count is the gateway's estimate, not a provider's count",
   }),
   errorCode: header("x-tm-error-code", "refusals", {
     exposed: false,
-    doc: "the class of the error, as in `errors.md`; browsers read it in the body",
+    doc: "the error class, see `errors.md`; browsers read it in the body",
   }),
   errorOrigin: header("x-tm-error-origin", "refusals", {
     exposed: false,
-    doc: "who refused: `gateway_admission`, `upstream_quota`, `upstream`, `gateway_infrastructure` or `authorization`; absent when the request's own shape was refused",
+    doc: "who refused: `gateway_admission`, `upstream_quota`, `upstream`, `gateway_infrastructure` or `authorization`; absent when the request itself was not valid",
   }),
   upstreamStatus: header("x-tm-upstream-status", "refusals", {
     exposed: false,
-    doc: "the provider's own status, when a provider answered",
+    doc: "the provider's HTTP status, when a provider answered",
   }),
   limitScope: header("x-tm-limit-scope", "refusals", {
     exposed: false,
-    doc: "the scope of a refused limit: `key`, `org`, `model`, `pool`, …",
+    doc: "scope of the limit that was reached: `key`, `org`, `model`, `pool`, …",
   }),
   limitKind: header("x-tm-limit-kind", "refusals", {
     exposed: false,
@@ -87,19 +87,19 @@ export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
   }),
   limitId: header("x-tm-limit-id", "refusals", {
     exposed: false,
-    doc: "the limit itself, such as `key:<key id>`, where it has an id",
+    doc: "the limit that was reached, such as `key:<key id>`, where it has an id",
   }),
   capReset: header("x-tm-cap-reset", "refusals", {
     exposed: false,
-    doc: "first instant of the next UTC month: a spend cap was reached, and only then",
+    doc: "start of the next UTC month; only when a spend cap was reached",
   }),
   retryAfter: header("retry-after", "refusals", {
     exposed: true,
-    doc: "seconds to wait, on every 429 and 503; 60 where waiting does not help",
+    doc: "seconds to wait, on every 429 and 503; 60 when waiting does not help",
   }),
   shouldRetry: header("x-should-retry", "refusals", {
     exposed: false,
-    doc: "`false` where the automatic retry of the official clients could not help",
+    doc: "`false` when the automatic retry of the official clients cannot help",
   }),
 };
 

@@ -27,7 +27,7 @@ export interface ExchangeInput {
   readonly writeIdleMs: number;
   /** What every answer begins with: ids, and who may read it. */
   readonly baseHeaders: (requestId: string) => HeaderList;
-  /** Told last, when the connection is done with this exchange. */
+  /** Called last, when the connection is done with this exchange. */
   readonly onClosed: () => void;
 }
 

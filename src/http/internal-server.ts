@@ -24,7 +24,7 @@ export function createInternalServer(options: {
     if (path !== "/metrics") return send(response, { status: 404, body: "not found\n" });
     registry.metrics().then(
       (body) => send(response, { status: 200, body, contentType: registry.contentType }),
-      () => send(response, { status: 500, body: "the metrics could not be read\n" }),
+      () => send(response, { status: 500, body: "the metrics are not available\n" }),
     );
   });
 }

@@ -6,7 +6,7 @@ import type { VideoMetrics } from "../videos/video-metrics.ts";
 
 const MICRO_PER_USD = 1e6;
 
-/** The gateway's counters in Prometheus' text form; read when somebody asks, free otherwise. */
+/** The gateway's counters in Prometheus' text form; read on request, free otherwise. */
 export function metricsRegistry(
   metrics: GatewayMetrics,
   videos: VideoMetrics,
@@ -53,7 +53,12 @@ export function metricsRegistry(
     scale: MICRO_PER_USD,
   });
   gauge(registry, "tm_requests_in_flight", "Requests being served.", () => metrics.inFlight);
-  gauge(registry, "tm_drains", "Answers read on after their client left.", instance.drains);
+  gauge(
+    registry,
+    "tm_drains",
+    "Answers that are read to their end after their client disconnected.",
+    instance.drains,
+  );
   stateGauge(registry, instance.instanceState);
   return registry;
 }
@@ -99,7 +104,7 @@ function gauge(registry: Registry, name: string, help: string, read: () => numbe
 function stateGauge(registry: Registry, read: () => InstanceState): void {
   const made = new Gauge({
     name: "tm_instance_state",
-    help: "1 for what this instance is at the moment, 0 for the other states.",
+    help: "1 for the current state of this instance, 0 for the other states.",
     labelNames: ["state"],
     registers: [registry],
     collect() {
@@ -112,32 +117,32 @@ function stateGauge(registry: Registry, read: () => InstanceState): void {
 function videoCounters(registry: Registry, videos: VideoMetrics): void {
   counter(registry, {
     name: "tm_video_looks_total",
-    help: "Looks at providers' jobs by provider and what they told.",
+    help: "Polls of providers' video jobs by provider and result.",
     labelNames: ["provider", "look"],
     values: videos.polls,
   });
   counter(registry, {
     name: "tm_video_jobs_ended_total",
-    help: "Ended video jobs by provider, model and how.",
+    help: "Ended video jobs by provider, model and outcome.",
     labelNames: ["provider", "model", "end"],
     values: videos.ended,
   });
   counter(registry, {
     name: "tm_video_cost_missing_total",
-    help: "Videos whose provider told no cost: they were not billed.",
+    help: "Videos without a reported cost: they were not billed.",
     labelNames: ["provider", "model"],
     values: videos.costMissing,
   });
   counter(registry, {
     name: "tm_video_cost_over_reserve_total",
-    help: "Videos that cost more than was held: the house bears the rest.",
+    help: "Videos that cost more than was held: the platform bears the difference.",
     labelNames: ["provider", "model"],
     values: videos.costOverReserve,
   });
   gauge(
     registry,
     "tm_video_sweeps_failed",
-    "Sweeps that could not read the jobs, since the start.",
+    "Polling rounds that could not read the jobs, since the start.",
     () => videos.failedSweeps,
   );
 }

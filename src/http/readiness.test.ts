@@ -67,7 +67,7 @@ test("a lease that is lost for over 5 s while the database answers does, until i
   expect(readiness.isReady).toBe(true);
 });
 
-test("a database that became silent after it had answered is no reason either", async () => {
+test("a database that became silent after it had answered is not a reason either", async () => {
   const readiness = open();
   readiness.serve();
   isHeld = false;

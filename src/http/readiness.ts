@@ -106,7 +106,7 @@ export class Readiness {
     }
   }
 
-  /** The database answers everybody else, and this instance has lost its lease all the same. */
+  /** The database answers other instances, and this one has still lost its lease. */
   get #isFencedAlone(): boolean {
     const { clock, isLeaseHeld } = this.#options;
     if (this.#aloneSinceMs === undefined || isLeaseHeld()) return false;

@@ -20,7 +20,7 @@ export class RequestLog {
 
   answered(exchange: LoggedCall, request: AnsweredRequest): void {
     const failed = exchange.refusal !== undefined || exchange.gone;
-    // Served requests are told at `debug`: their records are in the ledger already.
+    // Served requests are logged at `debug`: their records are in the ledger already.
     if (!this.#log.isLevelEnabled(failed ? "info" : "debug")) return;
     const line = {
       request_id: exchange.requestId,
@@ -42,12 +42,12 @@ export class RequestLog {
     this.#log.warn({ request_id: requestId, err: fault }, "the database did not answer a request");
   }
 
-  /** Bytes that were no request, or did not become one in time. */
+  /** Bytes that were not a request, or did not become one in time. */
   unreadable(requestId: RequestId, { class: error, status }: Refusal): void {
     this.#log.info({ request_id: requestId, route: "unknown", status, error }, "request");
   }
 
   crashed(requestId: RequestId, fault: unknown): void {
-    this.#log.error({ request_id: requestId, err: fault }, "a recipe failed");
+    this.#log.error({ request_id: requestId, err: fault }, "a request failed unexpectedly");
   }
 }

@@ -56,7 +56,7 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
   return list;
 }
 
-/** Official clients retry every 429 and 5xx unless told otherwise. */
+/** Official clients retry every 429 and 5xx unless a header forbids it. */
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
 export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderList {

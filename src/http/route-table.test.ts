@@ -30,6 +30,6 @@ test.each([
   ["HEAD", "/v1/videos/video_1"],
   ["GET", "/v1/models/%E0%A4%A"],
   ["GET", "/v1.videos/video_1"],
-])("%s %s is no route", (method, path) => {
+])("%s %s is not a route", (method, path) => {
   expect(table.find(method, path)).toBeUndefined();
 });

@@ -24,7 +24,7 @@ export interface RequestTarget {
   readonly id: string | undefined;
 }
 
-/** Finds routes by method and path: fixed paths by one look-up, `{id}` paths by what is around. */
+/** Finds routes by method and path: fixed paths by one lookup, `{id}` paths by what is around. */
 export class RouteTable {
   readonly routes: readonly Route[];
   readonly #wires: WireTable;
@@ -40,7 +40,7 @@ export class RouteTable {
         else this.#patterns.push({ pattern: patternOf(method, route.path), route });
       }
     }
-    // An id at the end takes everything: what has more behind its id is looked at first.
+    // An id at the end takes everything: what has more behind its id is checked first.
     this.#patterns.sort((a, b) => Number(endsWithId(a.route)) - Number(endsWithId(b.route)));
   }
 

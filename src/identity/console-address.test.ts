@@ -42,7 +42,7 @@ test("the bundled issuer signs in on loopback or where it is asked for, never be
   expect(signInKindOf({ ...plain, localIssuer: true, oidcIssuer: issuer })).toBe("oidc");
 });
 
-describe("nobody signs in over plain http that others can listen to", () => {
+describe("sign-in never uses plain http that others can read", () => {
   const exposed: AddressConfig[] = [
     { ...plain, host: "0.0.0.0", oidcIssuer: issuer },
     { ...plain, consoleUrl: "http://console.example.com", oidcIssuer: issuer },
@@ -55,7 +55,7 @@ describe("nobody signs in over plain http that others can listen to", () => {
     }
   });
 
-  test("unless the operator allows it, it is https, loopback, or nobody can sign in", () => {
+  test("unless the operator allows it, it is https, loopback, or sign-in is off", () => {
     for (const config of [
       ...exposed.map((each) => ({ ...each, allowInsecureConsole: true })),
       { ...plain, oidcIssuer: issuer },

@@ -16,7 +16,7 @@ export type AddressConfig = Pick<
   "consoleUrl" | "host" | "oidcIssuer" | "localIssuer" | "allowInsecureConsole"
 >;
 
-/** Who signs people in: a configured issuer, the bundled one, or nobody. */
+/** Who signs people in: a configured issuer, the bundled one, or none. */
 export type SignInKind = "oidc" | "local" | "none";
 
 export function signInKindOf(config: AddressConfig): SignInKind {
@@ -33,8 +33,8 @@ export function assertSafeConsole(config: AddressConfig): void {
   if (config.consoleUrl.startsWith("https:") || isLoopback(consoleHostOf(config))) return;
   const at = config.consoleUrl === "" ? `host ${config.host}` : `console_url ${config.consoleUrl}`;
   throw new InsecureConsoleFault(
-    `people would sign in over plain http at ${at}; set console_url (TM_CONSOLE_URL) to the https ` +
-      "address that people open, or allow_insecure_console (TM_ALLOW_INSECURE_CONSOLE) to do without",
+    `sign-in would use plain http at ${at}; set console_url (TM_CONSOLE_URL) to the https ` +
+      "address of the console, or set allow_insecure_console (TM_ALLOW_INSECURE_CONSOLE) to allow it",
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a log may say of a fault on the way to the identity provider: names, codes, own words. Its
- * causes hold answers with codes and tokens: of them it says the name.
+ * What a log may say of a fault on the way to the identity provider: names, codes, our own texts.
+ * Its causes hold answers with codes and tokens: of them it says the name.
  */
 export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
   if (!(fault instanceof Error)) return { fault: "unknown" };

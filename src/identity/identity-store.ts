@@ -35,7 +35,10 @@ export interface SignInToResolve {
   readonly session: NewSession;
   /** The trial key, made in case that it is due; its raw form is in the sealed bytes only. */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
-  /** The session that this browser had: it ends, and a key that it did not look at moves on. */
+  /**
+   * The session that this browser had: it ends, and a key that it did not reveal moves to the new
+   * one.
+   */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
 }
 
@@ -45,7 +48,7 @@ export interface ResolvedSignIn {
   readonly isVerified: boolean;
   /** Is there a key to be shown in the new session? */
   readonly hasReveal: boolean;
-  /** `created`: nobody had been here; `linked`: the account of the same verified e-mail. */
+  /** `created`: a new account; `linked`: the account of the same verified e-mail. */
   readonly kind: "known" | "created" | "linked" | "adopted" | "verified";
   /** The identity's e-mail has changed to one that another account has: the old one was kept. */
   readonly isEmailTaken: boolean;
@@ -108,8 +111,8 @@ export interface IdentityStore {
   /** Ends one session that lives; false: there is none. The first reason stays. */
   endSession(sessionId: Buffer, reason: EndReason, nowMs: number): Promise<boolean>;
   /**
-   * Takes the turn to ask the identity provider with the refresh token: one caller gets it, and
-   * nobody again before `notSinceMs` has passed.
+   * Takes the permit to ask the identity provider with the refresh token: one caller gets it, and
+   * no other before `notSinceMs` has passed.
    */
   claimRefresh(
     sessionId: Buffer,

@@ -15,7 +15,7 @@ export interface SignedIn {
   readonly startedAtMs: number;
   readonly expiresAtMs: number;
   readonly userAgent: string | null;
-  /** From then on the browser is sent to `/auth/recheck`; absent: something else tells. */
+  /** From then on the browser is sent to `/auth/recheck`; absent: another signal ends it. */
   readonly recheckDueAtMs?: number;
 }
 
@@ -44,7 +44,7 @@ export interface AccountProfile {
  * cookie takes the whole `cookie` header; nothing here knows the HTTP framework.
  */
 export interface Identity {
-  /** What the sign-in button says; null: nobody can sign in, no issuer is configured. */
+  /** What the sign-in button says; null: sign-in is off, no issuer is configured. */
   readonly signInName: string | null;
   readonly isLocal: boolean;
   /** `GET /auth/start`: to the identity provider. `returnPath` other than a path of ours is dropped. */
@@ -67,7 +67,7 @@ export interface Identity {
   signOut(cookieHeader: string | undefined): Promise<Redirect>;
   /**
    * A top-level round trip to the identity provider is due: the next page load of this browser goes
-   * to `/auth/recheck`. Only where nothing else tells when its session ended.
+   * to `/auth/recheck`. Only where nothing else reports the end of its session.
    */
   isRecheckDue(session: SignedIn): boolean;
   /** `GET /auth/recheck`: to the identity provider without a prompt. */

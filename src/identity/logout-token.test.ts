@@ -25,16 +25,16 @@ test("a logout token names whose sessions end", () => {
   expect(readLogout(bySid, nowMs)).toMatchObject({ subject: undefined, sid: "session-1" });
 });
 
-describe("nobody is signed out by", () => {
+describe("no session is ended by", () => {
   const event = Object.keys(good.events)[0] ?? "";
   const wrong: Record<string, object> = {
     "an id token, which has a nonce": { nonce: "n" },
     "a token without the event": { events: {} },
-    "a token whose event is no object": { events: { [event]: true } },
-    "a token that names nobody": { sub: undefined, sid: undefined },
+    "a token whose event is not an object": { events: { [event]: true } },
+    "a token that names no user": { sub: undefined, sid: undefined },
     "a token without an id": { jti: undefined },
     "a token with an id that is too long": { jti: "x".repeat(600) },
-    "a token whose subject is no text": { sub: 7 },
+    "a token whose subject is not a text": { sub: 7 },
     "a token of more than two minutes ago": { iat: nowMs / 1_000 - 121 },
     "a token of the future": { iat: nowMs / 1_000 + 121 },
     "a token without a time": { iat: undefined },

@@ -59,7 +59,9 @@ export class LogoutTokenVerifier {
   }
 }
 
-/** What a token with a good signature says; undefined: it is no logout token, or too old a one. */
+/**
+ * What a token with a good signature says; undefined: it is not a logout token, or too old a one.
+ */
 export function readLogout(
   payload: Readonly<Record<string, unknown>>,
   nowMs: number,

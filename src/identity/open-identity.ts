@@ -46,7 +46,7 @@ export interface OpenIdentityOptions {
 }
 
 /**
- * Opens signing in. The identity provider is not asked before somebody signs in: one that is down
+ * Opens signing in. The identity provider is not asked before the first sign-in: one that is down
  * does not keep the program from starting. Throws an `InsecureConsoleFault` or an
  * `IdentitySettingFault` for settings that cannot work.
  */
@@ -211,7 +211,7 @@ function oidcParty(
   if (config.oidcClientId === "") {
     throw new IdentitySettingFault(
       "oidc.issuer is set and oidc.client_id (OIDC_CLIENT_ID) is not; register the console at the " +
-        "identity provider and set the id that it gives",
+        "identity provider and set the client id that it assigns",
     );
   }
   return new RelyingParty({

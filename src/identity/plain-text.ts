@@ -1,5 +1,5 @@
 /**
- * Text of somebody else, fit to be kept and shown: without control characters, trimmed, at most
+ * Text from outside, fit to be kept and shown: without control characters, trimmed, at most
  * `charsMax` long; null: nothing is left.
  */
 export function plainText(text: string | undefined, charsMax: number): string | null {

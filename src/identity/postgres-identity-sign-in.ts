@@ -112,7 +112,7 @@ async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAcco
   return { ...plain(account), isTrialDue: false, kind: "known", isEmailTaken };
 }
 
-/** The account's address becomes the one the provider says; true: somebody else has it. */
+/** The account's address becomes the one the provider says; true: another account has it. */
 async function followEmail(run: Run, account: AccountRow, claim: SignInClaim): Promise<boolean> {
   if (account.email_norm === claim.emailNorm) return false;
   // What is verified is never replaced by what is not.
@@ -122,7 +122,7 @@ async function followEmail(run: Run, account: AccountRow, claim: SignInClaim): P
   return false;
 }
 
-/** Somebody whom we saw unverified comes back verified. */
+/** A user known as unverified returns verified. */
 async function verify(
   run: Run,
   account: AccountRow,
@@ -153,7 +153,7 @@ async function verify(
   return { accountId, orgId: vouched, isVerified: true, isTrialDue: false, kind: "adopted" };
 }
 
-/** Somebody whom we never saw: an older account of the same verified address, or a new one. */
+/** A new identity: an older account of the same verified address, or a new one. */
 async function findForStranger(run: Run, signIn: SignInToResolve): Promise<FoundAccount> {
   const { claim, nowMs } = signIn;
   const older = claim.isVerified ? await findVerified(run, claim) : undefined;
@@ -190,7 +190,7 @@ async function findVerified(run: Run, claim: SignInClaim): Promise<AccountRow | 
   return rows[0];
 }
 
-/** The oldest organization that an operator made for this address and that nobody has yet. */
+/** The oldest organization that an operator made for this address and that has no account yet. */
 async function findVouchedOrg(run: Run, claim: SignInClaim): Promise<OrgId | undefined> {
   const rows = await run<{ org_id: string }>(
     `select o.org_id from org o
@@ -227,7 +227,7 @@ async function setEmail(run: Run, account: AccountRow, claim: SignInClaim): Prom
   await run("update org set email = $2 where org_id = $1", [account.org_id, claim.email]);
 }
 
-/** An unverified account has one identity: what it was goes on in the older account. */
+/** An unverified account has one identity: it continues in the older account. */
 async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise<void> {
   const both = [from.account_id, to.account_id];
   await run("update console_identity set account_id = $2 where account_id = $1", both);
@@ -237,7 +237,7 @@ async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise
 }
 
 /**
- * Removes an organization that never had anything. One that somebody gave something to stays: the
+ * Removes an organization that never had anything. One that was given something stays: the
  * books and the operator know it.
  */
 async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
@@ -281,7 +281,7 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
   );
 }
 
-/** Ends the browser's session before; true: a key that was not looked at moved to the new one. */
+/** Ends the browser's session before; true: a key that was not revealed moved to the new one. */
 async function endPrevious(run: Run, accountId: string, signIn: SignInToResolve): Promise<boolean> {
   const { previous, session, nowMs } = signIn;
   if (previous === undefined) return false;

@@ -18,7 +18,7 @@ import { PostgresLocalIssuerStore } from "./postgres-identity-local.ts";
 import { resolveSignIn } from "./postgres-identity-sign-in.ts";
 
 const SWEPT_ROWS_MAX = 5_000;
-/** An ended session is kept so long: a browser that comes back is told why it is signed out. */
+/** An ended session is kept so long: a browser that returns is shown why it is signed out. */
 const ENDED_DAYS_KEPT = 30;
 
 /** People, their browsers and sessions in PostgreSQL. */

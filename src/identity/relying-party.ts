@@ -51,7 +51,7 @@ interface Discovered {
 
 /**
  * The console as a client of one identity provider. It is found when it is needed: one that is down
- * stops nobody who is signed in, and is found again by the next who asks.
+ * does not end sessions, and is found again by the next request.
  */
 export class RelyingParty {
   readonly #options: RelyingPartyOptions;
@@ -178,7 +178,7 @@ export class RelyingParty {
       this.#discovered = { issuer: issuer.href, config, logoutTokens, untilMs };
       return this.#discovered;
     } catch (cause) {
-      const message = `the identity provider ${issuer.href} cannot be reached or is none`;
+      const message = `the identity provider ${issuer.href} cannot be reached or is not an OpenID Connect provider`;
       const fault = new ProviderAwayFault(message, { cause });
       this.#failed = { untilMs: clock.monotonicMs() + DISCOVERY_PAUSE_MS, fault };
       throw fault;

@@ -32,7 +32,7 @@ for (const asked of EVIL) {
     expect(safeReturnPath(asked)).toBeUndefined());
 }
 
-test("a circle through sign-in is no way back", () => {
+test("a circle through sign-in is not used", () => {
   for (const path of [
     "/auth/start",
     "/auth/recheck?x=1",

@@ -8,7 +8,7 @@ const REVEAL_MS = 15 * 60_000;
 const TRIAL_KEY_NAME = "Trial key";
 const PURPOSE = "key shown once";
 
-/** A trial key in case that one is due: whoever has not the session's token cannot read it. */
+/** A trial key in case that one is due: it cannot be read without the session's token. */
 export function newTrialKey(session: BrowserToken, nowMs: number): SignInToResolve["trialKey"] {
   const { raw, digest, label } = newVirtualKey();
   return {
@@ -26,7 +26,7 @@ export function openReveal(reveal: SealedReveal, session: BrowserToken): string 
   return openText(reveal.sealedKey, deriveKey(session.token, PURPOSE), session.hash);
 }
 
-/** The same for the session that follows: a key that nobody has looked at is not lost. */
+/** The same for the session that follows: a key that was not revealed is not lost. */
 export function moveReveal(
   reveal: SealedReveal,
   move: { readonly from: BrowserToken; readonly to: BrowserToken },

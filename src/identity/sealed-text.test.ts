@@ -10,7 +10,7 @@ test("a sealed text opens for its owner", () => {
   expect(openText(sealed, key, owner)).toBe("tm_vk_secret ✓");
 });
 
-test("it opens for nobody else, with no other key, and not after a change", () => {
+test("it opens for no other owner, with no other key, and not after a change", () => {
   expect(openText(sealed, key, Buffer.from("session 2"))).toBeUndefined();
   expect(openText(sealed, deriveKey("another token", "trial key"), owner)).toBeUndefined();
   expect(openText(sealed, deriveKey("the browser's token", "refresh"), owner)).toBeUndefined();

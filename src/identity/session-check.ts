@@ -34,7 +34,9 @@ export function isRefreshOverdue(session: Checked, nowMs: number): boolean {
   return nowMs - session.idpCheckedAtMs >= refreshPatienceMs;
 }
 
-/** When the browser has to be sent to the provider; undefined: its refresh token tells. */
+/**
+ * When the browser has to be sent to the provider; undefined: its refresh token is checked instead.
+ */
 export function recheckDueAtMs(session: Checked): number | undefined {
   if (session.hasRefreshToken) return undefined;
   const { idpCheckedAtMs, idpTriedAtMs } = session;
@@ -45,7 +47,7 @@ export function recheckDueAtMs(session: Checked): number | undefined {
 
 /**
  * Has a browser been in use for too long since it was expected to bring an answer? Time in which
- * nobody used it does not count: who comes back after a day is sent to the provider first.
+ * it was not used does not count: who comes back after a day is sent to the provider first.
  */
 export function isRecheckOverdue(session: Checked, nowMs: number): boolean {
   const { recheckAskedAtMs, hasRefreshToken } = session;

@@ -28,7 +28,7 @@ export interface SessionsOptions {
   readonly isLocal: boolean;
 }
 
-/** The sessions of browsers: who is signed in, why nobody is, and signing out. */
+/** The sessions of browsers: who is signed in, why a session has ended, and signing out. */
 export class Sessions {
   readonly #options: SessionsOptions;
 
@@ -45,7 +45,7 @@ export class Sessions {
   async read(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     const { store, clock, relyingParty, isLocal } = this.#options;
     const token = this.tokenOf(cookieHeader);
-    // Where nobody can sign in any more, nobody is.
+    // Without sign-in no session is valid.
     if (token === undefined || relyingParty === undefined) return undefined;
     const nowMs = clock.nowMs();
     const session = await store.findSession(token.hash);
@@ -116,7 +116,9 @@ export class Sessions {
     return isOpen ? token : undefined;
   }
 
-  /** False: the provider's session has ended, or nobody could say for too long; ours has ended. */
+  /**
+   * False: the provider's session has ended, or its state was unknown for too long; ours has ended.
+   */
   async #livesAtProvider(sessionId: Buffer, session: StoredSession): Promise<boolean> {
     const nowMs = this.#options.clock.nowMs();
     if (isRecheckOverdue(session, nowMs)) return await this.#end(sessionId);
@@ -133,7 +135,7 @@ export class Sessions {
     const token = refreshTokens?.open(sealed, sessionId);
     try {
       if (relyingParty === undefined || refreshTokens === undefined || token === undefined) {
-        throw new Error("the refresh token does not open; was encryption_key changed?");
+        throw new Error("the refresh token cannot be decrypted; was encryption_key changed?");
       }
       const outcome = await relyingParty.refresh(token, session.subject);
       if (outcome === "ended") return await this.#end(sessionId);
@@ -146,7 +148,7 @@ export class Sessions {
     } catch (fault) {
       log.warn(
         faultMessage(fault),
-        "the identity provider did not say whether a session still lives",
+        "the identity provider did not answer whether a session is still active",
       );
       return isRefreshOverdue(session, nowMs) ? await this.#end(sessionId) : true;
     }

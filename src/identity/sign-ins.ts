@@ -82,7 +82,7 @@ export class SignIns {
       const silent = { prompt: "none", login_hint: session.email };
       return await this.#leave(back, silent, sessionId);
     } catch (fault) {
-      log.warn(faultMessage(fault), "the identity provider could not be asked about a session");
+      log.warn(faultMessage(fault), "the identity provider's session check could not be started");
       return { location: back, cookies: [] };
     }
   }
@@ -124,11 +124,14 @@ export class SignIns {
     return { location: url, cookies: [cookie] };
   }
 
-  /** A callback that nobody waits for: an old one, a repeated one, or somebody else's. */
+  /** A callback without a pending sign-in: an old one, a repeated one, or another user's. */
   async #unexpected({ cookieHeader, requestId }: Callback): Promise<Redirect> {
     const session = await this.#options.sessions.read(cookieHeader);
     if (session !== undefined) return { location: "/", cookies: [] };
-    this.#options.log.warn({ requestId }, "a callback came that no sign-in waits for");
+    this.#options.log.warn(
+      { requestId },
+      "a sign-in callback without a pending sign-in was received",
+    );
     return failed("failed", requestId);
   }
 
@@ -204,9 +207,12 @@ export class SignIns {
       ...(previous === undefined ? {} : { previous }),
     });
     const { accountId, kind, isEmailTaken } = resolved;
-    log.info({ requestId, accountId, kind }, "somebody signed in");
+    log.info({ requestId, accountId, kind }, "sign-in completed");
     if (isEmailTaken) {
-      log.warn({ requestId, accountId }, "an account keeps its e-mail: another has the new one");
+      log.warn(
+        { requestId, accountId },
+        "an account keeps its e-mail address: another account has the new one",
+      );
     }
     return resolved;
   }
@@ -256,7 +262,7 @@ export class SignIns {
       }
       log.warn(
         faultMessage(fault),
-        "the identity provider did not say whether a session still lives",
+        "the identity provider did not answer whether a session is still active",
       );
       return { location: back, cookies: [] };
     }

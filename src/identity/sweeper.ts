@@ -15,7 +15,7 @@ export function keepSwept(options: {
   const sweep = (): void => {
     running ??= store
       .sweep(clock.nowMs())
-      .catch((fault: unknown) => log.warn({ err: fault }, "old sign-ins could not be swept"))
+      .catch((fault: unknown) => log.warn({ err: fault }, "expired sign-ins could not be deleted"))
       .finally(() => {
         running = undefined;
       });

@@ -4,7 +4,7 @@ import type { WordTable } from "./word-table.ts";
 /** A place on the tape of a document. The root is 0. */
 export type JsonNode = number;
 
-/** What look-ups give for a member that is not there. */
+/** What lookups return for a member that is not there. */
 export const absent: JsonNode = -1;
 
 /** Tape entries of one node: kind and flags, start, end, next sibling (of a key: its word id). */
@@ -22,8 +22,8 @@ const kindMask = 7;
 export const escapedFlag = 8;
 
 /**
- * A checked JSON body: the bytes, and a tape that tells where each value stands. Values are read by
- * slice, so nothing is decoded that nobody asks for. An object's children are key, value, key, …
+ * A checked JSON body: the bytes, and a tape with the position of each value. Values are read by
+ * slice, so nothing is decoded that is not read. An object's children are key, value, key, …
  */
 export class JsonDocument {
   readonly body: Buffer;
@@ -75,12 +75,12 @@ export class JsonDocument {
     return this.#entry(node + 3);
   }
 
-  /** The word id of a key, escapes undone; 0 when it is no known word. */
+  /** The word id of a key, escapes undone; 0 when it is not a known word. */
   keyWord(key: JsonNode): number {
     return this.#entry(key + 3);
   }
 
-  /** The word id of a string value; 0 when it is no known word. */
+  /** The word id of a string value; 0 when it is not a known word. */
   word(node: JsonNode): number {
     if ((this.#entry(node) & escapedFlag) !== 0) return this.#words.idOf(this.text(node));
     return this.#words.find(this.body, this.start(node) + 1, this.end(node) - 1);

@@ -5,7 +5,7 @@ export interface Span {
 }
 
 /**
- * Where the value of `key` stands in the object that starts at `objectAt`; the last one when the
+ * The position of the value of `key` in the object that starts at `objectAt`; the last one when the
  * key is repeated, as JSON.parse has it. The text must be valid JSON: parse it first.
  */
 export function findMember(text: string, objectAt: number, key: string): Span | undefined {
@@ -91,7 +91,7 @@ function keyStart(text: string, valueAt: number): number {
   return at;
 }
 
-/** The last place before `from` that is no blank. */
+/** The last place before `from` that is not a blank. */
 function lastPlain(text: string, from: number): number {
   let at = from - 1;
   while (isSpace(text.charCodeAt(at))) at -= 1;
@@ -166,7 +166,7 @@ function isSpace(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
 }
 
-/** The first place at or behind `from` that is no blank. */
+/** The first place at or behind `from` that is not a blank. */
 export function skipSpace(text: string, from: number): number {
   let at = from;
   while (isSpace(text.charCodeAt(at))) at += 1;

@@ -26,7 +26,7 @@ export function describeFault(fault: JsonFault): string {
     case "encoding":
       return `the body is not UTF-8 ${where}; encode it as UTF-8`;
     case "forbidden_key":
-      return `${fault.path ?? "__proto__"} is a key that is not taken; remove it`;
+      return `${fault.path ?? "__proto__"} is not accepted as a field name; remove it`;
     default:
       return unreachable(fault.fault);
   }

@@ -6,6 +6,6 @@ export const unknownFieldsMax = 1_000;
 
 /**
  * Containers nested deeper than this are checked but kept as one value: nothing the gateway reads
- * stands deeper (an image inside a document inside a tool result is at 10).
+ * is deeper (an image inside a document inside a tool result is at 10).
  */
 export const readDepthMax = 10;

@@ -20,11 +20,11 @@ test("an object is whole with its last brace and not before, in any fragments", 
   );
 });
 
-test("what follows a whole object is not taken: some servers send all of it again at the end", () => {
+test("what follows a whole object is not accepted: some servers send all of it again at the end", () => {
   expect(feed(['{"a":', "1}", '{"a":1}', " "])).toEqual({ taken: '{"a":1}', isWhole: true });
 });
 
-test("text that is no object never counts as whole", () => {
+test("text that is not an object never counts as whole", () => {
   for (const text of ["", "7", "[]", '"{}"', "}{}", "null"]) {
     expect(feed([text])).toEqual({ taken: text, isWhole: false });
   }

@@ -2,8 +2,8 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 
 /**
- * Follows an object's JSON text as it arrives in fragments and tells when it is whole. A whole
- * object can only be followed by blanks, so whatever else comes is not taken.
+ * Follows an object's JSON text as it arrives in fragments and reports when it is whole. A whole
+ * object can only be followed by blanks, so whatever else comes is not accepted.
  */
 export class JsonProgress {
   #depth = 0;
@@ -11,7 +11,7 @@ export class JsonProgress {
   #isEscaped = false;
   #isObject: boolean | undefined;
 
-  /** The object has been closed. Never true for text that is no object. */
+  /** The object has been closed. Never true for text that is not an object. */
   isWhole = false;
 
   /** The part of the fragment that belongs to the object. */

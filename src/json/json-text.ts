@@ -9,7 +9,7 @@ export function textToken(text: string): JsonText {
   return Buffer.from(JSON.stringify(text)).toString("latin1") as JsonText;
 }
 
-/** The text that a JSON string token stands for. */
+/** The text that a JSON string token means. */
 export function tokenText(token: JsonText): string {
   return JSON.parse(Buffer.from(token, "latin1").toString()) as string;
 }

@@ -4,7 +4,7 @@ stops.fill(1, 0, 0x20);
 stops['"'.charCodeAt(0)] = 1;
 stops["\\".charCodeAt(0)] = 1;
 
-/** Below this many bytes looking at one byte at a time is cheaper. */
+/** Below this many bytes checking one byte at a time is cheaper. */
 const SHORT_RUN_BYTES = 16;
 
 /**

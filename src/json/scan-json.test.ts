@@ -94,7 +94,7 @@ describe("agreement with JSON.parse", () => {
     "", " ", "{", "[1,]", '{"a":1,}', '{"a"}', "{a:1}", "[1 2]", "01", "-", "1.", ".5", "1e", "+1",
     "tru", "trueX", "nul", "fals", '"\u0001"', '"\\x"', '"\\u12G4"', '"abc', '"abc\\', "[1]]", "{}{}",
     "\ufeff{}", "NaN", "'a'", '{"a":1 "b":2}', '{"a"::1}', "[,1]", "\u00a0{}",
-  ])("%j is no JSON", (text) => {
+  ])("%j is not JSON", (text) => {
     expect(scan(text)).toMatchObject({ fault: "syntax" });
   }); // prettier-ignore
 

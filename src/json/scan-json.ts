@@ -19,7 +19,7 @@ import { pathOfKey } from "./path-of-key.ts";
 import type { WordTable } from "./word-table.ts";
 
 /**
- * Checks bytes against the JSON grammar (RFC 8259) in one pass and keeps where everything stands.
+ * Checks bytes against the JSON grammar (RFC 8259) in one pass and keeps all positions.
  * Never throws and never recurses, whatever the bytes are.
  */
 export function scanJson(
@@ -108,7 +108,7 @@ class Scan {
     return tape;
   }
 
-  /** Each step reads one value or what stands behind one; false ends the scan, well or badly. */
+  /** Each step reads one value or what follows one; false ends the scan, well or badly. */
   run(): JsonFault | undefined {
     let more = this.#value();
     while (more) more = this.#depth === 0 ? this.#onlySpaceLeft() : this.#afterValue();
@@ -223,7 +223,7 @@ class Scan {
     return this.#record(kind, start, this.#at, this.#top + nodeSize);
   }
 
-  /** Writes a node, unless it stands deeper than anything that is read. */
+  /** Writes a node, unless it is deeper than anything that is read. */
   #record(kind: number, start: number, end: number, next: number): boolean {
     if (this.#depth > deepestKept) return true;
     const top = this.#top;

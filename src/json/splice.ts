@@ -37,7 +37,7 @@ export class Splice {
     this.#edits.push({ start: at, end: at, text: `"${name}":${text}${comma}` });
   }
 
-  /** Removes the top-level members whose key is one of these words. */
+  /** Removes the top-level members whose key is one of these names. */
   remove(words: readonly number[]): void {
     this.removeFrom(0, words);
   }

@@ -19,7 +19,7 @@ export class WordTable {
     }
   }
 
-  /** The id of the word that stands in `body` from `start` to `end`. */
+  /** The id of the word in `body` from `start` to `end`. */
   find(body: Uint8Array, start: number, end: number): number {
     if (start === end) return 0;
     let slot = hashOf(body, start, end);
@@ -49,10 +49,10 @@ export class WordTable {
   }
 }
 
-/** A power of two, several times the number of words, so that look-ups stay short. */
+/** A power of two, several times the number of entries, so that lookups stay short. */
 const SLOTS = 2048;
 
-/** Length and three bytes tell field names apart well enough; the rest is compared. */
+/** Length and three bytes distinguish field names well enough; the remainder is compared. */
 function hashOf(body: Uint8Array, start: number, end: number): number {
   const length = end - start;
   const first = body[start] ?? 0;

@@ -14,7 +14,7 @@ function closed(rows: readonly CloseRow[]): readonly CloseVerdict[] {
   return rows.map(() => ({ kind: "closed", debitMicroUsd: 5n, overrunMicroUsd: 0n }));
 }
 
-/** A lane over a script: each sending is answered by the next step, the last one for ever. */
+/** A lane over a script: each sending is answered by the next step, the last one is repeated. */
 function scriptedLane(script: ((rows: readonly CloseRow[]) => readonly CloseVerdict[])[]) {
   const sent: bigint[][] = [];
   const logged: string[] = [];
@@ -52,7 +52,7 @@ test("closings that did not commit are sent again, before newer ones, until they
   expect(lane.size).toBe(0);
 });
 
-test("a caller is told pending in time, and the closing commits all the same", async () => {
+test("a caller gets pending in time, and the closing still commits", async () => {
   let isUp = false;
   const { lane, time } = scriptedLane([(rows) => (isUp ? closed(rows) : fail("busy")())]);
   const outcome = lane.submit(row(1));
@@ -64,7 +64,7 @@ test("a caller is told pending in time, and the closing commits all the same", a
   expect(lane.size).toBe(0);
 });
 
-test("a closing that breaks a rule of the books stands alone, the others commit", async () => {
+test("a closing that breaks a rule of the books is separated, the others commit", async () => {
   const { lane } = scriptedLane([
     (rows) => (rows.some((one) => one.attemptId === 2n) ? fail("rejected")() : closed(rows)),
   ]);

@@ -21,7 +21,7 @@ export interface CloseLaneOptions {
 const SWEEP_MS = 100;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 250;
-/** A row that breaks a rule of the books is kept, so that nobody forgets its hold. */
+/** A row that breaks a rule of the books is kept, so that its hold is not forgotten. */
 const REJECTED_RETRY_MS = 30_000;
 
 /** Queues closings and sends them in natural batches until every one has committed. */
@@ -109,7 +109,7 @@ export class CloseLane {
       }
       this.#options.log.error(
         { err: error, rows: batch.length, attemptId: String(batch[0]?.row.attemptId) },
-        "closings did not commit; they are kept and tried again",
+        "closings did not commit; they are kept and retried",
       );
       if (!isRejected) return batch;
       for (const waiting of batch) this.#park(waiting);

@@ -5,11 +5,11 @@ export interface Grant {
   readonly orgId: OrgId;
   /** Above zero. */
   readonly amountMicroUsd: MicroUsd;
-  /** Names this grant for ever, over all organizations. */
+  /** Identifies this grant permanently, over all organizations. */
   readonly ref: string;
   /**
    * A gift to try the service: it lifts the limit of organizations without credit, and unusual use
-   * is still looked for. Default false: as good as bought.
+   * is still detected. Default false: as good as bought.
    */
   readonly isTrial?: boolean;
 }

@@ -8,8 +8,8 @@ import type { Logger } from "../core/log.ts";
 const SAFETY_MS = 1_000;
 const RECOVERY_EVERY_MS = 3_000;
 /**
- * After an outage of the store every lease has run out: whoever declares others dead must have
- * held its own lease for so long that the living have renewed theirs.
+ * After an outage of the store every lease has run out: an instance that declares others dead must
+ * have held its own lease for so long that the living have renewed theirs.
  */
 const SETTLED_MS = 3 * leaseRenewMs;
 const ATTEMPT_TIME_SHIFT = 22n;
@@ -108,7 +108,7 @@ export class InstanceLease {
       this.#validUntilMs = Number.NEGATIVE_INFINITY;
       const { number } = this.#member;
       this.#member = await store.join(instanceName, leaseMs);
-      // The old maker goes on where it can: it knows the ids that are still on their way.
+      // The old maker continues where it can: it knows the ids that are still in flight.
       if (this.#member.number !== number) {
         this.#makeAttemptId = attemptIdMaker(this.#member.number);
       }
@@ -129,7 +129,10 @@ export class InstanceLease {
       }
       await this.#maintain();
     } catch (error) {
-      this.#options.log.warn({ err: error }, "recovery of dead instances failed; tried again");
+      this.#options.log.warn(
+        { err: error },
+        "recovery of dead instances failed; it will be retried",
+      );
     }
     if (this.#isEnded) return;
     this.#recovery = setTimeout(() => void this.#recoveryLoop(), RECOVERY_EVERY_MS).unref();

@@ -62,7 +62,7 @@ async function joinFirstFree(
 }
 
 /**
- * A process of this machine is looked at, whatever became of its lease in an outage; one elsewhere
+ * A process of this machine is checked, whatever became of its lease in an outage; one elsewhere
  * counts as alive until its lease ends.
  */
 function isTaken(row: InstanceRow): boolean {

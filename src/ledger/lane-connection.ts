@@ -110,7 +110,7 @@ function faultKind(error: unknown): BatchFaultKind {
   return isData ? "rejected" : "busy";
 }
 
-/** A session stays as it began: it would refuse for ever what the database takes again. */
+/** A session stays as it began: it would permanently refuse what the database accepts again. */
 function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY_TRANSACTION;
 }

@@ -22,7 +22,7 @@ export interface Membership {
   readonly storeNowMs: number;
 }
 
-/** An open attempt whose provider job goes on although its instance is dead. */
+/** An open attempt whose provider job continues although its instance is dead. */
 export interface AdoptedAttempt {
   readonly attemptId: AttemptId;
   readonly requestId: RequestId;
@@ -44,7 +44,7 @@ export interface ReserveEntry {
 export interface CloseVerdict {
   /**
    * - `corrected`: it had been charged at its reserve after a crash, and this late observation of
-   *   its end gave the difference back. Possible once.
+   *   its end released the difference. Possible once.
    * - `unknown`: there is no such attempt, so there is nothing to close.
    */
   readonly kind: "closed" | "already_closed" | "corrected" | "unknown";
@@ -94,7 +94,7 @@ export interface LedgerBatchStore {
   /** Starts a new epoch of the instance `name`, or of `name-2`, … while that one is alive. */
   join(name: string, leaseMs: number): Promise<Membership>;
   /**
-   * Prolongs the lease by the store's clock and tells that clock, milliseconds since 1970.
+   * Prolongs the lease by the store's clock and returns that clock, milliseconds since 1970.
    * Undefined: another one has taken the instance over.
    */
   renewLease(member: Membership, leaseMs: number): Promise<number | undefined>;
@@ -111,6 +111,6 @@ export interface LedgerBatchStore {
   attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean>;
   /** Gives up to `limit` attempts with a provider job, whose instance is dead, to `member`. */
   adoptAttempts(member: Membership, limit: number): Promise<readonly AdoptedAttempt[]>;
-  /** Keeps room for the attempts of the coming days. */
+  /** Prepares partitions for the attempts of the coming days. */
   maintain(): Promise<void>;
 }

@@ -23,7 +23,7 @@ export interface ModelMember {
 export interface ModelClose {
   readonly attempt: bigint;
   readonly costPico: bigint;
-  /** `crash`: nobody observed the end. */
+  /** `crash`: the end was not observed. */
   readonly kind: "usage" | "void" | "crash";
 }
 
@@ -88,7 +88,7 @@ export class LedgerModel {
   month = 0;
   readonly #isCollecting: boolean;
 
-  /** `isCollecting` false: somebody else tells when a wallet pays what it owes. */
+  /** `isCollecting` false: the caller decides when a wallet pays what it owes. */
   constructor({ isCollecting = true }: { readonly isCollecting?: boolean } = {}) {
     this.#isCollecting = isCollecting;
   }
@@ -196,12 +196,12 @@ export class LedgerModel {
     return adopted.map(({ attempt }) => attempt);
   }
 
-  /** Charges what lives that ended left open in full, jobs at a provider apart. */
+  /** Charges what lives that ended left open in full, except jobs at a provider. */
   recover(): number {
     return this.#crash(this.#leftOpen());
   }
 
-  /** As if every life had ended: every open attempt is charged in full, jobs apart. */
+  /** As if every life had ended: every open attempt is charged in full, except jobs. */
   crash(): number {
     return this.#crash([...this.attempts.values()].filter(({ state }) => state === "open"));
   }

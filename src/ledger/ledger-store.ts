@@ -76,9 +76,9 @@ export interface CloseRow {
 
 export type CloseOutcome =
   | { readonly kind: "closed"; readonly debitMicroUsd: MicroUsd; readonly overrun: boolean }
-  /** Somebody (recovery) closed it before; nothing changed. */
+  /** Another process (recovery) closed it before; nothing changed. */
   | { readonly kind: "already_closed"; readonly debitMicroUsd: MicroUsd }
-  /** Not committed yet; the ledger goes on trying by itself. */
+  /** Not committed yet; the ledger continues trying by itself. */
   | { readonly kind: "pending" };
 
 /** A request that was refused before any attempt: kept so that its id answers, owes nothing. */
@@ -115,7 +115,7 @@ export interface PricePin {
 }
 
 /**
- * What the rooms above call: single rows in, batched durably underneath.
+ * What the folders above call: single rows in, batched durably underneath.
  *
  * Promise: when `reserve` answers `reserved`, the hold and its journal row are durable; an attempt
  * is closed at most once, ever; nothing else changes a balance.

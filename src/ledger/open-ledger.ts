@@ -148,7 +148,7 @@ class BatchedLedger implements Ledger {
       } catch (error) {
         this.#options.log.warn(
           { err: error, rows: rows.length },
-          "holds not annulled; tried again",
+          "holds could not be annulled; this will be retried",
         );
         await sleep(ANNUL_RETRY_MS, undefined, { ref: false });
       }

@@ -55,8 +55,9 @@ export class PostgresCreditStore implements CreditStore {
   }
 }
 
-// What is taken back is a line in full when it is taken; that the wallet pays it is no other line.
-// A debit is read from its attempt: the transfer of the same amount is what the audit compares.
+// What is taken back is a line in full when it is taken; that the wallet pays it is not another
+// line. A debit is read from its attempt: the transfer of the same amount is what the audit
+// compares.
 const entriesSql = `
   (select at, kind, ref, amount, false as is_debit, null as detail from transfer
   where credit_account = $1 and attempt_id is null

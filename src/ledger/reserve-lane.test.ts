@@ -120,7 +120,7 @@ test("a row that waited too long is refused and never sent", async () => {
   expect(await fresh).toEqual({ kind: "reserved" });
 });
 
-test("a rejected batch is halved until the row that breaks the rule stands alone", async () => {
+test("a rejected batch is halved until the row that breaks the rule is left", async () => {
   const { batches, faults, submit } = handledLane();
   const outcomes = Promise.all([1, 2, 3, 4].map((amount) => submit(amount)));
   for (let at = 0; at < 7; at++) {

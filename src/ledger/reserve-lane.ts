@@ -17,7 +17,7 @@ interface Waiting {
 export interface ReserveLaneOptions {
   readonly clock: Clock;
   readonly send: (entries: readonly ReserveEntry[]) => Promise<readonly ReserveOutcome[]>;
-  /** These were not reserved, or nobody knows: their closings and their holds need care. */
+  /** These were not reserved, or it is unknown: their closings and their holds need care. */
   readonly onFault: (entries: readonly ReserveEntry[], fault: BatchFault) => void;
 }
 
@@ -71,7 +71,8 @@ export class ReserveLane {
       this.#isSweeping = true;
     } else if (!this.#isScheduled) {
       this.#isScheduled = true;
-      // After this turn's input has been read: what arrived together is sent together.
+      // After the input of this event loop iteration has been read: what arrived together is sent
+      // together.
       setImmediate(() => void this.#flush());
     }
   }

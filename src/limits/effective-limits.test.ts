@@ -131,7 +131,7 @@ describe("an organization without credit", () => {
 
   test.each([
     ["the managed Playground key", playgroundKey, {}, 60],
-    ["a request for own provider keys alone", unfunded, { ownKeysOnly: true }, 300],
+    ["a request for the organization's provider keys only", unfunded, { ownKeysOnly: true }, 300],
   ])("%s neither uses up nor is stopped by the twenty", (_name, key, asked, rpm) => {
     const scopes = scopesOf(key, asked);
     expect(scopes.map(({ id }) => id)).toEqual(["key:key_1", "org:org_1"]);
@@ -172,7 +172,7 @@ describe("contracts", () => {
     expect(least(scopesOf({ ...key, keyId: otherKey }), "key")).toEqual(expected);
   });
 
-  test("one of one key stands before that of every key, and is no other key's", () => {
+  test("one of one key precedes that of every key, and belongs to no other key", () => {
     const key = withLimits(all, { source: "contract", scope: "key", keyId, requestsPerMinute: 10 });
     expect(least(scopesOf(key), "key")).toMatchObject({ requestsPerMinute: 10, concurrent: 50 });
     const other = { ...key, keyId: otherKey };

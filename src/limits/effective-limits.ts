@@ -61,9 +61,10 @@ export interface AskedRequest {
 }
 
 /**
- * Returns who tells the scopes that a request of a key must be admitted by, narrowest first: the
- * key, the model where a stored limit names it, the organization. They depend on the (immutable)
- * record only, and are remembered for as long as it lives: the same question gives the same array.
+ * Returns a function that lists the scopes that a request of a key must be admitted by, narrowest
+ * first: the key, the model where a stored limit names it, the organization. They depend on the
+ * (immutable) record only, and are remembered for as long as it lives: the same question gives the
+ * same array.
  */
 export function limitScopes(
   defaults: LimitDefaults = SPECIFIED_LIMITS,
@@ -87,7 +88,7 @@ export function endpointSelfScopes(
   return endpointSelfMemo.of(key, modelId);
 }
 
-/** The scope of a dedicated endpoint itself; it stands in place of the defaults. */
+/** The scope of a dedicated endpoint itself; it replaces the defaults. */
 export function endpointScope(endpoint: {
   readonly endpointId: string;
   readonly limits: EndpointLimits;
@@ -100,18 +101,18 @@ export interface LimitRow {
   readonly scope: "key" | "model" | "org";
   /** Identity in the limit store. */
   readonly id: string;
-  /** What callers are told; the same as `id` where one name is enough. */
+  /** What callers are shown; the same as `id` where one name is enough. */
   readonly shownId: string;
-  /** Set for a model under one key; what callers are told of that key. */
+  /** Set for a model under one key; what callers are shown of that key. */
   readonly keyId?: KeyId;
   readonly shownKeyId?: string;
   /** What the customer may set at most. */
   readonly ceilings: LimitCeilings;
-  /** What the operator set; it stands in place of the default. */
+  /** What the operator set; it replaces the default. */
   readonly contract: LimitValues;
   /** What the customer set; what is above the ceiling has no effect. */
   readonly self: LimitValues;
-  /** What holds for the scope: the lower of what is set and what stands without it. */
+  /** The scope's limit: the lower of what is set and what applies without it. */
   readonly limits: LimitValues;
   /** Requests per minute of what is not exempt; only until the organization holds credit. */
   readonly unfundedRequestsPerMinute?: number;

@@ -59,7 +59,7 @@ export function orgCeilings(
   };
 }
 
-/** What the contract says of a key: its own words before those for every key. */
+/** What the contract says of a key: its own limits before those for every key. */
 export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): LimitValues {
   return {
     ...valuesOf(limits, { source: "contract", scope: "key" }),

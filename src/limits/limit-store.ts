@@ -19,7 +19,7 @@ export interface DeclaredWindow {
   readonly limit: number;
 }
 
-/** Requests that leave at an even rate: a short burst waits for its turn. */
+/** Requests that leave at an even rate: a short burst is delayed. */
 export interface Pace {
   /** Above 0; need not be whole. */
   readonly perSecond: number;
@@ -42,7 +42,9 @@ export interface ScopeClaim {
   readonly scope: LimitScope;
   /** Identity, the only one of its name in the whole installation: `key:<key id>`, … */
   readonly id: string;
-  /** What callers are told, where it differs from `id` (`model:<model id>` of one organization). */
+  /**
+   * What callers are shown, where it differs from `id` (`model:<model id>` of one organization).
+   */
   readonly shownId?: string;
   readonly limits: LimitSet;
   /**
@@ -62,15 +64,15 @@ export interface LimitClaim extends TokenCount {
   readonly slot: string;
   /** Narrowest scope first: that one is named when several refuse at once. */
   readonly scopes: readonly ScopeClaim[];
-  /** Monotonic milliseconds of the caller; a shared store goes by its own clock instead. */
+  /** Monotonic milliseconds of the caller; a shared store uses its own clock instead. */
   readonly nowMs: number;
 }
 
-/** A granted claim: hand it back to `release` exactly once. Opaque to the caller. */
+/** A granted claim: pass it to `release` exactly once. Opaque to the caller. */
 export interface LimitLease {
   readonly remainingRequests: number;
   readonly remainingTokens: number;
-  /** Milliseconds to wait for the turn of a paced request; 0 without a pace. */
+  /** Pacing delay of a request in milliseconds; 0 without a pace. */
   readonly queueMs: number;
 }
 
@@ -127,7 +129,7 @@ export function tokenCount(promptTokens: number, completionTokens: number): Toke
   return { tokens: promptTokens + completionTokens, promptTokens, completionTokens };
 }
 
-/** The kind that a refusal by a declared window is told as. */
+/** The kind that a refusal by a declared window is reported as. */
 export function kindOfWindow({ kind, seconds }: DeclaredWindow): LimitKind {
   if (seconds !== 60) return "capacity";
   return kind === "request" ? "rpm" : "tpm";

@@ -30,7 +30,7 @@ function inFlight(board: PoolBoard, nowMs: number): readonly (number | undefined
 }
 
 describe("a pool that a provider said 429 for", () => {
-  test("rests here at once, in the store, and with the other instances", () => {
+  test("cools down here at once, in the store, and with the other instances", () => {
     const { board, cooled, reported } = fixture();
     expect(board.cooldownMs("p", 1_000)).toBe(0);
     board.throttled(pool, 7, 1_000);
@@ -41,7 +41,7 @@ describe("a pool that a provider said 429 for", () => {
     expect(reported).toEqual([["p", 7_000]]);
   });
 
-  test("rests for sixty seconds at most, whatever the provider asks for", () => {
+  test("cools down for sixty seconds at most, whatever the provider asks for", () => {
     const { board, cooled, reported } = fixture();
     board.throttled(pool, 3_600, 0);
     expect(board.cooldownMs("p", 0)).toBe(60_000);
@@ -58,7 +58,7 @@ describe("a pool that a provider said 429 for", () => {
     expect(inFlight(board, 20_000)).toEqual([1_000, 500]);
   });
 
-  test("is told once by ten requests that were refused together", () => {
+  test("is reported once by ten requests that were refused together", () => {
     const { board, cooled, reported } = fixture();
     for (let nowMs = 0; nowMs < 1_000; nowMs += 100) board.throttled(pool, 5, nowMs);
     expect(inFlight(board, 900)).toEqual([800, 400]);
@@ -74,7 +74,7 @@ describe("a pool that a provider said 429 for", () => {
     expect(inFlight(board, 0)).toEqual([1_000, 500]);
   });
 
-  test("rests without limits too, but is nothing to a store that has none of its scopes", () => {
+  test("cools down without limits too, but is nothing to a store that has none of its scopes", () => {
     const { board, cooled, reported } = fixture();
     board.throttled(unlimited, 5, 0);
     expect(board.cooldownMs("u", 0)).toBe(5_000);
@@ -83,7 +83,7 @@ describe("a pool that a provider said 429 for", () => {
     expect(reported).toEqual([["u", 5_000]]);
   });
 
-  test("goes on resting when a new catalog declares it anew", () => {
+  test("continues to cool down when a new catalog declares it anew", () => {
     const { board } = fixture();
     board.throttled(pool, 5, 0);
     const anew: Pool = { ...pool, concurrent: 10 };
@@ -92,7 +92,7 @@ describe("a pool that a provider said 429 for", () => {
   });
 });
 
-test("pools that nobody asks for any more do not pile up, and one that still rests is not lost", () => {
+test("unused pools do not pile up, and one that still cools down is not lost", () => {
   const { board } = fixture();
   for (let n = 0; n < 1_000; n += 1) board.throttled({ ...unlimited, id: `once_${n}` }, 5, n);
   board.throttled(pool, 60, 60_000);
@@ -103,7 +103,7 @@ test("pools that nobody asks for any more do not pile up, and one that still res
   expect(board.cooldownMs("p", 100_000)).toBe(20_000);
 });
 
-test("pools that are told 429 again and again do not keep the others from being forgotten", () => {
+test("pools that get 429 again and again do not keep the others from being forgotten", () => {
   const { board } = fixture();
   const busy = ["busy_1", "busy_2", "busy_3"].map((id): Pool => ({ ...unlimited, id }));
   for (const each of busy) board.throttled(each, 5, 0);
@@ -114,8 +114,8 @@ test("pools that are told 429 again and again do not keep the others from being 
   expect(board.throttledCount).toBe(3);
 });
 
-describe("a pool that another instance was told 429 for", () => {
-  test("rests and shrinks here as well, and nobody is told again", () => {
+describe("a pool that another instance got a 429 for", () => {
+  test("cools down and shrinks here as well, without another notice", () => {
     const { board, cooled, reported } = fixture();
     board.learn("p", 5_000, 0);
     expect(board.cooldownMs("p", 1_000)).toBe(4_000);
@@ -130,7 +130,7 @@ describe("a pool that another instance was told 429 for", () => {
     expect(board.throttledCount).toBe(0);
   });
 
-  test("shrinks once while the same word is heard every second", () => {
+  test("shrinks once while the same notice is received every second", () => {
     const { board } = fixture();
     for (let nowMs = 0; nowMs < 30_000; nowMs += 1_000) board.learn("p", 30_000 - nowMs, nowMs);
     board.learn("p", 0, 30_000);
@@ -139,7 +139,7 @@ describe("a pool that another instance was told 429 for", () => {
     expect(board.cooldownMs("p", 30_000)).toBe(0);
   });
 
-  test("is told on when a 429 of our own asks for a longer rest", () => {
+  test("is broadcast when a 429 of our own asks for a longer cooldown", () => {
     const { board, reported } = fixture();
     board.learn("p", 2_000, 0);
     board.throttled(pool, 2, 500);

@@ -14,11 +14,11 @@ import type { Pool, PoolClaim } from "./pool.ts";
 
 export interface PoolBoardOptions {
   readonly limits: Pick<LimitStore, "cool">;
-  /** Told of each rest that began here, for the other instances. */
+  /** Notified of each cooldown that began here, for the other instances. */
   readonly onCooldown?: (poolId: string, forMs: number) => void;
 }
 
-/** More than come in: pools that nobody asks for any more do not pile up. */
+/** More than come in: pools that are not used any more do not pile up. */
 const SWEPT_PER_THROTTLE = 2;
 
 /**
@@ -59,14 +59,14 @@ export class PoolBoard {
     return claims.of(orgId, usablePercent(this.#throttleOf(pool.id, nowMs), nowMs), nowMs);
   }
 
-  /** Milliseconds that the pool still rests; 0 = it does not. */
+  /** Milliseconds that the pool still cools down; 0 = it does not. */
   cooldownMs(poolId: string, nowMs: number): number {
     const throttle = this.#throttleOf(poolId, nowMs);
     return throttle === undefined ? 0 : Math.max(0, throttle.cooldownUntilMs - nowMs);
   }
 
   /**
-   * A provider said 429: the pool rests for all its deployments, `seconds` and 60 at most, and
+   * A provider said 429: the pool cools down for all its deployments, `seconds` and 60 at most, and
    * shrinks for a while. Several within a second are one.
    */
   throttled(pool: Pool, seconds: number, nowMs: number): void {
@@ -87,8 +87,8 @@ export class PoolBoard {
   }
 
   /**
-   * Another instance was told 429, and its rest lasts so long from now on. May be said again and
-   * again while the rest lasts: that is one 429.
+   * Another instance received a 429, and its cooldown lasts so long from now on. May be repeated
+   * and again while the rest lasts: that is one 429.
    */
   learn(poolId: string, forMs: number, nowMs: number): void {
     if (forMs <= 0) return;

@@ -4,7 +4,7 @@ import { poolClaim } from "./pool-scopes.ts";
 
 /** An organization that has not claimed for one to two of these is forgotten. */
 const ROUND_MS = 600_000;
-/** So many organizations are remembered once, and those of the turn before as well. */
+/** So many organizations are remembered once, and those of the period before as well. */
 const ORGS_PER_ROUND_MAX = 10_000;
 
 /**

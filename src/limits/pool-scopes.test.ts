@@ -69,7 +69,7 @@ describe("the claim of a pool", () => {
     ]);
   });
 
-  test("counts declared requests per minute where callers are told what remains of them", () => {
+  test("counts declared requests per minute where callers are shown what remains of them", () => {
     const capacity = [{ type: "request", per: "minute", value: 600 }] as const;
     expect(limitsOf({ ...half, capacity })).toEqual([
       { requestsPerMinute: 300 },

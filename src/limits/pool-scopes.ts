@@ -44,7 +44,7 @@ export function hasLimits(pool: Pool): boolean {
 export function portion(limit: number, percent: number): number {
   assert(Number.isSafeInteger(limit) && limit > 0, "a pool's limit is a whole number above 0");
   assert(Number.isInteger(percent) && percent >= 1 && percent <= 100, "a portion is 1 to 100 %");
-  // Whole hundreds apart from the rest: the product of a large limit would not be exact.
+  // Whole hundreds separately from the remainder: the product of a large limit would not be exact.
   const rest = limit % 100;
   const hundreds = (limit - rest) / 100;
   return Math.max(1, hundreds * percent + Math.floor((rest * percent) / 100));
@@ -52,7 +52,7 @@ export function portion(limit: number, percent: number): number {
 
 const SECONDS = { minute: 60, hour: 3_600, day: 86_400 } as const;
 
-/** Requests per minute stand by themselves, so that callers are told what remains of them. */
+/** Requests per minute are separate, so that callers are shown what remains of them. */
 function declaredLimits(pool: Pool): LimitSet {
   const { tokensPerMinute, requestsPerSecond, concurrent } = pool;
   const isPlain = ({ type, per }: Pool["capacity"][number]): boolean =>

@@ -9,7 +9,7 @@ import {
   type PoolThrottle,
 } from "./pool-throttle.ts";
 
-/** The 429s at these seconds, each with a rest of one second. */
+/** The 429s at these seconds, each with a cooldown of one second. */
 function throttledAt(...seconds: number[]): PoolThrottle | undefined {
   return seconds.reduce<PoolThrottle | undefined>(
     (known, second) => afterTooMany(known, { cooldownMs: 1_000, nowMs: second * 1000 }),
@@ -95,7 +95,7 @@ describe("the rest of a pool", () => {
     expect(afterTooMany(long, { cooldownMs: 2_000, nowMs: 100 }).cooldownUntilMs).toBe(30_000);
   });
 
-  test("is told once, and again when it lasts a second longer than the others know", () => {
+  test("is broadcast once, and again when it lasts a second longer than the others know", () => {
     const first = afterTooMany(undefined, { cooldownMs: 2_000, nowMs: 0 });
     expect(shouldBroadcast(first, 0)).toBe(true);
     const reported = { ...first, broadcastUntilMs: first.cooldownUntilMs };
@@ -115,7 +115,7 @@ describe("the rest of a pool", () => {
 describe("what others say of a pool", () => {
   const remote = applyRemoteCooldown(undefined, { cooldownMs: 5_000, nowMs: 0 });
 
-  test("rests and shrinks it here too, and is not told on", () => {
+  test("cools it down and shrinks it here too, and is not broadcast", () => {
     expect(remote.cooldownUntilMs).toBe(5_000);
     expect(usablePercent(remote, 0)).toBe(80);
     expect(shouldBroadcast(remote, 0)).toBe(false);
@@ -136,14 +136,14 @@ describe("what others say of a pool", () => {
     expect(usablePercent(known, 900)).toBe(80);
   });
 
-  test("is another 429 when its rest lasts longer", () => {
+  test("is another 429 when its cooldown lasts longer", () => {
     const known = applyRemoteCooldown(remote, { cooldownMs: 9_000, nowMs: 2_000 });
     expect(known.cooldownUntilMs).toBe(11_000);
     expect(usablePercent(known, 2_000)).toBe(65);
   });
 });
 
-test("a pool is forgotten when it rested, a late word of it can no longer come, and all is usable", () => {
+test("a pool is forgotten after its cooldown, when a late notice can no longer come, and all is usable", () => {
   const short = afterTooMany(undefined, { cooldownMs: 1_000, nowMs: 0 });
   expect(isOver(short, 19_999)).toBe(false);
   expect(isOver(short, 20_000)).toBe(true);

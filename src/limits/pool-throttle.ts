@@ -24,7 +24,7 @@ const SHRINK_TO_PERCENT = 80;
 const USABLE_PERCENT_MIN = 10;
 /** Requests that were under way together are refused together: that is one 429, not many. */
 const TOGETHER_MS = 1_000;
-/** What an instance hears of another's rest arrives late, and with the other's clock. */
+/** The notice of another instance's cooldown arrives late, and with the other's clock. */
 const REMOTE_NOTICE_MS = 1_000;
 
 /** Four fifths of what was usable, at least a tenth of what was declared. */
@@ -42,7 +42,9 @@ export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): P
   };
 }
 
-/** Another instance was told 429 and has told the others: the same, unless it is known already. */
+/**
+ * Another instance received a 429 and notified the others: the same, unless it is known already.
+ */
 export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
   const cooldownUntilMs = cooldownEnd(known, event);
   const isKnown = known !== undefined && cooldownUntilMs - known.cooldownUntilMs < REMOTE_NOTICE_MS;
@@ -57,7 +59,7 @@ export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number)
   return Math.min(100, throttle.percent + quietSeconds);
 }
 
-/** Should the others hear of this rest? Not when what they know ends at about the same time. */
+/** Should this cooldown be broadcast? Not when the one they know ends at about the same time. */
 export function shouldBroadcast(
   { cooldownUntilMs, broadcastUntilMs }: PoolThrottle,
   nowMs: number,

@@ -4,8 +4,8 @@ import { queryInTime } from "../storage/connection.ts";
 
 /**
  * What the attempts of the last minute say about the limits of a slot. Errs towards too much: what
- * nothing was reported of counts with its estimate (as prompt and as completion both, for nobody
- * wrote down how it splits), and exempt requests, or those with a customer's own provider key,
+ * nothing was reported of counts with its estimate (as prompt and as completion both, because it is
+ * not wrote down how it splits), and exempt requests, or those with a customer's own provider key,
  * count like others.
  */
 export class PostgresRecentUse implements JournalRecentUse {

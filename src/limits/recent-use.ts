@@ -10,7 +10,7 @@ export interface RecentCharge extends TokenCount {
 
 /**
  * What a shared limit store that lost its data asks. Answers with nothing when the slot is new, or
- * of a kind that nobody keeps a record of.
+ * of a kind that is not recorded.
  */
 export interface RecentUse {
   recentUse(slot: string): Promise<readonly RecentCharge[]>;

@@ -47,7 +47,7 @@ describe("a rolling window", () => {
     expect(window.total).toBe(10);
   });
 
-  test("tells after how many seconds enough has left", () => {
+  test("returns after how many seconds enough has left", () => {
     const window = new RollingWindow();
     window.advance(100);
     window.add(2);

@@ -9,7 +9,7 @@ test("callers that arrive in another order than they read the clock do not move 
   expect(seconds.at(101_000)).toBe(101);
 });
 
-test("a wall clock that jumps ahead and back goes on counting seconds from where it was", () => {
+test("a wall clock that jumps ahead and back continues counting seconds from where it was", () => {
   const seconds = new SteadySeconds();
   seconds.at(100_000);
   expect(seconds.at(3_700_000)).toBe(3_700);

@@ -5,7 +5,7 @@ const STEP_BACK_MS_MAX = (WINDOW_SECONDS + 1) * 1000;
 /**
  * Turns the caller's clock into seconds that never go backwards. A small step back (callers that
  * read the clock in another order than they claim) holds the second; a step larger than the window
- * is a changed wall clock, and time goes on from where it was instead of standing still for hours.
+ * is a changed wall clock, and time continues from where it was instead of stopping for hours.
  */
 export class SteadySeconds {
   private latestMs = 0;

@@ -28,10 +28,12 @@ export type LimitTarget = Pick<StoredLimit, "source" | "scope" | "keyId" | "mode
 export interface EndpointLimits extends LimitValues {
   /** Hard: one more in the same second is refused (`rps`). */
   readonly requestsPerSecond?: number;
-  /** Requests leave at this even rate and wait for their turn, `waitMsMax` at most (`rps_queue`). */
+  /** Requests leave at this even rate and wait for it, `waitMsMax` at most (`rps_queue`). */
   readonly paced?: { readonly perSecond: number; readonly waitMsMax: number };
 }
-/** The limits an installation gives to everybody; the specification's unless configured. */
+/**
+ * The limits an installation gives to every organization; the specification's unless configured.
+ */
 export interface LimitDefaults {
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;

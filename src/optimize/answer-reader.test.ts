@@ -43,7 +43,7 @@ test("an answer that broke off or ended with an error is no whole answer", () =>
   expect(read([failed, stream("[DONE]")]).isWhole).toBe(false);
 });
 
-test("events that are no JSON are left out", () => {
+test("events that are not JSON are left out", () => {
   expect(read([stream("{", "null", delta("fine"), "[DONE]")])).toMatchObject({
     text: "fine",
     isWhole: true,

@@ -43,7 +43,7 @@ test.each(["B", "b", " B.\n", "**B**", '"B"', "Answer: B", "The best answer is B
 );
 
 test.each(["", "C", "A or B", "Both are good", "Because", "A B", "Answer", "I choose neither"])(
-  "the verdict %j counts for nobody",
+  "the verdict %j counts for no model",
   (reply) => {
     expect(readVerdict(reply, ["one/a", "two/b"])).toBeUndefined();
   },

@@ -116,10 +116,10 @@ class Optimize implements OptimizeSearches {
     }
     const unknown = modelIds.find((modelId) => !isChatModel(modelId));
     if (unknown !== undefined) {
-      return invalid("models", `models: ${unknown} is no listed chat model; choose another`);
+      return invalid("models", `models: ${unknown} is not a listed chat model; choose another`);
     }
     if (judgeModelId !== null && !isChatModel(judgeModelId)) {
-      const message = `judge_model: ${judgeModelId} is no listed chat model; choose another`;
+      const message = `judge_model: ${judgeModelId} is not a listed chat model; choose another`;
       return invalid("judge_model", message);
     }
     if (objective === "best_judged" && judgeModelId === null) {
@@ -158,7 +158,7 @@ class Optimize implements OptimizeSearches {
       const ended = await store.interruptDead("the process that ran this search ended");
       if (ended > 0) log.warn({ ended }, "optimize searches without a process were ended");
     } catch (fault) {
-      log.warn({ err: fault }, "optimize searches without a process could not be looked for");
+      log.warn({ err: fault }, "abandoned Optimize searches could not be listed");
     }
   }
 }

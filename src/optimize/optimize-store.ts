@@ -19,7 +19,7 @@ export interface NewSearch {
     readonly label: string;
     readonly requestsPerMinute: number;
   };
-  /** While nobody renews it so long, the process counts as dead. */
+  /** When it is not renewed for so long, the process counts as dead. */
   readonly leaseMs: number;
 }
 
@@ -50,6 +50,6 @@ export interface OptimizeStore {
   end(searchId: string, end: SearchEnd): Promise<boolean>;
   /** `stopped`, with what was last written; one that has ended stays as it is. */
   stop(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined>;
-  /** Ends as `interrupted` what nobody runs any more; returns how many. */
+  /** Ends as `interrupted` what no process runs any more; returns how many. */
   interruptDead(message: string): Promise<number>;
 }

@@ -12,7 +12,7 @@ export interface OptimizeResult {
   /** Calls that have ended, failed ones too. */
   readonly calls: number;
   readonly failed: number;
-  /** What these calls were debited; the judge's calls are nobody's. */
+  /** What these calls were debited; the judge's calls belong to no model. */
   readonly costMicroUsd: MicroUsd;
   /** Cost by answered call, cut to the micro-dollar; null without an answer. */
   readonly costPerCallMicroUsd: MicroUsd | null;
@@ -68,7 +68,7 @@ export interface OptimizeRefusal {
   readonly kind: "refused";
   /** `invalid_request`: 400, `conflict`: 409 (too many are running), `unavailable`: 503. */
   readonly code: "invalid_request" | "conflict" | "unavailable";
-  /** The field of the request that is meant, in the API's words. */
+  /** The field of the request that is meant, in the API's terms. */
   readonly field?: "models" | "judge_model" | "budget_usd";
   readonly message: string;
 }

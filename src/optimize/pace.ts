@@ -5,7 +5,7 @@ import type { Clock } from "../core/time.ts";
 const GAP_MS_MAX = 6_000;
 const GAP_FACTOR = 3;
 
-/** When the next call may leave: one after another with a gap, and nobody during a pause. */
+/** When the next call may leave: one after another with a gap, and none during a pause. */
 export class Pace {
   readonly #clock: Clock;
   #gapMs: number;
@@ -23,7 +23,7 @@ export class Pace {
     const atMs = Math.max(nowMs, this.#nextMs, this.#pausedUntilMs);
     this.#nextMs = atMs + this.#gapMs;
     await waited(atMs - nowMs, signal);
-    // Somebody may have been told to wait meanwhile: that holds for all.
+    // Another call may have been delayed meanwhile: that holds for all.
     for (;;) {
       const cooldownMs = this.#pausedUntilMs - this.#clock.monotonicMs();
       if (cooldownMs <= 0 || signal.aborted) return;
@@ -31,7 +31,7 @@ export class Pace {
     }
   }
 
-  /** Nobody leaves before `waitMs` have passed, and then more slowly than so far. */
+  /** No call leaves before `waitMs` have passed, and then more slowly than so far. */
   slowDown(waitMs: number): void {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#clock.monotonicMs() + waitMs);
     this.#gapMs = Math.min(Math.max(this.#gapMs, 1) * GAP_FACTOR, GAP_MS_MAX);

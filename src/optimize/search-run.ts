@@ -97,7 +97,7 @@ export class SearchRun {
     }
   }
 
-  /** The call, tried again where it was told to wait; undefined: the search has ended. */
+  /** The call, tried again where it was asked to wait; undefined: the search has ended. */
   async #ask(task: SearchTask): Promise<Extract<CallOutcome, { kind: "ended" }> | undefined> {
     let mustBeAlone = false;
     for (let tries = 1; this.#mayGoOn(); tries += 1) {
@@ -112,7 +112,8 @@ export class SearchRun {
           this.#pace.slowDown(outcome.waitMs);
           break;
         case "uncovered":
-          // What is held for another call comes back: only a call that is alone tells the truth.
+          // What is held for another call is released later: only a call that is alone is
+          // conclusive.
           if (mustBeAlone) this.#endWith(uncoveredEnds[outcome.by]);
           mustBeAlone = true;
           break;
@@ -141,7 +142,7 @@ export class SearchRun {
 
   async #send(task: SearchTask): Promise<CallOutcome> {
     await this.#pace.turn(this.#abort.signal);
-    // Looked at again after each wait: between the last look and the sending nothing may happen.
+    // Checked again after each wait: between the last check and the sending nothing may happen.
     for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
     return await this.#sendNow(task);
   }

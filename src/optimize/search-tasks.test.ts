@@ -29,7 +29,7 @@ test("the judge is asked as soon as all answers to a prompt are there", () => {
   expect(judgement?.kind === "judge" && judgement.modelIds.toSorted()).toEqual(["a", "b"]);
 });
 
-test("nobody judges a single answer: that call is left out", () => {
+test("a single answer is not judged: that call is left out", () => {
   const tasks = tasksOf(true);
   expect(tasks.answered(0, "a", "only one")).toBe(false);
   expect(tasks.answered(0, "b", undefined)).toBe(true);

@@ -40,7 +40,7 @@ test("the fastest is first by the median of the first byte", () => {
   expect(ranks(tally)).toEqual({ steady: 1, jumpy: 2 });
 });
 
-test("the best judged wins by its share of verdicts, and unjudged prompts count for nobody", () => {
+test("the best judged wins by its share of verdicts, and unjudged prompts count for no model", () => {
   const tally = tallyOf("best_judged", { a: [[1n, 1]], b: [[9n, 9]], c: [[1n, 1]] });
   tally.addVerdict(["a", "b"], "b");
   tally.addVerdict(["a", "b"], "a");

@@ -47,7 +47,7 @@ export class Tally {
 
   #countOf(modelId: string): Count {
     const count = this.#counts.get(modelId);
-    if (count === undefined) throw new Error(`${modelId} is no candidate of this search`);
+    if (count === undefined) throw new Error(`${modelId} is not a candidate of this search`);
     return count;
   }
 }
@@ -92,7 +92,7 @@ function medianOf(values: readonly number[]): number | null {
 }
 
 /**
- * A model that failed more than a fifth of its calls stands behind every one that did not: what
+ * A model that failed more than a fifth of its calls is ranked after every one that did not: what
  * does not answer is neither cheap nor fast. Equal by the objective: the cheaper, then the faster.
  */
 function compare(objective: OptimizeObjective, a: OptimizeResult, b: OptimizeResult): number {

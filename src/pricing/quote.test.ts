@@ -76,7 +76,8 @@ test("no digit is lost at any price and any number of tokens, up to the largest 
   });
   fc.assert(
     fc.property(prices, buckets, (sheet, usage) => {
-      // The same by hand: dollars and millionths of the price apart, each within a float's digits.
+      // The same by hand: dollars and millionths of the price separately, each within a float's
+      // digits.
       const cost = (Object.keys(usage) as (keyof Usage)[]).reduce((sum, bucket) => {
         const dollars = Number(sheet[bucket] / 1_000_000n) * usage[bucket];
         const millionths = Number(sheet[bucket] % 1_000_000n) * usage[bucket];

@@ -108,7 +108,7 @@ function keyNamed(
   return { ok: true, named: keyId };
 }
 
-/** What the checks go by, read past every cache. */
+/** What the checks use, read past every cache. */
 interface KnownAccount {
   readonly limits: readonly StoredLimit[];
   /** Providers of the organization's dedicated endpoints. */
@@ -153,7 +153,7 @@ function ceilingProblem(change: LimitChange, ceilings: LimitCeilings): string | 
     const ceiling = Math.min(ceilings[name], STORED_LIMIT_MAX);
     const value = change[name] ?? 0;
     if (value > ceiling) {
-      return `${word} ${value} is above the ceiling of ${ceiling}; a limit can be lowered but not raised`;
+      return `${word} ${value} is above the ceiling of ${ceiling}; choose a limit up to the ceiling`;
     }
   }
   return undefined;

@@ -41,7 +41,7 @@ describe("a limit that is taken", () => {
   });
 });
 
-describe("a value that is no limit", () => {
+describe("a value that is not a limit", () => {
   const bad = ["0", "-1", "-0", "1.5", '"5"', "true", "false", "[5]", '{"a":5}', "1e999", "1e-3"];
   test.each(["rpm", "tpm", "concurrency"])("%s names itself and what it has to be", (word) => {
     for (const value of bad) {
@@ -63,7 +63,7 @@ describe("a body that is refused", () => {
     [{ scope: "key" }, /^rpm, tpm and concurrency are all missing/],
     [
       { scope: "key", rpm: 1, burst: 3 },
-      /^burst is not a field of this route; it takes scope, key_id/,
+      /^burst is not a field of this route; it accepts scope, key_id/,
     ],
     [{ scope: "key", requests_per_minute: 3 }, /^requests_per_minute is not a field/],
     [{ scope: "key", rpm: 1, constructor: {} }, /^constructor is not a field/],

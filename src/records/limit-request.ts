@@ -8,7 +8,7 @@ import { WordTable } from "../json/word-table.ts";
 /** The checked body of `POST /api/admission-limits`: one limit, and what changes about it. */
 export interface LimitRequest {
   readonly scope: "org" | "key" | "model";
-  /** As sent; whether the caller may name it is not looked at here. */
+  /** As sent; whether the caller may name it is not checked here. */
   readonly keyId?: string;
   /** Only and always with scope `model`; as sent. */
   readonly modelId?: string;
@@ -60,7 +60,7 @@ export const LIMIT_NAMES = {
 /** The names of limits in a body. */
 export const LIMIT_LABELS = ["rpm", "tpm", "concurrency"] as const;
 
-/** The only key that is refused wherever it stands has to be known to the scan. */
+/** The only key that is refused wherever it is has to be known to the scan. */
 const WORDS = new WordTable(["__proto__"]);
 
 const FIELDS: readonly string[] = ["scope", "key_id", "model", ...LIMIT_LABELS];

@@ -21,7 +21,7 @@ import type { CallPorts } from "../call/ports.ts";
 export interface LimitDeps extends CallPorts {
   readonly records: RecordStore;
   readonly rules: RulesStore;
-  /** Those that `scopesOf` goes by. */
+  /** Those that `scopesOf` uses. */
   readonly limitDefaults: LimitDefaults;
 }
 
@@ -92,7 +92,7 @@ export async function readOrgScopes(
   return (await Promise.all(parts.map((part) => peek(deps, org.orgId, part)))).flat();
 }
 
-/** The scopes that a request would claim, but for the platform's: those are nobody's own. */
+/** The scopes that a request would claim, except for the platform's, which belong to no organization. */
 function partsOf(
   deps: LimitUseDeps,
   principal: Principal,

@@ -31,7 +31,7 @@ export class PostgresUsageRollup implements UsageRollup {
       isWell = true;
       return hasMore;
     } finally {
-      // Ended, not given back, after a fault: its lock goes with it.
+      // Closed, not released, after a fault: its lock goes with it.
       client.release(!isWell);
     }
   }
@@ -94,7 +94,7 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
       return true;
     });
   } catch (fault) {
-    // Somebody writes into this day just now: it is watched the next time.
+    // Another process writes into this day just now: it is watched the next time.
     if (fault instanceof DatabaseError && fault.code === SQLSTATE_LOCK_TIMEOUT) return false;
     throw fault;
   }

@@ -3,7 +3,7 @@ import { ReportTimeout } from "./usage-reports.ts";
 
 const SQLSTATE_QUERY_CANCELED = "57014";
 
-/** Looks on one snapshot each; one core each at most, since the gateway's batches come first. */
+/** Reports on one snapshot each; one core each at most, since the gateway's batches come first. */
 export async function runReportQuery<T>(
   pool: Pool,
   query: (client: PoolClient) => Promise<T>,
@@ -41,14 +41,14 @@ async function connect(pool: Pool): Promise<PoolClient> {
   }
 }
 
-/** Also when other looks held every connection for too long. */
+/** Also when other reports held every connection for too long. */
 function asTimeout(fault: unknown): unknown {
   const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
   const isWaitOver =
     fault instanceof Error &&
     /^(timeout exceeded when trying to connect|Query read timeout)$/.test(fault.message);
   if (!isCanceled && !isWaitOver) return fault;
-  return new ReportTimeout("this look at the journal took too long; ask for a shorter range", {
+  return new ReportTimeout("this report took too long; choose a shorter range", {
     cause: fault,
   });
 }

@@ -12,7 +12,7 @@ export interface KeyActivityRow {
   readonly in_flight: bigint;
 }
 
-/** $1 organization, $2 its rolled days, $3 its requests apart. */
+/** $1 organization, $2 its rolled days, $3 its separate requests. */
 export function keyActivitySql(rolledDays: readonly string[]): string {
   return `
   with late as (

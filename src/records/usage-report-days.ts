@@ -45,7 +45,7 @@ const unrolledRequestIdsSql = `
   select distinct request_id from usage_unrolled
   where org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid`;
 
-/** $1 organization, $2 its rolled days, $3 its requests apart: attempts that no sum holds. */
+/** $1 organization, $2 its rolled days, $3 its separate requests: attempts that no sum holds. */
 export function unsummedSql(columns: string, rolledDays: readonly string[]): string {
   return `(
     select ${columns} from attempt where org_id = $1 and ${attemptsOutsideSql(rolledDays)}

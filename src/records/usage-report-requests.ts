@@ -124,8 +124,8 @@ const requestColumns = `request_id, min(key_id) as key_id, min(model_id) as mode
       sum(debit)::bigint as debit`;
 
 /*
- * One that has attempts after all (the answer about its hold was lost) is told with them. They are
- * of about the same time by any clock that is halfway right, so that a few days are looked into.
+ * One that has attempts after all (the answer about its hold was lost) is reported with them. They
+ * are of about the same time by any clock that is halfway right, so that a few days are searched.
  */
 function refusedSql(filter: string): string {
   return `

@@ -66,7 +66,7 @@ function middleOf(span: number | null): number | null {
   return first + ((1 << doublings) >> 1);
 }
 
-/** Oldest first; empty ones are told too, since nothing is as telling as a gap. */
+/** Oldest first; empty ones are reported too, since gaps matter. */
 function seriesOf(plan: ReportPlan, rows: readonly ReportRow[]): readonly ReportBucket[] {
   const { bucketMs } = plan;
   const buckets = new Map<number, FilledBucket>();

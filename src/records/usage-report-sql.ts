@@ -119,7 +119,7 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
   const first = Math.floor(filter.fromMs / bucketMs);
   const count = Math.max(1, Math.ceil(filter.toMs / bucketMs) - first);
   if (count > reportDaysMax) return `request_ms(request_id) / ${bucketMs}`;
-  // Where an id stands among the first ids of all buckets is found faster than it is taken apart.
+  // The position of an id among the first ids of all buckets is found faster than it is decoded.
   const bounds = Array.from({ length: count }, (_, at) => requestIdFrom((first + at) * bucketMs));
   return `width_bucket(request_id, ${$(bounds)}::uuid[]) + ${first - 1}::bigint`;
 }
@@ -166,7 +166,7 @@ function sumsWhereSql(
       and request_day < ${$(isoDay(wholeToMs))}::date`;
 }
 
-/** First bytes apart from the figures: a sum has many spans. */
+/** First bytes separate from the figures: a sum has many spans. */
 function firstBytesSql(plan: ReportPlan, org: string, $: Bind): string {
   const fromFacts = `
     select bucket, name, span, requests from fact where span is not null`;
@@ -201,7 +201,7 @@ function groupSql({ by, bucketMs }: ReportPlan): string {
   }
 }
 
-/** Also guards the marketplace's own keys: nobody asks for one of them by its id. */
+/** Also guards the marketplace's own keys: none of them can be requested by its id. */
 function filterSql(filter: ReportFilter, $: Bind): string {
   const { modelId, providerId, keyId, managed, status } = filter;
   return [

@@ -14,8 +14,8 @@ export interface WalletRow {
 }
 
 /**
- * Newest first, `rows` at most. A day's usage stands at its first instant. What a wallet pays of what
- * it owes is no line: the refund or dispute was one.
+ * Newest first, `rows` at most. A day's usage is at its first instant. What a wallet pays of what
+ * it owes is not a line: the refund or dispute was one.
  */
 export function walletQuery(
   of: {
@@ -82,7 +82,7 @@ export function walletLine({ at_ms: atMs, kind, ref, amount }: WalletRow): Walle
   return {
     atMs: Number(atMs),
     kind: shown,
-    // The kind is told beside it: `purchase:` and its like would say it twice.
+    // The kind is shown beside it: `purchase:` and its like would say it twice.
     ref: shown === "grant" || shown === "other" ? ref : ref.replace(/^[a-z-]+:/, ""),
     amountMicroUsd: microUsd(amount),
   };

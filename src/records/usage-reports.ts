@@ -141,9 +141,10 @@ export interface WalletLine {
 }
 
 /**
- * What the console reads of the journal: long looks, on connections of their own with a statement
- * time limit, so that they never slow the gateway. A look that takes too long rejects with
- * `ReportTimeout`. Requests are told as far back as the journal goes, a wallet from its beginning.
+ * What the console reads of the journal: long reports, on connections of their own with a statement
+ * time limit, so that they never slow the gateway. A report that takes too long rejects with
+ * `ReportTimeout`. Requests are reported as far back as the journal goes, a wallet from its
+ * beginning.
  */
 export interface UsageReports {
   report(filter: ReportFilter, by: ReportGroupBy): Promise<UsageReport>;
@@ -188,7 +189,7 @@ export interface UsageReports {
   close(): Promise<void>;
 }
 
-/** The look took longer than it may. */
+/** The report took longer than it may. */
 export class ReportTimeout extends Error {
   override readonly name = "ReportTimeout";
 }

@@ -58,9 +58,9 @@ export const forgetSql: readonly string[] = [
 ];
 
 /**
- * $1 organizations, $2 the day, $3 its first id, $4 the id behind its last. A request is left apart
+ * $1 organizations, $2 the day, $3 its first id, $4 the id behind its last. A request is excluded
  * when another day has attempts of it, or when it was refused as well (the answer about its hold
- * was lost); that others know it to be apart is enough.
+ * was lost); that others know it to be excluded is enough.
  */
 export const rollSql = `
   with request as materialized (
@@ -72,7 +72,7 @@ export const rollSql = `
       sum(completion) as completion, sum(internal_reasoning) as internal_reasoning
     from attempt where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4
     group by org_id, request_id
-  ), apart as (
+  ), unrolled as (
     insert into usage_unrolled (org_id, request_id, day)
     select org_id, request_id, $2 from request r
     where first_ordinal > 1
@@ -90,7 +90,7 @@ export const rollSql = `
       max(last_attempt_id) as last_attempt_id
     from request r
     where not exists (
-      select from apart a where a.org_id = r.org_id and a.request_id = r.request_id)
+      select from split a where a.org_id = r.org_id and a.request_id = r.request_id)
     group by 1, 2, 3, 4, 5, 6, 7
   ), summed as (
     insert into usage_sum
@@ -108,7 +108,7 @@ export const rollSql = `
   from unnest($1) as org(org_id) left join summed s on s.org_id = org.org_id
   group by org.org_id`;
 
-/** $1 organizations, $2 the day: days whose sums count in a request that was just put apart. */
+/** $1 organizations, $2 the day: days whose sums count in a request that was just excluded. */
 export const othersStaleSql = `
   insert into usage_stale (org_id, day)
   select distinct a.org_id, attempt_day(b.attempt_id)

@@ -30,7 +30,7 @@ function scripted(answers: readonly (boolean | Error)[]) {
   return { rolling, warnings, calledAtMs };
 }
 
-test("what is due is done piece by piece, and looked for again every minute", async () => {
+test("what is due is done piece by piece, and searched again every minute", async () => {
   const { rolling, calledAtMs } = scripted([true, true, false, false]);
   await vi.advanceTimersByTimeAsync(3 * usageRollupPauseMs + usageRollupEveryMs);
   const pause = usageRollupPauseMs;
@@ -38,7 +38,7 @@ test("what is due is done piece by piece, and looked for again every minute", as
   await rolling.close();
 });
 
-test("a failure is told and tried again", async () => {
+test("a failure is logged and retried", async () => {
   const { rolling, warnings, calledAtMs } = scripted([new Error("no database"), false]);
   await vi.advanceTimersByTimeAsync(usageRollupPauseMs + usageRollupEveryMs);
   expect(calledAtMs).toHaveLength(2);

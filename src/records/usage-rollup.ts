@@ -31,7 +31,7 @@ export function startUsageRollup(options: UsageRollupOptions): { close(): Promis
     try {
       hasMore = await rollup.rollSome();
     } catch (error) {
-      log.warn({ err: error }, "days of usage were not summed up; this is tried again");
+      log.warn({ err: error }, "days of usage could not be summed up; this will be retried");
     }
     runAfter(hasMore ? usageRollupPauseMs : usageRollupEveryMs);
   };

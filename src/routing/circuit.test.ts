@@ -128,7 +128,7 @@ describe("an open circuit", () => {
     }
   });
 
-  test("nor do those that end when it is half-open: they are no probes", () => {
+  test("nor do those that end when it is half-open: they are not probes", () => {
     const probing = withProbe(open, 6_000, 20_000);
     for (const outcome of ["success", "strike", "timeout", "neutral", "aborted"] as const) {
       expect(after(probing, outcome, 7_000, { startedMs: openedAtMs })).toBe(probing);
@@ -160,7 +160,7 @@ describe("another instance's notice", () => {
     expect(afterNotice(HEALTHY, 0, 1_000)).toBe(HEALTHY);
   });
 
-  test("lengthens a rest once, and never shortens it", () => {
+  test("lengthens a cooldown once, and never shortens it", () => {
     const open = play("xxx");
     expect(afterNotice(open, 4_000, 1_000)).toBe(open);
     const longer = afterNotice(open, 30_000, 1_000);
@@ -171,7 +171,7 @@ describe("another instance's notice", () => {
     expect(permission(afterNotice(probed, 30_000, 32_000), 61_999)).toBe("no");
   });
 
-  test("is not heard while a circuit tries out by itself", () => {
+  test("is ignored while a circuit probes by itself", () => {
     const probing = withProbe(reported, 9_000, 20_000);
     expect(afterNotice(probing, 60_000, 9_500)).toBe(probing);
     const once = after(probing, "success", 10_000);
@@ -195,7 +195,7 @@ describe("another instance's notice", () => {
   });
 });
 
-test("what is well and quiet is forgotten, and so is a rest that nobody came back to", () => {
+test("what is well and quiet is forgotten, and so is an unused cooldown", () => {
   const busy = play("s");
   expect(isForgettable(busy, 29_000)).toBe(false);
   expect(isForgettable(busy, 31_000)).toBe(true);
@@ -242,7 +242,7 @@ const aHappening: fc.Arbitrary<Happening> = fc.record({
   ms: fc.integer({ min: 0, max: 90_000 }),
 });
 
-test("nothing stays open for ever: once a provider is well, traffic flows, whatever was before", () => {
+test("nothing stays open permanently: once a provider is well, traffic flows, whatever was before", () => {
   const histories = fc.array(aHappening, { maxLength: 60 });
   fc.assert(
     fc.property(histories, fc.integer({ min: 0, max: 3_000 }), (steps, tripMs) => {
@@ -254,7 +254,8 @@ test("nothing stays open for ever: once a provider is well, traffic flows, whate
         else if (what !== "probe") state = after(state, what, nowMs, { startedMs: nowMs - ms });
         else if (permission(state, nowMs) === "probe") state = withProbe(state, nowMs, 20_000);
       }
-      // From here on every attempt succeeds, and another instance that reaches nobody says so always.
+      // From here on every attempt succeeds, and another instance that reaches no provider always
+      // reports it.
       const wellMs = nowMs;
       const lately: string[] = [];
       for (; nowMs < wellMs + 300_000; nowMs += 1_000) {

@@ -69,7 +69,7 @@ const JITTER = 0.2;
 const NOTICE_MS_MAX = COOL_MS_MAX * (1 + JITTER);
 /** Longer than any notice holds, so that the one that was disproved is not believed after all. */
 const IGNORE_REMOTE_MS = 600_000;
-/** An open circuit that nobody tries for so long after its rest is forgotten. */
+/** An open circuit that is not tried for so long after its cooldown is forgotten. */
 const FORGOTTEN_MS = 600_000;
 
 /**
@@ -83,9 +83,10 @@ export function nextCircuitState(state: CircuitState, ended: Ended, random: numb
 }
 
 /**
- * The circuit after another instance's notice: closed, it rests as told; cooling, it may be told to
- * cool longer once. While it tries out, and for as long as its own successes go on after a rest
- * that it was told, it goes by its own outcomes: an instance that reaches nobody silences nobody.
+ * The circuit after another instance's notice: closed, it cools down as notified; cooling, it may
+ * be extended once. While it is half-open, and for as long as its own successes continue after a
+ * cooldown by notice, only its own outcomes count: an instance that reaches no provider silences no
+ * other.
  */
 export function afterNotice(state: CircuitState, forMs: number, nowMs: number): CircuitState {
   const untilMs = nowMs + Math.min(forMs, NOTICE_MS_MAX);

@@ -111,7 +111,7 @@ test("a model of another kind, or an unknown one, has neither candidates nor exc
   }
 });
 
-test("the explanation is the plan: same candidates, same order, same refusal, nobody twice", () => {
+test("the explanation is the plan: same candidates, same order, same refusal, no duplicates", () => {
   const some = fc.subarray([...IDS]);
   const controls = fc.record(
     { only: some, ignore: some, order: some, allowFallbacks: fc.boolean() },

@@ -8,7 +8,9 @@ import {
   type PlanInput,
 } from "./plan-route.ts";
 
-/** A plan told in full: who would be tried in which order, and why the others would not. */
+/**
+ * A plan in full: which deployments would be tried in which order, and why the others would not.
+ */
 export interface RouteExplanation {
   /** As the planner orders them; empty exactly when there is a refusal. */
   readonly candidates: readonly Deployment[];
@@ -23,7 +25,7 @@ export interface ExcludedDeployment {
   readonly reason: string;
 }
 
-/** Runs the planner itself and looks at every deployment, also at those it would never reach. */
+/** Runs the planner itself and checks every deployment, also at those it would never reach. */
 export function explainRoute(input: PlanInput): RouteExplanation {
   const plan = planRoute(input);
   const candidates = plan.kind === "plan" ? [plan.first, ...plan.others()] : [];

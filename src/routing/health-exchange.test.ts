@@ -4,7 +4,7 @@ import { HealthExchange } from "./health-exchange.ts";
 import { MemoryDeploymentHealth } from "./health.ts";
 import type { CooldownNotice, SharedHealth } from "./shared-health.ts";
 
-/** What the others tell; a look is answered when the test says so, or at once. */
+/** What the others report; a poll is answered when the test says so, or at once. */
 class TestShared implements SharedHealth {
   readonly published: CooldownNotice[] = [];
   notices: readonly CooldownNotice[] = [];
@@ -25,7 +25,7 @@ class TestShared implements SharedHealth {
   }
 }
 
-describe("what the instances tell each other", () => {
+describe("what the instances share", () => {
   const startMs = 1_000_000;
   const clock: Clock = { nowMs: () => 0, monotonicMs: () => startMs + Date.now() };
   const reported: (readonly [string, string, number])[] = [];
@@ -46,7 +46,7 @@ describe("what the instances tell each other", () => {
     vi.useRealTimers();
   });
 
-  test("is heard once a second, each kind by who is meant", async () => {
+  test("is received once a second, each kind by its receiver", async () => {
     shared.notices = [
       { kind: "circuit", id: "d", forMs: 4_000 },
       { kind: "pool", id: "p", forMs: 9_000 },
@@ -92,7 +92,7 @@ describe("what the instances tell each other", () => {
     expect(shared.polls).toBe(2);
   });
 
-  test("is heard again after a look that never ended, and after one that failed", async () => {
+  test("is received again after a poll that never ended, and after one that failed", async () => {
     shared.isSlow = true;
     exchange.listen(learners);
     await vi.advanceTimersByTimeAsync(6_000);

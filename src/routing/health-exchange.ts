@@ -1,33 +1,33 @@
 import type { Clock } from "../core/time.ts";
 import type { CooldownNotice, SharedHealth } from "./shared-health.ts";
 
-/** Who is told of the rests of other instances. */
+/** Receives the cooldowns of other instances. */
 export interface CooldownListener {
-  /** `id` rests for `forMs` from `nowMs` on, which is monotonic. */
+  /** `id` cools down for `forMs` from `nowMs` on, which is monotonic. */
   learn(id: string, forMs: number, nowMs: number): void;
 }
 
 export interface HealthExchangeOptions {
-  /** Undefined: this process is alone; nothing is told and nothing heard. */
+  /** Undefined: this process is alone; nothing is sent and nothing received. */
   readonly shared: SharedHealth | undefined;
   readonly clock: Clock;
-  /** Milliseconds from one look at what the others tell to the next. Default 1,000. */
+  /** Milliseconds from one poll of the others' notices to the next. Default 1,000. */
   readonly everyMs?: number;
-  /** Milliseconds after which a look that has no answer is given up. Default 5,000. */
+  /** Milliseconds after which a poll without an answer is abandoned. Default 5,000. */
   readonly answerWithinMs?: number;
 }
 
 const EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 5_000;
 
-/** Tells the other instances what rests here, and hears once a second what rests there. */
+/** Shares this instance's cooldowns with the others, and polls theirs once a second. */
 export class HealthExchange {
   readonly #shared: SharedHealth | undefined;
   readonly #clock: Clock;
   readonly #everyMs: number;
   readonly #answerWithinMs: number;
   #timer: NodeJS.Timeout | undefined;
-  /** The look whose answer is awaited; undefined: none is. */
+  /** The poll whose answer is awaited; undefined: none is. */
   #poll: { readonly askedMs: number } | undefined;
 
   constructor(options: HealthExchangeOptions) {
@@ -41,7 +41,7 @@ export class HealthExchange {
     this.#shared?.publish(notice);
   }
 
-  /** Begins to hear; until `close`. */
+  /** Starts polling, until `close`. */
   listen(learners: Readonly<Record<CooldownNotice["kind"], CooldownListener>>): void {
     const shared = this.#shared;
     if (shared === undefined || this.#timer !== undefined) return;
@@ -64,7 +64,7 @@ export class HealthExchange {
     const poll = { askedMs };
     this.#poll = poll;
     const notices = await shared.read().catch(() => []);
-    // It was given up, or nobody listens any more.
+    // It was abandoned, or the exchange is closed.
     if (this.#poll !== poll) return;
     this.#poll = undefined;
     const nowMs = this.#clock.monotonicMs();

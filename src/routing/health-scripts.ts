@@ -1,12 +1,12 @@
-/** Nothing rests longer: no circuit cools so long, and no pool. */
+/** No cooldown is longer: no circuit cools so long, and no pool. */
 export const COOLDOWN_MS_MAX = 75_000;
 
-/** So many rests are kept; those that end first make room. */
+/** So many cooldowns are kept; those that end first are dropped. */
 const COOLDOWNS_MAX = 1_000;
 
 /*
  * KEYS: one sorted set, "<instance> <kind> <id>" by the millisecond in which the rest ends. ARGV[1] is
- * the time in microseconds for tests, else empty. A rest that would end later than any may was
+ * the time in microseconds for tests, else empty. A cooldown that would end later than any may was
  * written before the server's clock stepped back: it is not believed.
  */
 const COMMON = `

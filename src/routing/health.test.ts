@@ -13,7 +13,7 @@ function struck(options: HealthOptions = even): MemoryDeploymentHealth {
 }
 
 describe("deployment health", () => {
-  test("a deployment nobody has heard of may be tried", () => {
+  test("an unknown deployment may be tried", () => {
     const health = new MemoryDeploymentHealth();
     expect(health.mayTry("new", 0)).toBe("yes");
     expect(health.startProbe("new", 0)).toBe(true);
@@ -103,7 +103,7 @@ test("whatever ends in between, a half-open circuit has at most one probe at a t
 });
 
 describe("the other instances", () => {
-  test("are told of every opening, and for how long", () => {
+  test("are notified of every opening, and for how long", () => {
     const reported: (readonly [string, number])[] = [];
     const health = struck({ ...even, onOpened: (id, forMs) => reported.push([id, forMs]) });
     expect(reported).toEqual([["sick", 5_000]]);
@@ -118,7 +118,7 @@ describe("the other instances", () => {
     expect(reported.slice(1)).toEqual([["sick", 10_000]]);
   });
 
-  test("are believed, and what they told is not told again", () => {
+  test("are applied, and what was received is not sent again", () => {
     const reported: string[] = [];
     const health = new MemoryDeploymentHealth({ onOpened: (id) => reported.push(id) });
     health.learn("far", 9_000, 1_000);
@@ -149,7 +149,7 @@ describe("memory", () => {
     expect(health.circuitCount).toBe(0);
   });
 
-  test("an open circuit is kept until long after its rest", () => {
+  test("an open circuit is kept until long after its cooldown", () => {
     const health = struck();
     for (let n = 0; n < 500; n += 1) health.report(`id ${n}`, "success", n * 1_000);
     expect(health.mayTry("sick", 500_000)).toBe("probe");

@@ -19,7 +19,7 @@ export interface DeploymentHealth {
    */
   startProbe(deploymentId: string, nowMs: number): boolean;
   /**
-   * Tells how an attempt ended. Whoever was let through by `startProbe` reports exactly once:
+   * Reports how an attempt ended. A caller admitted by `startProbe` reports exactly once:
    * `aborted` when nothing was sent after all, which frees the probe's place. `startedMs` is the time
    * of that `startProbe`, by which an attempt from before the circuit opened is known from a probe;
    * left out, the attempt counts as the newest probe.
@@ -32,7 +32,7 @@ export interface HealthOptions {
   readonly random?: () => number;
   /** A probe that has not reported after so many milliseconds loses its place. Default 20 s. */
   readonly probeLeaseMs?: number;
-  /** Told of each circuit that opened by what was seen here; must not throw. */
+  /** Notified of each circuit that opened by what was seen here; must not throw. */
   readonly onOpened?: (deploymentId: string, forMs: number) => void;
 }
 
@@ -113,7 +113,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
     this.#circuits.set(deploymentId, circuit);
   }
 
-  /* Each new circuit pays for looking at two old ones, so idle ones cannot outnumber live ones. */
+  /* Each new circuit pays for checking two old ones, so idle ones cannot outnumber live ones. */
   #sweepSome(nowMs: number): void {
     for (let seen = 0; seen < SWEPT_PER_NEW_CIRCUIT; seen += 1) {
       const next = this.#sweep.next();

@@ -13,10 +13,10 @@ export function noDeploymentMessage(modelId: string, reasons: readonly Unservabl
     if (undeclared === undefined || taken.has(undeclared.kind)) continue;
     const { kind } = undeclared;
     return (
-      `${field} is a part of kind ${kind}; ${modelId} takes ${[...taken].join(", ")}; ` +
-      `send one of these or choose a model that takes ${kind}`
+      `${field} is a part of kind ${kind}; ${modelId} accepts ${[...taken].join(", ")}; ` +
+      `send one of these or choose a model that accepts ${kind}`
     );
   }
   // Each part is declared somewhere, but no listing declares them all.
-  return `no listing of ${modelId} takes every part of this request; ${reasons[0]?.message}`;
+  return `no listing of ${modelId} accepts every part of this request; ${reasons[0]?.message}`;
 }

@@ -111,7 +111,7 @@ describe("provider controls", () => {
     expect(plan(controls({ allowFallbacks: false, order: ["two"] }))).toEqual(["two"]);
   });
 
-  test("controls that leave nobody are a 400 that names them", () => {
+  test("controls that leave no provider are a 400 that names them", () => {
     expect(plan(controls({ only: ["nobody"] }))).toMatch(/^400 invalid_request: provider.only/);
     expect(plan(controls({ only: ["one"], ignore: ["one"] }))).toMatch(
       /^400 invalid_request: provider.only and provider.ignore leave no provider/,
@@ -122,7 +122,7 @@ describe("provider controls", () => {
 describe("an organization's routing policy", () => {
   const policy = { only: ["one", "two"], ignore: ["one"] };
 
-  test("stands in for the controls that a request does not send", () => {
+  test("replaces the controls that a request does not send", () => {
     expect(plan({ policy })).toEqual(["two"]);
     expect(plan({ policy, ...controls({ ignore: [] }) })).toEqual(["one", "two"]);
     expect(plan({ policy, ...controls({ only: ["three"] }) })).toEqual(["three"]);
@@ -137,7 +137,7 @@ describe("an organization's routing policy", () => {
     ).toMatch(/^400 invalid_request: provider.only and the organization's routing policy leave/);
   });
 
-  test("that leaves nobody is a 400 that names it", () => {
+  test("that leaves no provider is a 400 that names it", () => {
     expect(plan({ policy: { only: ["nobody"] } })).toMatch(
       /^400 invalid_request: the organization's routing policy leaves no provider/,
     );
@@ -180,7 +180,7 @@ describe("a customer's own provider keys", () => {
     [{ connections: "prefer" as const, allowFallbacks: false }, "only"],
     [{ connections: "prefer" as const }, "first"],
     [{ connections: "never" as const, allowFallbacks: false }, "none"],
-  ])("with %j: the part of own keys is %s", (change, expected) => {
+  ])("with %j: the part of customers' keys is %s", (change, expected) => {
     const outcome = planRoute({
       modelId: "m",
       model: model([deployment("one"), deployment("two")]),
@@ -206,7 +206,7 @@ test("a deployment that cannot serve the request as sent is passed over, also on
   expect(plan({ servabilityProblem })).toEqual(["two", "three"]);
 });
 
-test("when nobody can serve it as sent, the best candidate's reason is the 400", () => {
+test("when no provider can serve it as sent, the best candidate's reason is the 400", () => {
   const servabilityProblem: PlanInput["servabilityProblem"] = (each) => ({
     field: "thinking",
     message: `thinking cannot reach ${each.providerId}`,
@@ -240,7 +240,7 @@ test("when every candidate is cooling the request gets a 503 of kind health with
   });
 });
 
-test("a fallback is only looked at when its turn comes: translation is not paid in advance", () => {
+test("a fallback is only checked when it is next: translation is not paid in advance", () => {
   const looked: string[] = [];
   const outcome = planRoute({
     modelId: "m",

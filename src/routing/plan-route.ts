@@ -11,8 +11,8 @@ export interface RoutePlan {
   /** Never empty. */
   readonly first: Deployment;
   /**
-   * The candidates behind the first. Whether one can serve the request as sent is looked at when
-   * its turn comes: across wires that look costs as much as the translation itself.
+   * The candidates behind the first. Whether one can serve the request as sent is checked when
+   * it is next: across wires that check costs as much as the translation itself.
    */
   readonly others: () => Generator<Deployment>;
   /** Which part the caller's own provider keys have: no other key serves it, or they come first. */
@@ -56,9 +56,9 @@ const ROUTE_OF_MODALITY: Readonly<Record<ModalityId, string>> = {
 
 /**
  * Chooses the candidates of a request: listed, of the right modality, allowed by the request's
- * `provider` controls and the organization's policy, able to serve it as sent, priced, healthy; own
- * keys before the marketplace's, best priority first. The first filter that leaves nobody names the
- * refusal.
+ * `provider` controls and the organization's policy, able to serve it as sent, priced, healthy;
+ * customers' keys before the marketplace's, best priority first. The first filter that leaves none
+ * names the refusal.
  */
 export function planRoute(input: PlanInput): PlanOutcome {
   const { model, modelId, controls } = input;
@@ -67,7 +67,8 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const named = model.deployments.filter((each) => policyProblem(each, input) === undefined);
   if (named.length === 0) return refused(controlsExcludeAll(input));
   const allowed = withOwnKeys(named, input);
-  // Not served by the key's connection: whoever asks cannot tell it from an id that never existed.
+  // Not served by the key's connection: the caller cannot distinguish it from an id that never
+  // existed.
   if (allowed.length === 0) return refused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const ranked = applyOrder(usable, controls.order);
@@ -101,7 +102,7 @@ function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Dep
   }
 }
 
-/** The refusal of the first filter that leaves nobody: as sent, priced, healthy. */
+/** The refusal of the first filter that leaves none: as sent, priced, healthy. */
 function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): Refusal {
   const reasons = allowed.map((each) => input.servabilityProblem(each));
   const eligible = allowed.filter((_, at) => reasons[at] === undefined);
@@ -113,7 +114,9 @@ function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): R
   return allCooling(input.modelId);
 }
 
-/** The 404 of an id that is not listed, and of one that is listed but unserved: the same words. */
+/**
+ * The 404 of an id that is not listed, and of one that is listed but unserved: the same message.
+ */
 export function unknownModel(modelId: string): Refusal {
   return refusal(
     "model_unavailable",

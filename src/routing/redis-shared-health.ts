@@ -7,13 +7,13 @@ const KEY = "tm:{health}";
 
 export interface RedisSharedHealthOptions {
   readonly link: Pick<RedisLink, "run">;
-  /** Tests only: the time in milliseconds that rests end by, instead of the server's own. */
+  /** Tests only: the time in milliseconds that cooldowns end by, instead of the server's own. */
   readonly now?: () => number;
 }
 
 /**
- * What rests, in one small key by the server's clock: it forgets by itself, and nothing in it is
- * needed. Each instance has a random name and never hears its own notices.
+ * Cooldowns, in one small key by the server's clock: it forgets by itself, and nothing in it is
+ * needed. Each instance has a random name and ignores its own notices.
  */
 export class RedisSharedHealth implements SharedHealth {
   readonly #link: Pick<RedisLink, "run">;
@@ -46,7 +46,8 @@ export class RedisSharedHealth implements SharedHealth {
       const member = `${this.#instance} ${kind} ${id}`;
       await this.#link.run("publishCooldown", [KEY], [this.#time(), member, cooldownMs]);
     } catch {
-      // The others find out by themselves. The limit store, on the same link, tells that it is down.
+      // The others find out by themselves. The limit store, on the same link, reports that it is
+      // down.
     }
   }
 
@@ -55,7 +56,7 @@ export class RedisSharedHealth implements SharedHealth {
   }
 }
 
-/** The rests of a script's answer: of what several instances told, the longest. */
+/** The cooldowns of a script's answer: of several instances' notices, the longest. */
 function longestOf(answer: unknown): readonly CooldownNotice[] {
   const words: readonly unknown[] = Array.isArray(answer) ? answer : [];
   const longest = new Map<string, CooldownNotice>();

@@ -13,7 +13,7 @@ test("a failed request is known again for a minute from when it was counted", ()
   expect(failures.isRepeat(poison, 62_000)).toBe(true);
 });
 
-test("another organization, another request and another deployment are no repeats", () => {
+test("another organization, another request and another deployment are not repeats", () => {
   const failures = new RepeatedFailures();
   failures.isRepeat(poison, 0);
   for (const other of [{ orgId: "org_2" }, { digest: "two" }, { deploymentId: "e" }]) {

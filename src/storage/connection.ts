@@ -46,7 +46,9 @@ export function openPool(
   });
 }
 
-/** A few connections for long looks, of which none may take longer, nor wait longer for its turn. */
+/**
+ * A few connections for long reports, of which none may take longer, nor wait longer for a slot.
+ */
 export function openReportPool(
   connectionString: string,
   log: Logger,
@@ -78,7 +80,7 @@ function openPoolWith(log: Logger, config: PoolConfig): Pool {
 }
 
 /**
- * Runs a statement that somebody waits for. A connection that stays silent is given up after
+ * Runs a statement that a caller waits for. A connection that stays silent is given up after
  * `storeAnswerTimeoutMs`: it may have died without a word, and the next statement gets a new one.
  */
 export function queryInTime<R extends QueryResultRow>(

@@ -3,7 +3,7 @@ import { giveToProgram } from "./embedded-ownership.ts";
 
 /** Name of the database, and of the role that manages the server: a superuser, for starts only. */
 export const DATABASE_NAME = "tokenmarket";
-/** The role that the program works as: it owns the database and is no superuser. */
+/** The role that the program works as: it owns the database and is not a superuser. */
 export const PROGRAM_ROLE = "tokenmarket_program";
 const LOG_IN_TIMEOUT_MS = 2_000;
 

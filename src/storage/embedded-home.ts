@@ -17,9 +17,9 @@ import { isAlive, ownIdentity } from "./process-identity.ts";
 
 /** The folder of one embedded PostgreSQL: `cluster/` is PostgreSQL's, the rest is ours. */
 export interface EmbeddedHome {
-  /** What the operator is told; inside the requested folder unless that is out of reach. */
+  /** What the operator is shown; inside the requested folder unless that is out of reach. */
   readonly folder: string;
-  /** Without links: how the system tells where a process works. */
+  /** Without links: how the system reports where a process works. */
   readonly cluster: string;
   readonly user: SystemUser | undefined;
   /** Where binaries are copied to when they do not run in place. */

@@ -20,7 +20,7 @@ function start(name: string): Promise<EmbeddedPostgres> {
   return startEmbeddedPostgres({ dataDir: join(root, name), log: silentLog });
 }
 
-/** A folder whose programs were told this port once. */
+/** A folder whose programs know this port. */
 function folderWithPort(name: string, port: number): void {
   mkdirSync(join(root, name, "postgres"), { recursive: true });
   writeFileSync(join(root, name, "postgres", "port"), String(port));
@@ -39,7 +39,7 @@ async function listenSomewhere(): Promise<{ readonly port: number; readonly serv
 test.each([
   ["the usual", [32_768, 60_999], [20_000, 29_999]],
   ["none", undefined, [20_000, 29_999]],
-  ["ours among them, room above", [1_024, 60_999], [61_000, 65_535]],
+  ["ours among them, free ports above", [1_024, 60_999], [61_000, 65_535]],
   ["the upper half of ours", [25_000, 65_535], [20_000, 24_999]],
   ["all", [1_024, 65_535], [20_000, 29_999]],
 ] as const)("a port is never one that the system lends: %s", (_case, lent, expected) => {

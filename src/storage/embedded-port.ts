@@ -30,11 +30,14 @@ export async function choosePort(home: EmbeddedHome, log: Logger): Promise<numbe
   }
   if (hasLivingUsers(home)) {
     throw new Error(
-      `port ${last} of the embedded PostgreSQL is taken by another program, and programs that run ` +
+      `port ${last} of the embedded PostgreSQL is used by another program, and programs that run ` +
         `on ${home.folder} know the database by it: free the port or stop them`,
     );
   }
-  log.warn({ port: last }, "the database's port is taken by another program: it gets another one");
+  log.warn(
+    { port: last },
+    "the database's port is used by another program; another port is chosen",
+  );
   return await freshPort();
 }
 
@@ -51,8 +54,8 @@ function lastPort(home: EmbeddedHome): number | undefined {
 
 /**
  * Any free port, by chance: two folders that start at once do not ask for the same. Never one that
- * the system lends to outgoing connections, while there are others: it would be lost to whoever
- * connects anywhere while the server is down, even to a client that knocks at it.
+ * the system lends to outgoing connections, while there are others: it would be lost to a program
+ * that connects anywhere while the server is down, even to a client that knocks at it.
  */
 async function freshPort(): Promise<number> {
   const [first, last] = ownPorts(lentPorts());

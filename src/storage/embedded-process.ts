@@ -24,7 +24,7 @@ const STOP_WAIT_MS = 60_000;
 const POLL_MS = 25;
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The server of a home, as its own file of process number and state tells. */
+/** The server of a home, as its own file of process number and state shows. */
 export interface ServerProcess {
   readonly pid: number;
   readonly port: number;
@@ -172,7 +172,9 @@ function readPidFile(home: EmbeddedHome): ServerProcess | undefined {
   }
 }
 
-/** Elsewhere than on Linux the exact look starts a program, which is too dear for a look-out. */
+/**
+ * Elsewhere than on Linux the exact check starts a program, which is too expensive for a monitor.
+ */
 function isRunning(pid: number): boolean {
   if (process.platform === "linux") return isPidAlive(pid);
   try {
@@ -184,7 +186,7 @@ function isRunning(pid: number): boolean {
 
 /**
  * A PostgreSQL server works in its data folder. Root in a container may often not see that of
- * another user's process, but how it was called; where the system tells neither, the log-in must.
+ * another user's process, but how it was called; where the system shows neither, the log-in must.
  */
 function isPostmasterOf(home: EmbeddedHome, pid: number): boolean {
   const folder = workingFolderOf(pid);
@@ -192,7 +194,7 @@ function isPostmasterOf(home: EmbeddedHome, pid: number): boolean {
   return process.platform !== "linux" || callOf(pid).includes(`\0-D\0${home.cluster}\0`);
 }
 
-/** The words a process was called with, each ended by a zero; empty when there is none. */
+/** The arguments a process was called with, each ended by a zero; empty when there is none. */
 function callOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");

@@ -98,7 +98,7 @@ test("a started server is durable, on loopback, behind a password only its owner
   expect(existsSync(join(server.dataDir, "cluster", "postmaster.pid"))).toBe(false);
 });
 
-test("the program's role owns its database and is no superuser, and no secret is in reach of SQL", async () => {
+test("the program's role owns its database and is not a superuser, and no secret is in reach of SQL", async () => {
   vi.stubEnv("STRIPE_SECRET_KEY", "sk_live_of_this_test");
   const server = await start(ONE).finally(() => vi.unstubAllEnvs());
   const [role] = await ask(
@@ -194,7 +194,7 @@ test("a process beside a running one leaves the server to it", async () => {
   expect(isPidAlive(pid)).toBe(false);
 });
 
-test("root that may not look into other users' processes, as in a container, shares and stops it", async () => {
+test("root that may not read other users' processes, as in a container, shares and stops it", async () => {
   if (!isRoot) return;
   const server = await start(ONE);
   const blind = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"];

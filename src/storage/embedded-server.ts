@@ -32,7 +32,7 @@ export interface EmbeddedPostgres {
   readonly dataDir: string;
   /** False: a running server was found and is shared. */
   readonly started: boolean;
-  /** Gives the server back; the last living process that uses it stops it, and waits for that. */
+  /** Releases the server; the last living process that uses it stops it, and waits for that. */
   stop(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ const POLL_MS = 25;
 
 /**
  * Starts the embedded PostgreSQL of a data folder, or shares the one that runs there already,
- * whoever started it. It listens on loopback only and outlives a kill of this process.
+ * whichever process started it. It listens on loopback only and outlives a kill of this process.
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -77,7 +77,7 @@ export async function startEmbeddedPostgres(
         await supervisor?.stop();
         if (!existsSync(home.folder)) {
           // Without its files it ends by itself, and there is nothing left to note.
-          options.log.error({ dataDir: home.folder }, "the folder of the database is gone");
+          options.log.error({ dataDir: home.folder }, "the folder of the database was removed");
           return;
         }
         await withStartLock(home.folder, async () => {
@@ -124,7 +124,7 @@ async function bringBack(
 ): Promise<FoundServer> {
   const { folder } = starter.home;
   // An empty database in its place would look like one that lost everything.
-  if (!hasCluster(folder)) throw new Error(`the database in ${folder} is gone`);
+  if (!hasCluster(folder)) throw new Error(`the database in ${folder} was removed`);
   const found = await shareOrStart(starter, signal);
   if (found.port === port) return found;
   throw new Error(`it runs on port ${found.port} now, unknown to this program: restart it`);
@@ -149,7 +149,7 @@ async function findAnswering(starter: Starter, signal: AbortSignal): Promise<num
       await ensureDatabase(address);
       return server.port;
     }
-    // Somebody outside ends it; politely, that takes until its last session is over.
+    // Another program ends it; politely, that takes until its last session is over.
     if (server.state === "stopping") interruptServer(server);
     signal.throwIfAborted();
     await sleep(POLL_MS);

@@ -76,9 +76,9 @@ describe("a server that is kept up", () => {
       await expectBack(server, killPostmaster(server.dataDir));
       expect(await ask(server, "select answer from kept")).toEqual([{ answer: 42 }]);
     }
-    expect(said).toContain("the embedded PostgreSQL is gone; it is started again");
+    expect(said).toContain("the embedded PostgreSQL has ended; it is restarted");
     // The server answers a moment before its start is over.
-    await expect.poll(() => said, POLL).toContain("the embedded PostgreSQL serves again");
+    await expect.poll(() => said, POLL).toContain("the embedded PostgreSQL is available again");
     await server.stop();
     expect(postgresProcesses(server.dataDir)).toEqual([]);
   });
@@ -132,7 +132,7 @@ describe("a server that is kept up", () => {
     const server = await startKeptUp();
     const port = Number(new URL(server.connectionString).port);
     const robber = createServer();
-    // While the lock is held nobody starts it.
+    // While the lock is held no process starts it.
     await withStartLock(server.dataDir, async () => {
       killPostmaster(server.dataDir);
       await expect.poll(() => postgresProcesses(server.dataDir), POLL).toEqual([]);
@@ -141,7 +141,7 @@ describe("a server that is kept up", () => {
     });
     await expect.poll(() => said.join("\n"), POLL).toContain(`port ${port} of the embedded`);
     robber.close();
-    await expect.poll(() => said, POLL).toContain("the embedded PostgreSQL serves again");
+    await expect.poll(() => said, POLL).toContain("the embedded PostgreSQL is available again");
     expect(await ask(server, "select 1 as one")).toEqual([{ one: 1 }]);
     await server.stop();
   });
@@ -154,7 +154,7 @@ describe("a server that is kept up", () => {
       await expect.poll(() => postgresProcesses(server.dataDir), POLL).toEqual([]);
       renameSync(cluster, `${cluster}-aside`);
     });
-    const refusal = `could not be started: Error: the database in ${server.dataDir} is gone`;
+    const refusal = `could not be started: Error: the database in ${server.dataDir} was removed`;
     await expect.poll(() => said.join("\n"), POLL).toContain(refusal);
     renameSync(`${cluster}-aside`, cluster);
     await expect.poll(() => ask(server, "select 1 as one").catch(() => 0), POLL).toHaveLength(1);
@@ -164,7 +164,7 @@ describe("a server that is kept up", () => {
 
 describe("a deliberate stop", () => {
   test("in an outage ends cleanly, whenever it comes, and leaves no process", async () => {
-    const moments = ["", "is gone", "serves again"]; // the first: at once
+    const moments = ["", "has ended", "is available again"]; // the first: at once
     for (const words of moments) {
       const server = await startKeptUp();
       killPostmaster(server.dataDir);
@@ -182,9 +182,9 @@ describe("a deliberate stop", () => {
     await first.stop();
     expect(await ask(second, "select 1 as one")).toEqual([{ one: 1 }]);
     await second.stop();
-    await sleep(1_000); // longer than any look-out's pause
+    await sleep(1_000); // longer than any monitor's pause
     expect(postgresProcesses(second.dataDir)).toEqual([]);
-    expect(said.join("\n")).not.toContain("is gone");
+    expect(said.join("\n")).not.toContain("has ended");
   });
 });
 
@@ -193,7 +193,7 @@ test("what cannot be started is tried again with growing pauses, until it is sto
   const pauses: unknown[] = [];
   const supervisor = new ServerSupervisor({
     isUp: () => false,
-    bringBack: () => Promise.reject(new Error("no room")),
+    bringBack: () => Promise.reject(new Error("no space")),
     log: { ...silentLog, error: (detail) => void pauses.push(detail) },
     detail: {},
   });

@@ -5,9 +5,11 @@ const RETRY_FIRST_MS = 250;
 const RETRY_MAX_MS = 10_000;
 
 export interface SupervisorOptions {
-  /** Looked at four times a second, so it has to be cheap. */
+  /** Checked four times a second, so it has to be cheap. */
   readonly isUp: () => boolean;
-  /** Shares the server that somebody else started meanwhile, or starts it; rejects when it cannot. */
+  /**
+   * Shares the server that another process started meanwhile, or starts it; rejects when it cannot.
+   */
   readonly bringBack: (signal: AbortSignal) => Promise<{ readonly started: boolean }>;
   readonly log: Logger;
   /** What every line says of the server. */
@@ -36,7 +38,7 @@ export class ServerSupervisor {
   #check(): void {
     if (this.#options.isUp()) return this.#scheduleCheck(WATCH_MS, () => this.#check());
     const { log, detail } = this.#options;
-    log.warn(detail, "the embedded PostgreSQL is gone; it is started again");
+    log.warn(detail, "the embedded PostgreSQL has ended; it is restarted");
     this.#try(RETRY_FIRST_MS);
   }
 
@@ -49,7 +51,7 @@ export class ServerSupervisor {
     const { signal } = this.#stopping;
     try {
       const { started } = await bringBack(signal);
-      log.info({ ...detail, started }, "the embedded PostgreSQL serves again");
+      log.info({ ...detail, started }, "the embedded PostgreSQL is available again");
       this.#scheduleCheck(WATCH_MS, () => this.#check());
     } catch (error) {
       if (signal.aborted) return;

@@ -12,7 +12,7 @@ const USER_NAMES = ["postgres", "tokenmarket"];
 const FALLBACK_NAME = "nobody";
 
 /**
- * Undefined when this process is no root: PostgreSQL then runs as the same user. An existing data
+ * Undefined when this process is not root: PostgreSQL then runs as the same user. An existing data
  * folder keeps the user that owns it.
  */
 export function chooseSystemUser(existingDataDir: string | undefined): SystemUser | undefined {

@@ -24,7 +24,7 @@ test("a process that ended and was not collected is not alive", async () => {
   parent.kill("SIGKILL");
 });
 
-test("what is no identity is not alive", () => {
+test("an invalid identity is not alive", () => {
   expect(isAlive(ownIdentity())).toBe(true);
   for (const text of ["", "0-0", "-1-1", "abc", "4194999", `${process.pid}`])
     expect(isAlive(text)).toBe(false);

@@ -22,12 +22,14 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return startTimeOf(pid) === started;
 }
 
-/** Is there any running process with this number, whoever's it is? */
+/** Is there any running process with this number, of any user? */
 export function isPidAlive(pid: number): boolean {
   return startTimeOf(pid) !== undefined;
 }
 
-/** The folder a process works in, where the system tells; a PostgreSQL server works in its data. */
+/**
+ * The folder a process works in, where the system shows it; a PostgreSQL server works in its data.
+ */
 export function workingFolderOf(pid: number): string | undefined {
   return linkTarget(`/proc/${pid}/cwd`);
 }

@@ -69,7 +69,7 @@ type ScriptCommands = Readonly<
 function open(url: string, scripts: RedisScripts): Redis | Cluster {
   const addresses = addressesOf(url);
   const [first] = addresses;
-  if (first === undefined) throw new Error("redis_url names no server");
+  if (first === undefined) throw new Error("redis_url must name a server");
   const options = {
     protocol: 2 as const,
     lazyConnect: true,
@@ -80,7 +80,7 @@ function open(url: string, scripts: RedisScripts): Redis | Cluster {
     maxRetriesPerRequest: 0,
     maxLoadingRetryTime: RETRY_MS_MAX,
     disableClientInfo: true,
-    // A server that became a replica: whoever leads now is found by connecting again.
+    // A server that became a replica: the current leader is found by connecting again.
     reconnectOnError: (fault: Error) => fault.message.startsWith("READONLY"),
     ...(first.username === "" ? {} : { username: decodeURIComponent(first.username) }),
     ...(first.password === "" ? {} : { password: decodeURIComponent(first.password) }),

@@ -58,7 +58,7 @@ test("the lock of a living holder is waited for until the waiter is called off",
   expect(await withStartLock(folder, async () => "mine")).toBe("mine");
 });
 
-test("work that fails gives the lock back", async () => {
+test("work that fails releases the lock", async () => {
   await expect(withStartLock(folder, () => Promise.reject(new Error("broken")))).rejects.toThrow(
     "broken",
   );

@@ -44,7 +44,7 @@ async function acquire(path: string, signal: AbortSignal | undefined): Promise<v
       if (tryLink(mine, path)) break;
       dropIfStale(mine, path);
       signal?.throwIfAborted();
-      if (waitedMs >= WAIT_MS) throw new Error(`another process holds ${path} for too long`);
+      if (waitedMs >= WAIT_MS) throw new Error(`another process has held ${path} for too long`);
       await sleep(POLL_MS);
     }
     dropLeftOver(path);
@@ -53,7 +53,7 @@ async function acquire(path: string, signal: AbortSignal | undefined): Promise<v
   }
 }
 
-/** A link is made with its content at once, so nobody ever reads a half-written owner. */
+/** A link is made with its content at once, so a half-written owner is never read. */
 function tryLink(mine: string, path: string): boolean {
   try {
     linkSync(mine, path);
@@ -65,8 +65,8 @@ function tryLink(mine: string, path: string): boolean {
 }
 
 /**
- * Removes the lock of a dead holder. Only who has the guard may: between another waiter's look and
- * its removal the lock could else have gone to somebody who lives.
+ * Removes the lock of a dead holder. Only who has the guard may: between another waiter's check and
+ * its removal the lock could else have gone to a living process.
  */
 function dropIfStale(mine: string, path: string): void {
   if (!isDead(readOwner(path))) return;
@@ -76,7 +76,7 @@ function dropIfStale(mine: string, path: string): void {
     unlinkSync(guard);
     return;
   }
-  // Killed within those three calls: moved aside first, so that of several only one removes it.
+  // Killed within those three calls: renamed first, so that of several only one removes it.
   const owner = readOwner(guard);
   if (!isDead(owner)) return;
   const aside = `${mine}.aside`;

@@ -19,12 +19,12 @@ type AskDeps = Pick<
   "catalog" | "connections" | "opensOwnKeys" | "upstream" | "clock" | "deadlines" | "videos"
 >;
 
-/** Where a job is asked after, and whose key goes along. */
+/** Where a job is polled, and with whose key. */
 export type AskedJob = Pick<VideoJob, "deploymentId" | "connectionId" | "orgId" | "providerJobId">;
 
 /**
  * The deployment that has the job, with the key that it was made with. Undefined: it left the
- * catalog, or the connection was disabled meanwhile, so nobody can be asked.
+ * catalog, or the connection was disabled meanwhile, so it cannot be polled.
  */
 export async function deploymentOf(
   deps: AskDeps,
@@ -49,7 +49,7 @@ export function askAfter(
   );
 }
 
-/** Tells the provider, once, that nobody wants the video any more; whether it listens is its own. */
+/** Cancels the job at the provider, once; whether the provider obeys is its own matter. */
 export function cancelJob(
   deps: AskDeps,
   deployment: Deployment,

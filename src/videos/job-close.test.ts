@@ -32,7 +32,7 @@ function settle(close: CloseRow, reserve: bigint): { debit: bigint; overrun: big
 }
 
 describe("a completed job", () => {
-  test("owes what the provider reports, told exactly", () => {
+  test("owes what the provider reports, exactly", () => {
     const job = takenJob({ startedAtMs: 20_000 });
     const end = endOfJob(job, ended({ costPicoUsd: picoUsd(1_999_999n) }), NOW_MS);
     expect(end).toMatchObject({
@@ -92,7 +92,7 @@ describe("a failed job", () => {
 });
 
 describe("what no book could hold", () => {
-  test("a job that nobody looked at for years has lasted as long as can be written", () => {
+  test("a job that was not polled for years has lasted as long as can be written", () => {
     const { close } = endOfJob(takenJob(), ended(), 10 * 365 * 86_400_000);
     expect(close.durationMs).toBe(2_147_483_647);
     expect(endOfJob(takenJob({ startedAtMs: 9 }), ended(), 5).close.durationMs).toBe(0);
@@ -126,7 +126,7 @@ test("no debit is above its reserve, and a failed job never has one", () => {
       const isBelieved = (costPicoUsd ?? 0n) <= reserve * 1_000_000n + 10n ** 18n;
       const owed = errorCode === null && isBelieved ? (costPicoUsd ?? 0n) / 1_000_000n : 0n;
       expect(debit).toBe(owed < reserve ? owed : reserve);
-      // The house's loss stays within what its accounts can hold.
+      // The platform's loss stays within what its accounts can hold.
       expect(overrun).toBeLessThanOrEqual(10n ** 12n);
     },
   );

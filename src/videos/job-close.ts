@@ -5,7 +5,7 @@ import type { EndedJob } from "./job-state.ts";
 import type { JobEnd } from "./job-store.ts";
 import type { VideoErrorCode, VideoJob } from "./video-job.ts";
 
-/** What the journal can write down; a job may have waited for weeks for somebody to look at it. */
+/** What the journal can write down; a job may have waited for weeks until it was polled. */
 const DURATION_MS_MAX = 2_147_483_647;
 /** The year 10,000: a provider that says more speaks of other units. */
 const EXPIRES_AT_MS_MAX = 253_402_300_800_000;

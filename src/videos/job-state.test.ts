@@ -20,7 +20,7 @@ function poll(job: TakenJob, seen: PollResult, random = EVEN): JobVerdict {
   return evaluatePoll(job, seen, random);
 }
 
-/** The words for a look that ended a job, or the state in which it goes on. */
+/** The text for a poll that ended a job, or the state in which it continues. */
 function resultOf(verdict: JobVerdict): string {
   if (verdict.kind === "continues") return verdict.update.state;
   return verdict.ended.errorCode ?? "completed";
@@ -77,7 +77,7 @@ describe("what a provider says", () => {
     [41.9, 41],
     [100, 99],
     [Number.POSITIVE_INFINITY, 99],
-  ])("progress told as %s of a job at 40 is %s", (progress, shown) => {
+  ])("progress reported as %s of a job at 40 is %s", (progress, shown) => {
     const seen: PollResult = { kind: "reported", job: reported("in_progress", { progress }) };
     expect(poll(takenJob({ progress: 40 }), seen)).toMatchObject({ update: { progress: shown } });
   });
@@ -87,14 +87,14 @@ describe("a job that the provider does not know", () => {
   const missed = (polls: number, agoMs: number): TakenJob =>
     takenJob({ takenAtMs: 600_000, missingPolls: polls, missingAtMs: 600_000 - agoMs });
 
-  test("has expired at the third look that is a minute behind the one before", () => {
+  test("has expired at the third poll that is a minute behind the one before", () => {
     expect(resultOf(poll(takenJob(), { kind: "missing" }))).toBe("queued");
     expect(resultOf(poll(missed(1, missingIntervalMs), { kind: "missing" }))).toBe("queued");
     expect(resultOf(poll(missed(2, missingIntervalMs - 1), { kind: "missing" }))).toBe("queued");
     expect(resultOf(poll(missed(2, missingIntervalMs), { kind: "missing" }))).toBe("video_expired");
   });
 
-  test("is looked at again when that can count", () => {
+  test("is polled again when that can count", () => {
     expect(nextPollMsOf(poll(takenJob(), { kind: "missing" }, 0))).toBe(missingIntervalMs);
     expect(nextPollMsOf(poll(takenJob(), { kind: "missing" }, 0.999))).toBeLessThan(72_001);
   });
@@ -105,7 +105,7 @@ describe("the deadline", () => {
 
   test.each<[string, PollResult]>([
     ["still runs", { kind: "reported", job: reported("in_progress") }],
-    ["says a word that nobody knows", { kind: "reported", job: reported("unknown") }],
+    ["reports an unknown state", { kind: "reported", job: reported("unknown") }],
     ["does not know the job", { kind: "missing" }],
     ["does not answer", { kind: "failure" }],
   ])("ends a job whose provider %s", (_, seen) => {
@@ -115,7 +115,7 @@ describe("the deadline", () => {
     );
   });
 
-  test("takes no film away that was finished before anybody looked", () => {
+  test("takes no film away that was finished before any poll", () => {
     expect(resultOf(poll(late, { kind: "reported", job: reported("completed") }))).toBe(
       "completed",
     );
@@ -125,7 +125,7 @@ describe("the deadline", () => {
   });
 });
 
-describe("the next look", () => {
+describe("the next poll", () => {
   const running: PollResult = { kind: "reported", job: reported("in_progress") };
 
   test("comes after 5, 10, 15, 20, 30, 30, … seconds, 20 % sooner or later", () => {
@@ -140,7 +140,7 @@ describe("the next look", () => {
     ]);
   });
 
-  test("a film of four minutes is looked at some ten times", () => {
+  test("a film of four minutes is polled some ten times", () => {
     let job = takenJob({ takenAtMs: firstPollMs });
     let polls = 1;
     for (; job.takenAtMs < 240_000; polls++) {
@@ -165,7 +165,7 @@ describe("the next look", () => {
   });
 });
 
-describe("any history of looks", () => {
+describe("any history of polls", () => {
   const anyReported = fc.record({
     state: fc.constantFrom("queued" as const, "in_progress" as const, "unknown" as const),
     progress: fc.option(fc.double(), { nil: undefined }),
@@ -193,7 +193,7 @@ describe("any history of looks", () => {
     seen?.kind === "reported" && !["queued", "in_progress", "unknown"].includes(seen.job.state);
   type Step = { readonly seen: PollResult; readonly waitMs: number; readonly random: number };
 
-  /** Plays it to its end; `check` sees every look that goes on. */
+  /** Plays it to its end; `check` sees every poll after which it continues. */
   function play(
     history: readonly Step[],
     check: (before: TakenJob, verdict: JobVerdict & { kind: "continues" }, step: Step) => void,
@@ -231,11 +231,11 @@ describe("any history of looks", () => {
     fc.assert(property, { numRuns: runs(500) });
   });
 
-  test("ends at the first end that is told, or by the deadline, or when it was missed thrice", () => {
+  test("ends at the first end that is reported, or by the deadline, or when it was missed thrice", () => {
     const property = fc.property(steps(running, missing, failure, anyEnd), (history) => {
       const last: Step = { seen: { kind: "failure" }, waitMs: JOB_DEADLINE_MS, random: EVEN };
       const { ended, at } = play([...history, last], () => undefined);
-      if (ended === undefined) throw new Error("it goes on behind its deadline");
+      if (ended === undefined) throw new Error("it continues behind its deadline");
       const seen = [...history, last].slice(0, at + 1);
       const missed = seen.filter((step) => step.seen.kind === "missing").length;
       const reason =

@@ -16,9 +16,9 @@ export interface ReportedJob {
     | "refused"
     | "cancelled"
     | "expired"
-    /** A word that nobody knows. */
+    /** An unknown state. */
     | "unknown";
-  /** In percent, as told. */
+  /** In percent, as reported. */
   readonly progress: number | undefined;
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
@@ -26,12 +26,12 @@ export interface ReportedJob {
   readonly served?: ServedModel | undefined;
 }
 
-/** One look at the provider. */
+/** One poll of the provider. */
 export type PollResult =
   | { readonly kind: "reported"; readonly job: ReportedJob }
   /** It does not know the job. */
   | { readonly kind: "missing" }
-  /** It told nothing: time-out, 429, 5xx, or nobody can ask at all. */
+  /** It had no result: time-out, 429, 5xx, or it cannot be polled at all. */
   | { readonly kind: "failure"; readonly retryAfterMs?: number };
 
 /** Why and with what a job has ended. */
@@ -49,7 +49,7 @@ export type JobVerdict =
   | { readonly kind: "continues"; readonly update: JobUpdate }
   | { readonly kind: "ended"; readonly ended: EndedJob };
 
-/** Until each of the first looks, and between all later ones. */
+/** Until each of the first polls, and between all later ones. */
 const SPACINGS_MS = [5_000, 10_000, 15_000, 20_000, 30_000] as const;
 const SPACING_MS_MAX = 30_000;
 const JITTER = 0.2;
@@ -59,18 +59,18 @@ const MISSING_MAX = 3;
 /** A running job is never shown as done. */
 const RUNNING_PROGRESS_MAX = 99;
 
-/** From the accepting of a job to the first look at it. */
+/** From the accepting of a job to the first poll of it. */
 export const firstPollMs: number = SPACINGS_MS[0];
-/** Looks that miss a job count when they are at least so far apart. */
+/** Polls that miss a job count when at least so much time is between them. */
 export const missingIntervalMs = 60_000;
 
 /**
- * What a look at the provider makes of a job: its end, or what is new and when to look again.
- * What the provider says comes before the deadline; a look that told nothing ends a job only by
- * the deadline. `random` in [0, 1) spreads the looks.
+ * What a poll of the provider makes of a job: its end, or what is new and when to poll again.
+ * What the provider says comes before the deadline; a poll without a result ends a job only by
+ * the deadline. `random` in [0, 1) spreads the polls.
  */
 export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): JobVerdict {
-  assert(job.completedAtMs === null, "only a running job is looked at");
+  assert(job.completedAtMs === null, "only a running job is polled");
   const ended = endOf(job, poll) ?? (isOverdue(job) ? TIMED_OUT : undefined);
   if (ended !== undefined) return { kind: "ended", ended };
   return { kind: "continues", update: updateOf(job, poll, random) };
@@ -122,7 +122,7 @@ function reportedEnd(reported: ReportedJob): EndedJob | undefined {
   }
 }
 
-/** With this look, which misses the job. */
+/** With this poll, which misses the job. */
 function missingPolls(job: TakenJob): number {
   const { missingPolls: before, missingAtMs, takenAtMs } = job;
   const counts = missingAtMs === null || takenAtMs - missingAtMs >= missingIntervalMs;
@@ -167,7 +167,7 @@ function waitAtLeast(ms: number, random: number): number {
   return Math.round(ms * (1 + JITTER * random));
 }
 
-/** Doubles with every look in a row that told nothing. */
+/** Doubles with every poll in a row without a result. */
 function failureSpacingMs(failuresBefore: number): number {
   return Math.min(FAILURE_SPACING_MS * 2 ** failuresBefore, FAILURE_SPACING_MS_MAX);
 }

@@ -3,16 +3,16 @@ import type { PicoUsd } from "../core/money.ts";
 import type { CloseRow } from "../ledger/ledger-store.ts";
 import type { NewVideoJob, TakenJob, VideoErrorCode, VideoJob, VideoState } from "./video-job.ts";
 
-/** What one look at the provider told, when the job has not ended. */
+/** What one poll of the provider reported, when the job has not ended. */
 export interface JobUpdate {
   readonly state: Exclude<VideoState, "completed" | "failed">;
-  /** Never goes back: the store keeps the larger one. */
+  /** Never decreases: the store keeps the larger one. */
   readonly progress: number;
-  /** The look told nothing: time-out, 5xx, 429. */
+  /** The poll had no result: time-out, 5xx, 429. */
   readonly isFailure: boolean;
   /** The provider did not know the job. */
   readonly isMissing: boolean;
-  /** Until somebody looks again by himself. */
+  /** Until the next poll. */
   readonly nextPollMs: number;
 }
 
@@ -21,7 +21,10 @@ export interface JobEnd {
   readonly state: "completed" | "failed";
   readonly errorCode: VideoErrorCode | null;
   readonly expiresAtMs: number | null;
-  /** What the provider says that it cost, whoever bears it; kept for the books with the provider. */
+  /**
+   * What the provider says that it cost, whether or not it is billed; kept for the books with the
+   * provider.
+   */
   readonly reportedCostPicoUsd?: PicoUsd;
   /** Closes the attempt: what is owed. Of a failed job nothing. */
   readonly close: CloseRow;
@@ -31,16 +34,16 @@ export interface JobEnd {
 export interface JobStore {
   /**
    * Makes an accepted job durable together with its attempt's provider job id, before the client is
-   * told. False: the attempt was closed meanwhile (recovery), or is about to be because a peer has
-   * declared its instance dead; there is no job. The same job once more changes nothing and answers
-   * the same, so a lost answer can be asked for again.
+   * answered. False: the attempt was closed meanwhile (recovery), or is about to be because a peer
+   * has declared its instance dead; there is no job. The same job once more changes nothing and
+   * answers the same, so a lost answer can be asked for again.
    */
   accept(job: NewVideoJob): Promise<boolean>;
   /** Undefined: no such job of this organization. */
   find(orgId: OrgId, jobId: JobId): Promise<VideoJob | undefined>;
   /**
    * Takes the one poll of a running job of this organization, unless the last one was less than
-   * `pollMinMs` ago or another process is at it. Undefined: look at what is stored. A look has to
+   * `pollMinMs` ago or another process is at it. Undefined: read what is stored. A poll has to
    * end within `leaseMs`: from then on others may take the poll.
    */
   takeOne(
@@ -53,10 +56,10 @@ export interface JobStore {
     readonly limit: number;
     readonly leaseMs: number;
   }): Promise<readonly TakenJob[]>;
-  /** Writes down a look at a job that goes on, and gives the poll back. Of an ended job: nothing. */
+  /** Stores a poll of a job that continues, and releases its lease. Of an ended job: nothing. */
   keep(jobId: JobId, update: JobUpdate): Promise<void>;
   /**
-   * Ends the job and closes its attempt, in one step, once: whoever comes second changes nothing.
+   * Ends the job and closes its attempt, in one step, once: a second call changes nothing.
    * Answers the job as it is then.
    */
   finish(jobId: JobId, end: JobEnd): Promise<VideoJob>;

@@ -111,11 +111,11 @@ const takeDueSql = `
   )
   ${leaseSql("$2::double precision")}`;
 
-/* Looks that miss a job ($5) count only when they are so far apart ($7). */
+/* Polls that miss a job ($5) count only with so much time between them ($7). */
 const countsSql = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;
 
-/** $4 the look told nothing: that says nothing for or against a job that was missed before. */
+/** $4 the poll had no result: that says nothing for or against a job that was missed before. */
 const keepSql = `
   update video_job set
     state = case state when 'queued' then $2 else state end,

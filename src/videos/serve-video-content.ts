@@ -26,7 +26,7 @@ export async function serveVideoContent(
 ): Promise<void> {
   const variant = asked.query.get("variant") ?? "video";
   if (variant !== "video") {
-    return exchange.refuse(invalidRequest("variant must be video or left out: there is no other"));
+    return exchange.refuse(invalidRequest("variant must be video or left out"));
   }
   const found = await findVideo(deps, exchange, asked.id);
   if (!found.ok) return exchange.refuse(found.refusal);
@@ -107,7 +107,7 @@ async function passOn(
 /** A file may be private, and another one tomorrow under the same id never is. */
 const ALWAYS = { "cache-control": "private, no-store", "x-content-type-options": "nosniff" };
 
-/** One range of bytes; several would come in a wrapping that is no video. */
+/** One range of bytes; several would come in a wrapping that is not a video. */
 function singleRange(header: string | undefined): string | undefined {
   return header !== undefined && /^bytes=(\d+-\d*|-\d+)$/.test(header) ? header : undefined;
 }
@@ -127,7 +127,7 @@ function noteBadEnd(
   const { jobId, deploymentId } = job;
   deps.log.warn(
     { job_id: jobId, deployment: deploymentId, ...reason },
-    "a video's file did not come",
+    "a video file could not be fetched",
   );
 }
 

@@ -13,7 +13,7 @@ export interface VideoReadDeps extends VideoDeps {
 }
 
 /**
- * `GET /v1/videos/{id}`: the job's record, after a look at the provider where the last one was long
+ * `GET /v1/videos/{id}`: the job's record, after a poll of the provider where the last one was long
  * ago. Free, and counts nothing.
  */
 export async function serveVideo(

@@ -45,7 +45,7 @@ export function videoBody(job: ShownVideo): string {
   });
 }
 
-/** Why there is no video, in our own words: a provider's are not passed on. */
+/** Why there is no video, in our own message: a provider's is not passed on. */
 export const VIDEO_ERRORS: Readonly<Record<VideoErrorCode, string>> = {
   video_generation_failed:
     "the provider could not make this video; nothing was charged, try again or change the prompt",

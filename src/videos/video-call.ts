@@ -20,7 +20,7 @@ export function videoCall(deps: VideoDeps): CallKind<ParsedVideoRequest> {
   return { ...videos, accept: (accepted) => acceptVideo(deps, accepted) };
 }
 
-/** Makes the provider's job ours, durably, and tells the client; else the provider may stop. */
+/** Stores the provider's job durably and answers the client; otherwise the provider may stop. */
 async function acceptVideo(
   deps: VideoDeps,
   accepted: AcceptedJob,
@@ -39,7 +39,7 @@ async function acceptVideo(
       deployment: deploymentId,
       provider_job: providerJobId,
     },
-    "a provider accepted a video job that could not be written down: it is cancelled and not charged",
+    "a provider accepted a video job that could not be stored: it is cancelled and not charged",
   );
   cancelJob(deps, accepted.deployment, job);
   return refused(notWritten);
@@ -70,7 +70,7 @@ function newVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
     attemptId,
     modelId,
     providerId,
-    // A copy with an own key has another id; its listing is found by this one.
+    // A copy with a customer's key has another id; its listing is found by this one.
     deploymentId: `${providerId}/${modelId}`,
     ...(ownKey === undefined ? {} : { connectionId: ownKey.connectionId }),
     providerJobId: job.id,
@@ -83,7 +83,7 @@ function newVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
   };
 }
 
-/** A job that is done as soon as it is accepted ends with the first look at it. */
+/** A job that is done as soon as it is accepted ends with the first poll of it. */
 function stateOf({ state, progress = 0 }: ProviderJob): Pick<NewVideoJob, "state" | "progress"> {
   const isWaiting = state === "queued" || state === "unknown";
   return isWaiting
@@ -101,7 +101,7 @@ async function isMadeDurable(deps: VideoDeps, job: NewVideoJob): Promise<boolean
     try {
       return await deps.jobs.accept(job);
     } catch (fault) {
-      deps.log.warn({ err: fault, job_id: job.jobId }, "a video job was not written down yet");
+      deps.log.warn({ err: fault, job_id: job.jobId }, "a video job could not be stored yet");
       if (left === 0) return false;
       await sleep(STORE_RETRY_MS);
     }

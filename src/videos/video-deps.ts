@@ -6,7 +6,7 @@ import type { VideoMetrics } from "./video-metrics.ts";
 export interface VideoSettings {
   /** Age at which a job is given up. */
   readonly deadlineMs: number;
-  /** Shortest time between two looks at one job. */
+  /** Shortest time between two polls of one job. */
   readonly pollMinMs: number;
   /** Between two sweeps over the jobs that are due. */
   readonly sweepMs: number;
@@ -34,6 +34,6 @@ export interface VideoDeps extends CallPorts {
   readonly log: VideoLog;
   readonly videos: VideoSettings;
   readonly videoMetrics: VideoMetrics;
-  /** In [0, 1): spreads the looks at providers. */
+  /** In [0, 1): spreads the polls of providers. */
   readonly random: () => number;
 }

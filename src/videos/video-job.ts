@@ -58,17 +58,20 @@ export interface VideoJob extends Omit<NewVideoJob, "deadlineMs"> {
   readonly costMicroUsd: MicroUsd | null;
   readonly deadlineAtMs: number;
   readonly polledAtMs: number | null;
-  /** Polls in a row that told nothing. */
+  /** Polls in a row without a result. */
   readonly pollFailures: number;
-  /** Polls in a row, at least a minute apart, at which the provider did not know the job. */
+  /**
+   * Polls in a row, with at least a minute between them, at which the provider did not know the
+   * job.
+   */
   readonly missingPolls: number;
 }
 
-/** A job whose poll was taken, with what a look at its provider is judged by. */
+/** A job whose poll was taken, with what a poll of its provider is judged by. */
 export interface TakenJob extends VideoJob {
   /** The store's clock when the poll was taken: the deadline is by the same clock. */
   readonly takenAtMs: number;
-  /** How often it was looked at before. */
+  /** How often it was polled before. */
   readonly polls: number;
   /** When `missingPolls` last grew; null: the provider knew the job when it last answered. */
   readonly missingAtMs: number | null;

@@ -4,11 +4,11 @@ import { add } from "../call/metrics.ts";
 
 /** Counters of the jobs of providers; the internal listener turns them into text. */
 export class VideoMetrics {
-  /** `provider|told, missing or failure` to looks. */
+  /** `provider|result` (`told`, `missing` or a failure) to polls. */
   readonly polls: Map<string, number> = new Map();
   /** `provider|model|completed or the error code` to ended jobs. */
   readonly ended: Map<string, number> = new Map();
-  /** `provider|model` to videos that told no cost and were therefore not billed. */
+  /** `provider|model` to videos without a reported cost, which were therefore not billed. */
   readonly costMissing: Map<string, number> = new Map();
   /** `provider|model` to videos that cost more than was held: the platform bears the rest. */
   readonly costOverReserve: Map<string, number> = new Map();

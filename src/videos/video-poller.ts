@@ -9,14 +9,14 @@ import type { TakenJob, VideoJob } from "./video-job.ts";
 import { askAfter, cancelJob, deploymentOf, pollResultOf } from "./ask-video-provider.ts";
 import type { VideoDeps } from "./video-deps.ts";
 
-/** Most looks at once of one sweep. */
+/** Most polls at once of one sweep. */
 const SWEEP_JOBS_MAX = 50;
-/** A look, at a job's deadline a cancellation, and writing down what came of them. */
+/** A poll, at a job's deadline a cancellation, and storing their results. */
 const LEASE_MS = 30_000;
 
 /**
- * Looks at the jobs of providers, and writes down what comes of it: for a client that asks, and by
- * itself for all that are due, so that a job is settled though nobody asks.
+ * Polls the jobs of providers, and stores the results: for a client that asks, and by
+ * itself for all that are due, so that a job is settled even if its client never asks.
  */
 export class VideoPoller {
   readonly #deps: VideoDeps;
@@ -24,7 +24,7 @@ export class VideoPoller {
   readonly #fetches = new Set<RunningFetch<unknown>>();
   /** Providers that asked to be left alone, or gave no answer: until when. */
   readonly #cooldownUntilMs = new Map<string, number>();
-  /** Listings whose jobs had a state that nobody knows: told once. */
+  /** Listings whose jobs had an unknown state: logged once. */
   readonly #reportedUnknown = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -38,7 +38,7 @@ export class VideoPoller {
     this.#sweepIn(this.#deps.videos.sweepMs);
   }
 
-  /** Ends the sweeps; looks under way are given up and given back. */
+  /** Ends the sweeps; running polls are aborted and their leases released. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -46,7 +46,7 @@ export class VideoPoller {
     await Promise.all(this.#running);
   }
 
-  /** The job as it is now: after a look at its provider, where the last one was long ago. */
+  /** The job as it is now: after a poll of its provider, where the last one was long ago. */
   async refresh(job: VideoJob): Promise<VideoJob> {
     const { jobs, videos } = this.#deps;
     if (job.completedAtMs !== null || this.#isClosed || this.#cooldownMs(job) > 0) return job;
@@ -56,7 +56,7 @@ export class VideoPoller {
     const waited = new AbortController();
     const polled = await Promise.race([
       this.#tracked(this.#pollSafely(taken)),
-      // The poll goes on without its client.
+      // The poll continues without its client.
       sleep(videos.clientWaitMs, undefined, { ref: false, signal: waited.signal }).catch(
         () => undefined,
       ),
@@ -65,7 +65,7 @@ export class VideoPoller {
     return polled ?? taken;
   }
 
-  /** One sweep: looks at everything that is due, a batch at a time. */
+  /** One sweep: polls everything that is due, a batch at a time. */
   async sweep(): Promise<void> {
     const { jobs, videoMetrics, log } = this.#deps;
     try {
@@ -76,7 +76,7 @@ export class VideoPoller {
       }
     } catch (fault) {
       videoMetrics.failedSweeps += 1;
-      log.warn({ err: fault }, "the video jobs could not be read; tried again with the next sweep");
+      log.warn({ err: fault }, "the video jobs could not be read; retried in the next round");
     }
   }
 
@@ -99,7 +99,7 @@ export class VideoPoller {
     return work;
   }
 
-  /** A look that cannot be written down is forgotten: its lease ends, and somebody looks again. */
+  /** A poll that cannot be stored is forgotten: its lease ends, and it is polled again. */
   async #pollSafely(job: TakenJob): Promise<VideoJob | undefined> {
     try {
       return await this.#poll(job);
@@ -107,7 +107,7 @@ export class VideoPoller {
       const { jobId, providerId } = job;
       this.#deps.log.warn(
         { err: fault, job_id: jobId, provider: providerId },
-        "a look at a video job came to nothing; it is looked at again",
+        "a poll of a video job failed; it will be polled again",
       );
       return undefined;
     }
@@ -120,7 +120,7 @@ export class VideoPoller {
     this.#noteUnknown(job, poll);
     const verdict = evaluatePoll(job, poll, random());
     if (verdict.kind === "ended") {
-      // A look that was given up for a shutdown says nothing about a job, not even at its deadline.
+      // A poll that was aborted for a shutdown says nothing about a job, not even at its deadline.
       return this.#isClosed && poll.kind === "failure"
         ? job
         : await this.#finish(job, verdict.ended);
@@ -169,7 +169,7 @@ export class VideoPoller {
     if (deployment !== undefined) await this.#ended(cancelJob(this.#deps, deployment, job));
   }
 
-  /** At its deadline a job is looked at, not only when it would be its turn. */
+  /** At its deadline a job is polled, not only when it would be due. */
   #nextPollOf(job: TakenJob, update: JobUpdate): JobUpdate {
     const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
     const nextPollMs = this.#isClosed && update.isFailure ? 0 : update.nextPollMs;
@@ -190,7 +190,7 @@ export class VideoPoller {
     const { jobId, deploymentId, providerJobId } = job;
     this.#deps.log.warn(
       { job_id: jobId, deployment: deploymentId, provider_job: providerJobId },
-      "a provider calls the state of a video job by a word that nobody knows; it counts as running",
+      "a provider reported an unknown state of a video job; it counts as running",
     );
   }
 
@@ -211,7 +211,7 @@ export class VideoPoller {
 }
 
 const FLAG_LABELS = {
-  costMissing: "a finished video told no cost: nothing was debited",
+  costMissing: "a finished video has no reported cost: nothing was debited",
   costOverReserve: "a finished video cost more than its ceiling: the reserve was debited",
 } as const;
 

@@ -51,7 +51,7 @@ export interface RequestCodec {
   decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall;
   /** The body of a translated call. */
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
-  /** Words of the output bounds that do not go to this deployment. */
+  /** Name ids of the output bounds that do not go to this deployment. */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
   /** Edits of a same-wire body beside the common ones. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;

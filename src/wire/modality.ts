@@ -25,7 +25,7 @@ export interface Modality<R extends CallRequest> {
   inputTokens?(request: R, deployments: readonly Deployment[]): number;
   /** Time limits of an attempt by name; absent: those of a stream or of a whole answer. */
   readonly timeouts?: "decisions" | "videoAccept";
-  /** Classifies an answer that is no usable 2xx; absent: as the chat wires do. */
+  /** Classifies an answer that is not a usable 2xx; absent: as the chat wires do. */
   readonly classify?: (
     failed: FailedAnswer,
     deployment: Deployment,

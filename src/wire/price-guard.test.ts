@@ -33,7 +33,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     ["service_tier", { service_tier: "priority" }],
     ["service_tier", { service_tier: "auto" }],
     ["speed", { speed: "fast" }],
-  ])("goes on without %s, which is named, on its own wire as across", (name, members) => {
+  ])("continues without %s, which is named, on its own wire as across", (name, members) => {
     for (const to of [wire, otherWire(wire)]) {
       const sent = send(readGood(wire, members), deploymentOf(to));
       expect(sent.body).not.toHaveProperty(name);
@@ -143,7 +143,7 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
     expect(problem).toEqual({ field, message: expect.not.stringContaining("charge") });
   });
 
-  test("goes on without speed, which only a beta that is not passed on opens", () => {
+  test("continues without speed, which only a beta that is not passed on opens", () => {
     expect(send(readGood(wire, { speed: "fast" }), own).dropped).toEqual(["speed"]);
   });
 });

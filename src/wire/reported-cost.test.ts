@@ -23,7 +23,7 @@ describe("a provider's own cost", () => {
     // No float has these digits.
     ["0.00193199999999999999999999", "0.00193199999999999999999999"],
     ["123456789012345.000000000001", "123456789012345.000000000001"],
-  ])("in dollars as %s is told as %s", (raw, usd) => {
+  ])("in dollars as %s is read as %s", (raw, usd) => {
     expect(inUsd(raw)).toBe(usd);
   });
 
@@ -36,12 +36,12 @@ describe("a provider's own cost", () => {
     ["15", "0.0000000015"],
     // Above what a float counts exactly.
     ["90071992547409931", "9007199.2547409931"],
-  ])("in ticks as %s is told as %s dollars", (raw, usd) => {
+  ])("in ticks as %s is read as %s dollars", (raw, usd) => {
     expect(inTicks(raw)).toBe(usd);
   });
 
   test.each(["-0.01", "-1", "null", "true", "{}", "[1]", '""', '"free"', '"1 USD"', '"-2"'])(
-    "of %s is no cost",
+    "of %s is not a cost",
     (raw) => {
       expect(inUsd(raw)).toBeUndefined();
       expect(inTicks(raw)).toBeUndefined();

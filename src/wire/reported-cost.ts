@@ -21,7 +21,7 @@ export const hugeUsd: string = "9".repeat(15);
 /** 10^10 ticks are one dollar. */
 const TICK_DIGITS = 10;
 const WHOLE_DIGITS_MAX = hugeUsd.length;
-/** Far below a pico-dollar; what stands behind is cut off. */
+/** Far below a pico-dollar; what follows is cut off. */
 const FRACTION_DIGITS_MAX = 40;
 
 function rawOf(text: string, span: Span | undefined): string {
@@ -35,7 +35,8 @@ function plainUsd(raw: string, digits: number): string | undefined {
   const [, whole = "", fraction = "", exponent = "0"] = match;
   const all = (whole + fraction).replace(/^0+/, "");
   if (all === "") return "0";
-  // Where the point stands in `all`. An exponent that is no exact number is beyond either bound.
+  // The position of the point in `all`. An exponent that is not an exact number is beyond either
+  // bound.
   const point = all.length - fraction.length + Number(exponent) - digits;
   if (point > WHOLE_DIGITS_MAX) return hugeUsd;
   if (point <= -FRACTION_DIGITS_MAX) return "0";

@@ -13,7 +13,8 @@ const CHARS_PER_TOKEN: Readonly<Record<RunKind, number>> = {
 
 /**
  * A guess at the tokens of a text, made from runs of like characters: a short word is one token, a
- * long one several, digits go by three, ideographs count singly. Deterministic, linear, no tables.
+ * long one several, digits in groups of three, ideographs count singly. Deterministic, linear, no
+ * tables.
  */
 export function textTokens(text: string): number {
   let tokens = 0;

@@ -60,7 +60,7 @@ describe("wire_a", () => {
     });
   });
 
-  test("a bad key is told exactly as the specification has it", () => {
+  test("a bad key is answered exactly as the specification has it", () => {
     const bad = refusal("auth", "the key is not valid", { origin: "authorization" });
     expect(parse(wires.get("wire_a").errorBody(bad, "r1"))).toEqual({
       error: {
@@ -73,7 +73,7 @@ describe("wire_a", () => {
     });
   });
 
-  test("a limit tells its scope, kind, id and instants", () => {
+  test("a limit names its scope, kind, id and instants", () => {
     const limited = refusal("rate_limit", "slow down", {
       origin: "gateway_admission",
       limit: { scope: "key", kind: "rpm", id: "key:k1" },
@@ -155,17 +155,20 @@ describe.each(WIRES)("an overflow that a provider of %s reports after output", (
   test.each([
     ["wire_a", /context_length_exceeded.*maximum context length/],
     ["wire_b", /prompt is too long/],
-  ] as const)("has the words that clients of %s look for in the last event", (client, expected) => {
-    const bridge = openStream({ client, upstream });
-    bridge.push(Buffer.from(OUTPUT[upstream]));
-    expect(bridge.takeOutput()).toContain("hi");
-    bridge.push(Buffer.from(OVERFLOW[upstream]));
-    const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
-    expect(reported.class).toBe("context_overflow");
-    const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
-    const { error } = JSON.parse(last.slice(last.indexOf("{"))) as {
-      readonly error: { readonly message: string };
-    };
-    expect(error.message).toMatch(expected);
-  });
+  ] as const)(
+    "has the wording that clients of %s check for in the last event",
+    (client, expected) => {
+      const bridge = openStream({ client, upstream });
+      bridge.push(Buffer.from(OUTPUT[upstream]));
+      expect(bridge.takeOutput()).toContain("hi");
+      bridge.push(Buffer.from(OVERFLOW[upstream]));
+      const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
+      expect(reported.class).toBe("context_overflow");
+      const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
+      const { error } = JSON.parse(last.slice(last.indexOf("{"))) as {
+        readonly error: { readonly message: string };
+      };
+      expect(error.message).toMatch(expected);
+    },
+  );
 });

@@ -155,7 +155,7 @@ describe("connections", () => {
     expect((await rulesOf(foreign)).connections).toHaveLength(1);
   });
 
-  test("a key's own stands in place of the organization's, for that key and provider", async () => {
+  test("a key's own replaces the organization's, for that key and provider", async () => {
     const { orgId } = key;
     const shared = await connect({ orgId }, "acme-ai");
     const other = await connect({ orgId }, "other-ai");
@@ -235,7 +235,7 @@ describe("usage holds", () => {
     expect(abuseRestrictions[1]?.untilMs).toBeGreaterThan(Number(now?.["ms"]) + 5_000_000);
   });
 
-  test("a lifted hold is gone, and a limit under it stands again", async () => {
+  test("a lifted hold is gone, and a limit under it applies again", async () => {
     await hold("chat", "limited", 600);
     await hold("chat", "restricted", null);
     const lift = "update usage_hold set lifted_at = now() where org_id = $1 and state = $2";
@@ -249,7 +249,7 @@ describe("usage holds", () => {
 });
 
 describe("a key by its id", () => {
-  test("is what the look-up by digest would find now, disabled ones included", async () => {
+  test("is what the lookup by digest would find now, disabled ones included", async () => {
     const { rulesStore, keyStore, accountStore } = backend;
     await rulesStore.changeLimit(key.orgId, { ...ORG, scope: "key" }, { concurrent: 3 });
     const found = await rulesStore.findKey(key.keyId);

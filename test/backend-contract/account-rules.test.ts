@@ -27,7 +27,7 @@ beforeEach(async () => {
 const rulesOf = rulesReader(backend);
 
 describe("an organization that nothing was said about", () => {
-  test("has the plain rules themselves, so that they take no room in the cache", async () => {
+  test("has the plain rules themselves, so that they take no space in the cache", async () => {
     expect(await rulesOf(key)).toBe(PLAIN_RULES);
   });
 
@@ -41,7 +41,7 @@ describe("an organization that nothing was said about", () => {
     expect(await rulesOf(trial)).toBe(PLAIN_RULES);
   });
 
-  test("has bought credit for ever: a later gift makes no trial of it", async () => {
+  test("has bought credit permanently: later trial credit changes nothing", async () => {
     await grant(backend, key.orgId, "trial");
     expect(await rulesOf(key)).toBe(PLAIN_RULES);
   });
@@ -217,7 +217,7 @@ describe("stored limits", () => {
     expect(await rulesStore.listLimits(key.orgId)).toEqual([{ ...ORG, concurrent: 4 }]);
   });
 
-  test("a change that the database refuses leaves no trace, and the store goes on", async () => {
+  test("a change that the database refuses leaves no trace, and the store continues", async () => {
     const { rulesStore } = backend;
     await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 4 });
     const wrong = rulesStore.changeLimit(key.orgId, ORG, { requestsPerMinute: 9, concurrent: 0 });
@@ -227,7 +227,7 @@ describe("stored limits", () => {
 });
 
 describe("whether keys may set limits of their organization", () => {
-  test("is off until somebody turns it on, for one organization", async () => {
+  test("is off until an operator turns it on, for one organization", async () => {
     const { rulesStore } = backend;
     expect(await rulesStore.setKeysMaySetOrgLimits(key.orgId, true)).toBe(true);
     expect(await rulesOf(key)).toEqual({ ...PLAIN_RULES, keysMaySetOrgLimits: true });

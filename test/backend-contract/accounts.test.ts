@@ -83,7 +83,7 @@ test("two keys cannot share a digest", async () => {
   await expect(backend.accountStore.createKey(key)).rejects.toThrow("api_key_digest_key");
 });
 
-test("a grant happens once per reference, whoever repeats it", async () => {
+test("a grant happens once per reference, also when it is repeated", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const grant = { orgId, amountMicroUsd: microUsd(25_000_000n), ref: "invoice 1" };
   const outcomes = await Promise.all(

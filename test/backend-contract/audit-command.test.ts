@@ -44,15 +44,15 @@ test("ledger recover charges what a dead instance left open, once, but for runni
   expect(again).toMatchObject({ code: 0, stdout: "0 attempts of 0 dead instances closed\n" });
 });
 
-test("ledger audit says yes, check by check, and tells how much it replayed", async () => {
+test("ledger audit says yes, check by check, and reports how much it replayed", async () => {
   const { code, stdout, stderr } = await ledger("audit");
   expect(code).toBe(0);
   expect(stdout.trimEnd().split("\n")).toHaveLength(18);
   expect(stdout).not.toContain("BROKEN");
-  expect(stderr).toContain("replayed 4 of 4 lines of the journal");
+  expect(stderr).toContain("replayed 4 of 4 journal entries");
 });
 
-test("ledger audit says no, with the rows and both values, in words and in JSON", async () => {
+test("ledger audit says no, with the rows and both values, as text and as JSON", async () => {
   const wallet = `account wallet:${lost.orgId}`;
   const damage = "update account set reserved = reserved - 1 where reserved > 0";
   await new DamagedBooks(backend).damage(damage);

@@ -80,7 +80,7 @@ function lineOf({ examples: [first] = [] }: AuditCheck): string {
   return first === undefined ? "no row" : `${first.row}: ${first.found} / ${first.expected}`;
 }
 
-test("books that nobody touched pass every check, one line each", async () => {
+test("untouched books pass every check, one line each", async () => {
   const checks = await backend.audit();
   expect(checks.map(({ id }) => id).join(" ")).toBe(
     "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 rebuild replay-accounts replay-debits replay-spend",
@@ -146,7 +146,7 @@ const damages: readonly Damage[] = [
     found: { I1: MOVED, I5: /^attempt 1 settle: 60 from \S+ to accrual:other \//, rebuild: MOVED },
   },
   {
-    what: "a correction that gave nothing back",
+    what: "a correction that returned nothing",
     sql: () => "delete from transfer where attempt_id = 6 and kind = 'refund'",
     found: {
       I1: ANY,
@@ -183,7 +183,7 @@ const damages: readonly Damage[] = [
     },
   },
   {
-    what: "an excess that the house bore twice",
+    what: "an excess that the platform bore twice",
     sql: () => "update attempt set overrun = 2 * overrun where attempt_id = 2",
     found: {
       I11: /^account accrual:acme-ai: balance 202 \/ balance 232$/,
@@ -246,9 +246,9 @@ const damages: readonly Damage[] = [
     found: { I11: /^period of acme-ai from , admitted on 2025-01-01: 0 attempts/ },
   },
   {
-    what: "an attempt at prices nobody recorded",
+    what: "an attempt at prices that were not recorded",
     sql: () => "update attempt set price_pin_id = 'none' where attempt_id = 4",
-    found: { I13: /^attempt 4: prices none of nobody \/ prices of acme-ai$/ },
+    found: { I13: /^attempt 4: prices none of no provider \/ prices of acme-ai$/ },
   },
   {
     what: "an attempt at another provider's prices",
@@ -263,7 +263,7 @@ const damages: readonly Damage[] = [
     found: { I14: /^transfer purchase:pur_1: none \/ 10000 from cash:stripe to wallet:org_/ },
   },
   {
-    what: "an account with no room for another closing",
+    what: "an account that is full for another closing",
     sql: () => `insert into account (account_id, debits) values ('overrun', 5000000000000000000)
       on conflict (account_id) do update set debits = excluded.debits`,
     found: {
@@ -281,7 +281,7 @@ const damages: readonly Damage[] = [
     found: { I15: /^attempt 8: open since .* of one \/ closed within a day$/ },
   },
   {
-    what: "a closing that stands before its opening",
+    what: "a closing that precedes its opening",
     sql: () => "update attempt set closed_position = opened_position - 1 where attempt_id = 1",
     found: {
       "replay-debits": /^attempt 1: closed, debit 60, overrun 0 \/ unknown, debit 0, overrun 0$/,

@@ -187,7 +187,7 @@ test("a virtual key carries the connections it may use, its own before its organ
   expect(await providerKeyOf(keyId)).toBeUndefined();
 });
 
-test("an attempt with an own key is in the books with its usage, and costs an empty wallet nothing", async () => {
+test("an attempt with a customer's key is in the books with its usage, and costs an empty wallet nothing", async () => {
   const org = await newOrg();
   const { pinId } = zeroPricePin({ id: "acme-ai/acme/small" });
   const zero = { promptPico: 0n, cachedPromptPico: 0n, cacheWritePico: 0n };

@@ -23,7 +23,7 @@ function newKey(orgId: OrgId, change: Partial<NewKey> = {}): NewKey {
 }
 
 describe("an organization", () => {
-  test("is told with its cap and whether it was ever funded", async () => {
+  test("is shown with its cap and whether it was ever funded", async () => {
     const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
     expect(await backend.customerStore.findOrg(orgId)).toMatchObject({
       orgId,
@@ -55,10 +55,10 @@ describe("an organization", () => {
 });
 
 describe("a key", () => {
-  test("is made, renamed, capped and disabled for ever", async () => {
+  test("is made, renamed, capped and permanently disabled", async () => {
     const { orgId, keyId: older } = await orgWithKey(backend, { creditMicroUsd: 0n });
     const made = await backend.customerStore.createKey(newKey(orgId));
-    if (made === "too_many") throw new Error("there was room for it");
+    if (made === "too_many") throw new Error("another one was possible");
     const { keyId } = made;
     expect(await backend.customerStore.findKey(orgId, keyId)).toEqual(made);
     const keys = await backend.customerStore.listKeys(orgId);
@@ -114,7 +114,7 @@ describe("a key", () => {
   });
 });
 
-test("an organization has one Playground key, whoever asks first, which nobody can present", async () => {
+test("an organization has one Playground key, whichever request is first, which no caller can present", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const asked = await Promise.all(
     Array.from({ length: 5 }, () => backend.customerStore.playgroundKey(orgId)),

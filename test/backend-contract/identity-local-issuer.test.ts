@@ -62,7 +62,7 @@ describe("a link that was printed on the machine", () => {
     expect(await read(thief)).toBeUndefined();
   });
 
-  test("is used up by nobody who only looks at it", async () => {
+  test("is not used up by opening it", async () => {
     const link = await linkOf();
     for (let query = 0; query < 3; query += 1) {
       expect((await new CookieBrowser().open(link)).status).toBe(200);
@@ -175,7 +175,7 @@ describe("a link made beside the server", () => {
   });
 });
 
-test("a browser that nobody claimed is told how to get a link, and stays out", async () => {
+test("an unclaimed browser is shown how to get a link, and stays out", async () => {
   const browser = new CookieBrowser();
   const page = await browser.open(`${site.url}/auth/start`);
   expect(page.status).toBe(403);
@@ -222,7 +222,7 @@ test("two processes are one issuer: a sign-in begun at one ends at the other", a
   await second.close();
 });
 
-test("what the issuer keeps opens nothing: no link, cookie or code stands in the database", async () => {
+test("what the issuer keeps opens nothing: no link, cookie or code is in the database", async () => {
   const browser = new CookieBrowser();
   const link = await linkOf();
   const { way } = await claim(browser, link);

@@ -71,7 +71,7 @@ describe("a session whose provider gives no refresh token", () => {
     expect((await recheck()).path).toBe("/sign-in?reason=expired");
   });
 
-  test("asks the provider every 12 hours, and goes on where it was", async () => {
+  test("asks the provider every 12 hours, and continues where it was", async () => {
     expect(await isDue()).toBe(false);
     site.clock.forward(12 * HOUR_MS);
     expect(await isDue()).toBe(true);
@@ -83,14 +83,14 @@ describe("a session whose provider gives no refresh token", () => {
     expect(await read()).toBeDefined();
   });
 
-  test("ends when the provider says that nobody is signed in there", async () => {
+  test("ends when the provider says that no user is signed in there", async () => {
     provider.endSessions();
     expect((await recheck()).path).toBe("/sign-in?reason=idp-ended");
     expect(await read()).toBeUndefined();
     expect(await reason()).toBe("idp-ended");
   });
 
-  test("ends when somebody else is signed in there", async () => {
+  test("ends when another user is signed in there", async () => {
     provider.signInAs({ subject: "bob", email: "bob@example.com", emailVerified: true });
     const other = new CookieBrowser();
     await other.open(`${site.url}/auth/start`);
@@ -117,7 +117,7 @@ describe("a session whose provider gives no refresh token", () => {
     expect(await reason()).toBe("idp-ended");
   });
 
-  test("that nobody used for two days is checked first, and goes on", async () => {
+  test("that was not used for two days is checked first, and continues", async () => {
     site.clock.forward(2 * DAY_MS);
     expect(await isDue()).toBe(true);
     expect((await recheck()).path).toBe("/keys");
@@ -128,7 +128,7 @@ describe("a session whose provider gives no refresh token", () => {
 describe("a session with a refresh token", () => {
   beforeEach(() => open({ oidcRefresh: true, encryptionKey: randomBytes(32).toString("base64") }));
 
-  test("is looked after every 15 minutes without a redirect", async () => {
+  test("is checked every 15 minutes without a redirect", async () => {
     const before = provider.countOf("/token");
     expect(await read()).not.toHaveProperty("recheckDueAtMs");
     expect(provider.countOf("/token")).toBe(before);

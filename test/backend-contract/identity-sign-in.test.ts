@@ -138,7 +138,7 @@ describe("signing in", () => {
     expect((await signIn()).path).toBe("/verify");
   });
 
-  test("a person who is sent away by the provider is told so, and is not signed in", async () => {
+  test("a person whom the provider refuses sees the reason, and is not signed in", async () => {
     provider.signInAs(null);
     const browser = new CookieBrowser();
     expect((await signIn(browser)).path).toMatch(
@@ -196,7 +196,7 @@ describe("a way back that leaves the console is dropped", () => {
       const browser = await signedIn();
       const landing = await signIn(browser, `?return=${encodeURIComponent(evil)}`);
       expect(landing.url.origin).toBe(console_.url);
-      // The key of the first sign-in was not looked at: it is still there to be shown.
+      // The key of the first sign-in was not revealed: it is still there to be shown.
       expect(landing.path).toBe("/welcome");
     });
   }
@@ -210,7 +210,7 @@ describe("a callback", () => {
     return (await browser.open(`${console_.url}/auth/start`, stopAtCallback)).url;
   }
 
-  test("that comes twice signs nobody in the second time", async () => {
+  test("that comes twice signs in only once", async () => {
     const browser = new CookieBrowser();
     const callback = await arrived(browser);
     const before = browser.header(callback);
@@ -222,11 +222,11 @@ describe("a callback", () => {
       requestId: "r",
     });
     expect(again).toEqual({ location: "/sign-in?reason=failed&request_id=r", cookies: [] });
-    // Going back in the browser that is signed in is no fault.
+    // Going back in the browser that is signed in is not a fault.
     expect((await browser.open(callback.href)).path).toBe("/");
   });
 
-  test("in another browser signs nobody in", async () => {
+  test("in another browser does not sign in", async () => {
     const callback = await arrived(new CookieBrowser());
     const other = new CookieBrowser();
     expect((await other.open(callback.href)).path).toMatch(/reason=failed/);
@@ -277,7 +277,7 @@ describe("a callback", () => {
 });
 
 describe("a session", () => {
-  test("that is signed out here goes on in another browser", async () => {
+  test("that is signed out here continues in another browser", async () => {
     const ada = person();
     provider.signInAs(ada);
     const here = new CookieBrowser();
@@ -310,7 +310,7 @@ describe("a session", () => {
     expect(await sessionOf(browser)).toBeDefined();
   });
 
-  test("takes a key that was not looked at along to the next sign-in", async () => {
+  test("takes a key that was not revealed to the next sign-in", async () => {
     const browser = await signedIn();
     const landing = await signIn(browser);
     expect(landing.path).toBe("/welcome");
@@ -390,7 +390,7 @@ describe("back-channel logout", () => {
   });
 });
 
-test("a provider that is down lets nobody in, throws nobody out, and is found when it is back", async () => {
+test("a provider that is down stops sign-ins, ends no session, and is found when it is back", async () => {
   const away = await freshConsole();
   away.provider.setDown(true);
   const browser = new CookieBrowser();
@@ -418,7 +418,7 @@ test("an address that only the user info names is read there, with its state", a
   await other.close();
 });
 
-test("no cookie, code, token, secret or key stands in the log or in the database", async () => {
+test("no cookie, code, token, secret or key is in the log or in the database", async () => {
   provider.signInAs(person());
   const browser = new CookieBrowser();
   const { way } = await signIn(browser);

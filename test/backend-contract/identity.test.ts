@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 let made = 0;
-/** Somebody whom nobody has seen before. */
+/** An unknown user. */
 function claimOf(change: Partial<SignInClaim> = {}): SignInClaim {
   made += 1;
   const email = change.email ?? `p${made}@example.com`;
@@ -74,7 +74,7 @@ async function isVerifiedOrg(orgId: OrgId): Promise<unknown> {
   return rows[0]?.["email_verified"];
 }
 
-describe("a person whom nobody has seen", () => {
+describe("an unknown person", () => {
   test("with a verified address gets an account, an organization with a wallet, and a trial key", async () => {
     const claim = claimOf({ name: "Ada Lovelace" });
     const signIn = signInOf(claim);
@@ -154,7 +154,7 @@ describe("a person who comes back", () => {
     expect(await resolve(moved)).toMatchObject({ kind: "known", isEmailTaken: false });
     const org = await backend.accountStore.findOrg(first.orgId);
     expect(org).toMatchObject({ email: "ada@new.example" });
-    // Somebody with the new address is the same person; the old one is free.
+    // A user with the new address is the same person; the old one is free.
     expect(await resolve(claimOf({ email: "ada@new.example" }))).toMatchObject({
       kind: "linked",
       accountId: first.accountId,
@@ -214,7 +214,7 @@ describe("an address that is verified later", () => {
       hasReveal: false,
     });
     expect(await backend.accountStore.findOrg(empty.orgId)).toBeUndefined();
-    // The browser that was signed in before goes on in the account that it belongs to.
+    // The browser that was signed in before continues in the account that it belongs to.
     expect(await store.findSession(signIn.session.sessionId)).toMatchObject({
       accountId: older.accountId,
       isVerified: true,
@@ -222,7 +222,7 @@ describe("an address that is verified later", () => {
     expect(await keysOf(older.orgId)).toEqual(["trial"]);
   });
 
-  test("keeps an organization that somebody gave credit to, in the books", async () => {
+  test("keeps an organization that was given credit, in the books", async () => {
     const ada = claimOf();
     await resolve(ada);
     const second = claimOf({ email: ada.email, isVerified: false });
@@ -279,7 +279,7 @@ describe("an organization that an operator made for an address", () => {
     expect(again).toMatchObject({ kind: "linked", orgId: oldest });
   });
 
-  test("is not given to somebody who only says that the address is theirs", async () => {
+  test("is not given to a user who only says that the address is theirs", async () => {
     const orgId = await operatorOrg("cfo@acme.example");
     const liar = claimOf({ email: "cfo@acme.example", isVerified: false });
     const unverified = await resolve(liar);
@@ -315,7 +315,7 @@ describe("at the same time", () => {
     expect(new Set(all.map((each) => each.accountId)).size).toBe(3);
   });
 
-  test("a second trial key of an organization is impossible, whoever tries", async () => {
+  test("a second trial key of an organization is impossible", async () => {
     const { orgId } = await resolve(claimOf());
     const second = backend.accountStore.createKey({
       orgId,
@@ -395,13 +395,13 @@ describe("a way to the provider and back", () => {
   });
 });
 
-test("what ended long ago is swept, what somebody may come back to is not", async () => {
+test("what ended long ago is swept, what a user may return to is not", async () => {
   const old = signInOf(claimOf());
   await store.resolveSignIn(old);
   const { sessionId } = old.session;
   const afterEndMs = NOW_MS + 8 * DAY_MS;
   await store.sweep(afterEndMs);
-  // Its browser is still told why it is signed out.
+  // Its browser is still shown why it is signed out.
   expect(await store.findSession(sessionId)).toBeDefined();
   expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
   await store.sweep(NOW_MS + 38 * DAY_MS);

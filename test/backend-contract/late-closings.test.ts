@@ -54,7 +54,7 @@ describe("an attempt that was charged at its reserve and then observed after all
     await expectCleanBooks();
   });
 
-  test("that turned out to be void gives everything back", async () => {
+  test("that turned out to be void returns everything", async () => {
     const charged = await chargedAfterCrash(100n);
     await ledger.close(voidRow(charged.attemptId));
     expect(await charged.settledMicroUsd()).toBe(1_000n);
@@ -62,7 +62,7 @@ describe("an attempt that was charged at its reserve and then observed after all
     await expectCleanBooks();
   });
 
-  test("never costs more than it was charged: the excess is the house's", async () => {
+  test("never costs more than it was charged: the platform bears the excess", async () => {
     const charged = await chargedAfterCrash(100n);
     const late = await ledger.close(closeRow(charged.attemptId, 130n));
     expect(late).toEqual({ kind: "closed", debitMicroUsd: 100n, overrun: true });

@@ -15,7 +15,7 @@ import { silentLog } from "../support/silent-log.ts";
 
 /** `PROPERTY_COMMANDS=100000` searches longer; `PROPERTY_SEED=<seed of a report>` searches again. */
 const COMMANDS = Number(process.env["PROPERTY_COMMANDS"] ?? quickOrDeep(400, 20_000));
-/** A search that has not met every answer yet goes on; one without luck ends here. */
+/** A search that has not met every answer yet continues; one without luck ends here. */
 const COMMANDS_MAX = Math.max(20_000, 4 * COMMANDS);
 /** In a quick run: one that meets every answer in its first round. */
 const SEED = seedOf("ledger differential", 20_270);

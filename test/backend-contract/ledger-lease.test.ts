@@ -95,7 +95,7 @@ test("a dead process of this machine is not waited for", async () => {
   expect(await backend.ledgerBatchStore.recoverOpenAttempts()).toBe(1);
 });
 
-test("an instance is not taken over before the end of its lease", async () => {
+test("an instance is not accepted over before the end of its lease", async () => {
   const store = backend.ledgerBatchStore;
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const member = await store.join("brief", 4_000);

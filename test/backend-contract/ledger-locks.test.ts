@@ -119,7 +119,7 @@ test("a take-over waits for the holds that its instance is making: recovery sees
   expect(await store.recoverOpenAttempts()).toBe(2);
 });
 
-test("two recoveries that find the same attempt charge it once, and give nothing back", async () => {
+test("two recoveries that find the same attempt charge it once, and return nothing", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   await heldBy(await store.join("left open", 0), org);

@@ -67,7 +67,7 @@ async function reserveAtOnce(
   amount: bigint,
 ): Promise<ReserveOutcome["kind"][]> {
   await gate.query("begin");
-  // Reading goes on; the first to write behind the wallet's row waits here, before its commit.
+  // Reading continues; the first to write behind the wallet's row waits here, before its commit.
   await gate.query("lock table spend in share row exclusive mode");
   const running: Promise<readonly ReserveOutcome[]>[] = [];
   for (const { member, lane } of instances) {

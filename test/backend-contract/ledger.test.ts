@@ -107,7 +107,7 @@ test("two instances cannot pass a cap together", async () => {
   await close();
 });
 
-test("the caps of a key and of its organization hold against everything in flight", async () => {
+test("the caps of a key and of its organization limit everything in flight", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n, keyCapMicroUsd: 500n });
   const free = await keyOf(backend, org.orgId);
   expect(await backend.accountStore.setOrgCap(org.orgId, microUsd(800n))).toBe(true);
@@ -171,7 +171,7 @@ test("an attempt is closed once: the first closing wins, also inside one batch",
   });
 });
 
-test("a cost above the reserve is the house's loss, never the customer's", async () => {
+test("a cost above the reserve is the platform's loss, never the customer's", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
   await ledger.reserve(row);
@@ -271,7 +271,7 @@ test("an instance whose lease ended is taken over by one peer only", async () =>
   expect(await backend.ledgerBatchStore.renewLease(dead, 10_000)).toBeUndefined();
 });
 
-test("a lost connection answers unavailable, holds nothing, and the ledger goes on", async () => {
+test("a lost connection answers unavailable, holds nothing, and the ledger continues", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const blocker = new Client({ connectionString: backend.connectionString });
   await blocker.connect();

@@ -90,7 +90,7 @@ describe("what the journal says about the last minute", () => {
     expect((await recent())[`org:${orgId}`]).toEqual([1, 100, 100, 100]);
   });
 
-  test("tells the age in whole seconds, never too old, and forgets after a minute", async () => {
+  test("returns the age in whole seconds, never too old, and forgets after a minute", async () => {
     await newOrg();
     const { attemptId } = await begin();
     const sql = `update attempt set created_at = clock_timestamp() - $2::interval
@@ -112,7 +112,7 @@ describe("what the journal says about the last minute", () => {
     expect(await charges()).toEqual([]);
   });
 
-  test("counts every attempt in the pool of its deployment, whoever asked", async () => {
+  test("counts every attempt in the pool of its deployment, for every caller", async () => {
     await newOrg();
     const members = [
       { providerId: "pool-ai", modelId: "acme/small" },
@@ -154,7 +154,7 @@ describe("what the journal says about the last minute", () => {
     expect(await charges("{endpoint:end-2}")).toEqual([]);
   });
 
-  test("counts every request of everybody for the platform", async () => {
+  test("counts every request for the platform", async () => {
     const before = (await recent("{platform}"))["platform"]?.[0] ?? 0;
     for (let n = 0; n < 2; n += 1) {
       await newOrg();

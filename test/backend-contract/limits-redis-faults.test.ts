@@ -69,7 +69,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect((await near.store.claim({ ...claim, ...tokenCount(0, 10) })).kind).toBe("claimed");
   });
 
-  test("counts nothing until its next claim, and a look refills nothing", async () => {
+  test("counts nothing until its next claim, and a read refills nothing", async () => {
     const slot = newSlot();
     await near.take(slot, orgScope({}), 10);
     await redis.command("flushall");
@@ -96,7 +96,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     for (let n = 0; n < 3; n += 1) leases.push(await near.take(slot, scopes));
     for (let n = 0; n < 2; n += 1) await far.take(slot, scopes);
     await redis.command("flushall");
-    // Who refills a slot tells at once what it holds there; the others do within seconds.
+    // A process that refills a slot reports at once what it holds there; the others do within seconds.
     await far.take(slot, scopes);
     const held = await redis.command("zcard", `tm:${slot}:held:org:shared`);
     expect(held).toBeGreaterThanOrEqual(3);
@@ -187,7 +187,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect(await near.take(slot, scopes, 1)).toMatchObject({ remainingRequests: 6 });
   });
 
-  test("hears of requests it does not know, and nothing goes below zero", async () => {
+  test("is notified of requests it does not know, and nothing goes below zero", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10, tokensPerMinute: 1_000 });
     const [first, second] = [await near.take(slot, scopes, 90), await near.take(slot, scopes, 90)];
@@ -224,7 +224,7 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     expect(systemClock.monotonicMs() - askedMs).toBeLessThan(UNAVAILABLE_WITHIN_MS);
   };
 
-  test("frozen: unavailable in time; what it grants too late is given back", async () => {
+  test("frozen: unavailable in time; what it grants too late is released", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10, concurrent: 3 });
     await side.take(slot, scopes);

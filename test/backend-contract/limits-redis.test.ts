@@ -59,7 +59,7 @@ describe.skipIf(isMissing)("several processes on one Redis", () => {
     expect(await all("take", order)).toEqual({ claimed: 21, refused: 9, unavailable: 0 });
   });
 
-  test("leave nothing in Redis for ever", async () => {
+  test("leave nothing in Redis permanently", async () => {
     const keys = (await redis.command("keys", "*")) as string[];
     expect(keys.length).toBeGreaterThan(5);
     for (const key of keys) {
@@ -70,7 +70,7 @@ describe.skipIf(isMissing)("several processes on one Redis", () => {
 });
 
 describe.skipIf(isMissing)("what is stored in Redis", () => {
-  test("is small, and gone when nobody uses it: buckets that have left, places that came back", async () => {
+  test("is small, and gone when it is not used: expired buckets, released slots", async () => {
     const redis = await startRedis();
     let nowMs = 1_700_000_000_000;
     const side = new Side(redis.url, { now: () => nowMs });
@@ -92,7 +92,7 @@ describe.skipIf(isMissing)("what is stored in Redis", () => {
 });
 
 describe.skipIf(isMissing)("a process that is killed", () => {
-  test("gives its places back when its leases end, and not before", async () => {
+  test("releases its slots when its leases end, and not before", async () => {
     const redis = await startRedis();
     const startMs = 1_700_000_000_000;
     let nowMs = startMs;
@@ -117,7 +117,7 @@ describe.skipIf(isMissing)("a process that is killed", () => {
 });
 
 describe.skipIf(isMissing)("a replica", () => {
-  test("answers a look, and grants nothing", async () => {
+  test("answers a read, and grants nothing", async () => {
     // By itself it waits five seconds for more replicas before it serves one.
     const leader = await startRedis(["--repl-diskless-sync-delay", "0"]);
     const replica = await startRedis(["--replicaof", "127.0.0.1", String(leader.port)]);
@@ -137,7 +137,7 @@ describe.skipIf(isMissing)("a replica", () => {
 });
 
 describe.skipIf(isMissing)("a Redis with a password", () => {
-  test("lets in who knows it; who does not is refused, and the log does not tell it", async () => {
+  test("lets in who knows it; who does not is refused, and the log does not show it", async () => {
     const redis = await startRedis();
     await redis.command("acl", "setuser", "tm", "on", ">hush-2", "~*", "+@all");
     await redis.command("config", "set", "requirepass", "hush-1");
@@ -154,7 +154,7 @@ describe.skipIf(isMissing)("a Redis with a password", () => {
     }
     expect(said).toEqual([]);
     const stranger = new Side(`redis://:hush-3@${address}`, { log });
-    await until("the refusal is told", () => said.length > 0);
+    await until("the refusal is logged", () => said.length > 0);
     expect((await stranger.claim(newSlot(), orgScope({}))).kind).toBe("unavailable");
     expect(said.join()).toContain("WRONGPASS");
     expect(said.join()).not.toContain("hush");
@@ -163,7 +163,7 @@ describe.skipIf(isMissing)("a Redis with a password", () => {
   });
 
   test.each(["localhost:6379", "http://x", "redis://:hush@x/words", ""])(
-    "%j is no address, and the fault does not repeat it",
+    "%j is not an address, and the fault does not repeat it",
     (url) => {
       expect(() => new Side(url)).toThrow("redis_url must be redis[s]://");
       expect(() => new Side(url)).not.toThrow("hush");
@@ -196,7 +196,7 @@ describe.skipIf(isMissing)("a cluster", () => {
     }
     const [teller, hearer] = [1, 2].map(() => new RedisSharedHealth({ link: side.store.link }));
     teller?.publish({ kind: "pool", id: "p", forMs: 60_000 });
-    await until("a rest is heard", async () => (await hearer?.read())?.length === 1);
+    await until("a cooldown is received", async () => (await hearer?.read())?.length === 1);
     const sizes = await Promise.all(servers.map((each) => each.command("dbsize")));
     expect(sizes.filter((size) => Number(size) > 0).length).toBeGreaterThan(1);
     side.store.close();

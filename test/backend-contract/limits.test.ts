@@ -10,13 +10,13 @@ for (const kind of limitBackends) {
       () => kind.open(),
       (opened) => opened.close(),
     );
-    /** Nobody has used anything yet, and a second has just begun. */
+    /** Nothing was used yet, and a second has just begun. */
     const newCaller = async (): Promise<LimitCaller> => {
       await fixture.advance(200_000 + 1_000 - (fixture.nowMs % 1_000));
       return new LimitCaller(fixture);
     };
 
-    test("the request over the limit is refused, and told when the first one leaves", async () => {
+    test("the request over the limit is refused, with the time when the first one leaves", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { requestsPerMinute: 2 });
       await caller.take([scope]);
@@ -205,7 +205,7 @@ for (const kind of limitBackends) {
       expect((await caller.claim([exempt])).kind).toBe("claimed");
     });
 
-    test("a lease handed back twice is a broken promise, not a second slot", async () => {
+    test("a lease released twice is a broken promise, not a second slot", async () => {
       const caller = await newCaller();
       const lease = await caller.take([caller.scope("key", "k", {})]);
       caller.release(lease, 1);
@@ -248,7 +248,7 @@ for (const kind of limitBackends) {
     describe("a look", () => {
       const NOTHING = { requests: 0, tokens: 0, inFlight: 0 };
 
-      test("tells what counts in each scope, in their order", async () => {
+      test("returns what counts in each scope, in their order", async () => {
         const caller = await newCaller();
         const key = caller.scope("key", "k", {});
         const org = caller.scope("org", "o", { requestsPerMinute: 9 });
@@ -395,7 +395,7 @@ for (const kind of limitBackends) {
         expect((await caller.take([scope])).queueMs).toBe(0);
       });
 
-      test("the last in the queue gives its turn back, one in the middle leaves it unused", async () => {
+      test("the last in the queue releases its slot, one in the middle leaves it unused", async () => {
         const caller = await newCaller();
         const paced = { perSecond: 10, waitMsMax: 10_000 };
         const scope = caller.scope("endpoint", "e", { paced });
@@ -422,7 +422,7 @@ for (const kind of limitBackends) {
     });
 
     describe("a scope that cools", () => {
-      test("refuses every claim until then, and tells the rest", async () => {
+      test("refuses every claim until then, with the remaining time", async () => {
         const caller = await newCaller();
         const pool = caller.scope("pool", "p", {});
         caller.cool(pool, 20);

@@ -118,7 +118,7 @@ describe("a search", () => {
     expect(tables.split(/[^a-z0-9_]+/).filter(isVirtualKey)).toEqual([]);
   });
 
-  test("lets a judge decide: its replies count, and what it says unclearly counts for nobody", async () => {
+  test("lets a judge decide: its replies count, and an unclear reply counts for no model", async () => {
     const orgId = await newOrg();
     const change = { objective: "best_judged", judgeModelId: "test/both" } as const;
     // The simulated judge repeats the question: that names no letter.
@@ -160,7 +160,7 @@ describe("a search", () => {
     expect(search.message).toMatch(/add credit/);
   });
 
-  test("can be stopped by its organization and by nobody else; what it found stays", async () => {
+  test("can be stopped by its organization only; what it found stays", async () => {
     const [orgId, otherId] = [await newOrg(), await newOrg()];
     const search = await started(orgId, { prompts: slowPrompts });
     expect(await searches.stop(otherId, search.searchId)).toBeUndefined();
@@ -171,7 +171,7 @@ describe("a search", () => {
     expect(await searches.stop(orgId, search.searchId)).toEqual(stopped);
   });
 
-  test("waits where a limit says so, and goes on", async () => {
+  test("waits where a limit says so, and continues", async () => {
     const orgId = await newOrg();
     const target = { source: "contract", scope: "org" } as const;
     await gateway.backend.rulesStore.changeLimit(orgId, target, { concurrent: 1 });

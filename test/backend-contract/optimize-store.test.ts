@@ -87,7 +87,7 @@ describe("a search that begins", () => {
     expect(keys.filter((key) => key.origin === "optimize")).toHaveLength(2);
   });
 
-  test("finds room again when one has ended or its process is gone", async () => {
+  test("can start again when one has ended or its process is gone", async () => {
     const orgId = await newOrg();
     const first = await begun(orgId);
     await begun(orgId, { leaseMs: 0 });
@@ -127,7 +127,7 @@ describe("a search that runs", () => {
     expect(found?.spentMicroUsd).toBe(168n);
   });
 
-  test("is nobody else's to see or to stop", async () => {
+  test("cannot be seen or stopped by others", async () => {
     const [orgId, otherId] = [await newOrg(), await newOrg()];
     const { searchId } = await begun(orgId);
     expect(await backend.optimizeStore.find(otherId, searchId)).toBeUndefined();
@@ -158,7 +158,7 @@ describe("a search that ends", () => {
     expect(await backend.optimizeStore.stop(orgId, searchId)).toEqual(ended);
   });
 
-  test("of a dead process is interrupted with its key disabled, and a living one goes on", async () => {
+  test("of a dead process is interrupted with its key disabled, and a living one continues", async () => {
     const orgId = await newOrg();
     const dead = await begun(orgId, { leaseMs: 0 });
     const living = await begun(orgId);

@@ -85,7 +85,7 @@ for (const kind of limitBackends) {
     }
 
     test.each(HALVED)(
-      "of %s: one that takes all it can comes to half and no further, and nobody else waits",
+      "of %s: one that takes all it can comes to half and no further, and no other waits",
       async (name, limits, expected) => {
         await fixture.advance(200_000);
         const { greedy, small } = await crowd({ ...PLAIN, id: `half-${name}`, ...limits });
@@ -112,7 +112,7 @@ for (const kind of limitBackends) {
       }
     });
 
-    test("names the share to one that used it up, and the pool when everybody together did", async () => {
+    test("names the share to one that used it up, and the pool when all together did", async () => {
       await fixture.advance(200_000);
       const pool: Pool = { ...PLAIN, id: "named", concurrent: 4 };
       const orgs = [GREEDY, GREEDY, ...SMALL.slice(0, 2)];
@@ -124,7 +124,7 @@ for (const kind of limitBackends) {
       expect(await claim(pool, "org_late" as OrgId)).toMatchObject({ ...refused, ...whole });
     });
 
-    test("rests for every instance on one store when one of them was told 429", async () => {
+    test("cools down for every instance on one store when one of them got a 429", async () => {
       await fixture.advance(200_000);
       const pool: Pool = { ...PLAIN, id: "resting", concurrent: 10 };
       const other = new PoolBoard({ limits: fixture.store });

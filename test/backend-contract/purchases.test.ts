@@ -71,7 +71,7 @@ describe("a grant", () => {
     expect(await store.findByPayment(`pi of ${purchaseId}`)).toMatchObject({ state: "paid" });
   });
 
-  test("of a purchase that nobody began is a fault", async () => {
+  test("of an unknown purchase is a fault", async () => {
     await expect(store.grant(paid("pur_nothing"))).rejects.toThrow("no purchase pur_nothing");
   });
 
@@ -114,7 +114,7 @@ describe("claims", () => {
     });
   });
 
-  test("that are told many times at once, with their end among them, end reversed", async () => {
+  test("that are reported many times at once, with their end among them, end reversed", async () => {
     const orgId = await newOrg();
     const purchaseId = await begin(orgId, 10n);
     const refund = claimOf(purchaseId);
@@ -193,7 +193,7 @@ test("unfinished purchases are taken by one at a time, and again later", async (
   expect((await take(nowMs + MINUTE_MS)).length).toBe(4);
 });
 
-test("a turn is one process's at a time", async () => {
+test("one process has the permit at a time", async () => {
   const nowMs = systemClock.nowMs();
   const turns = Array.from({ length: 8 }, () => store.claimRun("test", nowMs, MINUTE_MS));
   expect((await Promise.all(turns)).filter(Boolean)).toHaveLength(1);
@@ -271,7 +271,7 @@ describe("the audit of purchases", () => {
       /^I14 (purchase \w+: taken back 8000000|transfer refund:re_1: 7999999 from receivable:.*)$/,
     ],
     [
-      "a claim that was given back without a word",
+      "a claim that was silently returned",
       "update purchase_claim set is_reversed = true, is_over = true where claim_id = 're_1'",
       /^I14 purchase \w+: taken back 0$/,
     ],
@@ -303,7 +303,7 @@ describe("the audit of purchases", () => {
   });
 });
 
-test("a wallet that owes cannot have anything free, whoever writes the row", async () => {
+test("a wallet that owes cannot have anything free, for every writer of the row", async () => {
   const orgId = await newOrg();
   const sql = "update account set owed = 5 where account_id = $1";
   await backend.query("begin");

@@ -212,7 +212,7 @@ describe("a day that is not ready stays, and so does every day behind it", () =>
     expect(await run("not-ready")).toMatchObject({ retired: [{ day }], stopped: undefined });
   });
 
-  test("when it is corrected after it was looked at, which leaves it as writable as before", async () => {
+  test("when it is corrected after it was read, which leaves it as writable as before", async () => {
     const day = freshDay();
     const [first, second] = [await books.hold(day), await books.hold(day)];
     await books.close(unknownRow(first), unknownRow(second));
@@ -266,7 +266,7 @@ describe("a closing that comes too late", () => {
 });
 
 describe("beside running gateways", () => {
-  test("nobody waits: a reader of minutes is waited for outside the lock's queue", async () => {
+  test("no caller waits: a reader of minutes is waited for outside the lock's queue", async () => {
     const day = await settledDay();
     const reader = await longReader();
     const running = run("busy");
@@ -279,7 +279,7 @@ describe("beside running gateways", () => {
     });
     expect(waited).toBe(true);
     const today = dayOf(new Date().toISOString().slice(0, 10));
-    // The lane's own lock timeout would refuse what stands behind a queue.
+    // The lane's own lock timeout would refuse what waits in a queue.
     for (let n = 0; n < 20; n++) await books.hold(today);
     expect(await isRetired(day)).toBe(false);
     await reader.end();

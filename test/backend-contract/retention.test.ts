@@ -187,7 +187,7 @@ describe("a day that is old enough", () => {
     expect((await recordStore.monthSpend(orgId)).spentMicroUsd).toBe(1_320n);
   });
 
-  test("stays as it is where it was put: nobody can change or delete it", async () => {
+  test("stays as it is where it was put: it cannot be changed or deleted", async () => {
     for (const sql of [
       "update retired.attempt_20250410 set debit = 0",
       "delete from retired.attempt_20250410",

@@ -24,7 +24,7 @@ describe("a provider's money", () => {
     expect(owed).toMatchObject({ accruedMicroUsd: 0n, payableMicroUsd: pico / 1_000_000n });
   });
 
-  test("what was above the reserve is owed too, by the house", async () => {
+  test("what was above the reserve is owed too, by the platform", async () => {
     await journal.write([
       { provider: "over", closed: "2026-01-01T05:00Z", cost: 720_400_000n, reserveMicroUsd: 500n },
     ]);
@@ -320,7 +320,7 @@ describe("a closed period", () => {
       `insert into retired_day (day, from_id, to_id, attempts, debit, overrun, cost_pico, file,
         sha256, signature) values ('2026-01-01', 0, 0, 1, 0, 0, 0, '', '', '')`,
     ],
-  ])("that somebody tampered with is found by the audit: %s", async (_, sql) => {
+  ])("that was tampered with is found by the audit: %s", async (_, sql) => {
     await journal.write([{ provider: id, cost: 1n }]);
     await backend.query("begin");
     try {

@@ -161,7 +161,7 @@ describe("closing", () => {
     expect(period).toMatchObject({ payableMicroUsd: 0n, sums: { attempts: 1n, voids: 1n } });
   });
 
-  test("all providers are closed together, each by its own terms and from where it stood", async () => {
+  test("all providers are closed together, each by its own terms and from its last period", async () => {
     await journal.write([{ provider: "first", closed: "2026-01-01T05:00Z", cost: 1_000_000n }]);
     await closeUntil(backend, "2026-01-02T00:00Z", { id: "first" });
     await journal.write([

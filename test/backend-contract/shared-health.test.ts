@@ -30,7 +30,7 @@ class Instance {
   }
 }
 
-describe.skipIf(redisProgram === undefined)("what rests, shared by instances in Redis", () => {
+describe.skipIf(redisProgram === undefined)("cooldowns, shared by instances in Redis", () => {
   let redis: TestRedis;
   let near: Instance;
   let far: Instance;
@@ -49,7 +49,7 @@ describe.skipIf(redisProgram === undefined)("what rests, shared by instances in 
     far.link.close();
   });
 
-  test("is heard by the others for as long as it lasts, and not by who told it", async () => {
+  test("is received by the others for as long as it lasts, and not by its sender", async () => {
     await near.publish({ kind: "circuit", id: "acme-ai/small", forMs: 5_000 });
     await near.publish({ kind: "pool", id: "a pool of two words", forMs: 20_000 });
     nowMs += 2_000;
@@ -64,7 +64,7 @@ describe.skipIf(redisProgram === undefined)("what rests, shared by instances in 
     expect(await far.shared.read()).toEqual([]);
   });
 
-  test("is told once, with the longest of what several say; less does not shorten it", async () => {
+  test("is reported once, with the longest of several notices; less does not shorten it", async () => {
     const third = new Instance(redis.url, () => nowMs);
     await third.link.ready(10_000);
     await near.publish({ kind: "pool", id: "p", forMs: 9_000 });
@@ -112,7 +112,7 @@ describe.skipIf(redisProgram === undefined)("what rests, shared by instances in 
     expect(await redis.command("dbsize")).toBe(1);
   });
 
-  test("is forgotten with Redis's data, and told again by whoever meets it again", async () => {
+  test("is forgotten with Redis's data, and reported again by the instance that meets it again", async () => {
     await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
     await redis.command("flushall");
     expect(await far.shared.read()).toEqual([]);
@@ -120,7 +120,7 @@ describe.skipIf(redisProgram === undefined)("what rests, shared by instances in 
     expect(await far.shared.read()).toHaveLength(1);
   });
 
-  test("is nothing while Redis is down or holds nonsense, nobody fails of it, and it comes back", async () => {
+  test("is nothing while Redis is down or holds nonsense, no request fails of it, and it comes back", async () => {
     await redis.command("set", KEY, "not a set");
     await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
     expect(await far.shared.read()).toEqual([]);
@@ -131,7 +131,7 @@ describe.skipIf(redisProgram === undefined)("what rests, shared by instances in 
     near.shared.publish({ kind: "pool", id: "p", forMs: 60_000 });
     expect(await far.shared.read()).toEqual([]);
     await redis.restart();
-    await until("it is heard again", async () => {
+    await until("it is received again", async () => {
       near.shared.publish({ kind: "pool", id: "p", forMs: 60_000 });
       return (await far.shared.read()).length === 1;
     });
@@ -176,8 +176,8 @@ describe.skipIf(redisProgram === undefined)("two gateways that share their healt
     healths[at]?.mayTry(id, clock.monotonicMs());
 
   test("keep away from what the other found sick, and try it one at a time when it has cooled", async () => {
-    // On a machine that stands still for seconds the first rest may be over before it is heard.
-    await until("the other has heard", () => {
+    // On a machine that is paused for seconds the first cooldown may end before it is received.
+    await until("the other has received it", () => {
       strike(0, "sick");
       return mayTry(1, "sick") === "no";
     });
@@ -192,9 +192,9 @@ describe.skipIf(redisProgram === undefined)("two gateways that share their healt
     expect(probes).toEqual([true, false]);
   });
 
-  test("hear of pools too", async () => {
+  test("are notified of pools too", async () => {
     exchanges[0]?.publish({ kind: "pool", id: "p", forMs: 30_000 });
-    await until("the other has heard", () => rests.has("p"));
+    await until("the other has received it", () => rests.has("p"));
     expect(rests.get("p")).toBeLessThanOrEqual(30_000);
     expect(rests.get("p")).toBeGreaterThan(10_000);
   });
@@ -207,7 +207,7 @@ describe.skipIf(redisProgram === undefined)("two gateways that share their healt
     strike(1, "sick");
     expect(mayTry(1, "sick")).toBe("no");
     await redis.restart();
-    await until("they hear each other again", () => {
+    await until("they receive each other's notices again", () => {
       strike(0, "other");
       exchanges[0]?.publish({ kind: "pool", id: "again", forMs: 30_000 });
       return rests.has("again");

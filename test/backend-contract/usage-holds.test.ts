@@ -87,7 +87,7 @@ describe("a finding", () => {
     }
   });
 
-  test("one while the hold stands changes nothing", async () => {
+  test("one while the hold is in effect changes nothing", async () => {
     const orgId = await trialOrg();
     const first = await backend.usageHoldStore.record(finding(orgId));
     await setBack(orgId, LIMITED_MS - 60_000);
@@ -96,7 +96,7 @@ describe("a finding", () => {
     expect(await statesOf(orgId)).toEqual(["limited"]);
   });
 
-  test("one after a limited hold restricts, whoever finds it, until it is lifted", async () => {
+  test("one after a limited hold restricts, whichever process finds it, until it is lifted", async () => {
     const orgId = await trialOrg();
     await backend.usageHoldStore.record(finding(orgId));
     await setBack(orgId, LIMITED_MS + REPEAT_MS - 60_000);

@@ -48,7 +48,7 @@ async function journalOf(...specs: readonly RequestSpec[]) {
   return { journal, orgId, range, spentMicroUsd };
 }
 
-describe("a look that takes too long", () => {
+describe("a report that takes too long", () => {
   test("ends in a timeout, and leaves the connections to the next", async () => {
     const { range } = await journalOf(spec(0));
     const slow = openPostgresBackend({
@@ -67,8 +67,8 @@ describe("a look that takes too long", () => {
       const walk = slow.usageReports.everyRequest(range)[Symbol.asyncIterator]();
       await expect(walk.next()).rejects.toBeInstanceOf(ReportTimeout);
       await blocker.query("rollback");
-      // Under load even a quick look may take longer than this backend allows: it is asked again.
-      const seen = await until("a look succeeds", () =>
+      // Under load even a quick report may take longer than this backend allows: it is asked again.
+      const seen = await until("a report succeeds", () =>
         slow.usageReports.report(range, "model").catch(() => undefined),
       );
       expect(seen.totals.requests).toBe(1);
@@ -119,7 +119,7 @@ describe("summing up", () => {
     expect(await spentMicroUsd()).toBe(15n);
   });
 
-  test("does not miss what is committed while it goes on", async () => {
+  test("does not miss what is committed while it runs", async () => {
     const { spentMicroUsd, orgId, journal } = await journalOf(
       spec(0),
       spec(0, { attempts: [{ ...settled, end: "open", cost: 0 }] }),
@@ -187,7 +187,7 @@ describe("summing up", () => {
 });
 
 describe("a request", () => {
-  test("is told with its attempts and the prices that were pinned for them", async () => {
+  test("is reported with its attempts and the prices that were pinned for them", async () => {
     const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 10_000n });
     const requestId = newRequestId(systemClock.nowMs());
     const ids = [71n, 72n].map((id) => id as AttemptId) as [AttemptId, AttemptId];
@@ -222,7 +222,7 @@ describe("a request", () => {
     expect(await backend.usageReports.request(other.orgId, requestId)).toBeUndefined();
   });
 
-  test("that was refused is told without attempts, with why", async () => {
+  test("that was refused is reported without attempts, with the reason", async () => {
     const { journal, orgId } = await journalOf(spec(2, { attempts: [] }));
     const first = await backend.usageReports.firstRequest(orgId);
     const reported = first && (await backend.usageReports.request(orgId, first));
@@ -236,7 +236,7 @@ describe("a request", () => {
 });
 
 describe("a key", () => {
-  test("tells when it was last used, to the minute, from sums and from the journal", async () => {
+  test("reports when it was last used, to the minute, from sums and from the journal", async () => {
     const { journal, orgId } = await journalOf(
       spec(0, { key: 0 }),
       spec(3, { key: 0 }),
@@ -261,7 +261,7 @@ describe("a key", () => {
     expect(await activity()).toEqual(before);
   });
 
-  test("tells its days, empty ones too, oldest first", async () => {
+  test("reports its days, empty ones too, oldest first", async () => {
     const { journal, orgId } = await journalOf(spec(5, { cost: 4 }), spec(3, { cost: 6 }));
     const keyId = journal.orgs[0]?.keys[0] as never;
     expect(await backend.usageReports.keyDays(orgId, keyId, 4)).toEqual([

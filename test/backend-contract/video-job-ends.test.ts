@@ -52,7 +52,7 @@ describe("the end of a job", () => {
     expect(await fixture.attempt(job)).toMatchObject(row);
   });
 
-  test("completed above its reserve debits the reserve; the house bears the rest", async () => {
+  test("completed above its reserve debits the reserve; the platform bears the difference", async () => {
     const job = await fixture.accepted(owner);
     const end = reportEnd(job, costing(1_400n));
     const { costMicroUsd } = await fixture.backend.jobStore.finish(job.jobId, end);
@@ -151,7 +151,7 @@ describe("the end of a job", () => {
   });
 });
 
-describe("a job whose attempt somebody else closed", () => {
+describe("a job whose attempt another process closed", () => {
   test("ends all the same, and shows what was debited", async () => {
     const job = await fixture.accepted(owner);
     await fixture.ledger.close(closeRow(job.attemptId, 77n));
@@ -161,7 +161,7 @@ describe("a job whose attempt somebody else closed", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("at its reserve, not knowing, gives the difference back", async () => {
+  test("at its reserve, not knowing, returns the difference", async () => {
     const charged = async (): Promise<NewVideoJob> => {
       const job = await fixture.accepted(owner);
       await fixture.ledger.close(voidRow(job.attemptId, { basis: "unknown_after_crash" }));
@@ -181,7 +181,7 @@ describe("a job whose attempt somebody else closed", () => {
 });
 
 describe("beside running traffic", () => {
-  test("ends, closings, holds and looks of the same organizations never block each other for good", async () => {
+  test("ends, closings, holds and polls of the same organizations never block each other for good", async () => {
     const owners = await Promise.all([fixture.owner(), fixture.owner(), fixture.owner()]);
     const jobs = await Promise.all(
       Array.from({ length: 45 }, (_, i) => fixture.accepted(owners[i % 3] ?? owner, {}, 10n)),

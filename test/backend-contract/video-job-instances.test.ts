@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 describe("a job whose instance is dead", () => {
-  test("goes on: declared dead, recovered, joined again, it is nobody's loss", async () => {
+  test("continues: declared dead, recovered, joined again, without a loss", async () => {
     const { ledgerBatchStore: store, jobStore } = fixture.backend;
     const dead = await store.join("filming", 0);
     const attempts = [rowOf(), rowOf()];
@@ -52,7 +52,7 @@ describe("a job whose instance is dead", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("is not made while a peer declares its instance dead, whoever is first", async () => {
+  test("is not made while a peer declares its instance dead, in either order", async () => {
     const { ledgerBatchStore: store } = fixture.backend;
     const dying = await store.join("dying", LEASE_MS);
     const row = rowOf();
@@ -64,7 +64,7 @@ describe("a job whose instance is dead", () => {
     const accepting = fixture.other.jobStore.accept(job);
     accepting.catch(() => undefined);
     await until("it waits for the fence", async () => {
-      // A transaction sees other sessions as they were when it first looked.
+      // A transaction sees other sessions as they were at its first query.
       await fixture.backend.query("select pg_stat_clear_snapshot()");
       return (await fixture.backend.query(waitingSql)).length === 1;
     });
@@ -155,7 +155,7 @@ describe("the day of a job's admission", () => {
 
     expect(await jobStore.find(job.orgId, job.jobId)).toEqual(end);
     expect(await jobStore.finish(job.jobId, reportEnd(job))).toEqual(end);
-    // Nobody had looked at this one while its attempt was still there.
+    // This one was not polled while its attempt was still there.
     expect(await jobStore.finish(voided.jobId, reportEnd(voided, costing(9n)))).toMatchObject({
       state: "completed",
       costMicroUsd: 0n,

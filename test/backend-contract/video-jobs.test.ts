@@ -95,7 +95,7 @@ describe("an accepted job", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("is none when its attempt was closed before, or belongs to somebody else", async () => {
+  test("is none when its attempt was closed before, or belongs to another request", async () => {
     const row = await fixture.hold(owner);
     const stranger = newVideoJob({ ...row, ...(await fixture.owner()) });
     expect(await fixture.backend.jobStore.accept(stranger)).toBe(false);
@@ -152,7 +152,7 @@ describe("another organization's job", () => {
 describe("the polls that are due", () => {
   beforeEach(() => fixture.endOthers());
 
-  test("go to one process each, whoever asks at the same moment", async () => {
+  test("go to one process each, also at the same moment", async () => {
     const jobs = await Promise.all(
       Array.from({ length: 40 }, () => fixture.accepted(owner, {}, 1n)),
     );
@@ -162,7 +162,7 @@ describe("the polls that are due", () => {
       fixture.stores[i % 2 === 0 ? 0 : 1].takeDue({ limit: 7, leaseMs: LEASE_MS }),
     );
     const taken = (await Promise.all(takes)).flat();
-    // Whoever came second saw a row that was just being taken and went on: the rest is still due.
+    // The second saw a row that was just being taken and skipped it: the others are still due.
     const rest = await fixture.other.jobStore.takeDue({ limit: 50, leaseMs: LEASE_MS });
     const ids = [...taken, ...rest].map(({ jobId }) => jobId);
     expect(ids).toHaveLength(40);
@@ -217,7 +217,7 @@ describe("a poll that a customer asks for", () => {
     expect(await take(1)).toMatchObject({ jobId: job.jobId, polls: 1, progress: 10 });
   });
 
-  test("does not wait for whoever writes the job just now", async () => {
+  test("does not wait for a writer of the job", async () => {
     const job = await fixture.accepted(owner);
     await fixture.backend.query("begin");
     await fixture.backend.query("select from video_job where job_id = $1 for update", [job.jobId]);
@@ -227,8 +227,8 @@ describe("a poll that a customer asks for", () => {
   });
 });
 
-describe("what a look told", () => {
-  test("is kept, gives the poll back, and says when it is due again", async () => {
+describe("the result of a poll", () => {
+  test("is kept, releases the poll, and says when it is due again", async () => {
     await fixture.endOthers();
     const job = await fixture.accepted(owner);
     const { jobStore } = fixture.backend;
@@ -270,7 +270,7 @@ describe("what a look told", () => {
     await expect(fixture.backend.query(sql, [job.jobId])).rejects.toThrow("has ended");
   });
 
-  test("makes the same of a job as the rules in plain words, whatever was seen", async () => {
+  test("makes the same of a job as the rules in plain code, whatever was seen", async () => {
     const anyPoll = fc.oneof(
       fc
         .record({
@@ -281,7 +281,7 @@ describe("what a look told", () => {
       fc.constant<PollResult>({ kind: "missing" }),
       fc.constant<PollResult>({ kind: "failure" }),
     );
-    // Clearly less or more than the minute that looks must be apart to count.
+    // Clearly less or more than the minute that must be between polls to count.
     const step = fc.record({ seen: anyPoll, waitMs: fc.constantFrom(25_000, 90_000) });
     const property = fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
       const job = await fixture.accepted(owner, {}, 1n);

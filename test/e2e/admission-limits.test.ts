@@ -49,7 +49,7 @@ async function refusedCall(call: () => Promise<HttpAnswer>): Promise<HttpAnswer>
 }
 
 describe("a key that lowers its own limits", () => {
-  test("is told what is stored and what it comes to, and reads it at once", async () => {
+  test("gets what is stored and the result, and reads it at once", async () => {
     const account = await gateway.account("5.00");
     const answer = await setLimit(account, { scope: "key", rpm: 50, tpm: 2_000 });
     expect(answer.status).toBe(200);
@@ -168,7 +168,7 @@ describe("a key that lowers its own limits", () => {
 });
 
 describe("limits of a model", () => {
-  test("hold for that model under that key alone, and are told by the model's name", async () => {
+  test("hold for that model under that key alone, and are named by the model", async () => {
     const account = await gateway.account("5.00");
     const sibling = await addKey(gateway.backend, account.orgId);
     const answer = await setLimit(account, { scope: "model", model: "test/a", rpm: 1 });
@@ -191,7 +191,7 @@ describe("limits of a model", () => {
     expect(await stored(account)).toMatchObject([{ scope: "model", keyId: account.keyId }]);
   });
 
-  test("are refused for a model that is not listed, with the words of a call for it", async () => {
+  test("are refused for a model that is not listed, with the message of a call for it", async () => {
     const account = await gateway.account("5.00");
     const answer = await setLimit(account, { scope: "model", model: "test/none", rpm: 1 });
     expectRefusal(answer, { status: 404, code: "model_unavailable", message: '"test/none"' });
@@ -236,7 +236,7 @@ describe("limits of a model", () => {
     const drop = "delete from limit_override where org_id = $1 and model_id = 'full/1'";
     await runSql(gateway, drop, [account.orgId]);
     expect((await setLimit(account, add)).status).toBe(200);
-    // One that is stored can be changed though there is no room for another.
+    // One that is stored can be changed although no other can be added.
     expect((await setLimit(account, { ...add, rpm: 2 })).status).toBe(200);
     expect((await setLimit(account, { ...add, model: "test/b" })).status).toBe(400);
   });
@@ -386,7 +386,7 @@ describe("a person of the organization", () => {
     expect(textAt(ofOrg, "message")).toContain("ceiling of 300");
   });
 
-  test("is told the same of another organization's key and of one that never was", async () => {
+  test("gets the same answer for another organization's key and of one that never was", async () => {
     const account = await gateway.account("5.00");
     const stranger = await gateway.account("5.00");
     const ask = { requestsPerMinute: 1 };

@@ -59,7 +59,7 @@ describe.each(routes)("%s", (path, call) => {
     expect(gateway.simulator.counts().total).toBe(calls);
   });
 
-  test("a key in the URL, a cookie or the body is no key", async () => {
+  test("a key in the URL, a cookie or the body is not a key", async () => {
     const { key } = account;
     const names = ["api_key", "apikey", "key", "access_token", "authorization", "x-api-key"];
     const query = names.map((name) => `${name}=${key}`).join("&");
@@ -146,7 +146,7 @@ describe("an account whose e-mail is not verified", () => {
   });
 });
 
-test("neither a customer's key nor a provider's stands in the log", async () => {
+test("neither a customer's key nor a provider's is in the log", async () => {
   await ask("/v1/chat/completions", chat, bearer(account.key));
   await ask("/v1/chat/completions", { body: "no JSON" }, bearer(account.key));
   const log = gateway.log();

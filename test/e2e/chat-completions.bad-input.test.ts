@@ -56,7 +56,7 @@ async function expectRefused(call: HttpCall, expected: ExpectedRefusal): Promise
   return answer;
 }
 
-describe.concurrent("a body that is no chat request is a 400 that says what is wrong", () => {
+describe.concurrent("a body that is not a chat request is a 400 that says what is wrong", () => {
   test.each(brokenBodies(good))("%s", async (_what, body, message) => {
     await expectRefused({ body }, invalid(message));
   });
@@ -321,7 +321,7 @@ describe("bodies that are too large or packed", () => {
     expect(answer.headers["x-tm-limit-kind"]).toBe("tpm");
   });
 
-  test("exactly 10 MB with an inline image is served: its bytes are no tokens", async () => {
+  test("exactly 10 MB with an inline image is served: its bytes are not tokens", async () => {
     const filler = { type: "image_url", image_url: { url: "data:image/png;base64,{filler}" } };
     const body = chatBody("test/a", { messages: [{ role: "user", content: [filler] }] });
     const answer = await post({ body: bodyOfSize(body, bodyBytesMax) });
@@ -336,7 +336,7 @@ describe("bodies that are too large or packed", () => {
   });
 });
 
-describe("what looks wrong and is right", () => {
+describe("what seems wrong and is right", () => {
   const lone = String.raw`{"model":"MODEL","max_tokens":64,"messages":[{"role":"user","content":"a\ud800b\udc00"}]}`;
   test.each(["test/a", "test/b"])("a lone surrogate reaches %s as it was sent", async (model) => {
     const answer = await post({ body: lone.replace("MODEL", model) });
@@ -345,32 +345,29 @@ describe("what looks wrong and is right", () => {
     expect(at(answer.json, "choices.0.message.content")).toBe("You said: a\ud800b\udc00");
   });
 
-  test.each(["test/a", "test/b"])(
-    "null stands for an absent field in front of %s",
-    async (model) => {
-      const nulls = Object.fromEntries(
-        [
-          "stream",
-          "temperature",
-          "top_p",
-          "stop",
-          "tools",
-          "tool_choice",
-          "n",
-          "user",
-          "provider",
-        ].map((name) => [name, null]),
-      );
-      const answer = await post({ body: { ...chatBody(model), ...nulls } });
-      expect(answer).toMatchObject({ status: 200 });
-    },
-  );
+  test.each(["test/a", "test/b"])("null means an absent field in front of %s", async (model) => {
+    const nulls = Object.fromEntries(
+      [
+        "stream",
+        "temperature",
+        "top_p",
+        "stop",
+        "tools",
+        "tool_choice",
+        "n",
+        "user",
+        "provider",
+      ].map((name) => [name, null]),
+    );
+    const answer = await post({ body: { ...chatBody(model), ...nulls } });
+    expect(answer).toMatchObject({ status: 200 });
+  });
 
   test("a temperature above 1 is served where the wire takes it", async () => {
     expect(await post({ body: { ...good, temperature: 1.5 } })).toMatchObject({ status: 200 });
   });
 
-  test("names that are no header text are dropped and still named safely", async () => {
+  test("names that are not header text are dropped and still named safely", async () => {
     const odd = { "x\r\nx-injected: 1": 1, "ünïcode🙂": 2, "a,b": 3, "": 4 };
     const many = Object.fromEntries(Array.from({ length: 900 }, (_item, n) => [`field_${n}`, n]));
     for (const more of [odd, many]) {

@@ -22,7 +22,7 @@ const OWN_KEY = "customer-own-key-0123456789";
 const BAD_KEY = "customer-invalid-key-0123456789";
 const KEYS = { own: OWN_KEY.slice(0, 8), marketplace: PROVIDER_KEY.slice(0, 8) };
 
-/** Everything that clients were told. */
+/** Everything that clients were answered. */
 const reported: string[] = [];
 
 const gateway = withGateway(() => {

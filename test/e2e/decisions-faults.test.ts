@@ -22,7 +22,9 @@ const DECISIONS_TIMEOUT_MS = 500;
 /** Only silence reaches the short limit: the clock waits for a busy machine. */
 const clock = new PatientClock();
 
-/** Every test has a listing of its own, so that no failure rests another's provider. */
+/**
+ * Every test has a listing of its own, so that no failure puts another's provider into cooldown.
+ */
 const NAMES = [
   "f54",
   "f54-4006",
@@ -113,7 +115,7 @@ interface Expected {
   readonly retryable?: boolean;
 }
 
-/** The refusal as a provider's failure is told; the provider's own words are not in it. */
+/** The refusal as a provider's failure is reported; the provider's own message is not in it. */
 async function expectFailure(answer: HttpAnswer, expected: Expected): Promise<void> {
   const { status, headers, json, text } = answer;
   const reported = {
@@ -164,7 +166,8 @@ describe("the provider's free allowance is used up", () => {
         upstreamStatus: 429,
         retryable: false,
       });
-      // Like every 429 it rests the pool, and is no strike: what comes next meets the pool.
+      // Like every 429 it puts the pool into cooldown, and is not a strike: what comes next meets
+      // the pool.
       const cooling = await next(model);
       expect(cooling.status).toBe(429);
       expect(cooling.headers["x-tm-limit-scope"]).toBe("pool");
@@ -194,7 +197,7 @@ describe("the provider is busy", () => {
 });
 
 describe("the prompt is too long", () => {
-  test("F56: a 413 with code 5021 is context_overflow 413 in the provider's words", async () => {
+  test("F56: a 413 with code 5021 is context_overflow 413 with the provider's message", async () => {
     const answer = await asking("f56", 'envelope:{"code":5021}');
     expect(answer.status).toBe(413);
     expect(answer.headers).toMatchObject({
@@ -207,7 +210,7 @@ describe("the prompt is too long", () => {
     expect((await next("f56")).status).toBe(200);
   });
 
-  test("nobody else is asked", async () => {
+  test("no other provider is asked", async () => {
     const before = gateway.simulator.counts().total;
     const answer = await asking("f56-over", 'envelope:{"code":5021}');
     expect(answer.status).toBe(413);
@@ -295,7 +298,7 @@ describe("the caller's own key", () => {
   }
 
   test.each([401, 402, 403])(
-    "keeps the provider's %i, and nobody else is asked",
+    "keeps the provider's %i, and no other provider is asked",
     async (status) => {
       const own = await owner("1.00");
       const before = gateway.simulator.counts().total;
@@ -392,7 +395,7 @@ describe("an answer that cannot be represented", () => {
     await expectFailure(answer, { status: 502, code: "gateway_error", upstreamStatus: 200 });
   });
 
-  test("what nobody asked for is left out", async () => {
+  test("answers without a question are left out", async () => {
     const answer = await asking("extra", "extra_answer");
     expect(answer.status).toBe(200);
     expect(Object.keys(at(answer.json, "answers") as object)).toEqual(["urgent"]);
@@ -407,7 +410,7 @@ describe("an answer that cannot be represented", () => {
 
 describe("a request that the provider rejects", () => {
   test.each(["rejected", "rejected-over"])(
-    "is told at its status, without the reason, and nobody else is asked (%s)",
+    "is reported at its status, without the reason, and no other provider is asked (%s)",
     async (model) => {
       const before = gateway.simulator.counts().total;
       const answer = await asking(model, "status:422;message:secret-provider-words");

@@ -111,7 +111,7 @@ describe("refused with a 400 that names the place, before any money", () => {
     [
       "a question with a schema on a GLiNER listing",
       glinerBody("tag/plain", { questions: { a: URGENT } }),
-      "questions.a.schema: this model reads GLiNER questions and takes no schema",
+      "questions.a.schema: this model reads GLiNER questions and accepts no schema",
     ],
     [
       "a body-level schema on a systemone listing",
@@ -131,7 +131,7 @@ describe("refused with a 400 that names the place, before any money", () => {
       'questions.a: kind "box" needs an image in state',
     ],
     [
-      "entities in a state that is no text",
+      "entities in a state that is not a text",
       glinerBody("tag/plain", {
         state: { text: "x" },
         questions: { spans: { type: "entities", labels: ["person"] } },
@@ -185,7 +185,7 @@ describe("refused with a 400 that names the place, before any money", () => {
     [
       "an answer in free text",
       decisionBody("judge/plain", { questions: { a: { schema: { type: "text" }, text: "?" } } }),
-      "decision models write no text",
+      "decision models do not generate text",
     ],
     [
       "two questions of one kind where the host has one place for them",
@@ -195,7 +195,7 @@ describe("refused with a 400 that names the place, before any money", () => {
           places: { type: "entities", labels: ["city"] },
         },
       }),
-      'questions: this model takes one question of kind "entities"',
+      'questions: this model accepts one question of kind "entities"',
     ],
     [
       "a destination of the request's own",
@@ -225,7 +225,7 @@ describe("refused with a 400 that names the place, before any money", () => {
     for (const body of [decisionBody("judge/plain"), glinerBody("tag/plain")]) {
       await expectRefused(
         { ...body, [field]: 1 },
-        invalid(`${field}: this model does not take this field`),
+        invalid(`${field}: this model does not accept this field`),
       );
     }
   });
@@ -237,11 +237,11 @@ describe("refused with a 400 that names the place, before any money", () => {
       "questions.a",
     ],
     ['{"model":"judge/plain","state":{"x":{"y":1,"y":2}},"questions":{}}', "state.x.y"],
-  ])("a key that stands twice: %s", async (body, place) => {
+  ])("a duplicated key: %s", async (body, place) => {
     await expectRefused(body, invalid(`${place} is duplicated`));
   });
 
-  test("what is no JSON", async () => {
+  test("what is not JSON", async () => {
     await expectRefused('{"model":', invalid("the body is not valid JSON"));
   });
 });

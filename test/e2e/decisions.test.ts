@@ -193,7 +193,7 @@ describe("the provider is asked", () => {
     expect(lastSent()).toMatchObject({ path: "/sys/v1/systemone", body: { model: "j-8" } });
   });
 
-  test("in the buyer's own words", async () => {
+  test("in the buyer's own format", async () => {
     const body = decisionBody("judge/plain", { user: "u-1" });
     await answersOf(body);
     const { questions, state } = body as { questions: object; state: string };
@@ -321,7 +321,7 @@ describe("money", () => {
     expect((await recordOf(answer)).attempts).toMatchObject([{ basis: "none", debitMicroUsd: 0n }]);
   });
 
-  test("the dry run tells the same reserve and sends nothing", async () => {
+  test("the dry run reports the same reserve and sends nothing", async () => {
     const before = gateway.simulator.counts().total;
     const url = `${gateway.url}/v1/route?for=decisions`;
     const body = decisionBody("judge/each", { state, questions });

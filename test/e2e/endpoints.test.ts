@@ -69,7 +69,7 @@ function reported(answer: HttpAnswer, modelId: string): string {
 }
 
 describe("a dedicated endpoint", () => {
-  test("serves its organization's requests for its models, on both wires, and nobody else's", async () => {
+  test("serves its organization's requests for its models, on both wires, and no other's", async () => {
     const owner = await ownerOf("one");
     const stranger = await gateway.account("5.00");
     const served = await chat(owner, "house/one");
@@ -96,7 +96,7 @@ describe("a dedicated endpoint", () => {
     expect(failed.headers["x-tm-attempts"]).toBe("1");
   });
 
-  test("is listed, priced and explained to nobody, and neither is a staged listing", async () => {
+  test("is listed, priced and explained to no one, and neither is a staged listing", async () => {
     const stranger = await gateway.account("5.00");
     const headers = bearer(stranger.key);
     const list = await httpCall(`${gateway.url}/v1/models`, { headers });
@@ -121,7 +121,7 @@ describe("a dedicated endpoint", () => {
     }
   });
 
-  test("has limits of its own in place of the defaults, told as scope endpoint", async () => {
+  test("has limits of its own in place of the defaults, reported as scope endpoint", async () => {
     const owner = await ownerOf("three", { requestsPerMinute: 2, tokensPerMinute: 50_000 });
     const first = await chat(owner, "house/three");
     expect(first.headers["x-tm-remaining-rpm"]).toBe("1");
@@ -138,7 +138,7 @@ describe("a dedicated endpoint", () => {
     expect((await chat(owner, "test/a")).headers["x-tm-remaining-rpm"]).toBe("299");
   });
 
-  test("has the whole capacity of its manifest: there is nobody to share it with", async () => {
+  test("has the whole capacity of its manifest: it is not shared", async () => {
     const owner = await ownerOf("eight");
     for (let n = 0; n < 3; n += 1) {
       expect((await chat(owner, "house/eight-capacity")).status).toBe(200);
@@ -148,7 +148,7 @@ describe("a dedicated endpoint", () => {
     expect(refused.headers["x-tm-error-origin"]).toBe("upstream_quota");
   });
 
-  test("without a limit tells no remaining amounts", async () => {
+  test("without a limit reports no remaining amounts", async () => {
     const owner = await ownerOf("four");
     const served = await chat(owner, "house/four");
     expect(served.status).toBe(200);
@@ -158,7 +158,7 @@ describe("a dedicated endpoint", () => {
 });
 
 describe("an endpoint with a rate", () => {
-  test("spreads a burst evenly, tells each wait, and refuses what would wait too long", async () => {
+  test("spreads a burst evenly, reports each wait, and refuses what would wait too long", async () => {
     const paced = { perSecond: 4, waitMsMax: 1_000 };
     const owner = await ownerOf("five", { paced });
     const served: HttpAnswer[] = [];
@@ -170,7 +170,7 @@ describe("an endpoint with a rate", () => {
     await until("the rest is refused", () => refused.length === 19);
     // One turn every 250 ms, and none later than a second.
     for (const count of [1, 2, 3, 4, 5]) {
-      await until("the next has its turn", () => served.length >= count);
+      await until("the next has its slot", () => served.length >= count);
       expect(served).toHaveLength(count);
       clock.moveOn(250);
     }
@@ -235,7 +235,7 @@ describe("an endpoint with a rate", () => {
       return at(limits.json, "effective.concurrency.in_use");
     };
     await until("it is in the queue", async () => (await inFlight()) === 1);
-    // The queue has room for one: as long as that one waits, another is refused.
+    // The queue has one slot: as long as that one waits, another is refused.
     const full = await chat(owner, "house/seven");
     expect(full.headers["x-tm-limit-kind"]).toBe("rps_queue");
     leaving.abort();

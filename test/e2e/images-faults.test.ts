@@ -6,7 +6,7 @@ import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel, meteredImageModel } from "../support/image-models.ts";
 import { expectRefusal } from "../support/refusals.ts";
 
-/** One thing that goes wrong at the provider, and what everybody sees of it. */
+/** One thing that goes wrong at the provider, and what every party sees of it. */
 interface Row {
   readonly id: string;
   readonly what: string;
@@ -146,7 +146,7 @@ const ROWS: readonly Row[] = [
 const HOSTS = { reference: "img", metered: "imgor", ticks: "imgx" } as const;
 const SECOND = { reference: "img-second", metered: "imgor-second", ticks: "imgx-second" } as const;
 
-/** Every row has listings of its own, so that no failure rests another's provider. */
+/** Every row has listings of its own, so that no failure puts another's provider into cooldown. */
 const modelOf = (row: Row, hasSecond: boolean): string =>
   `pic/${row.id}-${ROWS.indexOf(row)}${hasSecond ? "-second" : ""}`;
 
@@ -218,7 +218,7 @@ async function expectFree(answer: HttpAnswer, attempts: number): Promise<void> {
 }
 
 describe.each(ROWS)("$id $what", (row) => {
-  test("is told as what it is, twice the same, and costs nothing", async () => {
+  test("is reported as what it is, twice the same, and costs nothing", async () => {
     const before = await gateway.backend.recordStore.balance(account.orgId);
     for (let run = 1; run <= 2; run += 1) {
       const answer = await draw(row, false);

@@ -97,7 +97,7 @@ describe.skipIf(process.platform !== "linux")("the whole program", () => {
   function memoryBytes(field: "VmRSS" | "VmHWM"): number {
     const status = readFileSync(`/proc/${running?.process.pid}/status`, "utf8");
     const value = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1];
-    if (value === undefined) throw new Error(`the kernel does not tell ${field}`);
+    if (value === undefined) throw new Error(`the kernel does not report ${field}`);
     return Number(value) * 1024;
   }
 });

@@ -66,23 +66,23 @@ const REFUSED: readonly (readonly [object, string])[] = [
   [{ quality: "best" }, "quality must be one of low, medium, high"],
   [{ output_compression: 101 }, "output_compression must be a number from 0 to 100"],
   [{ output_compression: "all" }, "output_compression must be a number from 0 to 100"],
-  [{ style: "vivid" }, `style is not taken by this model; it takes ${LISTED}`],
-  [{ aspect_ratio: "1:1" }, `aspect_ratio is not taken by this model; it takes ${LISTED}`],
-  [{ max_tokens: 100_000 }, `max_tokens is not taken by this model; it takes ${LISTED}`],
-  [{ image: "data:image/png;base64,AA==" }, "image is not taken: this route makes images"],
-  [{ images: [] }, "images is not taken: this route makes images"],
-  [{ mask: "x" }, "mask is not taken: this route makes images"],
-  [{ input_references: [{ type: "image_url" }] }, "input_references is not taken"],
-  [{ image_url: { url: "https://example.com/1.png" } }, "image_url is not taken"],
-  [{ api_key: "sk-1" }, "api_key is not taken: a request cannot carry credentials"],
-  [{ base_url: "https://example.com" }, "base_url is not taken: a request cannot carry"],
-  [{ connection_id: "c1" }, "connection_id is not taken: a request cannot carry"],
-  [{ provider: { base_url: "https://example.com" } }, "provider.base_url is not taken"],
-  [{ provider: { sort: "price" } }, "provider.sort is not a control"],
+  [{ style: "vivid" }, `style is not accepted by this model; it accepts ${LISTED}`],
+  [{ aspect_ratio: "1:1" }, `aspect_ratio is not accepted by this model; it accepts ${LISTED}`],
+  [{ max_tokens: 100_000 }, `max_tokens is not accepted by this model; it accepts ${LISTED}`],
+  [{ image: "data:image/png;base64,AA==" }, "image is not accepted: this route makes images"],
+  [{ images: [] }, "images is not accepted: this route makes images"],
+  [{ mask: "x" }, "mask is not accepted: this route makes images"],
+  [{ input_references: [{ type: "image_url" }] }, "input_references is not accepted"],
+  [{ image_url: { url: "https://example.com/1.png" } }, "image_url is not accepted"],
+  [{ api_key: "sk-1" }, "api_key is not accepted: a request cannot carry credentials"],
+  [{ base_url: "https://example.com" }, "base_url is not accepted: a request cannot carry"],
+  [{ connection_id: "c1" }, "connection_id is not accepted: a request cannot carry"],
+  [{ provider: { base_url: "https://example.com" } }, "provider.base_url is not accepted"],
+  [{ provider: { sort: "price" } }, "provider.sort is not a known field"],
   [{ provider: { only: ["nobody"] } }, "provider.only leaves no provider of pic/one"],
 ];
 
-describe("a request that no deployment can serve as sent costs nothing and asks nobody", () => {
+describe("a request that no deployment can serve as sent costs nothing and asks no provider", () => {
   test.each(REFUSED)("%j", async (more, message) => {
     const body = { model: "pic/one", prompt: "a red bicycle", ...more };
     const expected = { status: 400, code: "invalid_request", message };
@@ -153,7 +153,7 @@ describe("a request that is refused before it is read", () => {
   });
 });
 
-describe("money is looked at last, and before the provider", () => {
+describe("money is checked last, and before the provider", () => {
   const body = { model: "pic/one", prompt: "x", n: 4 };
 
   test("a balance below n ceilings refuses, and fewer images are served", async () => {
@@ -179,7 +179,7 @@ describe("money is looked at last, and before the provider", () => {
     expect(answer.headers["x-tm-cap-reset"]).toMatch(/^\d{4}-\d\d-01T00:00:00/);
   });
 
-  test("a refused shape is told even to who has no money", async () => {
+  test("a refused shape is reported even without money", async () => {
     const broke = await gateway.account("0");
     await expectCleanRefusal(
       { ...route(), account: broke },

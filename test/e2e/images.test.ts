@@ -129,7 +129,7 @@ describe("the official client", () => {
     expect(lastSent()).toEqual({ model: "pic/one", prompt: "a red bicycle" });
   });
 
-  test("is told an error as it knows errors", async () => {
+  test("gets an error as it knows errors", async () => {
     const asked = client.images.generate({ model: "pic/one", prompt: "x", size: "256x256" });
     await expect(asked).rejects.toMatchObject({
       status: 400,
@@ -292,7 +292,7 @@ describe("an image request on the books", () => {
     ['image:{"cost":"0.00000099"}', 0n, "reported"],
     ['image:{"cost":null}', 0n, "none"],
     ["no_usage", 0n, "none"],
-  ])("is rounded down, and free when no cost is told: %s", async (fault, debit, basis) => {
+  ])("is rounded down, and free when no cost is reported: %s", async (fault, debit, basis) => {
     const answer = await draw({ model: "pic/relay", prompt: `a bicycle [[fault:${fault}]]` });
     expect(answer.status).toBe(200);
     const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
@@ -300,7 +300,7 @@ describe("an image request on the books", () => {
     expect(at(answer.json, "usage.cost")).toBe(Number(debit) / 1_000_000);
   });
 
-  test("without usage is delivered and free: nobody is billed on a guess", async () => {
+  test("without usage is delivered and free: a guess is never billed", async () => {
     const answer = await draw({ model: "pic/one", prompt: "a bicycle [[fault:no_usage]]" });
     expect(answer.status).toBe(200);
     expect(at(answer.json, "usage")).toEqual({ cost: 0 });
@@ -308,7 +308,7 @@ describe("an image request on the books", () => {
     expect(record.attempts).toMatchObject([{ debitMicroUsd: 0n, basis: "none", usage: null }]);
   });
 
-  test("stands in the usage list and in the generation record", async () => {
+  test("is in the usage list and in the generation record", async () => {
     const answer = await draw({ model: "pic/one" });
     const id = String(answer.headers["x-request-id"]);
     const record = await ended(gateway, account, id);
@@ -362,7 +362,7 @@ describe("an image request on the books", () => {
     }
   });
 
-  test("the dry run tells the same hold, and nothing happens", async () => {
+  test("the dry run reports the same hold, and nothing happens", async () => {
     const calls = gateway.simulator.counts().total;
     const body = { model: "pic/one", prompt: "a red bicycle", n: 2 };
     const reported = await httpCall(`${gateway.url}/v1/route?for=images`, {

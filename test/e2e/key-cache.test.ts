@@ -170,7 +170,7 @@ test("a change without a notice acts after five seconds, and no later", async ()
   expect(await outcomes(account)).toEqual([401, 401]);
 });
 
-test("changes are heard again after the notice connection was lost", async () => {
+test("changes are received again after the notice connection was lost", async () => {
   const account = await here.account("1.00");
   expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
   const sql = `select pid from pg_stat_activity

@@ -165,7 +165,7 @@ describe("where limits come from", () => {
     ]);
   });
 
-  test("a contract stands in place of the default, what the customer set below it", async () => {
+  test("a contract replaces the default, what the customer set below it", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const keyId = account.keyId as KeyId;
@@ -226,7 +226,7 @@ describe("where limits come from", () => {
     expect(listAt(other.json, "scopes")).toHaveLength(2);
   });
 
-  test("a dedicated endpoint stands in place of the defaults for its models", async () => {
+  test("a dedicated endpoint replaces the defaults for its models", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const { rulesStore } = gateway.backend;

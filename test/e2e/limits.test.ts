@@ -111,7 +111,7 @@ describe("requests per minute of a key", () => {
     expect((await httpCall(`${gateway.url}/v1/messages`, messages)).status).toBe(429);
   });
 
-  test("one key's limit is nobody else's", async () => {
+  test("one key's limit is no other's", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 1 });
     const sibling = await anotherKey(account);
     const stranger = await gateway.account("1.00");
@@ -144,7 +144,7 @@ describe("requests per minute of a key", () => {
 describe("an organization without credit of its own", () => {
   test(`runs at ${unfundedRequestsPerMinute} a minute, whatever its key allows`, async () => {
     const account = await gateway.account("1.00");
-    // Money that was neither bought nor granted: the rule looks at the purchase, not the balance.
+    // Money that was neither bought nor granted: the rule checks the purchase, not the balance.
     await runSql(gateway, "update org set funded_at = null where org_id = $1", [account.orgId]);
     const first = await chat(account);
     expect(remaining(first, "rpm")).toBe(unfundedRequestsPerMinute - 1);

@@ -39,11 +39,14 @@ async function expectRefused(
   return answer;
 }
 
-describe.concurrent("a body that is no messages request is a 400 that says what is wrong", () => {
-  test.each(brokenBodies(good))("%s", async (_what, body, message) => {
-    await expectRefused({ body }, invalid(message));
-  });
-});
+describe.concurrent(
+  "a body that is not a messages request is a 400 that says what is wrong",
+  () => {
+    test.each(brokenBodies(good))("%s", async (_what, body, message) => {
+      await expectRefused({ body }, invalid(message));
+    });
+  },
+);
 
 const text = "x";
 const messagesWith = (message: unknown): object => withMember(good, "messages", [message]);
@@ -231,7 +234,7 @@ describe("bodies that are too large or packed", () => {
     expect(answer.headers["x-tm-limit-kind"]).toBe("tpm");
   });
 
-  test("exactly 10 MB with an inline image is served: its bytes are no tokens", async () => {
+  test("exactly 10 MB with an inline image is served: its bytes are not tokens", async () => {
     const filler = { type: "base64", media_type: "image/png", data: "{filler}" };
     const messages = [{ role: "user", content: [{ type: "image", source: filler }] }];
     const body = bodyOfSize(chatBody("test/b", { messages }), bodyBytesMax);
@@ -246,7 +249,7 @@ describe("bodies that are too large or packed", () => {
   });
 });
 
-describe("what looks wrong and is right", () => {
+describe("what seems wrong and is right", () => {
   const lone = String.raw`{"model":"MODEL","messages":[{"role":"user","content":"a\ud800b\udc00"}]}`;
 
   test.each(["test/a", "test/b"])("a lone surrogate reaches %s as it was sent", async (model) => {

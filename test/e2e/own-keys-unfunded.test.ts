@@ -53,7 +53,7 @@ function codeOf({ status, headers }: HttpAnswer): string {
 }
 
 test.each([[undefined], ["prefer"], ["only"]])(
-  "what own keys serve does not count without credit: connections %s",
+  "what customers' keys serve does not count without credit: connections %s",
   async (connections) => {
     const account = await gateway.account("0");
     await connect(account, OWN_KEY);
@@ -84,7 +84,7 @@ test("a request that falls back to the marketplace's key counts once it does", a
   expect(refused.headers["x-tm-attempts"]).toBe("1");
 });
 
-test("a dry run admits what own keys would serve", async () => {
+test("a dry run admits what customers' keys would serve", async () => {
   const account = await gateway.account("0");
   await connect(account, OWN_KEY);
   for (let n = 0; n < UNFUNDED - 1; n += 1) await asking(account, "never");

@@ -95,7 +95,7 @@ describe("a provider's declared capacity", () => {
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3);
   });
 
-  test("the dry run tells the pool and what it would refuse", async () => {
+  test("the dry run names the pool and what it would refuse", async () => {
     const account = await gateway.account("5.00");
     const dryRun = async (): Promise<unknown> => {
       const url = `${gateway.url}/v1/route?for=chat`;
@@ -105,7 +105,7 @@ describe("a provider's declared capacity", () => {
     const open = await dryRun();
     expect(at(open, "candidates.0.pool")).toEqual({ id: "pool:small/pool/cooled", has_room: true });
     expect(at(open, "would_admit")).toBe(true);
-    // Its share of the small pool is used up, and so it would be told.
+    // Its share of the small pool is used up, and so it would be reported.
     const url = `${gateway.url}/v1/route?for=chat`;
     for (let n = 0; n < 2; n += 1) await chat(account, "pool/other");
     const full = await httpCall(url, {
@@ -142,7 +142,7 @@ describe("a provider that says 429", () => {
     });
   });
 
-  test("for every candidate: its own words at first, then the pool's until the rest is over", async () => {
+  test("for every candidate: its own message at first, then the pool's until the cooldown is over", async () => {
     const account = await gateway.account("5.00");
     const said = await chat(account, "pool/plain", "status:429;retry_after:300");
     expectRefusal(said, { status: 429, code: "rate_limit" });

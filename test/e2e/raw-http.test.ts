@@ -59,7 +59,7 @@ const refused: readonly (readonly [string, () => Shape])[] = [
     "a space before the colon of a length",
     () => ({ headers: [`Content-Length : ${BODY.length}`] }),
   ],
-  ["an encoding nobody knows", () => ({ headers: ["Transfer-Encoding: xchunked"], body: CHUNKS })],
+  ["an unknown encoding", () => ({ headers: ["Transfer-Encoding: xchunked"], body: CHUNKS })],
   [
     "chunked before another encoding",
     () => ({ headers: ["Transfer-Encoding: chunked, identity"], body: CHUNKS }),
@@ -177,7 +177,7 @@ describe("methods and targets that are not ours", () => {
     "TRACE /v1/models",
     "OPTIONS *",
     "GET http://example.com/",
-  ])("%s is no way to anywhere", async (line) => {
+  ])("%s leads nowhere", async (line) => {
     const before = await accountState(gateway, account);
     const bytes = requestBytes({ line: `${line} HTTP/1.1`, headers: [], body: "" });
     const answer = await rawHttp(gateway.url, bytes);

@@ -22,7 +22,7 @@ async function realRun(asked: Asked, body: unknown, who = account): Promise<Http
   return await httpCall(gateway.url + REAL[asked], { body, headers: bearer(who.key) });
 }
 
-/** What the dry run tells of a refusal is what the real route then answers. */
+/** What the dry run reports of a refusal is what the real route then answers. */
 async function expectSameRefusal(asked: Asked, body: unknown, who = account): Promise<HttpAnswer> {
   const reported = await dryRun(asked, body, who);
   const answer = await realRun(asked, body, who);
@@ -38,7 +38,7 @@ async function expectSameRefusal(asked: Asked, body: unknown, who = account): Pr
 }
 
 describe("a request that would be admitted", () => {
-  test("is told in full, and nothing is held, sent or charged", async () => {
+  test("is reported in full, and nothing is held, sent or charged", async () => {
     const before = await accountState(gateway, account);
     const body = chatBody("test/both", { models: ["x"], seed: 7 });
     const answer = await dryRun("chat", body);
@@ -117,11 +117,11 @@ describe("a request that would be admitted", () => {
   });
 });
 
-describe("a refusal is told, not answered", () => {
+describe("a refusal is reported, not answered", () => {
   test.each<[string, Asked, object]>([
     ["an unknown model", "chat", chatBody("nope")],
     ["an unknown model on the other wire", "messages", chatBody("nope")],
-    ["controls that leave nobody", "chat", chatBody("test/a", { provider: { only: ["no"] } })],
+    ["controls that leave no provider", "chat", chatBody("test/a", { provider: { only: ["no"] } })],
     ["a field no provider can serve", "messages", chatBody("test/b", { temperature: 1.5 })],
     ["thinking across the wires", "messages", chatBody("test/a", { thinking: { type: "x" } })],
   ])("%s", async (_name, asked, body) => {

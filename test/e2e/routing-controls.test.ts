@@ -62,14 +62,14 @@ describe("the provider object of a request", () => {
     expect(await servedBy(controls)).toBe(expected);
   });
 
-  test("allow_fallbacks false means one dispatch, and the caller hears its failure", async () => {
+  test("allow_fallbacks false means one dispatch, and the caller gets its failure", async () => {
     const messages = [{ role: "user", content: "[[fault:status:503]] Hello" }];
     const answer = await chat({ messages, provider: { allow_fallbacks: false } });
     expectRefusal(answer, { status: 503, code: "upstream_error" });
     expect(answer.headers["x-tm-attempts"]).toBe("1");
   });
 
-  test("upstream is handed to an aggregator as its own provider object, and to nobody else", async () => {
+  test("upstream is handed to an aggregator as its own provider object, and to no other", async () => {
     const upstream = { only: ["x"], order: ["y", "z"], allow_fallbacks: false };
     for (const [name, expected] of [
       ["first", undefined],

@@ -88,7 +88,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     for (const n of [0, 1]) expect((await askOne(n)).status).toBe(200);
   });
 
-  test("a Redis that lost everything costs nobody a limit, and gives nobody a second one", async () => {
+  test("a Redis that lost everything costs no key a limit, and gives none a second one", async () => {
     for (let n = 0; n < 4; n += 1) expect((await askOne(n)).status).toBe(200);
     await nothingHeld({ backend }, account);
     const before = await askOne(0);
@@ -123,7 +123,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
   test("what one finds sick the other does not try, until it has cooled; then both serve", async () => {
     const sick = asked({ model: "op/sick" });
     let asks = 0;
-    await until("the other has heard", async () => {
+    await until("the other has received it", async () => {
       for (let n = 0; n < 3; n += 1) {
         await ask(urlOf(gateways[0]), { ...sick, text: `[[fault:status:500]] hi ${(asks += 1)}` });
       }
@@ -137,10 +137,10 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     }
   });
 
-  test("what a provider said to one about its pool the other goes by too", async () => {
+  test("what a provider said to one about its pool the other uses too", async () => {
     const busy = asked({ model: "op/busy" });
     await ask(urlOf(gateways[0]), { ...busy, text: "[[fault:status:429;retry_after:30]] hi" });
-    const refused = await until("the other has heard", async () => {
+    const refused = await until("the other has received it", async () => {
       const answer = await ask(urlOf(gateways[1]), busy);
       return answer.status === 429 ? answer : undefined;
     });

@@ -37,17 +37,17 @@ async function refusedFor(...kinds: (keyof typeof PARTS)[]): Promise<string> {
 
 test("a part that no listing declares: the kinds are those of the model over all listings", async () => {
   expect(await refusedFor("video")).toBe(
-    `messages[0].content[0] is a part of kind video; ${MODEL} takes text, audio, file, image; ` +
-      "send one of these or choose a model that takes video",
+    `messages[0].content[0] is a part of kind video; ${MODEL} accepts text, audio, file, image; ` +
+      "send one of these or choose a model that accepts video",
   );
   expect(await refusedFor("image", "video")).toContain("messages[0].content[1] is a part of kind");
 });
 
 test("kinds that no one listing takes together are named, and so is what one of them takes", async () => {
   const message = await refusedFor("image", "audio");
-  expect(message).toMatch(/no listing of test\/senses takes every part of this request/);
+  expect(message).toMatch(/no listing of test\/senses accepts every part of this request/);
   expect(message).toMatch(
-    /is a part of kind (image|audio); the listing of (sees|hears) takes text/,
+    /is a part of kind (image|audio); the listing of (sees|hears) accepts text/,
   );
 });
 

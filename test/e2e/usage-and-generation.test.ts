@@ -229,7 +229,7 @@ describe("GET /v1/generation", () => {
     expect(withoutIds(foreign)).toEqual(withoutIds(unknown));
   });
 
-  test("what is no request id is a 404 not_found as well", async () => {
+  test("what is not a request id is a 404 not_found as well", async () => {
     const own = idOf(served[0]);
     const ids = ["", "x", own.toUpperCase(), "%00", `${own}x`, `x${own}`, "'or''='"];
     const queries = ["", "?ID=x", "?id=ffffffff-ffff-ffff-ffff-ffffffffffff"];

@@ -175,7 +175,7 @@ describe("GET /v1/usage?format=csv", () => {
 });
 
 describe("a file that cannot be finished", () => {
-  test("ends in a reset, so that nobody takes it for a whole one", async () => {
+  test("ends in a reset, so that it is never taken for a whole one", async () => {
     const opened = await openFile(heavy);
     await runSql(gateway, "alter table attempt rename to attempt_away", []);
     try {

@@ -55,7 +55,7 @@ async function openContent(id = video.id): Promise<IncomingMessage> {
   const sent = httpRequest(contentUrl(id), { agent: false, headers: bearer(account.key) });
   sent.end();
   const [response] = (await once(sent, "response")) as [IncomingMessage];
-  // A connection that is cut is told here as well as by the response.
+  // A connection that is cut is reported here as well as by the response.
   sent.on("error", () => undefined);
   return response;
 }
@@ -110,7 +110,7 @@ describe("the file of a finished video", () => {
     });
   });
 
-  test("has no part behind its end: 416 says how long it is, in no words of the provider's", async () => {
+  test("has no part behind its end: 416 says how long it is, without the provider's message", async () => {
     const answer = await content({ range: "bytes=99-" });
     expect(answer).toMatchObject({ status: 416, text: "" });
     expect(answer.headers["content-range"]).toBe("bytes */33");
@@ -129,7 +129,7 @@ describe("the file of a finished video", () => {
     },
   );
 
-  test("tells HEAD everything but the bytes", async () => {
+  test("answers HEAD with everything but the bytes", async () => {
     const whole = await content();
     const head = await content({}, { method: "HEAD" });
     expect(head.status).toBe(200);
@@ -217,7 +217,7 @@ describe("there is no file", () => {
     expect(answer.headers["x-tm-upstream-status"]).toBe(String(status));
   });
 
-  test("for another organization, which cannot tell it from an unknown one (F53)", async () => {
+  test("for another organization, which cannot distinguish it from an unknown one (F53)", async () => {
     const owner = account;
     account = await fixture.gateway.account("1.00");
     const foreign = await content();
@@ -268,7 +268,7 @@ describe("what a provider may answer instead", () => {
       502,
       "upstream_error",
     ],
-  ])("%s: an error of ours, and none of its words", async (_what, handler, status, code) => {
+  ])("%s: an error of ours, without its message", async (_what, handler, status, code) => {
     fixture.host.last.content = handler;
     const answer = await content();
     expectRefusal(answer, { status, code });
@@ -310,7 +310,7 @@ describe("a file that is large or slow", () => {
   const BYTES = 96 * 1_048_576;
 
   test.each([true, false])(
-    "breaks the connection when its provider dies in the middle (length told: %s)",
+    "breaks the connection when its provider dies in the middle (length known: %s)",
     async (isReported) => {
       fixture.host.last.content = (request, response) => {
         const length = isReported ? { "content-length": BYTES } : {};
@@ -321,8 +321,8 @@ describe("a file that is large or slow", () => {
       expect(response.statusCode).toBe(200);
       const { isWhole } = await readAll(response);
       expect(isWhole).toBe(false);
-      await until("it is told in the log", () =>
-        fixture.gateway.log().includes("file did not come"),
+      await until("it is logged", () =>
+        fixture.gateway.log().includes("file could not be fetched"),
       );
     },
   );
@@ -350,7 +350,7 @@ describe("a file that is large or slow", () => {
     const provider = pouring();
     const response = await openContent();
     response.pause();
-    // What the sockets between them take is taken; then everything stands still.
+    // What the sockets between them take is taken; then everything stops.
     let before = -1;
     await until("the provider waits", async () => {
       if (provider.sent === before) return true;

@@ -89,7 +89,7 @@ describe.each(HOSTS)("a provider that speaks like $host", ({ host, option, witho
     expect((await endOf(gateway, account, video)).debitMicroUsd).toBe(0n);
   });
 
-  test("refuses content in its own words: content_policy, no job", async () => {
+  test("refuses content in its own format: content_policy, no job", async () => {
     const prompt = "waves [[fault:content_filter]]";
     const answer = await postVideo(gateway, account.key, { model, prompt });
     expectRefusal(answer, { status: 400, code: "content_policy" });

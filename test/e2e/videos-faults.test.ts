@@ -34,7 +34,7 @@ const fixture = withVideoFixture(
   () => ({
     databaseUrl: urlThrough(proxy, database).href,
     videoSweepMs: SWEEP_MS,
-    // No look but the sweeper's, unless a test says so.
+    // No poll but the sweeper's, unless a test says so.
     videoPollMinMs: 3_600_000,
     videoAcceptTimeoutMs: 500,
     videoAnswerTimeoutMs: 500,
@@ -86,8 +86,8 @@ describe("F48: a provider that does not accept the job in time", () => {
   });
 });
 
-describe("F49: nobody ever asks", () => {
-  test("a job that fails is released before anybody looks", async () => {
+describe("F49: the job is never polled", () => {
+  test("a job that fails is released before any poll of a client", async () => {
     const video = await swept({ id: "x", status: "failed", error: { code: "x" } });
     await nothingHeld(fixture.gateway, account);
     expect(await debitsOf(fixture.gateway, account)).toBe(0n);
@@ -101,7 +101,7 @@ describe("F49: nobody ever asks", () => {
     expect(fixture.host.last.polls).toHaveLength(polls);
   });
 
-  test("a job that is finished is settled before anybody looks", async () => {
+  test("a job that is finished is settled before any poll of a client", async () => {
     const video = await swept({ id: "x", status: "completed", usage: { cost: 0.25 } });
     await nothingHeld(fixture.gateway, account);
     expect(await debitsOf(fixture.gateway, account)).toBe(250_000n);
@@ -215,7 +215,7 @@ describe("F51: a job that never ends", () => {
   });
 });
 
-test("a job is looked at when its deadline comes, not only when it would be its turn", async () => {
+test("a job is polled when its deadline comes, not only when it is due", async () => {
   const impatient = await openVideoFixture({ videoSweepMs: SWEEP_MS, videoDeadlineMs: 600_000 });
   try {
     const { gateway, host } = impatient;
@@ -241,7 +241,7 @@ test("a job is looked at when its deadline comes, not only when it would be its 
 });
 
 describe("the database", () => {
-  const NOT_YET = "a video job was not written down yet";
+  const NOT_YET = "a video job could not be stored yet";
 
   test("is away when a provider has accepted: 503, the job is cancelled, nothing is charged", async () => {
     fixture.host.onAccept = (request, response, body) => {
@@ -313,7 +313,7 @@ test("a silent provider does not keep another one's jobs from being settled", as
   last.answer = undefined;
 });
 
-test("200 running jobs cost their provider one look each in an interval, whoever asks", async () => {
+test("200 running jobs cost their provider one poll each in an interval, for any number of clients", async () => {
   const jobs: AcceptedVideo[] = [];
   while (jobs.length < 200) {
     const eight = Array.from({ length: 8 }, () =>
@@ -323,13 +323,13 @@ test("200 running jobs cost their provider one look each in an interval, whoever
   }
   const hosted = fixture.host.jobs.slice(-jobs.length);
   for (const job of hosted) job.record = { id: job.id, status: "in_progress" };
-  // On a slow machine the first ones had their first looks already.
+  // On a slow machine the first ones had their first polls already.
   const later = "next_poll_at = now() + interval '1 hour'";
   await runSql(fixture.gateway, `update video_job set ${later} where completed_at is null`, []);
   const before = hosted.map(({ polls }) => polls.length);
   const since = (): number[] => hosted.map(({ polls }, n) => polls.length - (before[n] ?? 0));
   await makeDue(fixture.gateway, ...jobs.map(({ id }) => id));
-  await until("each is looked at", () => Math.min(...since()) > 0);
+  await until("each is polled", () => Math.min(...since()) > 0);
   for (const job of jobs.slice(0, 50)) expect((await show(job)).status).toBe(200);
   expect(Math.max(...since())).toBe(1);
   expect((await balance()).heldMicroUsd).toBe(BigInt(jobs.length) * reserveOf(1));

@@ -65,11 +65,11 @@ describe("a job that runs", () => {
   });
 
   test.each([
-    ["a word that nobody knows", { id: "x", status: "pondering" }],
+    ["an unknown state", { id: "x", status: "pondering" }],
     ["no word at all", { id: "x" }],
     ["no record", { hello: "world" }],
     ["a list", []],
-  ])("goes on when the provider says %s", async (_what, record) => {
+  ])("continues when the provider says %s", async (_what, record) => {
     const video = await running(record);
     const answer = await poll(video);
     expect(answer.status).toBe(200);
@@ -77,7 +77,7 @@ describe("a job that runs", () => {
   });
 
   test.each([400, 401, 403, 500, 503])(
-    "goes on when the provider answers %i to the question, which is no strike",
+    "continues when the provider answers %i to the question, which is no strike",
     async (status) => {
       const video = await running({});
       fixture.host.last.answer = (_request, response) => json(response, status, { error: "no" });
@@ -116,7 +116,7 @@ describe("a provider that gives no answer about a job", () => {
     job.answer = () => undefined;
     const slow = ask(video);
     await until("the provider is asked", () => job.polls.length === known + 1);
-    // Whoever comes meanwhile does not wait for the other's look.
+    // A request that comes meanwhile does not wait for the other's poll.
     expect((await ask(video)).json).toMatchObject({ status: "in_progress", progress: 10 });
     expect((await slow).json).toMatchObject({ status: "in_progress", progress: 10 });
     expect(job.polls).toHaveLength(known + 1);
@@ -194,7 +194,11 @@ describe("a finished video", () => {
     ["of nothing", { cost: 0 }, 0n],
     ["to the last micro-dollar, rounded down", { cost: 0.0000019 }, 1n],
     ["that is the whole reserve", { cost: 0.8 }, 800_000n],
-    ["above the reserve: the reserve, the house bears the rest", { cost: 0.80001 }, 800_000n],
+    [
+      "above the reserve: the reserve, the platform bears the difference",
+      { cost: 0.80001 },
+      800_000n,
+    ],
     ["beyond all bounds, which is not believed", { cost: 1e300 }, 0n],
     ["below nothing", { cost: -1 }, 0n],
   ])("costs what the provider reports: a cost %s", async (_what, usage, debit) => {
@@ -204,7 +208,7 @@ describe("a finished video", () => {
     expect(await balance()).toEqual({ settledMicroUsd: 100_000_000n - debit, heldMicroUsd: 0n });
   });
 
-  test("without a cost is free, and the listing is counted as one that told none", async () => {
+  test("without a cost is free, and the listing is counted as one that reported none", async () => {
     const labels = 'provider="films",model="test/video"';
     const before = await metric("tm_video_cost_missing_total", labels);
     const video = await running({ id: "x", status: "completed" });
@@ -225,7 +229,7 @@ describe("a finished video", () => {
     ["OpenRouter", { id: "x", status: "completed", unsigned_urls: ["https://x/y"], error: "" }],
     ["xAI", { status: "done", video: { url: "https://x/y", respect_moderation: true } }],
     ["relay", { state: "SUCCEEDED", output: ["https://x/y"] }],
-  ])("is understood in the words of %s", async (_who, record) => {
+  ])("is understood in the format of %s", async (_who, record) => {
     expect((await poll(await running(record))).json).toMatchObject({ status: "completed" });
   });
 });
@@ -249,7 +253,7 @@ describe("a video that is not made", () => {
       { status: "failed", error: { code: "moderation_blocked" } },
     ],
     [
-      "refused by words",
+      "refused by message",
       "content_policy_violation",
       { status: "failed", error: "This violates our usage policies" },
     ],
@@ -342,7 +346,7 @@ describe("a job that was made with a customer's own key", () => {
   });
 });
 
-test("ten questions at once, and more soon after, cost the provider one look", async () => {
+test("ten questions at once, and more soon after, cost the provider one poll", async () => {
   const patient = await openVideoFixture({ videoPollMinMs: 60_000 });
   try {
     const rich = await patient.gateway.account("10.00");

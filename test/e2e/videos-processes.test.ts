@@ -63,7 +63,7 @@ async function debits(): Promise<readonly unknown[]> {
   return (await backend.query(sql, [account.orgId])).map(({ amount }) => String(amount));
 }
 
-/** Looks at the provider wait until they are let go. */
+/** Polls at the provider wait until they are released. */
 function heldPolls(record: object): { readonly waiting: (() => void)[]; release(): void } {
   const waiting: (() => void)[] = [];
   host.last.answer = (_request, response) => {
@@ -77,11 +77,11 @@ test("F52: two gateways that see the end at once make one debit", async () => {
   const record = { id: "x", status: "completed", usage: { cost: 0.25 } };
   const polls = heldPolls(record);
   const first = show(0, video);
-  await until("the first looks", () => polls.waiting.length === 1);
-  // The first takes longer than its lease: the other one may look as well.
+  await until("the first polls", () => polls.waiting.length === 1);
+  // The first takes longer than its lease: the other one may poll as well.
   await change("lease_until = now(), polled_at = null", video);
   const second = show(1, video);
-  await until("the other looks, too", () => polls.waiting.length === 2);
+  await until("the other polls, too", () => polls.waiting.length === 2);
   polls.release();
   for (const answer of await Promise.all([first, second])) {
     expect(answer.json).toMatchObject({ status: "completed", usage: { cost: 0.25 } });
@@ -106,10 +106,10 @@ test("two gateways that see different ends agree on the first one", async () => 
     waiting.push(() => json(response, 200, record));
   };
   const first = show(0, video);
-  await until("the first looks", () => waiting.length === 1);
+  await until("the first polls", () => waiting.length === 1);
   await change("lease_until = now(), polled_at = null", video);
   const second = show(1, video);
-  await until("the other looks, too", () => waiting.length === 2);
+  await until("the other polls, too", () => waiting.length === 2);
   waiting[0]?.();
   const failed = await first;
   expect(failed.json).toMatchObject({ status: "failed" });
@@ -119,7 +119,7 @@ test("two gateways that see different ends agree on the first one", async () => 
   expect(await brokenBooks({ backend })).toEqual([]);
 });
 
-test("a job that is due is looked at by one of the sweepers", async () => {
+test("a job that is due is polled by one of the sweepers", async () => {
   const video = await acceptedVideo(gatewayAt(0), account);
   const { last } = host;
   last.record = { id: "x", status: "in_progress", progress: 7 };
@@ -131,18 +131,18 @@ test("a job that is due is looked at by one of the sweepers", async () => {
   expect(last.polls).toHaveLength(1);
 });
 
-test("a gateway that shuts down gives its looks back at once, and waits for none", async () => {
+test("a gateway that shuts down releases its polls at once, and waits for none", async () => {
   const video = await unsweptVideo();
   const polls = heldPolls({ id: "x", status: "completed", usage: { cost: 0.1 } });
   const waiting = show(0, video);
   waiting.catch(() => undefined);
-  await until("it looks", () => polls.waiting.length === 1);
+  await until("it polls", () => polls.waiting.length === 1);
   const first = gateways.shift();
   // The provider does not answer the poll under way.
   expect(await first?.end("SIGTERM")).toBe(0);
   expect((await waiting).json).toMatchObject({ status: "queued" });
   // Nothing moves it along but the other gateway's sweeper, for which it was due at once: a poll
-  // that told nothing is repeated ten seconds later at the earliest.
+  // that returned nothing is repeated ten seconds later at the earliest.
   await until("the other one polls it", () => polls.waiting.length === 2);
   const sql = "select next_poll_at - polled_at as pause from video_job where job_id = $1";
   const [job] = await backend.query(`select pause = '0 s' as is_due from (${sql}) t`, [video.id]);

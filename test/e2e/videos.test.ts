@@ -66,7 +66,7 @@ describe("POST /v1/videos", () => {
     expect(answer.text).not.toContain(fixture.host.last.id);
   });
 
-  test("asks the provider in its own words: its model id, the seconds as a number, its key", async () => {
+  test("asks the provider in its own format: its model id, the seconds as a number, its key", async () => {
     const { requestId } = await acceptedVideo(fixture.gateway, account, {
       prompt: "wäves 🌊",
       seconds: "6",
@@ -86,7 +86,7 @@ describe("POST /v1/videos", () => {
     });
     expect(headers.authorization).toBe(`Bearer ${PROVIDER_KEY}`);
     expect(headers["content-type"]).toBe("application/json");
-    // By this a provider can tell a request that it has seen before.
+    // By this a provider can recognize a request that it has seen before.
     expect(headers["x-client-request-id"]).toMatch(/^\d+$/);
     expect(await generation(requestId)).toMatchObject({ model: "test/video" });
   });
@@ -183,14 +183,14 @@ describe("a request of the wrong shape is refused before any money", () => {
     ["no model", { prompt: "waves" }, named("model")],
     ["no prompt", { model: "test/video" }, named("prompt")],
     ["an empty prompt", { ...ask, prompt: "" }, named("prompt")],
-    ["a prompt that is no text", { ...ask, prompt: 7 }, named("prompt")],
-    ["too many seconds", { ...ask, seconds: 13 }, "seconds is 13; this model takes 1 to 12"],
-    ["too few seconds", { ...ask, seconds: 0 }, "seconds is 0; this model takes 1 to 12"],
+    ["a prompt that is not a text", { ...ask, prompt: 7 }, named("prompt")],
+    ["too many seconds", { ...ask, seconds: 13 }, "seconds is 13; this model accepts 1 to 12"],
+    ["too few seconds", { ...ask, seconds: 0 }, "seconds is 0; this model accepts 1 to 12"],
     ["too many seconds as text", { ...ask, seconds: "120" }, "seconds is 120"],
     ["a part of a second", { ...ask, seconds: 4.5 }, named("seconds")],
-    ["seconds in words", { ...ask, seconds: "four" }, named("seconds")],
+    ["seconds as a word", { ...ask, seconds: "four" }, named("seconds")],
     ["seconds with a unit", { ...ask, seconds: "4s" }, named("seconds")],
-    ["duration", { ...ask, duration: 4 }, "duration is not taken; send seconds"],
+    ["duration", { ...ask, duration: 4 }, "duration is not accepted; send seconds"],
     ["a stream", { ...ask, stream: true }, named("stream")],
     ["a stream of 1", { ...ask, stream: 1 }, named("stream")],
     ["two videos", { ...ask, n: 2 }, named("n")],
@@ -209,7 +209,7 @@ describe("a request of the wrong shape is refused before any money", () => {
     [
       "an option that is not listed",
       { ...ask, size: "1280x720" },
-      "size is not taken by this model; it takes prompt, seconds, resolution, aspect_ratio, generate_audio",
+      "size is not accepted by this model; it accepts prompt, seconds, resolution, aspect_ratio, generate_audio",
     ],
     ["a field of another route", { ...ask, messages: [] }, named("messages")],
     ["a key of a provider", { ...ask, api_key: "sk-x" }, named("api_key")],
@@ -297,7 +297,7 @@ describe("what a provider says to a new job", () => {
       "in_progress",
     ],
     ["one that is done at once", (id) => ({ id, status: "completed" }), "in_progress"],
-    ["one whose word nobody knows", (id) => ({ id, status: "pondering" }), "queued"],
+    ["one with an unknown state", (id) => ({ id, status: "pondering" }), "queued"],
   ])("is understood: %s", async (_who, record, status) => {
     fixture.host.onAccept = (request, response, body) => {
       const job = fixture.host.accept(body, request.headers);
@@ -368,7 +368,7 @@ describe("what a provider says to a new job", () => {
 });
 
 describe("who may read a job", () => {
-  test("another key of the organization may, another organization cannot tell it from none", async () => {
+  test("another key of the organization may, another organization cannot distinguish it from none", async () => {
     const { id } = await acceptedVideo(fixture.gateway, account);
     const stranger = await fixture.gateway.account("1.00");
     const foreign = await getVideo(fixture.gateway, stranger.key, id);
@@ -387,7 +387,7 @@ describe("who may read a job", () => {
   });
 });
 
-/** An answer without what tells one request from another. */
+/** An answer without what distinguishes one request from another. */
 function anonymous({ status, headers, text }: HttpAnswer): object {
   const id = String(headers["x-request-id"]);
   const { date: _date, ...rest } = headers;
@@ -413,7 +413,7 @@ test("questions about a job cost no request of the minute", async () => {
   expect(await rpm()).toBe(before);
 });
 
-test("a dry run tells what a video would hold", async () => {
+test("a dry run reports what a video would hold", async () => {
   const url = `${fixture.gateway.url}/v1/route?for=videos`;
   const body = { model: "test/video", prompt: freshPrompt(), seconds: 5 };
   const answer = await httpCall(url, { headers: bearer(account.key), body });

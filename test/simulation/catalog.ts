@@ -13,7 +13,7 @@ function listing(id: string, completion: string): object {
     id,
     context_length: 200_000,
     streaming: true,
-    // Enough for most worlds; now and then a pool, or a share of it, is used up.
+    // Enough for most scenarios; now and then a pool, or a share of it, is used up.
     capacity: [
       { type: "request", per: "minute", value: 40 },
       { type: "prompt", unit: "token", per: "hour", value: 40_000 },

@@ -26,7 +26,7 @@ export interface RequestRecord {
   isRefused: boolean;
   /** Its last closing had not committed when it was answered. */
   isPending: boolean;
-  /** The cost that its answer told, in micro-dollars. */
+  /** The cost that its answer reported, in micro-dollars. */
   reported: bigint | undefined;
 }
 
@@ -39,14 +39,14 @@ interface CheckedSimulation {
   fail(violation: string): void;
 }
 
-/** Looks at the world from outside and says which promise is broken. */
+/** Checks the scenario from outside and says which promise is broken. */
 export class Checks implements LedgerWatcher<SimulatedInstance> {
   readonly requests: Map<RequestId, RequestRecord> = new Map();
   /** What providers did for each attempt. */
   readonly served: Map<AttemptId, Served> = new Map();
   /** Sent after a peer had declared the sleeping instance dead and closed the attempt. */
   lateDispatches = 0;
-  /** Costs told while their closing had not committed. */
+  /** Costs reported while their closing had not committed. */
   pendingAnswers = 0;
   readonly #simulation: CheckedSimulation;
   readonly #books: BooksCheck;
@@ -77,7 +77,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     return record;
   }
 
-  /** What a shutdown cuts is ended, not tried with somebody else. */
+  /** What a shutdown cuts is ended, not tried with another provider. */
   reserving(row: ReserveRow, instance: SimulatedInstance): void {
     if (row.ordinal === 1 || instance.cutAtStep !== this.#simulation.time.steps) return;
     this.#fail(`${instance.name} is shutting down and fails over: attempt ${row.attemptId}`);
@@ -130,7 +130,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     } else if (line.book.state !== "open") this.#fail(`${what} is sent`);
   }
 
-  /** What an answer tells must be what the books say, or will say once the closing commits. */
+  /** What an answer reports must be what the books say, or will say once the closing commits. */
   clientEnded(client: SimulatedClient): void {
     const record = this.requests.get(client.requestId);
     if (record === undefined || client.ending !== "answered") return;
@@ -146,7 +146,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     const hasDied = client.received.includes('"error"');
     if (record.reported === undefined && hasDied) return;
     if (record.reported === undefined)
-      return this.#fail(`${nameOf(record)}: the answer tells no cost`);
+      return this.#fail(`${nameOf(record)}: the answer reports no cost`);
     if (record.isPending) this.pendingAnswers += 1;
     else this.#checkReported(record);
   }
@@ -185,7 +185,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
   #checkReported(record: RequestRecord): void {
     const debit = this.debitOf(record.client.requestId);
     if (record.reported === debit) return;
-    this.#fail(`${nameOf(record)}: told a cost of ${record.reported}, debited ${debit}`);
+    this.#fail(`${nameOf(record)}: reported a cost of ${record.reported}, debited ${debit}`);
   }
 
   /** Every provider answers in its own letter: after the first byte there is one provider. */

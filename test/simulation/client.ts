@@ -138,7 +138,7 @@ export class SimulatedClient implements ClientExchange {
 
   refuse(refusal: Refusal): void {
     if (this.#ignoresAnswer) return;
-    // Over HTTP such a refusal is dropped, and the client waits for ever.
+    // Over HTTP such a refusal is dropped, and the client waits endlessly.
     if (this.#hasBegun) this.#simulation.fail("a refusal inside a stream");
     this.refusal = refusal;
     this.#end("refused");
@@ -159,7 +159,7 @@ export class SimulatedClient implements ClientExchange {
     if (this.ending === undefined) this.#end("lost with its instance");
   }
 
-  /** What is written for the dead and to the gone is heard by nobody. */
+  /** What is written for the dead and to the gone is lost. */
   get #ignoresAnswer(): boolean {
     if (this.ending === "answered" || this.ending === "refused") {
       this.#simulation.fail(`request ${this.request.number}: something follows the last bytes`);

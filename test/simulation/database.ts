@@ -56,7 +56,7 @@ export class SimulatedDatabase {
   refusedCounted = 0;
   /** Grows with every change of an amount. */
   version = 0;
-  /** Nobody reaches it before. */
+  /** It cannot be reached before. */
   goneUntilMs = 0;
   readonly #nowMs: () => number;
 
@@ -153,7 +153,7 @@ export class SimulatedDatabase {
     return awayMs > -DAY_MS / 2 && awayMs < partitionDaysAhead * DAY_MS;
   }
 
-  /** A process here is looked at; one elsewhere counts as alive until its lease ends. */
+  /** A process here is checked; one elsewhere counts as alive until its lease ends. */
   #isTaken(row: InstanceRow, caller: Caller): boolean {
     const isLeased = row.leaseUntilMs > this.#nowMs();
     if (row.caller.host !== caller.host) return isLeased;

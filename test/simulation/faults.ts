@@ -2,7 +2,7 @@ import type { Random } from "./random.ts";
 
 /**
  * Every kind of fault and how likely it is where it can strike, before the seed's own temper.
- * Instance faults strike before the code behind an await goes on, or right after a commit.
+ * Instance faults strike before the code behind an await continues, or right after a commit.
  */
 const LIKELINESS = {
   "database: reply lost after the commit": 0.02,
@@ -45,7 +45,7 @@ export type FaultKind = keyof typeof LIKELINESS;
 
 export const FAULT_KINDS: readonly FaultKind[] = Object.keys(LIKELINESS) as FaultKind[];
 
-/** Some worlds know no faults of a kind, some many: together they see more than the average one. */
+/** Some scenarios have no faults of a kind, some many: together they see more than the average one. */
 const ABSENT = 0.3;
 const TEMPER_MAX = 3;
 

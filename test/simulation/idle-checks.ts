@@ -14,7 +14,7 @@ import type { Simulation } from "./simulation.ts";
  */
 const RECOVERY_MS: number = 13_000 + leaseMs + 3 * leaseRenewMs + 3_000 + 5_000;
 
-/** Why the world is not at rest; undefined when it is. */
+/** Why the scenario is not idle; undefined when it is. */
 export function isIdle(simulation: Simulation): string | undefined {
   for (const record of simulation.checks.requests.values()) {
     if (record.isRunning && !record.instance.isDead) return `${nameOf(record)} is being served`;
@@ -75,7 +75,7 @@ export function isChargedRefusal(simulation: Simulation, record: RequestRecord):
   return record.isRefused && simulation.checks.debitOf(record.client.requestId) > 0n;
 }
 
-/** Cost told, cost debited; a refusal costs nothing. Only a crash charges what nobody was told. */
+/** Cost reported, cost debited; a refusal costs nothing. Only a crash charges an unreported cost. */
 function wronglyReported(simulation: Simulation, record: RequestRecord): readonly string[] {
   const { requestId } = record.client;
   const lines = simulation.database.attemptsOf.get(requestId) ?? [];
@@ -84,7 +84,9 @@ function wronglyReported(simulation: Simulation, record: RequestRecord): readonl
   const isSettled = record.reported !== undefined && !record.isPending;
   if (isCrashCharged && !isSettled) return [];
   if (record.reported !== undefined && record.reported !== debit) {
-    return [`${nameOf(record)} was told ${record.reported}, in the end ${debit} were debited`];
+    return [
+      `${nameOf(record)} was reported as ${record.reported}, in the end ${debit} were debited`,
+    ];
   }
   if (record.isRefused && debit !== 0n) return [`${nameOf(record)} was refused and pays ${debit}`];
   return [];
@@ -102,7 +104,7 @@ function wronglyDebited(simulation: Simulation, line: JournalRow): readonly stri
   if (served === undefined) {
     return debit === 0n ? [] : [`${attemptName(line)} was never sent and pays ${debit}`];
   }
-  // For a fault of our own nobody pays, whatever the provider did.
+  // A fault of our own is not charged, whatever the provider did.
   const hasOwnBug = simulation.checks.requests.get(line.row.requestId)?.hasOwnBug === true;
   if (!served.isWhole || (hasOwnBug && debit === 0n)) return [];
   const owed = debitOf(picoUsd(costOf(served)), microUsd(reserveMicroUsd));

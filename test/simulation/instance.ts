@@ -59,12 +59,12 @@ export class SimulatedInstance implements StoreUser {
   isDead = false;
   pausedUntilMs = 0;
   cutOffUntilMs = 0;
-  /** Its monotonic clock stood still at least once: it cannot know that its lease ended. */
+  /** Its monotonic clock was frozen at least once: it cannot know that its lease ended. */
   wasFrozen = false;
   state: InstanceState = "starting";
   /** Until when it slept, or its database failed it or was slow. */
   troubledUntilMs: number = Number.NEGATIVE_INFINITY;
-  /** Its log told the operator that its shutdown left something to recovery. */
+  /** Its log reported that its shutdown left something to recovery. */
   saidItLeftSomething = false;
   /** The step in which its shutdown cut what was running; -1: it did not. */
   cutAtStep = -1;
@@ -130,7 +130,7 @@ export class SimulatedInstance implements StoreUser {
       });
   }
 
-  /** Everything stops here and now, for ever. */
+  /** Everything stops here and now, permanently. */
   crash(): void {
     if (this.isDead) return;
     this.isDead = true;

@@ -8,9 +8,9 @@ import { resultsPage, summary } from "./page.ts";
 import { failureText, Totals } from "./totals.ts";
 import { simulate } from "./simulation.ts";
 
-/** `npm run sim -- [options]`: the worlds of many seeds, or one of them with all that happens. */
+/** `npm run sim -- [options]`: the scenarios of many seeds, or one of them with all that happens. */
 const USAGE = `npm run sim -- [options]
-  --seeds 200    how many worlds
+  --seeds 200    how many scenarios
   --from 1       the first seed
   --seed S       only this one, with its whole trace
   --save         write docs/simulation.md`;
@@ -48,11 +48,11 @@ async function runMany(): Promise<number> {
     totals.add(outcome);
     await new Promise((resolve) => setImmediate(resolve));
     if (unhandled !== undefined)
-      throw new Error(`seed ${seed}: a rejection nobody handled`, { cause: unhandled });
+      throw new Error(`seed ${seed}: an unhandled rejection`, { cause: unhandled });
     if (outcome.violation !== undefined) say(failureText(outcome));
     if (performance.now() - reportedMs > PROGRESS_EVERY_MS) {
       reportedMs = performance.now();
-      say(`${seed - from + 1} of ${seeds} worlds, ${totals.failures.length} broken`);
+      say(`${seed - from + 1} of ${seeds} scenarios, ${totals.failures.length} broken`);
     }
   }
   const wallSeconds = (performance.now() - startedMs) / 1_000;

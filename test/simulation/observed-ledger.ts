@@ -8,7 +8,7 @@ import type {
   ReserveRow,
 } from "../../src/ledger/ledger-store.ts";
 
-/** Who looks on while the recipe asks and the ledger answers. */
+/** Observes while the recipe asks and the ledger answers. */
 export interface LedgerWatcher<Owner> {
   reserving(row: ReserveRow, owner: Owner): void;
   reserved(row: ReserveRow, outcome: ReserveOutcome): void;
@@ -17,7 +17,7 @@ export interface LedgerWatcher<Owner> {
   refused(request: RefusedRequest): void;
 }
 
-/** A ledger that changes nothing and tells everything. */
+/** A ledger that changes nothing and reports everything. */
 export class ObservedLedger<Owner> implements Ledger {
   readonly #ledger: Ledger;
   readonly #owner: Owner;

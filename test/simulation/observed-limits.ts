@@ -68,7 +68,7 @@ export class ObservedLimits implements LimitStore {
 
   #handBack(lease: LimitLease): Grant | undefined {
     const grant = this.#held.get(lease);
-    if (grant === undefined) this.#fail("a lease is handed back that is not out");
+    if (grant === undefined) this.#fail("a lease is released that is not held");
     this.#held.delete(lease);
     return grant;
   }

@@ -48,7 +48,7 @@ ${table(["Ending", "Requests"], sorted(totals.endings))}
 
 ${BROKEN_ON_PURPOSE}
 
-${table(["What was broken in a copy of the program", "Worlds that noticed, of 200"], NOTICED)}
+${table(["What was broken in a copy of the program", "Scenarios that noticed, of 200"], NOTICED)}
 
 ${WHAT_IT_IS_NOT}
 `;
@@ -57,19 +57,19 @@ ${WHAT_IT_IS_NOT}
 function figures({ totals, wallSeconds }: Run): readonly (readonly string[])[] {
   const hours = totals.simulatedMs / HOUR_MS;
   return [
-    ["worlds (seeds)", count(totals.runs)],
-    ["worlds in which a promise was broken", count(totals.failures.length)],
+    ["scenarios (seeds)", count(totals.runs)],
+    ["scenarios in which a promise was broken", count(totals.failures.length)],
     ["steps (events, each followed by all checks)", count(totals.steps)],
     ["requests", count(totals.requests)],
     ["attempts sent to providers", count(totals.dispatches)],
     ["attempts closed by recovery, at their reserve", count(totals.recovered)],
-    ["answers told before their closing had committed", count(totals.pendingAnswers)],
+    ["answers reported before their closing had committed", count(totals.pendingAnswers)],
     [
       "refusals charged, because the instance died before it could annul",
       count(totals.chargedRefusals),
     ],
     [
-      "attempts sent by an instance whose clocks had stood still past its lease",
+      "attempts sent by an instance whose clocks were frozen past its lease",
       count(totals.lateDispatches),
     ],
     ["simulated hours", hours.toFixed(1)],
@@ -98,21 +98,21 @@ function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-const WHAT_IT_IS = `\`npm run sim\` runs the request path in worlds that are made up from one number each: two or three
+const WHAT_IT_IS = `\`npm run sim\` runs the request path in scenarios, each generated from one seed: two or three
 instances of the gateway, the database they share, three providers on both wires, and clients. One
 process, no socket, no real time: every timer and every answer is an event on one queue, and time is
-the time of the event that runs. A world of some minutes takes some hundredths of a second, and the
+the time of the event that runs. A scenario of some minutes takes some hundredths of a second, and the
 same seed always does the same, to the last event.
 
 Real is everything that decides: the recipe \`serveCall\` with routing, both wires, failure tables,
 circuits, limits, deadlines and delivery, and the ledger with its lanes, lease and recovery. The
 books behind it are the pure model (\`src/ledger/ledger-model.ts\`), which the differential test holds
-equal to the SQL functions. Simulated is what stands outside: the network to the database, the
+equal to the SQL functions. Simulated is everything outside: the network to the database, the
 providers below the dispatch seam, the clients behind \`ClientExchange\`, the clocks, and the death of
 processes.
 
-A seed also draws how likely each fault is in its world: some worlds have none of a kind, some many.
-Faults strike before any await goes on (a process dies, sleeps, or finds its clock elsewhere), on
+A seed also determines how likely each fault is: some scenarios have none of a kind, some many.
+Faults strike before any await continues (a process dies, sleeps, or finds its clock elsewhere), on
 every call to the database, on every dispatch, and with every client.
 
 ## Promises that are checked
@@ -125,11 +125,11 @@ After every event:
 - An attempt is closed once. Afterwards nothing about it changes, but for the one late correction of
   an attempt that recovery had charged at its reserve.
 - An attempt is sent once, and at that instant the journal has its durable, open row. The one
-  exception is counted: a machine whose clocks all stood still past its lease cannot know it; what it
+  exception is counted: a machine whose clocks were all frozen past its lease cannot know it; what it
   sends then is paid from the reserve that recovery has charged.
-- The recipe closes an attempt once, hands a lease back once, and writes nothing behind the last
+- The recipe closes an attempt once, releases a lease once, and writes nothing behind the last
   bytes; one answer comes from one provider.
-- The cost that an answer tells (\`usage.cost\`) is what the books debit at that moment. Where the
+- The cost that an answer reports (\`usage.cost\`) is what the books debit at that moment. Where the
   closing had not committed within two seconds, it is what the books debit in the end, unless the
   instance dies before that: then the reserve is charged.
 - In-flight and per-minute limits, counted a second time in the simplest way, are never passed.
@@ -146,25 +146,25 @@ Once faults have stopped:
   the hold, so that recovery found it open.
 - The ids of refused requests are known. Every instance takes traffic again and answers new requests.
 
-## A world that fails
+## A scenario that fails
 
 The run prints the seed, the step and the last events. \`npm run sim -- --seed S\` prints everything
-that happened in that world. The seed means the same only with the same program: a changed await is
-another world.`;
+that happened in it. The seed means the same only with the same program: a changed await is
+another scenario.`;
 
 const BROKEN_ON_PURPOSE = `## Broken on purpose
 
-A check that cannot fail is worth nothing. Each line was broken alone, and worlds 1 to 200 were run.
+A check that cannot fail is worth nothing. Each line was broken alone, and scenarios 1 to 200 were run.
 Only the last line was not noticed, and rightly: the recipe's own figure and the ledger's are the
-same in every world, because a late closing corrects what recovery had charged.`;
+same in every scenario, because a late closing corrects what recovery had charged.`;
 
 const NOTICED: readonly (readonly string[])[] = [
-  ["the answer is told before its closing commits", "200"],
+  ["the answer is reported before its closing commits", "200"],
   ["dispatch does not wait for the reserve", "200"],
   ["a reserve whose answer was lost counts as reserved", "134"],
   ["no annulment after a lost answer", "73"],
   ["an annulment is tried once only", "14"],
-  ["the lease is not looked at again when the journal has answered", "5"],
+  ["the lease is not checked again when the journal has answered", "5"],
   ["the recipe closes twice", "125"],
   ["closings that did not commit are dropped", "78"],
   ["the closing of a failed roll is dropped", "41"],
@@ -181,20 +181,20 @@ const NOTICED: readonly (readonly string[])[] = [
   ["a cut by the shutdown fails over", "6"],
   ["keep-alives go on after the end", "69"],
   ["one bucket of usage is not read", "196"],
-  ["a debit above its reserve is told", "16"],
+  ["a debit above its reserve is reported", "16"],
   ["a start does not recover its earlier life", "89"],
-  ["nobody recovers the dead", "43"],
+  ["no instance recovers the dead", "43"],
   ["the recovery loop ends at its first fault", "150"],
   ["who was declared dead does not join again", "43"],
   ["attempt ids by the host's own clock", "35"],
   ["a shutdown does not wait for its closings", "2"],
   ["a refused request is recorded once or never", "64"],
-  ["the cost told is the recipe's own figure", "0"],
+  ["the reported cost is the recipe's own figure", "0"],
 ];
 
 const WHAT_IT_IS_NOT = `## What it cannot see
 
 The SQL itself, the driver, sockets, HTTP parsing, authentication and the event loop's own order of
 timers and input are not in it; the contract, end-to-end and torture tests have those. The database
-of this world never loses what it has committed. Crashes strike between events, where a process of
+of this simulation never loses what it has committed. Crashes strike between events, where a process of
 one thread can be observed from outside.`;

@@ -31,7 +31,7 @@ export interface Served {
   isWhole: boolean;
 }
 
-/** One thing that the transport tells the handler, some time after the one before. */
+/** One thing that the transport reports to the handler, some time after the one before. */
 interface Move {
   readonly label: string;
   readonly afterMs: number;
@@ -39,13 +39,13 @@ interface Move {
 }
 
 const PIECE_BYTES_MAX = 160;
-/** Longer than every time limit of every world. */
+/** Longer than every time limit of every scenario. */
 const NEVER_MS = 3_600_000;
 const REQUEST_MARK = /request ([0-9a-f-]{36})/;
 
 /**
- * Providers of both wires behind the dispatch seam, without a socket: what undici would tell an
- * attempt's handler is told on virtual time. `onDispatch` is called at the instant of the dispatch.
+ * Providers of both wires behind the dispatch seam, without a socket: what undici would report to an
+ * attempt's handler is reported on virtual time. `onDispatch` is called at the instant of the dispatch.
  */
 export class SimulatedProviders extends UpstreamClient {
   readonly #simulation: ProviderFixture;
@@ -203,7 +203,7 @@ class Script {
     return [headers(waitMs, 200, type), ...this.#withAccidents(this.#pieces(bytes))];
   }
 
-  /** The provider's own words, so that two providers in one answer would show; its own usage. */
+  /** The provider's own text, so that two providers in one answer would show; its own usage. */
   #answerTo(answer: SimAnswer): SimAnswer {
     const letter = this.#deployment.providerId.charAt(0);
     const text = letter.repeat(Math.max(1, answer.text.length));
@@ -227,7 +227,7 @@ class Script {
     return [...pieces, this.#end()];
   }
 
-  /** Bytes split where nobody expects it. */
+  /** Bytes split at unexpected places. */
   #pieces(bytes: Buffer): readonly Move[] {
     const { random } = this.#simulation;
     const gapMsMax = random.pick([1, 5, 40, 400]);

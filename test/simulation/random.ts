@@ -46,7 +46,7 @@ export class Random {
     return picked;
   }
 
-  /** Milliseconds until the next of independent events that are `meanMs` apart on average. */
+  /** Milliseconds until the next of independent events with `meanMs` between them on average. */
   gapMs(meanMs: number): number {
     return Math.ceil(-Math.log(1 - this.unit()) * meanMs);
   }

@@ -256,7 +256,7 @@ describe("a call keeps nothing", () => {
     expectNothingKept();
   });
 
-  test("when the hold of its next provider is refused: the client hears the last one", async () => {
+  test("when the hold of its next provider is refused: the client gets the last one's error", async () => {
     call.upstream.answers = [FAILS];
     call.ledger.roll = (row) => {
       call.closed.push(row);

@@ -8,7 +8,7 @@ import { failureText, Totals } from "./totals.ts";
 import { simulate, type SimulationOutcome } from "./simulation.ts";
 
 const RUNS = quickOrDeep(40, 2_000);
-/** The worlds of a quick run are the same each time, and meet every fault. */
+/** The scenarios of a quick run are the same each time, and meet every fault. */
 const FIRST_SEED = seedOf("simulation", 1);
 const RUNS_WITHIN_MS = 3_600_000;
 const RUNS_MAX_TO_NOTICE = 20;
@@ -22,7 +22,7 @@ beforeAll(async () => {
   }
 }, RUNS_WITHIN_MS);
 
-/** The runner of the tests gets a word in between two worlds. */
+/** The runner of the tests gets control between two scenarios. */
 function realTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -39,7 +39,7 @@ test("every kind of fault really struck", () => {
   expect(totals.pendingAnswers).toBeGreaterThan(0);
 });
 
-test("processes died and slept before every kind of await went on", () => {
+test("processes died and slept before every kind of await continued", () => {
   const awaits = [
     "join answered",
     "lease renewal answered",
@@ -66,7 +66,7 @@ test("clients were answered, refused and left; most answers came through all fau
   expect(endings.get("answered") ?? 0).toBeGreaterThan(totals.requests / 4);
 });
 
-test("one seed is one world: a second run does exactly the same, another seed does not", async () => {
+test("one seed is one scenario: a second run does exactly the same, another seed does not", async () => {
   const [first, again, other] = [
     await simulate({ seed: 7 }),
     await simulate({ seed: 7 }),
@@ -77,7 +77,7 @@ test("one seed is one world: a second run does exactly the same, another seed do
   expect(other.traceHash).not.toBe(first.traceHash);
 });
 
-/** The first broken promise in some worlds whose ledger lies. */
+/** The first broken promise in some scenarios whose ledger lies. */
 async function noticed(sabotage: (ledger: Ledger) => Ledger): Promise<string | undefined> {
   for (let seed = 1; seed <= RUNS_MAX_TO_NOTICE; seed++) {
     const { violation }: SimulationOutcome = await simulate({ seed, sabotage });
@@ -120,7 +120,7 @@ test("a closing that is forgotten is noticed", async () => {
   expect(await noticed(lie)).toMatch(/is open/);
 });
 
-test("a cost told that is not the cost debited is noticed", async () => {
+test("a reported cost that differs from the debit is noticed", async () => {
   const lie = (ledger: Ledger): Ledger =>
     altered(ledger, {
       close: async (row) => {
@@ -129,5 +129,5 @@ test("a cost told that is not the cost debited is noticed", async () => {
         return { ...outcome, debitMicroUsd: microUsd(outcome.debitMicroUsd + 1n) };
       },
     });
-  expect(await noticed(lie)).toMatch(/told a cost of/);
+  expect(await noticed(lie)).toMatch(/reported a cost of/);
 });

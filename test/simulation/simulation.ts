@@ -21,7 +21,7 @@ interface SimulationOptions {
   readonly sabotage?: (ledger: Ledger) => Ledger;
 }
 
-/** What one seed's world came to. */
+/** The result of one seed's scenario. */
 export interface SimulationOutcome {
   readonly seed: number;
   readonly steps: number;
@@ -38,7 +38,7 @@ export interface SimulationOutcome {
   readonly lateDispatches: number;
   readonly pendingAnswers: number;
   readonly recovered: number;
-  /** Told that nothing was charged, then charged at the reserve: a lost answer and a death. */
+  /** Answered that nothing was charged, then charged at the reserve: a lost answer and a death. */
   readonly chargedRefusals: number;
   readonly traceHash: string;
   readonly trace: readonly string[];
@@ -65,7 +65,7 @@ const RESTART_MS_MAX = 4_000;
 const READY_ONLY = 0.9;
 const BURST = 0.3;
 
-/** Where an instance goes on so often that a fault there must be rarer. */
+/** Where an instance continues so often that a fault there must be rarer. */
 const WEIGHTS: Readonly<Record<string, number>> = {
   timer: 0.05,
   interval: 0.02,
@@ -78,7 +78,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
 
 const catalog = simulatedCatalog();
 
-/** Runs the world of one seed to its end. Two runs of one seed do exactly the same. */
+/** Runs the scenario of one seed to its end. Two runs of one seed do exactly the same. */
 export async function simulate(options: SimulationOptions): Promise<SimulationOutcome> {
   return await new Simulation(options).run();
 }
@@ -140,7 +140,7 @@ export class Simulation {
     this.#trace.note(line);
   }
 
-  /** A promise is broken; the first one counts and ends the world. */
+  /** A promise is broken; the first one counts and ends the scenario. */
   fail(message: string): void {
     this.note(`BROKEN: ${message}`);
     this.#violation ??= { message, step: this.time.steps };
@@ -228,7 +228,7 @@ export class Simulation {
     }
   }
 
-  /** Before what was awaited goes on: the process may be gone by now, or asleep, or off its time. */
+  /** Before what was awaited continues: the process may have ended, or be asleep, or off its time. */
   #strike(happening: Happening): void {
     const { actor, label } = happening;
     if (!(actor instanceof SimulatedInstance)) return;
@@ -266,7 +266,7 @@ export class Simulation {
   #freeze(instance: SimulatedInstance): void {
     const forMs = this.#pause(instance);
     instance.wasFrozen = true;
-    // Just before it goes on: until then nothing of it looks at a clock.
+    // Just before it continues: until then nothing of it reads a clock.
     this.#later(forMs - 0.5, "thaw", () => {
       instance.clock.frozenMs += forMs;
     });

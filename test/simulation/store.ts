@@ -19,7 +19,7 @@ import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
 import type { Actor, VirtualTime } from "./virtual-time.ts";
 
-/** What the way to the database needs to know of the world. */
+/** What the way to the database needs to know of the scenario. */
 interface StoreEnvironment {
   readonly time: VirtualTime;
   readonly random: Random;
@@ -147,11 +147,11 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 
   attachJob(): Promise<boolean> {
-    return Promise.reject(new Error("this world has no jobs"));
+    return Promise.reject(new Error("this scenario has no jobs"));
   }
 
   adoptAttempts(): Promise<readonly AdoptedAttempt[]> {
-    return Promise.reject(new Error("this world has no jobs"));
+    return Promise.reject(new Error("this scenario has no jobs"));
   }
 
   /** The port's promise to the lanes, seen from below: one call at a time. */
@@ -175,7 +175,7 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 
   #call<T>(call: Call<T>): Promise<T> {
-    // The dead send nothing: their last microtasks run, but nobody hears them.
+    // The dead send nothing: their last microtasks run, but have no effect.
     if (this.#user.isDead) return new Promise(() => undefined);
     const { time, random } = this.#simulation;
     return new Promise((resolve, reject) => {
@@ -240,7 +240,7 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 }
 
-/** The caller's side of one call: it is answered, or told of a fault, on the caller's own time. */
+/** The caller's side of one call: it is answered, or gets a fault, on the caller's own time. */
 class GivenCall<T> {
   readonly #user: StoreUser;
   readonly #time: VirtualTime;

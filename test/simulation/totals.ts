@@ -1,7 +1,7 @@
 import type { FaultKind } from "./faults.ts";
 import type { SimulationOutcome } from "./simulation.ts";
 
-/** Sums over the worlds of many seeds. */
+/** Sums over the scenarios of many seeds. */
 export class Totals {
   readonly failures: SimulationOutcome[] = [];
   readonly faults: Map<FaultKind, number> = new Map();
@@ -36,7 +36,7 @@ export class Totals {
   }
 }
 
-/** What to tell of a world in which a promise was broken: enough to run it again. */
+/** What to report of a scenario in which a promise was broken: enough to run it again. */
 export function failureText({ seed, violation, trace }: SimulationOutcome): string {
   return [
     `seed ${seed}, step ${violation?.step}: ${violation?.message}`,

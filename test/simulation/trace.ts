@@ -1,6 +1,6 @@
 const TAIL_LINES = 60;
 
-/** Everything that happened, as one running hash, and its last lines for whoever has to read it. */
+/** Everything that happened, as one running hash, and its last lines for the reader. */
 export class Trace {
   readonly #lines: string[] = [];
   readonly #keepsAll: boolean;

@@ -1,7 +1,7 @@
 import type { Clock } from "../../src/core/time.ts";
 import { installTimers, type TimerHost } from "./fake-timers.ts";
 
-/** Somebody whose events can stop for a while or for ever: a process of the gateway, the database. */
+/** A party whose events can stop for a while or permanently: a process of the gateway, the database. */
 export interface Actor {
   readonly name: string;
   /** Nothing of it happens any more. */
@@ -28,7 +28,7 @@ interface StepWatcher {
 }
 
 /**
- * One queue of events for the whole simulated world. Time is the time of the event that runs; when
+ * One queue of events for the whole simulation. Time is the time of the event that runs; when
  * it and all that it set going in microtasks is over, the next one runs. Nothing real is waited for.
  */
 export class VirtualTime implements TimerHost {
@@ -127,9 +127,9 @@ export class VirtualTime implements TimerHost {
 export class SkewedClock implements Clock {
   readonly #time: { readonly nowMs: number };
   readonly #startMs: number;
-  /** How far the wall clock is ahead of the world. */
+  /** How far the wall clock is ahead of virtual time. */
   wallOffsetMs = 0;
-  /** How long the machine stood still without its monotonic clock noticing. */
+  /** How long the machine was paused without its monotonic clock noticing. */
   frozenMs = 0;
 
   constructor(time: { readonly nowMs: number }, startMs: number) {

@@ -4,7 +4,7 @@ import { parseUsd } from "../../src/core/money.ts";
 
 export type Wire = "wire_a" | "wire_b";
 
-/** One chat request in the words of either wire. */
+/** One chat request in the format of either wire. */
 export interface Ask {
   readonly key: string;
   readonly wire: Wire;
@@ -22,7 +22,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Undefined when the text is no JSON. */
+  /** Undefined when the text is not JSON. */
   readonly json: unknown;
   readonly requestId: string;
 }
@@ -143,7 +143,7 @@ export function eventsOf(text: string): SseEvent[] {
   });
 }
 
-/** The last `cost` that an answer tells, in micro-dollars, read from its digits. */
+/** The last `cost` that an answer reports, in micro-dollars, read from its digits. */
 export function costOf(answer: HttpAnswer): bigint | undefined {
   const digits = [...answer.text.matchAll(/"cost":(-?[0-9.]+)/g)].at(-1)?.[1];
   return digits === undefined ? undefined : parseUsd(digits);

@@ -35,7 +35,7 @@ export interface BillingFixture {
   readonly log: readonly LogLine[];
   /** What was answered to events, oldest first. */
   readonly statuses: readonly number[];
-  /** The next so many events find nobody at home. */
+  /** The next so many events get no answer. */
   refuseEvents(count: number): void;
   newOrg(): Promise<OrgId>;
   /** Begins a purchase of whole dollars. */

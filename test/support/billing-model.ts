@@ -197,7 +197,7 @@ export class BillingModel {
     return [...all.values()].filter(({ payment_intent }) => ours.has(payment_intent));
   }
 
-  /** Everybody tells everything: by events in any order, each twice, or by rounds alone. */
+  /** Everything is reported: by events in any order, each twice, or by rounds alone. */
   async receiveAll(order: readonly number[]): Promise<void> {
     const { billings, checkout, clock } = this.#fixture;
     if (order.length > 0) {
@@ -263,7 +263,7 @@ export class BillingModel {
     return refunds < payment.amount ? "partly_refunded" : "refunded";
   }
 
-  /** Later worlds see nothing of this one. */
+  /** Later environments see nothing of this one. */
   async end(): Promise<void> {
     const { backend, checkout } = this.#fixture;
     const { sessions, refunds, disputes } = checkout.book;

@@ -14,10 +14,12 @@ import { afterAll, afterEach, beforeEach, expect, vi } from "vitest";
 import { isDeep } from "./depth.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** Pictures of the run, for people to look at; not in git. */
+/** Pictures of the run, for people to review; not in git. */
 const SCREENSHOTS = join(ROOT, "artefacts", "screenshots");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/** Far above what any action takes: a busy machine is no failure, and waits end when they can. */
+/**
+ * Far above what any action takes: a busy machine is not a failure, and waits end when they can.
+ */
 const ACTION_TIMEOUT_MS = 60_000;
 /** Longer than any single wait, which reports what it waited for in vain. */
 const TEST_TIMEOUT_MS = 180_000;
@@ -156,14 +158,14 @@ async function openContext(kind: string, options?: BrowserContextOptions): Promi
 
 /**
  * The next person's browser has no page, cookie or stored value of this one, but the scripts of the
- * console: to fetch and compile them takes most of a first look at a page.
+ * console: to fetch and compile them takes most of the first load of a page.
  */
 async function emptyContext(opened: Opened): Promise<Opened | undefined> {
   const { context, origins } = opened;
   try {
     const page = await context.newPage();
     const others = context.pages().filter((each) => each !== page);
-    // A page that is left open goes on polling and drawing.
+    // A page that is left open continues polling and drawing.
     await Promise.all(others.map((each) => each.close()));
     await context.clearCookies();
     const session = await context.newCDPSession(page);
@@ -193,7 +195,7 @@ export async function newVisitor(
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {
-    // A refused request is an answer that a page handles; the browser tells of each all the same.
+    // A refused request is an answer that a page handles; the browser still reports each.
     const isAnswer = message.text().startsWith("Failed to load resource");
     if (message.type() === "error" && !isAnswer) complaints.push(message.text());
   });
@@ -238,7 +240,7 @@ export async function violationsOf(page: Page, runOnly: AxeRules): Promise<strin
   }, runOnly);
 }
 
-/** The page follows the system while nobody has chosen otherwise. */
+/** The page follows the system until the user has chosen otherwise. */
 export async function showIn(page: Page, theme: Theme): Promise<void> {
   await page.emulateMedia({ colorScheme: theme });
   // A page without a script has no such attribute: its styles follow the system by themselves.

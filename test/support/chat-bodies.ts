@@ -16,10 +16,12 @@ export function withMember(body: object, name: string, value: unknown): object {
   return Object.fromEntries(value === undefined ? members : [...members, [name, value]]);
 }
 
-/** Name of the fault, body, and what the message says: bodies that are no chat request at all. */
+/**
+ * Name of the fault, body, and what the message says: bodies that are not a chat request at all.
+ */
 export type BrokenBody = readonly [string, string | Buffer, string | RegExp];
 
-/** Bodies that are no chat request on either wire; `good` is one that is. */
+/** Bodies that are not a chat request on either wire; `good` is one that is. */
 export function brokenBodies(good: object): readonly BrokenBody[] {
   return [
     ["no JSON", "hello", "not valid JSON"],

@@ -12,7 +12,7 @@ import { CookieBrowser } from "./oidc-browser.ts";
 
 export { callUntil } from "./books.ts";
 
-/** Signs a browser in with a link, as this person; it stands on the first page of the console. */
+/** Signs a browser in with a link, as this person; it is then on the first page of the console. */
 export async function signIn(
   fixture: ConsoleFixture,
   visitor: Visitor,
@@ -45,7 +45,7 @@ async function addSession(
   await context.addCookies([{ name: "tm_session", value, url, httpOnly: true, sameSite: "Lax" }]);
 }
 
-/** The session of this browser, as the console's API tells it. */
+/** The session of this browser, as the console's API returns it. */
 export async function sessionOf(fixture: ConsoleFixture, page: Page): Promise<Session> {
   const answer = await page.request.get(`${fixture.consoleUrl}/api/console/session`);
   return (await answer.json()) as Session;
@@ -55,7 +55,7 @@ export async function sessionOf(fixture: ConsoleFixture, page: Page): Promise<Se
 export async function giveCredit(fixture: ConsoleFixture, page: Page, usd: string): Promise<OrgId> {
   const { org } = await sessionOf(fixture, page);
   const amountMicroUsd = parseUsd(usd);
-  if (org === null) throw new Error("nobody is signed in at this browser");
+  if (org === null) throw new Error("no user is signed in at this browser");
   if (amountMicroUsd === undefined) throw new Error(`not a dollar amount: ${usd}`);
   const orgId = org.org_id as OrgId;
   const ref = `gift-${orgId}-${usd}`;

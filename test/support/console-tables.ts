@@ -11,7 +11,7 @@ export interface ShownTable {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Reads the table of this name once it stands there. */
+/** Reads the table of this name once it is shown. */
 export async function readTable(page: Page, name: string): Promise<ShownTable> {
   const table = page.getByRole("table", { name, exact: true });
   await table.waitFor();

@@ -36,7 +36,7 @@ export class DamagedBooks {
     }
   }
 
-  /** Runs statements as somebody whom neither triggers nor foreign keys stop. */
+  /** Runs statements without triggers and foreign keys. */
   async damage(...statements: readonly string[]): Promise<void> {
     await this.#backend.query("begin");
     await this.#backend.query("set local session_replication_role = replica");

@@ -16,7 +16,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The parsed body; undefined when it is no JSON. */
+  /** The parsed body; undefined when it is not JSON. */
   readonly json: unknown;
 }
 
@@ -50,7 +50,7 @@ export function bearer(key: string): { readonly authorization: string } {
   return { authorization: `Bearer ${key}` };
 }
 
-/** What stands at a path such as `error.metadata.retryable`; undefined when nothing does. */
+/** The value at a path such as `error.metadata.retryable`; undefined when nothing does. */
 export function at(value: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((inner, step) => {
     if (typeof inner !== "object" || inner === null) return undefined;

@@ -1,6 +1,6 @@
 /**
- * A process of its own that carries one large image answer through the bridge, and tells what that
- * took: memory at the highest, and how long the process could do nothing else.
+ * A process of its own that carries one large image answer through the bridge, and reports what
+ * that took: memory at the highest, and how long the process could do nothing else.
  */
 import { setImmediate as breathe } from "node:timers/promises";
 

@@ -42,7 +42,7 @@ export interface CloseSpec {
   readonly costPico: bigint;
   readonly kind: "usage" | "void";
 }
-/** News of a refund or a dispute of the purchase `pick` purchases ago. */
+/** An event of a refund or a dispute of the purchase `pick` purchases ago. */
 export interface ClaimSpec {
   readonly pick: number;
   readonly claim: number;
@@ -114,7 +114,7 @@ export class LedgerFixture {
     return fixture;
   }
 
-  /** Ends what is still open, so that no later world sees it. */
+  /** Ends what is still open, so that no later environment sees it. */
   async end(): Promise<void> {
     const sql = "select attempt_id from attempt where state = 'open' and org_id = any ($1)";
     const open = await this.#backend.query(sql, [this.orgs.map(({ id }) => id)]);
@@ -366,7 +366,7 @@ export class LedgerFixture {
     return { row, model: { attempt: attemptId, costPico: spec.costPico, kind: spec.kind } };
   }
 
-  /** Every attempt, account and month of the world, in the database and in the model. */
+  /** Every attempt, account and month of the environment, in the database and in the model. */
   async compare(): Promise<void> {
     agree(await this.#attemptsStored(), attemptsOf(this.model));
     agree(await this.#accountsStored(), accountsOf(this.model));
@@ -385,7 +385,7 @@ export class LedgerFixture {
     return new Set(rows.map((row) => row["line"]));
   }
 
-  /** The house's shared accounts by this world's transfers: other worlds move them too. */
+  /** The platform's shared accounts by this environment's transfers: others move them too. */
   async #accountsStored(): Promise<Set<unknown>> {
     const wallets = this.orgs.map(({ id }) => `wallet:${id}`);
     const provider = [`accrual:${this.#provider}`, `unknown:${this.#provider}`];

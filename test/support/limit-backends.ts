@@ -102,11 +102,11 @@ export function scopeOf(name: ScopeClaim["scope"], id: string, limits: LimitSet)
   return { scope: name, id: `${name}:${id}`, limits };
 }
 
-/** A caller in one slot: claims at the world's time. */
+/** A caller in one slot: claims at the environment's time. */
 export class LimitCaller {
   readonly #world: LimitBackend;
   readonly slot: string;
-  /** Scope ids of one slot, apart from those of another: the store in memory has no slots. */
+  /** Scope ids of one slot, separate from those of another: the store in memory has no slots. */
   readonly #mark: string;
 
   constructor(world: LimitBackend) {

@@ -1,6 +1,6 @@
 /**
- * A process of its own with limits in Redis: takes what its parent says, tells what it was granted,
- * and holds it until it is told to give it back, or killed.
+ * A process of its own with limits in Redis: takes what its parent says, reports what it was
+ * granted, and holds it until it is ordered to release it, or killed.
  */
 import type { OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
@@ -15,7 +15,7 @@ import { silentLog } from "./silent-log.ts";
 
 /** What the parent orders. */
 export interface LimitOrder {
-  /** `churn`: each claim is given back at once, again and again. */
+  /** `churn`: each claim is released at once, again and again. */
   readonly act: "take" | "churn" | "give back";
   readonly slot: string;
   readonly scopes: readonly ScopeClaim[];
@@ -35,7 +35,7 @@ const store = new RedisLimitStore({
   recentUse: { recentUse: () => Promise.resolve([]) },
   clock: systemClock,
   log: silentLog,
-  // Nobody is refused here because the machine is busy.
+  // No claim is refused here because the machine is busy.
   answerWithinMs: 60_000,
   ...(storeNowMs === "" ? {} : { now: () => Number(storeNowMs) }),
 });
@@ -50,7 +50,7 @@ async function obey(order: LimitOrder): Promise<void> {
   const tally: LimitTally = { claimed: 0, refused: 0, unavailable: 0 };
   if (order.act === "give back") giveBack();
   else await Promise.all(Array.from({ length: order.claims }, () => takeOne(order, tally)));
-  // A claim behind them is answered after everything that was given back.
+  // A claim behind them is answered after everything that was released.
   await claim({ ...order, scopes: [] });
   process.send?.(tally);
 }

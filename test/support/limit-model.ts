@@ -178,7 +178,7 @@ export class LimitModel {
   }
 }
 
-/** A store's answer in the model's words. */
+/** A store's answer in the model's terms. */
 export function verdictOf(outcome: ClaimOutcome, scopes: readonly ScopeClaim[]): Verdict {
   if (outcome.kind === "unavailable") return { refused: "unavailable" };
   if (outcome.kind === "claimed") {

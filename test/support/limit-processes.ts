@@ -11,7 +11,7 @@ export interface LimitProcess {
   kill(): Promise<void>;
 }
 
-/** Starts a process; `storeNowMs` is the time its store goes by, always; else the server's. */
+/** Starts a process; `storeNowMs` is the time of its store, always; else the server's. */
 export async function startLimitProcess(url: string, storeNowMs?: number): Promise<LimitProcess> {
   const file = join(import.meta.dirname, "limit-child.ts");
   const words = storeNowMs === undefined ? [url] : [url, String(storeNowMs)];

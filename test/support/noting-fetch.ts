@@ -7,7 +7,7 @@ export interface NotingFetch {
   readonly fetch: typeof fetch;
   /** How often it was asked. */
   readonly count: () => number;
-  /** The request id of the last answer: most frameworks do not tell it. */
+  /** The request id of the last answer: most frameworks do not expose it. */
   readonly lastRequestId: () => string | null;
 }
 
@@ -28,8 +28,8 @@ export function notingFetch(): NotingFetch {
 }
 
 /**
- * Refuses every call of the global `fetch` until the test file ends, and tells which were tried.
- * Clients are handed a `fetch` of their own, so whoever comes here wanted to go elsewhere.
+ * Refuses every call of the global `fetch` until the test file ends, and reports which were tried.
+ * Clients are handed a `fetch` of their own, so a call that comes here wanted to go elsewhere.
  */
 export function forbidGlobalFetch(): () => readonly string[] {
   const tried: string[] = [];

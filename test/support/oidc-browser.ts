@@ -5,7 +5,7 @@ interface Cookie {
   readonly path: string;
 }
 
-/** Where a browser stands after it followed every redirect. */
+/** The address of a browser after it followed every redirect. */
 export interface Landing {
   readonly url: URL;
   readonly path: string;

@@ -20,11 +20,11 @@ export interface ScriptedProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Whoever is sent here from now on is this person, without being asked. Null: they say no. */
+  /** Every user sent here from now on is this person, without being asked. Null: they say no. */
   signInAs(account: ScriptedAccount | null): void;
   /** The provider's sessions end, and its refresh tokens: `login_required`, `invalid_grant`. */
   endSessions(): void;
-  /** While true, nobody gets an answer. */
+  /** While true, no request gets an answer. */
   setDown(isDown: boolean): void;
   /** Requests by path since the start. */
   countOf(path: string): number;
@@ -39,10 +39,10 @@ const CLIENT_ID = "console";
 const CLIENT_SECRET = "a-secret-of-the-console-0123456789";
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
-/** A real OpenID provider on a port of loopback, with people who do as they are told. */
+/** A real OpenID provider on a port of loopback, with scripted people. */
 export async function startOidcProvider(options: {
   readonly redirectUris: readonly string[];
-  /** Where the e-mail stands; default in the id token. */
+  /** Where the e-mail is; default in the id token. */
   readonly claimsIn?: "id_token" | "userinfo";
 }): Promise<ScriptedProvider> {
   const server = createServer();
@@ -139,7 +139,7 @@ class Script {
     }
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     this.counts.set(pathname, (this.counts.get(pathname) ?? 0) + 1);
-    // Whoever is asked is asked anew: a browser may come back as another person.
+    // Every user is asked anew: a browser may come back as another person.
     if (pathname === "/auth" && searchParams.get("prompt") !== "none") {
       delete request.headers.cookie;
     }
@@ -167,7 +167,7 @@ function configurationOf(script: Script, redirectUris: readonly string[]): Confi
         client_secret: CLIENT_SECRET,
         redirect_uris: [...redirectUris],
         grant_types: ["authorization_code", "refresh_token"],
-        // Only a client that takes logout tokens is told the session's id. Nothing is sent here.
+        // Only a client that takes logout tokens gets the session's id. Nothing is sent here.
         backchannel_logout_uri: "http://127.0.0.1:9/unused",
         backchannel_logout_session_required: true,
       },

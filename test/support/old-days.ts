@@ -119,7 +119,7 @@ export interface RetireRun {
   readonly key: SigningKey;
   readonly archive: DayArchive;
   readonly drop?: boolean;
-  /** Stands before the real session, to make it fail. */
+  /** Wraps the real session, to make it fail. */
   readonly session?: (real: RetentionSession) => RetentionSession;
 }
 

@@ -10,7 +10,10 @@ export function postmasterPid(dataDir: string): number | undefined {
   return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : undefined;
 }
 
-/** Kills the server as a fault of the machine would: nobody is told, its sessions are left behind. */
+/**
+ * Kills the server as a fault of the machine would: no client is notified, its sessions are left
+ * behind.
+ */
 export function killPostmaster(dataDir: string, signal: NodeJS.Signals = "SIGKILL"): number {
   const pid = postmasterPid(dataDir);
   if (pid === undefined) throw new Error(`no server runs in ${dataDir}`);
@@ -40,7 +43,7 @@ export function postgresProcesses(dataDir: string): number[] {
 interface RunningProcess {
   readonly pid: number;
   readonly parent: number;
-  /** The words it was called with, each with a space behind it. */
+  /** The arguments it was called with, each with a space behind it. */
   readonly call: string;
 }
 

@@ -68,7 +68,7 @@ async function makeTemplate(): Promise<string> {
     await client.query("select pg_advisory_lock($1)", [TEMPLATE_LOCK]);
     const isThere = "select 1 from pg_database where datname = $1";
     if ((await client.query(isThere, [TEMPLATE])).rows.length > 0) return TEMPLATE;
-    // Named at the end: a worker that dies before leaves nothing that looks whole.
+    // Named at the end: a worker that dies before leaves nothing that appears whole.
     const unfinished = newRecordId("test");
     // Tests take back what the journal's triggers forbid; the program never may.
     await client.query(`grant set on parameter session_replication_role to ${PROGRAM_ROLE}`);

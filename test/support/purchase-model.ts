@@ -5,7 +5,7 @@ interface ModelPurchase {
   readonly amount: bigint;
   readonly claims: Map<string, { readonly amount: bigint; isReversed: boolean }>;
   isPaid: boolean;
-  /** What its claims took so far, and did not give back. */
+  /** What its claims took so far, and did not return. */
   taken: bigint;
 }
 
@@ -40,7 +40,7 @@ export class PurchaseModel {
     return true;
   }
 
-  /** True: nobody told of this claim before; its first amount counts. */
+  /** True: this claim was not reported before; its first amount counts. */
   claim(update: {
     readonly purchaseId: string;
     readonly claimId: string;

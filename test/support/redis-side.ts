@@ -17,7 +17,7 @@ import { silentLog } from "./silent-log.ts";
 let slots = 0;
 export const newSlot = (): string => `{org:shared-${(slots += 1)}}`;
 
-/** A store of this process, and what its journal would tell. */
+/** A store of this process, and what its journal would return. */
 export class Side {
   readonly journal: RecentCharge[] = [];
   readonly store: RedisLimitStore;
@@ -37,7 +37,7 @@ export class Side {
       clock,
       log: silentLog,
       sharedScripts: healthScripts,
-      // Nobody is refused here because the machine is busy.
+      // No claim is refused here because the machine is busy.
       answerWithinMs: 30_000,
       ...more,
     });
@@ -61,7 +61,7 @@ export class Side {
   }
 }
 
-/** What the journal tells: so many tokens, all of them prompt. */
+/** What the journal returns: so many tokens, all of them prompt. */
 export function charged(
   charge: Omit<RecentCharge, "promptTokens" | "completionTokens">,
 ): RecentCharge {

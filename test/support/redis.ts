@@ -40,7 +40,7 @@ export interface TestRedis {
   close(): Promise<void>;
 }
 
-/** Starts a server; `more` are further words of its command line. */
+/** Starts a server; `more` are further arguments of its command line. */
 export async function startRedis(more: readonly string[] = []): Promise<TestRedis> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-redis-"));
   let server: Server | undefined;

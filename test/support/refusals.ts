@@ -10,7 +10,7 @@ export const REQUEST_ID: RegExp =
 export interface ExpectedRefusal {
   readonly status: number;
   readonly code: string;
-  /** What the message has to say; a text is looked for as it is. */
+  /** What the message has to say; a text is searched for as it is. */
   readonly message?: string | RegExp;
 }
 

@@ -9,9 +9,9 @@ const ENOUGH_BYTES = 4 * 1024 ** 3;
 
 /**
  * A folder for all that this run writes and throws away at its end; from now on it is the temporary
- * folder of this process and of all that it starts. It is in memory where there is room: some hundred
- * databases of a thousand files each take half of the run's processor time on a disk, and tests end
- * processes, never the machine, so nothing is lost by it. `TMPDIR` names another place.
+ * folder of this process and of all that it starts. It is in memory where there is space: some
+ * hundred databases of a thousand files each take half of the run's processor time on a disk, and
+ * tests end processes, never the machine, so nothing is lost by it. `TMPDIR` names another place.
  */
 export function newRunFolder(): string {
   const isChosen = process.env["TMPDIR"] !== undefined;

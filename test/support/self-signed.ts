@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
-/** A certificate that nobody vouches for, made on the spot: no key is kept in the repository. */
+/** A self-signed certificate, made on the spot: no key is kept in the repository. */
 export function selfSigned(): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = der(0x30, OID_ECDSA_SHA256);

@@ -66,7 +66,7 @@ export class SettlementJournal {
     );
   }
 
-  /** Their ids, in the same order. What ends now and what ended before are written apart. */
+  /** Their ids, in the same order. What ends now and what ended before are written separately. */
   async write(attempts: readonly JournaledAttempt[]): Promise<readonly AttemptId[]> {
     await this.#pinPrices(new Set(attempts.map(({ provider }) => provider)));
     const ids = attempts.map((attempt) => this.#idOf(attempt));

@@ -10,11 +10,11 @@ import { withResource } from "./with-resource.ts";
  */
 export type ProxyState = "up" | "down" | "silent" | { readonly delayMs: number };
 
-/** A plain TCP proxy in front of a database, to take it away and to give it back. */
+/** A plain TCP proxy in front of a database, to take it away and to restore it. */
 export interface TcpProxy {
   readonly port: number;
   set(state: ProxyState): void;
-  /** The connections of now never pass a byte again, and nobody is told; new ones do. */
+  /** The connections of now never pass a byte again, without notice; new ones do. */
   lose(): void;
   /** Pieces that a delay holds back at the moment. */
   readonly underWay: number;
@@ -114,7 +114,7 @@ class Link {
   }
 
   #join(from: Socket, to: Socket): void {
-    // What was sent arrives in its order, and before the news that its sender has left.
+    // What was sent arrives in its order, and before the event that its sender has left.
     let last = Promise.resolve();
     from.on("data", (piece: Buffer) => {
       const passing = this.#rules.pass(piece, to);

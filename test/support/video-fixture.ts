@@ -28,7 +28,7 @@ export interface VideoFixture {
 const BOTH = Array.from({ length: 10 }, (_, n) => videoModel(`test/video-both-${n}`));
 
 /**
- * Nobody sweeps unless the test says so, and every question of a client is a look, for whose end it
+ * No sweep unless the test says so, and every question of a client is a poll, for whose end it
  * waits however busy the machine is.
  */
 const BY_HAND = { videoSweepMs: 3_600_000, videoPollMinMs: 1, videoClientWaitMs: 60_000 };
@@ -131,7 +131,7 @@ export async function acceptedVideo(
   return { id, requestId: String(answer.headers["x-request-id"]), answer };
 }
 
-/** Lets a running job be due at once, for whoever sweeps. */
+/** Lets a running job be due at once, for the next sweep. */
 export async function makeDue(gateway: TestGateway, ...ids: readonly string[]): Promise<void> {
   const sql =
     "update video_job set next_poll_at = now() where job_id = any ($1) and completed_at is null";

@@ -15,7 +15,7 @@ export interface HostedJob {
   /** What the gateway asked for. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers: IncomingHttpHeaders;
-  /** What a look at it is answered with; a change counts from the next look. */
+  /** What a poll of it is answered with; a change counts from the next poll. */
   record: object;
   /** Instead of the record. */
   answer: Handler | undefined;
@@ -29,7 +29,7 @@ export interface HostedJob {
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A provider of videos that does what the test says, in the words of the reference wire. */
+/** A provider of videos that does what the test says, in the format of the reference wire. */
 export class VideoHost {
   readonly jobs: HostedJob[] = [];
   /** Every request, as `GET /v1/videos/…`. */

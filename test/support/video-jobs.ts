@@ -75,7 +75,7 @@ export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
   };
 }
 
-/** What a store makes of a job that goes on, in plain words: what `keep` must agree with. */
+/** What a store makes of a job that continues, in plain code: what `keep` must agree with. */
 export function keptJob(job: TakenJob, update: JobUpdate): TakenJob {
   const { takenAtMs: nowMs, missingAtMs } = job;
   const counts =
@@ -110,7 +110,7 @@ export function ended(change: Partial<EndedJob> = {}): EndedJob {
   };
 }
 
-/** What the store is told of a job that goes on. */
+/** What the store is given of a job that continues. */
 export function jobUpdate(change: Partial<JobUpdate> = {}): JobUpdate {
   return {
     state: "in_progress",

@@ -156,7 +156,7 @@ interface Edge {
   readonly target: string;
 }
 
-/** Every import that crosses from one child of a table's parent to another. */
+/** Every import that goes from one child of a table's parent to another. */
 function edgesOf(files: readonly SourceFile[], tables: readonly LayerTable[]): Edge[] {
   return files.flatMap((source) =>
     programImportsOf(source).flatMap((target) =>

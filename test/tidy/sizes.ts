@@ -65,7 +65,7 @@ function shapesOf(source: SourceFile): FunctionShape[] {
   return found;
 }
 
-/** A rest parameter is an element of the same list. */
+/** A variadic parameter is an element of the same list. */
 function parametersOf({ params }: SyntaxNode): number {
   return Array.isArray(params) ? params.length : 0;
 }

@@ -107,7 +107,7 @@ export function textOf(source: SourceFile, node: SyntaxNode): string {
   return source.text.slice(node.start, node.end);
 }
 
-/** The lines on which code matches; comments are no code. */
+/** The lines on which code matches; comments are not code. */
 export function codeLinesWith(source: SourceFile, pattern: RegExp): string[] {
   if (!pattern.test(source.text)) return [];
   return withoutComments(source)

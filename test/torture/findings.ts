@@ -7,11 +7,11 @@ export interface Finding {
 
 const EXAMPLES_MAX = 5;
 
-/** Everything that was looked at, and how often it did not hold. */
+/** Everything that was checked, and how often it did not hold. */
 export class Findings {
   readonly #byName: Map<string, { count: number; examples: string[] }> = new Map();
 
-  /** Names a thing that is looked at, so that it is reported with 0 as well. */
+  /** Names a thing that is checked, so that it is reported with 0 as well. */
   expect(what: string): void {
     if (!this.#byName.has(what)) this.#byName.set(what, { count: 0, examples: [] });
   }

@@ -47,7 +47,7 @@ const READY_WAIT_MS = 60_000;
 /** A place where a gateway process runs; whatever ends it, the next one is started at once. */
 export class GatewaySlot {
   readonly number: number;
-  /** Lives that ended although nobody had killed them. */
+  /** Lives that ended although they were not killed. */
   readonly ownEnds: string[] = [];
   /** Starts in vain, as they are bound to be while the database is away. */
   readonly failedStarts: FailedStart[] = [];
@@ -82,11 +82,11 @@ export class GatewaySlot {
   kill(last = false): void {
     if (last) this.#isWanted = false;
     this.#child?.kill("SIGKILL");
-    // At once, so that nobody strikes the same life twice.
+    // At once, so that the same life is not struck twice.
     this.#bury();
   }
 
-  /** Stops the process where it stands, as a machine that hangs, or lets it go on. */
+  /** Pauses the process, as a machine that hangs, or resumes it. */
   freeze(isFrozen: boolean): void {
     this.#child?.kill(isFrozen ? "SIGSTOP" : "SIGCONT");
   }
@@ -133,7 +133,7 @@ export class GatewaySlot {
       env: { ...process.env, ...ENV, DATABASE_URL: databaseUrl },
       stdio: ["ignore", "ignore", "pipe"],
     });
-    // For whoever cleans up after a killed run.
+    // For the clean-up after a killed run.
     appendFileSync(join(folder, "pids"), `${child.pid}\n`);
     return child;
   }
@@ -145,7 +145,7 @@ export class GatewaySlot {
   }
 
   #noteOwnEnd(how: string): void {
-    this.ownEnds.push(`${how}, its last words: ${this.#lastOutput()}`);
+    this.ownEnds.push(`${how}, its last output: ${this.#lastOutput()}`);
   }
 
   #lastOutput(): string {

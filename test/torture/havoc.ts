@@ -36,7 +36,7 @@ interface Frozen {
 
 /** A time in which a settlement could not commit; monotonic milliseconds. */
 export interface Trouble {
-  /** Who stood still; undefined: everybody was without the database. */
+  /** Which gateway was paused; undefined: all were without the database. */
   readonly life: GatewayLife | undefined;
   readonly startMs: number;
   readonly endMs: number;
@@ -48,10 +48,10 @@ export class Havoc {
   databaseKills = 0;
   zombies = 0;
   readonly takeOvers: TakeOver[] = [];
-  /** When the database was away, or a gateway stood still. */
+  /** When the database was away, or a gateway was paused. */
   readonly troubles: Trouble[] = [];
   readonly #settings: HavocSettings;
-  /** Who stands still, and who is left alone meanwhile to take over. */
+  /** Which is paused, and which is left running meanwhile to take over. */
   #spared: readonly GatewaySlot[] = [];
   #zombie: Promise<void> = Promise.resolve();
 
@@ -80,7 +80,7 @@ export class Havoc {
     this.takeOvers.push(await awaitTakeOver(database, departed, "killed"));
   }
 
-  /** The blows are over: whoever is left has to serve on. */
+  /** The blows are over: those that are left have to serve. */
   async everyoneServes(): Promise<void> {
     for (const slot of this.#settings.slots.filter((each) => each.isWanted)) {
       const { life } = slot;
@@ -127,20 +127,20 @@ export class Havoc {
     this.troubles.push({ life: undefined, startMs, endMs: systemClock.monotonicMs() });
   }
 
-  /** Stops a gateway where it stands; it goes on while the next blows fall. */
+  /** Pauses a gateway; it resumes while the next blows fall. */
   async #freeze(blow: ZombieBlow): Promise<void> {
     const { slots, dice, say, database } = this.#settings;
     const slot = await this.#loadedSlot();
     const life = lifeOf(slot);
     this.#spared = [slot, dice.pick(slots.filter((other) => other !== slot))];
-    say(`gateway ${slot.number} stands still`);
+    say(`gateway ${slot.number} is paused`);
     slot.freeze(true);
     const startMs = systemClock.monotonicMs();
     const departed = await noteDeparture(database, life);
     this.#zombie = this.#awaken(slot, { life, startMs, departed, blow }).finally(
       () => (this.#spared = []),
     );
-    // Its failure is for whoever waits for it; until then it must not end the program.
+    // Its failure is for the caller that awaits it; until then it must not end the program.
     this.#zombie.catch(() => undefined);
   }
 
@@ -153,10 +153,10 @@ export class Havoc {
     }
     const leaseLeftMs = departed.leaseEndsMs - systemClock.monotonicMs();
     await sleep(Math.max(0, leaseLeftMs) + blow.wakesAfterMs);
-    say(`gateway ${slot.number} goes on`);
+    say(`gateway ${slot.number} resumes`);
     slot.freeze(false);
     this.troubles.push({ life, startMs, endMs: systemClock.monotonicMs() });
-    await this.until("the gateway that stood still has a lease again", () =>
+    await this.until("the paused gateway has a lease again", () =>
       slot.life === undefined ? false : holdsLease(database, slot.life),
     );
   }

@@ -7,7 +7,7 @@ export interface JournalAttempt {
   readonly state: "open" | "settled" | "void" | "unknown_after_crash";
   readonly isCorrected: boolean;
   readonly basis: string | null;
-  /** Its id was taken by a void row because nobody knew whether its hold had committed. */
+  /** Its id was taken by a void row because it was unknown whether its hold had committed. */
   readonly isAnnulled: boolean;
   readonly reserve: bigint;
   readonly debit: bigint;

@@ -7,7 +7,7 @@ export interface TortureRun {
   readonly options: Omit<TortureOptions, "mainFile" | "say">;
   /** Write docs/torture.md from what was measured. */
   readonly save: boolean;
-  /** The words after the program's name. */
+  /** The arguments after the program's name. */
   readonly words: readonly string[];
 }
 

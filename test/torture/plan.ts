@@ -7,7 +7,7 @@ export type Blow =
   /** `kill -9` of the database's first process; it is started again after a while. */
   | { readonly kind: "database"; readonly pauseMs: number; readonly downMs: number }
   /**
-   * A gateway stands still for longer than its lease and then goes on: just after the lease has
+   * A gateway is paused for longer than its lease and then resumes: just after the lease has
    * ended, or when the others have taken over what it held.
    */
   | {

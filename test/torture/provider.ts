@@ -41,7 +41,7 @@ export async function startCountingProvider(dice: Dice): Promise<CountingProvide
   const received = new Map<string, ReceivedAttempt>();
   const complaints: string[] = [];
   const server = createServer((request, response) => {
-    // A gateway that is killed in mid-answer is no fault of the provider's.
+    // A gateway that is killed in mid-answer is not a fault of the provider.
     response.on("error", () => undefined);
     serve({ request, response, received, complaints, dice }).catch(() => response.destroy());
   });
@@ -142,7 +142,7 @@ function temperOf(dice: Dice, maxTokens: number): Temper {
     kind: fault ?? "good",
     tokens: {
       prompt: dice.between(5, 60),
-      // More than was asked for: the house bears what the hold does not cover.
+      // More than was asked for: the platform bears what the hold does not cover.
       completion: fault === "dear" ? maxTokens * 3 : dice.between(1, maxTokens),
     },
     firstByteMs: dice.between(20, 700),
@@ -171,7 +171,7 @@ function complaintAbout(
   return undefined;
 }
 
-/** Undefined when it is no JSON; a body that breaks off is the killed gateway's, and throws. */
+/** Undefined when it is not JSON; a body that breaks off is the killed gateway's, and throws. */
 async function readJson(request: IncomingMessage): Promise<ChatBody | undefined> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);

@@ -43,7 +43,7 @@ async function judgeBySql({ database, granted }: Witnesses, findings: Findings):
     findings.expect(what);
     for (const row of await database.query<{ what: string }>(sql)) findings.add(what, row.what);
   }
-  const what = "every acknowledged grant stands in the books once";
+  const what = "every acknowledged grant is in the books once";
   findings.expect(what);
   const rows = await database.query<{ ref: string; count: bigint }>(grantsSql, [granted]);
   for (const { ref, count } of rows) if (count !== 1n) findings.add(what, `${ref}: ${count} times`);
@@ -94,7 +94,7 @@ function judgeClients(witnesses: Witnesses, findings: Findings): number {
     if (rows.length > 0 && reported.costMicroUsd === debit) continue;
     if (isLostSettlement(reported, rows, witnesses)) lostSettlements += 1;
     else {
-      const example = `told ${reported.costMicroUsd}, debited ${debit}: ${all(rows)}`;
+      const example = `reported ${reported.costMicroUsd}, debited ${debit}: ${all(rows)}`;
       findings.add(OTHER_COST, `${requestId}: ${example}`);
     }
   }
@@ -111,7 +111,7 @@ function judgeClients(witnesses: Witnesses, findings: Findings): number {
 
 /**
  * An answer does not wait longer than two seconds for its settlement. When the gateway is killed
- * while the settlement still waits for the database, nobody knows the observed cost any more.
+ * while the settlement still waits for the database, the observed cost is lost.
  */
 function isLostSettlement(
   reported: Reported,
@@ -139,11 +139,11 @@ const SETTLED_AGAIN_MS = 5_000;
 /** Longest life of a gateway whose settlements still wait. */
 const WAITING_MS = 20_000;
 
-const OTHER_COST = "the cost told in every whole answer is the ledger's debit of that request";
-const REFUSED_COST = "a request that was told 429 cost nothing";
+const OTHER_COST = "the cost reported in every whole answer is the ledger's debit of that request";
+const REFUSED_COST = "a request that was answered with 429 cost nothing";
 const NO_ANSWER = "every call came to an end";
 const STRANGE_ANSWER = "no client was refused for a reason that it had not given";
-/** Money, the provider's faults, and a journal that does not answer: nothing else is to be heard. */
+/** Money, the provider's faults, and a journal that does not answer: nothing else is expected. */
 const USUAL_REFUSAL = /^(429 insufficient_quota|50[0234] (upstream_error|model_unavailable)|503 )/;
 
 function debitOf(rows: readonly JournalAttempt[]): bigint {
@@ -159,7 +159,7 @@ function shown(row: JournalAttempt): string {
   return `attempt ${row.attemptId} ${state}, reserve ${row.reserve}, debit ${row.debit}`;
 }
 
-/** What SQL alone can tell: one line for each violation. */
+/** What SQL alone can find: one line for each violation. */
 const CHECKS: Readonly<Record<string, string>> = {
   "no attempt is open and nothing is held": `
     select 'attempt ' || attempt_id || ' of ' || instance_id as what from attempt

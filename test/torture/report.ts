@@ -20,7 +20,7 @@ export function describeOutcome(run: TortureRun, outcome: TortureOutcome): strin
   ]);
   const verdict =
     violations.length === 0
-      ? `nothing was broken (${outcome.findings.all().length} things looked at)`
+      ? `nothing was broken (${outcome.findings.all().length} things checked)`
       : `${violations.length} things were broken with seed ${run.options.seed}`;
   const figures = figuresOf(outcome).map(([name, figure]) => `${name}: ${figure}`);
   return [...figures, ...broken, verdict, ""].join("\n");
@@ -55,8 +55,8 @@ ${instances} gateway processes on one PostgreSQL, ${concurrency} clients each, e
 some whose balance, whose own cap or whose keys' caps run short again and again. Half of the calls
 stream, half speak each wire, one client in twenty leaves early. The provider fails one answer in
 twenty: an error, a reset, a stream that dies, no usage, more tokens than were asked for. Meanwhile
-gateways are killed with \`kill -9\` and started again at once, stand still for longer than their lease
-and go on, and the database's first process is killed and started again. At the end one more gateway
+gateways are killed with \`kill -9\` and started again at once, are paused for longer than their lease
+and resumed, and the database's first process is killed and started again. At the end one more gateway
 is killed for good; its peers have to close what it left.
 
 The seed decides who is struck in which order, what is asked and how the provider answers; the
@@ -67,8 +67,8 @@ machine decides the rest, so the same seed gives the same plan, not the same run
 ${figuresOf(outcome).map(row).join("\n")}
 
 An answer waits at most two seconds for its settlement. When the database is away for longer and the
-gateway is killed before its settlements have been tried again, nobody knows the observed cost any
-more: the ledger charges the hold, and the answer had told less. That takes two faults at once; the
+gateway is killed before its settlements have been retried, the observed cost is
+lost: the ledger charges the hold, and the answer had reported less. That takes two faults at once; the
 figure "answers whose settlement was lost with its gateway" counts them, and only them: a cost that
 differs for any other reason is a violation.
 
@@ -105,7 +105,7 @@ function figuresOf(outcome: TortureOutcome): readonly Figure[] {
   return [
     ["`kill -9` of a gateway", havoc.gatewayKills],
     ["`kill -9` of the database", havoc.databaseKills],
-    ["gateways that stood still for longer than their lease", havoc.zombies],
+    ["gateways that were paused for longer than their lease", havoc.zombies],
     ["seconds under load", outcome.loadSeconds.toFixed(0)],
     ["requests sent", tally.asked],
     ["whole answers", tally.reported.size],
@@ -128,10 +128,10 @@ function figuresOf(outcome: TortureOutcome): readonly Figure[] {
       "holds annulled because their commit was in doubt",
       rows.filter((each) => each.isAnnulled).length,
     ],
-    ["closed after the end of the lease of one that stood still, ms", after("frozen")],
+    ["closed after the end of the lease of a paused one, ms", after("frozen")],
     ["closed after the end of the lease of one that was killed for good, ms", after("killed")],
     ["nothing open any more, ms after the load", outcome.settledAfterMs],
-    ["looks at balances and caps during the run", watch.checks],
+    ["checks of balances and caps during the run", watch.checks],
     ["audits during the run", watch.audits],
   ];
 }

@@ -26,7 +26,7 @@ export interface TakeOver {
   readonly closedAfterLeaseMs: number;
 }
 
-/** Looks the gateway up just after it stopped. */
+/** Reads the gateway's row just after it stopped. */
 export async function noteDeparture(
   database: TortureDatabase,
   life: GatewayLife,

@@ -24,9 +24,9 @@ export class Tally {
   died = 0;
   /** Whole answers by request id. */
   readonly reported: Map<string, Reported> = new Map();
-  /** Refusals by their words: status, class, scope, kind. */
+  /** Refusals by their description: status, class, scope, kind. */
   readonly refusals: Map<string, number> = new Map();
-  /** Requests that were told 429: they must cost nothing. */
+  /** Requests that were answered with 429: they must cost nothing. */
   readonly refusedIds: string[] = [];
 
   report(life: GatewayLife, answer: HttpAnswer): void {
@@ -48,7 +48,7 @@ export class Tally {
     if (status === 429) this.refusedIds.push(answer.requestId);
   }
 
-  /** How many refusals have words that match. */
+  /** How many refusals have a description that matches. */
   refused(pattern: RegExp): number {
     let count = 0;
     for (const [name, times] of this.refusals) if (pattern.test(name)) count += times;

@@ -36,7 +36,7 @@ describe("three gateways on one database under load, killed and frozen and witho
   test("the blows were struck, and requests were served before, between and after them", () => {
     const { havoc, tally, answersBeforeTheEnd } = outcome;
     expect(havoc).toMatchObject({ gatewayKills: 5 + 1, databaseKills: 2, zombies: 1 });
-    // Nobody is struck before it has served, and the last kill waits until the others serve on.
+    // No gateway is struck before it has served, and the last kill waits until the others serve on.
     expect(answersBeforeTheEnd).toBeGreaterThan(50);
     expect(tally.reported.size).toBeGreaterThan(answersBeforeTheEnd);
     expect(tally.broken).toBeGreaterThan(0);

@@ -33,7 +33,7 @@ export interface TortureOptions extends PlanOptions {
   readonly seconds: number;
   /** At the end one gateway is killed for good; its peers close what it left when its lease ends. */
   readonly lastKill: boolean;
-  /** The load goes on until this holds. Default: it does. */
+  /** The load continues until this holds. Default: it does. */
   readonly isEnough?: (tally: Tally) => boolean;
   readonly say: (line: string) => void;
 }

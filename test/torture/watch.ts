@@ -7,7 +7,7 @@ const CHECK_EVERY_MS = 500;
 /** An audit reads all books, so it is asked for now and then only. */
 const CHECKS_FOR_AN_AUDIT = 20;
 
-/** Looks at the books while they are written: what must hold at any moment is seen at any moment. */
+/** Reads the books while they are written: what must hold at any moment is seen at any moment. */
 export class Watch {
   checks = 0;
   audits = 0;
@@ -38,7 +38,7 @@ export class Watch {
         await this.#check();
         if (looked % CHECKS_FOR_AN_AUDIT === 0) await this.#audit();
       } catch {
-        // The database is down: nobody sees anything.
+        // The database is down: nothing can be checked.
       }
       await sleep(CHECK_EVERY_MS);
     }

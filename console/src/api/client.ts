@@ -33,7 +33,7 @@ export class ApiFault extends Error {
   readonly requestId: string | undefined;
 
   constructor(status: number, body: Partial<ConsoleError> | undefined) {
-    super(body?.error?.message ?? "the console did not answer as it should; try again");
+    super(body?.error?.message ?? "the console gave an unexpected answer; try again");
     this.status = status;
     this.code = body?.error?.code ?? "unknown";
     this.field = body?.error?.field;

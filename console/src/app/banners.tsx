@@ -21,7 +21,7 @@ export function Banners({ session }: { readonly session: Session }): ReactElemen
             </AppLink>
           }
         >
-          {session.unfunded_rpm} requests a minute until you add credit.
+          {session.unfunded_rpm} requests per minute until you add credit.
         </Banner>
       ) : null}
       {holds.map((hold) => (
@@ -60,10 +60,10 @@ function HoldBanner(props: {
   const isRestricted = state === "restricted";
   return (
     <Banner tone={isRestricted ? "bad" : "warn"}>
-      Unusual use was seen on your trial credit: {FAMILY_LABELS[family]}{" "}
+      Unusual use of your trial credit was detected: {FAMILY_LABELS[family]}{" "}
       {isRestricted ? "are refused" : "are limited"}{" "}
       {until === null ? (
-        "until support has looked at it"
+        "until support has reviewed it"
       ) : (
         <>
           until <Time at={until} />

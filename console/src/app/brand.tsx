@@ -6,7 +6,7 @@ import shell from "./shell.module.css";
 /** The name and mark, leading to the first page. */
 export function Brand(): ReactElement {
   return (
-    <Link to="/" className={shell.brand} aria-label="Token Market, first page">
+    <Link to="/" className={shell.brand} aria-label="Token Market, home page">
       <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden>
         <rect width="32" height="32" rx="7" className={shell.brandGround} />
         <path d="M7 9h18M16 9v15" className={shell.brandStroke} />

@@ -95,7 +95,7 @@ function Found(props: {
     <div role="listbox" id={listId} aria-label="Found" className={shell.found}>
       {found.length === 0 ? (
         <div role="option" aria-selected={false} aria-disabled className={shell.foundRow}>
-          Nothing has this name
+          No results
         </div>
       ) : null}
       {found.map((command, index) => (

@@ -34,7 +34,7 @@ export function PageFailed(): ReactElement {
       </Title>
       <Text>
         Something in the console went wrong, or it was updated while you had it open. Nothing was
-        lost on the server. Reload the page; if it fails again, tell support what you did.
+        lost on the server. Reload the page; if it fails again, contact support.
       </Text>
       <Button onClick={() => globalThis.location.reload()}>Reload</Button>
     </Stack>

@@ -15,7 +15,7 @@ test("a page is found by what people call it", () => {
   expect(ids("CRED")).toEqual(["billing"]);
 });
 
-test("what begins with the query stands before what only holds it", () => {
+test("what begins with the query precedes what only contains it", () => {
   expect(ids("b")).toEqual(["billing", "model", "key"]);
 });
 

@@ -41,7 +41,7 @@ export default function HelpDialog({ onClose }: { readonly onClose: () => void }
         </dl>
         <Switch
           label="Single-key shortcuts"
-          description="Off: only the search and Esc act. Kept in this browser."
+          description="Off: only the search shortcut and Esc work. Stored in this browser."
           checked={areOn}
           onChange={(event) => {
             setSingleKeys(event.currentTarget.checked);

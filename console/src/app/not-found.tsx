@@ -8,7 +8,7 @@ import { Page } from "../ui/page.tsx";
 export function NotFound(): ReactElement {
   return (
     <Page title="Page not found">
-      <Text>There is no page at this address. The menu leads to all that there are.</Text>
+      <Text>There is no page at this address. Use the menu to find the page you want.</Text>
       <div>
         <LinkButton to="/" variant="default">
           Go to the overview

@@ -5,7 +5,7 @@ export interface Place {
   /** `g` and then this letter goes there. */
   readonly letter: string;
   readonly group: "account" | "use" | "market";
-  /** Open to everybody, also without a session. */
+  /** Open to every visitor, also without a session. */
   readonly isPublic?: boolean;
   /** What people may call it, for the palette. */
   readonly keywords?: readonly string[];
@@ -42,7 +42,7 @@ export const PLACES: readonly Place[] = [
     label: "Connections",
     letter: "c",
     group: "account",
-    keywords: ["own keys", "byok", "endpoints"],
+    keywords: ["provider keys", "byok", "endpoints"],
   },
   { to: "/settings", label: "Settings", letter: "s", group: "account", keywords: ["profile"] },
   { to: "/models", label: "Models", letter: "m", group: "market", isPublic: true },
@@ -56,7 +56,7 @@ export const GROUP_LABELS: Readonly<Record<Place["group"], string>> = {
   market: "Market",
 };
 
-/** The pages that are open to somebody in this state. */
+/** The pages that are open in this state of the session. */
 export function placesFor(state: "signed_in" | "signed_out" | "unverified"): readonly Place[] {
   return state === "signed_in" ? PLACES : PLACES.filter(({ isPublic }) => isPublic === true);
 }

@@ -57,8 +57,8 @@ const routes = root.addChildren([
   shell.addChildren([
     open.addChildren([
       page(open, "/docs", docs, "DocsPage"),
-      // The ids of models hold slashes, so the rest of the address is one: it stands below its list,
-      // or it would be taken for the list itself.
+      // The ids of models hold slashes, so the remainder of the address is one: it is below its
+      // list, or it would be taken for the list itself.
       modelPages.addChildren([
         page(modelPages, "/", models, "ModelsPage"),
         page(modelPages, "$", model, "ModelPage"),

@@ -12,7 +12,7 @@ import { BareFrame } from "./bare-frame.tsx";
 import { Redirect } from "./redirect.tsx";
 import { pathOfOurs, type SignInReason } from "./sign-in-address.ts";
 
-/** The balance in the header is at most this old while somebody looks at it. */
+/** The balance in the header is at most this old while the page is visible. */
 const BALANCE_MS = 30_000;
 /** Without credit the banner has to go within seconds of a purchase, wherever that was made. */
 const UNFUNDED_MS = 3_000;
@@ -80,7 +80,7 @@ export function PrivateGate(): ReactElement {
   return <ToSignIn reason={reasonOf(session, wasSignedIn.current)} />;
 }
 
-/** Somebody who was never signed in is not told that a session expired. */
+/** A visitor who was never signed in gets no message about an expired session. */
 function reasonOf(session: Session, wasSignedIn: boolean): SignInReason | undefined {
   return session.ended_reason ?? (wasSignedIn ? "expired" : undefined);
 }

@@ -16,7 +16,7 @@ test("signing in leads back to where the reader was", () => {
   expect(startAddress("/keys?status=all")).toBe("/auth/start?return=%2Fkeys%3Fstatus%3Dall");
 });
 
-test("the first page and the sign-in page itself are no way back", () => {
+test("the first page and the sign-in page itself are not used as return addresses", () => {
   expect(signInAddress({ back: "/" })).toBe("/sign-in");
   expect(signInAddress({ back: "/sign-in?reason=expired" })).toBe("/sign-in");
   expect(startAddress(undefined)).toBe("/auth/start");

@@ -1,4 +1,4 @@
-/** Why somebody is asked to sign in; the sign-in page has a sentence for each. */
+/** Why a visitor is asked to sign in; the sign-in page has a sentence for each. */
 export type SignInReason = "expired" | "signed-out" | "idp-ended" | "failed" | "denied";
 
 /** The sign-in page, with the way back to where the reader is now. */

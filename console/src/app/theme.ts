@@ -1,7 +1,7 @@
 import { createTheme, type CSSVariablesResolver, type MantineThemeOverride } from "@mantine/core";
 
 /**
- * How the console looks. The shades are chosen by contrast: text on filled buttons and dimmed text
+ * The console's theme. The shades are chosen by contrast: text on filled buttons and dimmed text
  * keep 4.5 to 1 in light and in dark.
  */
 export const theme: MantineThemeOverride = createTheme({

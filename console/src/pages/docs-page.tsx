@@ -19,7 +19,7 @@ export function DocsPage(): ReactElement {
   return (
     <Page
       title="Docs"
-      lead="One key and one balance for every model. Point your client at the address and go."
+      lead="One key and one balance for every model. Set your client's base URL to the address below."
     >
       <Addresses root={root} />
       <Panel title="Routes">
@@ -92,24 +92,24 @@ function Limits({ unfundedRpm }: { readonly unfundedRpm: number }): ReactElement
     <Panel title="Limits">
       <List size="sm" spacing="xs" maw="75ch">
         <List.Item>
-          Until your organization has held credit, all its keys together make {unfundedRpm} requests
-          a minute.
+          Until your organization has had credit, all its keys together may send {unfundedRpm}{" "}
+          requests per minute.
         </List.Item>
         <List.Item>
-          Each key has a ceiling of its own: 20 requests a minute for the trial key, 300 for keys
-          that you make. You may lower them, never raise them.
+          Each key has its own ceiling: 20 requests per minute for the trial key, 300 for keys that
+          you make. You may lower them, never raise them.
         </List.Item>
         <List.Item>
-          Monthly caps of a key or the organization are hard: a request that would pass one is
+          Monthly caps of a key or the organization are hard: a request that would exceed one is
           refused. Months are UTC.
         </List.Item>
         <List.Item>
           The balance has to cover the worst case of everything in flight; what was not used is
-          given back when the answer ends.
+          released when the answer ends.
         </List.Item>
         <List.Item>A body has at most 10 MB, 1 MB for videos and decisions.</List.Item>
         <List.Item>
-          What holds for you now is on the <AppLink to="/limits">limits page</AppLink>.
+          Your current limits are on the <AppLink to="/limits">limits page</AppLink>.
         </List.Item>
       </List>
     </Panel>
@@ -120,12 +120,12 @@ function ConsoleApi(): ReactElement {
   return (
     <Panel title="The console's own API">
       <Text size="sm" maw="75ch">
-        Everything that these pages do is an API of this console, described by{" "}
+        Everything on these pages uses the console's API, described by{" "}
         <Anchor inherit href="/api/openapi.json">
           its OpenAPI document
         </Anchor>
         . It takes the session of your browser, not a key; the model and provider lists are open to
-        everybody.
+        everyone.
       </Text>
     </Panel>
   );
@@ -135,10 +135,10 @@ function LocalSignIn(): ReactElement {
   return (
     <Panel title="Signing in on one machine">
       <Text size="sm" maw="75ch">
-        This installation signs people in by itself, with links that its command line prints (
-        <Code>tokenmarket console-link</Code>). That is meant for one machine and the person at it.
-        To let others in, the operator names an OpenID Connect provider in the settings{" "}
-        <Code>oidc.issuer</Code> and <Code>oidc.client_id</Code> and starts it again; the guide is{" "}
+        Sign-in on this installation uses links that its command line prints (
+        <Code>tokenmarket console-link</Code>). It is meant for a single machine. To let other
+        people sign in, the operator sets an OpenID Connect provider with <Code>oidc.issuer</Code>{" "}
+        and <Code>oidc.client_id</Code> and restarts it; the guide is{" "}
         <Code>docs/operating/sign-in.md</Code>.
       </Text>
     </Panel>

@@ -29,8 +29,8 @@ export function SignInPage(): ReactElement {
           <Reason reason={reason} requestId={request_id} />
           {installation.sign_in_name === null ? (
             <Text>
-              Nobody can sign in here yet: this installation has no identity provider. The operator
-              names one in the setting <code>oidc.issuer</code>.
+              Sign-in is not available yet: this installation has no identity provider. The operator
+              sets one with <code>oidc.issuer</code>.
             </Text>
           ) : (
             <>
@@ -86,13 +86,13 @@ function Reason(props: {
   );
 }
 
-/** Only reasons of this list are shown: an address cannot put its own words on this page. */
+/** Only reasons of this list are shown: an address cannot put its own text on this page. */
 const REASONS: ReadonlyMap<SignInReason, string> = new Map([
-  ["expired", "Your session has ended. Sign in again to go on where you were."],
+  ["expired", "Your session has ended. Sign in again to continue."],
   ["signed-out", "You are signed out in this browser. Other browsers stay signed in."],
-  ["idp-ended", "Your identity provider ended your session. Sign in again to go on."],
-  ["failed", "Signing in did not work. Try again; if it keeps failing, tell support."],
-  ["denied", "The identity provider did not let you in. Try again or use another account."],
+  ["idp-ended", "Your identity provider ended your session. Sign in again to continue."],
+  ["failed", "Sign-in failed. Try again; if it keeps failing, contact support."],
+  ["denied", "The identity provider refused the sign-in. Try again or use another account."],
 ]);
 
 const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -28,12 +28,12 @@ export function VerifyPage(): ReactElement {
           </Title>
           <Text>
             You are signed in as <strong>{user?.email}</strong>, but {issuer} has not verified this
-            address yet. Until it has, keys, credit and requests are closed: every request answers
-            403 <code>email_not_verified</code>.
+            address yet. Until then, keys and credit are not available, and every request is
+            answered with 403 <code>email_not_verified</code>.
           </Text>
           <Text>
-            {issuer} sends the mail, not Token Market. Open the link in it, or ask {issuer} to send
-            it again. Then check again here: that signs you in anew.
+            {issuer} sends the e-mail, not Token Market. Open the link in it, or ask {issuer} to
+            send it again. Then select “Check again”: you are signed in again.
           </Text>
           <Group gap="xs">
             <Button component="a" href={startAddress(undefined)}>

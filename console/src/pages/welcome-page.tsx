@@ -18,7 +18,7 @@ import { SecretField } from "../ui/secret-field.tsx";
 import { Step } from "./welcome/step.tsx";
 import { welcomeSamples } from "./welcome/welcome-samples.ts";
 
-/** How often the page looks for the first request. */
+/** How often the page polls for the first request. */
 const LISTEN_MS = 2_000;
 
 /** After the first sign-in: the trial key, a call to try, and credit. */
@@ -30,7 +30,7 @@ export function WelcomePage(): ReactElement {
   return (
     <Page
       title="Welcome"
-      lead={`This is ${session.org?.name ?? "your organization"}. Three steps and you are running.`}
+      lead={`This is ${session.org?.name ?? "your organization"}. Three steps to your first request.`}
     >
       <Step number={1} title="Save your trial key" isDone={trial.state === "saved"}>
         <TrialKey trial={trial} />
@@ -89,7 +89,7 @@ function TrialKey({ trial }: { readonly trial: Trial }): ReactElement {
   if (trial.state === "saved") {
     return (
       <Text size="sm">
-        The key is not shown again. If you lose it, disable it and make another on the{" "}
+        The key is not shown again. If you lose it, disable it and create another one on the{" "}
         <AppLink to="/keys" inherit>
           keys page
         </AppLink>
@@ -100,8 +100,8 @@ function TrialKey({ trial }: { readonly trial: Trial }): ReactElement {
   if (trial.state === "none") {
     return (
       <Text size="sm">
-        There is no key to show: a trial key is shown once, right after it is made. Make a new one
-        on the{" "}
+        There is no key to show: a trial key is shown only once, when it is created. Create a new
+        one on the{" "}
         <AppLink to="/keys" inherit>
           keys page
         </AppLink>
@@ -112,8 +112,8 @@ function TrialKey({ trial }: { readonly trial: Trial }): ReactElement {
   return (
     <Stack gap="sm">
       <Text size="sm">
-        This is the only time this key is shown. Only its digest is stored: nobody can show it
-        again, also not support. It makes 20 requests a minute.
+        This is the only time this key is shown. Only its digest is stored: it cannot be shown
+        again, not even by support. It allows 20 requests per minute.
       </Text>
       <SecretField secret={trial.reveal.key} />
       <div>
@@ -167,7 +167,7 @@ function FirstCall(props: {
             <Text size="sm">
               Your first request arrived.{" "}
               <AppLink to="/requests/$requestId" params={{ requestId: props.first }} inherit>
-                Look at it
+                Show the request
               </AppLink>
             </Text>
           </Group>
@@ -189,7 +189,7 @@ function AddCredit(): ReactElement {
         )}
         {is_funded
           ? "All keys of your organization share it."
-          : `All keys share it. Until you add credit, everything together makes ${unfunded_rpm} requests a minute.`}
+          : `All keys share it. Until you add credit, they may send ${unfunded_rpm} requests per minute together.`}
       </Text>
       <LinkButton to="/billing" {...(is_funded ? { variant: "default" } : {})}>
         {is_funded ? "Open billing" : "Add credit"}

@@ -7,7 +7,7 @@ import { Loading } from "./loading.tsx";
 
 export interface AnswerProps<T> {
   readonly of: UseQueryResult<T, ApiFault>;
-  /** Stands there until the first answer; of the size of the content. */
+  /** Shown until the first answer; of the size of the content. */
   readonly skeleton?: ReactNode;
   readonly children: (data: T) => ReactNode;
 }

@@ -9,7 +9,7 @@ export interface ConfirmNameProps {
   /** What has to be typed. */
   readonly name: string;
   readonly confirmLabel: string;
-  /** The dialog stays, with the words of the fault, while this rejects. */
+  /** The dialog stays, with the message of the fault, while this rejects. */
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;
   /** What happens, and when. */

@@ -22,7 +22,7 @@ export interface DataTableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly rowKey: (row: T) => string;
-  /** Stands in place of the table when there are no rows. */
+  /** Shown instead of the table when there are no rows. */
   readonly empty?: ReactNode;
   /** How it is sorted at first; absent: in the order of `rows`. */
   readonly sort?: Sort;

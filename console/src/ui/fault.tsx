@@ -44,9 +44,9 @@ export function Fault({ error, retry }: FaultProps): ReactElement {
   );
 }
 
-/** The words of anything that was thrown; a fault of the program itself shows no internals. */
+/** The message of anything that was thrown; a fault of the program itself shows no internals. */
 export function faultText(error: unknown): string {
-  return error instanceof ApiFault ? error.message : "something in this page failed; reload it";
+  return error instanceof ApiFault ? error.message : "something on this page failed; reload it";
 }
 
 /** The API's messages begin small and end without a stop, as parts of a log line do. */

@@ -24,7 +24,7 @@ test("amounts are added exactly, where floats would not", () => {
   expect(addUsd()).toBe("0.000000");
 });
 
-test("a text that is no amount is refused, not shown as zero", () => {
+test("a text that is not an amount is refused, not shown as zero", () => {
   for (const text of ["", "1e3", "0x1", "1.0000001", "--1", "NaN", ".5", "1."]) {
     expect(() => parseUsd(text)).toThrow(RangeError);
   }
@@ -53,7 +53,7 @@ test("a headline never says nothing where there is something", () => {
   expect(showCents("1234.567890")).toBe("$1,234.57");
 });
 
-test("an exact amount shows every digit, thousands apart and a true minus", () => {
+test("an exact amount shows every digit, thousands separators and a true minus", () => {
   expect(showUsd("1234567.000001")).toBe("$1,234,567.000001");
   expect(showUsd("-0.001932")).toBe("−$0.001932");
   expect(showUsd("10.000000", { isSigned: true })).toBe("+$10.000000");

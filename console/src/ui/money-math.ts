@@ -15,7 +15,7 @@ export function parseUsd(usd: string): bigint {
   return sign === "-" ? -micro : micro;
 }
 
-/** What a person typed as dollars, never negative; undefined when it is no amount. */
+/** What a person typed as dollars, never negative; undefined when it is not an amount. */
 export function readUsdInput(text: string): bigint | undefined {
   const trimmed = text.trim().replace(/^\$/, "");
   return /^\d{1,9}(\.\d{1,6})?$/.test(trimmed) ? parseUsd(trimmed) : undefined;
@@ -55,7 +55,7 @@ export function shareOf(part: string, whole: string): number {
   return Math.min(1, Math.max(0, Number(share) / 1_000_000));
 }
 
-/** With a dollar sign, a true minus and thousands apart: `"−$1,234.500000"`. */
+/** With a dollar sign, a true minus and thousands separators: `"−$1,234.500000"`. */
 export function showUsd(usd: string, options: { readonly isSigned?: boolean } = {}): string {
   const isNegative = usd.startsWith("-");
   const [whole = "0", fraction] = usd.replace("-", "").split(".");

@@ -13,7 +13,7 @@ export function notifyFault(error: unknown): void {
   const id = fault?.requestId === undefined ? "" : ` (request id ${fault.requestId})`;
   notifications.show({
     title: "That did not work",
-    message: `${fault?.message ?? "something in this page failed; reload it"}${id}`,
+    message: `${fault?.message ?? "something on this page failed; reload it"}${id}`,
     color: "red",
     autoClose: false,
     closeButtonProps: CLOSE,

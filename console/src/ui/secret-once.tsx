@@ -8,11 +8,11 @@ export interface SecretOnceProps {
   readonly title: string;
   readonly secret: string;
   readonly note?: ReactNode;
-  /** The reader has it: the caller forgets the secret, and says where the keyboard goes on. */
+  /** The reader has it: the caller forgets the secret, and says where the focus goes. */
   readonly onSaved: () => void;
 }
 
-/** Shows a secret that cannot be shown again; it closes only for somebody who has it. */
+/** Shows a secret that cannot be shown again; it closes only after the user confirms to have it. */
 export function SecretOnce(props: SecretOnceProps): ReactElement {
   const [isCopied, setCopied] = useState(false);
   function close(): void {

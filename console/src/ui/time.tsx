@@ -18,7 +18,7 @@ export function Time({ at, precision = "minute" }: TimeProps): ReactElement {
   );
 }
 
-/** `"22 Nov 2026, 01:57 UTC"`; a text that is no instant is shown as it is. */
+/** `"22 Nov 2026, 01:57 UTC"`; a text that is not an instant is shown as it is. */
 export function showUtc(at: string, precision: "day" | "minute" | "second" = "minute"): string {
   const text = inZone(at, precision, "UTC");
   return precision === "day" || text === at ? text : `${text} UTC`;

@@ -19,7 +19,7 @@ const EDGE_PX = 8;
 
 /**
  * More about what the pointer or the focus is on: stays while either is there, also while the
- * pointer is on the words themselves, and goes with Escape. The library's own tooltip would cost
+ * pointer is on the text itself, and goes with Escape. The library's own tooltip would cost
  * every first page 20 KB.
  */
 export function Tip(props: {
@@ -96,7 +96,7 @@ function TipBox(props: {
   );
 }
 
-/** Above what it belongs to, below where there is no room, and never over the edge. */
+/** Above what it belongs to, below where there is no space, and never over the edge. */
 function place(box: HTMLElement, host: HTMLElement): void {
   const at = (host.firstElementChild ?? host).getBoundingClientRect();
   const { width, height } = box.getBoundingClientRect();

@@ -51,7 +51,7 @@ function duplicateIds(models: readonly Fields[]): ManifestProblem[] {
       firstIndex.set(id, index);
       return [];
     }
-    const message = `id is already taken by models[${first}]; list each model once`;
+    const message = `id is already used by models[${first}]; list each model once`;
     return [{ pointer: pointerTo(["models", index, "id"]), rule: "model-id-duplicate", message }];
   });
 }

@@ -24,7 +24,7 @@ const capacity = Type.Object(
       ...rule("capacity-window", 'must be "minute", "hour" or "day"'),
     }),
     value: positiveInteger({
-      description: "Most requests or tokens in one window.",
+      description: "Maximum requests or tokens in one window.",
       ...rule("capacity-value", "must be an integer greater than 0"),
     }),
   },

@@ -7,7 +7,7 @@ export interface ManifestRule {
   readonly texts: readonly string[];
 }
 
-/** Every rule id that `validateManifest` can report, with its words; sorted by id. */
+/** Every rule id that `validateManifest` can report, with its text; sorted by id. */
 export function listManifestRules(): readonly ManifestRule[] {
   const texts = new Map<string, Set<string>>();
   const note = (id: string, text: string): void => {
@@ -32,7 +32,7 @@ const OTHER_RULES: Readonly<Record<string, string>> = {
   "json-syntax": "must be JSON; the message gives line and column",
   "json-depth": "must not be nested more than 32 levels deep",
   "json-size": "must be at most 4194304 characters and 100000 values",
-  "json-duplicate-key": "must not write a key twice in one object",
+  "json-duplicate-key": "must not contain the same key twice in one object",
   required: "must have every field marked required",
   type: "must be of the type given for the field",
   "unknown-field": "must not have other fields than the listed ones (price card lines only)",

@@ -104,7 +104,8 @@ const endpoint = Type.Object(
     ),
     response_envelope: Type.Optional(
       oneOf(["envelope_v4"], {
-        description: "How answers are wrapped; absent means not at all. Decisions endpoints only.",
+        description:
+          "How answers are wrapped; absent means they are not. Decisions endpoints only.",
         ...rule("response-envelope", 'must be "envelope_v4"'),
       }),
     ),
@@ -112,22 +113,22 @@ const endpoint = Type.Object(
       oneOf(["token", "reported_cost"], {
         default: "token",
         description:
-          "`reported_cost`: the provider reports its own cost in USD and is billed by it.",
+          "`reported_cost`: the the provider reports its own cost in USD, and that cost is billed.",
         ...rule("billing", 'must be "token" or "reported_cost"'),
       }),
     ),
   },
-  { title: "Endpoint", description: "Where requests go and what is spoken there." },
+  { title: "Endpoint", description: "Where requests are sent, and in which format." },
 );
 
 const settlement = Type.Object(
   {
     mode: oneOf(["prepaid", "arrears"], {
-      description: "Drawn from a deposit, or invoiced afterwards.",
+      description: "Deducted from a deposit, or invoiced afterwards.",
       ...rule("settlement-mode", 'must be "prepaid" or "arrears"'),
     }),
     interval: oneOf(["half_daily", "daily", "weekly", "monthly"], {
-      description: "Period of one statement, in UTC.",
+      description: "Period of a statement, in UTC.",
       ...rule("settlement-interval", 'must be "half_daily", "daily", "weekly" or "monthly"'),
     }),
     billing_contact: Type.Optional(

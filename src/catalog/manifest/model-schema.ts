@@ -7,8 +7,7 @@ import { priceCardSchema, pricingSchema } from "./price-schema.ts";
 import { oneOf, patterns, positiveInteger, rule, typedAs } from "./schema-parts.ts";
 
 const dateRule = rule("date", "must be a calendar day written YYYY-MM-DD");
-const idHelp =
-  "must start with a letter or digit and go on with at most 127 letters, digits or . _ / -";
+const idHelp = "must be a letter or digit followed by at most 127 letters, digits or . _ / -";
 
 const model = Type.Object(
   {
@@ -22,7 +21,7 @@ const model = Type.Object(
     output_modality: Type.Optional(
       oneOf(["text", "image", "video", "decisions"], {
         default: "text",
-        description: "What the model puts out; decides the route that serves it.",
+        description: "What the model produces; it determines the route that serves it.",
         ...rule("output-modality", 'must be "text", "image", "video" or "decisions"'),
       }),
     ),
@@ -66,22 +65,23 @@ const model = Type.Object(
           uniqueItems: true,
           contains: { const: "text" },
           description:
-            "Kinds of parts the listing takes; absent means text only. Text listings only.",
+            "Kinds of message parts the listing accepts; absent means text only. Text listings only.",
           ...rule("input-modalities", 'must be a list without repeats that contains "text"'),
         },
       ),
     ),
     context_length: Type.Optional(
       positiveInteger({
-        description: "Most tokens of prompt and output together. Text and decisions need it.",
+        description:
+          "Maximum tokens of prompt and output together. Required for text and decisions.",
         ...rule("context-length", "must be an integer greater than 0"),
       }),
     ),
     max_output_tokens: Type.Optional(
       positiveInteger({
         description:
-          "Text: most output tokens. Image: ceiling per image. Video: ceiling per second. " +
-          "In micro-dollars under `reported_cost`. Image and video need it.",
+          "Text: maximum output tokens. Image: ceiling per image. Video: ceiling per second. " +
+          "In micro-dollars under `reported_cost`. Required for image and video.",
         ...rule("max-output-tokens", "must be an integer greater than 0"),
       }),
     ),
@@ -96,13 +96,13 @@ const model = Type.Object(
         }),
         {
           description:
-            "Other ids the endpoint may report as `model`. Dated snapshots of the same id need " +
+            "Other ids that the endpoint may report as `model`. Dated snapshots of the same id need " +
             "no entry.",
         },
       ),
     ),
     streaming: Type.Optional(
-      Type.Boolean({ description: "Text listings must say true; ignored for image and video." }),
+      Type.Boolean({ description: "Must be true for text listings; ignored for image and video." }),
     ),
     supported_parameters: Type.Optional(
       Type.Unsafe<Readonly<Record<string, ManifestDescriptor>>>({
@@ -139,14 +139,14 @@ const model = Type.Object(
     deprecation_date: Type.Optional(
       Type.String({
         pattern: patterns.date,
-        description: "Once this day is past, the listing leaves the catalog at the next build.",
+        description: "After this day, the next build removes the listing from the catalog.",
         ...dateRule,
       }),
     ),
     released: Type.Optional(
       Type.String({
         pattern: patterns.date,
-        description: "Orders lists newest first; routing never reads it.",
+        description: "Used to sort lists, newest first; routing does not use it.",
         ...dateRule,
       }),
     ),

@@ -9,7 +9,7 @@ interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
 }
 
-/** Says one schema error in the words of the rule that was broken. */
+/** Says one schema error with the message of the broken rule. */
 export function problemOf(error: ErrorObject): ManifestProblem {
   const node = (error.parentSchema ?? {}) as SchemaNode;
   const pointer = error.instancePath;
@@ -51,7 +51,7 @@ interface SpecialCase {
   readonly message: string;
 }
 
-/** Mistakes that deserve their own words: what the value looks like says what was meant. */
+/** Mistakes with messages of their own: the value shows what was meant. */
 const SPECIAL_CASES: Readonly<Record<string, (data: unknown) => SpecialCase | undefined>> = {
   "api-key-env": (data) =>
     looksLikeKey(data)

@@ -70,7 +70,7 @@ function pick<T>(items: readonly T[], index: number): T | undefined {
   return items[index % items.length];
 }
 
-/** Changes one place; `move` puts there what stands elsewhere in the document. */
+/** Changes one place; `move` puts there what is elsewhere in the document. */
 function mutate(document: Json, { place, act, word, from }: Mutation): void {
   const slots = slotsOf(document);
   const slot = pick(slots, place);

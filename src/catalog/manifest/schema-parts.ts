@@ -26,7 +26,7 @@ export function typedAs<T>(): <S extends TSchema>(schema: S & Agrees<S, T>) => T
   return (schema) => Type.Unsafe<T>(schema);
 }
 
-/** One of some words; the `type` beside the `enum` lets validators hash instead of compare. */
+/** One of some values; the `type` beside the `enum` lets validators hash instead of compare. */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
   options: RuleNote & { readonly description: string; readonly default?: Words[number] },

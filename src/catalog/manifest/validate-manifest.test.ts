@@ -26,7 +26,7 @@ function messages(problems: readonly ManifestProblem[]): string {
 describe("a manifest that is right", () => {
   const samples = { textManifest, imageManifest, videoManifest, decisionsManifest };
 
-  test.each(Object.entries(samples))("%s is accepted and handed back as written", (_, sample) => {
+  test.each(Object.entries(samples))("%s is accepted and returned as written", (_, sample) => {
     expect(validateManifest(JSON.stringify(sample()))).toEqual({ ok: true, manifest: sample() });
   });
 
@@ -61,7 +61,7 @@ describe("a document that is not readable JSON", () => {
     expect(problem).toEqual({
       pointer: "",
       rule: "json-syntax",
-      message: "the manifest is not JSON at line 3, column 16: expected a value there",
+      message: "the manifest is not valid JSON at line 3, column 16: expected a value there",
     });
   });
 
@@ -160,18 +160,18 @@ describe("messages", () => {
       "never a number",
     ],
     ["a variant suffix in an id", { "/models/0/id": "quill:free" }, "put a provider variant into"],
-    ["an id listed twice", { "/models/1/id": "acme/quill" }, "id is already taken by models[0]"],
+    ["an id listed twice", { "/models/1/id": "acme/quill" }, "id is already used by models[0]"],
     [
       "a missing field",
       { "/endpoint/base_url": undefined },
       "endpoint must have the field base_url",
     ],
     ["a document of another kind", { "/models": {} }, "models must list at least one model"],
-  ])("%s gets words of its own", (_, edits, words) => {
+  ])("%s gets a message of its own", (_, edits, words) => {
     expect(messages(problemsAfter(edits))).toContain(words);
   });
 
-  test("JSON that is no object at all is refused, not crashed on", () => {
+  test("JSON that is not an object at all is refused, not crashed on", () => {
     for (const text of ["null", "[]", "7", '"x"', '{"models":[null,7,[]],"provider":[]}']) {
       expect(problemsOf(text).length).toBeGreaterThan(0);
     }

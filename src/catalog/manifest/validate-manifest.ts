@@ -52,15 +52,16 @@ function refused(problem: ManifestProblem): ManifestVerdict {
 function notJson({ rule, line, column, expected }: JsonFlaw): ManifestProblem {
   const place = `line ${line}, column ${column}`;
   const messages: Readonly<Record<typeof rule, string>> = {
-    "json-syntax": `the manifest is not JSON at ${place}: expected ${expected} there`,
-    "json-depth": `the manifest is too deep at ${place}; use at most ${jsonDepthMax} levels`,
+    "json-syntax": `the manifest is not valid JSON at ${place}: expected ${expected} there`,
+    "json-depth": `the manifest is nested too deep at ${place}; use at most ${jsonDepthMax} levels`,
     "json-size": `the manifest has over ${jsonValuesMax} values at ${place}; split it by provider`,
   };
   return { pointer: "", rule, message: messages[rule] };
 }
 
 function duplicateKey(pointer: string): ManifestProblem {
-  const message = "this key is written twice in its object; keep one, readers differ on which wins";
+  const message =
+    "this key is duplicated in its object; remove one, because parsers disagree on which one counts";
   return { pointer, rule: "json-duplicate-key", message };
 }
 
@@ -78,7 +79,9 @@ function compileSchema(): ValidateFunction {
   return ajv.compile(manifestSchema);
 }
 
-/** Of a failed condition only the consequence is news: not the `if`, not what `contains` tried. */
+/**
+ * Of a failed condition only the consequence is reported: not the `if`, not what `contains` tried.
+ */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);
 }

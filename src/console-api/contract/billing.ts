@@ -82,19 +82,19 @@ export const billingRoutes = {
     answer: Billing,
   },
   "POST /api/console/purchases": {
-    summary: "Begins a purchase; the browser then goes to checkout_url",
+    summary: "Starts a purchase; the browser then opens checkout_url",
     access: "session",
     body: Type.Object({ amount_usd: UsdInput }, { additionalProperties: false }),
     answer: Type.Object({ purchase: Purchase, checkout_url: Type.String() }),
   },
   "GET /api/console/purchases/:purchase_id": {
-    summary: "One purchase; asks the payment provider while it is not decided",
+    summary: "One purchase; while it is open, its state is read from the payment provider",
     access: "session",
     params: Type.Object({ purchase_id: Id }),
     answer: Purchase,
   },
   "GET /api/console/credit-ledger": {
-    summary: "The wallet's lines, newest first",
+    summary: "The wallet's entries, newest first",
     access: "session",
     query: cursorQuery,
     answer: CreditLedger,

@@ -94,12 +94,12 @@ export type Catalog = Static<typeof Catalog>;
 
 export const catalogRoutes = {
   "GET /api/models.json": {
-    summary: "Ids of the models, for scripts",
+    summary: "Model ids, for scripts",
     access: "public",
     answer: Type.Object({ models: Type.Array(Type.String()) }),
   },
   "GET /api/catalog.json": {
-    summary: "Models with their providers, for people",
+    summary: "Models with their providers, prices and limits",
     access: "public",
     answer: Catalog,
   },

@@ -41,12 +41,12 @@ const params = Type.Object({ connection_id: Id });
 
 export const connectionRoutes = {
   "GET /api/console/connections": {
-    summary: "Own provider keys and dedicated endpoints",
+    summary: "The organization's own provider keys and dedicated endpoints",
     access: "session",
     answer: Connections,
   },
   "POST /api/console/connections": {
-    summary: "Stores an own provider key, encrypted; it is never shown again",
+    summary: "Stores a provider key of the organization, encrypted; it is never shown again",
     access: "session",
     isSetting: true,
     body: Type.Object(
@@ -61,13 +61,13 @@ export const connectionRoutes = {
     answer: Connection,
   },
   "POST /api/console/connections/:connection_id/test": {
-    summary: "Asks the provider whether it takes the key",
+    summary: "Asks the provider whether it accepts the key",
     access: "session",
     params,
     answer: Type.Object({ ok: Type.Boolean(), message: Type.String() }),
   },
   "POST /api/console/connections/:connection_id/disable": {
-    summary: "Disables it for ever and forgets the provider's key",
+    summary: "Disables a connection permanently and deletes the provider key",
     access: "session",
     isSetting: true,
     params,

@@ -83,14 +83,14 @@ export const keyRoutes = {
     answer: KeyList,
   },
   "POST /api/console/keys": {
-    summary: "Makes a named key; its raw form is in the answer and never again",
+    summary: "Creates a named key; only this answer contains the full key",
     access: "session",
     isSetting: true,
     body: NewKey,
     answer: CreatedKey,
   },
   "POST /api/identity/keys": {
-    summary: "The same for programs that hold a session: a key of the identity API",
+    summary: "The same for programs that have a session: a key of the identity API",
     access: "session",
     isSetting: true,
     body: NewKey,
@@ -111,11 +111,11 @@ export const keyRoutes = {
     answer: Key,
   },
   "POST /api/console/keys/:key_id/disable": {
-    summary: "Disables a key for ever; it may work for up to 5 seconds more",
+    summary: "Disables a key permanently; it may work for up to 5 more seconds",
     access: "session",
     isSetting: true,
     params: keyParams,
-    /** The key's name, typed by the person: nobody disables the wrong one by a slip. */
+    /** The key's name, typed by the person: so that the wrong one is not disabled by mistake. */
     body: Type.Object({ confirm_name: Type.String() }, { additionalProperties: false }),
     answer: Key,
   },

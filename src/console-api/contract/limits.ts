@@ -85,19 +85,19 @@ export type ChangedLimit = Static<typeof ChangedLimit>;
 
 export const limitRoutes = {
   "GET /api/console/limits": {
-    summary: "Every limit and cap with what is used",
+    summary: "Every limit and cap with its current use",
     access: "session",
     answer: Limits,
   },
   "POST /api/admission-limits": {
-    summary: "Lowers or removes an own limit: the gateway's route, with a session for a key",
+    summary: "Lowers or removes a limit; the gateway's route, with a session instead of a key",
     access: "session",
     isSetting: true,
     body: LimitChange,
     answer: ChangedLimit,
   },
   "PATCH /api/console/org-cap": {
-    summary: "The monthly cap of the organization: blank changes nothing, 0 removes it",
+    summary: "Sets the organization's monthly cap; empty changes nothing, 0 removes it",
     access: "session",
     isSetting: true,
     body: Type.Object(
@@ -107,7 +107,7 @@ export const limitRoutes = {
     answer: Limits,
   },
   "GET /api/console/refusals/:request_id": {
-    summary: "Why a request was refused, in words",
+    summary: "Explains why a request was refused",
     access: "session",
     params: Type.Object({ request_id: Id }),
     answer: Type.Object({

@@ -65,19 +65,19 @@ export const optimizeRoutes = {
     answer: Type.Object({ data: Type.Array(OptimizeSearch) }),
   },
   "POST /api/console/optimize": {
-    summary: "Starts a search under a managed key whose cap is the budget",
+    summary: "Starts a search with a managed key whose cap is the budget",
     access: "session",
     body: NewOptimizeSearch,
     answer: OptimizeSearch,
   },
   "GET /api/console/optimize/:search_id": {
-    summary: "One search and what it has found so far",
+    summary: "One search and its results so far",
     access: "session",
     params,
     answer: OptimizeSearch,
   },
   "POST /api/console/optimize/:search_id/stop": {
-    summary: "Ends a search; what it found stays",
+    summary: "Stops a search; its results are kept",
     access: "session",
     params,
     answer: OptimizeSearch,

@@ -5,7 +5,7 @@ import { Balance, CallFamily, Count, Id, Instant, Name, nullable, oneOf } from "
 export const Hold = Type.Object({
   family: CallFamily,
   state: oneOf("limited", "restricted"),
-  /** Null: until support has looked at it. */
+  /** Null: until support has reviewed it. */
   until: nullable(Instant),
 });
 
@@ -29,7 +29,7 @@ export const Session = Type.Object({
   installation: Type.Object({
     gateway_url: Type.String(),
     console_url: Type.String(),
-    /** Null: no identity provider is configured, nobody can sign in. */
+    /** Null: no identity provider is configured, sign-in is off. */
     sign_in_name: nullable(Type.String()),
     /** The bundled issuer signs people in: for one machine only. */
     is_local_sign_in: Type.Boolean(),
@@ -38,7 +38,7 @@ export const Session = Type.Object({
     support: nullable(Type.String()),
     privacy_url: nullable(Type.String()),
     terms_url: nullable(Type.String()),
-    /** Own provider keys can be stored here. */
+    /** Customers' own provider keys can be stored here. */
     has_connections: Type.Boolean(),
   }),
 });
@@ -85,7 +85,7 @@ export const SettingsChange = Type.Object(
 
 export const sessionRoutes = {
   "GET /api/console/session": {
-    summary: "Who is signed in, with the balance and what the installation offers",
+    summary: "The signed-in account, the balance and the features of this installation",
     access: "public",
     answer: Session,
   },
@@ -112,7 +112,7 @@ export const sessionRoutes = {
     answer: Settings,
   },
   "GET /api/console/export.json": {
-    summary: "Everything stored about the organization but its attempts, as one file",
+    summary: "All stored data of the organization except its attempts, as one file",
     access: "session",
     answerType: "application/json",
   },

@@ -10,7 +10,7 @@ export interface RouteContract {
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly body?: TSchema;
-  /** Undefined where the answer is no JSON: `answerType` names it. */
+  /** Undefined where the answer is not JSON: `answerType` names it. */
   readonly answer?: TSchema;
   readonly answerType?: "text/csv" | "application/json";
 }

@@ -148,9 +148,13 @@ export const Overview = Type.Object({
 export type Overview = Static<typeof Overview>;
 
 export const usageRoutes = {
-  "GET /api/console/overview": { summary: "The first page", access: "session", answer: Overview },
+  "GET /api/console/overview": {
+    summary: "The figures of the overview page",
+    access: "session",
+    answer: Overview,
+  },
   "GET /api/console/usage": {
-    summary: "Figures of a range, in all and by group",
+    summary: "Figures of a time range, in total and by group",
     access: "session",
     query: Type.Object(
       { ...filters, group_by: Type.Optional(UsageGroupBy) },
@@ -178,7 +182,7 @@ export const usageRoutes = {
     answerType: "text/csv",
   },
   "GET /api/console/requests/:request_id": {
-    summary: "One request with every physical attempt",
+    summary: "One request with every attempt at a provider",
     access: "session",
     params: Type.Object({ request_id: Id }),
     answer: RequestDetail,

@@ -19,7 +19,7 @@ export interface SimUsage {
 
 export type SimFinish = "stop" | "length" | "tools" | "stop_sequence" | "refusal";
 
-/** What the model says, before it is put into the words of a wire. */
+/** What the model says, before it is put into the format of a wire. */
 export interface SimAnswer {
   /** Reasoning text; empty = none is shown. */
   readonly thinking: string;
@@ -88,7 +88,7 @@ function cutAtStop(
   };
 }
 
-/* Half a surrogate pair is no text: a cut through one gives up the whole character. */
+/* Half a surrogate pair is not text: a cut through one gives up the whole character. */
 function wholeChars(text: string, charsMax: number): string {
   const last = text.charCodeAt(charsMax - 1);
   const splitsPair = last >= 0xd800 && last <= 0xdbff;

@@ -114,7 +114,7 @@ function chunkHead(envelope: Envelope): JsonObject {
   };
 }
 
-/* Whoever asked for usage sees the empty slot in every chunk before it comes. */
+/* A client that asked for usage sees the empty slot in every chunk before it comes. */
 function usageSlot({ includeUsage, usage }: Envelope): JsonObject {
   return includeUsage && usage !== null ? { usage: null } : {};
 }

@@ -53,7 +53,7 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   ["a tool of the other wire", { ...body, tools: [{ name: "f", input_schema: {} }] }, "tools[0]"],
   ["a cache hint on a tool", { ...body, tools: [{ ...tool, cache_control: {} }] }, "cache_control"],
   [
-    "a choice that is no tool",
+    "a choice that is not a tool",
     { ...body, tools: [tool], tool_choice: { type: "function", function: { name: "g" } } },
     "'g'",
   ],
@@ -89,7 +89,7 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   ],
   ["a call at the end", { ...body, messages: [user, calls("a")] }, "tool_call_id"],
   [
-    "arguments that are no text",
+    "arguments that are not text",
     {
       ...body,
       messages: [

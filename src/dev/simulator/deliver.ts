@@ -54,7 +54,7 @@ export async function deliverJson(
   await deliverPieces(delivery, { status, type, lengthBytes: bytes.length, pieces: [bytes] });
 }
 
-/** A body that is made while it is sent, so that a large one never stands in memory whole. */
+/** A body that is made while it is sent, so that a large one is never in memory whole. */
 export interface PiecedBody {
   readonly status: number;
   readonly type: string;
@@ -143,7 +143,7 @@ function repeatableIndex(frames: readonly Frame[]): number {
   return frames.findLastIndex(({ kind, data }) => kind === "content" && data.includes("delta"));
 }
 
-/* 0xff stands in no UTF-8 text; put it inside the last string that is long enough to be words. */
+/* 0xff occurs in no UTF-8 text; put it inside the last string that is long enough to be prose. */
 function withBadUtf8(bytes: Buffer): Buffer {
   const places = ['"content":"', '"text":"', '"thinking":"', '":"'];
   const found = places.map((place) => [bytes.indexOf(place), place.length] as const);
@@ -207,7 +207,7 @@ class Sink {
     if (allowed.length < bytes.length) await this.reset();
   }
 
-  /** Writes the same bytes until nobody listens any more. */
+  /** Writes the same bytes until the connection is closed. */
   async repeat(bytes: Buffer): Promise<void> {
     while (!this.delivery.gone.aborted) await this.write(bytes);
   }

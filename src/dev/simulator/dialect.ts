@@ -36,7 +36,7 @@ export interface Dialect {
   frames(answer: SimAnswer, envelope: Envelope): readonly Frame[];
   error(error: SimError): JsonObject;
   errorFrame(error: SimError): Frame;
-  /** The same trouble in this wire's own status and words. */
+  /** The same trouble in this wire's own status and message. */
   readonly troubles: Troubles;
   readonly requestIdHeader: string;
 }

@@ -28,7 +28,7 @@ const NONE: ChosenFault = { script: null, faults: {} };
 export class FaultBoard {
   private rules: Rule[] = [];
 
-  /** Adds `{path?, method?, model?, fault, times?}`; gives back what is wrong, if anything is. */
+  /** Adds `{path?, method?, model?, fault, times?}`; returns what is wrong, if anything is. */
   add(value: unknown): string | undefined {
     if (!isObject(value) || typeof value["fault"] !== "string") {
       return "send {path?, method?, model?, fault, times?}, fault being a string";

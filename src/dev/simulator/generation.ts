@@ -49,7 +49,7 @@ export async function answerTokenCount(generation: Generation): Promise<void> {
   await deliverJson(delivery, 200, { input_tokens: count });
 }
 
-/** The list of models, for whoever has a good key. */
+/** The list of models, for callers with a good key. */
 export async function answerModels(generation: Generation): Promise<void> {
   const { dialect, delivery, headers, models, createdS } = generation;
   await failEarly(delivery);

@@ -1,8 +1,8 @@
-/* Marks a string that stands for a raw number; no text of a request begins with it. */
+/* Marks a string that represents a raw number; no text of a request begins with it. */
 const RAW = "\u0000raw:";
 const RAW_IN_JSON = /"\\u0000raw:((?:[^"\\]|\\.)*)"/g;
 
-/** A JSON object whose fields nobody has looked at yet. */
+/** A JSON object whose fields were not checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is JsonObject {
@@ -36,7 +36,7 @@ export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
 }
 
-/** The words of some lines, for look-up. */
+/** The entries of some lines, for lookup. */
 export function wordSet(...lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(" ")));
 }

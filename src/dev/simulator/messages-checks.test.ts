@@ -17,7 +17,7 @@ const ACCEPTED: readonly (readonly [string, JsonObject])[] = [
   ["a plain request", body],
   ["a field of a test's own", { ...body, x_probe: 1 }],
   [
-    "a tool round trip, results first and then words",
+    "a tool round trip, results first and then text",
     withTools(
       user,
       said(text("ok"), use("a"), use("b")),
@@ -92,7 +92,7 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   ],
   ["a call at the end", withTools(user, said(use("a"))), "immediately after: a"],
   [
-    "words before the result",
+    "text before the result",
     withTools(user, said(use("a")), userMessage(text("x"), result("a"))),
     "immediately after: a",
   ],
@@ -134,7 +134,7 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   ],
   ["a tool choice without tools", { ...body, tool_choice: { type: "auto" } }, "tool_choice"],
   [
-    "a choice that is no tool",
+    "a choice that is not a tool",
     { ...body, tools: [tool], tool_choice: { type: "tool", name: "g" } },
     "'g'",
   ],

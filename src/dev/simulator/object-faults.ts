@@ -24,7 +24,7 @@ export interface JobFault {
   /** After the last of them. */
   readonly final?: string;
   readonly never?: true;
-  /** Each state lasts so long, whoever polls. */
+  /** Each state lasts so long, independent of polls. */
   readonly ms?: number;
   readonly code?: string;
   readonly message?: string;

@@ -195,7 +195,7 @@ describe("answers that are wrong", () => {
     expect(parses).toEqual([true, true, false, true]);
   });
 
-  test("bad_utf8 puts bytes that no UTF-8 text has into the words", async () => {
+  test("bad_utf8 puts bytes that no UTF-8 text has into the answer", async () => {
     for (const more of [{}, STREAM]) {
       const { text } = await answered(CHAT, "bad_utf8", more);
       expect(text).toMatch(/"content":"\xff\xfe/);
@@ -237,7 +237,7 @@ describe("answers that are wrong", () => {
     expect((await answered(MESSAGES, "refusal")).text).toContain('"stop_reason":"refusal"');
   });
 
-  test("error events come first or where they are told", async () => {
+  test("error events come first or where they are scripted", async () => {
     const first = await answered(MESSAGES, "error_event_first", STREAM);
     expect(first.text).toMatch(/^event: error\n.*overloaded_error.*\n\n$/);
     const later = await answered(CHAT, "error_at_event:2", STREAM);

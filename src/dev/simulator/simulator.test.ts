@@ -154,7 +154,7 @@ describe("strictness", () => {
     });
   });
 
-  test("a body that is no JSON object is 400", async () => {
+  test("a body that is not a JSON object is 400", async () => {
     expect((await send("POST", CHAT, [1])).status).toBe(400);
   });
 });

@@ -28,7 +28,7 @@ export interface SimulatorOptions {
   readonly clock?: Clock;
 }
 
-/** Which calls go wrong, and how. Default: all of them, for ever. */
+/** Which calls go wrong, and how. Default: all of them, always. */
 export interface FaultRule {
   readonly method?: string;
   /** A `*` is any one segment. */
@@ -86,7 +86,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   };
 }
 
-/** Receives requests and hands each to whoever answers it. */
+/** Receives requests and hands each to the part that answers it. */
 class RequestRouter {
   readonly log = new CallLog();
   readonly board = new FaultBoard();
@@ -132,7 +132,7 @@ class RequestRouter {
         : this.log.begin({ isGeneration, method, path, query, headers });
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    // A client that leaves in the middle of a write is no fault of the simulator's.
+    // A client that leaves in the middle of a write is not a fault of the simulator.
     response.on("error", () => gone.abort());
     try {
       const bodyText = await readBody(request);

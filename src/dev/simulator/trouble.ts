@@ -2,7 +2,7 @@ import type { RequestHeaders, SimError } from "./sim-error.ts";
 import type { Faults } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
 
-/** The same trouble in one host's own status, words and code. */
+/** The same trouble in one host's own status, message and code. */
 export type Troubles = Readonly<
   Record<"overloaded" | "context_overflow" | "content_filter" | "failed", SimError>
 >;
@@ -25,7 +25,7 @@ export function modelProblemOf(
   return { status: 404, message, code: "model_not_found" };
 }
 
-/** Faults that are a provider's refusal: its own status, words and code. */
+/** Faults that are a provider's refusal: its own status, message and code. */
 export function orderedTrouble(troubles: Troubles, faults: Faults): SimError | undefined {
   const chosen =
     faults.overloaded === true

@@ -43,7 +43,7 @@ export class CheckoutBook {
   readonly #address: () => string;
   readonly #notify: (event: CheckoutEvent) => void;
 
-  /** `tell` hears of every event as it happens. */
+  /** The callback receives every event as it happens. */
   constructor(options: {
     readonly clock: Clock;
     readonly address: () => string;
@@ -80,7 +80,7 @@ export class CheckoutBook {
     return session;
   }
 
-  /** As it is now: one that nobody paid in time has expired. */
+  /** As it is now: one that was not paid in time has expired. */
   session(id: string): CheckoutSession | undefined {
     const session = this.sessions.get(id);
     if (session?.status === "open" && session.expires_at <= this.#seconds()) this.expire(session);

@@ -1,4 +1,4 @@
-/** The parts of Stripe's objects that purchases look at. Amounts are cents, instants seconds. */
+/** The parts of Stripe's objects that purchases use. Amounts are cents, instants seconds. */
 export interface CheckoutSession {
   readonly id: string;
   readonly object: "checkout.session";

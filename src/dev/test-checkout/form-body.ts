@@ -18,7 +18,7 @@ export function readForm(text: string): FormFields {
 
 type Fields = Record<string, FormValue | undefined>;
 
-/** Without a prototype: the names are somebody else's. */
+/** Without a prototype: the names come from outside. */
 function newFields(): Fields {
   return Object.create(null) as Fields;
 }

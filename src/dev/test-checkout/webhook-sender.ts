@@ -19,7 +19,7 @@ export interface WebhookSenderOptions {
   readonly log?: Logger | undefined;
 }
 
-/** Sends signed events, and again while nobody says that they arrived. */
+/** Sends signed events, and again until their receipt is confirmed. */
 export class WebhookSender {
   readonly #options: WebhookSenderOptions;
   readonly #events = new Map<string, CheckoutEvent>();

@@ -12,7 +12,7 @@ export interface ClaimLink {
 }
 
 /**
- * A link that makes the browser which opens it its owner's, once, within 15 minutes. Whoever can
+ * A link that makes the browser which opens it its owner's, once, within 15 minutes. A user who can
  * make one has a shell on the machine. With `email` it is good for that address only.
  */
 export async function makeClaimLink(options: {

@@ -12,7 +12,7 @@ export function claimPage(claim: {
   readonly token: string;
   readonly email: string | null;
   readonly suggested: string;
-  /** What was typed before and is no address. */
+  /** What was typed before and is not an address. */
   readonly refused?: string;
 }): IssuerPage {
   const { token, email, suggested, refused } = claim;
@@ -21,7 +21,7 @@ export function claimPage(claim: {
       ? `<label for="email">E-mail of the owner</label>
   <input id="email" name="email" type="email" required maxlength="320" autocomplete="email"
     ${refused === undefined ? "" : 'aria-invalid="true" '}aria-describedby="hint" value="${escapeHtml(refused ?? suggested)}">
-  <p id="hint">${refused === undefined ? "" : "<strong>This is no e-mail address.</strong> "}It names your account on this machine; nothing is sent to it.</p>`
+  <p id="hint">${refused === undefined ? "" : "<strong>This is not a valid e-mail address.</strong> "}It names your account on this machine; nothing is sent to it.</p>`
       : `<p>You sign in as <strong>${escapeHtml(email)}</strong>.</p>
   <input type="hidden" name="email" value="${escapeHtml(email)}">`;
   return page(
@@ -36,11 +36,11 @@ export function claimPage(claim: {
   );
 }
 
-/** A browser that nobody has claimed: how to get a link. */
+/** A browser that was not claimed: how to get a link. */
 export function unclaimedPage(): IssuerPage {
   return page(
     "This browser is not known here",
-    `<p>Token Market has no identity provider yet, so the one who has a shell on its machine signs in
+    `<p>Token Market has no identity provider yet, so you sign in
   with a link. Print one there and open it in this browser:</p>
 <pre><code>npx tokenmarket console-link</code></pre>
 <p>In the source folder it is <code>npm run tokenmarket -- console-link</code>. The first start of
@@ -58,7 +58,7 @@ export function spentLinkPage(): IssuerPage {
   );
 }
 
-/** Something went wrong on the way; it tells no detail, the log does. */
+/** Something went wrong on the way; it shows no detail, the log does. */
 export function errorPage(): IssuerPage {
   return page(
     "Signing in did not work",

@@ -6,7 +6,7 @@ import type { LocalIssuerStore, LocalRecord } from "../identity-store.ts";
 
 /**
  * One kind of the issuer's records. Their ids open something (codes, sessions), so they are kept as
- * hashes and put back when somebody who has one asks.
+ * hashes and put back when a caller that has one asks.
  */
 export class IssuerRecords implements Adapter {
   readonly #kind: string;
@@ -21,7 +21,7 @@ export class IssuerRecords implements Adapter {
 
   async upsert(id: string, payload: AdapterPayload, expiresInSeconds: number): Promise<void> {
     const { jti: _id, session, ...rest } = payload;
-    // A session inside an interaction names its cookie: nobody asks for it.
+    // A session inside an interaction names its cookie: it is never read.
     const { cookie: _cookie, ...named } = session ?? {};
     await this.#store.upsertRecord({
       kind: this.#kind,

@@ -1,7 +1,7 @@
 import type { Provider } from "oidc-provider";
 
 /**
- * The provider library, loaded when somebody needs it. On Node 20 it says while loading that it
+ * The provider library, loaded when it is needed. On Node 20 it says while loading that it
  * wants a later one, although everything that is used of it works: that one line is left out.
  */
 export async function loadOidcProvider(): Promise<typeof Provider> {

@@ -102,7 +102,7 @@ class LocalIssuer {
     const jar = cookieJar(consoleUrl());
     response.setHeader("set-cookie", [
       jar.write("local", browser.token, BROWSER_SECONDS),
-      // A sign-in that somebody else began in this browser is over.
+      // A sign-in that another user began in this browser is over.
       `${PROVIDER_COOKIES.session}=; Path=${LOCAL_ISSUER_PATH}; Max-Age=0; HttpOnly; SameSite=Lax`,
     ]);
     redirect(response, "/auth/start");
@@ -113,7 +113,7 @@ class LocalIssuer {
     return await this.#options.store.findClaim(hashOf(token), this.#options.clock.nowMs());
   }
 
-  /** The issuer wants to know who is there: the owner of this browser, or nobody. */
+  /** The issuer wants to know who is there: the owner of this browser, or no user. */
   async #interact(
     provider: Provider,
     request: IncomingMessage,

@@ -64,7 +64,7 @@ async function configurationOf(options: LocalProviderOptions): Promise<Configura
     ],
     jwks: { keys: [{ ...key, alg: SIGNING, use: "sig" }] },
     claims: { openid: ["sub"], email: ["email", "email_verified"] },
-    // The e-mail stands in the id token: nobody has to ask for it again.
+    // The e-mail is in the id token: it is not requested again.
     conformIdTokenClaims: false,
     scopes: ["openid"],
     pkce: { required: () => true },
@@ -103,7 +103,7 @@ async function configurationOf(options: LocalProviderOptions): Promise<Configura
   };
 }
 
-/** The console is ours: nobody is asked whether it may know who they are. */
+/** The console is ours: no consent is requested. */
 async function grantConsole(context: KoaContextWithOIDC): Promise<Grant | undefined> {
   const { client, session, provider } = context.oidc;
   const accountId = session?.accountId;

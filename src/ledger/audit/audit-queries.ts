@@ -35,7 +35,7 @@ const dueTransfers = `
 /** Half of what an account's column holds: long before anything that moves there is refused. */
 const accountHalfFull = "4611686018427387903";
 
-/** Every invariant that one statement can tell. */
+/** Every invariant that one statement can check. */
 export const auditQueries: readonly AuditQuery[] = [
   {
     id: "I1",
@@ -111,7 +111,7 @@ export const auditQueries: readonly AuditQuery[] = [
     id: "I6",
     title: "every debit is the floor of its exact cost within its reserve",
     sql: `
-      with told as (
+      with recorded as (
         select a.*, case when state = 'settled' or corrected_at is not null then
             coalesce(least(div(cost_pico, 1000000), reserve), -1)
           when state = 'unknown_after_crash' then reserve else 0 end as due_debit,
@@ -124,7 +124,7 @@ export const auditQueries: readonly AuditQuery[] = [
           coalesce(cost_pico::text, 'none'), debit, overrun) as found,
         case due_debit when -1 then 'a cost'
           else format('debit %s, overrun %s', due_debit, due_overrun) end as expected
-      from told where debit <> due_debit or overrun <> due_overrun`,
+      from recorded where debit <> due_debit or overrun <> due_overrun`,
   },
   {
     id: "I7",
@@ -172,7 +172,7 @@ export const auditQueries: readonly AuditQuery[] = [
     title: "every attempt refers to recorded prices of its provider",
     sql: `
       select concat('attempt ', attempt_id) as what,
-        format('prices %s of %s', price_pin_id, coalesce(p.provider_id, 'nobody')) as found,
+        format('prices %s of %s', price_pin_id, coalesce(p.provider_id, 'no provider')) as found,
         concat('prices of ', a.provider_id) as expected
       from attempt a left join price_pin p on p.pin_id = a.price_pin_id
       where p.provider_id is distinct from a.provider_id`,
@@ -193,7 +193,8 @@ export const auditQueries: readonly AuditQuery[] = [
   },
   {
     id: "rebuild",
-    title: "every account, rebuilt from its transfers and open attempts alone, is as it stands",
+    title:
+      "every account, rebuilt from its transfers and open attempts alone, equals its stored row",
     sql: `
       with rebuilt as (
         select account_id, sum(debits) as debits, sum(credits) as credits,

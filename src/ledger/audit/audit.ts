@@ -15,7 +15,7 @@ const WORK_MEMORY = "64MB";
 
 /**
  * Proves the books three times, on one snapshot and beside running traffic: every invariant as it
- * stands, every account rebuilt from its transfers, and the whole journal replayed in memory.
+ * is stored, every account rebuilt from its transfers, and the whole journal replayed in memory.
  */
 export async function auditLedger(
   pool: Pool,
@@ -25,7 +25,8 @@ export async function auditLedger(
   try {
     await client.query("begin isolation level repeatable read, read only");
     await client.query(`set local statement_timeout = 0; set local work_mem = '${WORK_MEMORY}'`);
-    // Before the snapshot: a day that is retired meanwhile would be missing in it, and not told of.
+    // Before the snapshot: a day that is retired meanwhile would be missing in it, and not
+    // reported.
     await client.query("lock table attempt in access share mode");
     const checks: AuditCheck[] = [];
     for (const query of [...auditQueries, settlementAuditQuery, purchaseAuditQuery]) {

@@ -1,6 +1,6 @@
 /** One proof of the books and how often it fails: 0 at any moment, online. */
 export interface AuditCheck {
-  /** `I1`, … as in this room's README. */
+  /** `I1`, … as in this folder's README. */
   readonly id: string;
   readonly title: string;
   readonly violations: number;

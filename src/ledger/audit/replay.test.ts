@@ -180,7 +180,7 @@ function isWithoutEffect(entry: JournalEntry, model: LedgerModel): boolean {
   }
 }
 
-test("what the books have and the journal does not is told, row by row", () => {
+test("what the books have and the journal does not is reported, row by row", () => {
   const replay = new JournalReplay(0n);
   const of = { scope: "key", id: "key", org: "org" } as const;
   replay.compareAccount("wallet:org", { debits: 1n, credits: 2n, reserved: 0n });

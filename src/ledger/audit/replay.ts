@@ -67,7 +67,7 @@ export interface MonthSpend {
 }
 
 /**
- * Plays the journal through the ledger in plain memory, in order of position, and tells where the
+ * Plays the journal through the ledger in plain memory, in order of position, and reports where the
  * books differ from what comes out. Remembers only attempts that may still change.
  */
 export class JournalReplay {
@@ -111,14 +111,14 @@ export class JournalReplay {
     }
   }
 
-  /** An account of the books; one that nobody compares has to be empty. */
+  /** An account of the books; one that is not compared has to be empty. */
   compareAccount(id: string, stored: ModelAccount): void {
     const replayed = this.#model.accounts.get(id) ?? EMPTY_ACCOUNT;
     this.#model.accounts.delete(id);
     this.#accounts.compare(`account ${id}`, accountText(stored), accountText(replayed));
   }
 
-  /** A month of the books; one that nobody compares has to be empty. */
+  /** A month of the books; one that is not compared has to be empty. */
   compareSpend(of: SpenderName, month: number, stored: MonthSpend): void {
     const { months } = this.#spender(of);
     const replayed = months.get(month) ?? EMPTY_MONTH;
@@ -127,7 +127,7 @@ export class JournalReplay {
     this.#spend.compare(row, spendText(stored), spendText(replayed));
   }
 
-  /** A cap as it stands has to be the last one of the journal. */
+  /** A stored cap has to be the last one of the journal. */
   compareCap(of: SpenderName, cap: bigint | null): void {
     const replayed = this.#spender(of).cap;
     this.#admissions.compare(`cap of ${of.scope} ${of.id}`, capText(cap), capText(replayed));

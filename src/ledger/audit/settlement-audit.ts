@@ -60,7 +60,7 @@ const brokenMoves = `
   where (t.debit_account, t.credit_account, t.amount)
     is distinct from (e.debit_account, e.credit_account, e.amount)`;
 
-/** Every end that closing has looked at is in exactly one period, and as it was then. */
+/** Every end that closing has processed is in exactly one period, and as it was then. */
 const brokenLines = `
   with fact as (
     select provider_id, ${halfDay} as ended, ${attemptDay("attempt_id")} as admitted_on,

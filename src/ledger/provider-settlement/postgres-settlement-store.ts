@@ -181,7 +181,7 @@ async function findPeriod(
 async function payablePeriod(client: PoolClient, of: PeriodName): Promise<ProviderPeriod> {
   const period = await findPeriod(client, of);
   if (period === undefined) {
-    throw new SettlementFault("no_such_period", `${nameOf(of)} is no closed period`);
+    throw new SettlementFault("no_such_period", `${nameOf(of)} is not a closed period`);
   }
   if (period.mode === "prepaid") {
     throw new SettlementFault("nothing_to_pay", `${nameOf(of)} was taken from the deposit`);

@@ -65,7 +65,7 @@ interface DueProvider {
   readonly terms: SettlementTerms;
   readonly termsFrom: "manifest" | UnlistedProvider["termsFrom"];
   readonly last: LastPeriod | undefined;
-  /** Undefined: nothing of this provider was ever looked at. */
+  /** Undefined: nothing of this provider was ever closed. */
   readonly progressMs: number | undefined;
 }
 
@@ -78,7 +78,7 @@ interface ProviderRow {
   readonly every: SettlementTerms["interval"] | null;
 }
 
-// Whoever is owed something has an account; whoever only failed so far has prices.
+// A provider that is owed something has an account; one that only failed so far has prices.
 const providersSql = `
   select provider_id, g.through, l.end_at, l.carry_out_pico, l.mode, l.every
   from (

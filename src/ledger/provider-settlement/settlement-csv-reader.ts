@@ -2,7 +2,7 @@ export interface CsvRecord {
   /** 1 for the first line of the file; of a record over several lines its first one. */
   readonly line: number;
   readonly fields: readonly string[];
-  /** False: a quoted field has no end, or something stands behind its end. */
+  /** False: a quoted field has no end, or something follows its end. */
   readonly isWhole: boolean;
 }
 

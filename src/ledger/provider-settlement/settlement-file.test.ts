@@ -40,13 +40,13 @@ describe("JSON", () => {
   });
 
   test.each([
-    ["{", "it is no JSON"],
+    ["{", "it is not valid JSON"],
     ["{}", "neither total_usd nor lines"],
     ['{"lines": {}}', "lines must be a list"],
     ['{"total_usd": "1,5"}', "total_usd must be dollars such as 0.001932 with at most twelve"],
     ['{"total_usd": 0.0000000000001}', 'not "0.0000000000001"'],
     ['{"total_usd": null}', "not null"],
-    ['{"total_usd": 1, "lines": [7]}', "lines[0] is no object"],
+    ['{"total_usd": 1, "lines": [7]}', "lines[0] is not an object"],
     ['{"lines": [{"attempt_id":1,"cost_usd":1},{"cost_usd":1}]}', "lines[1]: attempt_id or"],
     ['{"lines": [{"attempt_id":"-1","cost_usd":1}]}', 'whole number, not "-1"'],
     ['{"lines": [{"request_id":"x","cost_usd":1}]}', 'what was billed; "x"'],

@@ -5,7 +5,7 @@ import { csvRecords } from "./settlement-csv-reader.ts";
 /** What a provider says a period cost. */
 export interface ProviderClaim {
   readonly totalPicoUsd: PicoUsd;
-  /** Absent: the provider tells the total only. */
+  /** Absent: the provider reports the total only. */
   readonly lines?: readonly ClaimLine[];
 }
 
@@ -18,7 +18,7 @@ export interface ClaimLine {
 
 export type ClaimOutcome =
   | { readonly kind: "read"; readonly claim: ProviderClaim }
-  /** Says where it stands: `line 7: …`, `lines[6]: …`. */
+  /** Its place: `line 7: …`, `lines[6]: …`. */
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
@@ -58,7 +58,7 @@ function parseExactly(text: string): Readonly<Record<string, unknown>> {
   try {
     JSON.parse(text);
   } catch (fault) {
-    throw new ClaimFault(`it is no JSON: ${fault instanceof Error ? fault.message : ""}`);
+    throw new ClaimFault(`it is not valid JSON: ${fault instanceof Error ? fault.message : ""}`);
   }
   const quoted = text.replaceAll(STRING_OR_NUMBER, (token) =>
     token.startsWith('"') ? token : `"${token}"`,
@@ -69,7 +69,7 @@ function parseExactly(text: string): Readonly<Record<string, unknown>> {
 const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 function readJsonLine(line: unknown, place: string): ClaimLine {
-  if (typeof line !== "object" || line === null) throw new ClaimFault(`${place} is no object`);
+  if (typeof line !== "object" || line === null) throw new ClaimFault(`${place} is not an object`);
   const { attempt_id, request_id, cost_usd } = line as Record<string, unknown>;
   return readLine({ attempt: attempt_id, request: request_id, cost: cost_usd }, place);
 }

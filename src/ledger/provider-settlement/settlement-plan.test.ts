@@ -67,7 +67,7 @@ test("costs below a micro-dollar are carried until they make one, and none is lo
   expect(periods.at(-1)?.carryOutPicoUsd).toBe(600_000n);
 });
 
-test("what was admitted before the period, and what was unknown before it, is shown apart", () => {
+test("what was admitted before the period, and what was unknown before it, is shown separately", () => {
   const late = settled(2, 3_000_000n, { admittedMs: START_MS + HALF_DAY_MS });
   const corrected: SettlementFact = {
     ...settled(3, 0n, { admittedMs: START_MS, closedMs: START_MS + HALF_DAY_MS }),

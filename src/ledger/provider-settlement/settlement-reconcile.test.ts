@@ -156,7 +156,7 @@ describe("the attempts of a period as CSV", () => {
     expect(ENTRY_COLUMNS.split(",")).toHaveLength(19);
   });
 
-  test("are all of it, or the reader is told", async () => {
+  test("are all of it, or the reader is informed", async () => {
     const [planned] = planPeriods({
       terms: { mode: "arrears", interval: "daily" },
       last: undefined,

@@ -71,7 +71,7 @@ export interface ClosingRequest {
 export interface ClosingOutcome {
   /** Closed by this call, in order of provider and time. */
   readonly closed: readonly SettlementStatement[];
-  /** Everything that ended before this instant stays as it is, for ever. */
+  /** Everything that ended before this instant stays as it is, permanently. */
   readonly throughMs: number;
   /** Providers of closed periods that are in no manifest, and where their terms are from. */
   readonly unlisted: readonly UnlistedProvider[];

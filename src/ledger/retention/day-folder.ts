@@ -7,7 +7,7 @@ import { createGunzip, createGzip } from "node:zlib";
 
 import { dayFiles, type Day, type DayArchive } from "./retention.ts";
 
-/** Exports name every customer: nobody else on the machine reads them. */
+/** Exports name every customer: other users of the machine cannot read them. */
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 

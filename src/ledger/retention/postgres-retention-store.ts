@@ -178,7 +178,7 @@ class PostgresRetentionSession implements RetentionSession {
   async close(): Promise<void> {
     // Unlocked at once: the server may notice the end of a connection later.
     await this.#client.query("select pg_advisory_unlock_all()").catch(() => undefined);
-    // Ended, not given back: its settings go with it.
+    // Closed, not released: its settings go with it.
     this.#client.release(true);
   }
 

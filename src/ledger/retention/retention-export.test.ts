@@ -133,7 +133,7 @@ describe("an exported day", () => {
     }
   });
 
-  test("signed by somebody else is told from our own", async () => {
+  test("signed with another key is distinguished from our own", async () => {
     const { csv } = await exported();
     const stranger = generateKeyPairSync("ed25519");
     const counted = await countDayCsv(RANGE, bytesOf(csv));

@@ -56,7 +56,7 @@ export function writeDayCsv(
   };
 }
 
-/** Counts a file again. Throws `CsvFault` or `TallyFault` when these are no rows of a day. */
+/** Counts a file again. Throws `CsvFault` or `TallyFault` when these are not rows of a day. */
 export async function countDayCsv(
   range: IdRange,
   pieces: AsyncIterable<Uint8Array>,
@@ -80,7 +80,7 @@ export async function countDayCsv(
   return { sums: tally.sums, sha256: hash.digest(), bytes };
 }
 
-/** Undefined: the rows are those that the manifest tells of. */
+/** Undefined: the rows are those that the manifest names. */
 export function differenceOf(manifest: DayManifest, counted: CountedRows): string | undefined {
   if (counted.bytes !== manifest.bytes) {
     return `the rows have ${counted.bytes} bytes, the manifest says ${manifest.bytes}`;

@@ -26,7 +26,7 @@ export interface DayManifest {
   readonly bytes: number;
 }
 
-/** A manifest as it stands in a file; whether its signature is right is another question. */
+/** A manifest as it is in a file; whether its signature is right is another question. */
 export interface SignedManifest extends DayManifest {
   readonly publicKey: KeyObject;
   readonly signature: Buffer;
@@ -35,7 +35,7 @@ export interface SignedManifest extends DayManifest {
 }
 
 /**
- * The text of a manifest file, signed with an Ed25519 key. It tells no time of its own: the same
+ * The text of a manifest file, signed with an Ed25519 key. It has no time of its own: the same
  * day, key and schema give the same bytes.
  */
 export function signManifest(
@@ -48,7 +48,7 @@ export function signManifest(
   return { text: `${JSON.stringify(document, null, 2)}\n`, signature };
 }
 
-/** Reads a manifest file; the answer in words says what is wrong with it. */
+/** Reads a manifest file; the answer as a text says what is wrong with it. */
 export function readManifest(text: string): SignedManifest | string {
   const document = parsed(text);
   if (document === undefined) return "not a JSON object";
@@ -123,7 +123,7 @@ function canonicalText(document: TextDocument): string {
 function manifestOf(document: TextDocument): SignedManifest {
   const { signature, ...body } = document;
   const day = parseDay(textAt(document, "day"));
-  if (day === undefined) throw new Error("day is no day");
+  if (day === undefined) throw new Error("day is not a valid day");
   if (textAt(document, "file") !== dayFiles(day).rows) throw new Error("file is not the day's");
   return {
     day,
@@ -166,7 +166,7 @@ function readSums(document: TextDocument): AttemptSums {
 
 function readPublicKey(text: string): KeyObject {
   const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
-  if (key.asymmetricKeyType !== "ed25519") throw new Error("public_key is no Ed25519 key");
+  if (key.asymmetricKeyType !== "ed25519") throw new Error("public_key is not an Ed25519 key");
   return key;
 }
 
@@ -178,7 +178,7 @@ function textAt(document: TextDocument, name: string): string {
 
 function integerAt(document: TextDocument, name: string): bigint {
   const text = textAt(document, name);
-  if (!/^-?\d{1,39}$/.test(text)) throw new Error(`${name} is no whole number`);
+  if (!/^-?\d{1,39}$/.test(text)) throw new Error(`${name} is not a whole number`);
   return BigInt(text);
 }
 

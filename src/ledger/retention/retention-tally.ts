@@ -2,7 +2,7 @@ import type { CsvRow } from "../../core/csv-reader.ts";
 import { microUsd, picoUsd } from "../../core/money.ts";
 import type { AttemptSums, DaySums } from "./retention.ts";
 
-/** Rows that no journal has: a column is missing, an id stands in the wrong place. */
+/** Rows that no journal has: a column is missing, an id is in the wrong place. */
 export class TallyFault extends Error {
   override readonly name = "TallyFault";
 }
@@ -69,7 +69,7 @@ export function addSums(a: AttemptSums, b: AttemptSums): AttemptSums {
   };
 }
 
-/** Do both say the same of everybody? */
+/** Do both say the same of every provider and organization? */
 export function sameSums(a: DaySums, b: DaySums): boolean {
   return (
     sameAttempts(a.all, b.all) && sameMap(a.byProvider, b.byProvider) && sameMap(a.byOrg, b.byOrg)
@@ -132,14 +132,14 @@ function addTo(
   id: string | null | undefined,
   one: AttemptSums,
 ): void {
-  if (id === null || id === undefined) throw new TallyFault("an attempt belongs to nobody");
+  if (id === null || id === undefined) throw new TallyFault("an attempt has no organization");
   const known = map.get(id);
   map.set(id, known === undefined ? one : addSums(known, one));
 }
 
 function integer(text: string | null | undefined): bigint {
   if (text === null || text === undefined || !/^-?\d{1,39}$/.test(text)) {
-    throw new TallyFault("an amount is no whole number");
+    throw new TallyFault("an amount is not a whole number");
   }
   return BigInt(text);
 }

@@ -9,7 +9,7 @@ export interface AttemptSums {
   readonly attempts: bigint;
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;
-  /** Given back by late corrections. */
+  /** Returned by late corrections. */
   readonly refundMicroUsd: MicroUsd;
   readonly costPicoUsd: PicoUsd;
 }
@@ -87,7 +87,7 @@ export interface DetachedDay {
 /** A folder of exported days. Written means flushed to the disk. */
 export interface DayArchive {
   readonly folder: string;
-  /** Writes the day's rows, compressed, under a name that nobody takes for a finished one. */
+  /** Writes the day's rows, compressed, under a name that marks it as unfinished. */
   stage(day: Day, csv: AsyncIterable<string>): Promise<void>;
   /** The uncompressed bytes of the staged file, as the disk has them. */
   readStaged(day: Day): AsyncIterable<Uint8Array>;

@@ -21,7 +21,7 @@ export interface RetireDeps {
   readonly session: RetentionSession;
   readonly archive: DayArchive;
   readonly key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
-  /** Told as it goes, one sentence each. */
+  /** Progress, one sentence each. */
   readonly progress: (line: string) => void;
 }
 
@@ -29,7 +29,7 @@ export interface RetireOutcome {
   readonly retired: readonly DaySurvey[];
   /** Days whose attempts were deleted from the database. */
   readonly dropped: readonly Day[];
-  /** Where it stopped, and why; the days behind it were not looked at. */
+  /** Where it stopped, and why; the days behind it were not checked. */
   readonly stopped: { readonly day: Day; readonly reason: string } | undefined;
   /** Refused requests that were deleted with the attempts of their days. */
   readonly refusedRequests: number;

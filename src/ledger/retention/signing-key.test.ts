@@ -32,12 +32,12 @@ describe("the key that signs exports", () => {
     expect(() => openSigningKey(file)).toThrow(/public.pem: not an Ed25519 key/);
   });
 
-  test("of another kind is refused, and no word of the file is told", () => {
+  test("of another kind is refused, and no word of the file is shown", () => {
     const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
     const pem = rsa.privateKey.export({ format: "pem", type: "pkcs8" });
     for (const [name, text] of [
       ["rsa.pem", pem],
-      ["text.pem", "a secret that is no key"],
+      ["text.pem", "a secret that is not a key"],
       ["empty.pem", ""],
     ] as const) {
       const file = join(folder, name);

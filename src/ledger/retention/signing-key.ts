@@ -7,7 +7,7 @@ import {
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** A key file that is no Ed25519 key. */
+/** A key file that is not an Ed25519 key. */
 export class SigningKeyFault extends Error {
   override readonly name = "SigningKeyFault";
 }
@@ -53,7 +53,7 @@ function ed25519(file: string, read: () => KeyObject): KeyObject {
   try {
     key = read();
   } catch (fault) {
-    // The parser's own words may quote the file.
+    // The parser's own message may quote the file.
     if (fault instanceof Error && "code" in fault && fault.code === "EACCES") throw fault;
   }
   if (key?.asymmetricKeyType === "ed25519") return key;

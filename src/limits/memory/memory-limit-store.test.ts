@@ -3,7 +3,7 @@ import type { OrgId } from "../../core/ids.ts";
 import { tokenCount, type LimitClaim, type LimitLease, type LimitSet } from "../limit-store.ts";
 import { MemoryLimitStore } from "./memory-limit-store.ts";
 
-/* What every store promises stands in test/backend-contract/limits.test.ts; this is memory's own. */
+/* What every store promises is in test/backend-contract/limits.test.ts; this is memory's own. */
 
 const START_MS = 1_000_000;
 
@@ -34,7 +34,7 @@ describe("memory", () => {
     expect(store.scopeCount).toBeLessThan(perSecond * 61 * 2);
   });
 
-  test("a look at scopes that nobody has used keeps nothing of them", async () => {
+  test("a read of unused scopes keeps nothing of them", async () => {
     const store = new MemoryLimitStore();
     const unused = claimOf("unused", {}, START_MS);
     expect(await store.peek(unused)).toEqual([{ requests: 0, tokens: 0, inFlight: 0 }]);
@@ -51,7 +51,7 @@ describe("memory", () => {
     expect(store.claim(claimOf("busy", busy, START_MS + 900_000)).kind).toBe("refused");
   });
 
-  test("a scope is kept as long as its day, its turn or its rest lasts, and then forgotten", () => {
+  test("a scope is kept as long as its day, its pace or its cooldown lasts, and then forgotten", () => {
     const store = new MemoryLimitStore();
     const day = { windows: [{ kind: "request", seconds: 86_400, limit: 1 }] } as const;
     const slow = { paced: { perSecond: 0.001, waitMsMax: 0 } };

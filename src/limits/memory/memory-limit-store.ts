@@ -128,7 +128,7 @@ export class MemoryLimitStore implements LimitStore {
     return use;
   }
 
-  /* Each new scope pays for looking at two old ones, so idle scopes cannot outnumber live ones. */
+  /* Each new scope pays for checking two old ones, so idle scopes cannot outnumber live ones. */
   private sweepSome(count: number, now: StoreTime): void {
     for (let seen = 0; seen < count; seen += 1) {
       const next = this.sweep.next();
@@ -185,7 +185,7 @@ function difference(a: TokenCount, b: TokenCount): TokenCount {
 
 function close(lease: LimitLease): MemoryLease {
   assert(lease instanceof MemoryLease, "a lease goes back to the store that granted it");
-  assert(lease.open, "a lease is handed back exactly once");
+  assert(lease.open, "a lease is released exactly once");
   lease.open = false;
   return lease;
 }

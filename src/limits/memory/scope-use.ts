@@ -21,7 +21,7 @@ export interface Excess {
   readonly retryAfterSeconds: number;
 }
 
-/** What only few scopes need: a turn, a rest, declared windows. */
+/** What only few scopes need: a pace, a cooldown, declared windows. */
 class ScopeExtras {
   readonly windows: DeclaredWindows = new DeclaredWindows();
   /** When the next turn of a paced scope is free. */
@@ -58,7 +58,7 @@ export class ScopeUse {
     extras.coolUntilUs = Math.max(extras.coolUntilUs, untilUs);
   }
 
-  /** The first limit of the scope that has no room for the request; undefined = there is room. */
+  /** The first limit of the scope that the request exceeds; undefined = it fits. */
   excess(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): Excess | undefined {
     const { requestsPerMinute, tokensPerMinute, concurrent, requestsPerSecond } = scope.limits;
     const counts = scope.countsRequests !== false;
@@ -83,7 +83,7 @@ export class ScopeUse {
     return counts ? this.#queueExcess(scope, now.us) : undefined;
   }
 
-  /** Charges the request; returns the microseconds until its turn. */
+  /** Charges the request; returns its pacing delay in microseconds. */
   take(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): number {
     const counts = scope.countsRequests !== false;
     this.inFlight += 1;
@@ -111,7 +111,7 @@ export class ScopeUse {
     }
   }
 
-  /** Gives the turn back that started at `slotUs`, unless another waits behind it. */
+  /** Releases the slot that started at `slotUs`, unless another waits behind it. */
   releaseSlot(scope: ScopeClaim, slotUs: number): void {
     const { paced } = scope.limits;
     const extras = this.#extras;

@@ -1,6 +1,6 @@
 import { slotScript } from "./slot-script.ts";
 
-/** A lease that nobody refreshes ends after this time. */
+/** A lease that is not refreshed ends after this time. */
 export const LEASE_SECONDS = 15;
 
 /** Longest silence after which a slot is still known to be complete. */
@@ -116,8 +116,8 @@ return { 1, second, requestsLeft, tokensLeft, math.ceil(queue / 1000), unpack(tu
 
 /*
  * ARGV: time, then one of
- *   end, lease id, second of the claim, changes of the four amounts, the limits, turns given back…
- *   refresh, lease ids…
+ *   end, lease id, second of the claim, changes of the four amounts, the limits, released pace
+ *   slots… refresh, lease ids…
  *   cool, microseconds
  */
 const HAND_BACK = `

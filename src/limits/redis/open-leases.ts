@@ -46,11 +46,11 @@ export class OpenLeases {
     lease.at = this.#open.push(lease) - 1;
   }
 
-  /** Takes a lease out that is handed back, exactly once. */
+  /** Removes a released lease, exactly once. */
   remove(lease: LimitLease): RedisLease {
     assert(lease instanceof RedisLease, "a lease goes back to the store that granted it");
     const { at } = lease;
-    assert(this.#open[at] === lease, "a lease is handed back exactly once");
+    assert(this.#open[at] === lease, "a lease is released exactly once");
     lease.at = -1;
     const last = this.#open.pop();
     if (last === undefined || last === lease) return lease;

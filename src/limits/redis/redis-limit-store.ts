@@ -33,7 +33,7 @@ const FRESH_MS = 1_500;
 const LEASES_PER_REFRESH = 1_000;
 /** Claims without an answer yet; one more is refused. */
 const ASKED_MAX = 8_192;
-/** A slot may be lost again while it is refilled; not for ever. */
+/** A slot may be lost again while it is refilled; but not endlessly. */
 const TRIES_MAX = 3;
 
 /** One slot that is damaged, among many that are not, does not fill the log. */
@@ -55,7 +55,7 @@ export interface RedisLimitStoreOptions {
   /** How long a claim waits for its answer, in milliseconds. Default `limitClaimTimeoutMs`. */
   readonly answerWithinMs?: number;
   /**
-   * Tests only: the time in milliseconds that windows, turns and leases go by, instead of the
+   * Tests only: the time in milliseconds that windows, paces and leases use, instead of the
    * server's own. All stores on one server must be given the same.
    */
   readonly now?: () => number;
@@ -100,12 +100,15 @@ export class RedisLimitStore implements LimitStore {
     this.#refreshing.unref();
   }
 
-  /** For what else is shared on the same server: whoever cannot claim needs nothing of it either. */
+  /**
+   * For what else is shared on the same server: a process that cannot claim needs none of it
+   * either.
+   */
   get link(): Pick<RedisLink, "run"> {
     return this.#link;
   }
 
-  /** Resolves when the first claim can be sent, or after `withinMs`: it goes on trying then. */
+  /** Resolves when the first claim can be sent, or after `withinMs`: it then continues trying. */
   ready(withinMs: number): Promise<void> {
     return this.#link.ready(withinMs);
   }
@@ -150,8 +153,8 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Tells Redis which leases are held, so that they outlive their fifteen seconds and are there
-   * again after a loss. Runs by itself every three seconds; resolves when Redis has answered.
+   * Reports to Redis which leases are held, so that they outlive their fifteen seconds and are
+   * there again after a loss. Runs by itself every three seconds; resolves when Redis has answered.
    */
   async refresh(): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
@@ -258,7 +261,7 @@ export class RedisLimitStore implements LimitStore {
   async #holdAll(spec: ClaimSpec, leases: readonly RedisLease[], nowMs: number): Promise<void> {
     for (let from = 0; from < leases.length; from += LEASES_PER_REFRESH) {
       const some = leases.slice(from, from + LEASES_PER_REFRESH);
-      // Those that are handed back while this goes on are not held again.
+      // Those that are released meanwhile are not held again.
       const ids = some.filter((lease) => lease.at !== -1).map((lease) => lease.id);
       if (ids.length === 0) continue;
       if (!(await this.#change(spec.keys, ["refresh", ...ids]))) return;
@@ -266,7 +269,7 @@ export class RedisLimitStore implements LimitStore {
     }
   }
 
-  /** Sends what nobody waits for. When it is lost, time sets it right: 15 s, or the window. */
+  /** Sends what no caller waits for. When it is lost, time sets it right: 15 s, or the window. */
   async #change(keys: readonly string[], args: readonly (string | number)[]): Promise<boolean> {
     try {
       await this.#link.run("handBackLimits", keys, [this.#time(), ...args]);
@@ -294,7 +297,7 @@ export class RedisLimitStore implements LimitStore {
     if (this.#isDown || this.#isClosed || nowMs < this.#retryReportAtMs) return;
     this.#isDown = true;
     this.#retryReportAtMs = nowMs + REPORT_EVERY_MS;
-    // The words alone: a fault of the client holds the command that failed, a password among them.
+    // The message only: a fault of the client holds the command that failed, a password among them.
     const reason = fault instanceof Error ? fault.message : String(fault);
     this.#log.warn({ reason }, "the limit store does not answer: requests are refused");
   }

@@ -9,9 +9,9 @@
  *
  * A usage hash has a field per ring, named by the length of its buckets in seconds: the newest
  * bucket's number, its four amounts (requests, tokens, prompt, completion), the four totals, the
- * next free turn and the end of a rest, both in microseconds. Older buckets are fields of their
- * own, "<length>:<number>". Totals are written before buckets are deleted: a server that is out of
- * memory fails the first, and nothing has changed.
+ * next free pace slot and the end of a cooldown, both in microseconds. Older buckets are fields of
+ * their own, "<length>:<number>". Totals are written before buckets are deleted: a server that is
+ * out of memory fails the first, and nothing has changed.
  */
 export const slotScript: string = `
 local function readMark(key)

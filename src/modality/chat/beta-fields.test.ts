@@ -38,5 +38,5 @@ test("a name opens its own fields only, and a name that is handed on keeps them"
 
 test("the older field for structured output is refused by name", () => {
   const refused = readBad("wire_b", { max_tokens: 5, output_format: { type: "json_schema" } });
-  expect(refused.message).toBe("output_format is not taken; send it as output_config.format");
+  expect(refused.message).toBe("output_format is not accepted; send it as output_config.format");
 });

@@ -25,8 +25,8 @@ export class TokenCounting {
   }
 
   /**
-   * Reads a body that needs no output bound, whatever bound it has. Thinking is no reason to refuse
-   * here, because nothing is generated.
+   * Reads a body that needs no output bound, whatever bound it has. Thinking refuses nothing here,
+   * because nothing is generated.
    */
   parse(client: ClientRequest): Result<{ readonly request: ParsedChatRequest }> {
     const checked = checkBody(this.#codec, client.body);

@@ -2,7 +2,7 @@ import type { JsonNode } from "../../json/json-document.ts";
 
 /** What a body loses on its way to a deployment of its own wire. */
 export interface SameWireDrops {
-  /** Words of top-level members. */
+  /** Names of top-level members. */
   readonly words: readonly number[];
   /** Members of objects inside the body. */
   readonly inside: readonly { readonly object: JsonNode; readonly wordIds: readonly number[] }[];

@@ -75,7 +75,7 @@ describe("wire_a", () => {
     expect(body["stream_options"]).toEqual(expected);
   });
 
-  test("a call that is no stream has no stream_options added", () => {
+  test("a call that is not a stream has no stream_options added", () => {
     expect(sendSame("wire_a", { stream: false }).body).not.toHaveProperty("stream_options");
   });
 
@@ -171,12 +171,12 @@ describe("wire_b", () => {
 });
 
 describe("translated requests", () => {
-  test("fields dropped everywhere and fields lost in crossing are all named", () => {
+  test("fields dropped everywhere and fields lost in translation are all named", () => {
     const request = readGood("wire_a", { models: ["x"], seed: 1 });
     expect(encode(request, deploymentOf("wire_b")).droppedParams).toEqual(["models", "seed"]);
   });
 
-  test("a request that cannot cross is refused, not sent in part", () => {
+  test("a request that cannot be translated is refused, not sent in part", () => {
     const request = readGood("wire_a", { response_format: { type: "json_object" } });
     const encoded = chatOf(request).encode(request, deploymentOf("wire_b"));
     expect(encoded).toMatchObject({ refusal: { class: "invalid_request", status: 400 } });

@@ -26,7 +26,7 @@ export function encodeSameWire(
   };
 }
 
-/** Another wire: decoded and written anew. Only for requests whose crossing refuses nothing. */
+/** Another wire: decoded and written anew. Only for requests whose translation refuses nothing. */
 export function encodeAcross(
   codec: RequestCodec,
   request: ParsedChatRequest,

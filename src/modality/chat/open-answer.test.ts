@@ -117,7 +117,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     });
   });
 
-  test("an event that is no JSON, or no UTF-8, is a failure that does not fail over", () => {
+  test("an event that is not JSON, or not UTF-8, is a failure that does not fail over", () => {
     for (const bad of [
       Buffer.from("data: {oops\n\n"),
       Buffer.from([...Buffer.from('data: {"a":"'), 0xff, ...Buffer.from('"}\n\n')]),
@@ -140,7 +140,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
   });
 
-  test("a page or an error object in the place of a stream is told apart", () => {
+  test("a page or an error object in the place of a stream is recognized", () => {
     const page = fed(wires, "<html>hello</html>");
     page.end();
     expect(page.failure?.refusal.class).toBe("gateway_error");
@@ -254,7 +254,7 @@ describe("what counts as content", () => {
     expect(fed(aToB, events(start, event)).state).toBe(state);
   });
 
-  test("reasoning that is not told to a wire_b client still opens its stream for pings", () => {
+  test("reasoning that is not sent to a wire_b client still opens its stream for pings", () => {
     const bridge = fed(bToA, chunks(delta({ reasoning: "hm" })));
     expect(bridge.takeOutput()?.toString()).toContain("message_start");
     expect(bridge.keepAlive()?.toString()).toBe('event: ping\ndata: {"type":"ping"}\n\n');
@@ -296,7 +296,7 @@ describe("relays", () => {
     expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
   });
 
-  test("wire_a: a provider's usage beside choices is read, and told once at the end", () => {
+  test("wire_a: a provider's usage beside choices is read, and reported once at the end", () => {
     const chunk = { ...delta({ content: "a" }), usage: { ...usageChunk.usage, cost: 9 } };
     const { bridge, text } = play(openStream(wire_a), [chunks(chunk), END.wire_a]);
     expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });

@@ -81,7 +81,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     ["cut JSON", good.slice(0, -2)],
     ["no object", "[1]"],
     ["an object of no shape", '{"hello":1}'],
-    ["bytes that are no UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
+    ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
   ])("%s is a 502 that does not fail over", (_name, body) => {
     const { bridge } = play(openJson(wires), [body]);
     expect(bridge).toMatchObject({
@@ -205,7 +205,7 @@ describe("relayed", () => {
     }
   });
 
-  test("empty choices are no answer", () => {
+  test("empty choices are not an answer", () => {
     expect(play(openJson(wire_a), ['{"choices":[]}']).bridge.failure?.refusal.class).toBe(
       "gateway_error",
     );

@@ -54,8 +54,8 @@ describe.each(wires)("reading a %s body", (wire) => {
     [bodyOf({ metadata: { a: JSON.parse('{"__proto__":1}') as unknown } }), "metadata.a.__proto__"],
     [bodyOf({ metadata: { a: { constructor: 1 } } }), "metadata.a.constructor"],
     [bodyOf({ metadata: { a: [{ prototype: 1 }] } }), "metadata.a.0.prototype"],
-    [bodyOf({ constructor: 1 }), "constructor is a key that is not taken"],
-    [bodyOf({ prototype: {} }), "prototype is a key that is not taken"],
+    [bodyOf({ constructor: 1 }), "constructor is not accepted as a field name"],
+    [bodyOf({ prototype: {} }), "prototype is not accepted as a field name"],
   ])("%.60s is refused: %s", (body, message) => {
     expect(readBad(wire, body)).toMatchObject({ class: "invalid_request", status: 400 });
     expect(readBad(wire, body).message).toContain(message);
@@ -83,7 +83,9 @@ describe.each(wires)("reading a %s body", (wire) => {
     for (const body of taken[wire]) {
       expect(readGood(wire, body)).toHaveProperty("modelId");
       const polluting = body.replace('"constructor"', '"__proto__"');
-      expect(readBad(wire, polluting).message).toContain("__proto__ is a key that is not taken");
+      expect(readBad(wire, polluting).message).toContain(
+        "__proto__ is not accepted as a field name",
+      );
     }
   });
 
@@ -100,7 +102,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     expect(readBad(wire, body).message).toContain(path);
   });
 
-  test("a key that stands twice is refused by name, spelled with escapes or not", () => {
+  test("a duplicated key is refused by name, spelled with escapes or not", () => {
     const open = '{"messages":[{"role":"user","content":"x"}],';
     expect(readBad(wire, `${open}"model":"a","mod\\u0065l":"b"}`).message).toMatch(
       /^model is duplicated/,
@@ -171,11 +173,11 @@ describe.each(wires)("reading a %s body", (wire) => {
     "authorization", "headers", "extra_headers", "endpoint", "url", "token", "credentials",
   ])("%s is refused at the top and inside provider", (name) => {
     for (const value of ["x", null]) {
-      expect(readBad(wire, { [name]: value }).message).toContain(`${name} is not taken`);
+      expect(readBad(wire, { [name]: value }).message).toContain(`${name} is not accepted`);
       const inside = readBad(wire, { provider: { [name]: value } });
-      expect(inside.message).toContain(`provider.${name} is not taken`);
+      expect(inside.message).toContain(`provider.${name} is not accepted`);
       const deeper = readBad(wire, { provider: { upstream: { [name]: value } } });
-      expect(deeper.message).toContain(`provider.upstream.${name} is not taken`);
+      expect(deeper.message).toContain(`provider.upstream.${name} is not accepted`);
     }
   }); // prettier-ignore
 

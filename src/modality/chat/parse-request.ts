@@ -77,7 +77,7 @@ export function checkBody(
 
 /**
  * A thread leaves its history with one provider, which no other could continue. The official tool
- * runner knows this code and goes on with the whole history.
+ * runner knows this code and continues with the whole history.
  */
 const noThread = refusal(
   "invalid_request",
@@ -145,13 +145,13 @@ export class ParsedChatRequest implements CallRequest {
     this.betas = betas;
   }
 
-  /** What would change the provider's price; looked for once. */
+  /** What would change the provider's price; searched once. */
   pricedFields(): PricedFields {
     this.#priced ??= findPricedFields(this.doc, this.wire.requests);
     return this.#priced;
   }
 
-  /** What only a dropped name of the beta header opens; looked for once. */
+  /** What only a dropped name of the beta header opens; searched once. */
   betaFields(): SameWireDrops {
     this.#betaFields ??= findBetaFields(this.doc, this.betas.others);
     return this.#betaFields;

@@ -96,7 +96,7 @@ describe("ends", () => {
 });
 
 describe("usage", () => {
-  test("litellm 31069, 35127: cached tokens cross with their real numbers", () => {
+  test("litellm 31069, 35127: cached tokens are translated with their real numbers", () => {
     const counted = {
       prompt_tokens: 100,
       completion_tokens: 20,

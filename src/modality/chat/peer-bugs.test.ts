@@ -200,7 +200,7 @@ describe("blocks and indexes", () => {
     expect(read.blocks.map((found) => found.kind)).toEqual(["tool_use", "text", "tool_use"]);
   });
 
-  test("new-api 6394, open-webui 25963: parallel calls whose fragments interleave stay apart", () => {
+  test("new-api 6394, open-webui 25963: parallel calls whose fragments interleave stay separate", () => {
     const read = toWireB(
       toolDelta(0, named("f", '{"a"', "c1")),
       toolDelta(1, named("g", '{"b"', "c2")),
@@ -215,7 +215,7 @@ describe("blocks and indexes", () => {
     ]);
   });
 
-  test("calls without an index are told apart by id, and by being whole", () => {
+  test("calls without an index are distinguished by id, and by being whole", () => {
     const byId = toWireB(
       toolDelta(undefined, named("f", "{", "c1")),
       toolDelta(undefined, args("}")),

@@ -95,7 +95,7 @@ test.each(bodies)(
 );
 
 test.each(bodies)(
-  "a changed $wire request that may cross becomes JSON of the other wire",
+  "a changed $wire request that may be translated becomes JSON of the other wire",
   (golden) => {
     const { wire, bytes } = golden;
     const target = otherWire(wire);

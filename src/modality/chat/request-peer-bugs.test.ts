@@ -23,7 +23,7 @@ const toWireB = (members: Readonly<Record<string, unknown>>): Readonly<Record<st
 const toWireA = (members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   sendAcross("wire_b", members).body;
 
-test("peer bugs 17, 18, 19: two tool results become one user message, the words behind them", () => {
+test("peer bugs 17, 18, 19: two tool results become one user message, the text behind them", () => {
   const { messages } = toWireB({ messages: [user, calls, ...answers, user] });
   expect(messages).toEqual([
     user,
@@ -52,7 +52,7 @@ test("peer bug 20: is_error becomes no key that a provider does not know", () =>
   ]);
 });
 
-test("peer bugs 21, 22: ids that wire_b refuses are rewritten alike in call and result, and apart", () => {
+test("peer bugs 21, 22: ids that wire_b refuses are rewritten alike in call and result, and distinct", () => {
   const ids = ["functions.Bash:0", "functions.Bash:1", "functions_Bash_0", "a b"];
   const { messages } = toWireB({
     messages: [
@@ -145,7 +145,7 @@ test("peer bug 43: null content and calls become proper blocks", () => {
   expect(messages[1]).toMatchObject({ content: [{ type: "tool_use" }, { type: "tool_use" }] });
 });
 
-test("peer bug 44: a strict server gets no field that nobody asked for", () => {
+test("peer bug 44: a strict server gets no field that was not requested", () => {
   expect(Object.keys(toWireA({}))).toEqual(["model", "messages", "max_tokens"]);
 });
 

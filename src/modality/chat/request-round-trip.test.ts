@@ -5,7 +5,7 @@ import type { WireId } from "../../catalog/catalog.ts";
 import { TranslationIssues } from "../../wire/neutral/translation-issues.ts";
 import { bodyOf, deploymentOf, encode, otherWire, readGood } from "../fixtures/request-kit.ts";
 
-/** What a body means in words that both wires share. */
+/** What a body means in terms that both wires share. */
 function meaning(wire: WireId, body: string): unknown {
   const request = readGood(wire, body);
   const { call, needs } = request.decoded();
@@ -31,7 +31,7 @@ const settings = fc.record(
   { requiredKeys: ["max_tokens"] },
 );
 
-/** One exchange: the user speaks, the assistant calls tools with words before, results come back. */
+/** One exchange: the user speaks, the assistant calls tools after a text, results come back. */
 const exchange = fc.record({
   question: words,
   remark: fc.option(words, { nil: undefined }),

@@ -38,10 +38,10 @@ export function undeclaredPrice(
   const { field } = found;
   const reason =
     deployment.passesPricedFields === true
-      ? "is not passed on to providers, and"
+      ? "is not forwarded to providers, and"
       : "makes the provider charge more than tokens, and";
   const next =
-    "this model's listing does not declare it; remove it or choose a model that takes it";
+    "this model's listing does not declare it; remove it or choose a model that accepts it";
   const message = `${field} ${reason} ${next}`;
   return { field, message };
 }

@@ -39,10 +39,10 @@ describe("media", () => {
     const found = reason({ from: a, to: a, members: image });
     expect(found?.field).toBe("messages[0].content[0]");
     expect(found?.message).toContain("messages[0].content[0] is a part of kind image");
-    expect(found?.message).toContain("takes text");
+    expect(found?.message).toContain("accepts text");
   });
 
-  test("the kinds told are those of one provider, which is named", () => {
+  test("the kinds named are those of one provider, which is named", () => {
     const changes = {
       providerName: "Zeta",
       inputModalities: new Set(["text", "image", "video"] as const),
@@ -51,8 +51,8 @@ describe("media", () => {
       messages: [{ role: "user", content: [{ type: "file", file: { file_id: "f" } }] }],
     };
     expect(reason({ from: a, to: a, members, changes })?.message).toBe(
-      "messages[0].content[0] is a part of kind file; the listing of Zeta takes text, image, " +
-        "video; send one of these or choose a model that takes file",
+      "messages[0].content[0] is a part of kind file; the listing of Zeta accepts text, image, " +
+        "video; send one of these or choose a model that accepts file",
     );
   });
 
@@ -66,11 +66,11 @@ describe("media", () => {
 describe("crossing", () => {
   const format = { response_format: { type: "json_object" } };
 
-  test("what cannot cross keeps only the other wire from serving", () => {
+  test("what cannot be translated keeps only the other wire from serving", () => {
     expect(reason({ from: a, to: a, members: format })).toBeUndefined();
     const found = reason({ from: a, to: b, members: format });
     expect(found?.field).toBe("response_format");
-    expect(found?.message).toMatch(/^response_format cannot be carried/);
+    expect(found?.message).toMatch(/^response_format cannot be translated/);
   });
 
   test("require_parameters keeps out a deployment that would drop one, by its name", () => {
@@ -82,7 +82,7 @@ describe("crossing", () => {
     expect(reason({ from: a, to: b, members: nothingLost })).toBeUndefined();
   });
 
-  test("crossing is computed once", () => {
+  test("translation is computed once", () => {
     const request = readGood(b, { top_k: 1 });
     expect(request.translationNeeds()).toBe(request.translationNeeds());
     expect(request.translationNeeds().dropped).toEqual(["top_k"]);

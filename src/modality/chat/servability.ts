@@ -40,8 +40,8 @@ function undeclaredMedia(
     field: path,
     // One listing's kinds: what the others take is not known here.
     message:
-      `${path} is a part of kind ${kind}; the listing of ${providerName} takes ` +
-      `${[...taken].join(", ")}; send one of these or choose a model that takes ${kind}`,
+      `${path} is a part of kind ${kind}; the listing of ${providerName} accepts ` +
+      `${[...taken].join(", ")}; send one of these or choose a model that accepts ${kind}`,
     undeclared: { kind, taken },
   };
 }

@@ -62,7 +62,7 @@ function decided(body: object, envelope?: "envelope_v4"): AnswerBridge {
   return play(openDecisionAnswer(open), [JSON.stringify(body)]).bridge;
 }
 
-test("the record of a finished video tells its model", () => {
+test("the record of a finished video has its model", () => {
   const record = { id: "v", status: "completed", model: "other-1" };
   expect(readJob(Buffer.from(JSON.stringify(record)))?.model).toBe("other-1");
 });

@@ -61,7 +61,7 @@ function written(encoder: StreamEncoder, list: readonly ChatEvent[]): string {
   return out.take() ?? "";
 }
 
-/** The text and the arguments that a list of events tells, in the order an encoder must keep. */
+/** The text and the arguments that a list of events has, in the order an encoder must keep. */
 function reported(list: readonly ChatEvent[]): { text: string; calls: Map<number, string> } {
   let text = "";
   const calls = new Map<number, string>();

@@ -55,7 +55,7 @@ describe("effort", () => {
   });
 });
 
-test("a schema with names that every object has crosses as it is", () => {
+test("a schema with names that every object has is translated as it is", () => {
   const properties = { constructor: { type: "string" }, prototype: { type: "object" } };
   const schema = { type: "object", properties };
   const fn = { name: "f", parameters: schema };

@@ -54,7 +54,7 @@ function isLikely(probability: unknown): boolean | undefined {
   return probability >= 0.5;
 }
 
-/** A label that was not offered is no answer. */
+/** A label that was not offered is not an answer. */
 function offeredLabel(label: unknown, labels: readonly string[] | undefined): string | undefined {
   if (typeof label !== "string" || labels?.includes(label) === false) return undefined;
   return label;
@@ -64,8 +64,9 @@ function offeredLabel(label: unknown, labels: readonly string[] | undefined): st
 const SCORE_DIGITS = 10;
 
 /**
- * Levels count from 0; who asked between `min` and `max` is told a number between them. A score
- * lies between levels where the model is undecided: who asked for an integer is told the nearest.
+ * Levels count from 0; a question between `min` and `max` is answered with a number between them. A
+ * score lies between levels where the model is undecided: an integer question is answered with the
+ * nearest.
  */
 function onScale(question: SystemOneQuestion, { score, value }: Fields): number | undefined {
   const { asked, criteria, scoreFrom = 0 } = question;

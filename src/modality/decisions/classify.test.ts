@@ -49,7 +49,7 @@ const OVER_ESTIMATE =
   `window limit (65536). (${REQUEST_ID})`;
 
 describe("a prompt that is too long", () => {
-  test("an enveloped 413 with code 5021 is context_overflow 413 in the provider's words", () => {
+  test("an enveloped 413 with code 5021 is context_overflow 413 with the provider's message", () => {
     const body = envelope(5021, OVER_ESTIMATE);
     const found = failed({ status: 413, body, at: enveloped });
     expect(found).toMatchObject({
@@ -79,7 +79,7 @@ describe("a prompt that is too long", () => {
     "Input length (262144) exceeds or equals model's maximum context length (262144)",
     "Total input tokens (250676 text + 16384 vision = 267060) exceeds maximum context length (262144)",
     "the state does not fit the context window",
-  ])("a 400 that says %j is context_overflow 400 with these words", (errorText) => {
+  ])("a 400 that says %j is context_overflow 400 with this message", (errorText) => {
     expect(failed({ status: 400, body: { error: { message: errorText } } })).toMatchObject({
       refusal: { class: "context_overflow", status: 400, message: errorText },
       failover: false,
@@ -87,7 +87,7 @@ describe("a prompt that is too long", () => {
     });
   });
 
-  test("the words of a page that is no JSON are nobody's sentence", () => {
+  test("the text of a page that is not JSON is not used", () => {
     for (const body of ["<html>413 Request Entity Too Large</html>", "secret proxy words"]) {
       const { refusal } = failed({ status: 413, body });
       expect(refusal.class).toBe("context_overflow");
@@ -95,7 +95,7 @@ describe("a prompt that is too long", () => {
     }
   });
 
-  test("addresses, keys and ids of the provider are taken out of its words", () => {
+  test("addresses, keys and ids of the provider are removed from its message", () => {
     const message = `sk-abcdef123456 of https://api.example.com has 9 tokens (${REQUEST_ID})`;
     const { refusal } = failed({ status: 413, body: envelope(5021, message) });
     expect(refusal.message).toBe("[removed] of [removed] has 9 tokens ([removed])");
@@ -107,29 +107,32 @@ describe("a provider's 429", () => {
     [3036, "Account limited"],
     [4006, "you have used up your daily free allocation of 10,000 neurons"],
     [1, "You have used up your daily free allocation"],
-  ])("with code %i (%s): nobody serves it soon, the pool rests, no strike", (code, message) => {
-    const found = failed({ status: 429, body: envelope(code, message), at: enveloped });
-    expect(found).toMatchObject({
-      refusal: {
-        class: "model_unavailable",
-        status: 503,
-        retryable: false,
-        origin: "upstream",
-        upstreamStatus: 429,
-        retryAfterSeconds: 60,
-      },
-      failover: true,
-      strike: "neutral",
-      coolSeconds: 60,
-    });
-    expect(found.refusal.message).not.toMatch(/neurons|daily free/i);
-  });
+  ])(
+    "with code %i (%s): no provider serves it soon, the pool cools down, no strike",
+    (code, message) => {
+      const found = failed({ status: 429, body: envelope(code, message), at: enveloped });
+      expect(found).toMatchObject({
+        refusal: {
+          class: "model_unavailable",
+          status: 503,
+          retryable: false,
+          origin: "upstream",
+          upstreamStatus: 429,
+          retryAfterSeconds: 60,
+        },
+        failover: true,
+        strike: "neutral",
+        coolSeconds: 60,
+      });
+      expect(found.refusal.message).not.toMatch(/neurons|daily free/i);
+    },
+  );
 
   test.each([
     [envelope(3040, "AiError: Capacity temporarily exceeded, please try again."), 5],
     [{ error: { message: "slow down" } }, 5],
     ["", 5],
-  ])("that means the pace (%j) is rate_limit and rests the pool", (body, seconds) => {
+  ])("that means the pace (%j) is rate_limit and cools the pool down", (body, seconds) => {
     expect(failed({ status: 429, body })).toMatchObject({
       refusal: { class: "rate_limit", status: 429, retryAfterSeconds: seconds, retryable: true },
       failover: true,
@@ -149,7 +152,7 @@ describe("a provider's 429", () => {
 
 describe("a provider that refuses the account", () => {
   test.each([401, 402, 403])(
-    "systemone, marketplace key: a %i says that nobody serves the model, and counts",
+    "systemone, marketplace key: a %i says that no provider serves the model, and counts",
     (status) => {
       const found = failed({ status, body: envelope(10000, "Authentication error") });
       expect(found).toMatchObject({
@@ -171,7 +174,7 @@ describe("a provider that refuses the account", () => {
     ["systemone", plain, 402],
     ["gliner", gliner, 403],
   ] as const)(
-    "%s, the caller's own key: keeps its status, nobody else is asked",
+    "%s, the caller's own key: keeps its status, no other provider is asked",
     (_, at, status) => {
       const own = { ...at, ownKey };
       expect(failed({ status, body: { detail: "no credit on this plan" }, at: own })).toMatchObject(
@@ -277,7 +280,7 @@ describe("a request that the provider rejects", () => {
     [400, envelope(7000, "No route for that secret-things URI")],
     [405, "secret-things"],
   ])(
-    "a %i is upstream_error at that status, never failed over, reason not told",
+    "a %i is upstream_error at that status, never failed over, reason not shown",
     (status, body) => {
       const found = failed({ status, body, at: enveloped });
       expect(found).toMatchObject({
@@ -311,7 +314,7 @@ describe("a second envelope inside the message", () => {
   test.each([
     ["AiError: AiError: ", ` (${REQUEST_ID})`],
     ["", ""],
-  ])("is opened: its code and words count (%j before it)", (before, after) => {
+  ])("is opened: its code and message count (%j before it)", (before, after) => {
     const inner = JSON.stringify(envelope(5021, "The estimate (70000) is above 65536"));
     const found = failed({
       status: 413,
@@ -331,7 +334,7 @@ describe("a second envelope inside the message", () => {
 });
 
 describe("a failure in the form of a 200", () => {
-  test("without a telling code it is upstream_error 502, fails over and counts", () => {
+  test("without a known code it is upstream_error 502, fails over and counts", () => {
     for (const body of [envelope(5012, "no"), { success: false }, { success: false, errors: [] }]) {
       expect(failed({ status: 200, body, at: enveloped })).toMatchObject({
         refusal: { class: "upstream_error", status: 502, upstreamStatus: 200 },
@@ -349,7 +352,7 @@ describe("a failure in the form of a 200", () => {
     [10000, "model_unavailable", 503, "strike"],
     [5006, "upstream_error", 400, "neutral"],
     [3007, "upstream_error", 504, "timeout"],
-  ])("code %i reads as the status it stands for: %s %i", (code, cls, status, strike) => {
+  ])("code %i reads as the status it means: %s %i", (code, cls, status, strike) => {
     const found = failed({ status: 200, body: envelope(code, "no"), at: enveloped });
     expect(found).toMatchObject({ refusal: { class: cls, status, upstreamStatus: 200 }, strike });
   });

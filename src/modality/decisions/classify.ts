@@ -31,7 +31,7 @@ import {
   statusOfEnvelopeCodes,
 } from "./envelope.ts";
 
-/** Sorts a failed answer of a decisions provider; what stands in its envelope speaks for it. */
+/** Sorts a failed answer of a decisions provider; the content of its envelope decides. */
 export function classifyDecision(
   failed: FailedAnswer,
   deployment: Deployment,
@@ -50,7 +50,7 @@ export function classifyDecision(
   );
 }
 
-/** Sorts a failure that came as a 200, by what its first known code stands for. */
+/** Sorts a failure that came as a 200, by what its first known code means. */
 export function classifyDecisionWording(
   errorText: ProviderErrorText,
   deployment: Deployment,
@@ -82,7 +82,7 @@ export function isErrorBody(
   return hasError && decisions?.envelope === undefined;
 }
 
-/* The order is the rule: account words, moderation and rate limits hide behind many statuses. */
+/* The order is the rule: account wording, moderation and rate limits hide behind many statuses. */
 function classify(failed: Failed, deployment: Deployment): UpstreamFailure {
   const { status, errorText } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
@@ -125,7 +125,7 @@ const allowanceWording: Wording = {
   patterns: [/daily free allocation/],
 };
 
-/** A provider's 429 rests its pool and never counts, whichever of the two it means. */
+/** A provider's 429 puts its pool into cooldown and never counts, whichever of the two it means. */
 function throttled(failed: Failed): UpstreamFailure {
   if (!speaksOf(failed.errorText, allowanceWording)) return rateLimited(failed);
   const coolSeconds = failed.waitSeconds ?? retryAfterSecondsMax;
@@ -133,8 +133,9 @@ function throttled(failed: Failed): UpstreamFailure {
 }
 
 /**
- * The provider refuses the account. The caller's own is the caller's to mend: it hears the status
- * as it is, and nobody else is asked on its behalf. The marketplace's is ours: another may serve.
+ * The provider refuses the account. The caller's own is the caller's to mend: it gets the status
+ * as it is, and no other provider is asked on its behalf. The marketplace's is ours: another may
+ * serve.
  */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
   const status = failed.status === 400 ? statusOfAccess(failed.errorText) : failed.status;
@@ -145,7 +146,7 @@ function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure 
   return isAllowance ? allowanceRefused(failed) : refused;
 }
 
-/** A 400 in which the account is meant stands for the status that it should have had. */
+/** A 400 in which the account is meant has the status that it should have had. */
 function statusOfAccess(errorText: ProviderErrorText): number {
   return speaksOf(errorText, billingWording) ? 402 : 401;
 }
@@ -158,8 +159,8 @@ function isAboutAllowance({ all, codes }: ProviderErrorText): boolean {
 /* A 503 always says when; this one as late as it may, for nothing comes back within the minute. */
 function allowanceRefused(failed: Failed): UpstreamFailure {
   const message =
-    "no provider serves this model at the moment: its allowance or credit with the provider is " +
-    "used up or refused; your request is fine, choose another model meanwhile";
+    "no provider serves this model at the moment: its quota or credit at the provider is " +
+    "exhausted or refused; your request is valid, choose another model meanwhile";
   return {
     refusal: refusal("model_unavailable", message, {
       ...upstreamDetail(failed),
@@ -180,7 +181,7 @@ function stalled(failed: Failed): UpstreamFailure {
 const WARMING_RETRY_SECONDS = 5;
 
 /*
- * A model that is being loaded. It is `upstream_error`, because `model_unavailable` 503 tells
+ * A model that is being loaded. It is `upstream_error`, because `model_unavailable` 503 asks
  * callers of this route not to come back soon, and this one is worth a second try in seconds. No
  * strike: the provider is well, and every 4xx leaves its circuit alone.
  */

@@ -16,7 +16,7 @@ import { servabilityProblem } from "./servability.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/* Requests in every spelling, and bodies that nobody would write. */
+/* Requests in every spelling, and bodies that no client would write. */
 
 /** Any JSON without the one key that no body may hold. */
 function json(maxDepth: number): fc.Arbitrary<unknown> {
@@ -199,7 +199,7 @@ const words = [
     "a b provider only metadata __proto__"
   ).split(" "),
 ];
-/** JSON of our own words in any arrangement: much of it is nearly right. */
+/** JSON of our own terms in any arrangement: much of it is nearly right. */
 const strange = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 7, depthSize: "medium" },
@@ -236,7 +236,7 @@ const change = fc.record({
 });
 
 describe("any body", () => {
-  test("of our own words is taken or refused with a sentence", () => {
+  test("of our own terms is taken or refused with a sentence", () => {
     const wrapped = fc.oneof(
       strange.object,
       strange.value.map((questions) => ({ model: "m", state: "s", questions })),

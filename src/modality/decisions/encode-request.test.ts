@@ -162,7 +162,7 @@ describe("the public form of GLiNER requests", () => {
     });
   });
 
-  test("a state that is no text is sent as compact JSON text", () => {
+  test("a state that is not a text is sent as compact JSON text", () => {
     const text =
       '{"model":"m","questions":{"mood":{"kind":"classification","labels":["ä","b"]}},"state":{ "ä" : [ 1.0, "a b" ] }}';
     expect(JSON.parse(publicForm(goodDecision(text)))).toMatchObject({

@@ -27,17 +27,17 @@ export function openEnvelope(
   return body === undefined ? { kind: "unreadable" } : { kind: "body", body };
 }
 
-/** The words of a failed answer: its envelope is opened, and the one inside its message too. */
+/** The message of a failed answer: its envelope is opened, and the one inside its message too. */
 export function readDecisionWording(body: Buffer): ProviderErrorText {
   const parsed = tryParse(body.toString("utf8").trim());
   if (parsed !== undefined) return envelopeWording(parsed.value);
-  // Only words of a JSON body are the provider's own; a page of its edge is nobody's sentence.
+  // Only the text of a JSON body is the provider's own; a page of its edge is not.
   return { ...readProviderErrorText(body), message: "" };
 }
 
 /**
- * The words of a parsed error body. A model behind an envelope puts its own error, JSON again, into
- * the message of the envelope's: `AiError: {"error":{"message":"…"}} (request id)`.
+ * The message of a parsed error body. A model behind an envelope puts its own error, JSON again,
+ * into the message of the envelope's: `AiError: {"error":{"message":"…"}} (request id)`.
  */
 export function envelopeWording(value: unknown): ProviderErrorText {
   const outer = wordsOf(value);
@@ -92,7 +92,7 @@ const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** The status that the first known code stands for; undefined where none says anything. */
+/** The status that the first known code means; undefined where none says anything. */
 export function statusOfEnvelopeCodes(errorText: ProviderErrorText): number | undefined {
   return errorText.codes.map((code) => STATUS_OF_ENVELOPE_CODE.get(code)).find(Boolean);
 }

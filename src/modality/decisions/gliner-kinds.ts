@@ -31,7 +31,7 @@ export interface GlinerType {
   /** Which members it takes, and of what shape. */
   readonly takes: ReadonlyMap<string, Check>;
   readonly requires?: "labels" | "fields";
-  /** Checked members in the words of the public form. */
+  /** Checked members in the terms of the public form. */
   readonly lower: (doc: JsonDocument, members: Members, name: string) => JsonText;
 }
 
@@ -43,7 +43,7 @@ export function checkType(
 ): Problem | undefined {
   for (const [name, { sent, node }] of members) {
     const check = takes.get(name);
-    if (check === undefined) return problem(`the type ${type} does not take this field`, sent);
+    if (check === undefined) return problem(`the type ${type} does not accept this field`, sent);
     const found = check(doc, node);
     if (found !== undefined) return under(sent, found);
   }

@@ -48,7 +48,7 @@ const sections: ReadonlyMap<string, Section> = new Map<string, Section>([
   ["structures", readStructures],
   ["relations", (doc, node) => [readSpans(doc, node, relations)]],
 ]);
-const unknownSection = `no section of this model's schema; use ${[...sections.keys()].join(", ")}`;
+const unknownSection = `is not a section of this model's schema; use ${[...sections.keys()].join(", ")}`;
 
 function readSpans(doc: JsonDocument, node: JsonNode, type: GlinerType): ReadGliner | Problem {
   const id = fixedNames.get(type.kind) ?? type.kind;
@@ -80,7 +80,7 @@ function readTask(doc: JsonDocument, node: JsonNode, path: Entry["path"]): ReadG
   return readAs(doc, own, { entry: { ...entry, id: doc.text(task.node) }, type: classification });
 }
 
-/** The words of the public form for what a question calls otherwise. */
+/** The terms of the public form for what a question calls otherwise. */
 const taskNames = spellings({
   task: "task",
   labels: "labels",

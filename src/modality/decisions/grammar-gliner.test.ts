@@ -98,7 +98,7 @@ describe("GLiNER questions", () => {
     [{ type: "entities", labels: { a: null } }, ".labels.a must be a description"],
     [
       { type: "entities", labels: { a: { top_k: 1 } } },
-      ".labels.a.top_k: this model does not take this field",
+      ".labels.a.top_k: this model does not accept this field",
     ],
     [
       { type: "entities", labels: { a: { dtype: "int" } } },
@@ -106,15 +106,18 @@ describe("GLiNER questions", () => {
     ],
     [
       { type: "relations", labels: { a: { dtype: "str" } } },
-      ".labels.a.dtype: this model does not take this field",
+      ".labels.a.dtype: this model does not accept this field",
     ],
     [{ type: "classification", labels: { a: {}, b: "" } }, ".labels.a must be a string"],
-    [{ ...people, top_k: 1 }, ".top_k: the type entities does not take this field"],
-    [{ ...people, prompt: "who?" }, ".prompt: the type entities does not take this field"],
-    [{ type: "boolean", labels: ["a", "b"] }, ".labels: the type boolean does not take this field"],
-    [{ ...mood, fields: [] }, ".fields: the type classification does not take this field"],
-    [{ ...mood, temperature: 1 }, ".temperature: this model does not take this field"],
-    [{ ...mood, cls_threshold: 1 }, ".cls_threshold: this model does not take this field"],
+    [{ ...people, top_k: 1 }, ".top_k: the type entities does not accept this field"],
+    [{ ...people, prompt: "who?" }, ".prompt: the type entities does not accept this field"],
+    [
+      { type: "boolean", labels: ["a", "b"] },
+      ".labels: the type boolean does not accept this field",
+    ],
+    [{ ...mood, fields: [] }, ".fields: the type classification does not accept this field"],
+    [{ ...mood, temperature: 1 }, ".temperature: this model does not accept this field"],
+    [{ ...mood, cls_threshold: 1 }, ".cls_threshold: this model does not accept this field"],
     [{ ...mood, threshold: 1.1 }, ".threshold must be a number from 0 to 1"],
     [{ ...mood, threshold: "1" }, ".threshold must be a number from 0 to 1"],
     [{ ...mood, top_k: 0 }, ".top_k must be a whole number of at least 1"],
@@ -145,7 +148,7 @@ describe("GLiNER questions", () => {
     ],
     [
       { type: "structure", fields: [{ name: "a", required: true }] },
-      ".fields[0].required: this model does not take this field",
+      ".fields[0].required: this model does not accept this field",
     ],
   ])("%j is refused: %s", (question, sentence) => {
     expect(badDecision({ questions: { a: question } }).replace(/^questions\.a/, "")).toMatch(
@@ -157,7 +160,7 @@ describe("GLiNER questions", () => {
     const named = (name: string): string => badDecision({ questions: [{ ...mood, name }] });
     expect(goodDecision({ questions: { "how do they feel?": mood } }).questions).toHaveLength(1);
     expect(named(" ")).toBe("questions[0] must not be blank");
-    expect(named("__proto__")).toBe("questions[0] is not taken as a name");
+    expect(named("__proto__")).toBe("questions[0] is not accepted as a name");
     expect(named("a".repeat(101))).toBe("questions[0]: a name has at most 100 characters");
   });
 });
@@ -187,7 +190,7 @@ describe("names of results", () => {
     );
   });
 
-  test("may be those of another kind's result when nobody asks for that kind", () => {
+  test("may be those of another kind's result when that kind is not requested", () => {
     expect(resultNames({ questions: [named(mood, "entities")] })).toEqual(["entities"]);
   });
 
@@ -241,7 +244,7 @@ describe("the public form", () => {
     ["entities", elsewhere],
     [
       { entities: ["a"], entity_attributes: {} },
-      /^schema\.entity_attributes: no section of this model/,
+      /^schema\.entity_attributes is not a section of this model/,
     ],
     [{ entities: null }, "schema: empty"],
     [{ entities: [] }, "schema.entities: 0 labels, at least 1 needed"],
@@ -268,20 +271,20 @@ describe("the public form", () => {
     ],
     [
       { classifications: [{ task: "t", labels: ["a", "b"], class_act: "auto" }] },
-      "schema.classifications[0].class_act: this model does not take this field",
+      "schema.classifications[0].class_act: this model does not accept this field",
     ],
     [{ structures: [] }, "schema.structures must be an object by name"],
     [{ structures: {} }, "schema.structures: empty"],
     [{ structures: { a: {} } }, "schema.structures.a.fields: required"],
     [
       { structures: { a: { fields: [{ name: "x" }], mode: "natural" } } },
-      "schema.structures.a.mode: this model does not take this field",
+      "schema.structures.a.mode: this model does not accept this field",
     ],
   ])("%j is refused: %s", (bad, sentence) => {
     expect(badDecision({ schema: bad })).toMatch(exactly(sentence));
   });
 
-  test("is no company for questions", () => {
+  test("cannot be combined with questions", () => {
     expect(badDecision({ schema, questions: { mood } })).toBe(elsewhere);
   });
 });
@@ -319,7 +322,7 @@ describe("the grammar of a body", () => {
 
   test("a question with a schema is a systemone one, whatever else it has", () => {
     expect(badDecision({ questions: { a: { ...noul, labels: ["a", "b"] } } })).toBe(
-      "questions.a.labels: this model does not take this field",
+      "questions.a.labels: this model does not accept this field",
     );
   });
 });

@@ -20,7 +20,7 @@ export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner 
   return found === undefined ? readAs(doc, own, { entry, type }) : atEntry(entry, found);
 }
 
-/** A question whose members fit its type; what is left to look at is its name. */
+/** A question whose members fit its type; what is left to check is its name. */
 export function readAs(
   doc: JsonDocument,
   members: Members,

@@ -74,7 +74,7 @@ describe("systemone questions", () => {
     }
   });
 
-  test("criteria may say it all, and a description stands behind the instructions", () => {
+  test("criteria may say it all, and a description follows the instructions", () => {
     const criteria = ["a", "b"];
     expect(asked({ schema: { type: "score", criteria } })).toMatchObject({
       instructions: undefined,
@@ -98,29 +98,29 @@ describe("systemone questions", () => {
     ],
     [
       { schema: { type: "text" }, prompt: "i" },
-      /^\.schema\.type: decision models write no text; use one of noul, /,
+      /^\.schema\.type: decision models do not generate text; use one of noul, /,
     ],
     [{ schema: { type: "object" }, prompt: "i" }, /^\.schema\.type: use one of noul, choice/],
     [{ schema: { type: 1 }, prompt: "i" }, /^\.schema\.type: use one of/],
     [
       { schema: { type: "string" }, prompt: "i" },
-      ".schema.enum: required for a string: decision models choose a label and write no text",
+      ".schema.enum: required for a string: decision models choose a label and do not generate text",
     ],
     [
       { schema: { type: "noul" }, temperature: 1 },
-      ".temperature: this model does not take this field",
+      ".temperature: this model does not accept this field",
     ],
     [
       { schema: { type: "noul", properties: {} }, prompt: "i" },
-      ".schema.properties: this model does not take this field",
+      ".schema.properties: this model does not accept this field",
     ],
     [
       { schema: { type: "noul", min: 1 }, prompt: "i" },
-      ".schema.min: the type noul does not take this field",
+      ".schema.min: the type noul does not accept this field",
     ],
     [
       { schema: { type: "box", criteria: {} }, prompt: "i" },
-      ".schema.criteria: the type box does not take this field",
+      ".schema.criteria: the type box does not accept this field",
     ],
     [{ schema: { type: "noul" }, type: "noul" }, ".type: belongs in the schema; move it there"],
     [{ schema: { type: "noul" } }, ".instructions: required: what to decide about the state"],
@@ -143,17 +143,17 @@ describe("systemone questions", () => {
     ],
     [
       { type: "noul", criteria: { yes: "y" } },
-      ".criteria.yes: this model does not take this field",
+      ".criteria.yes: this model does not accept this field",
     ],
     [{ type: "noul", criteria: { true: 1 } }, /^\.criteria\.true must be a non-empty string/],
     [{ type: "noul", criteria: ["y"] }, ".criteria must be an object"],
     [{ type: "choice", prompt: "i" }, ".criteria: required: the options to choose from"],
-    [{ type: "choice", values: ["a", "b"] }, ".values: this model does not take this field"],
+    [{ type: "choice", values: ["a", "b"] }, ".values: this model does not accept this field"],
     [{ criteria: { a: null } }, /^\.type: required: one of noul, choice, score, box$/],
     [{ type: "score", prompt: "i" }, ".criteria: required: the levels, or min and max"],
     [
       { schema: { type: "score", criteria: ["a", "b"], min: 1, max: 2 } },
-      ".schema.min: the criteria are the levels already; send one of them",
+      ".schema.min: criteria already lists the levels; send one of them",
     ],
     [{ schema: { type: "score", criteria: { a: 1 } } }, /^\.schema\.criteria must be an array/],
     [{ schema: { type: "score", criteria: ["a", ""] } }, /^\.schema\.criteria\[1\] must be a non/],
@@ -171,7 +171,7 @@ describe("systemone questions", () => {
     [{ schema: { type: "integer", min: 1e300, max: 1e300 }, prompt: "i" }, /must be min plus/],
     [
       { schema: { type: "choice", criteria: { a: "x", b: "y" }, values: ["a", "b"] } },
-      ".schema.values: the criteria name the labels already; send one of them",
+      ".schema.values: criteria already names the labels; send one of them",
     ],
     [
       { schema: { type: "enum", values: ["a", "b", "a"] }, prompt: "i" },
@@ -180,7 +180,10 @@ describe("systemone questions", () => {
     [{ schema: { type: "enum", values: ["a", " "] }, prompt: "i" }, /\[1\] must not be blank$/],
     [{ schema: { type: "enum", values: ["a", 1] }, prompt: "i" }, /\[1\] must be a string$/],
     [{ schema: { type: "enum", values: "a" }, prompt: "i" }, /values must be an array of labels$/],
-    [{ schema: { type: "enum", values: ["__proto__", "a"] }, prompt: "i" }, /not taken as a name$/],
+    [
+      { schema: { type: "enum", values: ["__proto__", "a"] }, prompt: "i" },
+      /is not accepted as a name$/,
+    ],
     [{ type: "choice", criteria: { "": null, a: null } }, /^\.criteria\. must not be blank$/],
     [{ type: "choice", criteria: { a: 1, b: null } }, /^\.criteria\.a must be a non-empty string/],
     [{ type: "choice", criteria: ["a", "b"] }, ".criteria must be an object by label"],
@@ -205,11 +208,11 @@ describe("systemone questions", () => {
     const sentences: readonly [unknown, string][] = [
       [{ type: "choice", criteria: described(1) }, "criteria: 1 option, at least 2 needed"],
       [{ type: "choice", criteria: described(0) }, "criteria: 0 options, at least 2 needed"],
-      [{ type: "choice", criteria: described(256) }, "criteria: 256 options, at most 255 taken"],
-      [{ type: "string", enum: words(256) }, "enum: 256 options, at most 255 taken"],
+      [{ type: "choice", criteria: described(256) }, "criteria: 256 options, at most 255 accepted"],
+      [{ type: "string", enum: words(256) }, "enum: 256 options, at most 255 accepted"],
       [{ type: "enum", values: words(1) }, "values: 1 option, at least 2 needed"],
       [{ type: "score", criteria: words(1) }, "criteria: 1 level, at least 2 needed"],
-      [{ type: "score", criteria: words(11) }, "criteria: 11 levels, at most 10 taken"],
+      [{ type: "score", criteria: words(11) }, "criteria: 11 levels, at most 10 accepted"],
     ];
     for (const [type, sentence] of sentences) {
       expect(badDecision(team(type) as never)).toBe(`questions.team.schema.${sentence}`);

@@ -16,7 +16,7 @@ export interface ImagePart {
 }
 
 /**
- * Looks at every object of a body, however deep: a key that stands twice is refused, because the
+ * Checks every object of a body, however deep: a duplicated key is refused, because the
  * provider might read the other one, and image parts are gathered.
  */
 export function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
@@ -24,7 +24,7 @@ export function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
   return inspection.visit(doc, 0, 0) ?? inspection.images;
 }
 
-/** Neither an image nor a key that stands twice fits in fewer: `{"":0,"":0}`. */
+/** Neither an image nor a duplicated key fits in fewer: `{"":0,"":0}`. */
 const TELLING_BYTES_MIN = 11;
 /** The members whose content reaches the provider. */
 const readByModels = new Set<string | number>(["state", "questions", "schema"]);
@@ -42,7 +42,7 @@ class Inspection {
   }
 
   /**
-   * A scan keeps what is one level deeper, and the address of an image stands two levels below its
+   * A scan keeps what is one level deeper, and the address of an image is two levels below its
    * part: so from here on the body is scanned again, as a document of its own.
    */
   #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
@@ -104,7 +104,7 @@ class Inspection {
 const onlyInline =
   "must be a data: URL with a png, jpeg or webp image in base64; nothing is fetched";
 
-/** Bytes of the base64 text of an image part; undefined when its address is no such data URL. */
+/** Bytes of the base64 text of an image part; undefined when its address is not such a data URL. */
 function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined {
   const image = doc.member(part, word.image_url);
   if (image === absent || !doc.isObject(image)) return undefined;

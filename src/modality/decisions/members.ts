@@ -17,7 +17,7 @@ export function spellings(names: Readonly<Record<string, string>>): Spellings {
   return new Map(Object.entries(names));
 }
 
-export const notTaken = "this model does not take this field";
+export const notTaken = "this model does not accept this field";
 
 /** Reads an object whose set of names is closed; a thing that is sent under two names is refused. */
 export function readMembers(
@@ -40,7 +40,7 @@ export function readMembers(
   return members;
 }
 
-/** What `look` finds wrong with a member, seen from the object; an absent one is fine. */
+/** What the check finds wrong with a member, seen from the object; an absent one is fine. */
 export function checkMember(
   members: Members,
   name: string,

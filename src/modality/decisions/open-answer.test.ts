@@ -116,7 +116,7 @@ describe("an answer to systemone questions", () => {
     expect(answers["urgent"]).toEqual({ type: "noul", noul, value });
   });
 
-  test("a number asked between min and max is told between them, an integer as the nearest one", () => {
+  test("a number asked between min and max is answered between them, an integer as the nearest one", () => {
     const number = asks("number", "score", { asked: "number", scoreFrom: 1 });
     const integer = asks("integer", "score", { asked: "integer", scoreFrom: -2 });
     const body = { answers: { number: { score: 1.82 }, integer: { score: 1.8 } } };
@@ -145,12 +145,12 @@ describe("an answer to systemone questions", () => {
     expect(places[0]).toBeGreaterThan(0);
   });
 
-  test("leaves answers behind that nobody asked for", () => {
+  test("drops answers without a question", () => {
     const answers = answered({ questions: [urgent] }, { answers: four });
     expect(Object.keys(answers)).toEqual(["urgent"]);
   });
 
-  test("may come as a list, by name or in order, and is told by name", () => {
+  test("may come as a list, by name or in order, and is answered by name", () => {
     const named = [
       { id: "team", choice: "tech" },
       { name: "urgent", noul: 0.1 },
@@ -178,12 +178,12 @@ describe("an answer to systemone questions", () => {
     ["is missing", { answers: { team: four.team } }],
     ["is null", { answers: { urgent: null, team: four.team } }],
     ["is of another kind", { answers: { urgent: { choice: "x" }, team: four.team } }],
-    ["is no probability", { answers: { urgent: { noul: 1.2 }, team: four.team } }],
+    ["is not a probability", { answers: { urgent: { noul: 1.2 }, team: four.team } }],
     ["is a label that was not offered", { answers: { urgent: four.urgent, team: "sales" } }],
     ["is a name of every object", { answers: { team: four.team, toString: 1 } }],
     ["and the rest are missing", { answers: {} }],
     ["and the rest stand nowhere", { urgent: four.urgent, team: four.team }],
-    ["and the rest are no JSON", "<html>urgent</html>"],
+    ["and the others are not JSON", "<html>urgent</html>"],
   ])("of which one %s is refused whole, with nothing to bill", (_, body) => {
     const usage = { input_tokens: 318, output_tokens: 0 };
     const withUsage = asObject(body) === undefined ? body : { ...asObject(body), usage };
@@ -245,7 +245,7 @@ describe("an answer to GLiNER questions", () => {
     });
   });
 
-  test("to entities without a name stands under the name of its result", () => {
+  test("to entities without a name is under the name of its result", () => {
     const unnamed = spans("q1", "entities", { labels: ["person"] }, "entities");
     expect(answered({ questions: [unnamed] }, { result: { entities: { person: [] } } })).toEqual({
       entities: { type: "entities", value: { person: [] } },
@@ -280,7 +280,7 @@ describe("an answer to GLiNER questions", () => {
     expect(answered({ questions: [best] }, { best: "c" })["best"]?.value).toEqual(["c"]);
   });
 
-  test("a yes or no is told as a boolean", () => {
+  test("a yes or no is answered as a boolean", () => {
     const spam = spans("spam", "classification", { type: "boolean" });
     expect(answered({ questions: [spam] }, { spam: "yes" })["spam"]?.value).toBe(true);
     expect(answered({ questions: [spam] }, { spam: { label: "no" } })["spam"]?.value).toBe(false);
@@ -342,7 +342,7 @@ describe("an envelope", () => {
     });
   });
 
-  test("that nobody declared is not opened", () => {
+  test("that was not declared is not opened", () => {
     const body = { result, success: true, errors: [], messages: [] };
     expect(failureOf({ questions: [urgent] }, body)).toMatchObject(UNUSABLE);
   });
@@ -375,7 +375,7 @@ describe("the usage of an answer", () => {
     },
   );
 
-  test("tells what came from the cache, where anything did", () => {
+  test("reports what came from the cache, where anything did", () => {
     const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 4 } };
     expect(reportOf(asked, { answers, usage }).json.usage).toEqual({
       input_tokens: 10,

@@ -43,7 +43,7 @@ describe("what routing and billing need", () => {
     expect(request.droppedParams).toEqual(["route", "models"]);
   });
 
-  test("null stands for a field that is not there", () => {
+  test("null means a field that is not there", () => {
     const nothing = { provider: null, user: null, threshold: null, text: null, schema: null };
     expect(goodDecision({ questions: { urgent }, ...nothing }).grammar).toBe("systemone");
   });
@@ -73,10 +73,10 @@ describe("questions come in an object or in an array", () => {
     expect(goodDecision({ questions: many(128, urgent) }).questions).toHaveLength(128);
     expect(goodDecision({ questions: many(64, mood) }).questions).toHaveLength(64);
     expect(badDecision({ questions: many(129, urgent) })).toBe(
-      "questions: 129 questions, at most 128 taken",
+      "questions: 129 questions, at most 128 accepted",
     );
     expect(badDecision({ questions: many(65, mood) })).toBe(
-      "questions: 65 questions, at most 64 taken",
+      "questions: 65 questions, at most 64 accepted",
     );
   });
 
@@ -98,14 +98,14 @@ describe("questions come in an object or in an array", () => {
       [urgent, { ...urgent, name: "q1" }],
       'questions: two questions are named "q1" (questions 1 and 2)',
     ],
-    [{ a: { ...urgent, name: "b" } }, "questions.a.name: this model does not take this field"],
+    [{ a: { ...urgent, name: "b" } }, "questions.a.name: this model does not accept this field"],
     [
       { "a b": urgent },
       "questions.a b: a question id is 1 to 100 of the characters A-Z a-z 0-9 _ . -",
     ],
     [[{ ...urgent, name: "" }], /^questions\[0\]: a question id is/],
     [{ ["a".repeat(101)]: urgent }, /: a question id is 1 to 100/],
-    [[{ ...urgent, name: "__proto__" }], "questions[0] is not taken as a name"],
+    [[{ ...urgent, name: "__proto__" }], "questions[0] is not accepted as a name"],
   ])("%j is refused: %s", (questions, sentence) => {
     expect(badDecision({ questions })).toMatch(exactly(sentence));
   });
@@ -118,16 +118,19 @@ describe("the top level takes what it knows and nothing else", () => {
   ).split(" ");
   test.each(foreign)("%s belongs to other routes", (name) => {
     expect(badDecision({ questions: { urgent }, [name]: null })).toBe(
-      `${name}: this model does not take this field`,
+      `${name}: this model does not accept this field`,
     );
-    expect(badDecision({ [name]: [] })).toBe(`${name}: this model does not take this field`);
+    expect(badDecision({ [name]: [] })).toBe(`${name}: this model does not accept this field`);
   });
 
   test.each([
-    [{ base_url: "https://x.test" }, /^base_url is not taken: a request cannot carry credentials/],
-    [{ apiKey: "k" }, /^apiKey is not taken: a request cannot carry credentials/],
-    [{ provider: { api_key: "k" } }, /^provider\.api_key is not taken: a request cannot carry/],
-    [{ provider: { zone: "x" } }, /^provider\.zone is not a control; use only, ignore, order/],
+    [
+      { base_url: "https://x.test" },
+      /^base_url is not accepted: a request cannot carry credentials/,
+    ],
+    [{ apiKey: "k" }, /^apiKey is not accepted: a request cannot carry credentials/],
+    [{ provider: { api_key: "k" } }, /^provider\.api_key is not accepted: a request cannot carry/],
+    [{ provider: { zone: "x" } }, /^provider\.zone is not a known field; use only, ignore, order/],
     [{ provider: { only: [1] } }, /^provider\.only\[0\] must be a non-empty string$/],
     [{ model: "" }, "model must be a non-empty string"],
     [{ model: undefined }, "model: required: an id from GET /v1/models"],
@@ -135,10 +138,10 @@ describe("the top level takes what it knows and nothing else", () => {
     [{ user: 7 }, "user must be a string"],
     [{ metadata: "m" }, "metadata must be an object"],
     [{ session_id: {} }, "session_id must be a string"],
-    [{ constructor: 1 }, "constructor is not taken; remove it"],
-    [{ threshold: 0.5 }, "threshold: this model does not take this field"],
-    [{ text: "t" }, "text: this model does not take this field"],
-    [{ include_spans: true }, "include_spans: this model does not take this field"],
+    [{ constructor: 1 }, "constructor is not accepted; remove it"],
+    [{ threshold: 0.5 }, "threshold: this model does not accept this field"],
+    [{ text: "t" }, "text: this model does not accept this field"],
+    [{ include_spans: true }, "include_spans: this model does not accept this field"],
   ])("%j is refused: %s", (members, sentence) => {
     expect(badDecision({ questions: { urgent }, ...members })).toMatch(exactly(sentence));
   });
@@ -149,7 +152,7 @@ describe("the top level takes what it knows and nothing else", () => {
     [{ text: "another" }, "text: differs from state; send one of them"],
     [{ text: "" }, "text must be a non-empty string"],
     [{ text: ["t"], state: undefined }, "text must be a non-empty string"],
-    [{ format_results: true }, "format_results: this model does not take this field"],
+    [{ format_results: true }, "format_results: this model does not accept this field"],
   ])("of a GLiNER body %j is refused: %s", (members, sentence) => {
     expect(badDecision({ questions: { mood }, ...members })).toMatch(exactly(sentence));
   });
@@ -291,7 +294,7 @@ describe("the body", () => {
   test("must be one JSON object", () => {
     expect(badDecision("")).toMatch(/^the body is not valid JSON at byte 0/);
     expect(badDecision("[]")).toBe("the body must be one JSON object");
-    expect(badDecision('{"a":{"__proto__":1}}')).toMatch(/^a\.__proto__ is a key/);
+    expect(badDecision('{"a":{"__proto__":1}}')).toMatch(/^a\.__proto__ is not accepted/);
   });
 
   test("has no key twice, however deep", () => {

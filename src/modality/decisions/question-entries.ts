@@ -3,7 +3,7 @@ import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { isProblem, type Spellings, spellings } from "./members.ts";
 
-/** One question as it stands in its container, whatever grammar it is written in. */
+/** One question as it is in its container, whatever grammar it is written in. */
 export interface Entry {
   /** Its key, its name, or `q1`, `q2`, … by its place in an array. */
   readonly id: string;

@@ -7,7 +7,7 @@ import { flatTypes } from "./systemone-types.ts";
 export type Grammar = Question["wire"];
 
 /**
- * What tells in which grammar a question is written, the clearest sign first: a `schema`, then a
+ * What shows in which grammar a question is written, the clearest sign first: a `schema`, then a
  * type that only one grammar has, then fields that only one has. No question can carry the same
  * sign for both: a flat `boolean` is a GLiNER question, because a systemone one has it in a schema.
  */
@@ -22,7 +22,7 @@ export function grammarOf(doc: JsonDocument, question: JsonNode): Grammar | unde
   return fields.has("criteria") ? "systemone" : undefined;
 }
 
-/** Fields of a question that tell that it is a GLiNER one, as the buyer sent them. */
+/** Fields of a question that show that it is a GLiNER one, as the buyer sent them. */
 export function glinerFieldsOf(doc: JsonDocument, question: JsonNode): readonly string[] {
   const fields = fieldsOf(doc, question);
   return glinerFields.filter((name) => fields.has(name));

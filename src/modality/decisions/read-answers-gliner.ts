@@ -13,7 +13,7 @@ export function readGlinerAnswers(
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
-/** Fields of a flat answer that are no results, whatever a question is called. */
+/** Fields of a flat answer that are not results, whatever a question is called. */
 const NO_RESULTS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
 /** Hosts put the results under `answers`, under `result`, or straight into the body. */
@@ -23,7 +23,7 @@ function resultsOf(body: Fields): Fields {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !NO_RESULTS.has(name)));
 }
 
-/** A result stands under its own name, the buyer's, or together with all of its kind. */
+/** A result is under its own name, the buyer's, or together with all of its kind. */
 function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): unknown {
   const names = [resultName, id, fixedNames.get(kind) ?? id];
   const name = names.find((each) => Object.hasOwn(results, each));

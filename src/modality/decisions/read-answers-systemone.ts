@@ -4,7 +4,7 @@ import type { SystemOneQuestion } from "./systemone-types.ts";
 
 /**
  * The answers to these questions, in their order; undefined when one is missing or says nothing in
- * the type that was asked for. Answers to questions that nobody asked are left behind.
+ * the type that was asked for. Answers without a question are dropped.
  */
 export function readSystemOneAnswers(
   body: Fields,

@@ -26,7 +26,7 @@ export const isLabel: Check = (doc, node) => isText(doc, node) ?? labelProblem(d
 export function labelProblem(name: string): Problem | undefined {
   if (name.trim() === "") return problem("must not be blank");
   // As a key it would be refused: some parsers act on it.
-  return name === "__proto__" ? problem("is not taken as a name") : undefined;
+  return name === "__proto__" ? problem("is not accepted as a name") : undefined;
 }
 
 /** The texts of an array of labels that all differ. */
@@ -55,7 +55,7 @@ export function countProblem(count: number, { min, max, noun }: CountBounds): Pr
   if (count >= min && count <= max) return undefined;
   const counted = `${count} ${noun}${count === 1 ? "" : "s"}`;
   return problem(
-    count < min ? `${counted}, at least ${min} needed` : `${counted}, at most ${max} taken`,
+    count < min ? `${counted}, at least ${min} needed` : `${counted}, at most ${max} accepted`,
   );
 }
 

@@ -29,7 +29,7 @@ export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions |
   return readInGrammar(doc, entries);
 }
 
-/** The sentence stands for listings of both grammars: a body has `questions`, or a whole `schema`. */
+/** The sentence is for listings of both grammars: a body has `questions`, or a whole `schema`. */
 export const foreignSchema: Problem = problem(
   'this model reads "questions"; a top-level schema belongs to another model\'s format',
   "schema",
@@ -92,7 +92,9 @@ function mixedGrammarProblem(doc: JsonDocument, entries: readonly Entry[]): Prob
   return undefined;
 }
 
-/** Answers are told apart by name: by that of the question, and by that of the provider's result. */
+/**
+ * Answers are distinguished by name: by that of the question, and by that of the provider's result.
+ */
 function duplicateNameProblem(container: string, { read }: ReadQuestions): Problem | undefined {
   const ids = read.map(({ question }) => question.id);
   const results = read.flatMap(({ question }) =>

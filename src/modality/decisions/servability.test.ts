@@ -54,12 +54,12 @@ describe("questions of another model's format", () => {
     [
       { questions: { a: noul } },
       "questions.a.schema",
-      "questions.a.schema: this model reads GLiNER questions and takes no schema",
+      "questions.a.schema: this model reads GLiNER questions and accepts no schema",
     ],
     [
       { questions: [noul] },
       "questions[0].schema",
-      "questions[0].schema: this model reads GLiNER questions and takes no schema",
+      "questions[0].schema: this model reads GLiNER questions and accepts no schema",
     ],
     [
       { questions: { a: { type: "score", criteria: ["lo", "hi"] } } },
@@ -101,7 +101,7 @@ test("a provider of the public form answers one question for entities and one fo
     const two = { questions: { x: question, y: question } };
     expect(reason(two, { wire: "gliner" })).toBeUndefined();
     expect(reason(two, { wire: "gliner", form: "public" })?.message).toBe(
-      `questions: this model takes one question of kind "${kind}"; put all its labels into one`,
+      `questions: this model accepts one question of kind "${kind}"; put all its labels into one`,
     );
     const one = { questions: { x: question, y: mood } };
     expect(reason(one, { wire: "gliner", form: "public" })).toBeUndefined();

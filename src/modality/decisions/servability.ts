@@ -55,7 +55,7 @@ function foreignToGliner(
   if (hasSchema) {
     return atEntry(
       entry,
-      problem("this model reads GLiNER questions and takes no schema", "schema"),
+      problem("this model reads GLiNER questions and accepts no schema", "schema"),
     );
   }
   const has = `question ${quoted(question.id)} has a systemone type (${question.kind})`;
@@ -74,7 +74,7 @@ function visibilityProblem(questions: readonly Question[]): Problem | undefined 
     const [, second] = ofKind;
     if (second === undefined) continue;
     return problem(
-      `this model takes one question of kind "${kind}"; put all its labels into one`,
+      `this model accepts one question of kind "${kind}"; put all its labels into one`,
       "questions",
     );
   }

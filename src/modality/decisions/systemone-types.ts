@@ -35,7 +35,7 @@ export function readTyped(doc: JsonDocument, members: Members, types: TypeRules)
   for (const name of typeFields) {
     const member = members.get(name);
     if (member !== undefined && !rule.takes.includes(name)) {
-      return problem(`the type ${asked} does not take this field`, member.sent);
+      return problem(`the type ${asked} does not accept this field`, member.sent);
     }
   }
   const typed = rule.read(doc, members);
@@ -82,7 +82,7 @@ function namesOf(types: TypeRules): string {
 
 function typeProblem(asked: string, types: TypeRules): string {
   const known = `use one of ${namesOf(types)}`;
-  return asked === "text" ? `decision models write no text; ${known}` : known;
+  return asked === "text" ? `decision models do not generate text; ${known}` : known;
 }
 
 function readNoul(doc: JsonDocument, members: Members): Reading {
@@ -104,7 +104,7 @@ function readChoice(doc: JsonDocument, members: Members): Reading {
   const criteria = members.get("criteria");
   const values = members.get("values");
   if (criteria !== undefined && values !== undefined) {
-    return problem("the criteria name the labels already; send one of them", values.sent);
+    return problem("criteria already names the labels; send one of them", values.sent);
   }
   if (values !== undefined) return choiceOf(doc, values);
   if (criteria === undefined) return problem("required: the options to choose from", "criteria");
@@ -133,7 +133,10 @@ const levelBounds = { min: 2, max: 10, noun: "level" };
 function readTextEnum(doc: JsonDocument, members: Members): Reading {
   const labels = members.get("enum");
   if (labels !== undefined) return choiceOf(doc, labels);
-  return problem("required for a string: decision models choose a label and write no text", "enum");
+  return problem(
+    "required for a string: decision models choose a label and do not generate text",
+    "enum",
+  );
 }
 
 /** A list of labels is a choice whose options have no description. */
@@ -151,7 +154,7 @@ function readScore(doc: JsonDocument, members: Members): Reading {
   if (criteria === undefined) return readRange(doc, members);
   const bound = members.get("min") ?? members.get("max");
   if (bound !== undefined) {
-    return problem("the criteria are the levels already; send one of them", bound.sent);
+    return problem("criteria already lists the levels; send one of them", bound.sent);
   }
   const found = levelsProblem(doc, criteria.node);
   if (found !== undefined) return under(criteria.sent, found);

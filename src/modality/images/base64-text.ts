@@ -3,7 +3,7 @@ import { HeldBytes } from "./held-bytes.ts";
 /**
  * A base64 text inside a JSON string, taken as it passes. Its bytes are kept as the provider wrote
  * them, escapes included, and go to the client like that; what they stand for is only counted, and
- * decoded as far as telling the kind of file needs.
+ * decoded as far as the kind of file needs.
  */
 export class Base64Text {
   readonly #held = new HeldBytes();
@@ -36,7 +36,7 @@ export class Base64Text {
     return at;
   }
 
-  /** A character was no base64: the rest need not be looked at. */
+  /** A character was not base64: the remainder need not be checked. */
   get isBad(): boolean {
     return this.#isBad;
   }
@@ -52,7 +52,7 @@ export class Base64Text {
     return Math.floor((this.#characters * 3) / 4);
   }
 
-  /** The file's first bytes, enough to tell its kind. */
+  /** The file's first bytes, enough to know its kind. */
   get firstBytes(): Buffer {
     return Buffer.from(this.#head, "base64");
   }
@@ -109,7 +109,7 @@ function alphabetEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** What a complete escape stands for, as far as base64 has it. */
+/** What a complete escape means, as far as base64 has it. */
 function codeOf(escape: string): number {
   if (escape === "\\/") return SLASH;
   return /^\\u00[0-9a-fA-F]{2}$/.test(escape) ? Number.parseInt(escape.slice(2), 16) : NO_CHARACTER;

@@ -38,7 +38,7 @@ const base64Only: Check = (doc, node) =>
     : problem('must be "b64_json" or left out: images come inside the answer, never as a url');
 
 const noImageInput: Check = () =>
-  problem("is not taken: this route makes images from a text alone; remove it");
+  problem("is not accepted: this route makes images from a text alone; remove it");
 
 const prompt: Check = (doc, node) => {
   // A character has at least one byte: only a text that may be too long is counted.
@@ -58,8 +58,8 @@ const count: Check = (doc, node) =>
     : problem(`must be a whole number from 1 to ${imagesPerRequestMax}`);
 
 /**
- * Fields whose meaning is the same whatever the listing, in the order in which they are looked at.
- * Null stands for an absent field, but not for the two that every request has.
+ * Fields whose meaning is the same whatever the listing, in the order in which they are checked.
+ * Null means an absent field, but not for the two that every request has.
  */
 const CHECKS: readonly (readonly [string, Check])[] = [
   ["provider", optional(checkProvider)],
@@ -78,7 +78,7 @@ const CHECKS: readonly (readonly [string, Check])[] = [
 
 const REQUIRED: ReadonlySet<string> = new Set(["model", "prompt"]);
 
-/** The first thing that is wrong with a body of the images route, whoever serves it. */
+/** The first thing that is wrong with a body of the images route, whichever provider serves it. */
 export function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem | undefined {
   for (const name of fields.keys()) {
     const found = refuseForbidden(name);

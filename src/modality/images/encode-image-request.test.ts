@@ -20,7 +20,7 @@ describe("a listing takes what it lists", () => {
     { mood: "calm" },
     { mood: 7 },
     { mood: true },
-    // Null stands for an absent field.
+    // Null means an absent field.
     { size: null, quality: null, style: null },
     { user: "u1", safety_identifier: "s1", session_id: "x", metadata: { deep: [1, { a: 2 }] } },
     { route: "fallback", models: ["x"], transforms: [] },
@@ -50,13 +50,17 @@ describe("a listing takes what it lists", () => {
     [{ tiled: "true" }, "tiled", "tiled must be true or false"],
     [{ mood: {} }, "mood", "mood must be a string, a number, true or false"],
     [{ mood: ["calm"] }, "mood", "mood must be a string, a number, true or false"],
-    [{ style: "vivid" }, "style", `style is not taken by this model; it takes ${listed}`],
+    [{ style: "vivid" }, "style", `style is not accepted by this model; it accepts ${listed}`],
     [
       { aspect_ratio: "16:9" },
       "aspect_ratio",
-      `aspect_ratio is not taken by this model; it takes ${listed}`,
+      `aspect_ratio is not accepted by this model; it accepts ${listed}`,
     ],
-    [{ max_tokens: 5 }, "max_tokens", `max_tokens is not taken by this model; it takes ${listed}`],
+    [
+      { max_tokens: 5 },
+      "max_tokens",
+      `max_tokens is not accepted by this model; it accepts ${listed}`,
+    ],
   ])("not %j", (members, field, message) => {
     expect(servabilityOf(members)).toEqual({ field, message });
   });

@@ -33,7 +33,7 @@ export function encodeImageRequest(
   };
 }
 
-/** Without `n` one image was asked for and is held; a host with another default must be told. */
+/** Without `n` one image is requested and held; a host with another default gets it explicitly. */
 function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deployment): boolean {
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent.value)) return false;

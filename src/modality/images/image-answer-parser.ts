@@ -3,7 +3,7 @@ import { tryParse } from "../../json/json-edit.ts";
 import { Base64Text } from "./base64-text.ts";
 
 /**
- * Takes an answer apart as it passes: every string under a key `b64_json` becomes a `Base64Text`,
+ * Parses an answer as it passes: every string under a key `b64_json` becomes a `Base64Text`,
  * and everything else is gathered as a small JSON text in which such a string is the number of its
  * text, as a string: `{"data":[{"b64_json":"0"}]}`. That the small text is JSON is for its reader
  * to find out; together with the base64 check of the texts the whole answer is checked then.

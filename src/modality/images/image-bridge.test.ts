@@ -35,7 +35,7 @@ function refused(text: string | Buffer, opened: Opened = {}): Refusal {
 }
 
 describe("a complete answer", () => {
-  test("comes in our words: model, images with their kind, echoes, counts and the whole debit", () => {
+  test("comes in our format: model, images with their kind, echoes, counts and the whole debit", () => {
     const text = answerOf([PNG, JPEG], {
       model: "imager-2",
       id: "img-1",
@@ -130,7 +130,7 @@ describe("a complete answer", () => {
     }
   });
 
-  test("of a drawing is one where a drawing was asked for, and else a text that is no image", () => {
+  test("of a drawing is one where a drawing was asked for, and else a text that is not an image", () => {
     for (const kind of ["svg", "declaredSvg"] as const) {
       const text = answerOf([imageFile(kind).toString("base64")]);
       const asked = { members: { output_format: "svg" } };
@@ -180,7 +180,7 @@ describe("usage", () => {
     });
   });
 
-  test("tells what came from the provider's cache apart", () => {
+  test("reports what came from the provider's cache separately", () => {
     const usage = { input_tokens: 9, output_tokens: 3, input_tokens_details: { cached_tokens: 5 } };
     const bridge = openBridge();
     const { json } = playImages(bridge, [answerOf([PNG], { usage })]);
@@ -231,7 +231,7 @@ describe("an answer without the images that were asked for is a 502 that another
     ["JSON that breaks off in an image", answerOf([PNG]).slice(0, 60)],
     ["JSON with something behind it", `${answerOf([PNG])}x`],
     ["no object", "[1]"],
-    ["bytes that are no UTF-8", Buffer.from(answerOf([PNG], { size: "\u00e9" }), "latin1")],
+    ["bytes that are not UTF-8", Buffer.from(answerOf([PNG], { size: "\u00e9" }), "latin1")],
     ["no data", '{"created":1}'],
     ["data of no kind", '{"data":"none"}'],
     ["an empty list", answerOf([])],
@@ -281,12 +281,12 @@ describe("an answer without the images that were asked for is a 502 that another
       answerOf([PNG], { secret: "provider-words" }),
     ]);
     expect(JSON.parse(text)).toMatchObject({ error: { code: "upstream_error" } });
-    expect(text).toContain("1 usable images in 1, 2 were asked for");
+    expect(text).toContain("1 usable images of 1, 2 were requested");
     expect(text).not.toMatch(/secret|provider-words/);
   });
 });
 
-describe("an error inside a 200 is what its words say", () => {
+describe("an error inside a 200 is what its message says", () => {
   test.each([
     [error("rate_limit_exceeded"), "rate_limit", 429, true],
     [error("server_error"), "upstream_error", 500, true],
@@ -324,7 +324,7 @@ describe("an answer that keeps images back for their content is refused for good
     [{ promptFeedback: { blockReason: "SAFETY" } }],
     [{ data: [{ error: { code: "content_policy_violation" } }] }],
     [{ data: [{ b64_json: "", error: { message: "This content was blocked" } }] }],
-    // In part, too: the rest must not be tried at somebody else's.
+    // In part, too: the others must not be tried at another provider.
     [{ data: [{ b64_json: PNG }, { respect_moderation: false }] }],
   ])("%j", (answer) => {
     const members = { n: 2 };
@@ -438,7 +438,7 @@ describe("the bound of 32 MiB", () => {
     ["a page", "<p>"],
     ["one text", `{"x":"${"y".repeat(2_000)}`],
     ["no base64", `{"data":[{"b64_json":"!${"!".repeat(2_000)}`],
-  ])("holds for what is no image at all: an endless %s", (_what, first) => {
+  ])("holds for what is not an image at all: an endless %s", (_what, first) => {
     const bridge = openBridge();
     bridge.push(Buffer.from(first));
     const block = Buffer.alloc(1024 * 1024, first.slice(-1));

@@ -75,7 +75,7 @@ export class ImageBridge implements AnswerBridge {
     if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > imageBytesMax) {
       this.#conclude(failedRead(tooLargeImagesFailure()));
     } else if (this.#parser?.isUnusable === true) {
-      // Read on all the same: too large is told before anything else, wherever the fault stands.
+      // Reading continues: too large is reported before anything else, wherever the fault is.
       this.#parser = undefined;
     }
   }

@@ -3,7 +3,7 @@ import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
 import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
 
 /**
- * A 200 that is no answer to what was asked: another provider may do better. `what` says what was
+ * A 200 that does not answer what was asked: another provider may do better. `what` says what was
  * wrong, as far as a caller may know it.
  */
 export function unusableImagesFailure(what: string): UpstreamFailure {

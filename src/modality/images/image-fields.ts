@@ -10,13 +10,16 @@ export interface ImageField {
 /** The members of the body by name, in the order in which they were sent. */
 export type ImageFields = ReadonlyMap<string, ImageField>;
 
-/** What the gateway reads itself: never held against a listing. */
+/** What the gateway reads itself: never checked against a listing. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "model", "prompt", "provider", "route", "models", "transforms", "stream", "partial_images",
   "response_format",
 ]); // prettier-ignore
 
-/** Fields of a caller's own book-keeping: taken from everybody, sent on where a listing has them. */
+/**
+ * Fields of a caller's own book-keeping: accepted from every client, sent on where a listing has
+ * them.
+ */
 const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "user",
   "safety_identifier",
@@ -24,7 +27,7 @@ const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "session_id",
 ]);
 
-/** The body's members; a problem when one is there twice: the provider might read the other one. */
+/** The body's members; a problem when one is duplicated: the provider might read the other one. */
 export function readImageFields(
   doc: JsonDocument,
 ): { ok: true; fields: ImageFields } | { ok: false; problem: Problem } {

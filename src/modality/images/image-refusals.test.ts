@@ -55,7 +55,7 @@ describe("what only sounds like one is not", () => {
     [429, "rate_limit"],
     [500, "upstream_error"],
     [503, "upstream_error"],
-  ])("a %i is %s, whatever its words", (status, cls) => {
+  ])("a %i is %s, whatever its message", (status, cls) => {
     const answer = failed(status, MODERATED[0] ?? {});
     expect(answer.refusal.class).toBe(cls);
     expect(answer.failover).toBe(true);

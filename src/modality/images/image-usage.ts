@@ -5,7 +5,7 @@ import { readReportedCost } from "../../wire/reported-cost.ts";
 
 /** What a provider reported about its images. */
 export interface ImageReport {
-  /** Undefined when it counted no tokens: nobody is billed on a guess. */
+  /** Undefined when it counted no tokens: a guess is never billed. */
   readonly usage: Usage | undefined;
   /** Its own cost in USD as decimal text. */
   readonly costUsd: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * The kind of an image file, told by its first bytes; undefined when it is none that is known. A
+ * The kind of an image file, by its first bytes; undefined when it is none that is known. A
  * drawing is text like any other, so it counts as one only where a drawing was asked for.
  */
 export function mediaTypeOf(first: Buffer, askedFormat: string): string | undefined {

@@ -56,7 +56,7 @@ describe("a body that is taken", () => {
   });
 });
 
-/** Members and the beginning of the message that refuses them, before any listing is looked at. */
+/** Members and the beginning of the message that refuses them, before any listing is checked. */
 const REFUSED: readonly (readonly [Readonly<Record<string, unknown>>, string])[] = [
   [{ model: undefined }, "model is missing; add it"],
   [{ model: "" }, "model must be a non-empty string"],
@@ -84,16 +84,16 @@ const REFUSED: readonly (readonly [Readonly<Record<string, unknown>>, string])[]
   [{ response_format: "url" }, 'response_format must be "b64_json"'],
   [{ response_format: { type: "b64_json" } }, 'response_format must be "b64_json"'],
   ...["image", "images", "mask", "image_url", "image_urls", "input_image"].map(
-    (name) => [{ [name]: "data:image/png;base64,AA==" }, `${name} is not taken`] as const,
+    (name) => [{ [name]: "data:image/png;base64,AA==" }, `${name} is not accepted`] as const,
   ),
   ...["input_reference", "input_references", "reference_images"].map(
-    (name) => [{ [name]: [{ type: "image_url" }] }, `${name} is not taken`] as const,
+    (name) => [{ [name]: [{ type: "image_url" }] }, `${name} is not accepted`] as const,
   ),
   ...["api_key", "base_url", "connection_id", "baseURL", "url", "headers"].map(
-    (name) => [{ [name]: "x" }, `${name} is not taken: a request cannot carry`] as const,
+    (name) => [{ [name]: "x" }, `${name} is not accepted: a request cannot carry`] as const,
   ),
-  [{ provider: { api_key: "x" } }, "provider.api_key is not taken"],
-  [{ provider: { sort: "price" } }, "provider.sort is not a control"],
+  [{ provider: { api_key: "x" } }, "provider.api_key is not accepted"],
+  [{ provider: { sort: "price" } }, "provider.sort is not a known field"],
   [{ provider: { only: "lab-a" } }, "provider.only must be an array"],
   [{ provider: { only: ["lab-a", 7] } }, "provider.only[1] must be a non-empty string"],
   [{ provider: "lab-a" }, "provider must be an object"],
@@ -103,7 +103,7 @@ const REFUSED: readonly (readonly [Readonly<Record<string, unknown>>, string])[]
   [{ metadata: "x" }, "metadata must be an object"],
 ];
 
-describe("a body that is refused whoever serves the model", () => {
+describe("a body that is refused for every provider", () => {
   test.each(REFUSED)("%j: %s", (members, message) => {
     const refused = readBad(members);
     expect(refused).toMatchObject({ class: "invalid_request", status: 400, retryable: false });
@@ -122,9 +122,9 @@ describe("a body that is refused whoever serves the model", () => {
     expect(readBad(body)).toMatchObject({ class: "invalid_request", status: 400 });
   });
 
-  test("credentials are told before everything else that is wrong", () => {
+  test("credentials are reported before everything else that is wrong", () => {
     const members = { model: undefined, prompt: 7, n: 9, stream: true, apiKey: "sk-1" };
-    expect(readBad(members).message).toMatch(/^apiKey is not taken/);
+    expect(readBad(members).message).toMatch(/^apiKey is not accepted/);
     const controls = { ...members, apiKey: undefined, provider: { sort: "price" } };
     expect(readBad(controls).message).toMatch(/^provider\.sort/);
     expect(readBad({ prompt: 7, n: 9, stream: true }).message).toMatch(/^stream/);

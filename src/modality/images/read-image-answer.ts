@@ -49,7 +49,7 @@ export function readImageAnswer(
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
   const images = items.flatMap((item) => imageOf(item, parser.texts, asked.outputFormat) ?? []);
   if (images.length !== asked.count || items.length !== asked.count) {
-    // Content that was refused in part is not sent on to somebody else either.
+    // Content that was refused in part is not sent to another provider either.
     if (images.length < asked.count && saysModerated(answer, items)) {
       return failedRead(moderatedImagesFailure());
     }
@@ -68,7 +68,7 @@ export function readImageAnswer(
   };
 }
 
-/** Empty, which is no JSON, when the bytes are no text. */
+/** Empty, which is not JSON, when the bytes are not text. */
 function textOf(bytes: Buffer): string {
   if (!isUtf8(bytes)) return "";
   const text = bytes.toString("utf8");

@@ -16,7 +16,10 @@ export function servabilityProblem(
     if (descriptor === undefined) {
       if (isCallersNote(name)) continue;
       const taken = ["prompt", ...supportedParameters.keys()].join(", ");
-      return { field: shown, message: `${shown} is not taken by this model; it takes ${taken}` };
+      return {
+        field: shown,
+        message: `${shown} is not accepted by this model; it accepts ${taken}`,
+      };
     }
     const taken = whatIsTaken(doc, field.value, descriptor);
     if (taken !== undefined) return { field: shown, message: `${shown} must be ${taken}` };

@@ -23,14 +23,14 @@ const UNUSABLE = failedRead(unusableFailure());
 const RECORD_BYTES_MAX = 1_048_576;
 
 /**
- * Reads the answer of a provider that accepts a job. Nothing of it goes to the client, who hears
+ * Reads the answer of a provider that accepts a job. Nothing of it goes to the client, which gets
  * of the gateway's own job.
  */
 export class AcceptBridge implements VideoAcceptBridge {
   readonly contentType: string = "application/json";
   readonly usage: undefined;
   readonly reportedCostUsd: undefined;
-  /** The record of the finished job tells it, not that of the accepted one. */
+  /** The record of the finished job has it, not that of the accepted one. */
   readonly servedModel: undefined;
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
@@ -99,7 +99,7 @@ function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
       ? typeof error === "object" && error !== null
       : REFUSED_STATES.has(job.state);
   if (hasFailed) return failedRead(classifyRefusedJob(record.value, job));
-  // Without an id it could never be asked after; whether the provider works on it, nobody knows.
+  // Without an id it could never be polled; whether the provider works on it is unknown.
   return job?.id === undefined ? UNUSABLE : { ok: true, job };
 }
 

@@ -61,7 +61,7 @@ export class ParsedVideoRequest implements CallRequest {
   /** `resolution`, `aspect_ratio`, `size`, `generate_audio` as sent. */
   readonly options: Readonly<Record<string, string | boolean>>;
   readonly estimatedInputTokens: number;
-  /** 0: seconds are no tokens. */
+  /** 0: seconds are not tokens. */
   readonly outputTokens = 0;
   readonly doc: JsonDocument;
   /** Where the prompt and everything that a listing must have stand, by name. */
@@ -105,14 +105,14 @@ interface VideoFields {
 const noStream: Check = (doc, node) =>
   doc.kind(node) === falseKind
     ? undefined
-    : problem("must be false or left out: a video is a job; ask with GET /v1/videos/{id}");
+    : problem("must be false or left out: a video is a job; poll it with GET /v1/videos/{id}");
 
 const oneVideo: Check = (doc, node) =>
   doc.kind(node) === numberKind && doc.number(node) === 1
     ? undefined
     : problem("must be 1: a request makes one video");
 
-const noFormat: Check = () => problem("is not taken: the file comes from /content; remove it");
+const noFormat: Check = () => problem("is not accepted: the file comes from /content; remove it");
 
 const checkBody: Check = shape(
   {

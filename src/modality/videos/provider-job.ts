@@ -11,7 +11,7 @@ export type ProviderJobState =
   | "refused"
   | "cancelled"
   | "expired"
-  /** A word that nobody knows. */
+  /** A state that is not in the table. */
   | "unknown";
 
 /** What a provider says of its job, in one form whatever its dialect. */

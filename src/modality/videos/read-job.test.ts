@@ -105,7 +105,7 @@ describe("a job's record", () => {
       "refused",
     ],
     ["refused by a type", { status: "failed", error: { type: "moderation" } }, "refused"],
-    ["refused by words", { status: "failed", error: "blocked by our safety system" }, "refused"],
+    ["refused by message", { status: "failed", error: "blocked by our safety system" }, "refused"],
     ["failed by another code", { status: "failed", error: { code: "internal" } }, "failed"],
     [
       "completed, whatever its title says",

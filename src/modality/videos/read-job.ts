@@ -22,7 +22,7 @@ export function parseRecord(body: Buffer): AnswerJson | undefined {
   return value === undefined ? undefined : { text, value };
 }
 
-/** Undefined: it tells neither an id nor a state. */
+/** Undefined: it has neither an id nor a state. */
 export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefined {
   const id = jobIdOf(value);
   const word = textOf(value["status"]) || textOf(value["state"]);
@@ -41,7 +41,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Most telling first: some answer a request id of their own beside the job's. */
+/** Most specific first: some answer a request id of their own beside the job's. */
 const ID_NAMES = ["id", "request_id", "job_id", "task_id"] as const;
 
 function jobIdOf(record: Fields): string | undefined {
@@ -65,7 +65,7 @@ function stateOf(record: Fields, word: string): ProviderJobState {
   return state === "completed" && !showsFile(record, word) ? "failed" : state;
 }
 
-/** Some say it by a flag beside the file, others by the code or the words of the error. */
+/** Some say it by a flag beside the file, others by the code or the message of the error. */
 function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   const flags = [record, asObject(record["video"])].map((each) => each?.["respect_moderation"]);
   if (flags.includes(false)) return true;

@@ -11,7 +11,7 @@ export function servabilityProblem(
 ): Unservable | undefined {
   const { min = 1, max = min } = secondsDescriptor(deployment);
   if (seconds !== undefined && (seconds < min || seconds > max)) {
-    const message = `seconds is ${seconds}; this model takes ${min} to ${max}`;
+    const message = `seconds is ${seconds}; this model accepts ${min} to ${max}`;
     return { field: "seconds", message };
   }
   const { supportedParameters } = deployment;
@@ -22,7 +22,10 @@ export function servabilityProblem(
     if (descriptor === undefined) {
       if (CALLERS_NOTES.has(name)) continue;
       const taken = ["prompt", ...supportedParameters.keys()].join(", ");
-      return { field: shown, message: `${shown} is not taken by this model; it takes ${taken}` };
+      return {
+        field: shown,
+        message: `${shown} is not accepted by this model; it accepts ${taken}`,
+      };
     }
     const taken = whatIsTaken(doc, node, descriptor);
     if (taken !== undefined) return { field: shown, message: `${shown} must be ${taken}` };
@@ -38,7 +41,10 @@ export function secondsOf(request: ParsedVideoRequest, deployment: Deployment): 
   return seconds;
 }
 
-/** Fields of a caller's own book-keeping: taken from everybody, sent on where a listing has them. */
+/**
+ * Fields of a caller's own book-keeping: accepted from every client, sent on where a listing has
+ * them.
+ */
 const CALLERS_NOTES: ReadonlySet<string> = new Set(["user", "safety_identifier", "session_id"]);
 
 const NAME_CHARS_MAX = 64;

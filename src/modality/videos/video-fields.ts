@@ -6,18 +6,18 @@ const imageNames = new Set([
   "input_references", "last_frame", "reference_image", "reference_images",
 ]); // prettier-ignore
 
-/** Types of an object that is an image, wherever it stands. */
+/** Types of an object that is an image, wherever it is. */
 export const imageTypes: ReadonlySet<unknown> = new Set(["image_url", "input_image"]);
 
-export const noImages = "is not taken: a video is made from text alone on this route; remove it";
+export const noImages = "is not accepted: a video is made from text alone on this route; remove it";
 
 /** Why a field of the top level is never taken; undefined: some listing may take it. */
 export function refuseField(name: string): Problem | undefined {
   if (imageNames.has(name)) return problem(noImages, name);
-  if (name === "duration") return problem("is not taken; send seconds", name);
+  if (name === "duration") return problem("is not accepted; send seconds", name);
   if (name === "callback_url") {
     return problem(
-      "is not supported: the gateway makes no callbacks; poll GET /v1/videos/{id}",
+      "is not supported: the gateway sends no callbacks; poll GET /v1/videos/{id}",
       name,
     );
   }

@@ -42,9 +42,9 @@ describe("what a listing takes", () => {
     [{}, undefined],
     [{ seconds: 2 }, undefined],
     [{ seconds: "10" }, undefined],
-    [{ seconds: 1 }, "seconds is 1; this model takes 2 to 10"],
-    [{ seconds: 11 }, "seconds is 11; this model takes 2 to 10"],
-    [{ seconds: -3 }, "seconds is -3; this model takes 2 to 10"],
+    [{ seconds: 1 }, "seconds is 1; this model accepts 2 to 10"],
+    [{ seconds: 11 }, "seconds is 11; this model accepts 2 to 10"],
+    [{ seconds: -3 }, "seconds is -3; this model accepts 2 to 10"],
     [{ resolution: "720p", generate_audio: false, seed: 7, guidance: 0.5, style: "x" }, undefined],
     [{ resolution: "1080p" }, "resolution must be one of 480p, 720p"],
     [{ generate_audio: 1 }, "generate_audio must be true or false"],
@@ -54,7 +54,7 @@ describe("what a listing takes", () => {
     [{ style: { a: 1 } }, "style must be a string, a number, true or false"],
     [
       { size: "1280x720" },
-      "size is not taken by this model; it takes prompt, seconds, resolution, generate_audio, seed, guidance, style",
+      "size is not accepted by this model; it accepts prompt, seconds, resolution, generate_audio, seed, guidance, style",
     ],
     [{ user: "u", safety_identifier: "s", session_id: "x", metadata: { a: 1 } }, undefined],
   ])("%j: %s", (body, message) => {
@@ -139,7 +139,7 @@ describe("the answer of a provider that is asked", () => {
     ['{"id":"err","error":{"type":"server_error"}}', "upstream_error", true],
     ['{"id":"1","status":"failed","error":{"code":"moderation_blocked"}}', "content_policy", false],
     ['{"id":"1","status":"done","respect_moderation":false}', "content_policy", false],
-  ])("is no job: %.60s", (text, cls, failover) => {
+  ])("is not a job: %.60s", (text, cls, failover) => {
     const bridge = answered(text);
     expect(bridge.state).toBe("failed");
     expect(bridge.job).toBeUndefined();

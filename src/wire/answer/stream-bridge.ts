@@ -135,7 +135,7 @@ export class StreamBridge implements AnswerBridge {
   }
 }
 
-/** A 200 that was no event stream at all: an error in disguise, a page, or nothing. */
+/** A 200 that was not an event stream at all: an error in disguise, a page, or nothing. */
 function failureOfPlainBody(head: Buffer): UpstreamFailure {
   const isText = /^\s*[{[<"]/.test(head.toString("latin1"));
   return isText ? classifyPlainBody({ status: 200, body: head }) : brokenOffFailure();

@@ -69,7 +69,7 @@ const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
   "redacted_thinking",
 ]);
 
-/** Blocks of other kinds are left out, unless there would be nothing left to tell. */
+/** Blocks of other kinds are left out, unless nothing would be left. */
 function isExpressible(blocks: readonly (Fields | undefined)[]): boolean {
   return blocks.length === 0 || blocks.some((block) => KNOWN_BLOCKS.has(block?.["type"]));
 }

@@ -27,7 +27,7 @@ const nestedContent: Check = textOr((doc, node) => nestedBlocks(doc, node), bloc
 const sourceType: Check = (doc, node) =>
   isText(doc, node) ?? (doc.word(node) === word.file ? keptFile : undefined);
 const keptFile = problem(
-  "is file, which is not taken: files are kept by one provider, and no provider keeps any for this " +
+  "is file, which is not accepted: files are stored at one provider, and none stores files for this " +
     "gateway; send the content itself, as base64, text or url",
 );
 const source: Check = shape({
@@ -63,7 +63,10 @@ const block: Check = variant(
     thinking: shape({ ...blockFields, thinking: isText, signature: optional(isText) }),
     redacted_thinking: shape({ ...blockFields, data: isText }),
     container_upload: () =>
-      problem("is container_upload, which is not taken: no container runs here; remove it", "type"),
+      problem(
+        "is container_upload, which is not accepted: no container runs here; remove it",
+        "type",
+      ),
   },
   shape(blockFields),
 );
@@ -113,7 +116,7 @@ export const checkBody: Check = shape(
     metadata: optional(shape({ user_id: optional(isText) })),
     top_p: optional(isNumber),
     thinking: optional(shape({ type: isText }, { required: ["type"] })),
-    output_format: optional(() => problem("is not taken; send it as output_config.format")),
+    output_format: optional(() => problem("is not accepted; send it as output_config.format")),
     output_config: optional(shape({ effort: optional(isText), format: optional(isObject) })),
   },
   { required: ["model", "messages"], other: refuseForbidden },

@@ -96,7 +96,7 @@ describe("tool results", () => {
     ]);
   });
 
-  test("each is a message of its own, before the words around them", () => {
+  test("each is a message of its own, before the text around them", () => {
     const content = [
       text("before"),
       result("t1", { content: "1" }),

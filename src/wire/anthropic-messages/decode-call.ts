@@ -94,8 +94,8 @@ function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly Json
   const stops = sent === absent ? [] : doc.items(sent).map((node) => doc.raw(node));
   if (stops.length > STOPS_MAX) {
     const message =
-      `has ${stops.length} entries, and the providers of this model take ${STOPS_MAX} at most; ` +
-      "send fewer or choose a model that takes them";
+      `has ${stops.length} entries, and the providers of this model accept ${STOPS_MAX} at most; ` +
+      "send fewer or choose a model that accepts them";
     notes.refuse("stop_sequences", message);
   }
   return stops;

@@ -6,7 +6,7 @@ import { word } from "../fields/chat-vocabulary.ts";
 import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { joinTokens, type JsonText } from "../../json/json-text.ts";
 
-/** A content that is being read, and where it stands. */
+/** A content that is being read, and where it is. */
 interface Content {
   readonly doc: JsonDocument;
   readonly node: JsonNode;
@@ -21,7 +21,7 @@ export function decodeSystem(doc: JsonDocument, notes: TranslationIssues): reado
   return textsOf({ doc, node, notes, path: "system" }).filter((text) => text !== '""');
 }
 
-/** Decodes the messages one to one; this wire's order is kept, results before words. */
+/** Decodes the messages one to one; this wire's order is kept, results before texts. */
 export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly Message[] {
   return doc.items(doc.member(0, word.messages)).flatMap((message, index): readonly Message[] => {
     dropOthers(doc, message, { carried: messageMembers, path: "messages.", notes });
@@ -43,7 +43,7 @@ const textMembers = new Set([word.type, word.text]);
 const callMembers = new Set([word.type, word.id, word.name, word.input]);
 const resultMembers = new Set([word.type, word.tool_use_id, word.content]);
 
-/** Content of which only text can cross: system, and the inside of a tool result. */
+/** Content of which only text can be translated: system, and the inside of a tool result. */
 function textsOf(content: Content): readonly JsonText[] {
   const { doc, node } = content;
   if (doc.isString(node)) return [doc.raw(node)];

@@ -64,7 +64,7 @@ export function blockKind(doc: JsonDocument, block: JsonNode): MediaPart["kind"]
   return type === absent || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
 }
 
-/** Base64 bytes of an image that stands in the body. */
+/** Base64 bytes of an image in the body. */
 function inlineBytes(doc: JsonDocument, block: JsonNode): number {
   const source = doc.member(block, word.source);
   if (source === absent || !doc.isObject(source)) return 0;

@@ -135,7 +135,9 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     emit({ type: "tool_arguments", call: tool.call, json });
   }
 
-  /** A tool without arguments sends none, or one empty fragment; "" is no JSON for most clients. */
+  /**
+   * A tool without arguments sends none, or one empty fragment; "" is not JSON for most clients.
+   */
   #blockStop(index: unknown, emit: Emit): void {
     const tool = this.#tools.get(index);
     if (tool === undefined) return;

@@ -95,7 +95,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     if (asObject(json.value["error"]) !== undefined) return classifyEmbeddedError(json.value);
     if (type === "") return "silent";
     if (!this.#hasStarted) return type.startsWith("content_block") ? unusableFailure() : "silent";
-    // A delta of the message that was not the last goes on before what follows it.
+    // A delta of the message that was not the last is sent before what follows it.
     if (this.#heldDeltas.length > 0) out.add(this.#takeHeld());
     out.add(sseEventText(type, json.text));
     if (!bearsContent(json.value)) return "silent";

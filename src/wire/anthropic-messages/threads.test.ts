@@ -5,7 +5,7 @@ import { readBad, readGood } from "../../modality/fixtures/request-kit.ts";
 
 const thread = { type: "create" };
 
-test("a request with a thread is refused so that the official tool runner goes on without", async () => {
+test("a request with a thread is refused so that the official tool runner continues without", async () => {
   const refused = readBad("wire_b", { max_tokens: 5, thread });
   expect(refused).toMatchObject({ class: "invalid_request", status: 400, retryable: false });
   expect(refused.message).toMatch(/^thread is not taken/);
@@ -26,6 +26,6 @@ test("a request with a thread is refused so that the official tool runner goes o
   ).rejects.toBeInstanceOf(Anthropic.ThreadUnsupportedRequestError);
 });
 
-test("no thread is no reason", () => {
+test("no thread is not refused", () => {
   expect(readGood("wire_b", { max_tokens: 5, thread: null })).toHaveProperty("modelId");
 });

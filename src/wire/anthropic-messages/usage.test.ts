@@ -39,7 +39,7 @@ test("null and junk never overwrite a count that was reported", () => {
   expect(mergeCounts(first, { output_tokens: 9 })).toEqual({ input: 10, output: 9 });
 });
 
-test("nothing reported is no usage, not a usage of zero", () => {
+test("nothing reported means no usage, not a usage of zero", () => {
   expect(usageOfCounts({})).toBeUndefined();
   expect(usageOfCounts(mergeCounts({}, { cache_read_input_tokens: 5 }))).toBeUndefined();
 });

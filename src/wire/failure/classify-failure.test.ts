@@ -118,7 +118,7 @@ describe("provider faults", () => {
     });
   });
 
-  test("a 503 tells when to come back", () => {
+  test("a 503 says when to come back", () => {
     expect(failed(503, "", { "retry-after": "12" }).refusal.retryAfterSeconds).toBe(12);
     expect(failed(503, "").refusal.retryAfterSeconds).toBeGreaterThan(0);
   });
@@ -284,7 +284,7 @@ describe("a provider that blames the request", () => {
     });
   });
 
-  test("is not quoted with words that name an account, and never at length", () => {
+  test("is not quoted when it names an account, and never at length", () => {
     const account = rejected(400, "organization 'Acme Inc' or project p-77 may not send seed");
     expect(account.refusal.message).toBe(
       "the provider refused the request: organization [removed] or project [removed] may not send seed",
@@ -292,7 +292,7 @@ describe("a provider that blames the request", () => {
     expect(rejected(400, "x ".repeat(900)).refusal.message.length).toBeLessThan(350);
   });
 
-  test("without words, or with another status, gets the gateway's own message", () => {
+  test("without a message, or with another status, gets the gateway's own message", () => {
     const ours = "the provider rejected the request with status";
     expect(rejected(400, "").refusal.message).toContain(ours);
     expect(rejected(409, "seed is bad").refusal.message).toContain(ours);

@@ -26,7 +26,7 @@ export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamF
   });
 }
 
-/** A 2xx that is no answer: an error in disguise, else something that cannot be represented. */
+/** A 2xx that is not an answer: an error in disguise, else something that cannot be represented. */
 export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">): UpstreamFailure {
   const body = asObject(tryParse(answer.body.toString("utf8").trim())?.value);
   const isError = body !== undefined && body["error"] !== undefined && body["error"] !== null;
@@ -55,7 +55,7 @@ export interface Failed {
   readonly waitSeconds: number | undefined;
 }
 
-/* The order is the rule: account words, moderation and rate limits hide behind many statuses. */
+/* The order is the rule: account wording, moderation and rate limits hide behind many statuses. */
 function classify(failed: Failed): UpstreamFailure {
   const { status, errorText } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
@@ -125,7 +125,7 @@ export function rateLimited(failed: Failed): UpstreamFailure {
 
 export function accountRefused(failed: Failed, status: number): UpstreamFailure {
   const message =
-    "the provider refused the marketplace's own account; your key and your request are fine, " +
+    "the provider refused the marketplace's own account; your key and your request are valid, " +
     "choose another model meanwhile";
   return {
     refusal: refusal("auth", message, { ...upstreamDetail(failed), status, retryable: false }),
@@ -198,7 +198,7 @@ export function providerFault(failed: Failed): UpstreamFailure {
   };
 }
 
-/** 529 is no standard status, and neither are the 52x of a proxy in front of the provider. */
+/** 529 is not a standard status, and neither are the 52x of a proxy in front of the provider. */
 function clientStatus(status: number): number {
   if (status === 529) return 503;
   return status === 500 || status === 502 || status === 503 || status === 504 ? status : 502;

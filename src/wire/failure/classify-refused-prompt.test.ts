@@ -19,7 +19,7 @@ const anthropic = (type: string, message: string): object => ({
   error: { type, message },
 });
 
-describe("context overflow, in the words of every provider", () => {
+describe("context overflow, in the wording of every provider", () => {
   test.each([
     [
       "OpenAI",
@@ -179,7 +179,7 @@ describe("context overflow, in the words of every provider", () => {
     );
   });
 
-  test("a rate limit that speaks of tokens is no overflow", () => {
+  test("a rate limit that speaks of tokens is not an overflow", () => {
     const errorText =
       "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000";
     expect(failed(413, openai("rate_limit_exceeded", errorText, "tokens")).refusal.class).toBe(
@@ -229,7 +229,7 @@ describe("content policy comes before the account rule", () => {
         },
       },
     ],
-    ["Azure, words", 400, openai(null, "triggering Azure OpenAI's content management policy")],
+    ["Azure, by message", 400, openai(null, "triggering Azure OpenAI's content management policy")],
     [
       "Anthropic",
       400,

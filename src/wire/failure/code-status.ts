@@ -37,7 +37,7 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** The status an error inside a 200 stands for; undefined when its codes say nothing. */
+/** The status that an error inside a 200 means; undefined when its codes say nothing. */
 export function statusOfWording(errorText: ProviderErrorText): number | undefined {
   for (const code of errorText.codes) {
     const status = STATUS_OF_CODE.get(code) ?? numericStatus(code);

@@ -14,7 +14,7 @@ export interface ProviderErrorText {
   readonly flagged: boolean;
 }
 
-/** The words of an error body; what is no JSON speaks as plain text, HTML not at all. */
+/** The message of an error body; what is not JSON counts as plain text, HTML not at all. */
 export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const text = body.toString("utf8").trim();
   const parsed = tryParse(text);
@@ -29,7 +29,7 @@ export function readProviderErrorText(body: Buffer): ProviderErrorText {
   };
 }
 
-/** The words of a parsed error body. */
+/** The message of a parsed error body. */
 export function wordsOf(value: unknown): ProviderErrorText {
   const speakers = findSpeakers(value);
   const codes = speakers.flatMap(codesOf);
@@ -44,12 +44,12 @@ export function wordsOf(value: unknown): ProviderErrorText {
   };
 }
 
-/** Wording stands near the start; the patterns stay quick on what a provider makes long. */
+/** The wording is near the start; the patterns stay quick on what a provider makes long. */
 const MATCHED_CHARS_MAX = 8_192;
 
 type Speaker = Readonly<Record<string, unknown>>;
 
-/** The objects of the body that can carry a code or a sentence, the most telling one first. */
+/** The objects of the body that can carry a code or a sentence, the most specific one first. */
 function findSpeakers(value: unknown): Speaker[] {
   const root = asObject(Array.isArray(value) ? value[0] : value);
   if (root === undefined) return [];

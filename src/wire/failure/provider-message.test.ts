@@ -36,11 +36,11 @@ test.each([
   ],
   ["One. Two. Three.", "One."],
   ["Limit is 1.5 million. More.", "Limit is 1.5 million."],
-])("%j is told as %j", (errorText, clean) => {
+])("%j is quoted as %j", (errorText, clean) => {
   expect(cleanProviderMessage(errorText)).toBe(clean);
 });
 
-test("no words at all are replaced by our own", () => {
+test("an empty message is replaced by our own", () => {
   expect(cleanProviderMessage(" \n ")).toBe(
     "the prompt does not fit the context window of the model",
   );

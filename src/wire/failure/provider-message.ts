@@ -10,7 +10,7 @@ const accountName =
 /** Amazon's resource names hold an account and a region. */
 const cloudName = /\barn:aws[\w-]*:\S+/gi;
 const numericAddress = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
-/** Two colons in a row, or at least three groups apart: times of day have two colons at most. */
+/** Two colons in a row, or at least three separate groups: times of day have two colons at most. */
 const ipv6Address =
   /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
 /** Names that no public resolver knows, and Amazon's names of private addresses. */
@@ -25,7 +25,7 @@ export function cleanProviderMessage(message: string): string {
   return cleanSentence(message) || FALLBACK;
 }
 
-/** Fields whose names are words without an underscore. */
+/** Fields whose names have no underscore. */
 const fieldPattern =
   "audio|content|effort|field|format|functions?|images?|input|logprobs|messages?|metadata|" +
   "modalities|model|parameters?|prompt|property|roles?|schema|seed|stop|stream|strict|system|" +
@@ -43,7 +43,7 @@ const fieldName = new RegExp(
 
 /**
  * Quotes the sentence of a provider about a field of the request, without the names that follow the
- * word for an account; undefined when it names no field. Bounded like the words of an overflow.
+ * word for an account; undefined when it names no field. Bounded like the message of an overflow.
  */
 export function quoteRequestMessage(message: string): string | undefined {
   const named = message.slice(0, READ_CHARS_MAX).replaceAll(accountName, "$1 [removed]");

@@ -10,7 +10,7 @@ import {
 } from "../../json/json-document.ts";
 
 /**
- * What a listing takes instead of this value, in words that follow "must be"; undefined when it
+ * What a listing takes instead of this value, as a text that follows "must be"; undefined when it
  * takes the value.
  */
 export function whatIsTaken(

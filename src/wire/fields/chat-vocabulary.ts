@@ -28,7 +28,7 @@ const names = [
   "video_url", "web_search_options",
 ] as const;
 
-/** Without a name that every object has: tables of words are objects. */
+/** Without a name that every object has: tables of names are objects. */
 export type ChatWord = Exclude<(typeof names)[number], "constructor">;
 
 export const chatVocabulary: WordTable = new WordTable(names);

@@ -18,11 +18,11 @@ import { foldName } from "../../json/fold-name.ts";
 export interface Problem {
   readonly isProblem: true;
   readonly path: readonly (string | number)[];
-  /** Goes on after the field's path: "must be a string". */
+  /** Continues after the field's path: "must be a string". */
   readonly message: string;
 }
 
-/** Looks at one value of a body; undefined when it is fine. */
+/** Checks one value of a body; undefined when it is fine. */
 export type Check = (doc: JsonDocument, node: JsonNode) => Problem | undefined;
 
 export function problem(message: string, ...path: (string | number)[]): Problem {
@@ -58,7 +58,7 @@ function ofKind(kind: number, message: string): Check {
   return (doc, node) => (doc.kind(node) === kind ? undefined : found);
 }
 
-/** Null stands for an absent field. */
+/** Null means an absent field. */
 export function optional(check: Check): Check {
   return (doc, node) => (doc.isNull(node) ? undefined : check(doc, node));
 }
@@ -161,7 +161,7 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
 function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
   const folded = foldName(name);
   if (folded === name || checks[chatVocabulary.idOf(folded)] === undefined) return undefined;
-  return problem(`is not taken: write ${folded}, in exactly these letters`, name);
+  return problem(`is not accepted: write it exactly as ${folded}`, name);
 }
 
 const tooManyFields = problem(`has more than ${unknownFieldsMax} unknown fields; send fewer`);

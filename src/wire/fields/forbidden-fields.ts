@@ -20,13 +20,13 @@ export function refuseCredential(name: string): Problem | undefined {
   if (name.length > NAME_CHARS_MAX) return undefined;
   if (!credentialNames.has(foldName(name).replaceAll(/[_-]/g, ""))) return undefined;
   return problem(
-    "is not taken: a request cannot carry credentials or a destination; remove it",
+    "is not accepted: a request cannot carry credentials or a destination; remove it",
     name,
   );
 }
 
 /** What the top level of a chat body never holds. */
 export function refuseForbidden(name: string): Problem | undefined {
-  if (prototypeNames.has(name)) return problem("is not taken; remove it", name);
+  if (prototypeNames.has(name)) return problem("is not accepted; remove it", name);
   return refuseCredential(name);
 }

@@ -18,18 +18,18 @@ describe.each(wires)("keys of a %s body that a careless provider reads as anothe
     const body = bodyOf({ [key]: 1 });
     const refused = readBad(wire, body);
     expect(refused).toMatchObject({ class: "invalid_request", status: 400 });
-    expect(refused.message).toBe(`${key} is not taken: write ${meant}, in exactly these letters`);
+    expect(refused.message).toBe(`${key} is not accepted: write it exactly as ${meant}`);
   });
 
   test.each([
-    ["messages", [{ role: "user", content: "x", Content: "y" }], /Content is not taken/],
+    ["messages", [{ role: "user", content: "x", Content: "y" }], /Content is not accepted/],
     [
       "messages",
       [{ role: "user", content: [{ type: "text", text: "x", Type: "image" }] }],
-      /Type is not taken/,
+      /Type is not accepted/,
     ],
-    ["provider", { Only: ["a"] }, /Only is not taken/],
-    ["cache_control", { type: "ephemeral", TTL: "1h" }, /cache_control\.TTL is not taken/],
+    ["provider", { Only: ["a"] }, /Only is not accepted/],
+    ["cache_control", { type: "ephemeral", TTL: "1h" }, /cache_control\.TTL is not accepted/],
   ])("inside %s", (field, value, message) => {
     expect(readBad(wire, bodyOf({ [field]: value })).message).toMatch(message);
   });
@@ -50,6 +50,6 @@ describe.each(wires)("keys of a %s body that a careless provider reads as anothe
 test("keys of stream_options are held to their spelling", () => {
   const refused = readBad("wire_a", bodyOf({ stream_options: { INCLUDE_USAGE: false } }));
   expect(refused.message).toBe(
-    "stream_options.INCLUDE_USAGE is not taken: write include_usage, in exactly these letters",
+    "stream_options.INCLUDE_USAGE is not accepted: write it exactly as include_usage",
   );
 });

@@ -19,7 +19,7 @@ const upstream = shape(
   {
     other: (name) =>
       refuseCredential(name) ??
-      problem("is not a control; use only, ignore, order or allow_fallbacks", name),
+      problem("is not a known field; use only, ignore, order or allow_fallbacks", name),
   },
 );
 
@@ -43,7 +43,7 @@ export const checkProvider: Check = shape(
     other: (name) =>
       refuseCredential(name) ??
       problem(
-        "is not a control; use only, ignore, order, upstream, allow_fallbacks, require_parameters " +
+        "is not a known field; use only, ignore, order, upstream, allow_fallbacks, require_parameters " +
           "or connections",
         name,
       ),

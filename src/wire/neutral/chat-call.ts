@@ -2,7 +2,7 @@ import type { JsonText } from "../../json/json-text.ts";
 
 /**
  * What both chat wires can say, as one wire's decoder leaves it and the other's encoder takes it.
- * Words of the caller stay JSON string tokens: they are moved, never decoded.
+ * Texts of the caller stay JSON string tokens: they are moved, never decoded.
  */
 export interface ChatCall {
   readonly system: readonly JsonText[];
@@ -28,7 +28,7 @@ export interface SystemMessage {
   readonly text: JsonText;
 }
 
-/** Tool results stand before the user's own words. */
+/** Tool results precede the user's own text. */
 export interface UserMessage {
   readonly role: "user";
   readonly results: readonly ToolResult[];

@@ -1,10 +1,10 @@
 import type { UpstreamFailure } from "../failure/upstream-failure.ts";
 
-/** Why a model stopped, in words of no wire. */
+/** Why a model stopped, in neutral terms. */
 export type FinishReason = "stop" | "stop_sequence" | "length" | "tool_calls" | "refusal";
 
 /**
- * One step of a streamed answer, in words of no wire. A decoder makes them of a provider's bytes,
+ * One step of a streamed answer, in neutral terms. A decoder makes them of a provider's bytes,
  * an encoder makes a client's bytes of them. Calls are numbered from 0 in the order they appear;
  * fragments of several calls may interleave.
  */
@@ -26,7 +26,7 @@ export type ChatEvent =
   | { readonly type: "failure"; readonly failure: UpstreamFailure };
 
 /**
- * The reason a client is told: any tool call in the answer means `tool_calls`, unless the answer
+ * The reason a client gets: any tool call in the answer means `tool_calls`, unless the answer
  * was cut or refused; without one, `tool_calls` would send the client waiting for work.
  */
 export function settledFinish(reason: FinishReason, hasCalls: boolean): FinishReason {

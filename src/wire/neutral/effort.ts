@@ -2,7 +2,7 @@ import type { Deployment } from "../../catalog/catalog.ts";
 import { textToken, type JsonText } from "../../json/json-text.ts";
 import type { ChatCall } from "./chat-call.ts";
 
-/** The words of both wires, least first. */
+/** The values of both wires, least first. */
 const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /** Names under which a listing declares it. */

@@ -4,7 +4,7 @@ import { mediaPartTokens } from "../../core/constants.ts";
 /** Gathers the media parts of a body and what they change in its token estimate. */
 export class MediaCollector {
   readonly parts: MediaPart[] = [];
-  /** Media allowance minus the inline image bytes that it stands for. */
+  /** Media allowance minus the inline image bytes that it covers. */
   extraTokens = 0;
 
   add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {

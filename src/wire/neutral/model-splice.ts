@@ -8,7 +8,7 @@ import { findPath } from "../../json/json-edit.ts";
 export class ModelSplice {
   readonly #json: string;
   readonly #path: readonly string[];
-  /** Everything up to and including the provider's model id, and what stands for it. */
+  /** Everything up to and including the provider's model id, and what replaces it. */
   #learned = "\0";
   #replacement = "";
 

@@ -5,7 +5,7 @@ import { chatVocabulary } from "../fields/chat-vocabulary.ts";
 
 /**
  * The JSON object whose text a string value holds, digit for digit; `{}` for empty text and
- * undefined when it is no object.
+ * undefined when it is not an object.
  */
 export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | undefined {
   const text = doc.text(node);

@@ -5,7 +5,7 @@ const legal = /^[a-zA-Z0-9_-]+$/;
 
 /**
  * The form of a wire_a tool call id that wire_b takes. Legal ids stay; all others, and those that
- * look rewritten, are packed. Different ids stay different, and `fromWireBToolId` undoes it.
+ * appear rewritten, are packed. Different ids stay different, and `fromWireBToolId` undoes it.
  */
 export function toMessagesToolId(id: string): string {
   if (legal.test(id) && !isMarked(id)) return id;

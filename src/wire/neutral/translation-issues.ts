@@ -1,12 +1,14 @@
 const DROPPED_NAMES_MAX = 64;
 const NAME_CHARS_MAX = 64;
 
-/** Gathers what cannot cross and what gets lost while a body is decoded for the other wire. */
+/**
+ * Gathers what cannot be translated and what gets lost while a body is decoded for the other wire.
+ */
 export class TranslationIssues {
   readonly #refused: { readonly field: string; readonly message: string }[] = [];
   readonly #dropped = new Set<string>();
 
-  /** `message` goes on after the field: "has no counterpart …". */
+  /** `message` follows the field: "has no counterpart …". */
   refuse(field: string, message: string): void {
     this.#refused.push({ field, message: `${field} ${message}` });
   }
@@ -27,10 +29,13 @@ export function headerName(name: string): string {
 
 /** The end of most refusals: why, and what to do. */
 export const cannotCross =
-  "cannot be carried to the providers of this model; remove it or choose a model that takes it";
-/** What happens to the request's fields when it crosses to the other wire. */
+  "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
+/** What happens to the request's fields when it is translated to the other wire. */
 export interface TranslationNeeds {
-  /** Fields that cannot cross: the request is not servable there. Path first, then the sentence. */
+  /**
+   * Fields that cannot be translated: the request is not servable there. Path first, then the
+   * sentence.
+   */
   readonly refused: readonly { readonly field: string; readonly message: string }[];
   /** Fields without a counterpart: dropped and named in `x-tm-dropped-params`. */
   readonly dropped: readonly string[];

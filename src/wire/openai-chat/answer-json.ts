@@ -86,7 +86,7 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
   return failedRead(classifyEmbeddedError(isOwn ? choice : json.value));
 }
 
-/** Undefined when a call has no name, or arguments that are no JSON object. */
+/** Undefined when a call has no name, or arguments that are not a JSON object. */
 function readCalls(value: unknown): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];

@@ -51,7 +51,7 @@ export class LegacyCalls {
   #count = 0;
   #openId: string | undefined;
 
-  /** Undefined when its arguments are no object. */
+  /** Undefined when its arguments are not an object. */
   call(doc: JsonDocument, called: JsonNode): ToolCall | undefined {
     const text = doc.present(called, word.arguments);
     const input = text === absent ? ("{}" as JsonText) : argumentsObject(doc, text);

@@ -14,7 +14,9 @@ export interface DecodedMessages {
   readonly messages: readonly Message[];
 }
 
-/** Decodes the messages: system and developer apart, tool results joined to the user's turn. */
+/**
+ * Decodes the messages: system and developer separately, tool results joined to the user's message.
+ */
 export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
   const system: JsonText[] = [];
   const messages = new MessageList(notes);

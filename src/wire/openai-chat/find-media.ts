@@ -49,7 +49,7 @@ export function partKind(doc: JsonDocument, part: JsonNode): MediaPart["kind"] |
   return kindByWord[doc.word(doc.member(part, word.type))];
 }
 
-/** Base64 bytes of an image that stands in the body as a data address. */
+/** Base64 bytes of an image in the body as a data URL. */
 function inlineBytes(doc: JsonDocument, part: JsonNode): number {
   const image = doc.member(part, word.image_url);
   if (image === absent || !doc.isObject(image)) return 0;

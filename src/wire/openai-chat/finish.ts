@@ -16,10 +16,10 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
   refusal: "content_filter",
 };
 
-/** Words that are no reason but a failure: OpenRouter's and DeepSeek's. */
+/** Values that are not a reason but a failure: OpenRouter's and DeepSeek's. */
 const FAILURES: ReadonlySet<string> = new Set(["error", "insufficient_system_resource"]);
 
-/** The neutral reason of a wire_a word; vendor words that mean nothing to a client are a stop. */
+/** The neutral reason of a wire_a value; vendor values that mean nothing to a client are a stop. */
 export function reasonOfWord(word: string): FinishReason {
   return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
 }

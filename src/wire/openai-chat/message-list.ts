@@ -60,7 +60,7 @@ export class MessageList {
 
   #refuseEmpty(): void {
     if (this.#emptyPath === undefined) return;
-    this.#notes.refuse(`${this.#emptyPath}.content`, "is empty; write something or leave it out");
+    this.#notes.refuse(`${this.#emptyPath}.content`, "is empty; add text or leave it out");
     this.#emptyPath = undefined;
   }
 }

@@ -8,7 +8,7 @@ export interface AnswerTexts {
 
 /**
  * Reads `content` (text, or the parts that some servers send) and the reasoning text under any of
- * the names it goes by.
+ * its names.
  */
 export function answerTexts(message: Readonly<Record<string, unknown>>): AnswerTexts {
   const content = message["content"];

@@ -125,7 +125,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
 
   #endCall(call: SentCall | undefined, out: OutputPieces): void {
     if (call === undefined || call.hasEnded) return;
-    // "" is no JSON: a call without arguments has the empty object.
+    // "" is not JSON: a call without arguments has the empty object.
     if (!call.hasArguments) this.#arguments(call, "{}", out);
     call.hasEnded = true;
   }

@@ -168,7 +168,7 @@ function headOf(chunk: Fields, label: AnswerLabel): string {
   });
 }
 
-/** What the provider asks of us is not what the client pays: only the last chunk tells a cost. */
+/** What the provider asks of us is not what the client pays: only the last chunk has a cost. */
 function withoutCost(json: EventJson): string {
   if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
   const object = findPath(json.text);

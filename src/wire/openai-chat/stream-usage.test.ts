@@ -61,7 +61,7 @@ describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
     expect(all.slice(0, -1).every((chunk) => chunk.usage === null)).toBe(true);
   });
 
-  test("that dies tells what is known in a chunk with a choice, then the error", () => {
+  test("that dies reports what is known in a chunk with a choice, then the error", () => {
     for (const wantsUsageChunk of [false, true]) {
       const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
       bridge.push(

@@ -92,7 +92,7 @@ interface OutputCounts {
   readonly reasoning: number;
 }
 
-/** xAI counts reasoning beside the completion instead of inside: its total tells. */
+/** xAI counts reasoning beside the completion instead of inside: its total shows it. */
 function outputOf(
   counts: OutputCounts,
   reported: Fields,

@@ -10,7 +10,7 @@ import { pinPrices } from "../../support/ledger-rows.ts";
 const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(8, 400));
 const SEED = seedOf("billing interleavings");
 const LEASE_MS = 3_600_000;
-/** Among them are the stories below: a search that never sees one of these has lost its way. */
+/** Among them are the sequences below: a search that never sees one of these is broken. */
 const EVERY_SIGHT = ["disputed", "low_balance", "owed at the end", "paid", "reserved"];
 
 // Events are sent when the search says so.
@@ -22,7 +22,7 @@ beforeAll(async () => {
   member = await fixture.backend.ledgerBatchStore.join("one", LEASE_MS);
 });
 
-test("whoever tells what, in whatever order and how often: the balance is what was paid, taken back and used", async () => {
+test("whatever is reported, in any order and number: the balance is what was paid, taken back and used", async () => {
   const seen = new Set<string>();
   const property = fc.asyncProperty(steps, async ({ steps, order }) => {
     const model = await BillingModel.make(fixture, member);
@@ -39,7 +39,7 @@ test("whoever tells what, in whatever order and how often: the balance is what w
   expect([...seen]).toEqual(expect.arrayContaining(EVERY_SIGHT));
 }, 3_600_000);
 
-/** Told whatever the search finds: all is spent and then taken back; all is well. */
+/** Found by every search: all is spent and then taken back; all is well. */
 const STORIES: [{ readonly steps: BillingCommand[]; readonly order: number[] }][] = [
   [
     {

@@ -81,7 +81,7 @@ describe("refunds and disputes", () => {
     expect((await fixture.purchase(bought)).state).toBe("partly_refunded");
   });
 
-  test("a refund that fails is given back, a lost dispute is not", async () => {
+  test("a refund that fails is returned, a lost dispute is not", async () => {
     const bought = await paid(10);
     const payment = paymentOf(fixture, bought);
     const refund = fixture.checkout.book.refund(payment);
@@ -147,7 +147,7 @@ describe("events", () => {
   const signed = async (body: string): Promise<string> =>
     await fixture.billings[0].webhook({ body: Buffer.from(body), signature: "t=1,v1=00" });
 
-  test("that nobody signed, or that are old, are no events", async () => {
+  test("that are unsigned or old are not accepted", async () => {
     expect(await signed("{}")).toBe("bad_signature");
     expect(await signed("")).toBe("bad_signature");
     const body = Buffer.from("{}");

@@ -110,7 +110,7 @@ describe("buying credit", () => {
     await expect(undelivered.buy(orgId, 5)).resolves.toBeDefined();
   });
 
-  test("a payment provider that is away refuses in words, and nothing is pending", async () => {
+  test("a payment provider that is away is a clear refusal, and nothing is pending", async () => {
     const { backend, clock } = fixture;
     const away = openBilling({
       config: {
@@ -133,7 +133,7 @@ describe("buying credit", () => {
     await away.close();
   });
 
-  test("another organization's purchase is no purchase", async () => {
+  test("another organization's purchase does not exist", async () => {
     const bought = await fixture.buy(await fixture.newOrg(), 5);
     const other = await fixture.newOrg();
     for (const billing of fixture.billings) {
@@ -143,7 +143,7 @@ describe("buying credit", () => {
   });
 });
 
-describe("a purchase of which no event tells", () => {
+describe("a purchase without an event", () => {
   test("is credited by the browser that comes back", async () => {
     const bought = await undelivered.buy(await undelivered.newOrg(), 20);
     await press(bought, "pay");
@@ -202,7 +202,7 @@ describe("a purchase of which no event tells", () => {
   });
 });
 
-test("a running console looks after purchases by itself, until it is closed", async () => {
+test("a running console reconciles purchases by itself, until it is closed", async () => {
   const bought = await undelivered.buy(await undelivered.newOrg(), 20);
   undelivered.checkout.book.pay(bought.session);
   undelivered.clock.moveOn(20 * MINUTE_MS);
@@ -226,7 +226,7 @@ test("a running console looks after purchases by itself, until it is closed", as
   await running.close();
 });
 
-test("a start with a live key tells of credit that was bought with test money", async () => {
+test("a start with a live key reports credit that was bought with test money", async () => {
   const bought = await fixture.buy(await fixture.newOrg(), 5);
   fixture.checkout.book.pay(bought.session);
   await fixture.checkout.webhooks.settled();
@@ -240,7 +240,7 @@ test("a start with a live key tells of credit that was bought with test money", 
   });
   expect(live.mode).toBe("stripe");
   live.start();
-  await until("the start has told of it", () => errors.length === 1);
+  await until("the start has logged it", () => errors.length === 1);
   expect(errors[0]).toMatchObject({ orgIds: expect.arrayContaining([bought.orgId]) });
   await live.close();
 });
@@ -257,7 +257,7 @@ test.each([
     "billing.purchase_max_usd must be dollars from 0.50 to 999999.99, not 1000000",
   ],
   ["purchaseMaxUsd", "4.00", "billing.purchase_min_usd is above billing.purchase_max_usd"],
-  ["stripeApiUrl", "stripe", "stripe.api_url is no address: it begins with http:// or https://"],
+  ["stripeApiUrl", "stripe", "stripe.api_url is not a URL; it must start with http:// or https://"],
 ])("a wrong setting stops the start and is named: %s %s", (name, value, message) => {
   const config = { ...NO_PROVIDER_CONFIG, stripeSecretKey: "sk_test_x", [name]: value };
   const { purchaseStore: store } = fixture.backend;
@@ -271,7 +271,7 @@ test.each([
   expect(() => openBilling(options)).toThrow(message);
 });
 
-test("without a payment provider credit is granted, and nobody can buy", async () => {
+test("without a payment provider credit is granted, and none can be bought", async () => {
   const none = openBilling({
     config: NO_PROVIDER_CONFIG,
     store: fixture.backend.purchaseStore,

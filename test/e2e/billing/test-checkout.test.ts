@@ -131,7 +131,7 @@ describe("its API", () => {
   });
 });
 
-test("an event that is not taken is sent again until it is", async () => {
+test("an event that is not accepted is sent again until it is", async () => {
   const again = await openBillingFixture({ delivery: () => [0, 0] });
   const one = await again.buy(await again.newOrg(), 5);
   again.refuseEvents(2);

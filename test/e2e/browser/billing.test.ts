@@ -9,7 +9,7 @@ import { withConsole } from "../../support/console-fixture.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
 
 const BANNER_MS = 5_000;
-const UNFUNDED = "20 requests a minute until you add credit.";
+const UNFUNDED = "20 requests per minute until you add credit.";
 
 const fixture = withConsole();
 const browser = withBrowser();
@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
     await page.getByText("Other amount").click();
     await page.getByLabel("Amount in dollars").fill("1");
-    await page.getByText("the least that can be bought is").waitFor();
+    await page.getByText("the minimum purchase is").waitFor();
     await expectAccessible(page, "an amount that is too small");
     await page.getByLabel("Amount in dollars").fill("12.5");
     await page.getByText("One charge of exactly $12.50").waitFor();
@@ -73,9 +73,9 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     const left = page.getByRole("row", { name: "$10.000000" });
     await left.getByText("not paid").waitFor();
     // The address that a payer comes back to, without a payment.
-    await left.getByRole("link", { name: "Look again" }).click();
-    await page.getByText("has not told us of a payment yet").waitFor();
-    await page.getByText("This page looks again by itself").waitFor();
+    await left.getByRole("link", { name: "Check again" }).click();
+    await page.getByText("has not reported a payment yet").waitFor();
+    await page.getByText("This page updates automatically").waitFor();
     await expectAccessible(page, "a purchase that waits");
     expect(await page.getByText("The payment is confirmed and").count()).toBe(0);
     await page.getByText(UNFUNDED).waitFor();
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("told twice, and looked at again, is one grant", async () => {
+  test("reported twice, and checked again, is one grant", async () => {
     const { page, complaints } = await newcomer(fixture, browser, {
       name: "twice",
     });
@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     );
     expect(reported).toHaveLength(1);
     const [event] = reported;
-    assert(event !== undefined, "the payment was told");
+    assert(event !== undefined, "the payment was reported");
     const again = [event, event].map(({ id }) => fixture.checkout.webhooks.send(id));
     expect(await Promise.all(again)).toEqual([200, 200]);
     await open(page, `/billing/return/${purchaseId}`);
@@ -102,7 +102,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByText("The payment is confirmed").waitFor();
     await open(page, "/billing");
     await page.getByRole("link", { name: "Balance: $25.00 available" }).waitFor();
-    const ledger = page.getByRole("table", { name: "Lines of the credit ledger" });
+    const ledger = page.getByRole("table", { name: "Entries of the credit ledger" });
     expect(await ledger.getByRole("row", { name: "Purchase" }).count()).toBe(1);
     expect(await ledger.getByRole("row").count()).toBe(2);
     const { json } = await ask(fixture, page, "GET /api/console/credit-ledger");
@@ -162,7 +162,7 @@ async function requestsPerMinuteOf(secret: string): Promise<unknown> {
   return at(answer.json, "effective.rpm.limit");
 }
 
-/** Buys credit as the pages do, without looking at them. */
+/** Buys credit as the pages do, without opening them. */
 async function buy(
   page: Page,
   usd: string,

@@ -26,8 +26,8 @@ const encryptionKey = Buffer.alloc(32, 9).toString("base64");
 const fixture = withConsole({ settings: { encryptionKey } });
 const browser = withBrowser();
 
-describe.skipIf(!hasChromium)("own keys at providers", () => {
-  test("are stored, tested, used and disabled for ever, and shown nowhere", async () => {
+describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
+  test("are stored, tested, used and permanently disabled, and shown nowhere", async () => {
     const ann = await newcomer(fixture, browser, { name: "owner", theme: "dark", usd: "5" });
     const { page } = ann;
     const reported: Promise<string>[] = [];
@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     const { secret } = await makeKey(fixture, page, { name: "app" });
     await usesKey(secret, PROVIDER_KEY);
     await open(page, "/connections");
-    await page.getByText("No own key is stored").waitFor();
+    await page.getByText("No provider key is stored").waitFor();
     await page.getByRole("button", { name: "Add connection" }).first().click();
     const dialog = page.getByRole("dialog", { name: "Add a connection" });
     await dialog.getByLabel("Provider", { exact: true }).selectOption("prov-a");
@@ -55,17 +55,17 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     const row = page.getByRole("row", { name: "team account" });
     await row.getByText("…wxyz").waitFor();
     await row.getByRole("button", { name: "Test team account" }).click();
-    await page.getByRole("status").getByText("the provider takes it").waitFor();
+    await page.getByRole("status").getByText("the provider accepts it").waitFor();
     await expectAccessible(page, "a tested connection");
     await usesKey(secret, OWN_KEY);
 
     await page.keyboard.press("Escape");
     await row.getByRole("button", { name: "Disable team account" }).click();
     const confirm = page.getByRole("dialog", { name: "Disable a connection" });
-    await confirm.getByText("the stored provider key is forgotten").waitFor();
+    await confirm.getByText("the stored provider key is deleted").waitFor();
     await confirm.getByLabel("Type team account to confirm").fill("team account");
     await expectAccessible(page, "disabling a connection");
-    await confirm.getByRole("button", { name: "Disable for ever" }).click();
+    await confirm.getByRole("button", { name: "Disable permanently" }).click();
     await confirm.waitFor({ state: "detached" });
     await row.getByText("disabled").waitFor();
     expect(await row.getByRole("button").count()).toBe(0);
@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("that the provider refuses are told apart, and one provider has one", async () => {
+  test("that the provider refuses are distinguished, and one provider has one", async () => {
     const who = { name: "refused", theme: "dark", usd: "5" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     const stored = { provider: "prov-a", name: "old account", provider_key: BAD_KEY };
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)("own keys at providers", () => {
     await field.fill(OWN_KEY);
     await dialog.getByRole("button", { name: "Store connection" }).click();
     await dialog.getByRole("alert").getByText("active connection to this provider").waitFor();
-    // A secret that was sent stands in no field any more.
+    // A secret that was sent is in no field any more.
     expect(await field.inputValue()).toBe("");
     await expectAccessible(page, "a second connection");
     expect(complaints).toEqual([]);

@@ -96,7 +96,7 @@ const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 const fixture = withConsole({ settings: { encryptionKey } });
 const browser = withBrowser();
 
-test("every page of the router is looked at", () => {
+test("every page of the router is checked", () => {
   const listed = [...readFileSync(ROUTER, "utf8").matchAll(/\bpage\((\w+), "([^"]+)"/g)];
   const paths = listed.map(([, parent, path]) => {
     if (parent !== "modelPages") return String(path);
@@ -176,7 +176,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     await page.evaluate("document.querySelector('form').noValidate = true");
     await page.getByLabel("E-mail of the owner").fill("no address");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("This is no e-mail address.").waitFor();
+    await page.getByText("This is not a valid e-mail address.").waitFor();
     for (const theme of THEMES) {
       await showIn(page, theme);
       await expectAccessible(page, `claim refused ${theme}`);

@@ -74,10 +74,10 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await focused(form.getByLabel("Name"));
     // Refused by the form itself: the fields say what is wrong, and it stays.
     await page.keyboard.press("Enter");
-    await form.getByText("a key needs a name").waitFor();
+    await form.getByText("enter a name").waitFor();
     await page.keyboard.type("by hand");
     await page.keyboard.press("Tab");
-    await focused(form.getByLabel("Requests a minute"));
+    await focused(form.getByLabel("Requests per minute"));
     await page.keyboard.type("50");
     await page.keyboard.press("Tab");
     await focused(form.getByLabel("Monthly cap in dollars"));
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await tabTo(page, shown.getByRole("button", { name: "I saved it" }));
     await page.keyboard.press("Enter");
     await shown.waitFor({ state: "detached" });
-    // The keyboard goes on where it was, not at the top of the page.
+    // The focus stays where it was, not at the top of the page.
     await focused(page.getByRole("button", { name: "Create key" }));
     const row = page.getByRole("row", { name: "by hand" });
     expect(await row.innerText()).toMatch(/50\/min[^]*\$3\.500000/);
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     const field = await edit();
     expect(await field.inputValue()).toBe("");
     expect(await field.getAttribute("placeholder")).toBe(TINY_USD);
-    await dialog.getByText("Left blank, the cap stays as it is; 0 removes it.").waitFor();
+    await dialog.getByText("Leave blank to keep the cap; 0 removes it.").waitFor();
     for (const [typed, words] of Object.entries(NO_CAPS)) {
       await field.fill(typed);
       await dialog.getByRole("button", { name: "Save" }).click();
@@ -172,7 +172,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("disables a key for ever: by its name, within five seconds, with no way back", async () => {
+  test("disables a key permanently: by its name, within five seconds, with no way back", async () => {
     const ann = await newcomer(fixture, browser, { name: "off", usd: "5" });
     const { page } = ann;
     const { secret, keyId } = await makeKey(fixture, page, { name: "old laptop" });
@@ -181,7 +181,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.getByRole("button", { name: "Disable old laptop" }).click();
     const dialog = page.getByRole("dialog", { name: "Disable a key" });
     await dialog.getByText("It may still work for up to 5 seconds").waitFor();
-    const confirm = dialog.getByRole("button", { name: "Disable for ever" });
+    const confirm = dialog.getByRole("button", { name: "Disable permanently" });
     await dialog.getByLabel("Type old laptop to confirm").fill("old lapto");
     expect(await confirm.isDisabled()).toBe(true);
     await dialog.getByLabel("Type old laptop to confirm").press("End");
@@ -259,9 +259,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
 });
 
 const NO_CAPS: Readonly<Record<string, string>> = {
-  "-1": "a cap is not below zero; 0 removes it",
-  "1.0000001": "a cap has at most nine digits before the point and six behind it",
-  free: "a cap is an amount of dollars, like 25 or 0.50",
+  "-1": "a cap cannot be below zero; 0 removes it",
+  "1.0000001": "a cap has at most nine digits before the decimal point and six after it",
+  free: "enter a cap in dollars, like 25 or 0.50",
 };
 
 const STRUCK = '[style*="line-through"]';
@@ -305,7 +305,7 @@ async function keyIdOf(page: Page, name: string): Promise<string> {
   );
 }
 
-/** Presses Tab until this is focused; a page where it never is is no page for a keyboard. */
+/** Presses Tab until this is focused; a page where it never is cannot be used by keyboard. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   for (let presses = 0; presses < 60; presses += 1) {
     if (await isFocused(target)) return;

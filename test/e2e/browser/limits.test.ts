@@ -19,18 +19,18 @@ const fixture = withConsole();
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the limits page", () => {
-  test("lowers a key's limit, never raises it, and gives the ceiling back", async () => {
+  test("lowers a key's limit, never raises it, and restores the ceiling", async () => {
     const who = { name: "lower", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     const { secret, keyId } = await makeKey(fixture, page, { name: "batch" });
     await open(page, "/limits");
     const row = limitsTable(page).getByRole("row", { name: "batch" });
     const dialog = page.getByRole("dialog", { name: "Limits of the key “batch”" });
-    const field = dialog.getByLabel("Requests a minute");
+    const field = dialog.getByLabel("Requests per minute");
     const edit = row.getByRole("button", { name: "Edit the limits of batch" });
 
     await edit.click();
-    await dialog.getByText("From 1 to 300. Left blank, nothing changes.").waitFor();
+    await dialog.getByText("From 1 to 300. Leave blank to change nothing.").waitFor();
     for (const tooMuch of ["301", "0", "many"]) {
       await field.fill(tooMuch);
       await save(dialog);
@@ -72,14 +72,14 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     const { json } = await ask(fixture, page, "GET /api/console/limits");
     const ceiling = Number(at(json, "rows.0.tpm.ceiling"));
     expect(at(json, "rows.0.scope")).toBe("org");
-    await page.getByText("Tokens a minute", { exact: true }).last().click();
+    await page.getByText("Tokens per minute", { exact: true }).last().click();
     const row = limitsTable(page).getByRole("row", { name: "Organization" });
     await row.getByRole("button", { name: "Edit the limits of" }).click();
     const dialog = page.getByRole("dialog", { name: "Limits of the organization" });
-    await dialog.getByLabel("Tokens a minute").fill(String(ceiling + 1));
+    await dialog.getByLabel("Tokens per minute").fill(String(ceiling + 1));
     await save(dialog);
     await dialog.getByText(`from 1 to ${ceiling}: limits can be lowered`).waitFor();
-    await dialog.getByLabel("Tokens a minute").fill("5000");
+    await dialog.getByLabel("Tokens per minute").fill("5000");
     await save(dialog);
     await dialog.waitFor({ state: "detached" });
     await row.getByText("0 of 5,000").waitFor();
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await dialog.getByRole("button", { name: "Add limit" }).click();
     await dialog.getByText("choose a model").waitFor();
     await dialog.getByRole("combobox", { name: "Model" }).fill("test/nothing");
-    await dialog.getByLabel("Requests a minute").fill("1");
+    await dialog.getByLabel("Requests per minute").fill("1");
     await dialog.getByRole("button", { name: "Add limit" }).click();
     await dialog.getByText(/test\/nothing/).waitFor();
     await expectAccessible(page, "a limit of an unknown model");

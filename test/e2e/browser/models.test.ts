@@ -97,12 +97,12 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     const { page, complaints } = await newVisitor(browser);
     for (const id of HIDDEN) {
       await open(page, `/models/${id}`);
-      await page.getByText("No model of this id is listed.", { exact: false }).waitFor();
+      await page.getByText("No model with this id is listed.", { exact: false }).waitFor();
       expect(await page.getByRole("table").count()).toBe(0);
     }
     await expectAccessible(page, "a model that is not listed");
     await open(page, "/providers/private-house");
-    await page.getByText("No provider of this id is listed.").waitFor();
+    await page.getByText("No provider with this id is listed.").waitFor();
     await open(page, "/models/m/newest");
     expect(await page.content()).not.toContain("private-house");
     expect(complaints).toEqual([]);

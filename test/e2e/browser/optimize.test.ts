@@ -33,7 +33,7 @@ const fixture = withConsole({ manifests: MANIFESTS });
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("optimize searches", () => {
-  /** Somebody new on the page of searches; without `usd` there is no credit. */
+  /** A new user on the page of searches; without `usd` there is no credit. */
   async function searcher(name: string, usd?: string): Promise<Newcomer> {
     const credit = usd === undefined ? {} : { usd };
     const visitor = await newcomer(fixture, browser, { name, theme: "dark", ...credit });
@@ -158,6 +158,6 @@ async function fillIn(
     await page.getByRole("option", { name: model }).click();
   }
   await page.keyboard.press("Escape");
-  await page.getByLabel("Longest answer, tokens").fill("16");
+  await page.getByLabel("Maximum answer length, tokens").fill("16");
   await page.getByLabel("Budget, dollars").fill(search.budget);
 }

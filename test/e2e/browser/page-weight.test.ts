@@ -7,10 +7,10 @@ import { hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
 import { pageShown, signIn } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 
-/** Scripts and styles of a first page, as they come over the wire to somebody with no cache. */
+/** Scripts and styles of a first page, as they come over the wire to a browser without a cache. */
 const FIRST_PAGE_BYTES_MAX = 200 * 1024;
 
-describe.skipIf(!hasChromium)("the first page that somebody opens", () => {
+describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
   const fixture = withConsole();
   const browser = withBrowser();
 

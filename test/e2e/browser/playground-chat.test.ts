@@ -76,7 +76,7 @@ const fixture = withConsole(() => ({ manifests: manifests() }));
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the playground's chat", () => {
-  /** Somebody new in the playground with ten dollars, or with none. */
+  /** A new user in the playground with ten dollars, or with none. */
   async function chatter(name: string, usd: string | null = "10"): Promise<Newcomer> {
     const credit = usd === null ? {} : { usd };
     const visitor = await newcomer(fixture, browser, { name, ...credit });
@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     rest.release();
     await answer.getByText(/^cost \$/).waitFor();
     await answer.getByText("served by gate").waitFor();
-    // What stood there at first was a part of what stood there in the end.
+    // What was shown at first was a part of what was shown in the end.
     const whole = Array.from({ length: 40 }, (_none, at) => `word${at + 1}`).join(" ");
     expect(await text.innerText()).toBe(whole);
     expect(first.length).toBeLessThan(whole.length);
@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
   test("one prompt goes to two models, each with the parameters that it declares", async () => {
     const { page, complaints } = await chatter("compare");
     const parameters = page.getByRole("region", { name: "Parameters" });
-    await parameters.getByLabel("Longest answer, tokens").fill("200");
+    await parameters.getByLabel("Maximum answer length, tokens").fill("200");
     expect(await parameters.getByLabel("Temperature").count()).toBe(0);
     expect(await page.getByRole("button", { name: "Attach files" }).count()).toBe(0);
 
@@ -256,7 +256,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("without credit the words say what to do, and nothing is charged", async () => {
+  test("without credit the message says what to do, and nothing is charged", async () => {
     const { page, complaints } = await chatter("poor", null);
     await say(page, "Hello");
     const answer = answerOf(page, "Plain");
@@ -305,7 +305,7 @@ async function openGate(): Promise<GatedProvider> {
   return { ...provider, close };
 }
 
-/** Lets the first events of the answer to these words through; the call holds back the others. */
+/** Lets the first events of the answer to this text through; the call holds back the others. */
 async function letThrough(words: string, events: number): Promise<GatedCall> {
   const call = await until("the provider is asked", () =>
     gate.calls.find(({ bodyText }) => bodyText.includes(words)),
@@ -323,7 +323,7 @@ function answerOf(page: Page, modelName: string): Locator {
   return page.getByRole("group", { name: `Answer of ${modelName}` });
 }
 
-/** Does this browser's own database hold these words? */
+/** Does this browser's own database hold this text? */
 async function isKept(page: Page, words: string): Promise<boolean> {
   const kept = await page.evaluate<string>(`new Promise((resolve) => {
     const opening = indexedDB.open("tm-playground");
@@ -343,7 +343,7 @@ async function chooseModel(page: Page, name: string): Promise<void> {
   await page.getByRole("option", { name: new RegExp(`^${name}`) }).click();
 }
 
-/** Micro-dollars that the answer's last line tells. */
+/** Micro-dollars that the answer's last line shows. */
 async function shownCost(answer: Locator): Promise<bigint> {
   const words = await answer.getByText(/^cost \$/).innerText();
   const [, dollars = "", digits = ""] = /\$(\d+)\.(\d+)/.exec(words) ?? [];
@@ -357,7 +357,7 @@ async function recordedCost(orgId: OrgId, answer: Locator): Promise<bigint> {
   return debitOf(await ended(fixture.gateway, account, requestId ?? ""));
 }
 
-/** What reached the provider with these words, by model. */
+/** What reached the provider with this text, by model. */
 function sentBodies(words: string): ReadonlyMap<string, object> {
   const calls = fixture.gateway.simulator
     .calls()

@@ -110,7 +110,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await job.getByText("Queued").waitFor();
     await expectAccessible(page, "a job that runs");
     clock.forward(3 * STATE_MS);
-    // A job goes on when its page is gone, and the list comes back with it.
+    // A job continues when its page is closed, and the list comes back with it.
     await page.reload();
     await job.getByText("Completed").waitFor();
     await job.getByText("cost $0.30").waitFor();
@@ -147,8 +147,8 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await expectAccessible(page, "the questions");
     await state.fill("no json");
     await page.getByRole("button", { name: "Ask" }).click();
-    await page.getByText(/This is no JSON/).waitFor();
-    await expectAccessible(page, "a state that is no JSON");
+    await page.getByText(/This is not valid JSON/).waitFor();
+    await expectAccessible(page, "a state that is not JSON");
     await state.fill(JSON.stringify({ subject: "The shop is down", plan: "pro" }));
     await page.getByRole("button", { name: "Ask" }).click();
     const answers = page.getByRole("table", { name: "Answers" });
@@ -195,7 +195,7 @@ function bodyHas({ bodyText }: { readonly bodyText: string }, words: string): bo
   return bodyText.includes(words);
 }
 
-/** Micro-dollars that a line of the page tells. */
+/** Micro-dollars that a line of the page shows. */
 async function shownCost(within: Locator): Promise<bigint> {
   const words = await within.getByText(/^cost \$/).innerText();
   const [, dollars = "", digits = ""] = /\$(\d+)\.(\d+)/.exec(words) ?? [];

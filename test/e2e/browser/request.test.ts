@@ -24,9 +24,9 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     await page.getByRole("heading", { name: "3 attempts", exact: true }).waitFor();
     const heads = page.getByRole("heading", { level: 3 });
     expect(await heads.allInnerTexts()).toEqual(["1. first", "2. second", "3. third"]);
-    await page.getByText(/^first .*status 503.* so the gateway went on to second\.$/).waitFor();
-    await page.getByText(/^second .* so the gateway went on to third\.$/).waitFor();
-    expect(await page.getByText(/the gateway (?:went on|tried again)/).count()).toBe(2);
+    await page.getByText(/^first .*status 503.* so the gateway continued with second\.$/).waitFor();
+    await page.getByText(/^second .* so the gateway continued with third\.$/).waitFor();
+    expect(await page.getByText(/the gateway (?:continued|tried again)/).count()).toBe(2);
     await expectAccessible(page, "a request with three attempts");
   });
 
@@ -52,12 +52,12 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     await page.getByText("The provider failed or took too long", { exact: false }).waitFor();
     await expectAccessible(page, "a failed request");
     await open(page, `/requests/${traffic.refusedId}`);
-    await page.getByText("No provider was asked, so the request cost nothing.").waitFor();
+    await page.getByText("The request was not sent to a provider, so it cost nothing.").waitFor();
     await page.getByText("Add credit or raise the cap.", { exact: false }).waitFor();
     await expectAccessible(page, "a refused request");
   });
 
-  test("of somebody else is not found", async () => {
+  test("of another organization is not found", async () => {
     const other = await newcomer(fixture, browser, { name: "other" });
     const path = `/requests/${traffic.threeAttemptsId}`;
     const { status } = await ask(fixture, other.page, `GET /api/console${path}`);

@@ -18,13 +18,13 @@ const fixture = withProviderConsole();
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("a session", () => {
-  /** A browser whose owner is signed in and looks at the page of this address. */
+  /** A browser whose owner is signed in and has the page of this address open. */
   async function signedIn(name: string, path: string): Promise<Visitor> {
     const visitor = await newVisitor(browser, { theme: "dark" });
     fixture.provider.signInAs(newcomer(name));
     await visitor.page.goto(`${fixture.url}/auth/start`);
     await pageShown(visitor.page);
-    // A key that nobody has looked at yet would come before the page that was asked for.
+    // A key that was not revealed yet would come before the page that was asked for.
     if (visitor.page.url().endsWith("/welcome")) {
       await visitor.page.locator("[data-secret]").waitFor();
     }
@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     return visitor;
   }
 
-  test("that is ended in one browser goes on in another", async () => {
+  test("that is ended in one browser continues in another", async () => {
     const here = await signedIn("ann", "/settings");
     const there = await signedIn("ann", "/keys");
     await here.page.getByRole("button", { name: "Your account" }).click();
@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     expect(await statusOfKeys(page)).toBe(200);
   });
 
-  test("that ends while a page is open is told there, with the way back", async () => {
+  test("that ends while a page is open is reported there, with the way back", async () => {
     const { page, complaints } = await signedIn("cat", "/usage");
     await age(page, "7 days 1 second");
     await page.getByRole("link", { name: "Keys", exact: true }).click();

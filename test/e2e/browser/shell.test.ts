@@ -67,12 +67,12 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.waitForURL(`${fixture.consoleUrl}/keys/*`);
     await page.keyboard.press("Control+k");
     await field.fill("no such thing anywhere");
-    await page.getByText("Nothing has this name").waitFor();
+    await page.getByText("No results").waitFor();
     await page.keyboard.press("Escape");
     await field.waitFor({ state: "detached" });
   });
 
-  test("tells its keys on ?, and they can be switched off", async () => {
+  test("shows its keys on ?, and they can be switched off", async () => {
     const { page } = visitor;
     await open("/keys");
     await page.keyboard.press("?");

@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(await page.content()).not.toContain(key.slice(0, 13));
   }
 
-  test("gives a trial key that works, 20 requests a minute, and the page hears the first", async () => {
+  test("gives a trial key that works, 20 requests a minute, and the page notices the first", async () => {
     const { page, complaints } = await visit();
     fixture.provider.signInAs(newcomer("tom"));
     await press(page);
@@ -85,7 +85,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       statuses.push((await call("/v1/messages/count_tokens", chatBody("test/a"))).status);
     }
     expect(statuses).toEqual([...Array.from({ length: 19 }, () => 200), 429]);
-    await page.getByRole("link", { name: "Look at it" }).click();
+    await page.getByRole("link", { name: "Show the request" }).click();
     await page.waitForURL(`${fixture.url}/requests/${String(first.headers["x-request-id"])}`);
     expect(complaints).toEqual([]);
   });
@@ -168,13 +168,13 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that the provider refuses says so, in words of this page alone", async () => {
+  test("that the provider refuses says so, with a message of this page only", async () => {
     const { page, complaints } = await visit();
     fixture.provider.signInAs(null);
     await page.goto(`${fixture.url}/sign-in`);
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
     const alert = page.getByRole("alert");
-    await alert.getByText("did not let you in").waitFor();
+    await alert.getByText("refused the sign-in").waitFor();
     const id = new URL(page.url()).searchParams.get("request_id") ?? "no id";
     await alert.getByText(id).waitFor();
     await expectAccessible(page, "denied");

@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       model: "test/a",
       provider: "prov-a",
     };
-    await until("all of it stands in the address", () => {
+    await until("all of it is in the address", () => {
       const search = Object.fromEntries(new URL(page.url()).searchParams);
       return JSON.stringify(sorted(search)) === JSON.stringify(sorted(expected));
     });
@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await expectView();
   });
 
-  test("looks into a day by its name in the table, and says so in the address", async () => {
+  test("opens a day by its name in the table, and says so in the address", async () => {
     const { page } = ann;
     await open(page, "/usage?by=day&range=7d");
     const days = page.getByRole("region", { name: "Figures by day" }).getByRole("button");
@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await page.getByLabel("To (UTC)").fill("2020-01-01T00:00");
     await page.getByRole("button", { name: "Show", exact: true }).click();
     const alert = page.getByRole("alert");
-    await alert.getByText("The end has to be after the start.").waitFor();
+    await alert.getByText("The end must be after the start.").waitFor();
     await expectAccessible(page, "a wrong range of one's own");
   });
 
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       await page.getByRole("switch", { name: "Show as table" }).check({ force: true });
       const days = await readTable(page, "Spend of this key, per UTC day, as a table");
       expect(sumOfMoney(days.column("Spent")), name).toBe(spend);
-      const last = await readTable(page, "Last requests of this key");
+      const last = await readTable(page, "Latest requests of this key");
       expect(sumOfMoney(last.column("Cost")), name).toBe(spend);
     }
     await expectAccessible(page, "a key's page");

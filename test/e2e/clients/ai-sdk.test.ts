@@ -122,7 +122,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
         );
       });
 
-      test("usage is whole, and what it tells is what was charged", async () => {
+      test("usage is whole, and what it reports is what was charged", async () => {
         const prompt = `${"x".repeat(400)} [cached:40] [reasoning:20]`;
         const { usage } = await ask({ model, prompt });
         const { inputTokens: input = 0, outputTokens: output = 0 } = usage;
@@ -196,7 +196,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
       });
     });
 
-    test("a stream that dies after output is told as far as the package can", async () => {
+    test("a stream that dies after output is reported as far as the package can", async () => {
       const prompt = "[words:60] [[fault:reset:event:6]]";
       const stream = streamText({ ...DEFAULTS, model, prompt });
       const errors: unknown[] = [];
@@ -246,7 +246,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
     };
     const classOf = (fault: APICallError): unknown => fault.responseHeaders?.["x-tm-error-code"];
 
-    test("a wrong key is a 401 that nobody should try again", async () => {
+    test("a wrong key is a 401 that should not be retried", async () => {
       const model = modelWith(`tm_vk_${"0".repeat(48)}`, "test/a");
       const fault = await failureOf({ model, prompt: "Hello" });
       expect(fault).toMatchObject({ statusCode: 401, isRetryable: false });
@@ -280,7 +280,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
       expect(await walletOf(gateway, poor)).toEqual({ settled: 100n, held: 0n });
     });
 
-    test("a provider that fails may be tried again, and its words stay away", async () => {
+    test("a provider that fails may be tried again, and its message is not shown", async () => {
       const model = modelWith(account.key, "test/b");
       const prompt = "[[fault:status:500;message:secret-provider-words]]";
       const fault = await failureOf({ model, prompt });
@@ -327,7 +327,7 @@ async function generated(asked: Asked): Promise<Answered> {
   };
 }
 
-/** Reads the stream to its end; an error that it tells is thrown. */
+/** Reads the stream to its end; an error that it reports is thrown. */
 async function streamed(asked: Asked): Promise<Answered> {
   const stream = streamText({ ...DEFAULTS, ...asked });
   for await (const part of stream.fullStream) {
@@ -349,7 +349,7 @@ const inputSchema = jsonSchema<{ city: string }>({
   properties: { city: { type: "string" } },
 });
 
-/** Tools that nobody runs: the answer ends with the calls. */
+/** Tools that are never run: the answer ends with the calls. */
 function plainTools(): ToolSet {
   return {
     get_weather: tool({ description, inputSchema }),
@@ -361,7 +361,7 @@ function cityTool(run: (city: string) => string): ToolSet[string] {
   return tool({ description, inputSchema, execute: ({ city }) => run(city) });
 }
 
-/** The packages tell an error inside of a stream as a text, an error or the wire's object. */
+/** The packages report an error inside of a stream as a text, an error or the wire's object. */
 function messageOf(error: unknown): unknown {
   if (typeof error !== "object" || error === null) return error;
   return "message" in error ? error.message : undefined;

@@ -105,7 +105,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
       expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
     });
 
-    test("an overloaded provider is an InternalServerError without its words", async () => {
+    test("an overloaded provider is an InternalServerError without its message", async () => {
       const messages = [say("[[fault:status:529;message:secret-provider-words]]")];
       const asked = client.messages.create({ ...params, messages });
       const fault = await failureOf(asked, "upstream_error");

@@ -39,7 +39,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
           const message = await client.messages.create(asked);
           return { message, cost: at(message, "usage.cost") };
         }
-        // The accumulator keeps the fields it knows; the cost stands on the event itself.
+        // The accumulator keeps the fields it knows; the cost is on the event itself.
         const costs: unknown[] = [];
         const reading = client.messages.stream(asked).on("streamEvent", (event) => {
           if (event.type === "message_delta") costs.push(at(event, "usage.cost"));
@@ -140,7 +140,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
           stop_sequences: ["STOP"],
         });
         expect(message.content).toMatchObject([{ type: "text", text: "You said: alpha " }]);
-        // Providers of the other wire do not tell which sequence it was.
+        // Providers of the other wire do not report which sequence it was.
         expect(message).toMatchObject(
           model === "test/b"
             ? { stop_reason: "stop_sequence", stop_sequence: "STOP" }
@@ -153,7 +153,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
         expect(message).toMatchObject({ stop_reason: "max_tokens", usage: { output_tokens: 7 } });
       });
 
-      test("cached tokens are told apart and priced into the cost", async () => {
+      test("cached tokens are reported separately and priced into the cost", async () => {
         const messages = [say(`${"x".repeat(400)} [cached:40]`)];
         const { message, cost } = await askForCost({ messages });
         expect(message.usage.cache_read_input_tokens).toBe(40);
@@ -181,7 +181,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
       });
     });
 
-    test("the accumulator tells every text, in order, and ends once", async () => {
+    test("the accumulator returns every text, in order, and ends once", async () => {
       const stream = client.messages.stream({ model, max_tokens: 64, messages: [say("Hello")] });
       const texts: string[] = [];
       const kinds: string[] = [];

@@ -20,7 +20,7 @@ function providers(): Readonly<Record<string, Open>> {
   };
 }
 
-/* The simulator shows its reasoning to who asks for it in these words, or turns thinking on. */
+/* The simulator shows its reasoning when it is requested with this text, or turns thinking on. */
 const THINKS = "[reasoning:5] [reasoning-text] first";
 const anthropic = { thinking: { type: "enabled" as const, budgetTokens: 1024 } };
 
@@ -39,7 +39,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/anthropic"])("%s", (name) =
   test.each([
     ["test/b", "test/a"],
     ["test/a", "test/b"],
-  ])("a conversation that reasoned with %s goes on with %s, and back", async (first, second) => {
+  ])("a conversation that reasoned with %s continues with %s, and back", async (first, second) => {
     const open = providers()[name];
     if (open === undefined) throw new Error(`no provider ${name}`);
     const messages: ModelMessage[] = [{ role: "user", content: THINKS }];

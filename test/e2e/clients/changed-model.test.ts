@@ -58,7 +58,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
   });
 });
 
-test("ai: a conversation with thinking goes on with a model of the other wire", async () => {
+test("ai: a conversation with thinking continues with a model of the other wire", async () => {
   const settings = { apiKey: account.key, baseURL: `${gateway.url}/v1` };
   const thinking = { anthropic: { thinking: { type: "enabled", budgetTokens: 1_024 } } };
   const question: ModelMessage = { role: "user", content: "Hello" };

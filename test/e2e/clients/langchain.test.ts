@@ -158,7 +158,7 @@ describe.each(CLIENTS)("$name", ({ open, errorAt, classAt, readOfStream }) => {
         expect(record).toMatchObject({ usage: { completion: 7 } });
       });
 
-      test("the cost is told, and it is what was charged", async () => {
+      test("the cost is reported, and it is what was charged", async () => {
         const answer = await ask(model, [new HumanMessage(USAGE_PROMPT)]);
         const cost = at(answer.response_metadata, "usage.cost");
         const { input, output } = await chargedTokens();
@@ -276,7 +276,7 @@ describe.each(CLIENTS)("$name", ({ open, errorAt, classAt, readOfStream }) => {
       expect(Number(at(fault, "retryAfterMs"))).toBeGreaterThan(0);
     });
 
-    test("a provider that fails is a 500 without the provider's words", async () => {
+    test("a provider that fails is a 500 without the provider's message", async () => {
       const prompt = "[[fault:status:500;message:secret-provider-words]]";
       const fault = await failureOf({ apiKey: account.key, model: "test/b" }, prompt);
       expect(fault).toMatchObject({ status: 500 });
@@ -357,7 +357,7 @@ async function chargedTokens(): Promise<Tokens> {
   return { input: prompt + cached, cached, output: completion + reasoning };
 }
 
-/** These tokens as the framework tells them. */
+/** These tokens as the framework reports them. */
 function usageOf(tokens: Tokens): object {
   return {
     input_tokens: tokens.input,

@@ -344,7 +344,7 @@ describe("typed errors", () => {
     expect(Number(fault.headers?.get("retry-after"))).toBeGreaterThan(0);
   });
 
-  test("a provider that fails is an InternalServerError without the provider's words", async () => {
+  test("a provider that fails is an InternalServerError without the provider's message", async () => {
     const messages = [say("[[fault:status:500]]")];
     const fault = await failureOf(client.chat.completions.create({ ...params, messages }));
     expect(fault).toBeInstanceOf(InternalServerError);

@@ -1,6 +1,6 @@
 import { Client } from "pg";
 
-/** Everything that a database holds, as text: what somebody reads who took a copy of it. */
+/** Everything that a database holds, as text: what a stolen copy of it shows. */
 export async function everyStoredText(connectionString: string): Promise<string> {
   const client = new Client({ connectionString });
   await client.connect();

@@ -28,7 +28,7 @@ export interface ProviderFixture {
   readonly provider: ScriptedProvider;
   /** A browser whose owner has just signed in; a new e-mail is a new organization. */
   signIn(account: ScriptedAccount): Promise<Person>;
-  /** A browser that nobody has signed in with. */
+  /** A browser without a session. */
   stranger(): Person;
   /** Where credit is bought with test money, if the options ask for it. */
   readonly checkout: TestCheckout | undefined;
@@ -39,7 +39,7 @@ export interface ProviderFixture {
   close(): Promise<void>;
 }
 
-/** Somebody at a browser, asking the console's API as its pages do. */
+/** A user at a browser, asking the console's API as its pages do. */
 export interface Person {
   readonly browser: CookieBrowser;
   readonly orgId: OrgId;

@@ -27,7 +27,7 @@ export class SecretBook {
     this.note(place, [status, JSON.stringify(headers), text].join("\n"));
   }
 
-  /** The places of each secret, in whatever form it stands there. */
+  /** The places of each secret, in whatever form it is there. */
   found(): Readonly<Record<string, readonly string[]>> {
     const entries = [...this.#secrets].map(([name, secret]) => {
       const forms = formsOf(secret);
@@ -38,7 +38,9 @@ export class SecretBook {
   }
 }
 
-/** A secret as it is, without its prefix, in hexadecimal, in base64, and as the bytes it stands for. */
+/**
+ * A secret as it is, without its prefix, in hexadecimal, in base64, and as the bytes it represents.
+ */
 function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   const plain = bytes.toString("base64").replace(/=+$/, "");

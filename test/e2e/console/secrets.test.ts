@@ -98,11 +98,11 @@ describe("a whole life of an organization, with a log that says everything", () 
   async function signIn(): Promise<void> {
     ann = await fixture.signIn(newcomer("ann"));
     book.keep("session token", ann.browser.cookie("tm_session") ?? "");
-    // With the trial key in it, which nobody has read.
+    // With the trial key in it, which was not read.
     await noteDatabase("database after the sign-in");
   }
 
-  /** One way that nobody comes back from, and one that fails at the provider's end. */
+  /** One way without a return, and one that fails at the provider's end. */
   async function breakSignIns(): Promise<void> {
     const browser = new CookieBrowser();
     const stopAt = ({ pathname }: URL): boolean => pathname === "/auth/callback";

@@ -176,7 +176,7 @@ describe("the log of requests", () => {
     const reason = await cat.ask(`GET /api/console/refusals/${id}`);
     expect([reason.status, textAt(reason.json, "error.message")]).toEqual([
       404,
-      "this request was not refused; its own page shows what became of it",
+      "this request was not refused; its page shows its result",
     ]);
   });
 

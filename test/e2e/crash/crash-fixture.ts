@@ -36,7 +36,7 @@ export interface CrashFixture {
   up(): Promise<CrashProcess>;
   /** Kills what runs and starts again. */
   restart(options?: StartOptions): Promise<CrashProcess>;
-  /** Takes the lock of an organization's wallet: every batch of it waits until it is given back. */
+  /** Takes the lock of an organization's wallet: every batch of it waits until it is released. */
   lockWallet(account: TestAccount): Promise<HeldLock>;
   /** Runs a statement in a transaction and keeps whatever it locks. */
   lock(sql: string, values?: readonly string[]): Promise<HeldLock>;

@@ -11,7 +11,7 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** One gateway that can be told where to die. */
+/** One gateway that can be ordered to die at a step. */
 export interface CrashProcess {
   readonly url: string;
   readonly ended: Promise<Ending>;
@@ -72,7 +72,7 @@ export function startShipped(input: LoadInput): StartingProcess {
 }
 
 function starting(ready: Promise<CrashProcess>, ended: Promise<Ending>): StartingProcess {
-  // Whoever awaits the end of a start that must fail does not await its success.
+  // A caller that awaits the end of a start that must fail does not await its success.
   ready.catch(() => undefined);
   return { ready, ended };
 }
@@ -125,7 +125,7 @@ async function readyProcess(
   };
 }
 
-/** What the process says, whether somebody waits for it already or will. */
+/** What the process says, whether a caller waits for it already or will. */
 class Reports {
   readonly #child: ChildProcess;
   readonly #unread: Report[] = [];

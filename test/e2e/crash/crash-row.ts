@@ -16,7 +16,7 @@ import {
   type Scenario,
 } from "./scenario.ts";
 
-/** One row of the crash matrix: where the process dies, and what everybody is left with. */
+/** One row of the crash matrix: where the process dies, and what every party is left with. */
 export interface CrashRow extends Asked, Decision {
   /** What the customer is promised. */
   readonly promise: string;
@@ -33,7 +33,7 @@ export interface CrashRow extends Asked, Decision {
   readonly sees: "nothing" | "a part" | "everything";
 }
 
-/** A batch that was on its way when its process died, held up by somebody else's lock. */
+/** A batch that was on its way when its process died, held up by another session's lock. */
 export interface BatchRow extends CrashRow {
   readonly diesAt: "reserve sent" | "roll sent" | "settle sent";
   /** `is lost`: its session ends before it could commit. */
@@ -42,7 +42,7 @@ export interface BatchRow extends CrashRow {
 
 export type MatrixRow = CrashRow | BatchRow;
 
-/** Plays one row: die there, look at what is durable, start again, compare with the matrix. */
+/** Plays one row: die there, read what is durable, start again, compare with the matrix. */
 export async function expectRow(fixture: CrashFixture, row: MatrixRow): Promise<Decided> {
   if ("batch" in row) return await expectBatchRow(fixture, row);
   const scenario = await openScenario(fixture, row);
@@ -138,7 +138,7 @@ function expectSeen(view: ClientView, scenario: Scenario, { sees }: CrashRow): v
     case "a part":
       expect(view).toMatchObject({ status: 200, isWhole: false });
       expect(view.text).toContain("word1");
-      // A cost that is told is a promise: none was.
+      // A reported cost is a promise: none was made.
       return expect(costOf(view)).toBeUndefined();
     case "everything":
       expect(view).toMatchObject({ status: 200, isWhole: true });

@@ -5,10 +5,10 @@ import { openCrashFixture, type CrashFixture } from "./crash-fixture.ts";
 import { expectRow, type MatrixRow } from "./crash-row.ts";
 import { expectUnchanged, type Decided } from "./scenario.ts";
 
-/** The crash house of one test file, and every scene of it that is over. */
+/** The crash environment of one test file, and every finished scenario of it. */
 export interface CrashSuite {
   readonly fixture: CrashFixture;
-  /** What was decided must not change any more; a deep run reads all of it after every scene. */
+  /** What was decided must not change any more; a deep run reads all of it after every scenario. */
   decide(decided: Decided): Promise<void>;
   /** Registers one test for each row. */
   testRows(rows: readonly MatrixRow[]): void;
@@ -16,7 +16,10 @@ export interface CrashSuite {
   testUnchanged(): void;
 }
 
-/** Opens a crash house before the tests of the file that calls this, and closes it behind them. */
+/**
+ * Opens a crash environment before the tests of the file that calls this, and closes it behind
+ * them.
+ */
 export function crashSuite(): CrashSuite {
   let opened: CrashFixture | undefined;
   const decided: Decided[] = [];
@@ -26,7 +29,7 @@ export function crashSuite(): CrashSuite {
   afterAll(() => opened?.close());
   const suite: CrashSuite = {
     get fixture() {
-      if (opened === undefined) throw new Error("the house opens before the first test");
+      if (opened === undefined) throw new Error("the environment opens before the first test");
       return opened;
     },
     decide: async (more) => {

@@ -31,7 +31,7 @@ const begun = new Promise<void>((resolve) => {
     report({ done: true });
   });
 });
-// Whoever orders is gone: a gateway that nobody watches must not stay.
+// The controlling process has ended: a gateway without one must not stay.
 process.on("disconnect", () => process.exit(3));
 
 watchAdmission();
@@ -62,7 +62,7 @@ function pass(at: FailPoint): void {
   const act = isOrdered(at);
   if (act === "die") process.kill(process.pid, "SIGKILL");
   if (act === "terminate") process.kill(process.pid, "SIGTERM");
-  if (act === "wait") throw new Error(`nobody can wait at "${at}"`);
+  if (act === "wait") throw new Error(`no caller can wait at "${at}"`);
 }
 
 /** Marks a step that can be held up. */
@@ -127,7 +127,7 @@ function watchDispatch(): void {
   wrap(HttpExchange, "write", (write) => {
     return function (output) {
       const more = write.call(this, output);
-      // A turn later the bytes have left. The simulated provider speaks in numbered words.
+      // One event loop iteration later the bytes have left. The provider numbers its text.
       if (String(output).includes("word1")) setImmediate(() => pass("output sent"));
       return more;
     };

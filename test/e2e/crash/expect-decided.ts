@@ -12,7 +12,7 @@ export type Paid =
   | "what was used"
   | "what it reported at first"
   | "nothing"
-  /** The reserve at first; then the difference was given back, once. */
+  /** The reserve at first; then the difference was returned, once. */
   | "what was used, told late"
   | "nothing, told late";
 
@@ -21,7 +21,7 @@ export interface Decision {
   readonly pays: readonly Paid[];
   /** How many requests reached a provider. */
   readonly received: number;
-  /** How the record names the end, where the payment does not tell. */
+  /** How the record names the end, where the payment does not show it. */
   readonly outcome?: string;
 }
 
@@ -102,7 +102,7 @@ function transfersOf(scenario: Scenario, paid: Paid): OrgBooks["transfers"] {
   }
 }
 
-/** What the customer is told of the request, and that it was one request. */
+/** What the customer is shown of the request, and that it was one request. */
 async function expectRecord(
   fixture: CrashFixture,
   scenario: Scenario,

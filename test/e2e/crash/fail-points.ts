@@ -1,4 +1,4 @@
-/** The steps of a request's life, in order, at which the process can be told to die. */
+/** The steps of a request's life, in order, at which the process can be made to die. */
 export const FAIL_POINTS = [
   // Admission
   "authenticated",
@@ -36,13 +36,14 @@ export interface Order {
   /** The n-th time since the order was given. Default 1. */
   readonly nth?: number;
   /**
-   * `die`: kill -9 of itself. `terminate`: SIGTERM to itself, and on. `wait`: until told to go on;
-   * only where a step can wait: before a batch is sent, and after a reserve has committed.
+   * `die`: kill -9 of itself. `terminate`: SIGTERM to itself, and on. `wait`: until ordered to
+   * continue; only where a step can wait: before a batch is sent, and after a reserve has
+   * committed.
    */
   readonly act: "die" | "terminate" | "wait";
 }
 
-/** What a test tells the process, which is loaded and waits for `begin`; all are answered. */
+/** What a test orders the process, which is loaded and waits for `begin`; all are answered. */
 export type Command =
   { readonly order: Order } | { readonly goOn: true } | { readonly begin: true };
 

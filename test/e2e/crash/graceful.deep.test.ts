@@ -72,7 +72,7 @@ test("SIGTERM while it reads on for a client that left: settled at what was used
 test("SIGTERM while a settlement waits: the answer waits with it, then exit 0", async () => {
   const { scenario, gateway, request, lock } = await settleUnderLock();
   gateway.signal("SIGTERM");
-  await until("nobody else is let in", async () => !(await isReady(gateway, scenario)));
+  await until("no new request is accepted", async () => !(await isReady(gateway, scenario)));
   expect(request.text()).toContain("word1");
   expect(request.text()).not.toContain('"cost"');
   await lock.release();
@@ -93,7 +93,7 @@ test("SIGTERM while a settlement waits too long for its answer: it commits befor
   await expectOver(suite, scenario, SERVED);
 });
 
-test("SIGTERM, and the grace time ends: an error ends the stream, what was told is paid", async () => {
+test("SIGTERM, and the grace time ends: an error ends the stream, what was reported is paid", async () => {
   const { fixture } = suite;
   await fixture.restart({ env: { TM_SHUTDOWN_GRACE_MS: "100" } });
   const scenes = [
@@ -126,7 +126,7 @@ test("a second SIGTERM does not wait: exit 1, and the next start charges the res
   const request = openRequest(gateway.url, scenario.doomed);
   await until("the stream runs", () => request.text() !== "");
   gateway.signal("SIGTERM");
-  await until("nobody else is let in", async () => !(await isReady(gateway, scenario)));
+  await until("no new request is accepted", async () => !(await isReady(gateway, scenario)));
   gateway.signal("SIGTERM");
   expect(await gateway.ended).toEqual({ code: 1, signal: null });
   expect(await request.view).toMatchObject({ isWhole: false });

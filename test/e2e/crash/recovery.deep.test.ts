@@ -110,7 +110,7 @@ test("an instance that wakes up sends nothing new until it has joined again", as
   await expectDecided(bedroom, scenario, { pays: [], received: 0 });
 });
 
-test("what it observed late gives back what was charged too much, once", async () => {
+test("what it observed late returns what was charged too much, once", async () => {
   await one.goOn();
   await two.goOn();
   for (const { scenario, view, row } of sleepers) {
@@ -120,7 +120,7 @@ test("what it observed late gives back what was charged too much, once", async (
   }
 });
 
-test("when it has joined again it serves; nothing is charged or given back twice", async () => {
+test("when it has joined again it serves; nothing is charged or returned twice", async () => {
   await joinLock.release();
   const scenario = await openScenario(bedroom, { wire: "wire_b", stream: true });
   for (const woken of [one, two]) {
@@ -139,7 +139,9 @@ test("when it has joined again it serves; nothing is charged or given back twice
   await expectUnchanged(bedroom, late);
 });
 
-/** Whatever moment it was: what was sent is in the journal, and what was told is what is paid. */
+/**
+ * Whatever moment it was: what was sent is in the journal, and what was reported is what is paid.
+ */
 async function expectPaidAsSeen(scenario: Scenario, view: ClientView | undefined): Promise<void> {
   const { fixture } = suite;
   const attempts = await doomedAttempts(fixture, scenario);
@@ -156,7 +158,7 @@ async function expectPaidAsSeen(scenario: Scenario, view: ClientView | undefined
   expect({ settled, held }).toEqual({ settled: CREDIT - scenario.observed - charged, held: 0n });
 }
 
-/** Charged after a crash, and nobody has said anything else yet. */
+/** Charged after a crash, and not corrected yet. */
 async function isAtReserve(scenario: Scenario): Promise<boolean> {
   const attempts = await doomedAttempts(bedroom, scenario);
   return attempts.some((each) => each.basis === "unknown_after_crash");

@@ -1,6 +1,6 @@
 import type { BatchRow, CrashRow, MatrixRow } from "./crash-row.ts";
 
-/** The use was observed and is lost: the reserve is charged, and never a cost that was told. */
+/** The use was observed and is lost: the reserve is charged, and never a cost that was reported. */
 const NOT_SETTLED = { durable: ["open"], pays: ["the reserve"], received: 1 } as const;
 const SETTLED = { durable: ["settled"], pays: ["what was used"], received: 1 } as const;
 const WIRES = ["wire_a", "wire_b"] as const;
@@ -23,7 +23,7 @@ const ROWS: readonly CrashRow[] = SHAPES.flatMap(({ what, ...shape }) => [
     ...SETTLED,
   },
   {
-    promise: `killed when the last bytes of ${what} had left: the cost it told is charged`,
+    promise: `killed when the last bytes of ${what} had left: the reported cost is charged`,
     diesAt: "answered" as const,
     ...shape,
     ...SETTLED,
@@ -33,7 +33,7 @@ const ROWS: readonly CrashRow[] = SHAPES.flatMap(({ what, ...shape }) => [
 
 const MORE_ROWS: readonly CrashRow[] = [
   {
-    promise: "killed when the settlement had committed and nobody knew: what was used is charged",
+    promise: "killed when the settlement had committed, without notice: what was used is charged",
     wire: "wire_a",
     stream: true,
     diesAt: "settle committed",

@@ -26,7 +26,7 @@ const ROWS: readonly CrashRow[] = [
     ...NOTHING_HELD,
   },
   {
-    promise: "killed when the reserve had committed and nobody knew: the reserve is charged",
+    promise: "killed when the reserve had committed, without notice: the reserve is charged",
     wire: "wire_b",
     diesAt: "reserve committed",
     ...HELD,
@@ -39,7 +39,7 @@ const ROWS: readonly CrashRow[] = [
     ...HELD,
   },
   {
-    promise: "killed before a hold that nobody confirmed was annulled: the reserve is charged",
+    promise: "killed before an unconfirmed hold was annulled: the reserve is charged",
     wire: "wire_a",
     diesAt: "hold to be annulled",
     ...HELD,

@@ -56,14 +56,14 @@ const LEFT: CrashRow = {
   sees: "a part",
 };
 
-/** The first of two providers says no, and the second has not heard of it yet. */
+/** The first of two providers says no, and the second was not asked yet. */
 const NEXT = {
   model: "test/both",
   provider: ["status:500"],
   received: 1,
   sees: "nothing",
 } as const;
-/** The messages wire tells the prompt's tokens before it says a word; they are paid. */
+/** The messages wire reports the prompt's tokens before any text; they are paid. */
 const NEXT_AFTER_USE = { ...NEXT, model: "test/ba", provider: ["error_at_event:1"] } as const;
 
 const FAILOVER: readonly CrashRow[] = [
@@ -76,7 +76,7 @@ const FAILOVER: readonly CrashRow[] = [
     ...NEXT,
   },
   {
-    promise: "killed when the second attempt was held and nobody knew: only that one is charged",
+    promise: "killed when the second attempt was held, without notice: only that one is charged",
     wire: "wire_b",
     stream: true,
     diesAt: "roll committed",

@@ -92,7 +92,7 @@ export async function doomedStates(
   return (await doomedAttempts(fixture, scenario)).map((each) => each.state);
 }
 
-/** A scene that is over, and what the books said then. */
+/** A finished scenario, and what the books said then. */
 export interface Decided {
   readonly account: TestAccount;
   readonly books: OrgBooks;

@@ -8,7 +8,7 @@ import type { Decision } from "./expect-decided.ts";
 import type { FailPoint } from "./fail-points.ts";
 import { doomedStates, openScenario, type Asked, type Scenario } from "./scenario.ts";
 
-/** A request whose instance is stopped, and what it pays: given up by a peer, and told late. */
+/** A request whose instance is stopped, and what it pays: given up by a peer, and reported late. */
 export interface Sleeper {
   readonly scenario: Scenario;
   readonly view: Promise<ClientView>;

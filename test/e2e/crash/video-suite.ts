@@ -44,7 +44,7 @@ export class VideoSuite {
   }
 
   get fixture(): CrashFixture {
-    if (this.#fixture === undefined) throw new Error("the house opens before the first test");
+    if (this.#fixture === undefined) throw new Error("the environment opens before the first test");
     return this.#fixture;
   }
 
@@ -53,7 +53,7 @@ export class VideoSuite {
     return this.#host;
   }
 
-  /** A fresh life of the gateway; `swept`: it looks at jobs by itself, often. */
+  /** A fresh life of the gateway; `swept`: it polls jobs by itself, often. */
   restart(swept: boolean): Promise<CrashProcess> {
     const env = { TM_VIDEOS_SWEEP_MS: swept ? "50" : "3600000", TM_VIDEOS_POLL_MIN_MS: "1" };
     return this.fixture.restart({ env });

@@ -7,7 +7,7 @@ import { COST, expectPaid, FINISHED, RESERVE, VideoSuite } from "./video-suite.t
 
 const suite = VideoSuite.forFile();
 
-test("killed while a job runs: it goes on, and its client finds it again", async () => {
+test("killed while a job runs: it continues, and its client finds it again", async () => {
   const gateway = await suite.restart(false);
   const account = await suite.fixture.account();
   const video = await acceptedVideo(gateway, account);

@@ -76,7 +76,7 @@ test("kill -9 of the database under a server: 503 meanwhile, then it serves with
   const before = simulator.counts().total;
   const stream = ask(urlOf(running), asked({ stream: true, text: "[words:9] [[fault:slow:40]]" }));
   await until("a stream runs", () => simulator.counts().total > before);
-  // While the lock is held, nobody brings the database back.
+  // While the lock is held, no process restarts the database.
   await withStartLock(databaseFolder(), async () => {
     killPostmaster(databaseFolder());
     await until("its processes are gone", () => postgresProcesses(databaseFolder()).length === 0);
@@ -91,7 +91,7 @@ test("kill -9 of the database under a server: 503 meanwhile, then it serves with
   await until("nothing is held", async () => (await heldMicroUsd()) === 0);
   expect((await ask(urlOf(running), asked({ key: unseenKey }))).status).toBe(200);
   expect(running.process.exitCode).toBeNull();
-  const said = "the embedded PostgreSQL serves again";
+  const said = "the embedded PostgreSQL is available again";
   await until("the log says so", () => running.stderr().includes(said));
   await booksBalance();
 });

@@ -106,7 +106,7 @@ const TROUBLES: readonly Trouble[] = [
     end: () => proxy.set("up"),
   },
   {
-    name: "somebody keeps the wallet locked",
+    name: "another session keeps the wallet locked",
     isOneWallet: true,
     begin: async () => {
       await admin.query("begin");
@@ -186,7 +186,7 @@ test("connections that are lost without a word are given up, and new ones serve"
   await servesAgain();
   await nothingHeld(gateway, account);
   const sent = gateway.simulator.counts().total;
-  // Enough of them for whoever asks the database beside the requests.
+  // Enough of them for what else queries the database.
   await Promise.all(Array.from({ length: 4 }, () => gateway.backend.ping()));
   proxy.lose();
   const lostAt = await databaseNow();
@@ -195,13 +195,13 @@ test("connections that are lost without a word are given up, and new ones serve"
     expect(answer.tookMs).toBeLessThan(ANSWER_WITHIN_MS);
   }
   expect(gateway.simulator.counts().total).toBe(sent);
-  // The lease of the instance goes on, else it would soon refuse everything.
+  // The lease of the instance continues, else it would soon refuse everything.
   await until("the lease is renewed", async () => {
     const sql = "select from instance_lease where lease_until > $1::timestamptz + interval '11 s'";
     return (await admin.query(sql, [lostAt])).rowCount === 1;
   });
   await servesAgain();
-  // In the end somebody tells the closing that waits on its lost connection.
+  // In the end the closing that waits on its lost connection is notified.
   proxy.set("down");
   proxy.set("up");
   await until("the database answers", () =>

@@ -99,7 +99,7 @@ describe("F38: the database does not answer", () => {
     expect(gateway.simulator.counts().total).toBe(before);
   });
 
-  test("a key that nobody remembers is 503 too, not 401", async () => {
+  test("a key that is not cached is 503 too, not 401", async () => {
     await recovers();
     const stranger = await gateway.account("10");
     proxy.set("silent");

@@ -68,7 +68,7 @@ describe("a stream that dies after output ends with one terminal event and not a
     const record = await ended(gateway, account, answer.requestId);
     const timedOut = given.name === "silence";
     expect(record.outcome).toBe(timedOut ? "timeout" : "stream_died");
-    // Only the messages wire has told tokens by then.
+    // Only the messages wire has reported tokens by then.
     const basis = upstream === "wire_b" ? "partial" : "none";
     expect(record.attempts).toHaveLength(1);
     expect(record.attempts[0]?.basis).toBe(basis);
@@ -99,7 +99,7 @@ describe("a stream that dies after output ends with one terminal event and not a
 });
 
 describe("keep-alives", () => {
-  test("fill a silence between two events, in the words of the wire", async () => {
+  test("fill a silence between two events, in the format of the wire", async () => {
     const routes = WIRES.flatMap((wire) => WIRES.map((upstream) => ({ wire, upstream })));
     await Promise.all(routes.map(expectKeptAlive));
   });

@@ -242,7 +242,7 @@ function expectNoSecrets(row: FaultRow, answer: HttpAnswer): void {
   const everything = `${JSON.stringify(answer.headers)} ${answer.text}`;
   expect(everything).not.toMatch(SECRETS);
   expect(everything).not.toContain(PROVIDER_KEY);
-  // The one class that carries the provider's words.
+  // The one class that includes the provider's message.
   const words = "prompt is too long: 210000 tokens > 200000 maximum";
   expect(everything.includes(words)).toBe(row.class === "context_overflow");
 }

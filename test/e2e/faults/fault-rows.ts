@@ -13,7 +13,7 @@ export interface FaultRow {
   readonly first?: "simulator" | "closed port" | "no such host" | "bad certificate" | "odd error";
   /** What the first provider does wrong, in the simulator's language. */
   readonly fault?: string;
-  /** The provider's pool rests afterwards: the second run needs a listing of its own. */
+  /** The provider's pool cools down afterwards: the second run needs a listing of its own. */
   readonly cools?: true;
   /** Is a healthy provider behind the first? */
   readonly second: boolean;
@@ -186,7 +186,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ...chat,
     ...unusable,
     id: "F16",
-    what: "a document is no JSON",
+    what: "a document is not JSON",
     second: true,
     fault: "bad_json_at_event:0",
     headers: { ...UNUSABLE, "x-tm-upstream-status": "200" },
@@ -195,7 +195,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ...chat,
     ...unusable,
     id: "F17",
-    what: "a document is no UTF-8",
+    what: "a document is not UTF-8",
     second: true,
     fault: "bad_utf8",
   },

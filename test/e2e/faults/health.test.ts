@@ -52,7 +52,7 @@ test("F33: when every circuit is open the answer is 503, health, and nothing is 
   await nothingHeld(gateway, account);
 });
 
-test("one request that its client repeats closes the model for nobody", async () => {
+test("one request that its client repeats closes the model for no client", async () => {
   for (let n = 0; n < 6; n += 1) {
     const failed = await ask(gateway.url, asked("poisoned", "status:500"));
     expect(failed.headers["x-tm-attempts"]).toBe("1");
@@ -62,7 +62,7 @@ test("one request that its client repeats closes the model for nobody", async ()
   expect(answer.status).toBe(200);
 });
 
-test("429s never open a circuit: the pool rests as long as the provider asked, and serves again", async () => {
+test("429s never open a circuit: the pool cools down as long as the provider asked, and serves again", async () => {
   for (let n = 0; n < 4; n += 1) {
     const failed = await ask(gateway.url, asked("throttled", "status:429;retry_after:1"));
     expect(failed.headers["x-tm-attempts"]).toBe("1");
@@ -88,7 +88,7 @@ test.each([
   expect((await ask(gateway.url, asked(model))).status).toBe(200);
 });
 
-test("F61: a body nested 100,000 deep is refused at once and blocks nobody", async () => {
+test("F61: a body nested 100,000 deep is refused at once and blocks no other", async () => {
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   for (const path of ["/v1/chat/completions", "/v1/messages"]) {
     const before = process.cpuUsage();
@@ -105,7 +105,7 @@ test("F61: a body nested 100,000 deep is refused at once and blocks nobody", asy
   await nothingHeld(gateway, account);
 });
 
-test("F41: a gateway that closes finishes its streams and takes nobody else", async () => {
+test("F41: a gateway that closes finishes its streams and accepts no other", async () => {
   const other = await startTestGateway({ settings: { shutdownGraceMs: 10_000 } });
   try {
     const rich = await other.account("10");

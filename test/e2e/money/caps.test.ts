@@ -34,7 +34,7 @@ function usd(amount: bigint): string {
 
 /** A request that is at the provider and stays there until it is let go. */
 interface Running {
-  /** Lets it end, and tells what it cost. */
+  /** Lets it end, and returns what it cost. */
   end(): Promise<bigint>;
 }
 
@@ -84,7 +84,7 @@ const PLAIN_REFUSAL = {
   "x-should-retry": "false",
 };
 
-/** The error of a body in the words of its wire; what both say is in `metadata` and `message`. */
+/** The error of a body in the format of its wire; what both say is in `metadata` and `message`. */
 function bodyWith(wire: Wire, answer: HttpAnswer, said: { message: string; metadata: object }) {
   const { message, metadata } = said;
   const request_id = answer.requestId;
@@ -103,7 +103,7 @@ function bodyWith(wire: Wire, answer: HttpAnswer, said: { message: string; metad
 
 describe.each(WIRES)("on %s", (wire) => {
   test.each(SCOPES)(
-    "a cap of the %s holds to the micro-dollar, and tells its numbers",
+    "a cap of the %s holds to the micro-dollar, and names its numbers",
     async (scope) => {
       const account = await gateway.account("100");
       const spent = await spend(account);
@@ -148,7 +148,7 @@ describe.each(WIRES)("on %s", (wire) => {
     },
   );
 
-  test("a low balance tells its numbers; waiting helps while own requests hold the money", async () => {
+  test("a low balance names its numbers; waiting helps while own requests hold the money", async () => {
     const account = await gateway.account(usd(2n * WORST - 1n));
     const running = await run(account);
     const metadata = { origin: "gateway_admission", limit_scope: "org", limit_kind: "spend" };
@@ -196,7 +196,7 @@ describe("of several that refuse, one is named", () => {
     expect((await refused(account)).headers).not.toHaveProperty("x-tm-cap-reset");
   });
 
-  test("the stricter cap, whoever set it", async () => {
+  test("the stricter cap, of either source", async () => {
     const account = await gateway.account("100");
     await setCap(account, "org", WORST - 1n);
     await setCap(account, "key", WORST);

@@ -96,7 +96,7 @@ async function leaveAt(account: TestAccount, route: Route, count: number): Promi
   const call = await callOf(request.mark);
   if (count > 0) call.release(count);
   const spoken = call.pieces.slice(0, count).some((piece) => piece.includes("You said"));
-  if (spoken) await until("the client hears it", () => client.seen().includes("You said"));
+  if (spoken) await until("the client gets it", () => client.seen().includes("You said"));
   expect(client.seen() !== "").toBe(spoken);
   const before = linesOfTheGone();
   client.sent.destroy();
@@ -163,9 +163,9 @@ test("a client that left holds its slot and its money until the provider has end
   const refused = await ask(gateway.url, newAsk(account, route));
   expectNoSlot(refused);
   expect(at(refused.json, "error", "message")).toContain(
-    `${SLOTS} requests run; ${SLOTS} of them have lost their client and are read to their end`,
+    `${SLOTS} requests are running; ${SLOTS} of them have disconnected clients and are read to their end`,
   );
-  // The detached reading ends within the generation budget of 450 s: told as the longest wait.
+  // The detached reading ends within the generation budget of 450 s: reported as the longest wait.
   expect(refused.headers["retry-after"]).toBe("60");
   const limits = await get(gateway.url, { key: account.key, path: "/v1/limits" });
   const concurrency = { in_use: SLOTS, departed: SLOTS };

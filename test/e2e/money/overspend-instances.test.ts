@@ -67,7 +67,9 @@ interface Stormed {
   readonly refused: readonly HttpAnswer[];
 }
 
-/** Fires all requests at both gateways at once; looks while exactly the affordable are in flight. */
+/**
+ * Fires all requests at both gateways at once; checks while exactly the affordable are in flight.
+ */
 async function storm(account: TestAccount, keys: readonly string[]): Promise<Stormed> {
   const before = provider.calls.length;
   const refused: HttpAnswer[] = [];
@@ -118,7 +120,7 @@ async function watchAvailable(orgId: OrgId, isOver: () => boolean): Promise<bigi
   return negative;
 }
 
-/** What holds after every storm, whoever refused the rest. */
+/** What holds after every storm, whichever refused the others. */
 async function expectExactBooks(
   account: TestAccount,
   answers: readonly HttpAnswer[],
@@ -139,7 +141,7 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
     expect(rows).toEqual([{ instances: gateways.length }]);
   });
 
-  test("the balance binds: twelve go out, the rest hear of the balance and that waiting helps", async () => {
+  test("the balance binds: twelve go out, the others are refused for the balance, and that waiting helps", async () => {
     const { account, keys } = await openBound({ balance: 12, orgCap: 14, keyCap: 13 });
     const { answers, refused } = await storm(account, keys);
     for (const { status, headers, json } of refused) {
@@ -158,14 +160,14 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
     await expectExactBooks(account, answers);
   });
 
-  test("the organization's cap binds: twelve go out, the rest hear the cap and its reset", async () => {
+  test("the organization's cap binds: twelve go out, the others are refused with the cap and its reset", async () => {
     const { account, keys } = await openBound({ balance: 14, orgCap: 12, keyCap: 13 });
     const { answers, refused } = await storm(account, keys);
     expect(capsOf(refused)).toEqual([capOf("org")]);
     await expectExactBooks(account, answers);
   });
 
-  test("the keys' caps bind: four of each key go out, the rest hear of their key's cap", async () => {
+  test("the keys' caps bind: four of each key go out, the others are refused for their key's cap", async () => {
     const { account, keys } = await openBound({ balance: 14, orgCap: 13, keyCap: 4 });
     const { answers, refused } = await storm(account, keys);
     expect(capsOf(refused)).toEqual([capOf("key")]);

@@ -36,7 +36,7 @@ function worstCase(request: Ask): bigint {
 const WORST = worstCase(asked("any"));
 const DOLLARS_FOR_TEN = formatUsd(microUsd(WORST * BigInt(AFFORDABLE)));
 
-/** Fires all requests at once; looks at the books while exactly ten are in flight. */
+/** Fires all requests at once; reads the books while exactly ten are in flight. */
 async function storm(
   account: TestAccount,
   keys: readonly string[],
@@ -76,7 +76,7 @@ async function watchBalance(account: TestAccount, isOver: () => boolean): Promis
   return negative;
 }
 
-/** What holds after every storm, whoever refused the rest. */
+/** What holds after every storm, whatever refused the others. */
 async function afterwards(account: TestAccount, answers: readonly HttpAnswer[]): Promise<void> {
   await nothingHeld(gateway, account);
   const served = answers.filter((answer) => answer.status === 200);
@@ -98,7 +98,7 @@ async function moreKeys(account: TestAccount, count: number): Promise<string[]> 
 }
 
 describe("200 parallel requests with money for exactly ten", () => {
-  test("a balance lets exactly ten out, the rest hear the numbers and that waiting helps", async () => {
+  test("a balance lets exactly ten out, the others get the numbers and that waiting helps", async () => {
     const account = await gateway.account(DOLLARS_FOR_TEN);
     const { answers, refusedAtOnce } = await storm(account, await moreKeys(account, 3));
     for (const refused of refusedAtOnce) {
@@ -147,7 +147,7 @@ test("the strictest cap wins: the organization's below the key's", async () => {
 
 describe("a request that alone is too dear", () => {
   test.each(["wire_a", "wire_b"] as const)(
-    "is told not to be retried, with what is missing, on %s",
+    "is marked not to be retried, with what is missing, on %s",
     async (wire) => {
       const request = { ...asked("any", wire), text: "dear" };
       const account = await gateway.account(formatUsd(microUsd(worstCase(request) - 1n)));

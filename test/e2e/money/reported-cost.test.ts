@@ -139,6 +139,6 @@ describe.each(WAYS)("a provider that reports its own cost, on $wire, stream $str
   );
 });
 
-test("the house carries what was above the hold, and the books balance", async () => {
+test("the platform bears what was above the hold, and the books balance", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
 });

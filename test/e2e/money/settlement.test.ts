@@ -89,7 +89,7 @@ function priced(tokens: Tokens): bigint {
   return pico / 1_000_000n;
 }
 
-/** The one cost in every place that tells it: answer, generation, usage, wallet. */
+/** The one cost in every place that shows it: answer, generation, usage, wallet. */
 async function costEverywhere(answer: HttpAnswer, debitsBefore: bigint): Promise<bigint> {
   expect(answer.status).toBe(200);
   const reported = costOf(answer);
@@ -142,7 +142,7 @@ const CASES: Case[] = WIRES.flatMap((wire) =>
   ),
 );
 
-describe("the observed tokens are billed to the micro-dollar, and told alike everywhere", () => {
+describe("the observed tokens are billed to the micro-dollar, and shown alike everywhere", () => {
   test.each(CASES)("$what from $upstream to $wire, stream $stream", async (given) => {
     const before = await debitsOf(gateway, account);
     const text = `${given.markers} what a long enough prompt for every bucket of tokens this is`;
@@ -237,7 +237,7 @@ test("impossible usage is not believed, stops no other settlement, and doctor li
 describe("failed-over attempts", () => {
   test("that reported usage are paid, and the request costs the sum", async () => {
     const before = await debitsOf(gateway, account);
-    // The messages wire tells the prompt's tokens before it says a word.
+    // The messages wire reports the prompt's tokens before any text.
     gateway.simulator.script({ model: "up/b-then-a", fault: "error_at_event:1", times: 1 });
     const answer = await ask(gateway.url, {
       key: account.key,
@@ -326,7 +326,7 @@ describe("the hold is the worst case of the request", () => {
   }
 });
 
-test("a provider that reports more than was held costs the hold, and the house the rest", async () => {
+test("a provider that reports more than was held costs the hold, and the platform the difference", async () => {
   const before = await debitsOf(gateway, account);
   const text = '[[fault:usage:{"completion_tokens":200000}]]';
   const answer = await ask(gateway.url, {

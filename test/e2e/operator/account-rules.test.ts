@@ -166,7 +166,7 @@ describe("endpoint", () => {
 
   test("a manifest that is public, missing or broken makes no endpoint", async () => {
     expect(await refused(...addArgs("operated"))).toMatch(/public.*"private" in .*first\.json/);
-    expect(await refused(...addArgs("nobody"))).toContain("is of provider nobody");
+    expect(await refused(...addArgs("nobody"))).toContain("is for provider nobody");
     const nowhere = join(folder.root, "nowhere");
     const named = ["endpoint", "add", "--org", orgId, "--provider", "x1", "--manifests", nowhere];
     expect(await refused(...named)).toContain("check --manifests");

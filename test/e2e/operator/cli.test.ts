@@ -131,7 +131,7 @@ describe("beside a running server", () => {
     ]);
   });
 
-  test("key disable ends a key within seconds, for ever", async () => {
+  test("key disable ends a key within seconds, permanently", async () => {
     const { json, code } = await jsonCommand(["key", "disable", keyId, ...place]);
     expect(code).toBe(0);
     expect(json).toEqual({ key_id: keyId, disabled_at: expect.stringMatching(/^20.*Z$/) });
@@ -188,11 +188,11 @@ describe("the catalog of a running server", () => {
 
   test("keeps the old one when a manifest is bad, and says why", async () => {
     folder.writeManifest("first.json", '{"manifest_version":"1","models":[]}');
-    await until("it says so", () => server.stderr().includes("the old catalog stays"));
+    await until("it says so", () => server.stderr().includes("the old catalog stays in use"));
     const line = server
       .stderr()
       .split("\n")
-      .find((one) => one.includes("the old catalog stays"));
+      .find((one) => one.includes("the old catalog stays in use"));
     const { issues } = JSON.parse(line ?? "") as { issues: readonly Record<string, string>[] };
     expect(issues).toContainEqual(
       expect.objectContaining({
@@ -206,7 +206,7 @@ describe("the catalog of a running server", () => {
   });
 
   test("is rebuilt on SIGHUP", async () => {
-    // A link whose target changes is no change of the folder: only the signal tells.
+    // A link whose target changes does not change the folder: only the signal does.
     const target = join(folder.root, "elsewhere.json");
     const write = (ids: readonly string[]): void =>
       writeFileSync(target, JSON.stringify(operatorManifest(simulator.url, ids)));
@@ -217,7 +217,7 @@ describe("the catalog of a running server", () => {
     write(["op/linked", "op/signalled"]);
     expect(await models()).toEqual(["op/linked"]);
     server.process.kill("SIGHUP");
-    await until("the signal is heard", async () => (await models()).includes("op/signalled"));
+    await until("the signal is received", async () => (await models()).includes("op/signalled"));
   });
 });
 
@@ -266,7 +266,7 @@ describe("with a database of yours", () => {
     expect(doctor.json["ok"]).toBe(false);
   });
 
-  test("an unreachable database is a fault: 2, told on standard error, password unsaid", async () => {
+  test("an unreachable database is a fault: 2, reported on standard error, password unsaid", async () => {
     const nowhere = { DATABASE_URL: "postgres://me:hunter2hunter2@127.0.0.1:1/nothing" };
     const result = await runCommand(["org", "list", "--json"], { ...OPERATOR_ENV, ...nowhere });
     expect(result.code).toBe(2);
@@ -344,7 +344,7 @@ describe("manifests", () => {
 });
 
 describe("simulate", () => {
-  test("plays a provider of one wire with one fault until it is told to stop", async () => {
+  test("plays a provider of one wire with one fault until it is stopped", async () => {
     const program = await startProgram(
       ["simulate", "--port", "0", "--wire", "wire_a", "--fault", "status:503", "--json"],
       OPERATOR_ENV,
@@ -392,7 +392,7 @@ test("a wrong call is 2, a sentence on standard error, nothing on standard outpu
   }
 });
 
-test("no key, raw or of a provider, stands in any log", () => {
+test("no key, raw or of a provider, is in any log", () => {
   expect(rawKeys.length).toBeGreaterThan(1);
   const logs = [server.stderr(), server.stdout(), ...commandLogs].join("\n");
   expect(logs).toContain('"msg":"ready"');

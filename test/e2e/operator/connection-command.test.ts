@@ -69,7 +69,7 @@ async function newOrg(): Promise<OrgId> {
   return org.orgId;
 }
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -138,7 +138,7 @@ describe("connection add", () => {
     ["with a short one", () => adding("worded"), { TM_ENCRYPTION_KEY: "c2hvcnQ=" }, "32 bytes"],
     ["for an unknown organization", () => adding("worded", [], "org_x"), {}, "org list"],
     ["for a provider in no manifest", () => adding("nobody"), {}, "operated"],
-    ["for a key of nobody", () => adding("worded", ["--key", "key_x"]), {}, "key_x"],
+    ["for an unknown key", () => adding("worded", ["--key", "key_x"]), {}, "key_x"],
     ["for a second time", () => adding("operated"), {}, "disable"],
     ["of nothing", () => adding("worded", ["--key-env", "NOT_SET"]), {}, "NOT_SET: it is empty"],
     [
@@ -153,7 +153,7 @@ describe("connection add", () => {
       { MY_PROVIDER_KEY: `tm_vk_${"0".repeat(48)}` },
       "marketplace",
     ],
-  ])("%s is refused, and the message tells the next step", async (_what, args, change, words) => {
+  ])("%s is refused, and the message names the next step", async (_what, args, change, words) => {
     const { stderr } = await refused(args(), change);
     expect(stderr).toContain(words);
     expect(stderr).not.toContain("    at ");
@@ -188,7 +188,7 @@ describe("connection test", () => {
       verdict: "accepted",
       status: 200,
     });
-    // It is no call of anybody's.
+    // It does not count as a call.
     expect(simulator.counts().total).toBe(0);
   });
 
@@ -198,7 +198,7 @@ describe("connection test", () => {
     expect(tested.json).toMatchObject({ verdict: "refused", status: 401 });
   });
 
-  test("a provider that is not there, or has no such list, is told apart", async () => {
+  test("a provider that is not there, or has no such list, is distinguished", async () => {
     const unreachable = await answer(["test", await added("closed")]);
     expect(unreachable.code).toBe(1);
     expect(unreachable.json).toMatchObject({ verdict: "unreachable", reason: "ECONNREFUSED" });
@@ -228,7 +228,7 @@ describe("connection test", () => {
   });
 });
 
-test("connection disable is for ever, needs no encryption key, and makes room", async () => {
+test("connection disable is permanent, needs no encryption key, and allows a new one", async () => {
   const of = await newOrg();
   const made = await answer(adding("operated", [], of));
   const id = String(made.json["connection_id"]);

@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => folder.remove());
 
-test("the process of a command whose answer is no ends with 1 and says why on standard output", async () => {
+test("the process of a command with a negative answer ends with 1 and says why on standard output", async () => {
   const bad = folder.writeManifest("bad.txt", { manifest_version: "2" });
   const args = ["manifest", "check", bad, "--json"];
   const result = await runProgram(args, OPERATOR_ENV);

@@ -85,7 +85,7 @@ test("kill -9 in mid-stream: the attempt is charged its reserve, once, however o
   await auditIsClean();
 });
 
-/** A stream that goes on for long, and has begun. */
+/** A long stream that has started. */
 async function openStream(): Promise<{
   readonly request: Ask;
   readonly requestId: string;
@@ -166,7 +166,7 @@ test("SIGTERM in mid-stream: the stream ends well, the process ends with 0, the 
   const already = simulator.counts().total;
   await until("the stream runs", () => simulator.counts().total > already);
   const ended = running?.end("SIGTERM");
-  await until("nobody else is let in", () =>
+  await until("no new request is accepted", () =>
     get(gatewayUrl(), { key, path: "/readyz" }).then(
       (probe) => probe.status === 503,
       () => true,

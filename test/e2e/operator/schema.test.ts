@@ -64,7 +64,7 @@ async function messageOf(
 }
 
 describe.each([
-  { state: "empty", open: emptyDatabase, change: undefined, words: "has no tables of tokenmarket" },
+  { state: "empty", open: emptyDatabase, change: undefined, words: "has no tokenmarket tables" },
   {
     state: "older",
     open: freshDatabase,

@@ -93,7 +93,7 @@ describe("beside a running server", () => {
     expect(again.stdout).toMatch(/^nothing to close: everything before 20.*Z is settled\n$/);
   });
 
-  test("the provider is owed what the customers were told, and what rounding left over", () => {
+  test("the provider is owed what the customers were charged, and what rounding left over", () => {
     const micro = (name: string): bigint => BigInt(String(statement[name]).replace(".", ""));
     expect(reported).toBeGreaterThan(0n);
     expect(micro("debit_usd")).toBe(reported);
@@ -102,7 +102,7 @@ describe("beside a running server", () => {
     expect(micro("payable_usd") * 1_000_000n + micro("carry_out_usd")).toBe(micro("cost_usd"));
   });
 
-  test("show gives the same statement for ever, list every period and balance", async () => {
+  test("show gives the same statement permanently, list every period and balance", async () => {
     const [shown, text, listed, csv] = await Promise.all([
       settlement("show", ...PERIOD),
       settlementText("show", ...PERIOD),

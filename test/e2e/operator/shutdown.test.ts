@@ -20,6 +20,6 @@ test("SIGTERM ends a process whose data folder was deleted, without a misleading
   const beganMs = performance.now();
   expect(await program.end("SIGTERM")).toBe(0);
   expect(performance.now() - beganMs).toBeLessThan(GRACE_MS + EXTRA_MS);
-  expect(program.stderr()).toContain("the folder of the database is gone");
+  expect(program.stderr()).toContain("the folder of the database was removed");
   expect(program.stderr()).not.toContain("tokenmarket: ENOENT");
 });

@@ -46,7 +46,7 @@ function asText(...args: readonly string[]): Promise<CommandResult> {
 }
 
 describe("unusual-use list", () => {
-  test("shows what is held, why and until when, of everybody or of one organization", async () => {
+  test("shows what is held, why and until when, of all or of one organization", async () => {
     const [orgId, other] = [await heldOrg("chat"), await heldOrg("videos")];
     const hold = {
       org_id: orgId,
@@ -71,7 +71,7 @@ describe("unusual-use list", () => {
     const orgId = await heldOrg("chat");
     await backend.usageHoldStore.lift(orgId);
     const { stdout } = await asText("list", orgId);
-    expect(stdout).toBe("nothing is held\n");
+    expect(stdout).toBe("nothing is limited or restricted\n");
     const past = await asText("list", orgId, "--all");
     expect(past.stdout).toMatch(/chat {2}limited until 20.*refused_requests 200.*lifted 20/);
   });
@@ -96,7 +96,10 @@ describe("unusual-use lift", () => {
     const left = await jsonCommand(["unusual-use", "list", orgId], env);
     expect(left.json).toEqual({ holds: [] });
     const again = await asText("lift", orgId);
-    expect(again).toMatchObject({ code: 0, stdout: `nothing of ${orgId} was held\n` });
+    expect(again).toMatchObject({
+      code: 0,
+      stdout: `no requests of ${orgId} were limited or restricted\n`,
+    });
   });
 
   test("of one kind keeps the others", async () => {
@@ -110,7 +113,7 @@ describe("unusual-use lift", () => {
   });
 });
 
-test("a wrong call is 2, tells the next step, and lifts nothing", async () => {
+test("a wrong call is 2, names the next step, and lifts nothing", async () => {
   const orgId = await heldOrg("chat");
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [["lift"], /missing required argument 'org_id'/],

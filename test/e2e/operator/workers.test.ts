@@ -93,7 +93,7 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
     expect(Number(after.headers["x-tm-remaining-rpm"])).toBe(300 - 9);
   });
 
-  test("one that is killed is started again, and the port goes on answering", async () => {
+  test("one that is killed is restarted, and the port continues answering", async () => {
     const [first] = workerPids();
     if (first === undefined) throw new Error("no worker");
     process.kill(first, "SIGKILL");

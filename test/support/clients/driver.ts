@@ -1,4 +1,4 @@
-/** One thing that every client does in its own way; the words of the matrix say what it proves. */
+/** One thing that every client does in its own way; the texts of the matrix say what it proves. */
 export type Deed = "plain" | "stream" | "streamWithUsage" | "tools" | "structured" | "cancel";
 
 export interface Target {
@@ -96,7 +96,7 @@ function faultOf(error: unknown): Fault {
   };
 }
 
-/** Some errors keep the gateway's words in the body only. */
+/** Some errors keep the gateway's message in the body only. */
 function textOf(error: unknown, name: "message" | "body"): string {
   const text = member(error, name);
   return typeof text === "string" ? text : "";

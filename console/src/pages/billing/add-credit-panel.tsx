@@ -16,7 +16,7 @@ import { readAmount, usualAmounts } from "./purchase-amount.ts";
 
 type Payments = Billing["payments"];
 
-/** How credit gets into the wallet here: by a payment, or by whoever runs the marketplace. */
+/** How credit gets into the wallet here: by a payment, or by the operator. */
 export function AddCreditPanel({ payments }: { readonly payments: Payments }): ReactNode {
   return (
     <Panel title="Add credit">
@@ -63,7 +63,7 @@ function BuyForm({ payments }: { readonly payments: Payments }): ReactNode {
         body: { amount_usd: read.amountUsd },
       });
       leaveFor(url);
-      // The browser is on its way: the button stays busy until somebody comes back to this page.
+      // The browser is on its way: the button stays busy until the user returns to this page.
       await new Promise((resolve) => {
         window.addEventListener("pageshow", resolve, { once: true });
       });
@@ -110,7 +110,7 @@ function BuyForm({ payments }: { readonly payments: Payments }): ReactNode {
   );
 }
 
-/** Tells the exact charge before the browser leaves. */
+/** Shows the exact charge before the browser leaves. */
 function ChargeSentence(props: {
   readonly payments: Payments;
   readonly amountUsd: string | undefined;
@@ -133,7 +133,7 @@ function amountOf(read: ReturnType<typeof readAmount>): string | undefined {
   return read.kind === "amount" ? read.amountUsd : undefined;
 }
 
-/** A blank field is an error only once somebody wants to go on. */
+/** A blank field is an error only after the button was pressed. */
 function amountError(read: ReturnType<typeof readAmount>, isChecked: boolean): string | undefined {
   if (read.kind === "problem") return read.problem;
   return read.kind === "blank" && isChecked ? "type an amount" : undefined;

@@ -15,8 +15,8 @@ import { CreditLedgerPanel } from "./credit-ledger-panel.tsx";
 import { PurchasePanel } from "./purchase-panel.tsx";
 
 const LEAD =
-  "Credit is prepaid. A request is admitted when the available balance covers the most that it " +
-  "can cost; what it really costs is taken when it ends.";
+  "Credit is prepaid. A request is accepted when the available balance covers the most that it " +
+  "can cost; its actual cost is charged when it ends.";
 
 /** `/billing`: what there is, how to get more, and where it came from and went. */
 export function BillingPage(): ReactNode {
@@ -45,12 +45,12 @@ function BalanceFigures({ billing }: { readonly billing: Billing }): ReactNode {
       <FigureCard
         label="Available"
         value={<Money usd={balance.available_usd} headline />}
-        hint="balance less what is held now"
+        hint="balance minus holds"
       />
       <FigureCard
         label="Balance"
         value={<Money usd={balance.settled_usd} headline />}
-        hint="credit less what requests have cost"
+        hint="credit minus the cost of requests"
       />
       <FigureCard
         label="Held now"
@@ -61,7 +61,7 @@ function BalanceFigures({ billing }: { readonly billing: Billing }): ReactNode {
         <FigureCard
           label="Owed"
           value={<Money usd={owedUsd} headline />}
-          hint="taken back by refunds and disputes; new credit pays it first"
+          hint="owed after refunds and disputes; new credit pays it first"
         />
       ) : null}
     </SimpleGrid>

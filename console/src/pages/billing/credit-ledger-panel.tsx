@@ -79,11 +79,11 @@ function LedgerLines(props: {
         in the usage log.
       </Text>
       <DataTable
-        caption="Lines of the credit ledger"
+        caption="Entries of the credit ledger"
         columns={COLUMNS}
         rows={lines}
         rowKey={({ kind, ref, at }) => `${kind} ${ref} ${at}`}
-        empty={<Empty title="No credit came or went yet." />}
+        empty={<Empty title="There are no entries yet." />}
       />
       {ledger.isError ? <Fault error={ledger.error} /> : null}
       {ledger.hasNextPage ? (
@@ -93,7 +93,7 @@ function LedgerLines(props: {
             loading={ledger.isFetchingNextPage}
             onClick={() => void ledger.fetchNextPage()}
           >
-            Show older lines
+            Show older entries
           </Button>
         </Group>
       ) : null}
@@ -127,7 +127,7 @@ const KIND_LABELS: Readonly<Record<CreditEntry["kind"], string>> = {
   purchase: "Purchase",
   grant: "Credit granted",
   refund: "Refund",
-  refund_reversal: "Refund taken back",
+  refund_reversal: "Refund reversed",
   dispute: "Dispute",
   dispute_reversal: "Dispute won",
   usage: "Requests of the day",

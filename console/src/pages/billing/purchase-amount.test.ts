@@ -4,7 +4,7 @@ import { readAmount, usualAmounts } from "./purchase-amount.ts";
 
 const BOUNDS = { minUsd: "5.000000", maxUsd: "5000.000000" };
 
-describe("the amount that somebody wants to buy", () => {
+describe("the amount to buy", () => {
   test.each([
     ["5", "5.00"],
     ["$12.5", "12.50"],

@@ -16,14 +16,15 @@ export function readAmount(text: string, bounds: AmountBounds): ReadAmount {
   const typed = text.trim();
   if (typed === "") return { kind: "blank" };
   const micro = readUsdInput(typed);
-  if (micro === undefined) return problem("an amount is dollars and cents, like 25 or 12.50");
-  if (micro % MICRO_PER_CENT !== 0n) return problem("cards are charged in whole cents");
+  if (micro === undefined) return problem("enter dollars and cents, like 25 or 12.50");
+  if (micro % MICRO_PER_CENT !== 0n)
+    return problem("enter at most two decimals: cards are charged in whole cents");
   const usd = writeUsd(micro);
   if (compareUsd(usd, bounds.minUsd) < 0) {
-    return problem(`the least that can be bought is $${toCents(bounds.minUsd)}`);
+    return problem(`the minimum purchase is $${toCents(bounds.minUsd)}`);
   }
   if (compareUsd(usd, bounds.maxUsd) > 0) {
-    return problem(`the most that can be bought at once is $${toCents(bounds.maxUsd)}`);
+    return problem(`the maximum purchase is $${toCents(bounds.maxUsd)}`);
   }
   return { kind: "amount", amountUsd: toCents(usd) };
 }

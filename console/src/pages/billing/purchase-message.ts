@@ -9,7 +9,7 @@ export interface PurchaseMessage {
   readonly isDecided: boolean;
 }
 
-/** What a purchase's status means, in words. */
+/** What a purchase's status means. */
 export function purchaseMessage(status: PurchaseStatus): PurchaseMessage {
   return WORDS[status];
 }
@@ -18,13 +18,13 @@ const WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
   created: {
     label: "not paid",
     tone: "quiet",
-    meaning: "The payment provider has not told us of a payment yet.",
+    meaning: "The payment provider has not reported a payment yet.",
     isDecided: false,
   },
   pending: {
     label: "pending",
     tone: "warn",
-    meaning: "The payment is on its way; your bank has not confirmed it yet.",
+    meaning: "The payment is in progress; your bank has not confirmed it yet.",
     isDecided: false,
   },
   paid: {
@@ -36,20 +36,20 @@ const WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
   partly_refunded: {
     label: "partly refunded",
     tone: "warn",
-    meaning: "Part of this payment was given back and taken from your balance.",
+    meaning: "Part of this payment was refunded and deducted from your balance.",
     isDecided: true,
   },
   refunded: {
     label: "refunded",
     tone: "quiet",
-    meaning: "This payment was given back and taken from your balance.",
+    meaning: "This payment was refunded and deducted from your balance.",
     isDecided: true,
   },
   disputed: {
     label: "disputed",
     tone: "bad",
     meaning:
-      "This payment is disputed at your bank; its credit is taken back until that is decided.",
+      "This payment is disputed at your bank; its credit is deducted until the dispute is decided.",
     isDecided: true,
   },
   failed: {
@@ -67,7 +67,7 @@ const WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
   parked: {
     label: "under review",
     tone: "warn",
-    meaning: "A payment arrived, but not as it was asked for; support is looking at it.",
+    meaning: "A payment arrived, but it does not match the order; support is reviewing it.",
     isDecided: true,
   },
 };

@@ -23,7 +23,7 @@ export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }
         columns={COLUMNS}
         rows={props.purchases}
         rowKey={(purchase) => purchase.purchase_id}
-        empty={<Empty title="Nothing was bought yet." />}
+        empty={<Empty title="There are no purchases yet." />}
       />
     </Panel>
   );
@@ -92,7 +92,7 @@ function Note({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** The payment provider's receipt; before there is one, the page that looks for the payment. */
+/** The payment provider's receipt; before there is one, the page that polls the payment. */
 function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
   const { purchase_id: id, receipt_url: url, status } = purchase;
   if (url !== null && /^https?:\/\//i.test(url)) {
@@ -111,7 +111,7 @@ function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
   if (purchaseMessage(status).isDecided) return "–";
   return (
     <AppLink to="/billing/return/$purchaseId" params={{ purchaseId: id }} inherit>
-      Look again
+      Check again
     </AppLink>
   );
 }

@@ -123,7 +123,7 @@ function Waiting(props: {
   if (props.isWaiting) {
     return (
       <List size="sm" c="dimmed">
-        <List.Item>This page looks again by itself; you may also leave it.</List.Item>
+        <List.Item>This page updates automatically; you may also leave it.</List.Item>
         <List.Item>The credit is added as soon as the payment is confirmed.</List.Item>
       </List>
     );
@@ -131,10 +131,10 @@ function Waiting(props: {
   return (
     <Stack gap="xs" align="flex-start">
       <Text size="sm" c="dimmed">
-        This page has stopped looking. A payment that is confirmed later is still added.
+        This page has stopped checking. A payment that is confirmed later is still added.
       </Text>
       <Button variant="default" size="xs" onClick={props.onCheckAgain}>
-        Look again
+        Check again
       </Button>
     </Stack>
   );

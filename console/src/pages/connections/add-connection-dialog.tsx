@@ -16,7 +16,7 @@ interface AddProps {
   readonly onClose: () => void;
 }
 
-/** Stores an own provider key. */
+/** Stores a provider key of the organization. */
 export function AddConnectionDialog({
   opened,
   ...props
@@ -39,7 +39,8 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
   const [name, setName] = useState("");
   const [keyId, setKeyId] = useState("");
   const [problems, setProblems] = useState<Problems>({});
-  // Read from the field when it is sent, and emptied then: the secret is no state of the page.
+  // Read from the field when it is sent, and emptied then: the secret is not part of the page's
+  // state.
   const secret = useRef<HTMLInputElement>(null);
   const errorOf = (field: Field): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);
@@ -79,7 +80,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
       />
       <TextInput
         label="Name"
-        description="For yourself, for example “team account”."
+        description="A name for your own reference, for example “team account”."
         autoComplete="off"
         maxLength={NAME_CHARS_MAX}
         value={name}
@@ -89,7 +90,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
       <PasswordInput
         ref={secret}
         label="Your key at the provider"
-        description="Stored encrypted; only its last four characters are ever shown again."
+        description="Stored encrypted; only its last four characters are shown later."
         autoComplete="off"
         spellCheck={false}
         maxLength={4096}

@@ -11,7 +11,7 @@ import { Time } from "../../ui/time.tsx";
 import { useLast } from "../keys/use-last.ts";
 import { TestButton } from "./test-button.tsx";
 
-/** The own provider keys that are stored, and those that were. */
+/** The organization's provider keys: active and disabled. */
 export function ConnectionTable(props: {
   readonly connections: Connections;
   readonly empty: ReactNode;
@@ -147,14 +147,14 @@ function DisableConnectionDialog(props: {
       opened={disabled !== undefined}
       title="Disable a connection"
       name={shown?.name ?? ""}
-      confirmLabel="Disable for ever"
+      confirmLabel="Disable permanently"
       onConfirm={disable}
       onClose={onClose}
     >
       <Text size="sm">
-        This is for ever: the stored provider key is forgotten. Within seconds, requests go out on
-        the marketplace&apos;s own key again and cost your balance; requests that allow own keys
-        only are refused.
+        This is permanent: the stored provider key is deleted. Within seconds, requests use the
+        marketplace&apos;s key again and are charged to your balance; requests that allow only your
+        keys are refused.
       </Text>
     </ConfirmName>
   );

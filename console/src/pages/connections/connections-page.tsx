@@ -14,10 +14,10 @@ import { ConnectionTable } from "./connection-table.tsx";
 import { EndpointTable } from "./endpoint-table.tsx";
 
 const LEAD =
-  "With your own key at a provider, requests to it cost nothing of your balance: the provider " +
-  "bills you. Usage is recorded all the same.";
+  "Requests that use your own key at a provider are not charged to your balance: the provider " +
+  "bills you. Their usage is still recorded.";
 
-/** `/connections`: own keys at providers, and capacity that the organization has for itself. */
+/** `/connections`: the organization's provider keys, and its dedicated capacity. */
 export function ConnectionsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/connections");
   const [isAdding, setIsAdding] = useState(false);
@@ -59,7 +59,7 @@ function OwnKeysPanel(props: {
   const { connections, onAdd } = props;
   const reason = addingProblem(connections);
   return (
-    <Panel title="Own provider keys">
+    <Panel title="Your provider keys">
       {reason === undefined ? null : (
         <Alert color="gray" variant="light" icon={<Info aria-hidden />} mb="md">
           {reason}
@@ -70,7 +70,7 @@ function OwnKeysPanel(props: {
         empty={
           reason === undefined ? (
             <Empty
-              title="No own key is stored; requests go out on the marketplace's keys."
+              title="No provider key is stored; requests use the marketplace's keys."
               action={<Button onClick={onAdd}>Add connection</Button>}
             />
           ) : null
@@ -84,12 +84,12 @@ function OwnKeysPanel(props: {
 function addingProblem(connections: Connections): string | undefined {
   if (!connections.is_available) {
     return (
-      "Own keys cannot be stored here: the operator has not set the key that would encrypt " +
+      "Provider keys cannot be stored here: the operator has not configured the key that encrypts " +
       "them (TM_ENCRYPTION_KEY)."
     );
   }
   return connections.providers.length === 0
-    ? "No provider of the catalog takes own keys now."
+    ? "No provider in the catalog currently supports customers' keys."
     : undefined;
 }
 
@@ -104,7 +104,7 @@ function EndpointPanel(props: { readonly endpoints: Connections["endpoints"] }):
 
 function ConnectionsSkeleton(): ReactNode {
   return (
-    <Panel title="Own provider keys">
+    <Panel title="Your provider keys">
       <Loading rows={5} />
     </Panel>
   );

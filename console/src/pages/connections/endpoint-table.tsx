@@ -14,8 +14,8 @@ export function EndpointTable(props: { readonly endpoints: readonly Endpoint[] }
   return (
     <Stack gap="md">
       <Text size="sm" c="dimmed">
-        Requests for these models go there and nowhere else. The operator sets them; ask support for
-        a change.
+        Requests for these models are sent to these endpoints only. The operator manages them; ask
+        support for a change.
       </Text>
       <DataTable
         caption="Dedicated endpoints of the organization"
@@ -40,10 +40,10 @@ const COLUMNS: readonly Column<Endpoint>[] = [
       </Stack>
     ),
   },
-  countColumn("rps", "Requests a second"),
-  countColumn("rpm", "Requests a minute"),
-  countColumn("tpm", "Tokens a minute"),
-  countColumn("concurrency", "At the same time"),
+  countColumn("rps", "Requests per second"),
+  countColumn("rpm", "Requests per minute"),
+  countColumn("tpm", "Tokens per minute"),
+  countColumn("concurrency", "Concurrent requests"),
   {
     id: "created",
     label: "Since",

@@ -1,7 +1,7 @@
 /** One class of refusal of the gateway, as a programmer meets it. */
 export interface ErrorRow {
   readonly name: string;
-  /** The usual one; the words say when it is another. */
+  /** The usual one; the text says when it is another. */
   readonly status: number;
   readonly mayRetry: boolean;
   readonly when: string;
@@ -14,7 +14,7 @@ export const ERROR_ROWS: readonly ErrorRow[] = [
   row(
     "invalid_request",
     400,
-    "the request has a shape that no provider of the model serves",
+    "no provider of the model can serve the request as it was sent",
     "change the field that the message names",
   ),
   row(
@@ -38,7 +38,7 @@ export const ERROR_ROWS: readonly ErrorRow[] = [
   row(
     "model_unavailable",
     404,
-    "404: no such model; 502: no provider could be reached; 503: a provider has no room",
+    "404: no such model; 502: no provider could be reached; 503: a provider has no capacity",
     "404: pick an id from the models page; 502: retry once after two seconds",
   ),
   retryable(
@@ -53,7 +53,7 @@ export const ERROR_ROWS: readonly ErrorRow[] = [
     "no such route, or no such record of your organization",
     "check the path and the id",
   ),
-  row("request_too_large", 413, "the body is larger than its route takes", "send a smaller body"),
+  row("request_too_large", 413, "the body is larger than its route accepts", "send a smaller body"),
   retryable(
     "rate_limit",
     429,
@@ -75,13 +75,13 @@ export const ERROR_ROWS: readonly ErrorRow[] = [
   retryable(
     "usage_limited",
     429,
-    "unusual use on trial credit: this request was limited",
+    "unusual use on trial credit: requests of this kind are limited",
     "wait for retry-after; contact support when it persists",
   ),
   row(
     "usage_restricted",
     403,
-    "unusual use: this kind of request is refused until support has looked at it",
+    "unusual use: requests of this kind are refused until support has reviewed them",
     "contact support",
   ),
   retryable(

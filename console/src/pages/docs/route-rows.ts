@@ -1,12 +1,15 @@
 /** The gateway's routes that a program calls with a key. */
 export const ROUTE_ROWS: readonly { readonly route: string; readonly what: string }[] = [
-  { route: "POST /v1/chat/completions", what: "Chat, in the OpenAI shape; streamed or whole" },
-  { route: "POST /v1/messages", what: "Chat, in the Anthropic shape; every chat model is on both" },
-  { route: "POST /v1/messages/count_tokens", what: "How many tokens a prompt has" },
-  { route: "POST /v1/images/generations", what: "Images: all that were asked for, or none" },
-  { route: "POST /v1/videos", what: "Begins a video; GET /v1/videos/{id} follows it" },
+  { route: "POST /v1/chat/completions", what: "Chat in the OpenAI format, streamed or not" },
+  {
+    route: "POST /v1/messages",
+    what: "Chat in the Anthropic format; every chat model supports both",
+  },
+  { route: "POST /v1/messages/count_tokens", what: "Counts the tokens of a prompt" },
+  { route: "POST /v1/images/generations", what: "Images: all that were requested, or none" },
+  { route: "POST /v1/videos", what: "Starts a video; GET /v1/videos/{id} shows its progress" },
   { route: "POST /v1/decisions", what: "Typed answers to questions about a state" },
-  { route: "GET /v1/models", what: "The models, with their providers and prices" },
+  { route: "GET /v1/models", what: "Models with their providers and prices" },
   { route: "GET /v1/generation?id=", what: "One request: every attempt with tokens and cost" },
   { route: "GET /v1/usage", what: "What was used, also as a CSV file" },
   { route: "GET /v1/limits", what: "The limits of the key, and what is left of them" },

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { plainUsd } from "./read-cap.ts";
 
 /**
- * The field of a monthly cap that may have a value already. It starts empty, so that whoever
+ * The field of a monthly cap that may have a value already. It starts empty, so that a user who
  * changes something else never rewrites the cap by accident.
  */
 export function CapField(props: {
@@ -21,8 +21,8 @@ export function CapField(props: {
       label={props.label ?? "Monthly cap in dollars"}
       description={
         currentUsd === null
-          ? "There is no cap now. Left blank, that stays so. A cap counts the UTC calendar month."
-          : "Left blank, the cap stays as it is; 0 removes it. It counts the UTC calendar month."
+          ? "There is no cap now. Leave blank to keep it so. A cap applies to the UTC calendar month."
+          : "Leave blank to keep the cap; 0 removes it. It applies to the UTC calendar month."
       }
       placeholder={currentUsd === null ? "no cap" : plainUsd(currentUsd)}
       inputMode="decimal"

@@ -16,7 +16,7 @@ export function CapLeftPanel(props: { readonly shown: Key; readonly resetAt: str
   const answer = useAnswer("GET /api/console/limits");
   return (
     <Panel
-      title="Caps that this key meets"
+      title="Caps that apply to this key"
       actions={
         <AppLink to="/limits" size="sm">
           All limits and caps
@@ -49,12 +49,12 @@ function Rows(props: { readonly rows: readonly CapLeft[]; readonly resetAt: stri
         </Text>
       )}
       <Text size="sm" c="dimmed">
-        What requests in flight may cost is counted; the strictest cap wins.
+        The possible cost of requests in flight is included; the strictest cap applies.
       </Text>
     </Stack>
   );
 }
 
 function whose({ cap }: CapLeft): string {
-  return cap.scope === "org" ? "The organization's cap" : "This key's own cap";
+  return cap.scope === "org" ? "The organization's cap" : "This key's cap";
 }

@@ -56,7 +56,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
     >
       <TextInput
         label="Name"
-        description="What will use it, for example “production” or “my laptop”."
+        description="What the key is for, for example “production” or “my laptop”."
         data-autofocus
         required
         withAsterisk={false}
@@ -67,8 +67,8 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
         error={errorOf("name")}
       />
       <TextInput
-        label="Requests a minute"
-        description={`From 1 to ${rpmMax}; left blank: ${rpmMax}.`}
+        label="Requests per minute"
+        description={`From 1 to ${rpmMax}; leave blank for ${rpmMax}.`}
         placeholder={String(rpmMax)}
         inputMode="numeric"
         autoComplete="off"
@@ -79,7 +79,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
       />
       <TextInput
         label="Monthly cap in dollars"
-        description="Left blank: no cap. It counts the UTC calendar month."
+        description="Leave blank for no cap. It applies to the UTC calendar month."
         placeholder="no cap"
         inputMode="decimal"
         autoComplete="off"

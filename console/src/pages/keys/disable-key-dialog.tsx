@@ -36,12 +36,12 @@ export function DisableKeyDialog(props: {
       opened={disabled !== undefined}
       title="Disable a key"
       name={shown?.name ?? ""}
-      confirmLabel="Disable for ever"
+      confirmLabel="Disable permanently"
       onConfirm={disable}
       onClose={onClose}
     >
       <Text size="sm">
-        This is for ever: the key cannot be enabled again. It may still work for up to 5 seconds;
+        This is permanent: the key cannot be enabled again. It may still work for up to 5 seconds;
         after that, every request with it is refused with 401.
       </Text>
     </ConfirmName>

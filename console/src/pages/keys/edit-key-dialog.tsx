@@ -66,7 +66,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
       onCancel={onClose}
     >
       <TextInput
-        label="Requests a minute"
+        label="Requests per minute"
         description={rpmHelp(edited)}
         placeholder={String(edited.rpm ?? edited.rpm_ceiling)}
         data-autofocus
@@ -89,6 +89,6 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
 
 function rpmHelp({ rpm, rpm_ceiling: ceiling }: Key): string {
   return rpm === null
-    ? `The ceiling of ${ceiling} holds now. Left blank, that stays so; it can only be lowered.`
-    : `Left blank, your limit of ${rpm} stays; 0 removes it, and the ceiling of ${ceiling} holds.`;
+    ? `The ceiling of ${ceiling} applies now. Leave blank to keep it; it can only be lowered.`
+    : `Leave blank to keep your limit of ${rpm}; 0 removes it, and the ceiling of ${ceiling} applies.`;
 }

@@ -21,7 +21,7 @@ export function FormDialog(props: {
 
 /**
  * A form with its buttons. A refusal that names one of `fields` is shown there by the form itself;
- * every other stands above the buttons.
+ * every other is shown above the buttons.
  */
 export function DialogForm(props: {
   readonly submission: Submission;

@@ -27,7 +27,7 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
         </Fact>
         {shown.disabled_at === null ? null : (
           <Fact term="Disabled">
-            <Time at={shown.disabled_at} />, for ever
+            <Time at={shown.disabled_at} />, permanently
           </Fact>
         )}
         <Fact term="Key id">

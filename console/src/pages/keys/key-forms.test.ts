@@ -33,7 +33,7 @@ describe("a new key", () => {
     });
   });
 
-  test("every field that is wrong is told at once, each at its place", () => {
+  test("every field that is wrong is reported at once, each at its place", () => {
     const read = readNewKey({ name: " ", rpm: "301", cap: "-1" }, 300);
     expect(read.isReady).toBe(false);
     expect(Object.keys(read.isReady ? {} : read.problems)).toEqual(["name", "rpm", "cap_usd"]);

@@ -61,9 +61,9 @@ export function readKeyChange(typed: Omit<TypedKey, "name">, key: Key): ReadForm
 
 export const NAME_CHARS_MAX = 64;
 
-/** Why this is no name for a key, as the problem of its field; empty when it is one. */
+/** Why this is not a valid name of a key, as the problem of its field; empty when it is one. */
 export function nameProblem(name: string): FieldProblems {
-  if (name.trim() === "") return { name: "a key needs a name; say what will use it" };
+  if (name.trim() === "") return { name: "enter a name, for example what the key is for" };
   return name.length > NAME_CHARS_MAX
     ? { name: `a name has at most ${NAME_CHARS_MAX} characters` }
     : {};
@@ -75,5 +75,5 @@ function findRpmProblem(text: string, min: 0 | 1, max: number): string | undefin
   const rpm = /^[0-9]{1,9}$/.test(typed) ? Number(typed) : Number.NaN;
   if (rpm >= min && rpm <= max) return undefined;
   const removal = min === 0 ? "; 0 removes the limit" : "";
-  return `a whole number from 1 to ${max}, the highest this key may have${removal}`;
+  return `a whole number from 1 to ${max}, the ceiling of this key${removal}`;
 }

@@ -86,7 +86,7 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
         }
       />
       <FigureCard
-        label="Requests a minute"
+        label="Requests per minute"
         value={formatCount(key.rpm_effective)}
         hint={`ceiling ${formatCount(key.rpm_ceiling)}, your limit ${
           key.rpm === null ? "none" : formatCount(key.rpm)

@@ -22,7 +22,7 @@ const SHOWN_ROWS = 10;
 /** The newest requests of a key, back to the first of the days that the page shows. */
 export function KeyRequestsPanel(props: {
   readonly keyId: string;
-  /** A UTC day; undefined: as far back as the log goes by itself. */
+  /** A UTC day; undefined: as far back as the log's default. */
   readonly since: string | undefined;
 }): ReactNode {
   const { keyId, since } = props;
@@ -42,7 +42,7 @@ export function KeyRequestsPanel(props: {
       <Answer of={answer} skeleton={<Loading rows={5} />}>
         {(list) => (
           <DataTable
-            caption="Last requests of this key"
+            caption="Latest requests of this key"
             columns={COLUMNS}
             rows={list.data}
             rowKey={(row) => row.request_id}
@@ -59,7 +59,7 @@ function NoRequests(): ReactNode {
   const model = useSampleModel();
   return (
     <Empty
-      title="Nothing was requested with this key in the last 30 days."
+      title="There were no requests with this key in the last 30 days."
       code={curlSample(gatewayUrl, model)}
     />
   );

@@ -1,6 +1,6 @@
 const PLACEHOLDER = "$TOKEN_MARKET_KEY";
 
-/** One runnable call; the key comes from the shell, so that it stands in no history. */
+/** One runnable call; the key comes from the shell, so that it is not in the shell's history. */
 export function curlSample(gatewayUrl: string, model: string): string {
   return [
     `curl ${rootOf(gatewayUrl)}/v1/chat/completions \\`,

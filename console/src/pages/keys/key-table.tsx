@@ -20,7 +20,7 @@ import { useSampleModel } from "./use-sample-model.ts";
 /** The keys that a list shows, with what can be done to each. */
 export function KeyTable(props: {
   readonly rows: readonly Key[];
-  /** There are keys, only none that is looked for. */
+  /** There are keys, but none matches the filter. */
   readonly isFiltered: boolean;
   readonly onCreate: () => void;
 }): ReactNode {
@@ -35,7 +35,7 @@ export function KeyTable(props: {
         rowKey={(key) => key.key_id}
         empty={
           props.isFiltered ? (
-            <Empty title="No key here has that status and name." />
+            <Empty title="No key matches this status and name." />
           ) : (
             <NoKeys onCreate={props.onCreate} />
           )
@@ -52,7 +52,7 @@ function NoKeys({ onCreate }: { readonly onCreate: () => void }): ReactNode {
   const model = useSampleModel();
   return (
     <Empty
-      title="There is no key yet; make one and call the gateway with it."
+      title="There is no key yet. Create one to call the gateway."
       action={<Button onClick={onCreate}>Create key</Button>}
       code={curlSample(gatewayUrl, model)}
     />

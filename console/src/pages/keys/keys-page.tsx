@@ -28,13 +28,13 @@ export function KeysPage(): ReactNode {
   const createButton = useRef<HTMLButtonElement>(null);
   const forget = (): void => {
     setCreated(undefined);
-    // The form that opened the dialog is gone: the keyboard goes on where it began.
+    // The form that opened the dialog is gone: the focus returns to where it was.
     createButton.current?.focus();
   };
   return (
     <Page
       title="Keys"
-      lead="Every key spends the organization's shared balance; a key has no balance of its own."
+      lead="All keys spend the organization's shared balance; a key has no balance of its own."
       actions={
         <Button ref={createButton} leftSection={<Plus size={16} aria-hidden />} onClick={create}>
           Create key
@@ -61,7 +61,7 @@ export function KeysPage(): ReactNode {
         opened={created !== undefined}
         title={`Your new key “${created?.key.name ?? ""}”`}
         secret={created?.secret ?? ""}
-        note="Copy it now: it is shown this once and cannot be recovered."
+        note="Copy it now: it is shown only once and cannot be recovered."
         onSaved={forget}
       />
     </Page>

@@ -18,7 +18,7 @@ describe("a pasted key never leaves the field", () => {
     expect(searchTermOf(pasted)).toBe(LABEL);
   });
 
-  test("what is no key stays as it was typed, up to the length of a name", () => {
+  test("what is not a key stays as it was typed, up to the length of a name", () => {
     expect(searchTermOf("nightly batch")).toBe("nightly batch");
     expect(searchTermOf("tm_vk_01")).toBe("tm_vk_01");
     expect(searchTermOf("x".repeat(500))).toHaveLength(64);
@@ -41,7 +41,7 @@ describe("finding keys", () => {
     expect(names(matchKeys(keys, { status: "all", search: "LAP" }))).toEqual(["Old laptop"]);
   });
 
-  test("active and disabled keys are told apart, and all shows both", () => {
+  test("active and disabled keys are distinguished, and all shows both", () => {
     expect(names(matchKeys(keys, { status: "active", search: "" }))).toEqual([
       "Production",
       "Nightly batch",

@@ -37,7 +37,7 @@ export function useSubmission(): Submission {
   };
 }
 
-/** Anything else is a fault of this page: its own words would tell a reader nothing. */
+/** Anything else is a fault of this page: its own message would not help a reader. */
 function faultOf(error: unknown): ApiFault {
   return error instanceof ApiFault ? error : new ApiFault(0, undefined);
 }

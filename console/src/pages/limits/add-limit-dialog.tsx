@@ -45,7 +45,7 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
       ...(model.trim() === "" ? { model: "choose a model" } : {}),
       ...(read.isReady ? {} : read.problems),
       ...(read.isReady && Object.keys(read.values).length === 0
-        ? { rpm: "set at least one of the three" }
+        ? { rpm: "set at least one of the three limits" }
         : {}),
     };
     setProblems(found);
@@ -55,7 +55,7 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
       await change.mutateAsync({
         body: { scope: "model", model: model.trim(), ...key, ...read.values },
       });
-      notifyDone(`${model.trim()} has its own limit`);
+      notifyDone(`${model.trim()} now has a limit`);
       onClose();
     });
   };
@@ -70,7 +70,7 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
     >
       <Autocomplete
         label="Model"
-        description="Its id in the catalog."
+        description="The model's id in the catalog."
         data-autofocus
         data={models.data === undefined ? [] : [...models.data.models]}
         limit={20}
@@ -109,7 +109,7 @@ function keyOptions(rows: readonly LimitRow[]): { value: string; label: string }
   ];
 }
 
-/** A model's limit cannot be above that of what it stands under. */
+/** A model's limit cannot be above that of its key or organization. */
 function ceilingsUnder(rows: readonly LimitRow[], keyId: string): Ceilings {
   const parent = rows.find((row) =>
     keyId === "" ? row.scope === "org" : row.scope === "key" && row.key_id === keyId,

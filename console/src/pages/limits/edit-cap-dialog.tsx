@@ -44,7 +44,7 @@ function EditCapForm(props: { readonly edited: Cap; readonly onClose: () => void
     if (capUsd === undefined) return onClose();
     submission.run(async () => {
       await save(capUsd);
-      notifyDone(read.kind === "removed" ? "The cap is removed" : "The cap is changed");
+      notifyDone(read.kind === "removed" ? "The cap was removed" : "The cap was changed");
       onClose();
     });
   };

@@ -47,7 +47,7 @@ function EditLimitForm(props: {
     if (Object.keys(read.values).length === 0) return onClose();
     submission.run(async () => {
       await change.mutateAsync({ body: { ...scope, ...read.values } });
-      notifyDone("The limits are changed");
+      notifyDone("The limits were changed");
       onClose();
     });
   };

@@ -22,11 +22,11 @@ describe("the form of a limit", () => {
     expect(read.isReady ? "" : read.problems.rpm).toContain("from 1 to 300");
   });
 
-  test.each(["0", "-1", "2.5", "1e2", "all"])("%s is no limit", (text) => {
+  test.each(["0", "-1", "2.5", "1e2", "all"])("%s is not a limit", (text) => {
     expect(readLimits(typed({ concurrency: text }), CEILINGS).isReady).toBe(false);
   });
 
-  test("removing sends null, whatever stands in the field", () => {
+  test("removing sends null, whatever is in the field", () => {
     const removed: TypedLimits = { ...typed({}), rpm: { text: "999", isRemoved: true } };
     expect(readLimits(removed, CEILINGS)).toEqual({ isReady: true, values: { rpm: null } });
   });

@@ -9,9 +9,9 @@ export const LIMIT_KINDS: readonly LimitKind[] = ["rpm", "tpm", "concurrency"];
 export const KIND_LABELS: Readonly<
   Record<LimitKind, { readonly label: string; readonly used: string }>
 > = {
-  rpm: { label: "Requests a minute", used: "in the last 60 seconds" },
-  tpm: { label: "Tokens a minute", used: "in the last 60 seconds" },
-  concurrency: { label: "Requests at the same time", used: "in flight now" },
+  rpm: { label: "Requests per minute", used: "in the last 60 seconds" },
+  tpm: { label: "Tokens per minute", used: "in the last 60 seconds" },
+  concurrency: { label: "Concurrent requests", used: "in flight now" },
 };
 
 /** One field of the form: what was typed, and whether the own limit is to go. */

@@ -59,10 +59,10 @@ function LimitField(props: {
         label={label}
         description={
           ceiling === null
-            ? "Left blank, nothing changes. No ceiling holds here."
-            : `From 1 to ${formatCount(ceiling)}. Left blank, nothing changes.`
+            ? "Leave blank to change nothing. There is no ceiling."
+            : `From 1 to ${formatCount(ceiling)}. Leave blank to change nothing.`
         }
-        placeholder={own === null ? "no own limit" : String(own)}
+        placeholder={own === null ? "no limit of yours" : String(own)}
         inputMode="numeric"
         autoComplete="off"
         maxLength={12}

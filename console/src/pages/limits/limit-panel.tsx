@@ -50,7 +50,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
           columns={columns}
           rows={shown}
           rowKey={idOf}
-          empty={<Empty title="No key or model here has that name." />}
+          empty={<Empty title="No key or model matches this name." />}
         />
         <Text size="sm" c="dimmed">
           Limits can be lowered, not raised. To go above a default or a contract, ask support.
@@ -159,7 +159,7 @@ function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }):
 /** What a row is called and found by. */
 interface RowNames {
   readonly name: string;
-  /** The key that a model's limit stands under. */
+  /** The key that a model's limit belongs to. */
   readonly key?: string;
 }
 

@@ -17,8 +17,8 @@ import { OrgMeters } from "./org-meters.tsx";
 import { RefusalPanel } from "./refusal-panel.tsx";
 
 const LEAD =
-  "Windows are the last 60 seconds, rolling. A request has to fit under every limit that it " +
-  "meets: the organization's, its key's, and a model's where there is one.";
+  "Limits per minute apply to the last 60 seconds. A request must be within every limit that " +
+  "applies: the organization's, its key's and, where there is one, the model's.";
 
 /** What is used moves by the second; this often is enough to watch it. */
 const REFRESH_MS = 10_000;
@@ -69,13 +69,13 @@ function UnfundedNote({ limits }: { readonly limits: Limits }): ReactNode {
       color="gray"
       variant="light"
       icon={<Info aria-hidden />}
-      title={`${rpm} requests a minute for now`}
+      title={`${rpm} requests per minute for now`}
     >
-      Until credit is bought or granted, all keys together may send {rpm} requests a minute.{" "}
+      Until credit is bought or granted, all keys together may send {rpm} requests per minute.{" "}
       <AppLink to="/billing" inherit underline="always">
         Add credit
       </AppLink>{" "}
-      and the limits below hold within seconds.
+      and the limits below apply within seconds.
     </Alert>
   );
 }

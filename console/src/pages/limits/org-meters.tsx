@@ -35,7 +35,7 @@ function Meter({ row, kind }: { readonly row: LimitRow; readonly kind: LimitKind
       </Text>
       <ShareBar share={used === null || effective === null ? 0 : used / Math.max(1, effective)} />
       <Text component="div" size="xs" c="dimmed" mt="xs">
-        all keys together, {used === null ? "use not known now" : KIND_LABELS[kind].used}{" "}
+        all keys together, {used === null ? "current use unknown" : KIND_LABELS[kind].used}{" "}
         <SourceBadge source={source} />
       </Text>
     </Paper>

@@ -10,7 +10,9 @@ import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 
-/** "Why was I refused?": the words for a request id; the id is in the address, to be shared. */
+/**
+ * "Why was I refused?": the explanation for a request id; the id is in the address, to be shared.
+ */
 export function RefusalPanel(): ReactNode {
   const [filters, setFilters] = useFilters<{ refused: string | undefined }>();
   const asked = filters.refused ?? "";
@@ -26,7 +28,7 @@ export function RefusalPanel(): ReactNode {
           <Group align="flex-end" gap="sm">
             <TextInput
               label="Request id"
-              description="Of the answer's x-request-id header, or of the error's body."
+              description="From the x-request-id header of the response, or from the error body."
               autoComplete="off"
               spellCheck={false}
               maxLength={200}

@@ -30,7 +30,7 @@ const LABELS = {
 
 const MEANINGS = {
   default: "the same for every organization",
-  contract: "agreed with your organization; only the operator changes it",
+  contract: "agreed with your organization; only the operator can change it",
   self: "set by your organization",
   unfunded: "until credit is bought or granted",
 } as const;

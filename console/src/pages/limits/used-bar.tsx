@@ -10,7 +10,7 @@ export function UsedBar(props: { readonly value: LimitValue; readonly miw?: numb
   if (used === null) {
     return (
       <Text size="xs" c="dimmed" miw={props.miw}>
-        not known now
+        unknown
       </Text>
     );
   }

@@ -19,7 +19,7 @@ type Row = ModelProvider & {
   readonly known: Provider | undefined;
 };
 
-/** A model's providers with all that tells them apart, in the order the gateway asks them. */
+/** A model's providers with all that distinguishes them, in the order the gateway asks them. */
 export function ListingTable(props: {
   readonly model: string;
   readonly listings: readonly ModelProvider[];
@@ -66,7 +66,7 @@ function ReportedModel(props: {
   );
 }
 
-/** What most people compare stands first. */
+/** What most people compare comes first. */
 const ORDER: readonly Sku[] = [
   "prompt",
   "completion",
@@ -118,7 +118,7 @@ const COLUMNS: readonly Column<Row>[] = [
   ...ORDER.map(priceColumn),
   tokensColumn("context", "Context", ({ context_length }) => context_length),
   tokensColumn("output", "Output at most", ({ billing, max_output_tokens }) =>
-    // Elsewhere it bounds the cost of a picture or a second, which is no count of tokens.
+    // Elsewhere it bounds the cost of a picture or a second, which is not a count of tokens.
     billing === "token" ? max_output_tokens : null,
   ),
   { id: "quantization", label: "Quantization", render: ({ quantization }) => quantization ?? "–" },

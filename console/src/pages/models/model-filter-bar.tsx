@@ -16,7 +16,7 @@ export interface ModelFilterBarProps {
   readonly choices: ModelChoices;
 }
 
-/** All filters; each stands in the address, so that a view can be shared. */
+/** All filters; each is part of the address, so that a view can be shared. */
 export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps): ReactElement {
   const [q, setQ] = useTyped(search.q, (text) => change({ q: text }));
   return (
@@ -45,7 +45,7 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           placeholder="128k"
           value={search.context}
           isValid={(text) => readContext(text) !== undefined}
-          hint="A count of tokens, as 128000 or 128k."
+          hint="A number of tokens, like 128000 or 128k."
           onChange={(context) => change({ context })}
         />
         <TypedField
@@ -53,7 +53,7 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           placeholder="$ per million"
           value={search.price}
           isValid={(text) => readPrice(text) !== undefined}
-          hint="Dollars per million tokens, as 0.50."
+          hint="Dollars per million tokens, like 0.50."
           onChange={(price) => change({ price })}
         />
         <ChoiceField
@@ -124,7 +124,7 @@ function ChoiceField(props: {
       searchable={props.choices.length > 8}
       clearable
       clearButtonProps={{ "aria-label": `Any: ${props.label.toLowerCase()}` }}
-      nothingFoundMessage="None of that name"
+      nothingFoundMessage="No match"
       value={props.value ?? null}
       onChange={(value) => props.onChange(value ?? undefined)}
       data={[...props.choices]}
@@ -158,7 +158,7 @@ function TypedField(props: {
 
 const TYPING_MS = 250;
 
-/** A text of the address with a field's own state: the address follows when typing rests. */
+/** A text of the address with a field's own state: the address follows when typing pauses. */
 function useTyped(
   inAddress: string | undefined,
   write: (text: string | undefined) => void,

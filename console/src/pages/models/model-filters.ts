@@ -25,7 +25,8 @@ export type ModelSearch = Readonly<
 /**
  * The models that fit, in the order asked for; newest first is the order they came in. What a
  * provider decides (price, country, logging, parameters) must hold for one and the same provider:
- * a cheap one that logs prompts and a dear one that does not are no cheap one that does not.
+ * a cheap one that logs prompts and an expensive one that does not are not one that is cheap and
+ * does not log.
  */
 export function filterModels(models: readonly Model[], search: ModelSearch): readonly Model[] {
   const words = (search.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);

@@ -31,7 +31,7 @@ describe("a capability", () => {
 test("capacity that is not declared is not zero", () => {
   expect(capacityLabel([])).toBe("undeclared");
   expect(capacityLabel([{ type: "prompt", per: "hour", value: 1_000_000 }])).toBe(
-    "1,000,000 input tokens an hour",
+    "1,000,000 input tokens per hour",
   );
 });
 
@@ -39,7 +39,7 @@ test("countries have names, and codes without one stay codes", () => {
   expect([countryName("DE"), countryName("ZZ9")]).toEqual(["Germany", "ZZ9"]);
 });
 
-test("prompt logging of several providers is told as it is", () => {
+test("prompt logging of several providers is shown as it is", () => {
   const none = { prompt_logging: "none" } as const;
   const retained = { prompt_logging: "retained" } as const;
   expect(loggingLabel([none]).word).toBe("No prompt logging");
@@ -49,8 +49,8 @@ test("prompt logging of several providers is told as it is", () => {
 
 test("a model leaves on a day to come; a day that has passed says nothing", () => {
   const now = Date.UTC(2026, 10, 22, 12);
-  expect(leavingLabel("2027-01-03", now)).toBe("Leaves on 3 Jan 2027");
-  expect(leavingLabel("2026-11-22", now)).toBe("Leaves on 22 Nov 2026");
+  expect(leavingLabel("2027-01-03", now)).toBe("Removed after 3 Jan 2027");
+  expect(leavingLabel("2026-11-22", now)).toBe("Removed after 22 Nov 2026");
   expect(leavingLabel("2026-11-21", now)).toBeUndefined();
   expect(leavingLabel(null, now)).toBeUndefined();
 });

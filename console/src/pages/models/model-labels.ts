@@ -50,7 +50,7 @@ export function countryNames(codes: readonly string[]): string {
   return codes.length === 0 ? "undeclared" : codes.map(countryName).join(", ");
 }
 
-/** `"600 requests a minute"`; what is not declared is said to be so, never 0. */
+/** `"600 requests per minute"`; what is not declared is said to be so, never 0. */
 export function capacityLabel(capacity: ModelProvider["capacity"]): string {
   if (capacity.length === 0) return "undeclared";
   return capacity
@@ -58,9 +58,9 @@ export function capacityLabel(capacity: ModelProvider["capacity"]): string {
     .join(", ");
 }
 const EVERY: Readonly<Record<string, string>> = {
-  minute: "a minute",
-  hour: "an hour",
-  day: "a day",
+  minute: "per minute",
+  hour: "per hour",
+  day: "per day",
 };
 
 function countOf(type: string, value: number): string {
@@ -87,12 +87,12 @@ export function loggingLabel(
   return { word, tone: "warn" };
 }
 
-/** `"Leaves on 3 Jan 2027"` while that day is to come. */
+/** `"Removed after 3 Jan 2027"` while that day is to come. */
 export function leavingLabel(deprecationDate: string | null, nowMs: number): string | undefined {
   if (deprecationDate === null) return undefined;
   const lastMs = Date.parse(`${deprecationDate}T23:59:59.999Z`);
   if (Number.isNaN(lastMs) || lastMs < nowMs) return undefined;
-  return `Leaves on ${dayLabel(deprecationDate)}`;
+  return `Removed after ${dayLabel(deprecationDate)}`;
 }
 
 /** `"3 Jan 2027"` of `"2027-01-03"`. */

@@ -24,7 +24,7 @@ import { sampleCalls } from "./sample-calls.ts";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
-/** One model with its providers, what it takes and how it is called. Open to everybody. */
+/** One model with its providers, what it takes and how it is called. Open to every visitor. */
 export function ModelPage(): ReactElement {
   const { _splat: id = "" } = useParams({ strict: false });
   const catalog = useAnswer("GET /api/catalog.json");
@@ -61,7 +61,7 @@ function NoModel(): ReactElement {
   return (
     <Panel>
       <Empty
-        title="No model of this id is listed. It may have left, or never been here."
+        title="No model with this id is listed. It may have been removed."
         action={
           <LinkButton to="/models" variant="default">
             See all models
@@ -86,13 +86,13 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
       </Panel>
       <Panel title="Providers, in routing order">
         <Text size="sm" c="dimmed" mb="sm">
-          The gateway asks the first healthy one that can serve the request. Prices are per million
-          tokens; yours are those of the provider that answered.
+          The gateway uses the first healthy provider that can serve the request. Prices are per
+          million tokens; yours are those of the provider that answered.
         </Text>
         <ListingTable model={model.id} listings={model.providers} />
       </Panel>
       <PriceCard listings={model.providers} />
-      <Panel title="What it takes">
+      <Panel title="Accepted parameters">
         <ParameterChips model={model} />
       </Panel>
       <Panel title="Call it">

@@ -90,7 +90,7 @@ function columnsFor(search: ModelSearch): readonly Column<Model>[] {
   ];
 }
 
-/** Where tokens are not what is billed, the price card's first line stands for the output. */
+/** Where tokens are not what is billed, the price card's first line is shown for the output. */
 function priceColumn(search: ModelSearch, sku: Sku, label: string): Column<Model> {
   return {
     id: sku,

@@ -24,7 +24,7 @@ import { CLEARED, ModelFilterBar } from "./model-filter-bar.tsx";
 import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
 
-/** Every model that can be called, newest first. Open to everybody. */
+/** Every model that can be called, newest first. Open to every visitor. */
 export function ModelsPage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   return (
@@ -93,7 +93,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
       {found.length === 0 ? (
         <Panel>
           <Empty
-            title="No model fits these filters."
+            title="No model matches these filters."
             action={
               <Button variant="default" onClick={() => change(CLEARED)}>
                 Clear filters

@@ -32,7 +32,7 @@ export function PriceCard(props: {
   return (
     <Panel title="Price card">
       <Text size="sm" c="dimmed" mb="sm">
-        As the providers declare it. What a request costs is what its record says.
+        As declared by the providers. The actual cost of a request is in its record.
       </Text>
       <DataTable caption="Price card" columns={COLUMNS} rows={lines} rowKey={({ key }) => key} />
     </Panel>

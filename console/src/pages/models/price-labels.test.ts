@@ -14,7 +14,7 @@ describe("a price", () => {
     ]);
   });
 
-  test("that the listing leaves out is told as what it falls back to, never as 0", () => {
+  test("that the listing leaves out is shown as what it falls back to, never as 0", () => {
     const listing = listingOf({ defaulted: ["cached_prompt", "internal_reasoning"] });
     expect(defaultLabel(listing, "cached_prompt")).toBe("same as input");
     expect(defaultLabel(listing, "internal_reasoning")).toBe("same as output");

@@ -35,7 +35,7 @@ export function showPrice(price: string): string {
   return showUsd(`${whole}.${fraction.replace(/0+$/, "").padEnd(2, "0")}`);
 }
 
-/** `"$0.10 a second"`; what it bills and its tier stand apart. */
+/** `"$0.10 a second"`; what it bills and its tier are shown separately. */
 export function cardLineLabel(line: ModelProvider["price_card"][number]): string {
   return `${showPrice(line.cost_usd)} ${line.unit === "image" ? "an" : "a"} ${line.unit}`;
 }

@@ -5,7 +5,10 @@ export interface SampleCall {
   readonly code: string;
 }
 
-/** Runnable calls of a model; the key comes from the shell, so that it stands in no history. */
+/**
+ * Runnable calls of a model; the key comes from the shell, so that it is not in the shell's
+ * history.
+ */
 export function sampleCalls(model: Model, gatewayUrl: string): readonly SampleCall[] {
   const root = gatewayUrl.replace(/\/+$/, "");
   if (model.modality === "image") return imageCalls(model, root);

@@ -108,8 +108,8 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
           <Textarea
             label="Prompts"
             description={
-              "3 to 50, one a line. For prompts of several lines put a line of three dashes between " +
-              "them. They are sent to the models and not stored."
+              "3 to 50 prompts, one per line. Separate prompts of several lines with a line of three dashes " +
+              "(---). They are sent to the models and not stored."
             }
             value={draft.prompts}
             onChange={(event) => change({ prompts: event.currentTarget.value })}
@@ -130,7 +130,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
             maxValues={MODELS_MAX}
             searchable
             hidePickedOptions
-            nothingFoundMessage="No model has this name"
+            nothingFoundMessage="No match"
             error={problems.models ?? fieldError(start.error, "models")}
           />
           <Radio.Group
@@ -150,7 +150,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
               label="Judge"
               description={
                 draft.objective === "best_judged"
-                  ? "Says which answer is best"
+                  ? "Decides which answer is best"
                   : "Optional: adds a win rate"
               }
               data={data}
@@ -162,7 +162,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
               error={problems.judge ?? fieldError(start.error, "judge_model")}
             />
             <NumberInput
-              label="Longest answer, tokens"
+              label="Maximum answer length, tokens"
               description="1 to 4,096"
               placeholder={String(TOKENS_DEFAULT)}
               min={1}
@@ -176,7 +176,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
             />
             <TextInput
               label="Budget, dollars"
-              description="The search stops before it would spend more"
+              description="The search stops before it spends more"
               inputMode="decimal"
               placeholder="1.00"
               value={draft.budget}
@@ -220,7 +220,7 @@ function problemsOf(draft: Draft, prompts: readonly string[]): Problems {
       ? { judge: "Choose the model that judges." }
       : {}),
     ...(budget === undefined || budget === 0n
-      ? { budget: "Write dollars above 0, such as 1.00, with at most six decimals." }
+      ? { budget: "Enter dollars above 0, such as 1.00, with at most six decimals." }
       : {}),
   };
 }
@@ -231,8 +231,8 @@ function costLabel({ budget, models, judge }: Draft, prompts: number): string {
   const amount = readUsdInput(budget);
   const many = `Makes ${formatCount(calls)} ${calls === 1 ? "call" : "calls"}`;
   if (amount === undefined || amount === 0n) {
-    return `${many}. You pay each call's own price, and never more than the budget in all.`;
+    return `${many}. You pay the price of each call, and never more than the budget in total.`;
   }
   const most = showUsd(writeUsd(amount));
-  return `${many}. You pay each call's own price, and at most ${most} in all: the search's key has this cap.`;
+  return `${many}. You pay the price of each call, at most ${most} in total: the search's key has this cap.`;
 }

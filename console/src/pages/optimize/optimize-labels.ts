@@ -1,7 +1,7 @@
 import type { OptimizeSearch } from "../../../../src/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** The three ways to choose, and what each looks at. */
+/** The three ways to choose, and what each compares. */
 export const OBJECTIVES: readonly {
   readonly value: OptimizeSearch["objective"];
   readonly label: string;
@@ -10,7 +10,7 @@ export const OBJECTIVES: readonly {
   {
     value: "lowest_cost",
     label: "Lowest cost",
-    help: "By the cost of an answer. Models that often fail come last.",
+    help: "By the cost per answer. Models that often fail come last.",
   },
   {
     value: "fastest",
@@ -20,7 +20,7 @@ export const OBJECTIVES: readonly {
   {
     value: "best_judged",
     label: "Best judged",
-    help: "By how often a model of your choice likes the answer best.",
+    help: "By how often a model of your choice prefers the answer.",
   },
 ];
 
@@ -28,7 +28,7 @@ export function objectiveLabel(objective: OptimizeSearch["objective"]): string {
   return OBJECTIVES.find(({ value }) => value === objective)?.label ?? objective;
 }
 
-/** How a search stands, in words and with the tone of its mark. */
+/** The state of a search as a text, with the tone of its mark. */
 export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, string]>> = {
   running: ["quiet", "Running"],
   finished: ["ok", "Finished"],

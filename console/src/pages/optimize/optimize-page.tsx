@@ -31,7 +31,7 @@ export function OptimizePage(): ReactElement {
     <Page
       title="Optimize"
       lead={
-        "Sends your own prompts to several models and compares cost, speed and, if you like, " +
+        "Sends your prompts to several models and compares cost, speed and, if you like, " +
         "quality. The calls are billed like any other, up to a budget that you set."
       }
     >

@@ -119,7 +119,7 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
         <FigureCard
           label="Budget"
           value={<Money usd={search.budget_usd} headline />}
-          hint="the cap of the search's own key"
+          hint="the cap of the search's key"
         />
       </SimpleGrid>
       {search.state === "running" ? (
@@ -140,7 +140,7 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
             rowKey={({ model }) => model}
             columns={COLUMNS}
             sort={{ id: "rank", direction: "ascending" }}
-            empty={<Text c="dimmed">The first answers have not come yet.</Text>}
+            empty={<Text c="dimmed">No answers yet.</Text>}
           />
           <Text size="xs" c="dimmed">
             Cost by answer is what a model's calls cost, divided by its answers. The judge's calls

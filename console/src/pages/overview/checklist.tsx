@@ -21,7 +21,7 @@ export function Checklist({ done }: { readonly done: Overview["done"] }): ReactE
     >
       <List listStyleType="none" spacing="sm">
         <Task isDone={done.has_key}>
-          <AppLink to="/keys">Make a key</AppLink>: programs send it with every request.
+          <AppLink to="/keys">Create a key</AppLink>: programs send it with every request.
         </Task>
         <Task isDone={done.has_credit}>
           <AppLink to="/billing">Add credit</AppLink>: requests are paid from the balance, which

@@ -20,7 +20,7 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
         <FigureCard
           label="Balance available"
           value={<Money usd={balance.available_usd} headline />}
-          hint={`${showUsd(balance.held_usd)} held by requests now`}
+          hint={`${showUsd(balance.held_usd)} held by running requests`}
         />
       )}
       <FigureCard
@@ -28,8 +28,8 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
         value={<Money usd={overview.spent_month_usd} headline />}
         hint={
           org_cap_usd === null
-            ? `No monthly cap · begins anew on ${reset}`
-            : `of ${showCents(org_cap_usd)} monthly cap · begins anew on ${reset}`
+            ? `No monthly cap · resets on ${reset}`
+            : `of ${showCents(org_cap_usd)} monthly cap · resets on ${reset}`
         }
       />
       <FigureCard

@@ -17,7 +17,7 @@ export function LatestErrors(props: { readonly requests: readonly RequestRow[] }
         columns={COLUMNS}
         rows={props.requests}
         rowKey={({ request_id }) => request_id}
-        empty={<Empty title="No request has failed lately." />}
+        empty={<Empty title="No recent errors." />}
       />
     </Panel>
   );

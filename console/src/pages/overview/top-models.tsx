@@ -22,7 +22,7 @@ export function TopModels({ models }: { readonly models: readonly TopModel[] }):
         rowKey={({ model }) => model}
         empty={
           <Empty
-            title="The models you use most will stand here."
+            title="The models you use most will appear here."
             action={
               <LinkButton to="/models" variant="default">
                 See the models

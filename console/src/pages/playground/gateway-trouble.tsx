@@ -7,7 +7,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { GatewayFault } from "./gateway.ts";
 
-/** A refused or failed call: the gateway's words, the class and the request id. */
+/** A refused or failed call: the gateway's message, the class and the request id. */
 export function GatewayTrouble(props: {
   readonly title: string;
   readonly errorType: string;
@@ -49,7 +49,7 @@ export function FaultTrouble({ fault }: { readonly fault: unknown }): ReactEleme
     <GatewayTrouble
       title="That did not work"
       errorType={known?.errorType ?? "unknown"}
-      message={known?.message ?? "something in this page failed; reload it"}
+      message={known?.message ?? "something on this page failed; reload it"}
       requestId={known?.requestId}
     />
   );
@@ -62,7 +62,7 @@ function NextStep({ errorType }: { readonly errorType: string }): ReactElement |
         <AppLink to="/billing" c="inherit" underline="always">
           Add credit
         </AppLink>{" "}
-        or look at your{" "}
+        or check your{" "}
         <AppLink to="/limits" c="inherit" underline="always">
           limits and caps
         </AppLink>

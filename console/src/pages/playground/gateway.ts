@@ -3,7 +3,7 @@ import { exactCost } from "./exact-cost.ts";
 
 const ROOT = "/playground/v1";
 
-/** A refusal of the gateway, in the words of its body: its headers are not for browsers. */
+/** A refusal of the gateway, from its body: its headers are not for browsers. */
 export class GatewayFault extends Error {
   override readonly name = "GatewayFault";
   readonly status: number;
@@ -17,7 +17,7 @@ export class GatewayFault extends Error {
       text(member(error, "message")) ??
         (status === 0
           ? "the gateway cannot be reached; check the connection and try again"
-          : "the gateway did not answer as it should; try again"),
+          : "the gateway gave an unexpected answer; try again"),
     );
     this.status = status;
     this.errorType =
@@ -54,7 +54,7 @@ export async function send(
   throw new GatewayFault(response.status, await response.json().catch(() => undefined));
 }
 
-/** A JSON answer with what else is told of it. */
+/** A JSON answer with its headers' facts. */
 export interface JsonAnswer {
   readonly json: unknown;
   readonly bodyText: string;
@@ -94,7 +94,7 @@ export async function settledCost(requestId: string): Promise<string | undefined
     try {
       const record = await sendJson(`/generation?id=${encodeURIComponent(requestId)}`);
       if (text(member(member(record.json, "data"), "outcome")) === "in_flight") continue;
-      // The record's own total stands before those of its attempts.
+      // The record's own total precedes those of its attempts.
       const micro = /"cost_micro_usd"\s*:\s*(\d+)/.exec(record.bodyText)?.[1];
       return micro === undefined ? undefined : writeUsd(BigInt(micro));
     } catch {

@@ -25,7 +25,7 @@ export function ModelPicker({ label, models, value, onChange }: ModelPickerProps
       }}
       searchable
       allowDeselect={false}
-      nothingFoundMessage="No model has this name"
+      nothingFoundMessage="No match"
       maxDropdownHeight={360}
       comboboxProps={{ shadow: "md", withinPortal: false }}
       filter={({ options, search }) => {

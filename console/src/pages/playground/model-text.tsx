@@ -4,7 +4,9 @@ import { CodeBlock } from "../../ui/code-block.tsx";
 import classes from "./playground.module.css";
 import { textBlocks } from "./text-blocks.ts";
 
-/** What a model wrote: text as text, fenced code apart with a copy button, and nothing else. */
+/**
+ * What a model wrote: text as text, fenced code separately with a copy button, and nothing else.
+ */
 export const ModelText = memo(function ModelText({
   text,
 }: {

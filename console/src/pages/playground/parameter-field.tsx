@@ -35,7 +35,7 @@ export function ParameterField(props: ParameterFieldProps): ReactElement {
     return (
       <Textarea
         label={label}
-        description={name === "stop" ? "One word or phrase a line" : undefined}
+        description={name === "stop" ? "One word or phrase per line" : undefined}
         value={value === undefined ? "" : String(value)}
         onChange={(event) => onChange(event.currentTarget.value || undefined)}
         autosize
@@ -73,12 +73,12 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }): R
 }
 
 const PARAMETER_LABELS: Readonly<Record<string, string>> = {
-  max_tokens: "Longest answer, tokens",
-  max_completion_tokens: "Longest answer, tokens",
+  max_tokens: "Maximum answer length, tokens",
+  max_completion_tokens: "Maximum answer length, tokens",
   top_p: "Top p",
   top_k: "Top k",
   min_p: "Min p",
-  stop: "Stop words",
+  stop: "Stop sequences",
   reasoning_effort: "Reasoning effort",
   temperature: "Temperature",
   seed: "Seed",

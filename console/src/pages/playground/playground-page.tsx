@@ -66,7 +66,7 @@ export function PlaygroundPage(): ReactElement {
   return (
     <Page
       title="Playground"
-      lead="Calls from here are billed to your organization like any other, at most 60 a minute."
+      lead="Calls from here are billed to your organization like any other, at most 60 per minute."
     >
       <Answer of={catalog} skeleton={<Loading rows={10} />}>
         {({ models }) => <PlaygroundTabs models={models} />}

@@ -28,7 +28,7 @@ test("data of several lines is one event, and other fields are left out", () => 
   ]);
 });
 
-test("an event that has not ended is not told", () => {
+test("an event that has not ended is not reported", () => {
   expect(parse(["data: half"])).toEqual([]);
   expect(parse(["data: half\n"])).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { textBlocks } from "./text-blocks.ts";
 
-test("fenced code stands apart from the text around it", () => {
+test("fenced code is separate from the text around it", () => {
   expect(textBlocks("Try this:\n\n```ts\nlet a = 1;\n```\n\nDone.")).toEqual([
     { kind: "text", text: "Try this:" },
     { kind: "code", language: "ts", text: "let a = 1;" },

@@ -5,16 +5,16 @@ import type { Tone } from "../../ui/badge.tsx";
 export const PROVIDER_STATUS: Readonly<
   Record<Provider["status"], { word: string; tone: Tone; meaning: string }>
 > = {
-  healthy: { word: "Healthy", tone: "ok", meaning: "Requests are routed to it." },
+  healthy: { word: "Healthy", tone: "ok", meaning: "Requests are routed to this provider." },
   cooling: {
     word: "Cooling down",
     tone: "warn",
-    meaning: "It is being tried with single requests after failures or a rate limit.",
+    meaning: "It receives single requests to test it after failures or a rate limit.",
   },
   open: {
     word: "Circuit open",
     tone: "bad",
-    meaning: "It failed too often: for now requests go to other providers.",
+    meaning: "It failed too often; requests are sent to other providers for now.",
   },
 };
 

@@ -27,7 +27,7 @@ import { servedModels, type ServedModel } from "./served-models.ts";
 const CRUMBS = [{ label: "Providers", to: "/providers" }];
 const REFRESH_MS = 30_000;
 
-/** One provider: its policies, its health, its models. Open to everybody. */
+/** One provider: its policies, its health, its models. Open to every visitor. */
 export function ProviderPage(): ReactElement {
   const { providerId = "" } = useParams({ strict: false });
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
@@ -49,7 +49,7 @@ function NoProvider(): ReactElement {
   return (
     <Panel>
       <Empty
-        title="No provider of this id is listed."
+        title="No provider with this id is listed."
         action={
           <LinkButton to="/providers" variant="default">
             See all providers
@@ -83,7 +83,7 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
               { label: "Status now", value: PROVIDER_STATUS[provider.status].meaning },
               {
                 label: "Answered in the last 24 hours",
-                value: success_24h === null ? "too few requests to say" : formatShare(success_24h),
+                value: success_24h === null ? "too few requests" : formatShare(success_24h),
               },
               { label: "First byte, median", value: formatMs(ttft_p50_ms) },
               { label: "Other models reported", value: substitutionLabel(provider) },
@@ -114,7 +114,7 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
           columns={COLUMNS}
           rows={rows}
           rowKey={({ model }) => model.id}
-          empty={<Empty title="None of its models are listed now." />}
+          empty={<Empty title="None of its models is listed now." />}
         />
       )}
     </Answer>

@@ -24,7 +24,7 @@ const REFRESH_MS = 30_000;
 
 type ProviderSearch = Readonly<Partial<Record<"q" | "logging", string | undefined>>>;
 
-/** Who answers the requests, and how well just now. Open to everybody. */
+/** Who answers the requests, and their current status. Open to every visitor. */
 export function ProvidersPage(): ReactElement {
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
   return (
@@ -32,7 +32,8 @@ export function ProvidersPage(): ReactElement {
       title="Providers"
       lead={
         <>
-          Who answers requests to the <AppLink to="/models">models</AppLink>, and how well just now.
+          Who answers requests to the <AppLink to="/models">models</AppLink>, and their current
+          status.
         </>
       }
     >
@@ -81,7 +82,7 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
             title={
               providers.length === 0
                 ? "No providers are listed yet. The operator adds them with a manifest."
-                : "No provider fits these filters."
+                : "No provider matches these filters."
             }
           />
         }

@@ -3,7 +3,7 @@ import type { Model, ModelProvider } from "../../../../src/console-api/contract.
 export interface ServedModel {
   readonly model: Model;
   readonly listing: ModelProvider;
-  /** Where this provider stands in the model's routing order; the first one is 1. */
+  /** This provider's position in the model's routing order; the first one is 1. */
   readonly place: number;
 }
 

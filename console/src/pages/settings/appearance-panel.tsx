@@ -24,7 +24,7 @@ export function AppearancePanel(): ReactElement {
         />
         <Switch
           label="Single-key shortcuts"
-          description="g and a letter, / and ?. Off: only the search (Ctrl or ⌘ K) and Esc act."
+          description="g and a letter, / and ?. Off: only the search shortcut (Ctrl or ⌘ K) and Esc work."
           checked={areOn}
           onChange={(event) => {
             setSingleKeys(event.currentTarget.checked);
@@ -32,7 +32,7 @@ export function AppearancePanel(): ReactElement {
           }}
         />
         <Text size="xs" c="dimmed">
-          Kept in this browser only.
+          Stored in this browser only.
         </Text>
       </Stack>
     </Panel>

@@ -41,7 +41,7 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
     if (!isChanged) return;
     change.mutate(
       { body: { name: typed.trim() } },
-      { onSuccess: () => notifyDone("The organization has its new name") },
+      { onSuccess: () => notifyDone("The name was changed") },
     );
   }
 
@@ -52,7 +52,7 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
         <Group align="flex-start" gap="xs" wrap="nowrap">
           <TextInput
             label="Name"
-            description="1 to 64 characters; on receipts and in the header"
+            description="1 to 64 characters; shown on receipts and in the page header"
             value={typed}
             onChange={(event) => setTyped(event.currentTarget.value)}
             maxLength={64}
@@ -84,7 +84,7 @@ function KeyPowers({ isOn }: { readonly isOn: boolean }): ReactElement {
   return (
     <Switch
       label="Keys may lower the limits of the whole organization"
-      description="Off: programs with a key lower only that key's own limits; the organization's are changed here."
+      description="Off: a key can lower only its own limits; the organization's limits are changed here."
       checked={isOn}
       disabled={change.isPending}
       onChange={(event) =>

@@ -17,10 +17,10 @@ export function SessionPanel(props: { readonly sessions: Settings["sessions"] })
       <Stack gap="md" align="flex-start">
         <Facts
           facts={[
-            ["This browser", user_agent ?? "It did not say what it is"],
+            ["This browser", user_agent ?? "Unknown browser"],
             ["Signed in", <Time key="started" at={started_at} />],
-            ["Ends, at the latest", <Time key="ends" at={expires_at} />],
-            ["Other browsers", others === 0 ? "None is signed in" : formatCount(others)],
+            ["Ends at the latest", <Time key="ends" at={expires_at} />],
+            ["Other browsers", others === 0 ? "None signed in" : formatCount(others)],
           ]}
         />
         <Button variant="default" onClick={() => void signOut().catch(notifyFault)}>

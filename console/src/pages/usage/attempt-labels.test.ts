@@ -23,10 +23,10 @@ const attempt: Attempt = {
 };
 const next: Attempt = { ...attempt, n: 2, provider: "lab-b" };
 
-describe("why the gateway moved on, in words", () => {
+describe("why the gateway moved on, as a sentence", () => {
   test("names what the provider did, its status and where the request went", () => {
     expect(failoverReason(attempt, next)).toBe(
-      "lab-a failed (status 503), so the gateway went on to lab-b.",
+      "lab-a failed (status 503), so the gateway continued with lab-b.",
     );
   });
 
@@ -36,7 +36,7 @@ describe("why the gateway moved on, in words", () => {
     );
   });
 
-  test("a class that is not known yet is no blank", () => {
+  test("a class that is not known yet is not blank", () => {
     const odd = { ...attempt, error_class: "brand_new", upstream_status: null };
     expect(failoverReason(odd, next)).toContain("could not serve the request,");
   });

@@ -1,12 +1,12 @@
 import type { Attempt, RequestRow } from "../../../../src/console-api/contract.ts";
 
-/** Why the gateway went on to another provider after this attempt; undefined: it did not. */
+/** Why the gateway continued with another provider after this attempt; undefined: it did not. */
 export function failoverReason(attempt: Attempt, next: Attempt | undefined): string | undefined {
   if (next === undefined) return undefined;
   const reason = `${attempt.provider} ${whatHappened(attempt)}`;
   return next.provider === attempt.provider
     ? `${reason}, so the gateway tried again.`
-    : `${reason}, so the gateway went on to ${next.provider}.`;
+    : `${reason}, so the gateway continued with ${next.provider}.`;
 }
 
 function whatHappened({ outcome, error_class, upstream_status }: Attempt): string {
@@ -22,7 +22,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   auth: "did not accept the marketplace's account",
   model_unavailable: "could not be reached or did not serve the model",
   upstream_error: "failed",
-  gateway_error: "answered with something that cannot be passed on",
+  gateway_error: "gave an answer that cannot be translated",
 };
 
 /** What a class of refusal or failure means for the caller, and the next step. */
@@ -39,16 +39,18 @@ const ADVICE: Readonly<Record<string, string>> = {
     "The prompt is longer than the model's context. Shorten it or choose a model with more context.",
   content_policy: "The provider refused the content. It was not tried elsewhere and cost nothing.",
   model_unavailable:
-    "The model was not reachable at any provider, or is not listed. Try once more in a few seconds.",
+    "The model is not listed, or no provider could be reached. Try again in a few seconds.",
   upstream_error:
-    "The provider failed or took too long, and no other one could serve. Try once more.",
+    "The provider failed or took too long, and no other provider could serve the request. Try again.",
   not_found: "There is no such route or record.",
   request_too_large: "The body was too large. Send less in one request.",
-  rate_limit: "A limit was reached. Wait as long as the retry-after header said, then try again.",
+  rate_limit: "A limit was reached. Wait as long as the retry-after header says, then try again.",
   email_not_verified: "The account's e-mail address is not verified.",
   insufficient_quota:
     "The balance or a monthly cap did not cover the request. Add credit or raise the cap.",
-  usage_limited: "Unusual use was seen on trial credit. Wait as long as retry-after said.",
-  usage_restricted: "Unusual use was seen on trial credit. Support has to look at it.",
+  usage_limited:
+    "Unusual use of trial credit was detected. Wait as long as the retry-after header says.",
+  usage_restricted:
+    "Unusual use of trial credit was detected. Support has to review it; contact support.",
   gateway_error: "The gateway could not serve the request. Nothing was charged; try again.",
 };

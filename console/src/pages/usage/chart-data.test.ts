@@ -71,14 +71,14 @@ describe("the bars of the usage page", () => {
   });
 });
 
-test("requests without a model or a provider have a name too, and states are words", () => {
+test("requests without a model or a provider have a name too, and states are readable", () => {
   expect(groupName("model", { group: "none", name: "none" })).toBe("No known model");
-  expect(groupName("provider", { group: "none", name: "none" })).toBe("No provider asked");
+  expect(groupName("provider", { group: "none", name: "none" })).toBe("No provider");
   expect(groupName("status", { group: "in_flight", name: "in_flight" })).toBe("In flight");
   expect(groupName("key", { group: "key_1", name: "Production" })).toBe("Production");
 });
 
-test("looking into a bar takes exactly its time", () => {
+test("opening a bar takes exactly its time", () => {
   const at = "2026-11-21T00:00:00.000Z";
   expect(spanOfBucket(at, "day").toMs - spanOfBucket(at, "day").fromMs).toBe(86_400_000);
   expect(spanOfBucket(at, "hour").toMs - spanOfBucket(at, "hour").fromMs).toBe(3_600_000);

@@ -43,7 +43,7 @@ export function groupName(
 export const NONE = "none";
 const NONE_NAMES: Readonly<Partial<Record<GroupBy, string>>> = {
   model: "No known model",
-  provider: "No provider asked",
+  provider: "No provider",
 };
 
 const WHOLE = "all";
@@ -104,7 +104,7 @@ function tickOf(at: string, bucket: Usage["bucket"]): string {
   return showUtc(at, "day").split(" ").slice(0, 2).join(" ");
 }
 
-/** Where a bar begins and ends, in milliseconds, to look into it. */
+/** Where a bar begins and ends, in milliseconds, to show its requests. */
 export function spanOfBucket(
   at: string,
   bucket: Usage["bucket"],

@@ -11,7 +11,7 @@ export interface FilterFieldsProps {
   readonly change: ChangeSearch;
 }
 
-/** Which requests are looked at. */
+/** Which requests are shown. */
 export function FilterFields({ search, change }: FilterFieldsProps): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json").data?.models;
   const keys = useAnswer("GET /api/console/keys").data?.data;
@@ -92,7 +92,7 @@ function FilterField(props: {
       searchable
       clearable
       clearButtonProps={{ "aria-label": `Any ${props.label.toLowerCase()}` }}
-      nothingFoundMessage="None of that name"
+      nothingFoundMessage="No match"
       value={props.value ?? null}
       onChange={(value) => props.onChange(value ?? undefined)}
       data={[...withChosen(props.choices, props.value)]}

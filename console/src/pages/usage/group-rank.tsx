@@ -15,7 +15,7 @@ export interface GroupRankProps {
   readonly metric: Metric;
 }
 
-/** The groups that have most of the chosen metric; days are told by the chart above. */
+/** The groups that have most of the chosen metric; days are shown by the chart above. */
 export function GroupRank({ usage, by, metric }: GroupRankProps): ReactElement | null {
   const rows = useMemo(() => rankGroups(usage, { metric, by }, ROWS_MAX), [usage, metric, by]);
   if (by === "day" || rows.length < 2) return null;

@@ -20,7 +20,7 @@ export interface GroupsTableProps {
 /** Every group's figures, and the totals of the range below them. Choosing a group filters by it. */
 export function GroupsTable({ usage, by, change }: GroupsTableProps): ReactElement {
   const { groups, totals } = usage;
-  if (groups.length === 0) return <Empty title="There were no requests in this time." />;
+  if (groups.length === 0) return <Empty title="There were no requests in this time range." />;
   return (
     <div className={kit.tableScroll} tabIndex={0} role="region" aria-label={`Figures by ${by}`}>
       <Table className={kit.table} highlightOnHover verticalSpacing="xs">
@@ -106,7 +106,7 @@ function GroupName(props: {
   );
 }
 
-/** What choosing a group filters by; undefined: it is no filter. */
+/** What choosing a group filters by; undefined: it is not a filter. */
 function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined {
   if (group === "other" || group === NONE) return undefined;
   if (by === "model") return { model: group };

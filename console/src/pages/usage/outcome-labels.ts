@@ -9,7 +9,7 @@ export const OUTCOMES: Readonly<Record<RequestOutcome, { word: string; tone: Ton
   timeout: { word: "Timed out", tone: "bad" },
   reset: { word: "Connection broke", tone: "bad" },
   stream_died: { word: "Ended early", tone: "bad" },
-  client_disconnected: { word: "Client left", tone: "warn" },
+  client_disconnected: { word: "Client disconnected", tone: "warn" },
   in_flight: { word: "In flight", tone: "quiet" },
   unknown_after_crash: { word: "Outcome unknown", tone: "warn" },
 };
@@ -28,8 +28,8 @@ export function settlementLabel(settlement: string | null): string {
   return SETTLEMENTS[settlement] ?? `Settled as ${settlement}.`;
 }
 const SETTLEMENTS: Readonly<Record<string, string>> = {
-  reported: "Charged by the usage that the provider reported.",
-  partial: "Charged by the usage that the provider had reported when the stream ended.",
+  reported: "Charged for the usage that the provider reported.",
+  partial: "Charged for the usage that the provider had reported when the stream ended.",
   none: "The provider reported no usage, so nothing was charged.",
-  unknown_after_crash: "The outcome was lost in a crash, so the reserve was charged.",
+  unknown_after_crash: "The outcome was lost in a crash, so the reserved amount was charged.",
 };

@@ -20,7 +20,7 @@ export interface RangeFieldsProps {
   readonly nowMs: number;
 }
 
-/** Which time is looked at. */
+/** Which time range is shown. */
 export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactElement {
   const range = chosen(RANGES, search.range);
 

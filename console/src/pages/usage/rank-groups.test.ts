@@ -26,7 +26,7 @@ const usage: Usage = {
   ],
 };
 
-test("groups are ranked by the metric that is looked at", () => {
+test("groups are ranked by the chosen metric", () => {
   const ranked = (metric: "spend" | "ttft" | "errors") =>
     rankGroups(usage, { metric, by: "model" }, 5).map(({ name }) => name);
   expect(ranked("spend")).toEqual(["A", "B"]);

@@ -53,7 +53,7 @@ export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): Reac
               columns={REQUEST_COLUMNS}
               rows={data}
               rowKey={({ request_id }) => request_id}
-              empty={<Empty title="No request fits this time and these filters." />}
+              empty={<Empty title="No request matches this time range and these filters." />}
             />
             <Pager
               place={{ cursor, trail }}

@@ -82,7 +82,7 @@ function RequestParts({ detail }: { readonly detail: RequestDetail }): ReactElem
       </Panel>
       <Panel title={attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts`}>
         {attempts.length === 0 ? (
-          <Empty title="No provider was asked, so the request cost nothing." />
+          <Empty title="The request was not sent to a provider, so it cost nothing." />
         ) : (
           <AttemptTimeline attempts={attempts} />
         )}

@@ -22,7 +22,7 @@ export interface UsageChartProps {
   readonly change: ChangeSearch;
 }
 
-/** One metric over time. Choosing a bar looks into its day or its hour. */
+/** One metric over time. Choosing a bar shows its day or its hour. */
 export function UsageChart({ usage, by, search, change }: UsageChartProps): ReactElement {
   const metric = chosen(METRICS, search.metric);
   const data = useMemo(() => chartData(usage, metric, by), [usage, metric, by]);
@@ -50,7 +50,7 @@ export function UsageChart({ usage, by, search, change }: UsageChartProps): Reac
         }}
       />
       <Text size="xs" c="dimmed" mt="xs">
-        {metric === "ttft" ? "The median of all requests. " : ""}Choose a bar to look into its{" "}
+        {metric === "ttft" ? "The median of all requests. " : ""}Choose a bar to see its{" "}
         {usage.bucket}.
       </Text>
     </>

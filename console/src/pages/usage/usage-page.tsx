@@ -28,7 +28,7 @@ import {
 import { UsageTotals } from "./usage-totals.tsx";
 import styles from "./usage.module.css";
 
-/** What was spent on what, and every single request. All of its state stands in the address. */
+/** What was spent on what, and every single request. All of its state is in the address. */
 export function UsagePage(): ReactElement {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, setNow] = useState(() => Date.now());

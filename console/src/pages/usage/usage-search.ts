@@ -109,11 +109,11 @@ function monthStart(nowMs: number): number {
 export function customFault(search: UsageSearch): string | undefined {
   const fromMs = readMinute(search.from);
   const toMs = readMinute(search.to);
-  if (fromMs === undefined || toMs === undefined) return "Choose the start and the end.";
-  if (fromMs >= toMs) return "The end has to be after the start.";
+  if (fromMs === undefined || toMs === undefined) return "Choose a start and an end.";
+  if (fromMs >= toMs) return "The end must be after the start.";
   return toMs - fromMs > DAYS_MAX * DAY_MS ? `Choose ${DAYS_MAX} days at most.` : undefined;
 }
-/** As far as the server looks at once. */
+/** The longest range that the server reports at once. */
 const DAYS_MAX = 366;
 
 /** `"2026-11-22T14:00"` as UTC, the text of a date-and-time field; undefined: it is none. */

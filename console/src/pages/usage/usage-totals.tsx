@@ -29,13 +29,15 @@ export function UsageTotals({ usage }: { readonly usage: Usage }): ReactElement 
         metric="requests"
         usage={usage}
         value={formatCount(requests)}
-        hint={requests === 0 ? "None in this time" : "Refused ones too"}
+        hint={requests === 0 ? "None in this time range" : "Including refused requests"}
       />
       <MetricCard
         metric="errors"
         usage={usage}
         value={formatCount(failed)}
-        hint={requests === 0 ? "Without refused ones" : `${formatShare(failed / requests)} of all`}
+        hint={
+          requests === 0 ? "Without refused requests" : `${formatShare(failed / requests)} of all`
+        }
       />
       <MetricCard
         metric="tokens"

@@ -1,6 +1,6 @@
 /**
  * A first call with curl and with the usual clients of both wires. While the key is on the page it
- * stands in the first line, so that the call runs as it is copied; afterwards a placeholder does.
+ * is in the first line, so that the call runs as it is copied; afterwards a placeholder does.
  */
 export function welcomeSamples(
   gatewayUrl: string,

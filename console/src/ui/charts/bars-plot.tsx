@@ -182,7 +182,7 @@ function nextPlace(key: string, here: number, last: number): number | undefined 
 }
 
 function textOf(unit: Unit, { bucket, pieces, total, isMeasured }: Stack): string {
-  if (!isMeasured) return `${bucket.label}: nothing measured`;
+  if (!isMeasured) return `${bucket.label}: no data`;
   const whole = `${bucket.label}: ${showWhole(unit, total)}`;
   if (pieces.length < 2) return whole;
   const parts = pieces.map(({ part, whole: amount }) => `${part.name} ${showWhole(unit, amount)}`);

@@ -9,11 +9,11 @@ export interface BarsTipProps {
   readonly unit: Unit;
   readonly stack: Stack;
   readonly chartId: string;
-  /** Where the bar stands, 0 to 1 from the left. */
+  /** The bar's position, 0 to 1 from the left. */
   readonly place: number;
 }
 
-/** The figures of the bar that the reader stands on; the bar's text says the same aloud. */
+/** The figures of the focused bar; the bar's text says the same to a screen reader. */
 export function BarsTip({ unit, stack, chartId, place }: BarsTipProps): ReactElement {
   const edge =
     place > 0.5 ? { right: `${(1 - place) * 100 + 2}%` } : { left: `${place * 100 + 2}%` };
@@ -22,7 +22,7 @@ export function BarsTip({ unit, stack, chartId, place }: BarsTipProps): ReactEle
     <div className={styles.tip} style={edge} aria-hidden>
       <div>{stack.bucket.label}</div>
       <div className={styles.tipTotal}>
-        {stack.isMeasured ? showWhole(unit, stack.total) : "Nothing measured"}
+        {stack.isMeasured ? showWhole(unit, stack.total) : "No data"}
       </div>
       {pieces.length < 2 ? null : (
         <dl>

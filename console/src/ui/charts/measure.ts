@@ -8,7 +8,7 @@ export type Amount = string | number | null;
 
 /**
  * The amount as a whole number that sums stay exact with: micro-dollars, pieces or milliseconds.
- * Throws a RangeError for dollars that are no decimal text and for broken counts.
+ * Throws a RangeError for dollars that are not a decimal text and for broken counts.
  */
 export function toWhole(unit: Unit, amount: Amount | undefined): bigint {
   if (amount === null || amount === undefined) return 0n;

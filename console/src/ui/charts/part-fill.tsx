@@ -3,14 +3,14 @@ import type { ReactElement } from "react";
 /** How many parts have a colour of their own; further ones share the last. */
 export const PARTS_MAX = 8;
 
-/** The pattern's name in its document; `chartId` keeps two charts of a page apart. */
+/** The pattern's name in its document; `chartId` separates two charts of a page. */
 export function fillOf(chartId: string, at: number): string {
   return `url(#${fillId(chartId, at)})`;
 }
 
 /**
- * A colour and a pattern for each part: who does not tell colours apart tells the patterns.
- * Stands inside an `svg`.
+ * A colour and a pattern for each part: users who cannot distinguish colours see the patterns.
+ * Belongs inside an `svg`.
  */
 export function PartFills(props: { readonly chartId: string; readonly count: number }) {
   const count = Math.min(props.count, PARTS_MAX);

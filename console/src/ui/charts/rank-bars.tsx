@@ -18,7 +18,7 @@ export interface RankBarsProps {
   }[];
 }
 
-/** A ranking: names with their figures, and bars that show how far apart they are. */
+/** A ranking: names with their figures, and bars that show the distances. */
 export function RankBars({ label, unit, rows }: RankBarsProps): ReactElement {
   const amounts = rows.map(({ value }) => toWhole(unit, value));
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);

@@ -20,7 +20,7 @@ test("a part keeps its colour where another one is missing", () => {
   expect(stack?.pieces.map(({ at }) => at)).toEqual([1]);
 });
 
-test("what was not measured is told apart from nothing", () => {
+test("what was not measured is distinguished from zero", () => {
   const one = parts.slice(0, 1);
   const [none, zero] = stackParts("ms", one, [
     { id: "1", label: "", tick: "", values: { a: null } },

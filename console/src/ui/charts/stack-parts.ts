@@ -9,7 +9,7 @@ export interface ChartPart {
 export interface ChartBucket {
   /** Unique in the chart. */
   readonly id: string;
-  /** In full, for the reader who stands on it: `"22 Nov 2026, 14:00 UTC"`. */
+  /** In full, for the focused bar: `"22 Nov 2026, 14:00 UTC"`. */
   readonly label: string;
   /** Short, for the line below the bars: `"14:00"`. */
   readonly tick: string;

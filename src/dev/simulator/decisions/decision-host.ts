@@ -158,7 +158,7 @@ function isDataUrl(part: JsonObject): boolean {
   return /^data:image\/(png|jpeg|webp);base64,[\w+/]+=*$/.test(url);
 }
 
-/* Numbers for a GLiNER host have its own name; anything else stands in a usage of its own. */
+/* Numbers for a GLiNER host have its own name; anything else is in a usage of its own. */
 function usageBeside(usage: JsonObject): JsonObject {
   const { token_usage: own, ...rest } = usage;
   return {

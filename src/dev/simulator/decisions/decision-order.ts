@@ -15,7 +15,7 @@ export interface DecisionOrder<Q> {
   readonly options: JsonObject;
 }
 
-/** What is asked of a state, and what depends on the words of it. */
+/** What is asked of a state, and what depends on its text. */
 export interface Asked {
   readonly stateText: string;
   /** Everything that the question says. */
@@ -44,7 +44,7 @@ export function chance({ stateText, words }: Asked, of = ""): number {
   return ((hash.readUInt32BE(0) % 99) + 1) / 100;
 }
 
-/** How likely each label is, all of them 1; one that stands in the state wins. */
+/** How likely each label is, all of them 1; one that occurs in the state wins. */
 export function chances(asked: Asked, labels: readonly string[]): readonly number[] {
   const state = asked.stateText.toLowerCase();
   const weights = labels.map((label) => {

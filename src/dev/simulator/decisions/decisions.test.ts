@@ -119,7 +119,7 @@ describe("systemone", () => {
     expect((await post("/sys/v1/as_sent", { state: "s", questions: {} })).status).toBe(422);
   });
 
-  test("what is too long is refused in the host's words", async () => {
+  test("what is too long is refused with the host's message", async () => {
     const long = await post(PLAIN, { ...asked, state: "x".repeat(140_000) });
     expect(long.status).toBe(400);
     expect(long.bytes.toString()).toContain("maximum context length of 32000");
@@ -260,7 +260,7 @@ describe("gliner", () => {
 });
 
 describe("faults", () => {
-  test("an answer is missing, or nobody asked for it", async () => {
+  test("an answer is missing, or it has no question", async () => {
     const idsOf = async (fault: string) =>
       Object.keys((await ask(PLAIN, fault)).json()["answers"] as object);
     expect(await idsOf("missing_answer")).toEqual(["team", "anger"]);

@@ -45,14 +45,14 @@ export function inEnvelope(result: JsonObject, fault: EnvelopeFault): JsonObject
   return { result: opened, success: true, errors: [], messages: [] };
 }
 
-/** An error in its envelope; a numeric code stands as it is, others are chosen by the status. */
+/** An error in its envelope; a numeric code is used as it is, others are chosen by the status. */
 export function envelopeError({ status, message, code }: SimError): JsonObject {
   const isNumber = code !== undefined && /^\d+$/.test(code);
   const number = isNumber ? Number(code) : (CODE_OF_STATUS[status] ?? INFERENCE_FAILED);
   return { result: {}, success: false, errors: [{ code: number, message }], messages: [] };
 }
 
-/** The error that a scripted envelope stands for; undefined: it is a good answer. */
+/** The error that a scripted envelope means; undefined: it is a good answer. */
 export function scriptedEnvelope(
   fault: EnvelopeFault,
 ): { readonly status: number; readonly json: JsonObject } | undefined {
@@ -67,7 +67,7 @@ export function scriptedEnvelope(
   return { status, json: envelopeError({ status, message: nested, code: String(code) }) };
 }
 
-/** The words that go with a code. */
+/** The message of a code. */
 export function envelopeCode(code: number): SimError {
   const known = CODES[code];
   return { status: 500, message: "", ...known, code: String(code) };

@@ -57,7 +57,7 @@ function byLabel({ labels }: GlinerTask, find: (label: string) => unknown): Json
   return Object.fromEntries(labels.map((label) => [label, find(label)]));
 }
 
-/* A word of the text, chosen by what is looked for. */
+/* A word of the text, chosen by what is searched for. */
 function spanOf(asked: Asked, label: string, { confidence, spans }: Shape): unknown {
   const words = [...asked.stateText.matchAll(/[\p{L}\p{N}]+/gu)];
   const share = chance(asked, label);

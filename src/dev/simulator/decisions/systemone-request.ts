@@ -44,7 +44,7 @@ export function readPublicSystemone(body: JsonObject): SystemoneReading {
   return orderOf(body, state, read);
 }
 
-/** The marketplace's grammar, taken as it comes: unknown fields are nobody's business. */
+/** The marketplace's grammar, taken as it comes: unknown fields are ignored. */
 export function readSentSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const stateProblem = stateComplaint(state);

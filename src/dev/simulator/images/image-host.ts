@@ -6,7 +6,7 @@ import type { Troubles } from "../trouble.ts";
 import { plainImageProblem, referenceImageProblem, relayImageProblem } from "./image-checks.ts";
 import type { ImageOrder } from "./image-order.ts";
 
-/** A kind of image host: what it refuses, and what stands around its images. */
+/** A kind of image host: what it refuses, and what surrounds its images. */
 export interface ImageHost {
   problemOf(body: JsonObject): SimError | undefined;
   readonly error: ErrorWriter;
@@ -82,7 +82,7 @@ export const relayImages: ImageHost = {
   blocked: (created) => ({ created, data: [], block_reason: "PROHIBITED_CONTENT" }),
 };
 
-/** Aspect ratios, addresses unless told otherwise, its cost in ticks. */
+/** Aspect ratios, addresses by default, its cost in ticks. */
 export const plainImages: ImageHost = {
   problemOf: plainImageProblem,
   error: plainError,

@@ -59,7 +59,7 @@ describe("the answer of each kind of host", () => {
     expect(answer.bytes.toString()).toContain('"cost":0.04}');
   });
 
-  test("the host that counts in ticks answers with addresses unless it is told otherwise", async () => {
+  test("the host that counts in ticks answers with addresses by default", async () => {
     const addresses = await draw(TICKS, { n: 1 });
     expect(itemsOf(addresses)[0]).toMatchObject({ url: expect.stringContaining("https://") });
     const base64 = await draw(TICKS, { n: 3, response_format: "b64_json" });
@@ -130,7 +130,7 @@ describe("strictness", () => {
     expect(answer.bytes.toString()).toContain(message);
   });
 
-  test("a model that nobody has is 404, a customer's key 401", async () => {
+  test("an unknown model is 404, a customer's key 401", async () => {
     expect((await draw(REFERENCE, { model: "unknown-painter" })).status).toBe(404);
     const headers = { authorization: `Bearer tm_vk_${"a".repeat(48)}` };
     const body = { model: "painter", prompt: "p" };
@@ -191,7 +191,7 @@ describe("faults", () => {
     [REFERENCE, 400, { error: { code: "moderation_blocked" } }],
     [RELAY, 451, { error: { code: 451, metadata: { error_type: "content_policy_violation" } } }],
     [TICKS, 400, { code: "content_policy_violation", error: expect.any(String) }],
-  ])("%s refuses content in its own words", async (path, status, shape) => {
+  ])("%s refuses content in its own format", async (path, status, shape) => {
     const answer = await draw(path, {}, "content_filter");
     expect(answer.status).toBe(status);
     expect(answer.json()).toMatchObject(shape);
@@ -246,7 +246,7 @@ describe("faults", () => {
   });
 });
 
-test("hosts of one kind are told apart by a suffix, and each call is counted", async () => {
+test("hosts of one kind are distinguished by a suffix, and each call is counted", async () => {
   await draw("/img-backup/v1/images/generations");
   await draw(REFERENCE);
   await draw(REFERENCE, { size: "1x1" });

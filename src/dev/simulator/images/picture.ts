@@ -98,7 +98,7 @@ const JPEG = Buffer.from(
 );
 const JPEG_HEAD_BYTES = 20;
 
-/* The padding is comments; what is too small for one stands behind the end mark. */
+/* The padding is comments; what is too small for one follows the end mark. */
 function jpegParts(_seed: string, bytesMin: number): Parts {
   const parts: (Buffer | number)[] = [JPEG.subarray(0, JPEG_HEAD_BYTES)];
   let missing = bytesMin - JPEG.length;

@@ -28,7 +28,7 @@ export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Pr
   await deliverJson(delivery, host.createStatus, host.created(shownJob(call, job)));
 }
 
-/** Shows a job; each look moves it on. */
+/** Shows a job; each poll moves it on. */
 export async function answerVideoPoll(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.polls += 1));
   if (job === undefined) return;

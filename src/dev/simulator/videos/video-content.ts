@@ -10,7 +10,7 @@ const STEP_BYTES = 64 * 1024;
 const PATTERN = Buffer.from(
   Array.from({ length: STEP_BYTES + PERIOD }, (_byte, at) => at % PERIOD),
 );
-/* An MP4 file's type box, and the head of a data box that goes on to the end of the file. */
+/* An MP4 file's type box, and the head of a data box that continues to the end of the file. */
 const HEAD = Buffer.from("00000018667479706d703432000000006d70343269736f6d000000006d646174", "hex");
 
 /** The file of a finished job, or part of it. */
@@ -19,7 +19,7 @@ export async function answerVideoContent(host: VideoHost, call: ReceivedCall): P
   if (job !== undefined) await deliverFile(host, call, job);
 }
 
-/** The same file at its own address, for whoever was sent there. */
+/** The same file at its own address, for a client that was redirected there. */
 export async function answerVideoFile(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.files += 1));
   if (job !== undefined) await deliverFile(host, call, job);

@@ -6,7 +6,7 @@ import type { Troubles } from "../trouble.ts";
 import type { JobView, VideoJob } from "./video-jobs.ts";
 import { videoProblem } from "./video-order.ts";
 
-/** A job, where it stands, and the address of its file. */
+/** A job, its state, and the address of its file. */
 export interface ShownJob {
   readonly job: VideoJob;
   readonly view: JobView;
@@ -33,7 +33,7 @@ export interface VideoHost {
 const CENTS_PER_SECOND = 10;
 const DAY_S = 86_400;
 
-/** A record with states in words, progress and dates. */
+/** A record with states as texts, progress and dates. */
 export const referenceVideos: VideoHost = {
   problemOf: (body) => videoProblem(body, "size"),
   error: referenceError,
@@ -153,7 +153,9 @@ export function expiryOf({ createdS, plan }: VideoJob): number {
   return createdS + (plan.expires ?? DAY_S);
 }
 
-/* What a job cost is told at its end: of a finished one always, else only where it is scripted. */
+/*
+ * What a job cost is reported at its end: of a finished one always, else only where it is scripted.
+ */
 function usageOf(
   { job, view }: ShownJob,
   worded: (costUsd: string) => JsonObject,

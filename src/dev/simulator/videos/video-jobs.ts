@@ -35,7 +35,7 @@ export interface JobSummary extends Readonly<JobCounts> {
   readonly state: string;
 }
 
-/** Where a job stands. */
+/** The state of a job. */
 export interface JobView {
   /** `queued`, `in_progress`, `completed`, `failed`, `cancelled`, `expired`, or a scripted word. */
   readonly state: string;
@@ -47,7 +47,7 @@ export interface JobView {
 const JOBS_KEPT = 10_000;
 const STATES = ["queued", "in_progress"];
 
-/** What a request makes a job of; `idPrefix` stands in front of its id. */
+/** What a request makes a job of; `idPrefix` precedes its id. */
 export interface NewJob extends Pick<VideoJob, "root" | "order" | "plan" | "createdS"> {
   readonly idPrefix: string;
 }
@@ -82,7 +82,7 @@ export class VideoJobs {
     return isThere && job.ending !== "deleted" ? job : undefined;
   }
 
-  /** Where the job stands after the polls it has had, or by the time. */
+  /** The state of the job after the polls it has had, or by the time. */
   view({ plan, counts, startedMs, ending }: VideoJob): JobView {
     if (ending !== "none") return { state: "cancelled", isFinal: true, progress: 0 };
     const states = plan.states ?? STATES;

@@ -96,7 +96,7 @@ describe("the life of a job", () => {
     });
   });
 
-  test("states come as they are scripted, foreign words too, and the last one can stay", async () => {
+  test("states come as they are scripted, foreign names too, and the last one can stay", async () => {
     const states = ["queued", "warming up", "in_progress"];
     const path = await jobOf(REFERENCE, { states, never: true });
     const seen: unknown[] = [];
@@ -104,7 +104,7 @@ describe("the life of a job", () => {
     expect(seen).toEqual(["warming up", "in_progress", "in_progress", "in_progress"]);
   });
 
-  test("a job can go on by the clock, whoever polls", async () => {
+  test("a job can continue by the clock, independent of polls", async () => {
     const path = await jobOf(RELAY, { ms: 1_000 });
     expect((await call(path)).json()["status"]).toBe("pending");
     expect((await call(path)).json()["status"]).toBe("pending");
@@ -254,7 +254,7 @@ describe("the file", () => {
     expect((await call(path, { headers: { ...headers, "if-range": '"old"' } })).status).toBe(200);
   });
 
-  test("HEAD tells the length and sends nothing", async () => {
+  test("HEAD answers the length and sends nothing", async () => {
     const path = `${await finished(TICKS, { bytes: 1_000_000 })}/content`;
     const head = await call(path, { method: "HEAD" });
     expect(head.headers["content-length"]).toBe("1000000");
@@ -330,7 +330,7 @@ describe("faults of calls about a job", () => {
     expect((await call(path)).json()).toMatchObject({ status: "failed", error: { code: "x" } });
   });
 
-  test("are logged and counted by path, and are no generation calls", async () => {
+  test("are logged and counted by path, and are not generation calls", async () => {
     const path = await finished(RELAY);
     await call(path);
     await call(`${path}/content`, {

@@ -57,7 +57,7 @@ function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }): ReactElement 
       <div className={classes.endedEarly} role="alert">
         <StatusBadge tone="bad">Ended early</StatusBadge>
         <Text size="sm" component="div">
-          {message ?? "The answer broke off."} <code>{errorType ?? "connection"}</code>
+          {message ?? "The answer ended early."} <code>{errorType ?? "connection"}</code>
         </Text>
         {requestId === undefined ? null : <Copyable value={requestId} label="request id" short />}
       </div>
@@ -65,7 +65,7 @@ function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }): ReactElement 
   }
   if (state === "stopped") return <StateLine tone="quiet">Stopped by you</StateLine>;
   return answer.isCutOff === true ? (
-    <StateLine tone="warn">Cut off at the longest answer allowed</StateLine>
+    <StateLine tone="warn">Cut off at the maximum answer length</StateLine>
   ) : null;
 }
 
@@ -90,7 +90,7 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
       {firstByteMs === undefined ? null : <span>first word {formatMs(firstByteMs)}</span>}
       {durationMs === undefined ? null : <span>{formatMs(durationMs)} in all</span>}
       {costUsd === undefined ? (
-        isUnsettled(answer) && <span>its cost is in Usage once the provider has ended</span>
+        isUnsettled(answer) && <span>its cost appears in Usage when the provider has finished</span>
       ) : (
         <span>
           cost <Money usd={costUsd} />
@@ -108,7 +108,7 @@ function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");
 }
 
-/** Where something went wrong, the id stands beside what is said about it. */
+/** Where something went wrong, the id is shown beside the message. */
 function hasOwnId({ state }: ChatAnswer): boolean {
   return state === "ended_early" || state === "refused";
 }

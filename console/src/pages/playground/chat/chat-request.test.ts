@@ -83,7 +83,7 @@ describe("the conversation that is sent", () => {
     ]);
   });
 
-  test("leaves out what nobody answered, so that speakers alternate", () => {
+  test("leaves out what has no answer, so that speakers alternate", () => {
     expect(chatMessages("a", "be brief", [turn("lost", { a: "" }), turn("now")])).toEqual([
       { role: "system", content: "be brief" },
       { role: "user", content: "now" },

@@ -1,7 +1,7 @@
 import type { Descriptor, Model } from "../../../../../src/console-api/contract.ts";
 import type { Attachment, ChatAnswer, ChatSettings, ParameterValues, Turn } from "./chat-types.ts";
 
-/** One message of a request, in the words of the chat-completions route. */
+/** One message of a request, in the format of the chat-completions route. */
 export interface RequestMessage {
   readonly role: "system" | "user" | "assistant";
   readonly content: string | readonly object[];
@@ -61,7 +61,7 @@ export function chatBody(model: Model, settings: ChatSettings, turns: readonly T
   };
 }
 
-/** The conversation as this model saw it; what another said stands in where it was not asked. */
+/** The conversation as this model saw it; another's answer is used where it was not asked. */
 export function chatMessages(
   modelId: string,
   system: string,
@@ -72,7 +72,7 @@ export function chatMessages(
   for (const [at, turn] of turns.entries()) {
     const isLast = at === turns.length - 1;
     const answer = isLast ? undefined : answerFor(modelId, turn);
-    // A message that nobody answered would put two of one speaker in a row.
+    // A message without an answer would put two of one speaker in a row.
     if (!isLast && answer === undefined) continue;
     messages.push({ role: "user", content: userContent(turn) });
     if (answer !== undefined) messages.push({ role: "assistant", content: answer.text });

@@ -47,7 +47,7 @@ export function ChatSettingsPanel(props: {
       ) : null}
       <Textarea
         label="System prompt"
-        placeholder="What the model is to know before you speak"
+        placeholder="Instructions for the model"
         value={settings.system}
         onChange={(event) => onChange({ system: event.currentTarget.value })}
         autosize

@@ -86,7 +86,7 @@ export default function ChatTab({ models, modelIds, onModels }: ChatTabProps): R
         <Text size="xs" c="dimmed">
           {chat.isKept
             ? "Conversations are kept in this browser only. The gateway stores neither prompts nor answers."
-            : "This browser keeps no conversations: they are gone when you leave the page."}
+            : "This browser does not store conversations: they are lost when you leave the page."}
         </Text>
       </section>
       <aside

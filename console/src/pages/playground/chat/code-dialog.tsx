@@ -34,7 +34,7 @@ export default function CodeDialog(props: {
         />
         <CodeTabs key={wire} tabs={codeSamples(wire, { ...props.of, gatewayUrl })} />
         <Text size="sm" c="dimmed">
-          Put a key of yours into the environment variable TM_KEY; keys are made on the{" "}
+          Put one of your keys into the environment variable TM_KEY; create keys on the{" "}
           <AppLink to="/keys">Keys page</AppLink>. Every model answers on both interfaces.
         </Text>
       </Stack>

@@ -39,7 +39,7 @@ test("a quote in a message does not end the shell's argument", () => {
   expect(codeOf("chat", "curl")).toContain(`what'"'"'s this?`);
 });
 
-test("the messages wire has its own words for the same call", () => {
+test("the messages wire has its own format for the same call", () => {
   const code = codeOf("messages", "curl");
   const body = JSON.parse(
     (/-d '(.*)'$/s.exec(code)?.[1] ?? "").replaceAll(`'"'"'`, "'"),

@@ -95,7 +95,7 @@ ${pythonArguments(body)}
   ];
 }
 
-/** The same request in the words of the messages route, which wants an output bound. */
+/** The same request in the format of the messages route, which wants an output bound. */
 function messagesBody({ modelId, messages, parameters }: CodeOf): Record<string, unknown> {
   const system = messages.find(({ role }) => role === "system")?.content;
   const { stop, temperature, top_p, top_k } = parameters;

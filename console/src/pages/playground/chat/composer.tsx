@@ -77,7 +77,7 @@ export function Composer(props: ComposerProps): ReactElement {
         error={
           untaken === undefined
             ? problem
-            : `the chosen models do not take ${untaken.name}; remove it`
+            : `the chosen models do not accept ${untaken.name}; remove it`
         }
       />
       <Group justify="space-between" gap="xs">

@@ -33,7 +33,8 @@ export function attachmentProblem(
     const kind = KINDS[type];
     return kind === undefined || !kinds.includes(kind);
   });
-  if (wrong !== undefined) return `${wrong.name}: the chosen models do not take this kind of file`;
+  if (wrong !== undefined)
+    return `${wrong.name}: the chosen models do not accept this kind of file`;
   if (files.length + attached.length > attachmentsMax) {
     return `a message takes ${attachmentsMax} files at most`;
   }

@@ -6,9 +6,9 @@ import type { ChatAnswer } from "./chat-types.ts";
 export type AnswerChange = Partial<ChatAnswer>;
 
 /**
- * Streams one answer and tells every change of it. Never rejects: what went wrong is a state of the
- * answer, and what had come by then stays. The cost of an answer that ended early comes later, from
- * its record.
+ * Streams one answer and reports every change of it. Never rejects: what went wrong is a state of
+ * the answer, and what had come by then stays. The cost of an answer that ended early comes later,
+ * from its record.
  */
 export async function streamChat(
   body: object,

@@ -12,7 +12,7 @@ import type { Chat } from "./use-chat.ts";
 /** How near to the end a reader counts as following it. */
 const NEAR_PX = 80;
 
-/** What was said, oldest first; it follows the newest words while the reader is at the end. */
+/** What was said, oldest first; it scrolls with the newest text while the reader is at the end. */
 export function Thread(props: {
   readonly chat: Chat;
   readonly models: readonly Model[];

@@ -38,7 +38,7 @@ export function useChat(options: {
   const [isKept, setKept] = useState(true);
   const freshBalance = useFreshBalance();
   const abort = useRef<AbortController>(undefined);
-  // Leaving the page ends what is running: nobody would see it, and it costs.
+  // Leaving the page ends what is running: no one would see it, and it costs.
   useEffect(() => () => abort.current?.abort(), []);
 
   const isBusy = running > 0;
@@ -147,7 +147,7 @@ function titleOf(turns: readonly Turn[]): string {
   return said.slice(0, TITLE_CHARS) || first?.attachments[0]?.name || "New conversation";
 }
 
-/** Its words have ended; what it cost may come later. */
+/** Its text is complete; its cost may come later. */
 function isEnd(state: ChatAnswer["state"] | undefined): boolean {
   return state !== undefined && state !== "waiting" && state !== "streaming";
 }

@@ -14,7 +14,7 @@ interface AnswerRow {
   readonly name: string;
   readonly type: string;
   readonly value: unknown;
-  /** 0 to 1; undefined where the model does not tell. */
+  /** 0 to 1; undefined where the model does not report it. */
   readonly confidence: number | undefined;
   readonly probabilities: readonly (readonly [label: string, share: number])[];
 }

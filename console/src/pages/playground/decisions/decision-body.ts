@@ -1,4 +1,4 @@
-/** A question as it stands in the form: only the fields of its type count. */
+/** A question as it is in the form: only the fields of its type count. */
 export interface QuestionDraft {
   readonly id: string;
   readonly name: string;
@@ -85,7 +85,7 @@ type Made = { readonly question: object } | Omit<DraftProblem, "questionId">;
 
 function stateOf(draft: DecisionDraft): { readonly value: unknown } | DraftProblem {
   if (draft.state.trim() === "") {
-    return { field: "state", message: "Write what the questions are about." };
+    return { field: "state", message: "Enter what the questions are about." };
   }
   if (!draft.isJsonState) return { value: draft.state };
   try {
@@ -95,7 +95,7 @@ function stateOf(draft: DecisionDraft): { readonly value: unknown } | DraftProbl
     return { field: "state", message: "The state must be an object, an array or a text." };
   } catch (fault) {
     const reason = fault instanceof Error ? fault.message : "";
-    return { field: "state", message: `This is no JSON: ${reason}` };
+    return { field: "state", message: `This is not valid JSON: ${reason}` };
   }
 }
 
@@ -131,7 +131,7 @@ function schemaOf(draft: QuestionDraft): Schema {
       const isRange = draft.min.trim() !== "" && draft.max.trim() !== "" && min < max;
       return isRange
         ? { schema: { type: draft.type, min, max } }
-        : { field: "range", message: "The scale needs a smallest and a larger largest number." };
+        : { field: "range", message: "The scale needs a minimum and a larger maximum." };
     }
     default:
       return { schema: { type: draft.type } };
@@ -164,8 +164,8 @@ function glinerQuestion(draft: QuestionDraft): Made {
   }
 }
 
-const TWO_LABELS = { field: "labels", message: "Write at least two, one a line." } as const;
-const ONE_LABEL = { field: "labels", message: "Write at least one, one a line." } as const;
+const TWO_LABELS = { field: "labels", message: "Enter at least two, one per line." } as const;
+const ONE_LABEL = { field: "labels", message: "Enter at least one, one per line." } as const;
 
 interface Label {
   readonly label: string;

@@ -85,7 +85,7 @@ export default function ImagesTab(props: {
         <form className={classes.composer} onSubmit={(event) => void make(event)}>
           <Textarea
             label="Prompt"
-            placeholder="What is to be seen"
+            placeholder="Describe the picture"
             value={prompt}
             onChange={(event) => setPrompt(event.currentTarget.value)}
             autosize
@@ -123,13 +123,13 @@ export default function ImagesTab(props: {
           </div>
         )}
         {calls.length === 0 && running === undefined && fault === undefined ? (
-          <Empty title="Pictures you make appear here. A call makes all of them or costs nothing." />
+          <Empty title="Your pictures appear here. A call returns all of them or costs nothing." />
         ) : null}
         {calls.map((call) => (
           <Pictures key={call.id} call={call} />
         ))}
         <Text size="xs" c="dimmed">
-          Pictures stay in this page until you leave it: download what you want to keep.
+          Pictures are kept until you leave this page: download those you want to keep.
         </Text>
       </section>
       <aside className={classes.aside} data-open aria-label="Model and fields">

@@ -18,7 +18,7 @@ export interface Videos {
   readonly forget: (id: string) => void;
 }
 
-/** The video jobs of this browser, looked after until each has ended. */
+/** The video jobs of this browser, polled until each has ended. */
 export function useVideos(orgId: string): Videos {
   const [jobs, setJobs] = useState<readonly VideoJob[]>([]);
   useEffect(() => {
@@ -37,7 +37,7 @@ export function useVideos(orgId: string): Videos {
     (job: VideoJob) => {
       void shelf.keep(job);
       setJobs((before) => before.map((each) => (each.id === job.id ? job : each)));
-      // What the job held is settled, or given back.
+      // The job's hold is settled or released.
       if (!isRunning(job)) freshBalance();
     },
     [freshBalance],
@@ -63,7 +63,7 @@ export function useVideos(orgId: string): Videos {
   return { jobs, make, forget };
 }
 
-/** Looks at every job that runs, more and more rarely, and not while nobody sees the page. */
+/** Polls every running job, with growing pauses, and not while the page is hidden. */
 function usePolls(jobs: readonly VideoJob[], reported: (job: VideoJob) => void): void {
   const latest = useRef(jobs);
   latest.current = jobs;

@@ -36,12 +36,12 @@ test("a job is read with its state, its cost and when its file goes", () => {
   });
 });
 
-test("what is no job is none", () => {
+test("what is not a job is refused", () => {
   expect(reported({ id: "video_1", status: "dreaming" })).toBeUndefined();
   expect(reported(null)).toBeUndefined();
 });
 
-test("looks become rarer, from 3 seconds to 30", () => {
+test("polls become rarer, from 3 seconds to 30", () => {
   const waits = Array.from({ length: 12 }, (_none, polls) => waitMsOf(polls));
   expect(waits[0]).toBe(3_000);
   expect(waits.at(-1)).toBe(30_000);

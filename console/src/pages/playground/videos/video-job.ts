@@ -25,7 +25,7 @@ type Reported = Pick<
   "status" | "progress" | "seconds" | "expiresAtMs" | "errorCode" | "costUsd" | "requestId"
 > & { readonly id: string; readonly createdAtMs: number };
 
-/** What the videos route told of a job; undefined when it is no job. */
+/** What the videos route reported about a job; undefined when it is not a job. */
 export function readJob({ json, costUsd }: JsonAnswer): Reported | undefined {
   const id = text(member(json, "id"));
   const status = STATES.find((each) => each === member(json, "status"));
@@ -60,7 +60,7 @@ export function isRunning({ status }: Pick<VideoJob, "status">): boolean {
 const FIRST_WAIT_MS = 3_000;
 const WAIT_MS_MAX = 30_000;
 
-/** How long to wait before the next look: the provider is asked every three seconds at most. */
+/** How long to wait before the next poll: the provider is polled every three seconds at most. */
 export function waitMsOf(polls: number): number {
   return Math.min(WAIT_MS_MAX, Math.round(FIRST_WAIT_MS * 1.5 ** polls));
 }

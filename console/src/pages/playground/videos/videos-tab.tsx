@@ -17,7 +17,7 @@ import classes from "../playground.module.css";
 import { useVideos } from "./use-videos.ts";
 import { failureMessage, type VideoJob } from "./video-job.ts";
 
-/** Makes videos from a text: each is a job that goes on without this page. */
+/** Makes videos from a text: each is a job that continues without this page. */
 export default function VideosTab(props: {
   readonly models: readonly Model[];
   readonly modelIds: readonly string[];
@@ -58,7 +58,7 @@ export default function VideosTab(props: {
         <form className={classes.composer} onSubmit={(event) => void send(event)}>
           <Textarea
             label="Prompt"
-            placeholder="What is to happen"
+            placeholder="Describe the video"
             value={prompt}
             onChange={(event) => setPrompt(event.currentTarget.value)}
             autosize
@@ -80,14 +80,14 @@ export default function VideosTab(props: {
         </form>
         {fault === undefined ? null : <FaultTrouble fault={fault} />}
         {jobs.length === 0 && fault === undefined ? (
-          <Empty title="Videos you make appear here. What one may cost at most is held until it is done." />
+          <Empty title="Your videos appear here. The maximum cost of a video is held until it is done." />
         ) : null}
         {jobs.map((job) => (
           <Job key={job.id} job={job} onForget={forget} />
         ))}
         <Text size="xs" c="dimmed">
-          This list is kept in this browser only. A job goes on when you leave, and its file is the
-          provider's: download it before it expires.
+          This list is kept in this browser only. A job continues when you leave. Its file stays at
+          the provider: download it before it expires.
         </Text>
       </section>
       <aside className={classes.aside} data-open aria-label="Model and fields">

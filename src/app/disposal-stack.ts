@@ -1,0 +1,29 @@
+type Close = () => void | Promise<void>;
+
+/** Everything that was opened, closed once and in reverse order: what needs another closes first. */
+export class DisposalStack {
+  readonly #closes: Close[] = [];
+
+  /** Closes `opened` before everything that is already on the stack. */
+  use<T extends { close: Close }>(opened: T): T {
+    this.defer(() => opened.close());
+    return opened;
+  }
+
+  defer(close: Close): void {
+    this.#closes.push(close);
+  }
+
+  /** A close that fails does not keep the others open; the first failure is thrown at the end. */
+  async close(): Promise<void> {
+    const faults: unknown[] = [];
+    for (let close = this.#closes.pop(); close !== undefined; close = this.#closes.pop()) {
+      try {
+        await close();
+      } catch (fault) {
+        faults.push(fault);
+      }
+    }
+    if (faults.length > 0) throw faults[0];
+  }
+}
