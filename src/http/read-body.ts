@@ -59,6 +59,6 @@ function collect(
 }
 
 function tooLarge(bytesMax: number): Refused {
-  const message = `the request body exceeds the limit of ${bytesMax} bytes for this route; send less`;
+  const message = `the request body exceeds the limit of ${bytesMax} bytes for this route; send a smaller body`;
   return refused(refusal("request_too_large", message));
 }

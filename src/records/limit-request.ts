@@ -75,7 +75,7 @@ function membersOf(doc: JsonDocument): Result<{ readonly members: Members }> {
     const name = doc.text(key);
     if (!FIELDS.includes(name)) {
       const shown = name.slice(0, ECHOED_CHARS_MAX);
-      return invalid(`${shown} is not a field of this route; it takes ${FIELDS.join(", ")}`);
+      return invalid(`${shown} is not a field of this route; it accepts ${FIELDS.join(", ")}`);
     }
     if (members.has(name)) return invalid(`${name} is duplicated; send it once`);
     members.set(name, doc.valueOf(key));

@@ -72,7 +72,7 @@ export const rollSql = `
       sum(completion) as completion, sum(internal_reasoning) as internal_reasoning
     from attempt where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4
     group by org_id, request_id
-  ), unrolled as (
+  ), split as (
     insert into usage_unrolled (org_id, request_id, day)
     select org_id, request_id, $2 from request r
     where first_ordinal > 1

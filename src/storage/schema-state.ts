@@ -54,13 +54,13 @@ export function assertUpgradable({ isUnpublished, unknown, changed }: SchemaStat
   if (isUnpublished) {
     throw new SchemaFault(
       "the database was made by a version of tokenmarket before the first release, and cannot be " +
-        "brought up to date: use an empty database, and make its tables with `tokenmarket migrate`",
+        "migrated: use an empty database, and create its tables with `tokenmarket migrate`",
     );
   }
   if (unknown.length > 0) {
     throw new SchemaFault(
       `the database is newer than this program: it has ${unknown.join(", ")}; use the version of ` +
-        "tokenmarket that made it or a newer one (`tokenmarket migrate` goes forward only)",
+        "tokenmarket that made it or a newer one (`tokenmarket migrate` never downgrades)",
     );
   }
   if (changed.length > 0) {
@@ -79,7 +79,7 @@ export function assertUsable(state: SchemaState): void {
   throw new SchemaFault(
     isThere
       ? `the database is older than this program: ${missing.map(({ name }) => name).join(", ")} ` +
-          "is missing; bring it up to date with `tokenmarket migrate`"
-      : "the database has no tables of tokenmarket yet; make them with `tokenmarket migrate`",
+          "is missing; migrate it with `tokenmarket migrate`"
+      : "the database has no tokenmarket tables yet; create them with `tokenmarket migrate`",
   );
 }

@@ -82,7 +82,7 @@ const endpoint = Type.Object(
     dialect: Type.Unsafe<ManifestEndpoint["dialect"]>({
       type: "string",
       enum: ["wire_a", "wire_b"],
-      description: "The chat wire: `wire_a` is chat completions, `wire_b` is messages.",
+      description: "The chat wire: `wire_a` is Chat Completions, `wire_b` is Messages.",
       ...rule("dialect", 'must be "wire_a" or "wire_b"'),
     }),
     api_key_env: Type.Optional(
@@ -113,7 +113,7 @@ const endpoint = Type.Object(
       oneOf(["token", "reported_cost"], {
         default: "token",
         description:
-          "`reported_cost`: the the provider reports its own cost in USD, and that cost is billed.",
+          "`reported_cost`: the provider reports its own cost in USD, and that cost is billed.",
         ...rule("billing", 'must be "token" or "reported_cost"'),
       }),
     ),

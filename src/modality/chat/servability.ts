@@ -24,7 +24,7 @@ export function servabilityProblem(
 function tooWarm(request: ParsedChatRequest, { requests }: Wire): Unservable | undefined {
   if ((request.temperature ?? 0) <= requests.temperatureMax) return undefined;
   const { temperatureMax: most } = requests;
-  const message = `temperature is above ${most}, which the providers of this model do not take; lower it`;
+  const message = `temperature is above ${most}, which the providers of this model do not accept; lower it`;
   return { field: "temperature", message };
 }
 

@@ -126,7 +126,7 @@ export class ImageBridge implements AnswerBridge {
 const ANSWER_BYTES_MAX = Math.ceil(imageBytesMax / 3) * 4 + imageAnswerOtherBytesMax;
 
 const ABOVE_RESERVE = failedRead(
-  unusableImagesFailure("the provider reported a higher cost than the request can have"),
+  unusableImagesFailure("the provider reported a higher cost than this request can have"),
 );
 const UNREADABLE = failedRead(unusableImagesFailure("the provider's answer could not be read"));
 

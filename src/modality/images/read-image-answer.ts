@@ -10,7 +10,7 @@ import { type ImageReport, readImageReport } from "./image-usage.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import { saysModerated } from "./moderation-flag.ts";
 
-/** An answer with exactly the images that were asked for. */
+/** An answer with exactly the images that were requested. */
 export interface ImageAnswer {
   readonly created: number | undefined;
   readonly images: readonly AnsweredImage[];
@@ -32,7 +32,7 @@ export interface AskedImages {
   readonly outputFormat: string;
 }
 
-/** Reads a complete answer: all images that were asked for, or the failure. */
+/** Reads a complete answer: all images that were requested, or the failure. */
 export function readImageAnswer(
   parser: ImageAnswerParser,
   asked: AskedImages,
@@ -54,8 +54,8 @@ export function readImageAnswer(
       return failedRead(moderatedImagesFailure());
     }
     const counted =
-      `the provider answered with ${images.length} usable images in ${items.length}, ` +
-      `${asked.count} were asked for`;
+      `the provider answered with ${images.length} usable images of ${items.length}, ` +
+      `${asked.count} were requested`;
     return failedRead(unusableImagesFailure(counted));
   }
   return {
