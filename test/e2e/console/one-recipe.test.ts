@@ -221,7 +221,7 @@ describe("a search", () => {
       by: "organization",
     });
     const stranger = { ...rich.wanted, key: newVirtualKey().raw };
-    expect(await inside.ask(stranger, signal)).toMatchObject({ kind: "hopeless" });
+    expect(await inside.ask(stranger, signal)).toMatchObject({ kind: "unusable" });
   });
 
   test("leaves at once when it is aborted, and its call is settled all the same", async () => {
