@@ -1,9 +1,3 @@
-/**
- * Cycles of reserve + close per second through the ledger on the embedded PostgreSQL, durable, for
- * one hot organization. Run: `npm run bench:ledger -- [--seconds 5] [--days 1] [--save]`. The journal
- * has a partition per day, so the days it goes back are part of the question. `--save` measures 1 and
- * 90 days and writes docs/ledger-performance.md.
- */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,6 +13,12 @@ import { openLedger } from "../src/ledger/open-ledger.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "../src/storage/embedded-server.ts";
 import { openPostgresBackend } from "../src/app/open-postgres-backend.ts";
 
+/**
+ * Cycles of reserve + close per second through the ledger on the embedded PostgreSQL, durable, for
+ * one hot organization. Run: `npm run bench:ledger -- [--seconds 5] [--days 1] [--save]`. The journal
+ * has a partition per day, so the days it goes back are part of the question. `--save` measures 1 and
+ * 90 days and writes docs/ledger-performance.md.
+ */
 const { values: flags } = parseArgs({
   options: {
     seconds: { type: "string", default: "5" },
@@ -47,12 +47,12 @@ interface Run {
   readonly lines: readonly Line[];
 }
 
-const loadAtStart = loadavg()[0] ?? 0;
-const runs: Run[] = [];
+const LOAD_AT_START = loadavg()[0] ?? 0;
+const RUNS: Run[] = [];
 for (const days of flags.save ? [1, 90] : [Number(flags.days)]) {
-  runs.push({ days, lines: await onOwnServer((server) => run(server, days)) });
+  RUNS.push({ days, lines: await onOwnServer((server) => run(server, days)) });
 }
-if (flags.save) writeFileSync(PAGE, await format(page(runs), { parser: "markdown" }));
+if (flags.save) writeFileSync(PAGE, await format(page(RUNS), { parser: "markdown" }));
 
 async function onOwnServer<T>(work: (server: EmbeddedPostgres) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "ledger-cycles-"));
@@ -108,7 +108,7 @@ function page(measured: readonly Run[]): string {
 Written by \`npm run bench:ledger -- --save\` from what it measured; change it in \`bench/ledger-cycles.ts\`.
 
 Measured on ${new Date(systemClock.nowMs()).toISOString().slice(0, 10)} with Node ${process.versions.node} on
-${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), load average at start ${loadAtStart.toFixed(2)}.
+${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), load average at start ${LOAD_AT_START.toFixed(2)}.
 One cycle is a durable hold with its journal row and its settlement with transfers and spend, each one
 commit. Client and the embedded PostgreSQL (fsync on) share the machine; all cycles are of one
 organization and one key, the worst case for locks. The audit was clean after every run.

@@ -1,8 +1,3 @@
-/**
- * What a limit claim costs this process: in memory, and in Redis at 64 claims in flight, for an
- * organization and a key (two scopes), and with model, endpoint and pool (five). Needs
- * `redis-server` or `valkey-server` on PATH. Run: `npx tsx bench/limit-claims.ts [claims per line]`.
- */
 import type { OrgId } from "../src/core/ids.ts";
 import { systemClock } from "../src/core/time.ts";
 import {
@@ -16,6 +11,11 @@ import { MemoryLimitStore } from "../src/limits/memory/memory-limit-store.ts";
 import { RedisLimitStore } from "../src/limits/redis/redis-limit-store.ts";
 import { redisProgram, startRedis, type TestRedis } from "../test/support/redis.ts";
 
+/**
+ * What a limit claim costs this process: in memory, and in Redis at 64 claims in flight, for an
+ * organization and a key (two scopes), and with model, endpoint and pool (five). Needs
+ * `redis-server` or `valkey-server` on PATH. Run: `npx tsx bench/limit-claims.ts [claims per line]`.
+ */
 const claimsPerLine = Number(process.argv[2] ?? 100_000);
 const ORGS = 50;
 const IN_FLIGHT = 64;
@@ -34,11 +34,11 @@ const limits = { requestsPerMinute: 1e9, tokensPerMinute: 1e12, concurrent: 1e6 
 const SCOPES = ["key", "org", "model", "endpoint", "pool"] as const;
 const observed = tokenCount(900, 100);
 
-const lines: Line[] = [];
-for (const scopes of [2, 5]) lines.push(await measure("memory", new MemoryLimitStore(), scopes));
+const LINES: Line[] = [];
+for (const scopes of [2, 5]) LINES.push(await measure("memory", new MemoryLimitStore(), scopes));
 if (redisProgram === undefined) console.log("no Redis server on PATH: its lines are missing");
 else await measureRedis();
-console.table(lines);
+console.table(LINES);
 
 async function measureRedis(): Promise<void> {
   const redis = await startRedis();
@@ -49,7 +49,7 @@ async function measureRedis(): Promise<void> {
     log: { info: () => undefined, warn: console.warn, error: console.error },
   });
   await store.ready(10_000);
-  for (const scopes of [2, 5]) lines.push(await measure("Redis", store, scopes, redis));
+  for (const scopes of [2, 5]) LINES.push(await measure("Redis", store, scopes, redis));
   store.close();
   await redis.close();
 }

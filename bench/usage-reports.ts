@@ -1,9 +1,3 @@
-/**
- * How long the console's reports take for an organization with so many attempts in thirty days, among
- * as many of a thousand others: read from the journal alone, and with sums of the days that are over.
- * Run: `npx tsx bench/usage-reports.ts [attempts, default 1,000,000]`. Wall time counts whatever else
- * the machine does; the processor time of the database's connection does not.
- */
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +8,12 @@ import type { ReportFilter } from "../src/records/usage-reports.ts";
 import { startEmbeddedPostgres } from "../src/storage/embedded-server.ts";
 import { openPostgresBackend } from "../src/app/open-postgres-backend.ts";
 
+/**
+ * How long the console's reports take for an organization with so many attempts in thirty days, among
+ * as many of a thousand others: read from the journal alone, and with sums of the days that are over.
+ * Run: `npx tsx bench/usage-reports.ts [attempts, default 1,000,000]`. Wall time counts whatever else
+ * the machine does; the processor time of the database's connection does not.
+ */
 const attempts = Number(process.argv[2] ?? 1_000_000);
 const OTHER_ORGS = 1_000;
 const KEYS_PER_ORG = 20;
@@ -22,8 +22,8 @@ const DAYS = 30;
 const DAY_MS = 86_400_000;
 const TIMES = 20;
 const TICKS_PER_SECOND = 100;
-const orgId = "org_0" as OrgId;
-const keyId = "key_0_1" as KeyId;
+const ORG_ID = "org_0" as OrgId;
+const KEY_ID = "key_0_1" as KeyId;
 const quiet = { info: () => undefined, warn: console.warn, error: console.error };
 
 const folder = mkdtempSync(join(tmpdir(), "usage-reports-"));
@@ -65,7 +65,7 @@ interface Line {
 
 function filterNow(days: number): ReportFilter {
   const nowMs = systemClock.nowMs();
-  return { orgId, fromMs: nowMs - days * DAY_MS, toMs: nowMs };
+  return { orgId: ORG_ID, fromMs: nowMs - days * DAY_MS, toMs: nowMs };
 }
 
 async function measureReports(times: number): Promise<Line[]> {
@@ -88,12 +88,12 @@ async function measureOthers(): Promise<Line[]> {
     "a page of failed requests": () =>
       usageReports.requests({ ...filterNow(DAYS), status: "failed" }, { limit: 50 }),
     "a page of one key's requests": () =>
-      usageReports.requests({ ...filterNow(DAYS), keyId }, { limit: 50 }),
+      usageReports.requests({ ...filterNow(DAYS), keyId: KEY_ID }, { limit: 50 }),
     "requests that nothing matches": () =>
       usageReports.requests({ ...filterNow(DAYS), providerId: "nobody" }, { limit: 50 }),
-    "activity of the keys": () => usageReports.keyActivity(orgId),
+    "activity of the keys": () => usageReports.keyActivity(ORG_ID),
     "activity of the providers": () => usageReports.providerActivity(),
-    "a page of the wallet": () => usageReports.walletLines(orgId, { limit: 50 }),
+    "a page of the wallet": () => usageReports.walletLines(ORG_ID, { limit: 50 }),
   };
   const lines: Line[] = [];
   for (const [what, look] of Object.entries(looks)) lines.push(await measure(what, 5, look));

@@ -67,12 +67,12 @@ function typeName(node: Node): string {
 }
 
 /** Longer patterns say less than the text of their rule. */
-const patternCharsMax = 80;
+const PATTERN_CHARS_MAX = 80;
 
 function meaning(node: Node): string {
   if (node.title !== undefined) return node.description ?? "";
   const pattern = node.pattern ?? innermost(node).pattern;
-  const isShort = pattern !== undefined && pattern.length <= patternCharsMax;
+  const isShort = pattern !== undefined && pattern.length <= PATTERN_CHARS_MAX;
   const limits = isShort ? ` Pattern ${code(pattern)}.` : "";
   const rule = node["x-rule"] ?? innermost(node)["x-rule"];
   const name = rule === undefined ? "" : ` Rule ${code(rule)}.`;

@@ -4,7 +4,7 @@ import type { OrgId } from "../core/ids.ts";
 import type { UsageFinding } from "./abuse-restriction-store.ts";
 
 /** Most holds that are remembered before every process can read them from the store. */
-const freshHoldsMax = 10_000;
+const FRESH_HOLDS_MAX = 10_000;
 
 /** A hold that this process has made, until principals carry it. */
 export interface FreshHold {
@@ -46,10 +46,10 @@ export class FreshHolds {
   set(key: string, fresh: FreshHold, nowMs: number): void {
     this.#holds.delete(key);
     for (const [other, { goodUntilMs }] of this.#holds) {
-      if (nowMs >= goodUntilMs || this.#holds.size >= freshHoldsMax) this.#holds.delete(other);
+      if (nowMs >= goodUntilMs || this.#holds.size >= FRESH_HOLDS_MAX) this.#holds.delete(other);
     }
     this.#holds.set(key, fresh);
-    assert(this.#holds.size <= freshHoldsMax, "fresh holds are bounded");
+    assert(this.#holds.size <= FRESH_HOLDS_MAX, "fresh holds are bounded");
   }
 
   delete(key: string): void {

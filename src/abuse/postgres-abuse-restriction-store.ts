@@ -5,7 +5,7 @@ import type {
   AbuseRestrictionRecord,
   AbuseRestrictionStore,
 } from "./abuse-restriction-store.ts";
-import { storeAnswerTimeoutMs } from "../core/constants.ts";
+import { STORE_ANSWER_TIMEOUT_MS } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
 import {
   bool,
@@ -34,23 +34,23 @@ export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
 
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
     const record = async (client: PoolClient): Promise<AbuseRestriction | undefined> => {
-      await queryInTime(client, { text: limitsSql });
+      await queryInTime(client, { text: LIMITS_SQL });
       // Of two findings at once the second reads what the first has made: the row is the lock.
-      const lock = { text: lockOrgSql, values: [finding.orgId] };
+      const lock = { text: LOCK_ORG_SQL, values: [finding.orgId] };
       const [org] = (await queryInTime<{ trial: boolean }>(client, lock)).rows;
       if (org?.trial !== true) return undefined;
-      const recording = { text: recordSql, values: valuesOf(finding) };
+      const recording = { text: RECORD_SQL, values: valuesOf(finding) };
       const [row] = (await queryInTime<Row>(client, recording)).rows;
       return row === undefined ? undefined : holdColumns.read(row);
     };
-    return await inTransaction(this.#pool, record, storeAnswerTimeoutMs);
+    return await inTransaction(this.#pool, record, STORE_ANSWER_TIMEOUT_MS);
   }
 
   async list(filter: {
     readonly orgId?: OrgId;
     readonly isWithPast: boolean;
   }): Promise<readonly AbuseRestrictionRecord[]> {
-    const { rows } = await this.#pool.query<Row>(listSql, [
+    const { rows } = await this.#pool.query<Row>(LIST_SQL, [
       filter.orgId ?? null,
       filter.isWithPast,
       LISTED_MAX,
@@ -59,17 +59,17 @@ export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
   }
 
   async lift(orgId: OrgId, family?: CallFamily): Promise<readonly AbuseRestrictionRecord[]> {
-    const { rows } = await this.#pool.query<Row>(liftSql, [orgId, family ?? null]);
+    const { rows } = await this.#pool.query<Row>(LIFT_SQL, [orgId, family ?? null]);
     return rows.map(shownColumns.read);
   }
 }
 
 /* No caller waits long for its lock. */
-const limitsSql = `
-  set local statement_timeout = ${storeAnswerTimeoutMs};
-  set local idle_in_transaction_session_timeout = ${storeAnswerTimeoutMs}`;
+const LIMITS_SQL = `
+  set local statement_timeout = ${STORE_ANSWER_TIMEOUT_MS};
+  set local idle_in_transaction_session_timeout = ${STORE_ANSWER_TIMEOUT_MS}`;
 
-const lockOrgSql = `
+const LOCK_ORG_SQL = `
   select bought_at is null as trial from org where org_id = $1 for no key update`;
 
 function valuesOf(finding: UsageFinding): unknown[] {
@@ -85,7 +85,7 @@ const holdProperties: ColumnsOf<AbuseRestriction> = {
 
 const holdColumns: Columns<AbuseRestriction> = columns(holdProperties);
 
-const recordSql = `
+const RECORD_SQL = `
   with hold as (
     select * from usage_hold where org_id = $1 and family = $2
   ), in_force as (
@@ -123,12 +123,12 @@ const shownColumns: Columns<AbuseRestrictionRecord> = columns<AbuseRestrictionRe
   ),
 });
 
-const listSql = `
+const LIST_SQL = `
   select * from (select h.hold_id, ${shownColumns.sqlOf("h")} from usage_hold h join org o using (org_id)) h
   where ($1::text is null or h.org_id = $1) and ($2 or h.in_effect)
   order by h.hold_id desc limit $3`;
 
-const liftSql = `
+const LIFT_SQL = `
   with lifted as (
     update usage_hold set lifted_at = now()
     where org_id = $1 and lifted_at is null and ($2::text is null or family = $2)

@@ -4,7 +4,7 @@ import type { CallFamily, AbuseRestriction } from "../accounts/account-rules.ts"
 import type { Principal } from "../accounts/principal.ts";
 import type { AbuseRestrictionStore } from "./abuse-restriction-store.ts";
 import { assert } from "../core/assert.ts";
-import { retryAfterSecondsMax } from "../core/constants.ts";
+import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
@@ -16,12 +16,12 @@ import type { UsageEvent, AbuseMonitor } from "./abuse-monitor.ts";
 import { WatchedUse } from "./watched-use.ts";
 
 /** Organizations times kinds of requests that are counted at once. */
-const watchedMax = 10_000;
+const WATCHED_MAX = 10_000;
 /**
  * A finding that the store does not accept is retried so often, at waits that double from a second.
  */
-const reportTriesMax = 8;
-const retryReportAtMs = 1_000;
+const REPORT_TRIES_MAX = 8;
+const RETRY_REPORT_AT_MS = 1_000;
 
 export interface UsageWatchOptions {
   readonly policy: UnusualUsePolicy;
@@ -54,7 +54,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     this.#watched = new WatchedUse({
       windowMs,
       clientsMax: clientAddresses,
-      entriesMax: watchedMax,
+      entriesMax: WATCHED_MAX,
     });
   }
 
@@ -160,8 +160,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
       const tries = untold.tries + 1;
       const nowMs = clock.nowMs();
       const fresh = this.#fresh.find(key, nowMs);
-      if (fresh === undefined || tries === reportTriesMax) return;
-      const nextTryMs = nowMs + retryReportAtMs * 2 ** untold.tries;
+      if (fresh === undefined || tries === REPORT_TRIES_MAX) return;
+      const nextTryMs = nowMs + RETRY_REPORT_AT_MS * 2 ** untold.tries;
       this.#fresh.set(key, { ...fresh, untold: { ...untold, tries, nextTryMs } }, nowMs);
     }
   }
@@ -208,7 +208,7 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
     `${what} limited temporarily; wait \`retry-after\`, and contact support with this request id if it persists`,
     {
       origin: "gateway_admission",
-      retryAfterSeconds: Math.min(retryAfterSecondsMax, remainingSeconds),
+      retryAfterSeconds: Math.min(RETRY_AFTER_SECONDS_MAX, remainingSeconds),
       retryAtMs: hold.untilMs,
     },
   );

@@ -21,7 +21,7 @@ import {
  * Columns of an `AccountRulesRow`, for a query over `api_key k` and `org o`. Rows arrive as JSON, so
  * that a key is one row whatever belongs to it; bytes travel as base64.
  */
-export const accountRulesColumns: string = `
+export const ACCOUNT_RULES_COLUMNS: string = `
   o.bought_at is null as is_trial, o.keys_may_set_org_limits,
   (select json_agg(l order by l.scope, l.model_id, l.key_id, l.source) from limit_override l
     where l.org_id = k.org_id and (l.key_id is null or l.key_id = k.key_id)) as limits,

@@ -1,8 +1,8 @@
 import {
-  journalRetryAfterSeconds,
-  keyCacheEntriesMax,
-  keyCacheMs,
-  storeAnswerTimeoutMs,
+  JOURNAL_RETRY_AFTER_SECONDS,
+  KEY_CACHE_ENTRIES_MAX,
+  KEY_CACHE_MS,
+  STORE_ANSWER_TIMEOUT_MS,
 } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
 import { refusal } from "../core/refusals.ts";
@@ -65,7 +65,7 @@ const KEY_STORE_UNAVAILABLE = refused(
     {
       status: 503,
       origin: "gateway_infrastructure",
-      retryAfterSeconds: journalRetryAfterSeconds,
+      retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
     },
   ),
 );
@@ -73,10 +73,10 @@ const KEY_STORE_UNAVAILABLE = refused(
 /** Opens the check of virtual keys over a key store. */
 export function openAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { keyStore, clock, onStoreFault } = options;
-  const timeoutMs = options.storeTimeoutMs ?? storeAnswerTimeoutMs;
+  const timeoutMs = options.storeTimeoutMs ?? STORE_ANSWER_TIMEOUT_MS;
   const cache = new ExpiringCache<AuthOutcome>(
-    options.cacheMs ?? keyCacheMs,
-    options.cacheEntriesMax ?? keyCacheEntriesMax,
+    options.cacheMs ?? KEY_CACHE_MS,
+    options.cacheEntriesMax ?? KEY_CACHE_ENTRIES_MAX,
   );
   const lookingUp = new Map<string, Promise<AuthOutcome>>();
   let changes = 0;

@@ -8,12 +8,12 @@ import {
   text,
   type Columns,
 } from "../storage/columns.ts";
-import { accountRules, accountRulesColumns, type AccountRulesRow } from "./account-rules-rows.ts";
+import { accountRules, ACCOUNT_RULES_COLUMNS, type AccountRulesRow } from "./account-rules-rows.ts";
 
 /** A key with everything that is known about its organization, by one column of `api_key`. */
 export function keyRecordSql(column: "digest" | "key_id"): string {
   return `
-  select ${recordColumns.sqlOf("k")}, ${accountRulesColumns}
+  select ${recordColumns.sqlOf("k")}, ${ACCOUNT_RULES_COLUMNS}
   from api_key k join org o using (org_id)
   where k.${column} = $1`;
 }

@@ -24,4 +24,4 @@ export const keyColumns: Columns<KeySummary> = columns({
 });
 
 /** Is this row one of a key that the marketplace keeps for itself? */
-export const managedSql: string = `origin in (${MANAGED_ORIGINS.map((each) => `'${each}'`).join(", ")})`;
+export const MANAGED_SQL: string = `origin in (${MANAGED_ORIGINS.map((each) => `'${each}'`).join(", ")})`;

@@ -1,5 +1,5 @@
 /** A new organization with its empty wallet: id, name, e-mail, whether the e-mail is verified. */
-export const createOrgSql = `
+export const CREATE_ORG_SQL = `
   with made as (
     insert into org (org_id, name, email, email_verified) values ($1, $2, $3, $4) returning org_id
   )

@@ -23,7 +23,7 @@ import { queryInTime } from "../storage/connection.ts";
 import type { AccountRulesRow } from "./account-rules-rows.ts";
 import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
 import { keyColumns } from "./key-summary-rows.ts";
-import { createOrgSql } from "./org-rows.ts";
+import { CREATE_ORG_SQL } from "./org-rows.ts";
 
 /** Organizations and keys in PostgreSQL, for operators and for the gateway's key lookup. */
 export class PostgresAccountStore implements AccountStore, KeyStore {
@@ -46,25 +46,25 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   async createOrg(org: { readonly name: string; readonly email: string }): Promise<OrgSummary> {
     const orgId = newOrgId();
     // The operator vouches for the address of an organization made by hand.
-    await this.#pool.query(createOrgSql, [orgId, org.name, org.email, true]);
+    await this.#pool.query(CREATE_ORG_SQL, [orgId, org.name, org.email, true]);
     const created = await this.findOrg(orgId);
     assert(created !== undefined, "a created organization is found");
     return created;
   }
 
   async listOrgs(): Promise<readonly OrgSummary[]> {
-    const result = await this.#pool.query<Row>(`${selectOrgSql} order by o.created_at, o.org_id`);
+    const result = await this.#pool.query<Row>(`${SELECT_ORG_SQL} order by o.created_at, o.org_id`);
     return result.rows.map(orgColumns.read);
   }
 
   async findOrg(orgId: string): Promise<OrgSummary | undefined> {
-    const result = await this.#pool.query<Row>(`${selectOrgSql} where o.org_id = $1`, [orgId]);
+    const result = await this.#pool.query<Row>(`${SELECT_ORG_SQL} where o.org_id = $1`, [orgId]);
     const row = result.rows[0];
     return row === undefined ? undefined : orgColumns.read(row);
   }
 
   async createKey(key: NewKey): Promise<KeySummary> {
-    const result = await this.#pool.query<Row>(createKeySql, [
+    const result = await this.#pool.query<Row>(CREATE_KEY_SQL, [
       newKeyId(),
       key.orgId,
       key.digest,
@@ -128,10 +128,10 @@ const orgColumns: Columns<OrgSummary> = columns({
   createdAtMs: instantMs("created_at"),
 });
 
-const selectOrgSql = `
+const SELECT_ORG_SQL = `
   select ${orgColumns.sqlOf("o")}
   from org o join account w on w.account_id = 'wallet:' || o.org_id`;
 
-const createKeySql = `
+const CREATE_KEY_SQL = `
   insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
   values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns.sql}`;

@@ -29,7 +29,7 @@ export class PostgresConnectionStore implements ConnectionStore {
   }
 
   async create(connection: NewConnection): Promise<ConnectionSummary | "taken" | undefined> {
-    const result = await this.#pool.query<Made>(createSql, [
+    const result = await this.#pool.query<Made>(CREATE_SQL, [
       connection.connectionId,
       connection.orgId,
       connection.keyId,
@@ -54,7 +54,7 @@ export class PostgresConnectionStore implements ConnectionStore {
 
   async find(connectionId: string, owner: ConnectionOwner): Promise<StoredConnection | undefined> {
     const result = await this.#pool.query<Row>(
-      `select ${storedColumns.sql} from connection ${ownedSql}`,
+      `select ${storedColumns.sql} from connection ${OWNED_SQL}`,
       [connectionId, ownerOrNull(owner)],
     );
     const row = result.rows[0];
@@ -67,7 +67,7 @@ export class PostgresConnectionStore implements ConnectionStore {
   ): Promise<ConnectionSummary | undefined> {
     const result = await this.#pool.query<Row>(
       `update connection set disabled_at = coalesce(disabled_at, now()), sealed_key = ''
-      ${ownedSql} returning ${summaryColumns.sql}`,
+      ${OWNED_SQL} returning ${summaryColumns.sql}`,
       [connectionId, ownerOrNull(owner)],
     );
     const row = result.rows[0];
@@ -94,10 +94,10 @@ const storedColumns: Columns<StoredConnection> = columns({
 });
 
 /** $1 connection, $2 organization or null for an operator. */
-const ownedSql = "where connection_id = $1 and ($2::text is null or org_id = $2)";
+const OWNED_SQL = "where connection_id = $1 and ($2::text is null or org_id = $2)";
 
 /** One row always: a creation that made nothing returns whether organization and key are known. */
-const createSql = `
+const CREATE_SQL = `
   with owner as (
     select org_id from org o where org_id = $2 and ($3::text is null
       or exists (select from api_key k where k.key_id = $3 and k.org_id = o.org_id))

@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from "pg";
 import type { CustomerOrg, CustomerStore } from "./customer-store.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
 import { assert } from "../core/assert.ts";
-import { keysPerOrgMax, managedKeyRequestsPerMinute } from "../core/constants.ts";
+import { KEYS_PER_ORG_MAX, MANAGED_KEY_REQUESTS_PER_MINUTE } from "../core/constants.ts";
 import { newKeyId, type KeyId, type OrgId } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type Row,
 } from "../storage/columns.ts";
 import { inTransaction } from "../storage/transaction.ts";
-import { keyColumns, managedSql } from "./key-summary-rows.ts";
+import { keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
 
 const DIGEST_BYTES = 32;
 
@@ -31,7 +31,7 @@ export class PostgresCustomerStore implements CustomerStore {
   }
 
   async findOrg(orgId: OrgId): Promise<CustomerOrg | undefined> {
-    const { rows } = await this.#pool.query<Row>(findOrgSql, [orgId]);
+    const { rows } = await this.#pool.query<Row>(FIND_ORG_SQL, [orgId]);
     return rows[0] === undefined ? undefined : orgColumns.read(rows[0]);
   }
 
@@ -42,7 +42,7 @@ export class PostgresCustomerStore implements CustomerStore {
 
   async listKeys(orgId: OrgId): Promise<readonly KeySummary[]> {
     const { rows } = await this.#pool.query<Row>(
-      `select ${keyColumns.sql} from api_key where org_id = $1 and not ${managedSql}
+      `select ${keyColumns.sql} from api_key where org_id = $1 and not ${MANAGED_SQL}
       order by created_at desc, key_id`,
       [orgId],
     );
@@ -50,7 +50,7 @@ export class PostgresCustomerStore implements CustomerStore {
   }
 
   async findKey(orgId: OrgId, keyId: string): Promise<KeySummary | undefined> {
-    return await this.#oneKey(`select ${keyColumns.sql} from api_key where ${ownKeySql}`, [
+    return await this.#oneKey(`select ${keyColumns.sql} from api_key where ${OWN_KEY_SQL}`, [
       orgId,
       keyId,
     ]);
@@ -84,12 +84,12 @@ export class PostgresCustomerStore implements CustomerStore {
   async playgroundKey(orgId: OrgId): Promise<KeyId> {
     const known = await this.#findPlaygroundKey(orgId);
     if (known !== undefined) return known;
-    await this.#pool.query(createPlaygroundKeySql, [
+    await this.#pool.query(CREATE_PLAYGROUND_KEY_SQL, [
       newKeyId(),
       orgId,
       // Of no text that anybody knows: this key is never presented.
       randomBytes(DIGEST_BYTES),
-      managedKeyRequestsPerMinute,
+      MANAGED_KEY_REQUESTS_PER_MINUTE,
     ]);
     const made = await this.#findPlaygroundKey(orgId);
     assert(made !== undefined, "an organization has one Playground key after it was made");
@@ -97,13 +97,13 @@ export class PostgresCustomerStore implements CustomerStore {
   }
 
   async #findPlaygroundKey(orgId: OrgId): Promise<KeyId | undefined> {
-    const { rows } = await this.#pool.query<{ key_id: KeyId }>(findPlaygroundKeySql, [orgId]);
+    const { rows } = await this.#pool.query<{ key_id: KeyId }>(FIND_PLAYGROUND_KEY_SQL, [orgId]);
     return rows[0]?.key_id;
   }
 
   #change(set: string, values: unknown[]): Promise<KeySummary | undefined> {
     return this.#oneKey(
-      `update api_key set ${set} where ${ownKeySql} returning ${keyColumns.sql}`,
+      `update api_key set ${set} where ${OWN_KEY_SQL} returning ${keyColumns.sql}`,
       values,
     );
   }
@@ -115,7 +115,7 @@ export class PostgresCustomerStore implements CustomerStore {
 }
 
 /** $1 organization, $2 key: a key that people may see. */
-const ownKeySql = `org_id = $1 and key_id = $2 and not ${managedSql}`;
+const OWN_KEY_SQL = `org_id = $1 and key_id = $2 and not ${MANAGED_SQL}`;
 
 const orgColumns: Columns<CustomerOrg> = columns({
   orgId: text("org_id"),
@@ -127,19 +127,19 @@ const orgColumns: Columns<CustomerOrg> = columns({
   keysMaySetOrgLimits: bool("keys_may_set_org_limits"),
 });
 
-const findOrgSql = `
+const FIND_ORG_SQL = `
   select ${orgColumns.sql} from org where org_id = $1`;
 
-const createKeySql = `
+const CREATE_KEY_SQL = `
   insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
   values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns.sql}`;
 
-const createPlaygroundKeySql = `
+const CREATE_PLAYGROUND_KEY_SQL = `
   insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
   values ($1, $2, $3, 'playground', 'Playground', 'playground', $4)
   on conflict (org_id) where origin = 'playground' and disabled_at is null do nothing`;
 
-const findPlaygroundKeySql = `
+const FIND_PLAYGROUND_KEY_SQL = `
   select key_id from api_key
   where org_id = $1 and origin = 'playground' and disabled_at is null`;
 
@@ -150,11 +150,11 @@ async function createKey(client: PoolClient, key: NewKey): Promise<KeySummary | 
   ]);
   assert(org.rowCount === 1, "a key is made for an organization that is there");
   const { rows: counted } = await client.query<{ keys: bigint }>(
-    `select count(*) as keys from api_key where org_id = $1 and not ${managedSql}`,
+    `select count(*) as keys from api_key where org_id = $1 and not ${MANAGED_SQL}`,
     [key.orgId],
   );
-  if (Number(counted[0]?.keys) >= keysPerOrgMax) return "too_many";
-  const { rows } = await client.query<Row>(createKeySql, [
+  if (Number(counted[0]?.keys) >= KEYS_PER_ORG_MAX) return "too_many";
+  const { rows } = await client.query<Row>(CREATE_KEY_SQL, [
     newKeyId(),
     key.orgId,
     key.digest,

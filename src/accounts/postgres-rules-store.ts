@@ -3,7 +3,7 @@ import type { RoutingPolicy } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
 import type { EndpointRecord, LimitChange, LimitTarget, RulesStore } from "./rules-store.ts";
 import { assert } from "../core/assert.ts";
-import { storeAnswerTimeoutMs } from "../core/constants.ts";
+import { STORE_ANSWER_TIMEOUT_MS } from "../core/constants.ts";
 import { newRecordId, type OrgId } from "../core/ids.ts";
 import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
 import { columns, instantMs, text, type Columns, type Row } from "../storage/columns.ts";
@@ -31,7 +31,7 @@ export class PostgresRulesStore implements RulesStore {
   }
 
   async listLimits(orgId: OrgId): Promise<readonly StoredLimit[]> {
-    const { rows } = await this.#read<Row>(listLimitsSql, [orgId]);
+    const { rows } = await this.#read<Row>(LIST_LIMITS_SQL, [orgId]);
     return rows.map(limitColumns.read);
   }
 
@@ -47,13 +47,13 @@ export class PostgresRulesStore implements RulesStore {
       value ?? null,
     ]);
     const change = async (client: PoolClient): Promise<StoredLimit | undefined> => {
-      const changing = { text: changeLimitSql, values: [...name, ...values] };
+      const changing = { text: CHANGE_LIMIT_SQL, values: [...name, ...values] };
       const [row] = (await queryInTime<Row>(client, changing)).rows;
       if (row === undefined) return undefined;
-      await queryInTime(client, { text: dropEmptyLimitSql, values: name });
+      await queryInTime(client, { text: DROP_EMPTY_LIMIT_SQL, values: name });
       return limitColumns.read(row);
     };
-    return await inTransaction(this.#pool, change, storeAnswerTimeoutMs);
+    return await inTransaction(this.#pool, change, STORE_ANSWER_TIMEOUT_MS);
   }
 
   async setKeysMaySetOrgLimits(orgId: OrgId, may: boolean): Promise<boolean> {
@@ -67,7 +67,7 @@ export class PostgresRulesStore implements RulesStore {
     readonly limits: EndpointLimits;
   }): Promise<EndpointRecord | "taken" | undefined> {
     const { orgId, providerId, limits } = endpoint;
-    const made = await this.#pool.query<Row>(createEndpointSql, [
+    const made = await this.#pool.query<Row>(CREATE_ENDPOINT_SQL, [
       newRecordId("endpoint"),
       orgId,
       providerId,
@@ -84,7 +84,7 @@ export class PostgresRulesStore implements RulesStore {
   }
 
   async listEndpoints(orgId?: OrgId): Promise<readonly EndpointRecord[]> {
-    const { rows } = await this.#read<Row>(listEndpointsSql, [orgId ?? null]);
+    const { rows } = await this.#read<Row>(LIST_ENDPOINTS_SQL, [orgId ?? null]);
     return rows.map(endpointColumns.read);
   }
 
@@ -97,8 +97,8 @@ export class PostgresRulesStore implements RulesStore {
   async setPolicy(orgId: OrgId, policy: RoutingPolicy): Promise<boolean> {
     const values = policyValues(policy);
     const result = values.every((value) => value === null)
-      ? await this.#pool.query(dropPolicySql, [orgId])
-      : await this.#pool.query(setPolicySql, [orgId, ...values]);
+      ? await this.#pool.query(DROP_POLICY_SQL, [orgId])
+      : await this.#pool.query(SET_POLICY_SQL, [orgId, ...values]);
     return result.rowCount === 1;
   }
 
@@ -113,12 +113,12 @@ export class PostgresRulesStore implements RulesStore {
   }
 }
 
-const listLimitsSql = `
+const LIST_LIMITS_SQL = `
   select ${limitColumns.sql} from limit_override where org_id = $1
   order by source, scope, key_id nulls first, model_id`;
 
 // A concurrent change of the same limit waits here: it then changes what this one has left.
-const changeLimitSql = `
+const CHANGE_LIMIT_SQL = `
   insert into limit_override as l
     (org_id, scope, key_id, model_id, source, rpm, tpm, concurrency)
   select o.org_id, $2, $3, $4, $5, $7, $9, $11 from org o
@@ -130,7 +130,7 @@ const changeLimitSql = `
     concurrency = case when $10 then excluded.concurrency else l.concurrency end
   returning ${limitColumns.sqlOf("l")}`;
 
-const dropEmptyLimitSql = `
+const DROP_EMPTY_LIMIT_SQL = `
   delete from limit_override
   where org_id = $1 and scope = $2 and key_id is not distinct from $3
     and model_id is not distinct from $4 and source = $5
@@ -142,19 +142,19 @@ const endpointColumns: Columns<EndpointRecord> = columns<EndpointRecord>({
   createdAtMs: instantMs("created_at"),
 });
 
-const createEndpointSql = `
+const CREATE_ENDPOINT_SQL = `
   insert into dedicated_endpoint (endpoint_id, org_id, provider_id, rps, paced_per_second,
     queue_ms_max, rpm, tpm, concurrency)
   select $1, o.org_id, $3, $4, $5, $6, $7, $8, $9 from org o where o.org_id = $2
   on conflict (provider_id) where removed_at is null do nothing
   returning ${endpointColumns.sql}`;
 
-const listEndpointsSql = `
+const LIST_ENDPOINTS_SQL = `
   select ${endpointColumns.sql} from dedicated_endpoint
   where removed_at is null and ($1::text is null or org_id = $1)
   order by created_at, endpoint_id`;
 
-const setPolicySql = `
+const SET_POLICY_SQL = `
   insert into routing_policy as p
     (org_id, timeout_ms, only_providers, ignore_providers, prompt_logging)
   select o.org_id, $2, $3, $4, $5 from org o where o.org_id = $1
@@ -163,7 +163,7 @@ const setPolicySql = `
     prompt_logging = excluded.prompt_logging, updated_at = now()`;
 
 // Counts the organization, with or without a policy.
-const dropPolicySql = `
+const DROP_POLICY_SQL = `
   with dropped as (delete from routing_policy where org_id = $1)
   select from org where org_id = $1`;
 

@@ -11,7 +11,7 @@ import type { Backend } from "./open-backend.ts";
 
 const SALT_BYTES = 32;
 /** Each is a mark in memory for as long as the window. */
-const clientAddressesMax = 1_000;
+const CLIENT_ADDRESSES_MAX = 1_000;
 
 /** Thrown when `unusual_use` says something that cannot be meant. */
 export class UnusualUseFault extends Error {
@@ -31,7 +31,7 @@ export function openAbuseMonitor(options: {
     policy: {
       windowMs: config.unusualUseWindowSeconds * 1000,
       refusedRequests: lineOf(config.unusualUseRefusedRequests),
-      clientAddresses: lineUpTo(clientAddressesMax, {
+      clientAddresses: lineUpTo(CLIENT_ADDRESSES_MAX, {
         path: "unusual_use.client_addresses",
         value: config.unusualUseClientAddresses,
       }),

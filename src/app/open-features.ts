@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { openAuthenticator } from "../accounts/authenticate.ts";
 import type { CatalogHolder } from "../catalog/catalog-holder.ts";
 import { ClientAddresses } from "../core/client-address.ts";
-import { internalConnectionsMax } from "../core/constants.ts";
+import { INTERNAL_CONNECTIONS_MAX } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import { callInProcess } from "../call/in-process.ts";
 import { refuseBeforeBody, refuseCall } from "../call/refuse-call.ts";
@@ -162,7 +162,7 @@ function openInternal(serve: CallPorts, videos: VideoMetrics, readiness: Readine
     instanceState: () => readiness.state,
   });
   const internal = createInternalServer({ registry, readiness });
-  internal.maxConnections = internalConnectionsMax;
+  internal.maxConnections = INTERNAL_CONNECTIONS_MAX;
   return internal;
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/settings.ts";
-import { storeAnswerTimeoutMs } from "../core/constants.ts";
+import { STORE_ANSWER_TIMEOUT_MS } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import type { LimitStore } from "../limits/limit-store.ts";
 import type { PoolMember } from "../limits/recent-use.ts";
@@ -45,7 +45,7 @@ export async function openLimits(options: {
     log,
     sharedScripts: healthScripts,
   });
-  await store.ready(storeAnswerTimeoutMs);
+  await store.ready(STORE_ANSWER_TIMEOUT_MS);
   const sharedHealth = new RedisSharedHealth({ link: store.link });
   return { store, sharedHealth, close: () => store.close() };
 }

@@ -11,7 +11,7 @@ import type {
 import type { OrgId } from "../core/ids.ts";
 import { microUsd, type MicroUsd } from "../core/money.ts";
 import type { Row } from "../storage/columns.ts";
-import { knownPurchase, selectPurchaseSql } from "./purchase-rows.ts";
+import { knownPurchase, SELECT_PURCHASE_SQL } from "./purchase-rows.ts";
 
 const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;
@@ -25,7 +25,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
   }
 
   async create(purchase: NewPurchase): Promise<"created" | "too_many"> {
-    const result = await this.#pool.query(createSql, [
+    const result = await this.#pool.query(CREATE_SQL, [
       purchase.purchaseId,
       purchase.orgId,
       purchase.amountMicroUsd,
@@ -112,7 +112,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     readonly nowMs: number;
     readonly limit: number;
   }): Promise<readonly KnownPurchase[]> {
-    const taken = await this.#pool.query<{ purchase_id: string }>(takeUnfinishedSql, [
+    const taken = await this.#pool.query<{ purchase_id: string }>(TAKE_UNFINISHED_SQL, [
       new Date(asked.beforeMs),
       new Date(asked.sinceMs),
       new Date(asked.nowMs),
@@ -128,7 +128,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     readonly limit: number;
   }): Promise<readonly OpenClaim[]> {
     const taken = await this.#pool.query<{ claim_id: string; kind: OpenClaim["kind"] }>(
-      takeOpenClaimsSql,
+      TAKE_OPEN_CLAIMS_SQL,
       [new Date(asked.sinceMs), new Date(asked.nowMs), asked.limit],
     );
     return taken.rows.map((row) => ({ claimId: row.claim_id, kind: row.kind }));
@@ -160,7 +160,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
   }
 
   async testMoney(): Promise<{ readonly purchases: number; readonly orgIds: readonly OrgId[] }> {
-    const result = await this.#pool.query<{ purchases: bigint; org_ids: OrgId[] }>(testMoneySql, [
+    const result = await this.#pool.query<{ purchases: bigint; org_ids: OrgId[] }>(TEST_MONEY_SQL, [
       NAMED_ORGS_MAX,
     ]);
     const row = result.rows[0];
@@ -168,7 +168,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
   }
 
   async #select(rest: string, values: readonly unknown[]): Promise<KnownPurchase[]> {
-    const result = await this.#pool.query<Row>(`${selectPurchaseSql} ${rest}`, [...values]);
+    const result = await this.#pool.query<Row>(`${SELECT_PURCHASE_SQL} ${rest}`, [...values]);
     return result.rows.map(knownPurchase);
   }
 
@@ -179,13 +179,13 @@ export class PostgresPurchaseStore implements PurchaseStore {
 }
 
 // Two at once may both get the last one: the bound is against floods, not against one.
-const createSql = `
+const CREATE_SQL = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
     expires_at)
   select $1, $2, $3::bigint, $3::bigint / 10000, $4, $5, $6
   where (select count(*) from purchase where org_id = $2 and created_at > $7) < $8`;
 
-const takeUnfinishedSql = `
+const TAKE_UNFINISHED_SQL = `
   update purchase set checked_at = $3 where purchase_id in (
     select purchase_id from purchase
     where created_at between $2 and $1
@@ -196,14 +196,14 @@ const takeUnfinishedSql = `
   )
   returning purchase_id`;
 
-const takeOpenClaimsSql = `
+const TAKE_OPEN_CLAIMS_SQL = `
   update purchase_claim set checked_at = $2 where claim_id in (
     select claim_id from purchase_claim where not is_over and created_at >= $1
     order by checked_at nulls first, claim_id limit $3 for update skip locked
   )
   returning claim_id, kind`;
 
-const testMoneySql = `
+const TEST_MONEY_SQL = `
   select count(*) as purchases,
     coalesce((array_agg(distinct org_id))[1:$1], '{}') as org_ids
   from purchase where state = 'granted' and is_test_money`;

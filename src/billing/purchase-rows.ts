@@ -34,7 +34,7 @@ const purchaseColumns: Columns<StoredPurchase> = columns({
 });
 
 /** Refunds first: what they and disputes take together is what the purchase gave. */
-export const selectPurchaseSql: string = `
+export const SELECT_PURCHASE_SQL: string = `
   select p.*,
     case when p.granted_at is null then 0 else least(p.micro_usd, c.refunds) end as refunded,
     case when p.granted_at is null then 0

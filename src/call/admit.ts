@@ -1,6 +1,6 @@
 import type { Principal } from "../accounts/principal.ts";
 import { unreachable } from "../core/assert.ts";
-import { journalRetryAfterSeconds, retryAfterSecondsMax } from "../core/constants.ts";
+import { JOURNAL_RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
 import { shownKeyId } from "../core/managed-keys.ts";
 import { formatUsd, type MicroUsd } from "../core/money.ts";
@@ -63,7 +63,7 @@ function explained(outcome: RefusedClaim, input: ClaimInput): ExplainedClaim {
   const departed = input.departed?.(input.principal.orgId, outcome.id);
   if (departed === undefined || departed.count === 0) return outcome;
   const seconds = Math.ceil((departed.firstEndsAtMs - input.monotonicMs) / 1000);
-  const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.max(1, seconds));
+  const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
   return { ...outcome, departed: departed.count, retryAfterSeconds };
 }
 
@@ -185,9 +185,9 @@ export function reserveRefusal(
 }
 
 function infrastructure(message: string): Refusal {
-  return refusal("gateway_error", `${message}; retry in ${journalRetryAfterSeconds} seconds`, {
+  return refusal("gateway_error", `${message}; retry in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`, {
     status: 503,
     origin: "gateway_infrastructure",
-    retryAfterSeconds: journalRetryAfterSeconds,
+    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
   });
 }

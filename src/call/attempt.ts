@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { Deployment } from "../catalog/catalog.ts";
-import { sseLineBytesMax } from "../core/constants.ts";
+import { SSE_LINE_BYTES_MAX } from "../core/constants.ts";
 import { ownKeyClassifier } from "../dispatch/own-key-classifier.ts";
 import {
   runAttempt,
@@ -29,7 +29,7 @@ import { observedTokens, settlementOf } from "./settlement.ts";
 /** A stream may spend this many bytes of framing and text for each token of its output bound. */
 const STREAM_BYTES_PER_TOKEN = 2_048;
 /** More than a line may have, so that a line that is too long is reported as that. */
-const STREAM_BYTES_FREE = 2 * sseLineBytesMax;
+const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
 
 export type AttemptEnd =
   | EndedAttempt

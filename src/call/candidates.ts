@@ -1,6 +1,6 @@
 import type { Principal } from "../accounts/principal.ts";
 import type { Deployment } from "../catalog/catalog.ts";
-import { retryAfterSecondsMax } from "../core/constants.ts";
+import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import { refused, type Result } from "../core/result.ts";
 import type { TokenCount } from "../limits/limit-store.ts";
@@ -145,7 +145,7 @@ export async function enterPool(
 }
 
 function poolCooldowns(poolId: string, cooldownMs: number, nowMs: number): Refusal {
-  const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.ceil(cooldownMs / 1000));
+  const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.ceil(cooldownMs / 1000));
   return refusal(
     "rate_limit",
     `the provider has rate-limited this model and its capacity is paused; retry in ${retryAfterSeconds} s, or choose another model meanwhile`,
@@ -159,7 +159,7 @@ function poolCooldowns(poolId: string, cooldownMs: number, nowMs: number): Refus
 }
 
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
-  const waitOf = (each: Refusal): number => each.retryAfterSeconds ?? retryAfterSecondsMax;
+  const waitOf = (each: Refusal): number => each.retryAfterSeconds ?? RETRY_AFTER_SECONDS_MAX;
   return known === undefined || waitOf(other) < waitOf(known) ? other : known;
 }
 

@@ -1,6 +1,6 @@
 import { claimScopes } from "./admit.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
-import { settingsRequestsPerMinute } from "../core/constants.ts";
+import { SETTINGS_REQUESTS_PER_MINUTE } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
 import { shownKeyId } from "../core/managed-keys.ts";
 import type { Result } from "../core/result.ts";
@@ -37,7 +37,7 @@ export async function countSetting(
   const { principal } = client;
   const id = `settings:${principal.keyId}`;
   const shownId = `settings:${shownKeyId(principal)}`;
-  const limits = { requestsPerMinute: settingsRequestsPerMinute };
+  const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
   return await countIn(ports, client, [{ scope: "key", id, shownId, limits }]);
 }
 
@@ -49,7 +49,7 @@ export async function claimOrgSetting(
   ports: Pick<CallPorts, "limits" | "clock">,
   orgId: OrgId,
 ): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
-  const limits = { requestsPerMinute: settingsRequestsPerMinute };
+  const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
   const scopes: readonly ScopeClaim[] = [{ scope: "org", id: `settings:${orgId}`, limits }];
   return await claimIn(ports, { orgId }, scopes);
 }

@@ -1,6 +1,6 @@
 import { ExpiringCache } from "../core/expiring-cache.ts";
 import type { Principal } from "../accounts/principal.ts";
-import { keyCacheEntriesMax } from "../core/constants.ts";
+import { KEY_CACHE_ENTRIES_MAX } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
 import { shownKeyId } from "../core/managed-keys.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
@@ -29,7 +29,7 @@ export interface RefusalWindowOptions {
  */
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
-  readonly #full = new ExpiringCache<FullWindow>(MEMORY_MS, keyCacheEntriesMax);
+  readonly #full = new ExpiringCache<FullWindow>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
   readonly #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
 
   constructor(options: RefusalWindowOptions) {

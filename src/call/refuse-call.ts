@@ -1,5 +1,5 @@
 import type { CallFamily } from "../accounts/account-rules.ts";
-import { journalRetryAfterSeconds } from "../core/constants.ts";
+import { JOURNAL_RETRY_AFTER_SECONDS } from "../core/constants.ts";
 import { ZERO_MICRO_USD } from "../core/money.ts";
 import type { CallRequest } from "../wire/modality.ts";
 import { refusal, type Refusal, type RefusalOrigin } from "../core/refusals.ts";
@@ -83,11 +83,11 @@ const CRASHED: Refusal = refusal(
 
 const STORE_UNAVAILABLE: Refusal = refusal(
   "gateway_error",
-  `the database does not answer at the moment; send the same request again in ${journalRetryAfterSeconds} seconds`,
+  `the database does not answer at the moment; send the same request again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
   {
     status: 503,
     origin: "gateway_infrastructure",
-    retryAfterSeconds: journalRetryAfterSeconds,
+    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
   },
 );
 
@@ -109,11 +109,11 @@ export function clientLeft(): Refusal {
 export function shuttingDown(): Refusal {
   return refusal(
     "gateway_error",
-    `this gateway is shutting down; nothing was sent and nothing charged, resend in ${journalRetryAfterSeconds} seconds`,
+    `this gateway is shutting down; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
     {
       status: 503,
       origin: "gateway_infrastructure",
-      retryAfterSeconds: journalRetryAfterSeconds,
+      retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
     },
   );
 }

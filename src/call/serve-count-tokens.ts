@@ -1,6 +1,6 @@
 import type { Principal } from "../accounts/principal.ts";
 import type { Deployment } from "../catalog/catalog.ts";
-import { errorBodyBytesMax } from "../core/constants.ts";
+import { ERROR_BODY_BYTES_MAX } from "../core/constants.ts";
 import { refused, type Result } from "../core/result.ts";
 import { fetchJson } from "../dispatch/fetch-json.ts";
 import type { TokenCounting } from "../modality/chat/count-tokens.ts";
@@ -114,7 +114,7 @@ async function askProvider(
     deadlines,
     // An estimate in time is worth more than a count that comes too late.
     totalMs: Math.min(timeouts.stream.headersMs, timeouts.whole.totalMs),
-    bytesMax: errorBodyBytesMax,
+    bytesMax: ERROR_BODY_BYTES_MAX,
     send: (handler) => upstream.send(asked.deployment, asked.upstream, handler),
   });
   exchange.onGone(() => running.abandon());

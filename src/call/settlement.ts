@@ -1,5 +1,5 @@
 import type { Deployment } from "../catalog/catalog.ts";
-import { outputTokensMax, reportedTokensMax } from "../core/constants.ts";
+import { OUTPUT_TOKENS_MAX, REPORTED_TOKENS_MAX } from "../core/constants.ts";
 import {
   isWithinExcess,
   parseUsdToPico,
@@ -61,12 +61,12 @@ export function settlementOf(
 
 /** No more tokens than fit into the context with a whole output behind it. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
-  const { contextLength, maxOutputTokens = outputTokensMax, modality } = deployment;
+  const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality } = deployment;
   // Of an image the output bound is a price ceiling, and its context says nothing about pictures.
   const isBoundByContext = contextLength !== undefined && modality !== "image";
-  const bound = isBoundByContext ? contextLength + maxOutputTokens : reportedTokensMax;
+  const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
   const total = promptTokensTotal(usage) + outputTokensTotal(usage);
-  return total <= Math.min(bound, reportedTokensMax);
+  return total <= Math.min(bound, REPORTED_TOKENS_MAX);
 }
 
 /** Tokens for the token windows: observed ones, or the estimate when an answer reported none. */

@@ -72,10 +72,10 @@ function largest(values: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-const modalitiesInOrder: readonly InputModality[] = ["text", "image", "file", "audio", "video"];
+const MODALITIES_IN_ORDER: readonly InputModality[] = ["text", "image", "file", "audio", "video"];
 
 function unionOfModalities(deployments: readonly Deployment[]): readonly InputModality[] {
-  return modalitiesInOrder.filter((modality) =>
+  return MODALITIES_IN_ORDER.filter((modality) =>
     deployments.some((deployment) => deployment.inputModalities.has(modality)),
   );
 }

@@ -45,11 +45,11 @@ export function shortHash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
-const fractionDigits = 6;
+const FRACTION_DIGITS = 6;
 
 /** USD per million tokens with six fraction digits is a whole number of pico-USD per token. */
 function picoUsdPerToken(costUsdPerMillion: string): bigint {
   const [whole = "", fraction = ""] = costUsdPerMillion.split(".");
-  assert(fraction.length <= fractionDigits, "a valid price has at most six fraction digits");
-  return BigInt(whole + fraction.padEnd(fractionDigits, "0"));
+  assert(fraction.length <= FRACTION_DIGITS, "a valid price has at most six fraction digits");
+  return BigInt(whole + fraction.padEnd(FRACTION_DIGITS, "0"));
 }

@@ -6,7 +6,7 @@ import { startTestCheckout } from "../dev/test-checkout/start-test-checkout.ts";
 import type { Backend } from "../app/open-backend.ts";
 import type { GatewayOptions, RunningGateway } from "../app/open-gateway.ts";
 import type { Config } from "../config/settings.ts";
-import { consoleKeyRequestsPerMinute } from "../core/constants.ts";
+import { CONSOLE_KEY_REQUESTS_PER_MINUTE } from "../core/constants.ts";
 import { formatUsd, microUsd } from "../core/money.ts";
 import { startSimulator, type Simulator } from "../dev/simulator/simulator.ts";
 import { clock } from "./command-context.ts";
@@ -91,7 +91,7 @@ async function devKey(config: Config, backend: Backend): Promise<string> {
     origin: "console",
     digest: fresh.digest,
     label: fresh.label,
-    requestsPerMinuteCeiling: consoleKeyRequestsPerMinute,
+    requestsPerMinuteCeiling: CONSOLE_KEY_REQUESTS_PER_MINUTE,
     capMicroUsd: null,
   });
   mkdirSync(config.dataDir, { recursive: true });

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 
 import type { KeySummary } from "../accounts/key-store.ts";
 import { newVirtualKey } from "../accounts/virtual-key.ts";
-import { consoleKeyRequestsPerMinute } from "../core/constants.ts";
+import { CONSOLE_KEY_REQUESTS_PER_MINUTE } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
 import { formatUsd } from "../core/money.ts";
 import { capAnswer, onStoredCap, parseCap, readCap } from "./cap-flags.ts";
@@ -123,7 +123,7 @@ function instantOrNull(ms: number | null): string | null {
 }
 
 function readRpm(flag: string | boolean | undefined): number {
-  if (flag === undefined) return consoleKeyRequestsPerMinute;
+  if (flag === undefined) return CONSOLE_KEY_REQUESTS_PER_MINUTE;
   const rpm = Number(flag);
   if (Number.isInteger(rpm) && rpm >= 1 && rpm <= 1_000_000) return rpm;
   throw new UsageFault(`--rpm must be a whole number from 1 to 1000000, not ${String(flag)}`);

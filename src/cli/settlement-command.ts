@@ -5,7 +5,7 @@ import type { Command } from "commander";
 
 import { loadCatalog } from "../app/load-catalog.ts";
 import type { Backend } from "../app/open-backend.ts";
-import { settlementStatementBytesMax } from "../core/constants.ts";
+import { SETTLEMENT_STATEMENT_BYTES_MAX } from "../core/constants.ts";
 import { formatUsd, parseUsd } from "../core/money.ts";
 import {
   ENTRY_COLUMNS,
@@ -261,8 +261,8 @@ async function compare({ settlementStore }: Backend, flags: Flags): Promise<Comm
 
 function readStatementFile(file: string): Buffer {
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --statement`);
-  if (statSync(file).size > settlementStatementBytesMax) {
-    const most = settlementStatementBytesMax / (1024 * 1024);
+  if (statSync(file).size > SETTLEMENT_STATEMENT_BYTES_MAX) {
+    const most = SETTLEMENT_STATEMENT_BYTES_MAX / (1024 * 1024);
     throw new UsageFault(`${file} is larger than ${most} MiB; compare the total only`);
   }
   return readFileSync(file);

@@ -1,8 +1,8 @@
 import {
-  connectionsMax,
-  databaseConnectionsMax,
-  keyCacheMs,
-  refusalsPerMinute,
+  CONNECTIONS_MAX,
+  DATABASE_CONNECTIONS_MAX,
+  KEY_CACHE_MS,
+  REFUSALS_PER_MINUTE,
 } from "../core/constants.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { OPERATIONS_SETTINGS, type OperationsConfig } from "./operations-settings.ts";
@@ -94,7 +94,7 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   ),
   maxConnections: integer(
     "max_connections",
-    connectionsMax,
+    CONNECTIONS_MAX,
     1,
     "Open connections per process, for the gateway and the console each. The gateway answers a " +
       "connection above that with 503 and closes it.",
@@ -113,7 +113,7 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   },
   databasePoolMax: integer(
     "database.pool_max",
-    databaseConnectionsMax,
+    DATABASE_CONNECTIONS_MAX,
     1,
     "Maximum database connections per process, in addition to 3 for reports, 2 for the ledger and 1 " +
       "that listens for changes.",
@@ -149,13 +149,13 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   keyCacheMs: atMost(
     integer(
       "auth.key_cache_ms",
-      keyCacheMs,
+      KEY_CACHE_MS,
       0,
       "How long a key and its account's rules are cached after they were read, at most 5000. A change " +
         "takes effect at once in the process that made it and within 250 ms in the others; while the " +
         "database's notifications do not arrive, a disabled key works for this time. 0: no cache.",
     ),
-    keyCacheMs,
+    KEY_CACHE_MS,
   ),
   ...OPERATIONS_SETTINGS,
   streamHeadersTimeoutMs: integer(
@@ -277,7 +277,7 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   ),
   refusalsPerMinute: integer(
     "limits.refusals_rpm",
-    refusalsPerMinute,
+    REFUSALS_PER_MINUTE,
     1,
     "Refused requests per minute of one key, and three times as many of one organization. Above " +
       "that, requests are refused before their bodies are read.",

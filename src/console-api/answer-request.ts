@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-import { journalRetryAfterSeconds, writeIdleTimeoutMs } from "../core/constants.ts";
+import { JOURNAL_RETRY_AFTER_SECONDS, WRITE_IDLE_TIMEOUT_MS } from "../core/constants.ts";
 import { isStoreFault } from "../core/store-fault.ts";
 import { ReportTimeout } from "../records/usage-reports.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -70,8 +70,8 @@ const FAILED = new ConsoleRefusal({
 const STORE_UNAVAILABLE = new ConsoleRefusal({
   status: 503,
   code: "gateway_error",
-  message: `the database does not answer at the moment; try again in ${journalRetryAfterSeconds} seconds`,
-  retryAfterSeconds: journalRetryAfterSeconds,
+  message: `the database does not answer at the moment; try again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+  retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
 });
 
 const TOO_SLOW = new ConsoleRefusal({
@@ -124,7 +124,7 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: FileAnswer
   const stream = Readable.from(file.pieces, { highWaterMark: 1 });
   stream.once("close", file.onClosed);
   // A client that takes no byte for too long has left.
-  request.raw.socket.setTimeout(writeIdleTimeoutMs, () => reply.raw.destroy());
+  request.raw.socket.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => reply.raw.destroy());
   return reply
     .type(file.contentType)
     .header("content-disposition", `attachment; filename="${file.fileName}"`)

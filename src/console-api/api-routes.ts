@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import { settingsRequestsPerMinute } from "../core/constants.ts";
+import { SETTINGS_REQUESTS_PER_MINUTE } from "../core/constants.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { claimOrgSetting } from "../call/count-request.ts";
 import type { SignedIn } from "../identity/identity.ts";
@@ -104,7 +104,7 @@ function settingsRefusal(refusal: Refusal): ConsoleRefusal {
   const { class: code, retryAfterSeconds = 1 } = refusal;
   if (code !== "rate_limit") return ofGateway(refusal);
   return rateLimited(
-    `the organization is limited to ${settingsRequestsPerMinute} changes of settings a minute; try again in ${retryAfterSeconds} seconds`,
+    `the organization is limited to ${SETTINGS_REQUESTS_PER_MINUTE} changes of settings a minute; try again in ${retryAfterSeconds} seconds`,
     retryAfterSeconds,
   );
 }

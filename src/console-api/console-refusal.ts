@@ -1,4 +1,4 @@
-import { retryAfterSecondsMax } from "../core/constants.ts";
+import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
 import type { Refusal } from "../core/refusals.ts";
 
 /** Codes that only the console has, beside the gateway's canonical classes. */
@@ -28,7 +28,8 @@ export class ConsoleRefusal {
     this.message = of.message;
     this.field = of.field;
     const isPassing = of.status === 429 || of.status === 503;
-    this.retryAfterSeconds = of.retryAfterSeconds ?? (isPassing ? retryAfterSecondsMax : undefined);
+    this.retryAfterSeconds =
+      of.retryAfterSeconds ?? (isPassing ? RETRY_AFTER_SECONDS_MAX : undefined);
   }
 }
 

@@ -3,10 +3,10 @@ import type { Server } from "node:http";
 import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
 
 import {
-  headerBytesMax,
-  requestBodyTimeoutMs,
-  requestHeadersTimeoutMs,
-  smallBodyBytesMax,
+  HEADER_BYTES_MAX,
+  REQUEST_BODY_TIMEOUT_MS,
+  REQUEST_HEADERS_TIMEOUT_MS,
+  SMALL_BODY_BYTES_MAX,
 } from "../core/constants.ts";
 import { newRequestId } from "../core/ids.ts";
 import { apiRoutes } from "./api-routes.ts";
@@ -33,13 +33,13 @@ export interface ConsoleServer {
 export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleServer> {
   const app = fastify({
     logger: false,
-    bodyLimit: smallBodyBytesMax,
-    requestTimeout: requestBodyTimeoutMs,
+    bodyLimit: SMALL_BODY_BYTES_MAX,
+    requestTimeout: REQUEST_BODY_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: true,
     http: {
-      maxHeaderSize: headerBytesMax,
-      headersTimeout: requestHeadersTimeoutMs,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: REQUEST_HEADERS_TIMEOUT_MS,
       ServerResponse: deps.serverResponse,
     },
     genReqId: () => newRequestId(deps.clock.nowMs()),

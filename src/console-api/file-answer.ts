@@ -1,4 +1,4 @@
-import { usageFileTimeoutMs } from "../core/constants.ts";
+import { USAGE_FILE_TIMEOUT_MS } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import type { ConcurrencyGate } from "./concurrency-gate.ts";
@@ -45,7 +45,7 @@ export async function openFile(
   try {
     const first = await iterator.next();
     const { contentType, fileName } = wanted;
-    const endMs = clock.monotonicMs() + usageFileTimeoutMs;
+    const endMs = clock.monotonicMs() + USAGE_FILE_TIMEOUT_MS;
     const isLate = (): boolean => clock.monotonicMs() > endMs;
     const pieces = restOf({ first, iterator, isLate, end });
     return new FileAnswer({ contentType, fileName, pieces, onClosed: end });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 
 import { principalOf, type Principal } from "../accounts/principal.ts";
 import { assert } from "../core/assert.ts";
-import { bodyBytesMax } from "../core/constants.ts";
+import { BODY_BYTES_MAX } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
 import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -23,7 +23,7 @@ export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void 
     method: ["GET", "POST"],
     url: `${PREFIX}/v1/*`,
     exposeHeadRoute: false,
-    bodyLimit: bodyBytesMax,
+    bodyLimit: BODY_BYTES_MAX,
     handler: async (request, reply) => {
       const { method, headers } = request;
       const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());

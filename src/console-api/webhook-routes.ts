@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 
-import { smallBodyBytesMax } from "../core/constants.ts";
+import { SMALL_BODY_BYTES_MAX } from "../core/constants.ts";
 import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
@@ -10,7 +10,7 @@ export function webhookRoutes(app: FastifyInstance, { billing }: ConsoleDeps): v
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     "*",
-    { parseAs: "buffer", bodyLimit: smallBodyBytesMax },
+    { parseAs: "buffer", bodyLimit: SMALL_BODY_BYTES_MAX },
     (_request, body, done) => done(null, body),
   );
   app.post("/webhooks/stripe", async (request, reply) => {

@@ -5,117 +5,178 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 
 // Requests (specification: Limits, Request size; Worst-case reserve)
-export const bodyBytesMax: number = 10 * MiB;
-export const smallBodyBytesMax: number = 1 * MiB;
-export const jsonDepthMax: number = 64;
-export const jsonKeysMax: number = 50_000;
-export const outputTokensMin: number = 1;
-export const outputTokensMax: number = 32_768;
-export const outputTokensDefault: number = 4_096;
-export const mediaPartTokens: number = 65_536;
-export const headerBytesMax: number = 16 * KiB;
-export const imagesPerRequestMax: number = 4;
-export const imagePromptCharsMax: number = 32_000;
+
+export const BODY_BYTES_MAX: number = 10 * MiB;
+
+export const SMALL_BODY_BYTES_MAX: number = 1 * MiB;
+
+export const JSON_DEPTH_MAX: number = 64;
+
+export const JSON_KEYS_MAX: number = 50_000;
+
+export const OUTPUT_TOKENS_MIN: number = 1;
+
+export const OUTPUT_TOKENS_MAX: number = 32_768;
+
+export const OUTPUT_TOKENS_DEFAULT: number = 4_096;
+
+export const MEDIA_PART_TOKENS: number = 65_536;
+
+export const HEADER_BYTES_MAX: number = 16 * KiB;
+
+export const IMAGES_PER_REQUEST_MAX: number = 4;
+
+export const IMAGE_PROMPT_CHARS_MAX: number = 32_000;
 
 // Provider answers
-export const sseLineBytesMax: number = 1 * MiB;
-export const sseEventBytesMax: number = 4 * MiB;
-export const answerBytesMax: number = 32 * MiB;
+
+export const SSE_LINE_BYTES_MAX: number = 1 * MiB;
+
+export const SSE_EVENT_BYTES_MAX: number = 4 * MiB;
+
+export const ANSWER_BYTES_MAX: number = 32 * MiB;
 /** Of the images of one answer together, as files: base64 is a third more. */
-export const imageBytesMax: number = 32 * MiB;
+export const IMAGE_BYTES_MAX: number = 32 * MiB;
 /** What an answer may hold besides its images. */
-export const imageAnswerOtherBytesMax: number = 1 * MiB;
-export const decisionAnswerBytesMax: number = 4 * MiB;
-export const errorBodyBytesMax: number = 64 * KiB;
-export const providerMessageCharsMax: number = 300;
-export const retryAfterSecondsMax: number = 60;
+export const IMAGE_ANSWER_OTHER_BYTES_MAX: number = 1 * MiB;
+
+export const DECISION_ANSWER_BYTES_MAX: number = 4 * MiB;
+
+export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
+
+export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
+
+export const RETRY_AFTER_SECONDS_MAX: number = 60;
 
 /** A provider that reports more tokens of one answer reports something else. */
-export const reportedTokensMax: number = 2 ** 31;
+export const REPORTED_TOKENS_MAX: number = 2 ** 31;
 
 // Limits (specification: Rate limits, defaults)
-export const orgRequestsPerMinute: number = 300;
-export const unfundedRequestsPerMinute: number = 20;
-export const refusalsPerMinute: number = 600;
-export const trialKeyRequestsPerMinute: number = 20;
-export const consoleKeyRequestsPerMinute: number = 300;
-export const managedKeyRequestsPerMinute: number = 60;
-export const tokensPerMinute: number = 1_000_000;
-export const concurrentRequestsMax: number = 8;
+
+export const ORG_REQUESTS_PER_MINUTE: number = 300;
+
+export const UNFUNDED_REQUESTS_PER_MINUTE: number = 20;
+
+export const REFUSALS_PER_MINUTE: number = 600;
+
+export const TRIAL_KEY_REQUESTS_PER_MINUTE: number = 20;
+
+export const CONSOLE_KEY_REQUESTS_PER_MINUTE: number = 300;
+
+export const MANAGED_KEY_REQUESTS_PER_MINUTE: number = 60;
+
+export const TOKENS_PER_MINUTE: number = 1_000_000;
+
+export const CONCURRENT_REQUESTS_MAX: number = 8;
 /** Changes of settings by one key: a window of their own, which no setting lowers. */
-export const settingsRequestsPerMinute: number = 60;
-export const modelLimitsPerOrgMax: number = 200;
+export const SETTINGS_REQUESTS_PER_MINUTE: number = 60;
+
+export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
 
 // Connections
 /** Of one process to its database, besides those of reports and of the ledger. */
-export const databaseConnectionsMax: number = 10;
-export const requestHeadersTimeoutMs: number = 15_000;
-export const requestBodyTimeoutMs: number = 60_000;
-export const writeIdleTimeoutMs: number = 60_000;
+export const DATABASE_CONNECTIONS_MAX: number = 10;
+
+export const REQUEST_HEADERS_TIMEOUT_MS: number = 15_000;
+
+export const REQUEST_BODY_TIMEOUT_MS: number = 60_000;
+
+export const WRITE_IDLE_TIMEOUT_MS: number = 60_000;
 /** How long a connection is read after its last answer, so that the client sees that answer. */
-export const lingerMs: number = 1_000;
-export const connectionsMax: number = 10_000;
+export const LINGER_MS: number = 1_000;
+
+export const CONNECTIONS_MAX: number = 10_000;
 /** Of the internal listener, which only probes and collectors of metrics use. */
-export const internalConnectionsMax: number = 1_000;
+export const INTERNAL_CONNECTIONS_MAX: number = 1_000;
 /** Connections over the bound that may be answered at once; further ones are closed. */
-export const refusedConnectionsMax: number = 1_000;
+export const REFUSED_CONNECTIONS_MAX: number = 1_000;
 /** Bytes of a refused body that are read and thrown away before its connection is closed. */
-export const discardBytesMax: number = 128 * MiB;
+export const DISCARD_BYTES_MAX: number = 128 * MiB;
 
 // Files of records
-export const usageFileTimeoutMs: number = 600_000;
-export const usageFilePageRows: number = 500;
-export const usageFileGroupsMax: number = 100_000;
-export const usageFilesPerOrgMax: number = 4;
-export const settlementStatementBytesMax: number = 64 * MiB;
+
+export const USAGE_FILE_TIMEOUT_MS: number = 600_000;
+
+export const USAGE_FILE_PAGE_ROWS: number = 500;
+
+export const USAGE_FILE_GROUPS_MAX: number = 100_000;
+
+export const USAGE_FILES_PER_ORG_MAX: number = 4;
+
+export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
 
 // Reports of the console
 /** Keys that an organization may have, disabled ones too. */
-export const keysPerOrgMax: number = 1_000;
-export const reportConnectionsMax: number = 3;
-export const reportGroupsMax: number = 200;
-export const reportSeriesGroupsMax: number = 7;
+export const KEYS_PER_ORG_MAX: number = 1_000;
+
+export const REPORT_CONNECTIONS_MAX: number = 3;
+
+export const REPORT_GROUPS_MAX: number = 200;
+
+export const REPORT_SERIES_GROUPS_MAX: number = 7;
 /** Ranges up to this length are reported by the hour. */
-export const reportHoursMax: number = 48;
+export const REPORT_HOURS_MAX: number = 48;
 /** Longer ranges begin with their first request and end with their last. */
-export const reportDaysMax: number = 400;
-export const reportFilePageRows: number = 500;
-export const providerActivityAttemptsMax: number = 200_000;
+export const REPORT_DAYS_MAX: number = 400;
+
+export const REPORT_FILE_PAGE_ROWS: number = 500;
+
+export const PROVIDER_ACTIVITY_ATTEMPTS_MAX: number = 200_000;
 /** A day is summed up when requests of its last minute have long ended. */
-export const usageRollupDelayHours: number = 3;
-export const usageRollupOrgsMax: number = 20;
-export const usageRollupBatchesMax: number = 10;
-export const usageRollupEveryMs: number = 60_000;
-export const usageRollupPauseMs: number = 1_000;
+export const USAGE_ROLLUP_DELAY_HOURS: number = 3;
+
+export const USAGE_ROLLUP_ORGS_MAX: number = 20;
+
+export const USAGE_ROLLUP_BATCHES_MAX: number = 10;
+
+export const USAGE_ROLLUP_EVERY_MS: number = 60_000;
+
+export const USAGE_ROLLUP_PAUSE_MS: number = 1_000;
 
 // Refused requests
 /** Rows of refused requests of one key in one minute; what is beyond them is counted. */
-export const refusedRowsPerMinute: number = 60;
+export const REFUSED_ROWS_PER_MINUTE: number = 60;
 /** The same over all keys of an organization, in one process. */
-export const refusedRowsPerMinutePerOrg: number = 3 * refusedRowsPerMinute;
+export const REFUSED_ROWS_PER_MINUTE_PER_ORG: number = 3 * REFUSED_ROWS_PER_MINUTE;
 
 // Caches and stores
-export const keyCacheMs: number = 5_000;
-export const keyCacheEntriesMax: number = 100_000;
-export const storeAnswerTimeoutMs: number = 2_000;
+
+export const KEY_CACHE_MS: number = 5_000;
+
+export const KEY_CACHE_ENTRIES_MAX: number = 100_000;
+
+export const STORE_ANSWER_TIMEOUT_MS: number = 2_000;
 /** A shared limit store that takes longer is as good as down: nothing waits for it. */
-export const limitClaimTimeoutMs: number = 500;
-export const settleWaitMs: number = 2_000;
+export const LIMIT_CLAIM_TIMEOUT_MS: number = 500;
+
+export const SETTLE_WAIT_MS: number = 2_000;
 
 // Ledger
-export const ledgerBatchRowsMax: number = 512;
-export const ledgerQueueRowsMax: number = 4_096;
-export const ledgerQueueRowsPerOrgMax: number = ledgerQueueRowsMax / 4;
-export const ledgerQueueAgeMs: number = 250;
-export const leaseMs: number = 10_000;
-export const leaseRenewMs: number = 2_000;
-/** The journal has a partition per day: so many are made ahead, every hour. */
-export const partitionDaysAhead: number = 7;
-export const maintainEveryMs: number = 3_600_000;
-export const journalRetryAfterSeconds: number = 2;
-export const healthRetryAfterSeconds: number = 5;
 
-assert(outputTokensDefault <= outputTokensMax, "the default output bound is within the maximum");
-assert(smallBodyBytesMax <= bodyBytesMax, "no route takes more than the general body bound");
-assert(unfundedRequestsPerMinute <= orgRequestsPerMinute, "unfunded organizations get less");
-assert(leaseRenewMs * 3 < leaseMs, "a lease survives two lost renewals");
+export const LEDGER_BATCH_ROWS_MAX: number = 512;
+
+export const LEDGER_QUEUE_ROWS_MAX: number = 4_096;
+
+export const LEDGER_QUEUE_ROWS_PER_ORG_MAX: number = LEDGER_QUEUE_ROWS_MAX / 4;
+
+export const LEDGER_QUEUE_AGE_MS: number = 250;
+
+export const LEASE_MS: number = 10_000;
+
+export const LEASE_RENEW_MS: number = 2_000;
+/** The journal has a partition per day: so many are made ahead, every hour. */
+export const PARTITION_DAYS_AHEAD: number = 7;
+
+export const MAINTAIN_EVERY_MS: number = 3_600_000;
+
+export const JOURNAL_RETRY_AFTER_SECONDS: number = 2;
+
+export const HEALTH_RETRY_AFTER_SECONDS: number = 5;
+
+assert(
+  OUTPUT_TOKENS_DEFAULT <= OUTPUT_TOKENS_MAX,
+  "the default output bound is within the maximum",
+);
+assert(SMALL_BODY_BYTES_MAX <= BODY_BYTES_MAX, "no route takes more than the general body bound");
+assert(UNFUNDED_REQUESTS_PER_MINUTE <= ORG_REQUESTS_PER_MINUTE, "unfunded organizations get less");
+assert(LEASE_RENEW_MS * 3 < LEASE_MS, "a lease survives two lost renewals");

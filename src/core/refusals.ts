@@ -1,4 +1,4 @@
-import { journalRetryAfterSeconds, retryAfterSecondsMax } from "./constants.ts";
+import { JOURNAL_RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX } from "./constants.ts";
 
 /**
  * The one table of refusals. A refusal is a value that the folders return; `http` renders it into
@@ -221,7 +221,7 @@ export function refusal(cls: RefusalClass, message: string, detail: RefusalDetai
 /** Every 429 and 503 says when to come back: late where waiting does not help. */
 function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
   if (status !== 429 && status !== 503) return {};
-  return { retryAfterSeconds: retryable ? journalRetryAfterSeconds : retryAfterSecondsMax };
+  return { retryAfterSeconds: retryable ? JOURNAL_RETRY_AFTER_SECONDS : RETRY_AFTER_SECONDS_MAX };
 }
 
 /** The commonest refusal: the request's own shape. No origin, as the specification says. */

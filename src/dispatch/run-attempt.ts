@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 
-import { errorBodyBytesMax } from "../core/constants.ts";
+import { ERROR_BODY_BYTES_MAX } from "../core/constants.ts";
 import type { Deadline, Deadlines } from "../core/deadlines.ts";
 import type { Clock } from "../core/time.ts";
 import type { AnswerBridge, Output } from "../wire/answer/answer-bridge.ts";
@@ -309,11 +309,11 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
 
   #takeErrorBytes(chunk: Buffer): void {
     this.#errorBody.push(chunk);
-    if (this.#bytes > errorBodyBytesMax) this.#fail(this.#classifyErrorBody());
+    if (this.#bytes > ERROR_BODY_BYTES_MAX) this.#fail(this.#classifyErrorBody());
   }
 
   #classifyErrorBody(): UpstreamFailure {
-    const body = Buffer.concat(this.#errorBody).subarray(0, errorBodyBytesMax);
+    const body = Buffer.concat(this.#errorBody).subarray(0, ERROR_BODY_BYTES_MAX);
     return this.#input.classify.answer({
       status: this.#status ?? 200,
       headers: this.#headers,

@@ -1,7 +1,7 @@
 import { STATUS_CODES, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { headerBytesMax } from "../core/constants.ts";
+import { HEADER_BYTES_MAX } from "../core/constants.ts";
 import { newRequestId } from "../core/ids.ts";
 import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
@@ -57,7 +57,7 @@ function refusalOf(code: string | undefined): Refusal {
   if (code === "HPE_HEADER_OVERFLOW") {
     return refusal(
       "request_too_large",
-      `the request line and the headers together exceed the limit of ${headerBytesMax} bytes; send fewer or shorter headers`,
+      `the request line and the headers together exceed the limit of ${HEADER_BYTES_MAX} bytes; send fewer or shorter headers`,
       { status: 431 },
     );
   }

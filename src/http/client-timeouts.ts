@@ -1,8 +1,8 @@
 import {
-  lingerMs,
-  requestBodyTimeoutMs,
-  requestHeadersTimeoutMs,
-  writeIdleTimeoutMs,
+  LINGER_MS,
+  REQUEST_BODY_TIMEOUT_MS,
+  REQUEST_HEADERS_TIMEOUT_MS,
+  WRITE_IDLE_TIMEOUT_MS,
 } from "../core/constants.ts";
 
 /** How long a client may take before its connection is closed. */
@@ -21,9 +21,9 @@ export interface ClientTimeouts {
 
 /** What the program runs with; tests, which do not wait a minute, have others. */
 export const CLIENT_TIMEOUTS: ClientTimeouts = {
-  headersMs: requestHeadersTimeoutMs,
-  bodyMs: requestBodyTimeoutMs,
-  writeIdleMs: writeIdleTimeoutMs,
-  lingerMs,
+  headersMs: REQUEST_HEADERS_TIMEOUT_MS,
+  bodyMs: REQUEST_BODY_TIMEOUT_MS,
+  writeIdleMs: WRITE_IDLE_TIMEOUT_MS,
+  lingerMs: LINGER_MS,
   checkEveryMs: 5_000,
 };

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { discardBytesMax } from "../core/constants.ts";
+import { DISCARD_BYTES_MAX } from "../core/constants.ts";
 
 const closing = new WeakSet<Duplex>();
 
 /**
- * Ends a connection after what was written to it. It is read for `lingerMs` more, because a
+ * Ends a connection after what was written to it. It is read for `LINGER_MS` more, because a
  * connection that is closed with unread bytes is reset, and the client loses the answer; then it is
  * destroyed, because a client that keeps its half open would hold the descriptor.
  */
@@ -36,7 +36,7 @@ export function discardBody(request: IncomingMessage, onEnd: () => void): void {
   let bytes = 0;
   request.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > discardBytesMax) request.destroy();
+    if (bytes > DISCARD_BYTES_MAX) request.destroy();
   });
   request.on("error", () => undefined);
   request.on("end", onEnd);

@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { journalRetryAfterSeconds, refusedConnectionsMax } from "../core/constants.ts";
+import { JOURNAL_RETRY_AFTER_SECONDS, REFUSED_CONNECTIONS_MAX } from "../core/constants.ts";
 import { refusal, type Refusal } from "../core/refusals.ts";
 import { destroyAfter } from "./closing.ts";
 
@@ -19,7 +19,7 @@ export class ConnectionBound {
         return;
       }
       // Answers take descriptors too: beyond this many at once there is none.
-      if (this.#refusedOpen >= refusedConnectionsMax) {
+      if (this.#refusedOpen >= REFUSED_CONNECTIONS_MAX) {
         socket.destroy();
         return;
       }
@@ -38,11 +38,11 @@ export class ConnectionBound {
 
 const TOO_MANY_CONNECTIONS: Refusal = refusal(
   "gateway_error",
-  `this gateway has reached its maximum number of open connections; nothing was sent and nothing charged, resend in ${journalRetryAfterSeconds} seconds`,
+  `this gateway has reached its maximum number of open connections; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
   {
     status: 503,
     origin: "gateway_infrastructure",
     limit: { scope: "platform", kind: "capacity" },
-    retryAfterSeconds: journalRetryAfterSeconds,
+    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
   },
 );

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 
 import type { AuthOutcome, Authenticator } from "../accounts/authenticate.ts";
 import type { Principal } from "../accounts/principal.ts";
-import { headerBytesMax, journalRetryAfterSeconds } from "../core/constants.ts";
+import { HEADER_BYTES_MAX, JOURNAL_RETRY_AFTER_SECONDS } from "../core/constants.ts";
 import type { ClientAddresses } from "../core/client-address.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import { newRequestId } from "../core/ids.ts";
@@ -58,7 +58,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   const server = createServer(
     {
       ServerResponse: drainingResponse(() => options.readiness.isDraining),
-      maxHeaderSize: headerBytesMax,
+      maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: headersMs,
       requestTimeout: bodyMs,
       connectionsCheckingInterval: checkEveryMs,
@@ -269,7 +269,7 @@ class RequestWalk implements OpenRequest {
       "content-length",
       String(body.length),
     ];
-    if (!up) headers.push(HEADERS.retryAfter.name, String(journalRetryAfterSeconds));
+    if (!up) headers.push(HEADERS.retryAfter.name, String(JOURNAL_RETRY_AFTER_SECONDS));
     this.#response.writeHead(up ? 200 : 503, headers).end(method === "HEAD" ? undefined : body);
     return true;
   }

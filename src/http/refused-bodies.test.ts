@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 
 import { Listeners } from "../../test/support/http-listener.ts";
-import { bodyBytesMax } from "../core/constants.ts";
+import { BODY_BYTES_MAX } from "../core/constants.ts";
 import { refusal } from "../core/refusals.ts";
 import { refused } from "../core/result.ts";
 import { post } from "./route-table.ts";
@@ -34,7 +34,7 @@ async function sendAll(port: number, head: string, body: readonly Buffer[]): Pro
 }
 
 const MB = Buffer.alloc(1_000_000, 0x20);
-const TOO_LARGE = Buffer.alloc(bodyBytesMax + 1, 0x20);
+const TOO_LARGE = Buffer.alloc(BODY_BYTES_MAX + 1, 0x20);
 const notAuthenticated = {
   authenticator: {
     authenticate: () => refused(refusal("auth", "no valid API key")),

@@ -1,4 +1,4 @@
-import { bodyBytesMax, smallBodyBytesMax } from "../core/constants.ts";
+import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "../core/constants.ts";
 import type { Wire } from "../wire/contract.ts";
 import { wires, type WireTable } from "../wire/wires.ts";
 import type { HttpExchange } from "./http-exchange.ts";
@@ -84,12 +84,12 @@ export const REMOVED_PATHS: ReadonlySet<string> = new Set([
 ]);
 
 export function post(path: string, serve: Route["serve"]): Route {
-  return { method: "POST", path, bodyBytesMax, serve };
+  return { method: "POST", path, bodyBytesMax: BODY_BYTES_MAX, serve };
 }
 
 /** A route whose bodies are small: videos and decisions. */
 export function postSmall(path: string, serve: Route["serve"]): Route {
-  return { method: "POST", path, bodyBytesMax: smallBodyBytesMax, serve };
+  return { method: "POST", path, bodyBytesMax: SMALL_BODY_BYTES_MAX, serve };
 }
 
 export function get(path: string, serve: Route["serve"]): Route {

@@ -30,7 +30,7 @@ export const sessionColumns: Columns<StoredSession> = columns({
   endedReason: orNull(text("ended_reason")),
 });
 
-export const findSessionSql = `
+export const FIND_SESSION_SQL = `
   select ${sessionColumns.sqlOf("s")}
   from console_session s join console_account a using (account_id)
   where s.session_id = $1`;

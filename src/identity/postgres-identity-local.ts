@@ -43,7 +43,7 @@ export class PostgresLocalIssuerStore implements LocalIssuerStore {
       readonly expiresAtMs: number;
     },
   ): Promise<boolean> {
-    const { rowCount } = await this.#run(takeClaimSql, [
+    const { rowCount } = await this.#run(TAKE_CLAIM_SQL, [
       tokenHash,
       browser.tokenHash,
       browser.email,
@@ -62,7 +62,7 @@ export class PostgresLocalIssuerStore implements LocalIssuerStore {
   }
 
   async upsertRecord(record: LocalRecord): Promise<void> {
-    await this.#run(upsertRecordSql, [
+    await this.#run(UPSERT_RECORD_SQL, [
       record.kind,
       record.idHash,
       JSON.stringify(record.payload),
@@ -111,14 +111,14 @@ export class PostgresLocalIssuerStore implements LocalIssuerStore {
   }
 }
 
-const takeClaimSql = `
+const TAKE_CLAIM_SQL = `
   with taken as (
     delete from local_claim where token_hash = $1 and expires_at > $5
       and (email is null or email = $3) returning token_hash
   )
   insert into local_browser (token_hash, email, expires_at) select $2, $3, $4 from taken`;
 
-const upsertRecordSql = `
+const UPSERT_RECORD_SQL = `
   insert into local_issuer_record (kind, id_hash, payload, uid, grant_id, expires_at)
   values ($1, $2, $3, $4, $5, $6)
   on conflict (kind, id_hash) do update set payload = excluded.payload, uid = excluded.uid,

@@ -4,7 +4,7 @@ import { assert } from "../core/assert.ts";
 import { newKeyId, newOrgId, newRecordId, type OrgId } from "../core/ids.ts";
 import type { ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
 import { orgNameOf } from "./normalise-email.ts";
-import { createOrgSql } from "../accounts/org-rows.ts";
+import { CREATE_ORG_SQL } from "../accounts/org-rows.ts";
 
 const TRIES_MAX = 6;
 /** Of one statement, the wait for other sign-ins with the address too. */
@@ -95,7 +95,7 @@ interface AccountRow {
 async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAccount> {
   const { claim } = signIn;
   const known = await run<AccountRow>(
-    `${selectAccountSql} join console_identity i using (account_id)
+    `${SELECT_ACCOUNT_SQL} join console_identity i using (account_id)
     where i.issuer = $1 and i.subject = $2`,
     [claim.issuer, claim.subject],
   );
@@ -184,7 +184,7 @@ function plain(row: AccountRow): Pick<FoundAccount, "accountId" | "orgId" | "isV
 
 async function findVerified(run: Run, claim: SignInClaim): Promise<AccountRow | undefined> {
   const rows = await run<AccountRow>(
-    `${selectAccountSql} where a.email_norm = $1 and a.email_verified_at is not null`,
+    `${SELECT_ACCOUNT_SQL} where a.email_norm = $1 and a.email_verified_at is not null`,
     [claim.emailNorm],
   );
   return rows[0];
@@ -205,7 +205,7 @@ async function findVouchedOrg(run: Run, claim: SignInClaim): Promise<OrgId | und
 async function makeOrg(run: Run, claim: SignInClaim): Promise<OrgId> {
   const orgId = newOrgId();
   const name = orgNameOf(claim.name, claim.email);
-  await run(createOrgSql, [orgId, name, claim.email, claim.isVerified]);
+  await run(CREATE_ORG_SQL, [orgId, name, claim.email, claim.isVerified]);
   return orgId;
 }
 
@@ -317,6 +317,6 @@ async function mintTrialKey(run: Run, orgId: OrgId, signIn: SignInToResolve): Pr
   );
 }
 
-const selectAccountSql = `
+const SELECT_ACCOUNT_SQL = `
   select a.account_id, a.org_id, a.email_norm, a.email_verified_at is not null as is_verified
   from console_account a`;

@@ -13,7 +13,12 @@ import type {
 } from "./identity-store.ts";
 import type { Row } from "../storage/columns.ts";
 import { queryInTime } from "../storage/connection.ts";
-import { findSessionSql, pendingColumns, revealColumns, sessionColumns } from "./identity-rows.ts";
+import {
+  FIND_SESSION_SQL,
+  pendingColumns,
+  revealColumns,
+  sessionColumns,
+} from "./identity-rows.ts";
 import { PostgresLocalIssuerStore } from "./postgres-identity-local.ts";
 import { resolveSignIn } from "./postgres-identity-sign-in.ts";
 
@@ -32,7 +37,7 @@ export class PostgresIdentityStore implements IdentityStore {
   }
 
   async startSignIn(browserHash: Buffer, pending: PendingSignIn): Promise<void> {
-    await this.#run(startSignInSql, [
+    await this.#run(START_SIGN_IN_SQL, [
       browserHash,
       pending.state,
       pending.nonce,
@@ -60,7 +65,7 @@ export class PostgresIdentityStore implements IdentityStore {
   }
 
   async findSession(sessionId: Buffer): Promise<StoredSession | undefined> {
-    const { rows } = await this.#run<Row>(findSessionSql, [sessionId]);
+    const { rows } = await this.#run<Row>(FIND_SESSION_SQL, [sessionId]);
     return rows[0] === undefined ? undefined : sessionColumns.read(rows[0]);
   }
 
@@ -118,7 +123,7 @@ export class PostgresIdentityStore implements IdentityStore {
   }
 
   async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
-    const { rows } = await this.#run<{ is_new: boolean }>(endByLogoutTokenSql, [
+    const { rows } = await this.#run<{ is_new: boolean }>(END_BY_LOGOUT_TOKEN_SQL, [
       logout.issuer,
       logout.tokenId,
       new Date(logout.rememberUntilMs),
@@ -198,7 +203,7 @@ function sweepSql(table: string): string {
     select ctid from ${table} where expires_at <= $1 limit ${SWEPT_ROWS_MAX}))`;
 }
 
-const startSignInSql = `
+const START_SIGN_IN_SQL = `
   insert into console_sign_in
     (browser_hash, state, nonce, code_verifier, return_path, session_id, expires_at)
   values ($1, $2, $3, $4, $5, $6, $7)
@@ -207,7 +212,7 @@ const startSignInSql = `
     session_id = excluded.session_id, expires_at = excluded.expires_at`;
 
 // The token's id is written in the same statement: of two that come at once, one does the work.
-const endByLogoutTokenSql = `
+const END_BY_LOGOUT_TOKEN_SQL = `
   with seen as (
     insert into seen_logout_token (issuer, token_id, expires_at) values ($1, $2, $3)
     on conflict do nothing returning issuer

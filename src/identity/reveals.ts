@@ -1,4 +1,4 @@
-import { trialKeyRequestsPerMinute } from "../core/constants.ts";
+import { TRIAL_KEY_REQUESTS_PER_MINUTE } from "../core/constants.ts";
 import { newVirtualKey } from "../accounts/virtual-key.ts";
 import type { BrowserToken } from "./browser-token.ts";
 import type { SealedReveal, SignInToResolve } from "./identity-store.ts";
@@ -15,7 +15,7 @@ export function newTrialKey(session: BrowserToken, nowMs: number): SignInToResol
     digest,
     label,
     name: TRIAL_KEY_NAME,
-    ceiling: trialKeyRequestsPerMinute,
+    ceiling: TRIAL_KEY_REQUESTS_PER_MINUTE,
     sealedKey: sealText(raw, deriveKey(session.token, PURPOSE), session.hash),
     expiresAtMs: nowMs + REVEAL_MS,
   };

@@ -13,7 +13,7 @@ import {
   isRefreshDue,
   isRefreshOverdue,
   recheckDueAtMs,
-  refreshEveryMs,
+  REFRESH_EVERY_MS,
   touchEveryMs,
 } from "./session-check.ts";
 
@@ -128,7 +128,7 @@ export class Sessions {
   async #refresh(sessionId: Buffer, session: StoredSession): Promise<boolean> {
     const { store, clock, relyingParty, refreshTokens, log } = this.#options;
     const nowMs = clock.nowMs();
-    const when = { nowMs, notSinceMs: nowMs - refreshEveryMs };
+    const when = { nowMs, notSinceMs: nowMs - REFRESH_EVERY_MS };
     const sealed = await store.claimRefresh(sessionId, when);
     // Another request of this browser is asking already.
     if (sealed === undefined) return true;

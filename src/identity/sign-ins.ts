@@ -19,7 +19,7 @@ import type { RefreshTokens } from "./refresh-tokens.ts";
 import type { ProviderAnswer, RelyingParty } from "./relying-party.ts";
 import { safeReturnPath } from "./return-path.ts";
 import { moveReveal, newTrialKey } from "./reveals.ts";
-import { sessionMs } from "./session-check.ts";
+import { SESSION_MS } from "./session-check.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** A way to the identity provider and back is good for that long. */
@@ -195,7 +195,7 @@ export class SignIns {
       nowMs,
       session: {
         sessionId: token.hash,
-        expiresAtMs: nowMs + sessionMs,
+        expiresAtMs: nowMs + SESSION_MS,
         idpSid: answer.sid !== undefined && answer.sid.length <= ID_CHARS_MAX ? answer.sid : null,
         sealedRefresh:
           refreshToken === undefined
@@ -286,7 +286,7 @@ function landing({ isVerified, hasReveal }: ResolvedSignIn, returnPath: string |
 }
 
 function sessionCookie(jar: CookieJar, session: BrowserToken): string {
-  return jar.write("session", session.token, sessionMs / 1_000);
+  return jar.write("session", session.token, SESSION_MS / 1_000);
 }
 
 function failed(reason: "failed" | "denied", requestId: string): Redirect {

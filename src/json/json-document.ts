@@ -5,21 +5,27 @@ import type { WordTable } from "./word-table.ts";
 export type JsonNode = number;
 
 /** What lookups return for a member that is not there. */
-export const absent: JsonNode = -1;
+export const ABSENT: JsonNode = -1;
 
 /** Tape entries of one node: kind and flags, start, end, next sibling (of a key: its word id). */
-export const nodeSize = 4;
+export const NODE_SIZE = 4;
 
-export const objectKind = 1;
-export const arrayKind = 2;
-export const stringKind = 3;
-export const numberKind = 4;
-export const trueKind = 5;
-export const falseKind = 6;
-export const nullKind = 7;
-const kindMask = 7;
+export const OBJECT_KIND = 1;
+
+export const ARRAY_KIND = 2;
+
+export const STRING_KIND = 3;
+
+export const NUMBER_KIND = 4;
+
+export const TRUE_KIND = 5;
+
+export const FALSE_KIND = 6;
+
+export const NULL_KIND = 7;
+const KIND_MASK = 7;
 /** Set on strings and keys that hold a backslash. */
-export const escapedFlag = 8;
+export const ESCAPED_FLAG = 8;
 
 /**
  * A checked JSON body: the bytes, and a tape with the position of each value. Values are read by
@@ -37,27 +43,27 @@ export class JsonDocument {
   }
 
   kind(node: JsonNode): number {
-    return this.#entry(node) & kindMask;
+    return this.#entry(node) & KIND_MASK;
   }
 
   isObject(node: JsonNode): boolean {
-    return this.kind(node) === objectKind;
+    return this.kind(node) === OBJECT_KIND;
   }
 
   isArray(node: JsonNode): boolean {
-    return this.kind(node) === arrayKind;
+    return this.kind(node) === ARRAY_KIND;
   }
 
   isString(node: JsonNode): boolean {
-    return this.kind(node) === stringKind;
+    return this.kind(node) === STRING_KIND;
   }
 
   isNull(node: JsonNode): boolean {
-    return this.kind(node) === nullKind;
+    return this.kind(node) === NULL_KIND;
   }
 
   isTrue(node: JsonNode): boolean {
-    return this.kind(node) === trueKind;
+    return this.kind(node) === TRUE_KIND;
   }
 
   /** First byte of the value; of a string its opening quote. */
@@ -82,32 +88,32 @@ export class JsonDocument {
 
   /** The word id of a string value; 0 when it is not a known word. */
   word(node: JsonNode): number {
-    if ((this.#entry(node) & escapedFlag) !== 0) return this.#words.idOf(this.text(node));
+    if ((this.#entry(node) & ESCAPED_FLAG) !== 0) return this.#words.idOf(this.text(node));
     return this.#words.find(this.body, this.start(node) + 1, this.end(node) - 1);
   }
 
   /** The value of the first member whose key is this word, or `absent`. */
   member(object: JsonNode, wordId: number): JsonNode {
     const end = this.next(object);
-    let key = object + nodeSize;
+    let key = object + NODE_SIZE;
     while (key < end) {
-      if (this.keyWord(key) === wordId) return key + nodeSize;
-      key = this.next(key + nodeSize);
+      if (this.keyWord(key) === wordId) return key + NODE_SIZE;
+      key = this.next(key + NODE_SIZE);
     }
-    return absent;
+    return ABSENT;
   }
 
   /** Like `member`, and a null value counts as absent. */
   present(object: JsonNode, wordId: number): JsonNode {
     const node = this.member(object, wordId);
-    return node === absent || this.isNull(node) ? absent : node;
+    return node === ABSENT || this.isNull(node) ? ABSENT : node;
   }
 
   /** The elements of an array. */
   items(array: JsonNode): JsonNode[] {
     const items: JsonNode[] = [];
     const end = this.next(array);
-    for (let node = array + nodeSize; node < end; node = this.next(node)) items.push(node);
+    for (let node = array + NODE_SIZE; node < end; node = this.next(node)) items.push(node);
     return items;
   }
 
@@ -115,20 +121,20 @@ export class JsonDocument {
   keys(object: JsonNode): JsonNode[] {
     const keys: JsonNode[] = [];
     const end = this.next(object);
-    for (let key = object + nodeSize; key < end; key = this.next(key + nodeSize)) keys.push(key);
+    for (let key = object + NODE_SIZE; key < end; key = this.next(key + NODE_SIZE)) keys.push(key);
     return keys;
   }
 
   /** The value of a key node. */
   valueOf(key: JsonNode): JsonNode {
-    return key + nodeSize;
+    return key + NODE_SIZE;
   }
 
   /** The decoded text of a string or key. */
   text(node: JsonNode): string {
     const start = this.start(node);
     const end = this.end(node);
-    if ((this.#entry(node) & escapedFlag) === 0)
+    if ((this.#entry(node) & ESCAPED_FLAG) === 0)
       return this.body.toString("utf8", start + 1, end - 1);
     return JSON.parse(this.body.toString("utf8", start, end)) as string;
   }

@@ -1,6 +1,6 @@
 import { unreachable } from "../core/assert.ts";
-import { jsonDepthMax, jsonKeysMax } from "../core/constants.ts";
-import { jsonValuesMax } from "./json-limits.ts";
+import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from "../core/constants.ts";
+import { JSON_VALUES_MAX } from "./json-limits.ts";
 
 /** Why bytes were not taken as JSON, and where. */
 export interface JsonFault {
@@ -18,11 +18,11 @@ export function describeFault(fault: JsonFault): string {
     case "syntax":
       return `the body is not valid JSON ${where}; send one JSON object`;
     case "depth":
-      return `the body is nested deeper than ${jsonDepthMax} levels ${where}; flatten it`;
+      return `the body is nested deeper than ${JSON_DEPTH_MAX} levels ${where}; flatten it`;
     case "keys":
-      return `the body has more than ${jsonKeysMax} keys ${where}; send fewer`;
+      return `the body has more than ${JSON_KEYS_MAX} keys ${where}; send fewer`;
     case "values":
-      return `the body has more than ${jsonValuesMax} values ${where}; send fewer`;
+      return `the body has more than ${JSON_VALUES_MAX} values ${where}; send fewer`;
     case "encoding":
       return `the body is not UTF-8 ${where}; encode it as UTF-8`;
     case "forbidden_key":

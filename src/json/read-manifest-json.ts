@@ -13,10 +13,10 @@ export type JsonReading =
   | { readonly ok: false; readonly flaw: JsonFlaw };
 
 /** Deepest nesting of a document; a manifest needs six levels. */
-export const jsonDepthMax: number = 32;
+export const JSON_DEPTH_MAX: number = 32;
 
 /** Most values of a document, each field and element one: well over a thousand listings. */
-export const jsonValuesMax: number = 100_000;
+export const JSON_VALUES_MAX: number = 100_000;
 
 /**
  * Reads JSON and says what `JSON.parse` does not: the line and column of the first flaw, without
@@ -49,12 +49,12 @@ function locate(text: string, flaw: Flaw): JsonFlaw {
   return { rule: flaw.rule, line: before.length, column, expected: flaw.message };
 }
 
-const blank = /[ \t\n\r]*/y;
+const BLANK = /[ \t\n\r]*/y;
 /** `unescaped` of RFC 8259: all but the quote, the backslash and what is below the space. */
-const plainText = /[\x20\x21\x23-\x5b\x5d-\uffff]*/y;
-const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-const word = /true|false|null/y;
+const PLAIN_TEXT = /[\x20\x21\x23-\x5b\x5d-\uffff]*/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const WORD = /true|false|null/y;
 
 class JsonScan {
   readonly duplicateKeys: string[] = [];
@@ -68,23 +68,23 @@ class JsonScan {
   }
 
   document(): void {
-    this.#take(blank);
+    this.#take(BLANK);
     this.#value();
     if (this.#offset < this.#text.length) this.#fail("the end of the document");
   }
 
   #value(): void {
     this.#values += 1;
-    if (this.#values > jsonValuesMax) {
-      throw new Flaw("json-size", this.#offset, `at most ${jsonValuesMax} values`);
+    if (this.#values > JSON_VALUES_MAX) {
+      throw new Flaw("json-size", this.#offset, `at most ${JSON_VALUES_MAX} values`);
     }
     const first = this.#text[this.#offset];
     if (first === "{") this.#object();
     else if (first === "[") this.#array();
     else if (first === '"') this.#string();
-    else if (this.#take(number) === undefined && this.#take(word) === undefined)
+    else if (this.#take(NUMBER) === undefined && this.#take(WORD) === undefined)
       this.#fail("a value");
-    this.#take(blank);
+    this.#take(BLANK);
   }
 
   #object(): void {
@@ -98,12 +98,12 @@ class JsonScan {
   }
 
   #member(keys: Set<string>): void {
-    this.#take(blank);
+    this.#take(BLANK);
     if (this.#text[this.#offset] !== '"') this.#fail("a key in double quotes");
     const key = this.#string();
     if (keys.has(key)) this.duplicateKeys.push(pointerTo([...this.#path, key]));
     keys.add(key);
-    this.#take(blank);
+    this.#take(BLANK);
     if (this.#text[this.#offset] !== ":") this.#fail("a colon");
     this.#offset += 1;
     this.#within(key);
@@ -121,7 +121,7 @@ class JsonScan {
 
   #within(step: string | number): void {
     this.#path.push(step);
-    this.#take(blank);
+    this.#take(BLANK);
     this.#value();
     this.#path.pop();
   }
@@ -129,8 +129,8 @@ class JsonScan {
   #string(): string {
     const start = this.#offset;
     this.#offset += 1;
-    do this.#take(plainText);
-    while (this.#take(escape) !== undefined);
+    do this.#take(PLAIN_TEXT);
+    while (this.#take(ESCAPE) !== undefined);
     const next = this.#text[this.#offset];
     if (next === "\\") this.#fail("a valid escape");
     if (next !== '"') this.#fail("a closing double quote");
@@ -139,11 +139,11 @@ class JsonScan {
   }
 
   #open(bracket: "{" | "["): void {
-    if (this.#path.length >= jsonDepthMax) {
-      throw new Flaw("json-depth", this.#offset, `at most ${jsonDepthMax} levels`);
+    if (this.#path.length >= JSON_DEPTH_MAX) {
+      throw new Flaw("json-depth", this.#offset, `at most ${JSON_DEPTH_MAX} levels`);
     }
     this.#offset += bracket.length;
-    this.#take(blank);
+    this.#take(BLANK);
   }
 
   #comma(): boolean {

@@ -2,10 +2,10 @@ import { isUtf8 } from "node:buffer";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../test/support/depth.ts";
-import { absent, JsonDocument, type JsonNode } from "./json-document.ts";
-import { jsonKeysMax } from "../core/constants.ts";
+import { ABSENT, JsonDocument, type JsonNode } from "./json-document.ts";
+import { JSON_KEYS_MAX } from "../core/constants.ts";
 import type { JsonFault } from "./json-fault.ts";
-import { jsonValuesMax } from "./json-limits.ts";
+import { JSON_VALUES_MAX } from "./json-limits.ts";
 import { FORBIDDEN_KEYS, scanJson } from "./scan-json.ts";
 import { WordTable } from "./word-table.ts";
 
@@ -147,11 +147,11 @@ describe("refusals", () => {
   test("more keys or values than the bound are refused", () => {
     const object = (keys: number): string =>
       `{${Array.from({ length: keys }, (_, i) => `"k${i}":0`).join(",")}}`;
-    expect(scan(object(jsonKeysMax))).toBeInstanceOf(JsonDocument);
-    expect(scan(object(jsonKeysMax + 1))).toMatchObject({ fault: "keys" });
+    expect(scan(object(JSON_KEYS_MAX))).toBeInstanceOf(JsonDocument);
+    expect(scan(object(JSON_KEYS_MAX + 1))).toMatchObject({ fault: "keys" });
     const list = (values: number): string => `[${"0,".repeat(values - 1)}0]`;
-    expect(scan(list(jsonValuesMax - 1))).toBeInstanceOf(JsonDocument);
-    expect(scan(list(jsonValuesMax))).toMatchObject({ fault: "values" });
+    expect(scan(list(JSON_VALUES_MAX - 1))).toBeInstanceOf(JsonDocument);
+    expect(scan(list(JSON_VALUES_MAX))).toMatchObject({ fault: "values" });
   });
 
   test.each(["__proto__", "constructor", "prototype"])("%s is refused at any depth", (name) => {
@@ -186,7 +186,7 @@ describe("the cursor", () => {
     const messages = doc.member(0, words.idOf("messages"));
     const [first] = doc.items(messages);
     expect(doc.isTrue(doc.member(first ?? 0, words.idOf("stream")))).toBe(true);
-    expect(doc.member(0, words.idOf("a"))).toBe(absent);
+    expect(doc.member(0, words.idOf("a"))).toBe(ABSENT);
   });
 
   test("values deeper than anything that is read stay whole", () => {

@@ -1,19 +1,19 @@
 import { isUtf8 } from "node:buffer";
-import { jsonDepthMax, jsonKeysMax } from "../core/constants.ts";
+import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from "../core/constants.ts";
 import type { JsonFault } from "./json-fault.ts";
 import {
-  arrayKind,
-  escapedFlag,
-  falseKind,
+  ARRAY_KIND,
+  ESCAPED_FLAG,
+  FALSE_KIND,
   JsonDocument,
-  nodeSize,
-  nullKind,
-  numberKind,
-  objectKind,
-  stringKind,
-  trueKind,
+  NODE_SIZE,
+  NULL_KIND,
+  NUMBER_KIND,
+  OBJECT_KIND,
+  STRING_KIND,
+  TRUE_KIND,
 } from "./json-document.ts";
-import { jsonValuesMax, readDepthMax } from "./json-limits.ts";
+import { JSON_VALUES_MAX, READ_DEPTH_MAX } from "./json-limits.ts";
 import { PlainRun } from "./plain-run.ts";
 import { pathOfKey } from "./path-of-key.ts";
 import type { WordTable } from "./word-table.ts";
@@ -53,17 +53,17 @@ export interface KeyRules {
 }
 
 /** Open containers around the deepest values that are kept. */
-const deepestKept = readDepthMax + 1;
+const DEEPEST_KEPT = READ_DEPTH_MAX + 1;
 
 const SCRATCH_ENTRIES = 1 << 14;
 const SCRATCH_KEPT_ENTRIES = 1 << 18;
 /** Scans are synchronous, so all of them share one growing tape and copy out what they used. */
 let scratch = new Int32Array(SCRATCH_ENTRIES);
-const openNodes = new Int32Array(jsonDepthMax + 2);
-const openKinds = new Uint8Array(jsonDepthMax + 2);
+const openNodes = new Int32Array(JSON_DEPTH_MAX + 2);
+const openKinds = new Uint8Array(JSON_DEPTH_MAX + 2);
 /** The word of the key whose value each open container is, or that it is an item of an array. */
-const openWords = new Int32Array(jsonDepthMax + 2);
-const arrayItem = -1;
+const openWords = new Int32Array(JSON_DEPTH_MAX + 2);
+const ARRAY_ITEM = -1;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -98,7 +98,7 @@ class Scan {
     this.#forbidden = forbidden.map(idOf);
     this.#forbiddenInFreeData = FREE_DATA_FORBIDDEN_KEYS.map(idOf);
     this.#freeData = freeData.map((path) =>
-      path.map((key) => (key === "" ? arrayItem : idOf(key))),
+      path.map((key) => (key === "" ? ARRAY_ITEM : idOf(key))),
     );
   }
 
@@ -121,25 +121,25 @@ class Scan {
     const start = this.#at;
     switch (first) {
       case QUOTE:
-        return this.#skipString() && this.#leaf(stringKind | this.#escapedBit(), start);
+        return this.#skipString() && this.#leaf(STRING_KIND | this.#escapedBit(), start);
       case OPEN_BRACE:
-        return this.#open(objectKind) && (this.#closes(CLOSE_BRACE) || this.#keyAndValue());
+        return this.#open(OBJECT_KIND) && (this.#closes(CLOSE_BRACE) || this.#keyAndValue());
       case OPEN_BRACKET:
-        return this.#open(arrayKind) && (this.#closes(CLOSE_BRACKET) || this.#value());
+        return this.#open(ARRAY_KIND) && (this.#closes(CLOSE_BRACKET) || this.#value());
       case 0x74:
-        return this.#skipLiteral("true") && this.#leaf(trueKind, start);
+        return this.#skipLiteral("true") && this.#leaf(TRUE_KIND, start);
       case 0x66:
-        return this.#skipLiteral("false") && this.#leaf(falseKind, start);
+        return this.#skipLiteral("false") && this.#leaf(FALSE_KIND, start);
       case 0x6e:
-        return this.#skipLiteral("null") && this.#leaf(nullKind, start);
+        return this.#skipLiteral("null") && this.#leaf(NULL_KIND, start);
       default:
-        return this.#skipNumber() && this.#leaf(numberKind, start);
+        return this.#skipNumber() && this.#leaf(NUMBER_KIND, start);
     }
   }
 
   #afterValue(): boolean {
     const next = this.#skipSpace();
-    const inObject = openKinds[this.#depth] === objectKind;
+    const inObject = openKinds[this.#depth] === OBJECT_KIND;
     if (next === COMMA) {
       this.#at += 1;
       return inObject ? this.#keyAndValue() : this.#value();
@@ -158,11 +158,11 @@ class Scan {
     const start = this.#at;
     if (!this.#skipString()) return false;
     this.#keys += 1;
-    if (this.#keys > jsonKeysMax) return this.#fail("keys", start);
+    if (this.#keys > JSON_KEYS_MAX) return this.#fail("keys", start);
     const word = this.#keyWord(start);
     this.#lastKey = word;
     if (word !== 0 && this.#isForbidden(word)) return this.#failKey(start);
-    if (!this.#record(stringKind | this.#escapedBit(), start, this.#at, word)) return false;
+    if (!this.#record(STRING_KIND | this.#escapedBit(), start, this.#at, word)) return false;
     if (this.#skipSpace() !== COLON) return this.#unexpected();
     this.#at += 1;
     return this.#value();
@@ -187,16 +187,16 @@ class Scan {
   }
 
   #escapedBit(): number {
-    return this.#escaped ? escapedFlag : 0;
+    return this.#escaped ? ESCAPED_FLAG : 0;
   }
 
   #open(kind: number): boolean {
-    if (this.#depth === jsonDepthMax) return this.#fail("depth", this.#at);
-    const node = this.#depth <= deepestKept ? this.#top : -1;
+    if (this.#depth === JSON_DEPTH_MAX) return this.#fail("depth", this.#at);
+    const node = this.#depth <= DEEPEST_KEPT ? this.#top : -1;
     if (!this.#record(kind, this.#at, 0, 0)) return false;
-    const isValueOfKey = openKinds[this.#depth] === objectKind;
+    const isValueOfKey = openKinds[this.#depth] === OBJECT_KIND;
     this.#depth += 1;
-    openWords[this.#depth] = isValueOfKey ? this.#lastKey : arrayItem;
+    openWords[this.#depth] = isValueOfKey ? this.#lastKey : ARRAY_ITEM;
     openNodes[this.#depth] = node;
     openKinds[this.#depth] = kind;
     this.#at += 1;
@@ -220,19 +220,19 @@ class Scan {
   }
 
   #leaf(kind: number, start: number): boolean {
-    return this.#record(kind, start, this.#at, this.#top + nodeSize);
+    return this.#record(kind, start, this.#at, this.#top + NODE_SIZE);
   }
 
   /** Writes a node, unless it is deeper than anything that is read. */
   #record(kind: number, start: number, end: number, next: number): boolean {
-    if (this.#depth > deepestKept) return true;
+    if (this.#depth > DEEPEST_KEPT) return true;
     const top = this.#top;
-    if (top + nodeSize > scratch.length && !growScratch()) return this.#fail("values", start);
+    if (top + NODE_SIZE > scratch.length && !growScratch()) return this.#fail("values", start);
     scratch[top] = kind;
     scratch[top + 1] = start;
     scratch[top + 2] = end;
     scratch[top + 3] = next;
-    this.#top = top + nodeSize;
+    this.#top = top + NODE_SIZE;
     return true;
   }
 
@@ -311,8 +311,8 @@ class Scan {
 }
 
 function growScratch(): boolean {
-  if (scratch.length >= jsonValuesMax * nodeSize) return false;
-  const grown = new Int32Array(Math.min(scratch.length * 4, jsonValuesMax * nodeSize));
+  if (scratch.length >= JSON_VALUES_MAX * NODE_SIZE) return false;
+  const grown = new Int32Array(Math.min(scratch.length * 4, JSON_VALUES_MAX * NODE_SIZE));
   grown.set(scratch);
   scratch = grown;
   return true;

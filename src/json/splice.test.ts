@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { absent, JsonDocument } from "./json-document.ts";
+import { ABSENT, JsonDocument } from "./json-document.ts";
 import { type JsonText, textToken } from "./json-text.ts";
 import { scanJson } from "./scan-json.ts";
 import { Splice } from "./splice.ts";
@@ -61,5 +61,5 @@ test("removing any members and adding one gives the object that editing it would
       expect(Object.entries(edited)).toEqual([...expected, ["added", []]]);
     }),
   );
-  expect(read("{}").member(0, id("model"))).toBe(absent);
+  expect(read("{}").member(0, id("model"))).toBe(ABSENT);
 });

@@ -1,4 +1,4 @@
-import { absent, type JsonDocument, type JsonNode } from "./json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "./json-document.ts";
 import type { JsonText } from "./json-text.ts";
 
 /** Bytes `start` to `end` of the old body give way to `text`. */
@@ -45,22 +45,22 @@ export class Splice {
   /** Removes members of an object inside the body; all of them may go. */
   removeFrom(object: JsonNode, words: readonly number[]): void {
     const doc = this.#doc;
-    let keptEnd = absent;
-    let droppedFrom = absent;
-    let previousEnd = absent;
+    let keptEnd = ABSENT;
+    let droppedFrom = ABSENT;
+    let previousEnd = ABSENT;
     for (const key of doc.keys(object)) {
       const valueEnd = doc.end(doc.valueOf(key));
       if (words.includes(doc.keyWord(key))) {
         // Behind a kept member the comma in front goes too; before the first one, the comma behind.
-        if (keptEnd !== absent) this.#cut(previousEnd, valueEnd);
-        else if (droppedFrom === absent) droppedFrom = doc.start(key);
+        if (keptEnd !== ABSENT) this.#cut(previousEnd, valueEnd);
+        else if (droppedFrom === ABSENT) droppedFrom = doc.start(key);
       } else {
-        if (keptEnd === absent && droppedFrom !== absent) this.#cut(droppedFrom, doc.start(key));
+        if (keptEnd === ABSENT && droppedFrom !== ABSENT) this.#cut(droppedFrom, doc.start(key));
         keptEnd = valueEnd;
       }
       previousEnd = valueEnd;
     }
-    if (keptEnd === absent && droppedFrom !== absent) this.#cut(droppedFrom, previousEnd);
+    if (keptEnd === ABSENT && droppedFrom !== ABSENT) this.#cut(droppedFrom, previousEnd);
   }
 
   /** The edited bytes; the body itself when nothing was edited. */

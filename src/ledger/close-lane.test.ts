@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { settleWaitMs } from "../core/constants.ts";
+import { SETTLE_WAIT_MS } from "../core/constants.ts";
 import type { AttemptId } from "../core/ids.ts";
 import { systemClock } from "../core/time.ts";
 import { CloseLane } from "./close-lane.ts";
@@ -56,7 +56,7 @@ test("a caller gets pending in time, and the closing still commits", async () =>
   let isUp = false;
   const { lane, time } = scriptedLane([(rows) => (isUp ? closed(rows) : fail("busy")())]);
   const outcome = lane.submit(row(1));
-  time.ms += settleWaitMs + 1;
+  time.ms += SETTLE_WAIT_MS + 1;
   expect(await outcome).toEqual({ kind: "pending" });
   expect(lane.size).toBe(1);
   isUp = true;

@@ -1,4 +1,4 @@
-import { ledgerBatchRowsMax, settleWaitMs } from "../core/constants.ts";
+import { LEDGER_BATCH_ROWS_MAX, SETTLE_WAIT_MS } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import { microUsd } from "../core/money.ts";
 import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
@@ -42,7 +42,7 @@ export class CloseLane {
     this.#options = options;
   }
 
-  /** Resolves with the committed outcome, or with `pending` after `settleWaitMs`. */
+  /** Resolves with the committed outcome, or with `pending` after `SETTLE_WAIT_MS`. */
   submit(row: CloseRow): Promise<CloseOutcome> {
     return new Promise((answer) => {
       this.#queue.push({ row, answer, queuedAtMs: this.#options.clock.monotonicMs() });
@@ -77,7 +77,7 @@ export class CloseLane {
   async #flush(): Promise<void> {
     this.#isScheduled = false;
     this.#isSending = true;
-    const batch = this.#queue.splice(0, ledgerBatchRowsMax);
+    const batch = this.#queue.splice(0, LEDGER_BATCH_ROWS_MAX);
     this.#unanswered = batch;
     if (!this.#isSweeping) this.#sweepLater();
     const failed = await this.#send(batch);
@@ -131,7 +131,7 @@ export class CloseLane {
 
   #answerPending(): void {
     this.#isSweeping = false;
-    const oldestMs = this.#options.clock.monotonicMs() - settleWaitMs;
+    const oldestMs = this.#options.clock.monotonicMs() - SETTLE_WAIT_MS;
     for (const waiting of [...this.#unanswered, ...this.#queue]) {
       if (waiting.queuedAtMs <= oldestMs) answerOnce(waiting, { kind: "pending" });
     }

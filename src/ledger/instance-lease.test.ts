@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { leaseMs, leaseRenewMs } from "../core/constants.ts";
+import { LEASE_MS, LEASE_RENEW_MS } from "../core/constants.ts";
 import { systemClock } from "../core/time.ts";
 import { InstanceLease } from "./instance-lease.ts";
 import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
@@ -7,7 +7,7 @@ import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
 const STORE_NOW_MS = Date.UTC(2026, 0, 1);
 const SAFETY_MS = 1_000;
 /** A new holder of a lease waits so long before it declares others dead. */
-const SETTLED_MS = 3 * leaseRenewMs;
+const SETTLED_MS = 3 * LEASE_RENEW_MS;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
@@ -55,9 +55,9 @@ async function scriptedLease() {
 test("a lease counts from the renewal's start: a late answer does not make it longer", async () => {
   const { lease, time, renewal, pass } = await scriptedLease();
   renewal.takesMs = 4_000;
-  await pass(leaseRenewMs);
-  expect(time.ms).toBe(leaseRenewMs + renewal.takesMs);
-  time.ms = leaseRenewMs + leaseMs - SAFETY_MS - 1;
+  await pass(LEASE_RENEW_MS);
+  expect(time.ms).toBe(LEASE_RENEW_MS + renewal.takesMs);
+  time.ms = LEASE_RENEW_MS + LEASE_MS - SAFETY_MS - 1;
   expect(lease.isHeld).toBe(true);
   time.ms += 1;
   expect(lease.isHeld).toBe(false);
@@ -69,15 +69,15 @@ test("after an outage of the store no peer is declared dead before it had time t
   await pass(2 * SETTLED_MS);
   expect(takeOversMs.length).toBeGreaterThan(0);
   renewal.isDown = true;
-  await pass(2 * leaseMs);
+  await pass(2 * LEASE_MS);
   expect(lease.isHeld).toBe(false);
   takeOversMs.length = 0;
   renewal.isDown = false;
-  await pass(leaseRenewMs);
+  await pass(LEASE_RENEW_MS);
   expect(lease.isHeld).toBe(true);
   const backMs = time.ms;
   await pass(3 * SETTLED_MS);
   expect(takeOversMs.length).toBeGreaterThan(0);
-  expect(takeOversMs[0]).toBeGreaterThanOrEqual(backMs - leaseRenewMs + SETTLED_MS);
+  expect(takeOversMs[0]).toBeGreaterThanOrEqual(backMs - LEASE_RENEW_MS + SETTLED_MS);
   await lease.end();
 });

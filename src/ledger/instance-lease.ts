@@ -1,4 +1,4 @@
-import { leaseMs, maintainEveryMs, leaseRenewMs } from "../core/constants.ts";
+import { LEASE_MS, MAINTAIN_EVERY_MS, LEASE_RENEW_MS } from "../core/constants.ts";
 import { attemptIdMaker, type AttemptId } from "../core/ids.ts";
 import type { Clock } from "../core/time.ts";
 import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
@@ -11,7 +11,7 @@ const RECOVERY_EVERY_MS = 3_000;
  * After an outage of the store every lease has run out: an instance that declares others dead must
  * have held its own lease for so long that the living have renewed theirs.
  */
-const SETTLED_MS = 3 * leaseRenewMs;
+const SETTLED_MS = 3 * LEASE_RENEW_MS;
 const ATTEMPT_TIME_SHIFT = 22n;
 
 export interface InstanceLeaseOptions {
@@ -44,17 +44,17 @@ export class InstanceLease {
     this.#storeOffsetMs = member.storeNowMs - options.clock.monotonicMs();
     this.#maintainedAtMs = askedAtMs;
     this.#heldSinceMs = askedAtMs;
-    this.#validUntilMs = askedAtMs + leaseMs - SAFETY_MS;
+    this.#validUntilMs = askedAtMs + LEASE_MS - SAFETY_MS;
   }
 
   /** Joins, and closes what an earlier life of this instance left open. */
   static async start(options: InstanceLeaseOptions): Promise<InstanceLease> {
     const askedAtMs = options.clock.monotonicMs();
     await options.store.maintain();
-    const member = await options.store.join(options.instanceName, leaseMs);
+    const member = await options.store.join(options.instanceName, LEASE_MS);
     const lease = new InstanceLease(options, member, askedAtMs);
     await lease.#recover();
-    lease.#renewal = setTimeout(() => void lease.#renewLoop(), leaseRenewMs).unref();
+    lease.#renewal = setTimeout(() => void lease.#renewLoop(), LEASE_RENEW_MS).unref();
     lease.#recovery = setTimeout(() => void lease.#recoveryLoop(), RECOVERY_EVERY_MS).unref();
     return lease;
   }
@@ -93,21 +93,21 @@ export class InstanceLease {
       this.#options.log.warn({ err: error }, "the ledger lease could not be renewed");
     }
     if (this.#isEnded) return;
-    this.#renewal = setTimeout(() => void this.#renewLoop(), leaseRenewMs).unref();
+    this.#renewal = setTimeout(() => void this.#renewLoop(), LEASE_RENEW_MS).unref();
   }
 
   async #renew(): Promise<void> {
     const { store, clock, log, instanceName } = this.#options;
     const askedAtMs = clock.monotonicMs();
     if (askedAtMs >= this.#validUntilMs) this.#heldSinceMs = askedAtMs;
-    const storeNowMs = await store.renewLease(this.#member, leaseMs);
+    const storeNowMs = await store.renewLease(this.#member, LEASE_MS);
     if (storeNowMs !== undefined) {
       this.#storeOffsetMs = storeNowMs - clock.monotonicMs();
     } else {
       log.error({ instance: this.#member.instanceId }, "declared dead by a peer; joining again");
       this.#validUntilMs = Number.NEGATIVE_INFINITY;
       const { number } = this.#member;
-      this.#member = await store.join(instanceName, leaseMs);
+      this.#member = await store.join(instanceName, LEASE_MS);
       // The old maker continues where it can: it knows the ids that are still in flight.
       if (this.#member.number !== number) {
         this.#makeAttemptId = attemptIdMaker(this.#member.number);
@@ -116,7 +116,7 @@ export class InstanceLease {
       this.#storeOffsetMs = this.#member.storeNowMs - clock.monotonicMs();
       this.#heldSinceMs = askedAtMs;
     }
-    this.#validUntilMs = askedAtMs + leaseMs - SAFETY_MS;
+    this.#validUntilMs = askedAtMs + LEASE_MS - SAFETY_MS;
   }
 
   async #recoveryLoop(): Promise<void> {
@@ -140,7 +140,7 @@ export class InstanceLease {
 
   async #maintain(): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#maintainedAtMs < maintainEveryMs) return;
+    if (nowMs - this.#maintainedAtMs < MAINTAIN_EVERY_MS) return;
     await this.#options.store.maintain();
     this.#maintainedAtMs = nowMs;
   }

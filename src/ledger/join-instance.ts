@@ -34,7 +34,7 @@ export async function takeOverDeadInstances(pool: Pool): Promise<readonly string
     [hostIdentity()],
   );
   const gone = neighbours.rows.map((row) => row.process).filter((process) => !isAlive(process));
-  const taken = await pool.query<{ instance_id: string }>(takeOverSql, [hostIdentity(), gone]);
+  const taken = await pool.query<{ instance_id: string }>(TAKE_OVER_SQL, [hostIdentity(), gone]);
   return taken.rows.map((row) => row.instance_id);
 }
 
@@ -45,12 +45,12 @@ async function joinFirstFree(
 ): Promise<Membership> {
   for (let i = 1; i <= NAME_TRIES; i++) {
     const instanceId = i === 1 ? name : `${name}-${i}`;
-    const found = await client.query<InstanceRow>(findSql, [instanceId]);
+    const found = await client.query<InstanceRow>(FIND_SQL, [instanceId]);
     const row = found.rows[0];
     if (row === undefined)
-      await client.query(insertSql, [instanceId, hostIdentity(), ownIdentity()]);
+      await client.query(INSERT_SQL, [instanceId, hostIdentity(), ownIdentity()]);
     else if (isTaken(row)) continue;
-    const joined = await client.query<JoinedRow>(joinSql, [
+    const joined = await client.query<JoinedRow>(JOIN_SQL, [
       instanceId,
       hostIdentity(),
       ownIdentity(),
@@ -88,12 +88,12 @@ function memberOf(instanceId: string, row: JoinedRow | undefined): Membership {
   };
 }
 
-const findSql = `
+const FIND_SQL = `
   select i.host, i.process, coalesce(l.lease_until > now(), false) as leased
   from instance i left join instance_lease l using (instance_id)
   where i.instance_id = $1 for update of i`;
 
-const takeOverSql = `
+const TAKE_OVER_SQL = `
   update instance i set epoch = i.epoch + 1
   from instance_lease l
   where l.instance_id = i.instance_id
@@ -103,7 +103,7 @@ const takeOverSql = `
   returning i.instance_id`;
 
 // A number is free again when its instance is long gone and holds nothing.
-const insertSql = `
+const INSERT_SQL = `
   with gone as (
     delete from instance i using instance_lease l
     where l.instance_id = i.instance_id and l.lease_until < now() - interval '1 day'
@@ -115,7 +115,7 @@ const insertSql = `
   where not exists (select from instance i where i.number = t.number)`;
 
 // The epoch also outgrows whatever an earlier, forgotten row of this name left in the journal.
-const joinSql = `
+const JOIN_SQL = `
   with joined as (
     update instance set epoch = greatest(epoch, coalesce((
         select max(a.epoch) from attempt a where a.instance_id = $1 and a.state = 'open'

@@ -126,7 +126,7 @@ export interface Ledger {
   reserve(row: ReserveRow): Promise<ReserveOutcome>;
   /** Closes one attempt and reserves the next in one durable step. */
   roll(close: CloseRow, next: ReserveRow): Promise<ReserveOutcome>;
-  /** Resolves when the closing committed, or `pending` after `settleWaitMs`. */
+  /** Resolves when the closing committed, or `pending` after `SETTLE_WAIT_MS`. */
   close(row: CloseRow): Promise<CloseOutcome>;
   /** Queued and written in batches off the request's path. */
   recordRefused(request: RefusedRequest): void;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { leaseMs, leaseRenewMs } from "../core/constants.ts";
+import { LEASE_MS, LEASE_RENEW_MS } from "../core/constants.ts";
 import type { AttemptId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import { systemClock } from "../core/time.ts";
@@ -65,7 +65,7 @@ test("a hold that commits in time is reserved", async () => {
 
 test("a hold that commits after its lease ended is not sent, and is annulled", async () => {
   const { ledger, reserving, commit, time, annulled } = await scriptedLedger();
-  time.ms = leaseMs;
+  time.ms = LEASE_MS;
   commit();
   expect(await reserving).toMatchObject({ kind: "unavailable" });
   expect(annulled).toEqual([1n]);
@@ -75,8 +75,8 @@ test("a hold that commits after its lease ended is not sent, and is annulled", a
 test("a hold of an earlier life of its instance is not sent either: a peer may have closed it", async () => {
   const { ledger, reserving, commit, time, annulled, takeOver } = await scriptedLedger();
   takeOver();
-  time.ms = leaseRenewMs;
-  await vi.advanceTimersByTimeAsync(leaseRenewMs);
+  time.ms = LEASE_RENEW_MS;
+  await vi.advanceTimersByTimeAsync(LEASE_RENEW_MS);
   expect(ledger.healthy).toBe(true);
   commit();
   expect(await reserving).toMatchObject({ kind: "unavailable" });

@@ -39,7 +39,7 @@ export class PostgresCreditStore implements CreditStore {
   }
 
   async ledgerEntries(orgId: OrgId): Promise<readonly LedgerEntry[]> {
-    const result = await this.#pool.query<EntryRow>(entriesSql, [
+    const result = await this.#pool.query<EntryRow>(ENTRIES_SQL, [
       `wallet:${orgId}`,
       orgId,
       ENTRIES_MAX,
@@ -58,7 +58,7 @@ export class PostgresCreditStore implements CreditStore {
 // What is taken back is a line in full when it is taken; that the wallet pays it is not another
 // line. A debit is read from its attempt: the transfer of the same amount is what the audit
 // compares.
-const entriesSql = `
+const ENTRIES_SQL = `
   (select at, kind, ref, amount, false as is_debit, null as detail from transfer
   where credit_account = $1 and attempt_id is null
   order by transfer_id desc limit $3)

@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 import { assert } from "../core/assert.ts";
 import type { AttemptId } from "../core/ids.ts";
-import { partitionDaysAhead } from "../core/constants.ts";
+import { PARTITION_DAYS_AHEAD } from "../core/constants.ts";
 import type {
   AdoptedAttempt,
   CloseVerdict,
@@ -80,7 +80,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
     for (const row of rows) {
       // A commit that is still under way is waited for; one that comes later finds the id taken.
       const values = Object.values(holdColumns.record(row));
-      await queryInTime(this.#pool, { text: annulSql, values });
+      await queryInTime(this.#pool, { text: ANNUL_SQL, values });
     }
   }
 
@@ -93,7 +93,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
 
   async ensurePricePins(pins: readonly PricePin[]): Promise<void> {
     if (pins.length === 0) return;
-    await this.#pool.query(ensurePinsSql, batchValues(pinColumns, pins));
+    await this.#pool.query(ENSURE_PINS_SQL, batchValues(pinColumns, pins));
   }
 
   join(name: string, leaseMs: number): Promise<Membership> {
@@ -102,7 +102,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
 
   async renewLease(member: Membership, leaseMs: number): Promise<number | undefined> {
     const result = await queryInTime<{ now: Date }>(this.#pool, {
-      text: renewLeaseSql,
+      text: RENEW_LEASE_SQL,
       values: [member.instanceId, String(member.epoch), leaseMs],
     });
     return result.rows[0]?.now.getTime();
@@ -119,7 +119,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   async recoverOpenAttempts(): Promise<number> {
     let recovered = 0;
     for (;;) {
-      const result = await this.#pool.query<{ closed: number; seen: number }>(recoverSql, [
+      const result = await this.#pool.query<{ closed: number; seen: number }>(RECOVER_SQL, [
         RECOVERY_BLOCK_ROWS,
       ]);
       const row = result.rows[0];
@@ -138,12 +138,12 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   }
 
   async adoptAttempts(member: Membership, limit: number): Promise<readonly AdoptedAttempt[]> {
-    const result = await this.#pool.query<Row>(adoptSql, [member.instanceId, member.epoch, limit]);
+    const result = await this.#pool.query<Row>(ADOPT_SQL, [member.instanceId, member.epoch, limit]);
     return result.rows.map(adoptedColumns.read);
   }
 
   async maintain(): Promise<void> {
-    await this.#pool.query("select ensure_attempt_partitions($1)", [partitionDaysAhead]);
+    await this.#pool.query("select ensure_attempt_partitions($1)", [PARTITION_DAYS_AHEAD]);
   }
 
   async close(): Promise<void> {
@@ -151,9 +151,9 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   }
 }
 
-const annulSql = `select annul_attempt(${marks(holdColumns.cells.length)})`;
+const ANNUL_SQL = `select annul_attempt(${marks(holdColumns.cells.length)})`;
 
-const adoptSql = `select ${adoptedColumns.sql} from adopt_attempts($1, $2, $3)`;
+const ADOPT_SQL = `select ${adoptedColumns.sql} from adopt_attempts($1, $2, $3)`;
 
 const pinColumns: Columns<PricePin> = columns({
   pinId: word("pin_id"),
@@ -166,14 +166,14 @@ const pinColumns: Columns<PricePin> = columns({
   internalReasoningPico: pico("internal_reasoning_pico"),
 });
 
-const ensurePinsSql = `
+const ENSURE_PINS_SQL = `
   insert into price_pin (${pinColumns.sql})
   select * from unnest(${pinColumns.arraysSql}) on conflict do nothing`;
 
-const renewLeaseSql = `
+const RENEW_LEASE_SQL = `
   update instance_lease l set lease_until = now() + $3 * interval '1 millisecond'
   from instance i
   where i.instance_id = l.instance_id and l.instance_id = $1 and i.epoch = $2
   returning clock_timestamp() as now`;
 
-const recoverSql = "select closed, seen from recover_attempts($1)";
+const RECOVER_SQL = "select closed, seen from recover_attempts($1)";

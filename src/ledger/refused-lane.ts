@@ -1,7 +1,7 @@
 import {
-  ledgerBatchRowsMax,
-  refusedRowsPerMinute,
-  refusedRowsPerMinutePerOrg,
+  LEDGER_BATCH_ROWS_MAX,
+  REFUSED_ROWS_PER_MINUTE,
+  REFUSED_ROWS_PER_MINUTE_PER_ORG,
 } from "../core/constants.ts";
 import type { Logger } from "../core/log.ts";
 import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
@@ -73,7 +73,7 @@ export class RefusedLane {
     const [ofKey, ofOrg] = [`key ${keyId}`, `org ${orgId}`];
     const byKey = this.#listed.get(ofKey) ?? 0;
     const byOrg = this.#listed.get(ofOrg) ?? 0;
-    if (byKey >= refusedRowsPerMinute || byOrg >= refusedRowsPerMinutePerOrg) return false;
+    if (byKey >= REFUSED_ROWS_PER_MINUTE || byOrg >= REFUSED_ROWS_PER_MINUTE_PER_ORG) return false;
     this.#listed.set(ofKey, byKey + 1).set(ofOrg, byOrg + 1);
     return true;
   }
@@ -97,7 +97,7 @@ export class RefusedLane {
 
   async #flush(): Promise<void> {
     while (this.#queue.length > 0 || this.#counts.size > 0) {
-      const batch = this.#queue.slice(0, ledgerBatchRowsMax);
+      const batch = this.#queue.slice(0, LEDGER_BATCH_ROWS_MAX);
       const counts = this.#takeCounts();
       try {
         await this.#options.send(batch, counts);
@@ -114,7 +114,7 @@ export class RefusedLane {
   #takeCounts(): readonly RefusedCount[] {
     const taken: RefusedCount[] = [];
     for (const [name, count] of this.#counts) {
-      if (taken.length === ledgerBatchRowsMax) break;
+      if (taken.length === LEDGER_BATCH_ROWS_MAX) break;
       this.#counts.delete(name);
       taken.push(count);
     }

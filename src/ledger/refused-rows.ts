@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import { refusedRowsPerMinute } from "../core/constants.ts";
+import { REFUSED_ROWS_PER_MINUTE } from "../core/constants.ts";
 import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
 import { queryInTime } from "../storage/connection.ts";
 import { requestIdFrom } from "./request-ids.ts";
@@ -25,9 +25,9 @@ export async function recordRefused(
     counted((count) => count.keyId),
     counted((count) => count.minuteMs),
     counted((count) => count.requests),
-    refusedRowsPerMinute,
+    REFUSED_ROWS_PER_MINUTE,
   ];
-  await queryInTime(pool, { text: recordRefusedSql, values });
+  await queryInTime(pool, { text: RECORD_REFUSED_SQL, values });
 }
 
 /*
@@ -35,7 +35,7 @@ export async function recordRefused(
  * that processes share the bound and do not wait for each other in a circle. A request that an
  * earlier try has written is not counted again.
  */
-const recordRefusedSql = `
+const RECORD_REFUSED_SQL = `
   with given as (
     select t.*, row_number() over (partition by org, minute, key order by request) as n
     from (
@@ -81,8 +81,8 @@ export async function deleteRefusedBefore(
   atMs: number,
 ): Promise<number> {
   const oldest: readonly [string, unknown][] = [
-    [deleteRequestsSql, requestIdFrom(atMs)],
-    [deleteMinutesSql, new Date(atMs)],
+    [DELETE_REQUESTS_SQL, requestIdFrom(atMs)],
+    [DELETE_MINUTES_SQL, new Date(atMs)],
   ];
   let deleted = 0;
   for (const [text, bound] of oldest) {
@@ -97,13 +97,13 @@ export async function deleteRefusedBefore(
 
 const DELETED_ROWS = 5_000;
 
-const deleteRequestsSql = `
+const DELETE_REQUESTS_SQL = `
   delete from refused_request where request_id in (
     select request_id from refused_request where request_id < $1::uuid
     order by request_id limit $2)
   returning 1::bigint as requests`;
 
-const deleteMinutesSql = `
+const DELETE_MINUTES_SQL = `
   delete from refused_minute where (org_id, minute, key_id) in (
     select org_id, minute, key_id from refused_minute where minute < $1 order by minute limit $2)
   returning unlisted as requests`;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import {
-  ledgerBatchRowsMax,
-  ledgerQueueAgeMs,
-  ledgerQueueRowsMax,
-  ledgerQueueRowsPerOrgMax,
+  LEDGER_BATCH_ROWS_MAX,
+  LEDGER_QUEUE_AGE_MS,
+  LEDGER_QUEUE_ROWS_MAX,
+  LEDGER_QUEUE_ROWS_PER_ORG_MAX,
 } from "../core/constants.ts";
 import type { OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
@@ -75,12 +75,12 @@ test("what arrives together is sent together, what arrives meanwhile in the next
 
 test("a batch has a bound, and so has the queue", async () => {
   const { batches, faults, submit } = handledLane();
-  const waiting = Array.from({ length: ledgerQueueRowsMax }, (_, i) => submit(i));
+  const waiting = Array.from({ length: LEDGER_QUEUE_ROWS_MAX }, (_, i) => submit(i));
   expect(await submit(-1)).toMatchObject({ kind: "unavailable" });
   expect(faults).toEqual([["busy", [-1n]]]);
   await turn();
-  expect(batches[0]?.amounts).toHaveLength(ledgerBatchRowsMax);
-  for (let i = 0; i < ledgerQueueRowsMax / ledgerBatchRowsMax; i++) {
+  expect(batches[0]?.amounts).toHaveLength(LEDGER_BATCH_ROWS_MAX);
+  for (let i = 0; i < LEDGER_QUEUE_ROWS_MAX / LEDGER_BATCH_ROWS_MAX; i++) {
     batches[i]?.answer();
     await turn();
   }
@@ -91,11 +91,13 @@ test("a batch has a bound, and so has the queue", async () => {
 
 test("one organization can take a quarter of the queue, and leaves the rest to the others", async () => {
   const { batches, submit } = handledLane();
-  const greedy = Array.from({ length: ledgerQueueRowsPerOrgMax }, (_, i) => submit(i, "greedy"));
+  const greedy = Array.from({ length: LEDGER_QUEUE_ROWS_PER_ORG_MAX }, (_, i) =>
+    submit(i, "greedy"),
+  );
   expect(await submit(-1, "greedy")).toMatchObject({ kind: "unavailable" });
   const modest = submit(-2, "modest");
   await turn();
-  for (let i = 0; i <= ledgerQueueRowsPerOrgMax / ledgerBatchRowsMax; i++) {
+  for (let i = 0; i <= LEDGER_QUEUE_ROWS_PER_ORG_MAX / LEDGER_BATCH_ROWS_MAX; i++) {
     batches[i]?.answer();
     await turn();
   }
@@ -108,7 +110,7 @@ test("a row that waited too long is refused and never sent", async () => {
   const sent = submit(1);
   await turn();
   const aged = submit(2);
-  time.ms += ledgerQueueAgeMs + 1;
+  time.ms += LEDGER_QUEUE_AGE_MS + 1;
   const fresh = submit(3);
   expect(await aged).toMatchObject({ kind: "unavailable" });
   expect(faults).toEqual([["busy", [2n]]]);

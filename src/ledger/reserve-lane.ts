@@ -1,8 +1,8 @@
 import {
-  ledgerBatchRowsMax,
-  ledgerQueueAgeMs,
-  ledgerQueueRowsMax,
-  ledgerQueueRowsPerOrgMax,
+  LEDGER_BATCH_ROWS_MAX,
+  LEDGER_QUEUE_AGE_MS,
+  LEDGER_QUEUE_ROWS_MAX,
+  LEDGER_QUEUE_ROWS_PER_ORG_MAX,
 } from "../core/constants.ts";
 import type { Clock } from "../core/time.ts";
 import { BatchFault, type ReserveEntry } from "./ledger-batch-store.ts";
@@ -40,7 +40,7 @@ export class ReserveLane {
   }
 
   submit(entry: ReserveEntry): Promise<ReserveOutcome> {
-    if (this.#queue.length >= ledgerQueueRowsPerOrgMax && this.#isOverShare(entry)) {
+    if (this.#queue.length >= LEDGER_QUEUE_ROWS_PER_ORG_MAX && this.#isOverShare(entry)) {
       this.#options.onFault([entry], new BatchFault("busy", QUEUE_FULL, undefined));
       return Promise.resolve({ kind: "unavailable", reason: QUEUE_FULL });
     }
@@ -58,11 +58,11 @@ export class ReserveLane {
 
   /** One organization cannot fill the queue for all; counted only when it is long. */
   #isOverShare(entry: ReserveEntry): boolean {
-    if (this.#queue.length >= ledgerQueueRowsMax) return true;
+    if (this.#queue.length >= LEDGER_QUEUE_ROWS_MAX) return true;
     const { orgId } = entry.row;
     let rows = 0;
     for (const waiting of this.#queue) if (waiting.entry.row.orgId === orgId) rows += 1;
-    return rows >= ledgerQueueRowsPerOrgMax;
+    return rows >= LEDGER_QUEUE_ROWS_PER_ORG_MAX;
   }
 
   #schedule(): void {
@@ -80,7 +80,7 @@ export class ReserveLane {
   async #flush(): Promise<void> {
     this.#isScheduled = false;
     this.#isSending = true;
-    const batch = this.#queue.splice(0, ledgerBatchRowsMax);
+    const batch = this.#queue.splice(0, LEDGER_BATCH_ROWS_MAX);
     await this.#send(batch);
     this.#isSending = false;
     if (this.#queue.length > 0) return this.#schedule();
@@ -113,7 +113,7 @@ export class ReserveLane {
 
   #refuseAged(): void {
     this.#isSweeping = false;
-    const oldestMs = this.#options.clock.monotonicMs() - ledgerQueueAgeMs;
+    const oldestMs = this.#options.clock.monotonicMs() - LEDGER_QUEUE_AGE_MS;
     const fresh = this.#queue.findIndex((waiting) => waiting.queuedAtMs >= oldestMs);
     const aged = this.#queue.splice(0, fresh === -1 ? this.#queue.length : fresh);
     if (aged.length > 0) {

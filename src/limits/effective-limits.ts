@@ -1,12 +1,12 @@
 import { assert, unreachable } from "../core/assert.ts";
 import {
-  concurrentRequestsMax,
-  consoleKeyRequestsPerMinute,
-  managedKeyRequestsPerMinute,
-  orgRequestsPerMinute,
-  tokensPerMinute,
-  trialKeyRequestsPerMinute,
-  unfundedRequestsPerMinute,
+  CONCURRENT_REQUESTS_MAX,
+  CONSOLE_KEY_REQUESTS_PER_MINUTE,
+  MANAGED_KEY_REQUESTS_PER_MINUTE,
+  ORG_REQUESTS_PER_MINUTE,
+  TOKENS_PER_MINUTE,
+  TRIAL_KEY_REQUESTS_PER_MINUTE,
+  UNFUNDED_REQUESTS_PER_MINUTE,
 } from "../core/constants.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
 import { shownKeyId } from "../core/managed-keys.ts";
@@ -41,11 +41,11 @@ export interface LimitedKey extends LimitedOrg {
 }
 
 export const SPECIFIED_LIMITS: LimitDefaults = {
-  orgRequestsPerMinute,
-  unfundedRequestsPerMinute,
+  orgRequestsPerMinute: ORG_REQUESTS_PER_MINUTE,
+  unfundedRequestsPerMinute: UNFUNDED_REQUESTS_PER_MINUTE,
   keyRequestsPerMinute: 0,
-  tokensPerMinute,
-  concurrentRequests: concurrentRequestsMax,
+  tokensPerMinute: TOKENS_PER_MINUTE,
+  concurrentRequests: CONCURRENT_REQUESTS_MAX,
 };
 
 /** What of a request its limits depend on. */
@@ -162,13 +162,13 @@ export function orgScopes(
 export function requestsPerMinuteCeilingOf(origin: Origin): number {
   switch (origin) {
     case "trial":
-      return trialKeyRequestsPerMinute;
+      return TRIAL_KEY_REQUESTS_PER_MINUTE;
     case "console":
     case "identity":
-      return consoleKeyRequestsPerMinute;
+      return CONSOLE_KEY_REQUESTS_PER_MINUTE;
     case "playground":
     case "optimize":
-      return managedKeyRequestsPerMinute;
+      return MANAGED_KEY_REQUESTS_PER_MINUTE;
     default:
       return unreachable(origin);
   }

@@ -1,4 +1,4 @@
-import { retryAfterSecondsMax } from "../core/constants.ts";
+import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
 
 /** What a pool's latest 429s have led to. Times are monotonic milliseconds. */
 export interface PoolThrottle {
@@ -75,6 +75,6 @@ export function isOver(throttle: PoolThrottle, nowMs: number): boolean {
 }
 
 function cooldownEnd(known: PoolThrottle | undefined, { cooldownMs, nowMs }: TooMany): number {
-  const untilMs = nowMs + Math.min(cooldownMs, retryAfterSecondsMax * 1000);
+  const untilMs = nowMs + Math.min(cooldownMs, RETRY_AFTER_SECONDS_MAX * 1000);
   return Math.max(untilMs, known?.cooldownUntilMs ?? Number.NEGATIVE_INFINITY);
 }

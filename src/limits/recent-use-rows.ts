@@ -27,7 +27,7 @@ export class PostgresRecentUse implements JournalRecentUse {
   }
 
   #ofOrg(orgId: string): Promise<readonly RecentCharge[]> {
-    const query = { name: "recent_use_of_org", text: ofOrgSql, values: [orgId] };
+    const query = { name: "recent_use_of_org", text: OF_ORG_SQL, values: [orgId] };
     return this.#charges(query, ({ key_id: keyId, model_id: modelId }) => [
       `org:${orgId}`,
       `key:${keyId}`,
@@ -37,14 +37,18 @@ export class PostgresRecentUse implements JournalRecentUse {
   }
 
   #ofEndpoint(endpointId: string): Promise<readonly RecentCharge[]> {
-    const query = { name: "recent_use_of_endpoint", text: ofEndpointSql, values: [endpointId] };
+    const query = { name: "recent_use_of_endpoint", text: OF_ENDPOINT_SQL, values: [endpointId] };
     return this.#charges(query, () => [`endpoint:${endpointId}`]);
   }
 
   #ofPool(poolId: string, members: readonly PoolMember[]): Promise<readonly RecentCharge[]> {
     const providerIds = members.map(({ providerId }) => providerId);
     const modelIds = members.map(({ modelId }) => modelId);
-    const query = { name: "recent_use_of_pool", text: ofPoolSql, values: [providerIds, modelIds] };
+    const query = {
+      name: "recent_use_of_pool",
+      text: OF_POOL_SQL,
+      values: [providerIds, modelIds],
+    };
     return this.#charges(query, ({ org_id: orgId }) => [
       `pool:${poolId}`,
       `pool-share:${poolId}@${orgId}`,
@@ -52,7 +56,7 @@ export class PostgresRecentUse implements JournalRecentUse {
   }
 
   #ofPlatform(): Promise<readonly RecentCharge[]> {
-    const query = { name: "recent_use_of_platform", text: ofPlatformSql, values: [] };
+    const query = { name: "recent_use_of_platform", text: OF_PLATFORM_SQL, values: [] };
     return this.#charges(query, () => ["platform"]);
   }
 
@@ -84,14 +88,14 @@ interface RecentRow {
   readonly completion_tokens: bigint;
 }
 
-const promptSql = "prompt + coalesce(cached_prompt, 0) + coalesce(cache_write, 0)";
-const completionSql = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";
+const PROMPT_SQL = "prompt + coalesce(cached_prompt, 0) + coalesce(cache_write, 0)";
+const COMPLETION_SQL = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";
 
-const amountsSql = `
+const AMOUNTS_SQL = `
     greatest(0, floor(extract(epoch from clock_timestamp() - created_at)))::integer as age,
-    ${tokensSql(`${promptSql} + ${completionSql}`)} as tokens,
-    ${tokensSql(promptSql)} as prompt_tokens,
-    ${tokensSql(completionSql)} as completion_tokens`;
+    ${tokensSql(`${PROMPT_SQL} + ${COMPLETION_SQL}`)} as tokens,
+    ${tokensSql(PROMPT_SQL)} as prompt_tokens,
+    ${tokensSql(COMPLETION_SQL)} as completion_tokens`;
 
 function tokensSql(observed: string): string {
   return `coalesce(sum(case
@@ -101,43 +105,43 @@ function tokensSql(observed: string): string {
 }
 
 /* A request that went to several candidates is one request; in a pool each of them counts. */
-const requestsSql = "count(*) filter (where ordinal = 1) as requests";
+const REQUESTS_SQL = "count(*) filter (where ordinal = 1) as requests";
 
 /* By the attempt's id, which carries this database's clock and finds the rows of all by itself. */
-const recentSql = "attempt_id >= attempt_id_at(now() - interval '62 seconds')";
+const RECENT_SQL = "attempt_id >= attempt_id_at(now() - interval '62 seconds')";
 
 /*
  * The request's id, which carries the gateway's clock, only finds the rows of an organization in
  * their index: an hour is more than any clock is off.
  */
-const recentOfOrgSql = `${recentSql}
+const RECENT_OF_ORG_SQL = `${RECENT_SQL}
     and request_id >= (lpad(to_hex(
       floor(extract(epoch from now() - interval '1 hour') * 1000)::bigint), 12, '0')
       || repeat('0', 20))::uuid`;
 
-const ofOrgSql = `
-  select key_id, model_id, ${requestsSql}, ${amountsSql}
+const OF_ORG_SQL = `
+  select key_id, model_id, ${REQUESTS_SQL}, ${AMOUNTS_SQL}
   from attempt
-  where org_id = $1 and ${recentOfOrgSql}
+  where org_id = $1 and ${RECENT_OF_ORG_SQL}
   group by key_id, model_id, age`;
 
-const ofEndpointSql = `
-  select ${requestsSql}, ${amountsSql}
+const OF_ENDPOINT_SQL = `
+  select ${REQUESTS_SQL}, ${AMOUNTS_SQL}
   from attempt
   where (org_id, provider_id) =
       (select org_id, provider_id from dedicated_endpoint where endpoint_id = $1)
-    and ${recentOfOrgSql}
+    and ${RECENT_OF_ORG_SQL}
   group by age`;
 
-const ofPoolSql = `
-  select org_id, count(*) as requests, ${amountsSql}
+const OF_POOL_SQL = `
+  select org_id, count(*) as requests, ${AMOUNTS_SQL}
   from attempt
-  where ${recentSql}
+  where ${RECENT_SQL}
     and (provider_id, model_id) in (select * from unnest($1::text[], $2::text[]))
   group by org_id, age`;
 
-const ofPlatformSql = `
-  select ${requestsSql}, ${amountsSql}
+const OF_PLATFORM_SQL = `
+  select ${REQUESTS_SQL}, ${AMOUNTS_SQL}
   from attempt
-  where ${recentSql}
+  where ${RECENT_SQL}
   group by age`;

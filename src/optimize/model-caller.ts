@@ -1,6 +1,6 @@
 import type { InProcessEnd, InProcessRequest } from "../call/in-process.ts";
 import { unreachable } from "../core/assert.ts";
-import { retryAfterSecondsMax } from "../core/constants.ts";
+import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
 import type { Clock } from "../core/time.ts";
@@ -98,7 +98,7 @@ function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
     case "rate_limit":
       return { kind: "wait", waitMs };
     case "usage_limited":
-      return retryAfterSeconds === undefined || retryAfterSeconds > retryAfterSecondsMax
+      return retryAfterSeconds === undefined || retryAfterSeconds > RETRY_AFTER_SECONDS_MAX
         ? { kind: "unusable", message: "requests are limited after unusual use; try again later" }
         : { kind: "wait", waitMs };
     case "gateway_error":

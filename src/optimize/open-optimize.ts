@@ -1,5 +1,5 @@
 import { newVirtualKey } from "../accounts/virtual-key.ts";
-import { managedKeyRequestsPerMinute } from "../core/constants.ts";
+import { MANAGED_KEY_REQUESTS_PER_MINUTE } from "../core/constants.ts";
 import { newKeyId, newRecordId, type OrgId } from "../core/ids.ts";
 import type { Clock } from "../core/time.ts";
 import type { Logger } from "../core/log.ts";
@@ -12,7 +12,7 @@ import type {
   WantedSearch,
 } from "./optimize.ts";
 import type { NewSearch, OptimizeStore } from "./optimize-store.ts";
-import { searchLeaseMs, SearchRun } from "./search-run.ts";
+import { SEARCH_LEASE_MS, SearchRun } from "./search-run.ts";
 
 const RUNNING_PER_ORG_MAX = 2;
 const RUNNING_MAX = 20;
@@ -78,9 +78,9 @@ class Optimize implements OptimizeSearches {
         keyId: newKeyId(),
         digest,
         label,
-        requestsPerMinute: managedKeyRequestsPerMinute,
+        requestsPerMinute: MANAGED_KEY_REQUESTS_PER_MINUTE,
       },
-      leaseMs: searchLeaseMs,
+      leaseMs: SEARCH_LEASE_MS,
     };
     const search = await this.#options.store.begin(begun, RUNNING_PER_ORG_MAX);
     if (search === "too_many") {

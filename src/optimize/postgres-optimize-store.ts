@@ -32,7 +32,7 @@ export class PostgresOptimizeStore implements OptimizeStore {
   async list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
     const order = "order by s.created_at desc, s.search_id limit $2";
     const { rows } = await queryInTime<Row>(this.#pool, {
-      text: `${selectSql} where s.org_id = $1 ${order}`,
+      text: `${SELECT_SQL} where s.org_id = $1 ${order}`,
       values: [orgId, LISTED_MAX],
     });
     return rows.map(searchOf);
@@ -40,7 +40,7 @@ export class PostgresOptimizeStore implements OptimizeStore {
 
   async find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
     const { rows } = await queryInTime<Row>(this.#pool, {
-      text: `${selectSql} where s.org_id = $1 and s.search_id = $2`,
+      text: `${SELECT_SQL} where s.org_id = $1 and s.search_id = $2`,
       values: [orgId, searchId],
     });
     return rows[0] === undefined ? undefined : searchOf(rows[0]);
@@ -50,7 +50,7 @@ export class PostgresOptimizeStore implements OptimizeStore {
     const isBegun = await inTransaction(this.#pool, async (client) => {
       // Of two that begin at once the second counts the first: the row is the lock.
       await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
-      const made = await client.query(beginSql, [...beginValues(search), runningMax]);
+      const made = await client.query(BEGIN_SQL, [...beginValues(search), runningMax]);
       return made.rowCount === 1;
     });
     if (!isBegun) return "too_many";
@@ -61,36 +61,36 @@ export class PostgresOptimizeStore implements OptimizeStore {
 
   async keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean> {
     const values = [searchId, progress.callsDone, resultsJson(progress.results), leaseMs];
-    const result = await queryInTime(this.#pool, { text: keepSql, values });
+    const result = await queryInTime(this.#pool, { text: KEEP_SQL, values });
     return result.rowCount === 1;
   }
 
   async end(searchId: string, end: SearchEnd): Promise<boolean> {
     const { state, message, callsDone, results } = end;
     const values = [searchId, state, message, callsDone, resultsJson(results)];
-    const result = await queryInTime(this.#pool, { text: endSql, values });
+    const result = await queryInTime(this.#pool, { text: END_SQL, values });
     return result.rowCount === 1;
   }
 
   async stop(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
-    await queryInTime(this.#pool, { text: stopSql, values: [orgId, searchId] });
+    await queryInTime(this.#pool, { text: STOP_SQL, values: [orgId, searchId] });
     return await this.find(orgId, searchId);
   }
 
   async interruptDead(message: string): Promise<number> {
-    const result = await queryInTime(this.#pool, { text: interruptSql, values: [message] });
+    const result = await queryInTime(this.#pool, { text: INTERRUPT_SQL, values: [message] });
     return result.rowCount ?? 0;
   }
 }
 
 /* Spend of every month: a cap counts one of them, a search may not. */
-const selectSql = `
+const SELECT_SQL = `
   select s.*, coalesce((select sum(p.settled) from spend p where p.scope = 'key'
     and p.id = s.key_id), 0)::bigint as spent
   from optimize_search s`;
 
 /* $16 how many may run. */
-const beginSql = `
+const BEGIN_SQL = `
   with allowed as (
     select o.org_id from org o where o.org_id = $1
       and (select count(*) from optimize_search s
@@ -125,34 +125,34 @@ function beginValues(search: NewSearch): unknown[] {
   ];
 }
 
-const keepSql = `
+const KEEP_SQL = `
   update optimize_search set calls_done = $2, results = $3,
     lease_until = now() + $4::double precision * interval '1 ms'
   where search_id = $1 and state = 'running'`;
 
 /** Disables the keys of `ended` and answers a row for each. */
-const disableSql = `
+const DISABLE_SQL = `
   update api_key k set disabled_at = coalesce(k.disabled_at, now())
   from ended where k.key_id = ended.key_id`;
 
-const endSql = `
+const END_SQL = `
   with ended as (
     update optimize_search set state = $2, message = $3, calls_done = $4, results = $5,
       ended_at = now()
     where search_id = $1 and state = 'running' returning key_id
-  ) ${disableSql}`;
+  ) ${DISABLE_SQL}`;
 
-const stopSql = `
+const STOP_SQL = `
   with ended as (
     update optimize_search set state = 'stopped', ended_at = now()
     where org_id = $1 and search_id = $2 and state = 'running' returning key_id
-  ) ${disableSql}`;
+  ) ${DISABLE_SQL}`;
 
-const interruptSql = `
+const INTERRUPT_SQL = `
   with ended as (
     update optimize_search set state = 'interrupted', message = $1, ended_at = now()
     where state = 'running' and lease_until <= now() returning key_id
-  ) ${disableSql}`;
+  ) ${DISABLE_SQL}`;
 
 interface StoredSearch extends Omit<OptimizeSearch, "results"> {
   readonly results: readonly StoredResult[];

@@ -20,7 +20,7 @@ const JUDGE_TOKENS_MAX = 1_024;
 const END_TRIES_MAX = 5;
 const END_RETRY_MS = 1_000;
 
-export const searchLeaseMs = 20_000;
+export const SEARCH_LEASE_MS = 20_000;
 const KEEP_EVERY_MS = 2_000;
 
 export interface RunOptions {
@@ -132,7 +132,7 @@ export class SearchRun {
   #mayGoOn(): boolean {
     const { clock } = this.#options;
     if (endsMonthSoon(clock.nowMs())) {
-      this.#endWith({ state: "interrupted", message: monthEndMessage });
+      this.#endWith({ state: "interrupted", message: MONTH_END_MESSAGE });
     }
     if (clock.monotonicMs() - this.#startedMs > SEARCH_MS_MAX) {
       this.#endWith({ state: "interrupted", message: "the search took longer than two hours" });
@@ -200,7 +200,7 @@ export class SearchRun {
     try {
       const results = this.#tally.results();
       const progress = { callsDone: this.#callsDone, results };
-      if (await store.keep(search.searchId, progress, searchLeaseMs)) {
+      if (await store.keep(search.searchId, progress, SEARCH_LEASE_MS)) {
         this.#keptMs = askedMs;
         return;
       }
@@ -210,7 +210,7 @@ export class SearchRun {
     } catch (fault) {
       log.warn({ err: fault, search_id: search.searchId }, "a search could not be written down");
       // By now others have declared it dead and disabled its key.
-      if (clock.monotonicMs() - this.#keptMs < searchLeaseMs) return;
+      if (clock.monotonicMs() - this.#keptMs < SEARCH_LEASE_MS) return;
       this.#endWith({ state: "interrupted", message: "the database did not answer" });
     }
   }
@@ -257,5 +257,5 @@ const uncoveredEnds: Readonly<Record<"budget" | "organization", End>> = {
       "add credit or raise the cap, then start a new search",
   },
 };
-const monthEndMessage =
+const MONTH_END_MESSAGE =
   "the UTC month ends: budgets count by the month; start a new search in the next one";

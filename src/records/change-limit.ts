@@ -1,7 +1,7 @@
 import type { LimitChange, LimitTarget, RulesStore } from "../accounts/rules-store.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { assert } from "../core/assert.ts";
-import { modelLimitsPerOrgMax } from "../core/constants.ts";
+import { MODEL_LIMITS_PER_ORG_MAX } from "../core/constants.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
 import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 import { refused, type Result } from "../core/result.ts";
@@ -166,6 +166,6 @@ function limitCountProblem(
   if (target.scope !== "model") return undefined;
   assert(target.modelId !== undefined, "a limit of scope model names its model");
   const own = limits.filter(({ source, scope }) => source === "self" && scope === "model");
-  if (own.length < modelLimitsPerOrgMax) return undefined;
-  return `the organization has limits of ${own.length} models, and ${modelLimitsPerOrgMax} is the most; remove one first: send null for each of its values`;
+  if (own.length < MODEL_LIMITS_PER_ORG_MAX) return undefined;
+  return `the organization has limits of ${own.length} models, and ${MODEL_LIMITS_PER_ORG_MAX} is the most; remove one first: send null for each of its values`;
 }

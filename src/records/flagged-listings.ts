@@ -7,7 +7,7 @@ export async function flaggedListings(
   pool: Pool,
   days: number,
 ): Promise<readonly FlaggedListing[]> {
-  const { rows } = await pool.query<FlaggedRow>(flaggedSql, [days]);
+  const { rows } = await pool.query<FlaggedRow>(FLAGGED_SQL, [days]);
   return rows.map((row) => ({
     flag: row.error_class,
     providerId: row.provider_id,
@@ -24,7 +24,7 @@ interface FlaggedRow {
 }
 
 // The ids carry the time: older partitions are not read.
-const flaggedSql = `
+const FLAGGED_SQL = `
   select error_class, provider_id, model_id, count(*) as attempts from attempt
   where attempt_id >= attempt_id_at(now() - $1::integer * interval '1 day')
     and error_class = 'usage_impossible'

@@ -1,7 +1,7 @@
 import type { LimitChange } from "../accounts/rules-store.ts";
 import { invalidRequest } from "../core/refusals.ts";
 import { refused, type Refused, type Result } from "../core/result.ts";
-import { JsonDocument, numberKind, type JsonNode } from "../json/json-document.ts";
+import { JsonDocument, NUMBER_KIND, type JsonNode } from "../json/json-document.ts";
 import { readJsonObject } from "../json/read-json-object.ts";
 import { WordTable } from "../json/word-table.ts";
 
@@ -142,7 +142,7 @@ function readChange(doc: JsonDocument, members: Members): Result<{ readonly chan
 }
 
 function wholeNumber(doc: JsonDocument, node: JsonNode): number | undefined {
-  if (doc.kind(node) !== numberKind) return undefined;
+  if (doc.kind(node) !== NUMBER_KIND) return undefined;
   const value = doc.number(node);
   return Number.isInteger(value) && value >= 1 ? value : undefined;
 }

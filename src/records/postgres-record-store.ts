@@ -15,7 +15,7 @@ import { closedColumns, heldColumns, journalColumns } from "../ledger/attempt-co
 import { createdAtOf, requestIdFrom } from "../ledger/request-ids.ts";
 import { columns, count, orNull, word, type Columns, type Row } from "../storage/columns.ts";
 import { attemptColumns, requestColumns } from "./record-rows.ts";
-import { managedSql } from "../accounts/key-summary-rows.ts";
+import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */
 export class PostgresRecordStore implements RecordStore {
@@ -38,7 +38,7 @@ export class PostgresRecordStore implements RecordStore {
   }
 
   async monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend> {
-    const result = await this.#read<SpendRow>(monthSpendSql, [orgId, keyId ?? null]);
+    const result = await this.#read<SpendRow>(MONTH_SPEND_SQL, [orgId, keyId ?? null]);
     const row = result.rows[0];
     return {
       spentMicroUsd: microUsd(row?.spent ?? 0n),
@@ -51,7 +51,7 @@ export class PostgresRecordStore implements RecordStore {
   async usagePage(
     query: UsageQuery,
   ): Promise<{ readonly rows: readonly UsageRow[]; readonly nextCursor: string | null }> {
-    const result = await this.#read<Row>(usagePageSql, [...rangeValues(query), query.limit + 1]);
+    const result = await this.#read<Row>(USAGE_PAGE_SQL, [...rangeValues(query), query.limit + 1]);
     const rows = result.rows.slice(0, query.limit).map(usageRow);
     const hasMore = result.rows.length > query.limit;
     return { rows, nextCursor: hasMore ? (rows.at(-1)?.requestId ?? null) : null };
@@ -72,7 +72,7 @@ export class PostgresRecordStore implements RecordStore {
   }
 
   async generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
-    const { rows } = await this.#read<Row>(attemptsSql, [orgId, requestId]);
+    const { rows } = await this.#read<Row>(ATTEMPTS_SQL, [orgId, requestId]);
     const [first] = rows;
     if (first === undefined) return await this.#refused(orgId, requestId);
     const records = rows.map(attemptColumns.read);
@@ -92,7 +92,7 @@ export class PostgresRecordStore implements RecordStore {
   }
 
   async #refused(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
-    const [row] = (await this.#read<Row>(refusedSql, [orgId, requestId])).rows;
+    const [row] = (await this.#read<Row>(REFUSED_SQL, [orgId, requestId])).rows;
     if (row === undefined) return undefined;
     const createdAtMs = journalColumns.createdAtMs.read(row);
     return {
@@ -112,7 +112,7 @@ interface SpendRow {
   readonly reset_at: Date;
 }
 
-const monthSpendSql = `
+const MONTH_SPEND_SQL = `
   with m as (select date_trunc('month', now() at time zone 'utc')::date as month),
   s as (
     select coalesce(sum(settled) filter (where month = (select month from m)), 0) as spent,
@@ -134,24 +134,24 @@ function rangeValues(query: UsageQuery): [string, string, string] {
 }
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-const rangeSql = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
-const usageSumsSql = `sum(prompt)::bigint as prompt, sum(cached_prompt)::bigint as cached_prompt,
+const RANGE_SQL = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
+const USAGE_SUMS_SQL = `sum(prompt)::bigint as prompt, sum(cached_prompt)::bigint as cached_prompt,
   sum(cache_write)::bigint as cache_write, sum(completion)::bigint as completion,
   sum(internal_reasoning)::bigint as internal_reasoning, sum(debit)::bigint as debit`;
 
 /* The marketplace's own keys are named by their parts. */
-const managedKeySql = `
-  select key_id as managed_id, origin from api_key where org_id = $1 and ${managedSql}`;
+const MANAGED_KEY_SQL = `
+  select key_id as managed_id, origin from api_key where org_id = $1 and ${MANAGED_SQL}`;
 
-const usagePageSql = `
+const USAGE_PAGE_SQL = `
   select page.*, coalesce(k.origin, page.own_key_id) as key_id
   from (
     select request_id, min(key_id) as own_key_id, min(model_id) as model_id, min(route) as route,
       (array_agg(provider_id order by ordinal desc))[1] as provider_id,
-      (array_agg(basis order by ordinal desc))[1] as basis, ${usageSumsSql}
-    from attempt where ${rangeSql}
+      (array_agg(basis order by ordinal desc))[1] as basis, ${USAGE_SUMS_SQL}
+    from attempt where ${RANGE_SQL}
     group by request_id order by request_id desc limit $4
-  ) page left join (${managedKeySql}) k on k.managed_id = page.own_key_id
+  ) page left join (${MANAGED_KEY_SQL}) k on k.managed_id = page.own_key_id
   order by request_id desc`;
 
 const pageColumns: Columns<Omit<UsageRow, "createdAtMs">> = columns({
@@ -180,10 +180,10 @@ const groupColumns: Columns<FoundGroup> = columns({
 });
 
 // A request's day is the one its id carries, so that days and the bounds of a query agree.
-const requestTimeSql = `to_timestamp(
+const REQUEST_TIME_SQL = `to_timestamp(
   ('x' || left(replace(request_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`;
 const groupSql = {
-  day: `to_char(${requestTimeSql} at time zone 'utc', 'YYYY-MM-DD')`,
+  day: `to_char(${REQUEST_TIME_SQL} at time zone 'utc', 'YYYY-MM-DD')`,
   model: "model_id",
   key: "coalesce(origin, key_id)",
   provider: "provider_id",
@@ -192,17 +192,17 @@ const groupSql = {
 function usageGroupsSql(by: keyof typeof groupSql): string {
   const order = by === "day" ? "1 desc" : "debit desc, 1";
   return `
-  select ${groupSql[by]} as group, count(distinct request_id) as requests, ${usageSumsSql}
-  from attempt ${by === "key" ? `left join (${managedKeySql}) k on k.managed_id = key_id` : ""}
-  where ${rangeSql}
+  select ${groupSql[by]} as group, count(distinct request_id) as requests, ${USAGE_SUMS_SQL}
+  from attempt ${by === "key" ? `left join (${MANAGED_KEY_SQL}) k on k.managed_id = key_id` : ""}
+  where ${RANGE_SQL}
   group by 1 order by ${order} limit $4`;
 }
 
-const attemptsSql = `
+const ATTEMPTS_SQL = `
   select ${requestColumns.sql}, ${attemptColumns.sql} from attempt
   where org_id = $1 and request_id = $2::uuid
   order by ordinal, attempt_id`;
 
-const refusedSql = `
+const REFUSED_SQL = `
   select ${requestColumns.sql}, created_at from refused_request
   where org_id = $1 and request_id = $2::uuid`;

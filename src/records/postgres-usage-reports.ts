@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 import type { Row } from "../storage/columns.ts";
 import { assert } from "../core/assert.ts";
-import { reportFilePageRows, reportGroupsMax, reportHoursMax } from "../core/constants.ts";
+import { REPORT_FILE_PAGE_ROWS, REPORT_GROUPS_MAX, REPORT_HOURS_MAX } from "../core/constants.ts";
 import { parseRequestId, type KeyId, type OrgId, type RequestId } from "../core/ids.ts";
 import { ZERO_MICRO_USD, type MicroUsd } from "../core/money.ts";
 import type {
@@ -61,7 +61,7 @@ export class PostgresUsageReports implements UsageReports {
   async *everyRequest(filter: ReportFilter): AsyncGenerator<readonly ReportedRequest[]> {
     let cursor: string | null | undefined;
     while (cursor !== null) {
-      const limit = reportFilePageRows;
+      const limit = REPORT_FILE_PAGE_ROWS;
       const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
       const { rows, nextCursor }: Awaited<ReturnType<UsageReports["requests"]>> =
         await this.requests(filter, page);
@@ -75,7 +75,7 @@ export class PostgresUsageReports implements UsageReports {
       const { text, values } = requests.oneRequestQuery(orgId, requestId);
       const { rows } = await client.query<Row>(text, values);
       if (rows[0] === undefined) return undefined;
-      const attempts = await client.query<Row>(requests.pricedAttemptsSql, values);
+      const attempts = await client.query<Row>(requests.PRICED_ATTEMPTS_SQL, values);
       return {
         request: requests.reportedRequest(rows[0]),
         attempts: attempts.rows.map(requests.pricedAttempt),
@@ -100,8 +100,8 @@ export class PostgresUsageReports implements UsageReports {
   ): Promise<
     readonly { readonly day: string; readonly requests: number; readonly debitMicroUsd: MicroUsd }[]
   > {
-    assert(days > 0 && days <= reportGroupsMax, "a key's days are a page of a report");
-    const [now] = await this.#rows<{ today: string }>(todaySql, []);
+    assert(days > 0 && days <= REPORT_GROUPS_MAX, "a key's days are a page of a report");
+    const [now] = await this.#rows<{ today: string }>(TODAY_SQL, []);
     const endMs = Date.parse(`${now?.today ?? ""}T00:00:00Z`) + DAY_MS;
     const filter = { orgId, keyId, fromMs: endMs - days * DAY_MS, toMs: endMs };
     const { groups } = await this.report(filter, "day");
@@ -114,19 +114,19 @@ export class PostgresUsageReports implements UsageReports {
   }
 
   async firstRequest(orgId: OrgId): Promise<RequestId | undefined> {
-    const sql = activity.firstRequestSql;
+    const sql = activity.FIRST_REQUEST_SQL;
     const [row] = await this.#rows<{ request_id: RequestId }>(sql, [orgId]);
     return row?.request_id;
   }
 
   async providerActivity(): Promise<readonly ProviderActivity[]> {
-    const sql = activity.providerActivitySql;
+    const sql = activity.PROVIDER_ACTIVITY_SQL;
     const rows = await this.#rows<activity.ProviderActivityRow>(sql, []);
     return rows.map(activity.providerActivity);
   }
 
   async substitutions(): Promise<readonly Substitution[]> {
-    const rows = await this.#rows<activity.SubstitutionRow>(activity.substitutionsSql, []);
+    const rows = await this.#rows<activity.SubstitutionRow>(activity.SUBSTITUTIONS_SQL, []);
     return rows.map(activity.substitution);
   }
 
@@ -165,7 +165,7 @@ export class PostgresUsageReports implements UsageReports {
   }
 }
 
-const todaySql = "select to_char(now() at time zone 'utc', 'YYYY-MM-DD') as today";
+const TODAY_SQL = "select to_char(now() at time zone 'utc', 'YYYY-MM-DD') as today";
 
 async function planReport(
   client: PoolClient,
@@ -176,7 +176,7 @@ async function planReport(
   const wholeFromMs = Math.ceil(fromMs / DAY_MS) * DAY_MS;
   const wholeToMs = Math.floor(toMs / DAY_MS) * DAY_MS;
   const whole = { filter, by, wholeFromMs, wholeToMs };
-  if (toMs - fromMs <= reportHoursMax * HOUR_MS) {
+  if (toMs - fromMs <= REPORT_HOURS_MAX * HOUR_MS) {
     return { ...whole, bucketMs: HOUR_MS, rolledDays: [], unrolledRequestIds: [] };
   }
   const rolledDays = await findRolledDays(client, orgId);

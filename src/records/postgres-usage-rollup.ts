@@ -1,8 +1,8 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 import {
-  usageRollupBatchesMax,
-  usageRollupDelayHours,
-  usageRollupOrgsMax,
+  USAGE_ROLLUP_BATCHES_MAX,
+  USAGE_ROLLUP_DELAY_HOURS,
+  USAGE_ROLLUP_ORGS_MAX,
 } from "../core/constants.ts";
 import type { UsageRollup } from "./usage-rollup.ts";
 import { idsOfDay } from "./report-parts.ts";
@@ -39,7 +39,7 @@ export class PostgresUsageRollup implements UsageRollup {
 
 async function rollSome(client: PoolClient): Promise<boolean> {
   for (const forget of sql.forgetRetiredSql) await client.query(forget);
-  for (let batches = 0; batches < usageRollupBatchesMax; batches++) {
+  for (let batches = 0; batches < USAGE_ROLLUP_BATCHES_MAX; batches++) {
     if (!(await rollBatch(client))) return false;
   }
   return true;
@@ -47,8 +47,8 @@ async function rollSome(client: PoolClient): Promise<boolean> {
 
 /** False: nothing is due, or not now. */
 async function rollBatch(client: PoolClient): Promise<boolean> {
-  const { rows: stale } = await client.query<{ day: string; org_id: string }>(sql.staleOrgsSql, [
-    usageRollupOrgsMax,
+  const { rows: stale } = await client.query<{ day: string; org_id: string }>(sql.STALE_ORGS_SQL, [
+    USAGE_ROLLUP_ORGS_MAX,
   ]);
   const [first] = stale;
   if (first !== undefined) {
@@ -60,20 +60,20 @@ async function rollBatch(client: PoolClient): Promise<boolean> {
     );
     return true;
   }
-  const { rows } = await client.query<{ day: string; is_watched: boolean }>(sql.dueDaySql, [
-    `${usageRollupDelayHours} hours`,
+  const { rows } = await client.query<{ day: string; is_watched: boolean }>(sql.DUE_DAY_SQL, [
+    `${USAGE_ROLLUP_DELAY_HOURS} hours`,
   ]);
   const [due] = rows;
   if (due === undefined) return false;
   if (!due.is_watched) return await watchDay(client, due.day);
   const ids = idsOfDay(due.day);
-  const orgs = await client.query<{ org_id: string }>(sql.unrolledOrgsSql, [
+  const orgs = await client.query<{ org_id: string }>(sql.UNROLLED_ORGS_SQL, [
     due.day,
     ids.first,
     ids.end,
-    usageRollupOrgsMax,
+    USAGE_ROLLUP_ORGS_MAX,
   ]);
-  if (orgs.rows.length === 0) await client.query(sql.finishDaySql, [due.day]);
+  if (orgs.rows.length === 0) await client.query(sql.FINISH_DAY_SQL, [due.day]);
   else {
     await rollOrgs(
       client,
@@ -90,7 +90,7 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
     return await inTransaction(client, "begin", async () => {
       await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
       await client.query(sql.watchDaySql(day));
-      await client.query(sql.rememberDaySql, [day]);
+      await client.query(sql.REMEMBER_DAY_SQL, [day]);
       return true;
     });
   } catch (fault) {
@@ -107,9 +107,9 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
 async function rollOrgs(client: PoolClient, day: string, orgIds: string[]): Promise<void> {
   const ids = idsOfDay(day);
   await inTransaction(client, "begin isolation level repeatable read", async () => {
-    for (const forget of sql.forgetSql) await client.query(forget, [orgIds, day]);
-    await client.query(sql.rollSql, [orgIds, day, ids.first, ids.end]);
-    await client.query(sql.othersStaleSql, [orgIds, day]);
+    for (const forget of sql.FORGET_SQL) await client.query(forget, [orgIds, day]);
+    await client.query(sql.ROLL_SQL, [orgIds, day, ids.first, ids.end]);
+    await client.query(sql.OTHERS_STALE_SQL, [orgIds, day]);
   });
 }
 

@@ -4,7 +4,7 @@ export function lastOf(column: string): string {
 }
 
 /** Of a group of attempts that are one request. */
-export const statusSql = `case when bool_or(state = 'open') then 'in_flight'
+export const STATUS_SQL = `case when bool_or(state = 'open') then 'in_flight'
       when ${lastOf("outcome")} = 'completed' then 'ok' else 'failed' end`;
 
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
-import { outputTokensDefault, outputTokensMax, outputTokensMin } from "../core/constants.ts";
+import { OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN } from "../core/constants.ts";
 import type { MonthSpend } from "../ledger/spend-reads.ts";
 import { endpointScope, type LimitRow } from "../limits/effective-limits.ts";
 import { lowerOf } from "../limits/limit-ceilings.ts";
@@ -25,7 +25,11 @@ export function shownLimits({ modelId, use, spend }: ShownLimits): object {
       ...use.rows.map(shownRow),
       ...(endpoint === undefined ? [] : [shownEndpoint(endpoint)]),
     ],
-    output_bound: { min: outputTokensMin, max: outputTokensMax, default: outputTokensDefault },
+    output_bound: {
+      min: OUTPUT_TOKENS_MIN,
+      max: OUTPUT_TOKENS_MAX,
+      default: OUTPUT_TOKENS_DEFAULT,
+    },
     spend: { org: shownSpend(spend.org), key: shownSpend(spend.key) },
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { usageFileGroupsMax, usageFileTimeoutMs } from "../core/constants.ts";
+import { USAGE_FILE_GROUPS_MAX, USAGE_FILE_TIMEOUT_MS } from "../core/constants.ts";
 import { newRequestId, type OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
@@ -46,7 +46,7 @@ test("a file that takes too long is broken off, however fast its client reads", 
       return { rows: [row], nextCursor: row.requestId };
     },
   } as unknown as RecordStore;
-  const clock = { nowMs: () => 0, monotonicMs: () => (pages * usageFileTimeoutMs) / 10 };
+  const clock = { nowMs: () => 0, monotonicMs: () => (pages * USAGE_FILE_TIMEOUT_MS) / 10 };
   const { exchange, ends } = openExchange();
   await new UsageCsv(records, clock).serve(exchange, { range: {} });
   expect(ends).toEqual(["cut"]);
@@ -62,7 +62,7 @@ test("more groups than a file may have are refused, not left out", async () => {
   };
   const records = {
     usageGroups: async (query: { readonly limit: number }) =>
-      Array.from({ length: Math.min(query.limit, usageFileGroupsMax + 5) }, () => group),
+      Array.from({ length: Math.min(query.limit, USAGE_FILE_GROUPS_MAX + 5) }, () => group),
   } as unknown as RecordStore;
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
   const { exchange, ends } = openExchange();

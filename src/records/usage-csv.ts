@@ -1,8 +1,8 @@
 import {
-  usageFileGroupsMax,
-  usageFilePageRows,
-  usageFilesPerOrgMax,
-  usageFileTimeoutMs,
+  USAGE_FILE_GROUPS_MAX,
+  USAGE_FILE_PAGE_ROWS,
+  USAGE_FILES_PER_ORG_MAX,
+  USAGE_FILE_TIMEOUT_MS,
 } from "../core/constants.ts";
 import { csvLine, plainCell } from "../core/csv.ts";
 import type { OrgId } from "../core/ids.ts";
@@ -33,7 +33,7 @@ export class UsageCsv {
   async serve(exchange: ClientExchange, asked: ReadUsageQuery): Promise<void> {
     const { orgId } = exchange.principal;
     const underWay = this.#underWay.get(orgId) ?? 0;
-    if (underWay >= usageFilesPerOrgMax) return exchange.refuse(tooManyFiles());
+    if (underWay >= USAGE_FILES_PER_ORG_MAX) return exchange.refuse(tooManyFiles());
     this.#underWay.set(orgId, underWay + 1);
     try {
       if (asked.groupBy === undefined) await this.#sendRows(exchange, asked);
@@ -46,10 +46,14 @@ export class UsageCsv {
   }
 
   async #sendRows(exchange: ClientExchange, asked: ReadUsageQuery): Promise<void> {
-    const endMs = this.#clock.monotonicMs() + usageFileTimeoutMs;
+    const endMs = this.#clock.monotonicMs() + USAGE_FILE_TIMEOUT_MS;
     const { orgId } = exchange.principal;
     let rowsLeft = asked.limit ?? Number.POSITIVE_INFINITY;
-    let query: UsageQuery = { orgId, ...asked.range, limit: Math.min(rowsLeft, usageFilePageRows) };
+    let query: UsageQuery = {
+      orgId,
+      ...asked.range,
+      limit: Math.min(rowsLeft, USAGE_FILE_PAGE_ROWS),
+    };
     // The first page comes before the first byte: until then a fault is an ordinary refusal.
     let page = await this.#records.usagePage(query);
     exchange.begin(CONTENT_TYPE, { fileName: fileName(asked) });
@@ -63,7 +67,7 @@ export class UsageCsv {
         await pace.write(text);
         if (exchange.gone) return;
         if (this.#clock.monotonicMs() > endMs) return exchange.cut();
-        const limit = Math.min(rowsLeft, usageFilePageRows);
+        const limit = Math.min(rowsLeft, USAGE_FILE_PAGE_ROWS);
         query = { ...query, limit, cursor: page.nextCursor };
         page = await this.#records.usagePage(query);
         text = "";
@@ -76,10 +80,10 @@ export class UsageCsv {
 
   async #sendGroups(exchange: ClientExchange, asked: ReadUsageQuery, by: Grouping): Promise<void> {
     const { orgId } = exchange.principal;
-    const limit = asked.limit ?? usageFileGroupsMax + 1;
+    const limit = asked.limit ?? USAGE_FILE_GROUPS_MAX + 1;
     const groups = await this.#records.usageGroups({ orgId, ...asked.range, limit }, by);
-    if (groups.length > usageFileGroupsMax) {
-      const problem = `group_by gives more than ${usageFileGroupsMax} groups; ask for a shorter time range`;
+    if (groups.length > USAGE_FILE_GROUPS_MAX) {
+      const problem = `group_by gives more than ${USAGE_FILE_GROUPS_MAX} groups; ask for a shorter time range`;
       return exchange.refuse(invalidRequest(problem));
     }
     const text = lineOf([GROUP_COLUMN[by], ...SUM_COLUMNS]) + groups.map(groupLine).join("");
@@ -161,7 +165,7 @@ function dayOf(ms: number): string {
 function tooManyFiles(): ReturnType<typeof refusal> {
   return refusal(
     "rate_limit",
-    `${usageFilesPerOrgMax} usage files of this organization are already being written; wait until one of them is complete`,
+    `${USAGE_FILES_PER_ORG_MAX} usage files of this organization are already being written; wait until one of them is complete`,
     {
       origin: "gateway_admission",
       limit: { scope: "org", kind: "concurrency" },

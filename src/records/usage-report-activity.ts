@@ -1,9 +1,9 @@
-import { providerActivityAttemptsMax } from "../core/constants.ts";
+import { PROVIDER_ACTIVITY_ATTEMPTS_MAX } from "../core/constants.ts";
 import type { KeyId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import type { KeyActivity, ProviderActivity, Substitution } from "./usage-reports.ts";
 import { unsummedSql } from "./usage-report-days.ts";
-import { managedSql } from "../accounts/key-summary-rows.ts";
+import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
 
 export interface KeyActivityRow {
   readonly key_id: string;
@@ -38,7 +38,7 @@ export function keyActivitySql(rolledDays: readonly string[]): string {
       where month = date_trunc('month', now() at time zone 'utc')), 0) as spent
     from spend where scope = 'key' and id = k.key_id
   ) s
-  where k.org_id = $1 and not ${managedSql}
+  where k.org_id = $1 and not ${MANAGED_SQL}
   order by k.created_at desc, k.key_id`;
 }
 
@@ -55,7 +55,7 @@ export function keyActivity(row: KeyActivityRow): KeyActivity {
 }
 
 /** $1 organization: the oldest id, of an attempt or of a refusal. */
-export const firstRequestSql = `
+export const FIRST_REQUEST_SQL = `
   select request_id from (
     (select request_id from attempt where org_id = $1 order by request_id limit 1)
     union all
@@ -73,7 +73,7 @@ export interface ProviderActivityRow {
  * Of the newest attempts only, however many a day has. What the customer ended, or the provider
  * refused for what it says, is neither success nor failure.
  */
-export const providerActivitySql = `
+export const PROVIDER_ACTIVITY_SQL = `
   select provider_id, count(*) as attempts,
     count(*) filter (where outcome = 'completed') as succeeded,
     percentile_disc(0.5) within group (order by first_byte_ms)
@@ -81,7 +81,7 @@ export const providerActivitySql = `
   from (
     select provider_id, outcome, first_byte_ms from attempt
     where attempt_id >= attempt_id_at(now() - interval '24 hours') and state in ('settled', 'void')
-    order by attempt_id desc limit ${providerActivityAttemptsMax}
+    order by attempt_id desc limit ${PROVIDER_ACTIVITY_ATTEMPTS_MAX}
   ) newest
   where outcome in ('completed', 'failed', 'timeout', 'reset', 'stream_died')
   group by provider_id order by provider_id`;
@@ -103,13 +103,13 @@ export interface SubstitutionRow {
 }
 
 /** Of the newest attempts, like the activity: the ids carry the time. */
-export const substitutionsSql = `
+export const SUBSTITUTIONS_SQL = `
   select provider_id, model_id, mode() within group (order by served_model) as served_model,
     count(*) as answers
   from (
     select provider_id, model_id, served_model, substituted from attempt
     where attempt_id >= attempt_id_at(now() - interval '24 hours') and state in ('settled', 'void')
-    order by attempt_id desc limit ${providerActivityAttemptsMax}
+    order by attempt_id desc limit ${PROVIDER_ACTIVITY_ATTEMPTS_MAX}
   ) newest
   where substituted
   group by provider_id, model_id order by provider_id, model_id`;

@@ -9,11 +9,11 @@ import { attemptsOutsideSql } from "./report-parts.ts";
  */
 export async function findRolledDays(client: PoolClient, orgId: OrgId): Promise<readonly string[]> {
   await client.query("lock table only attempt in access share mode");
-  const { rows } = await client.query<{ day: string }>(rolledDaysSql, [orgId]);
+  const { rows } = await client.query<{ day: string }>(ROLLED_DAYS_SQL, [orgId]);
   return rows.map(({ day }) => day);
 }
 
-const rolledDaysSql = `
+const ROLLED_DAYS_SQL = `
   select to_char(r.day, 'YYYY-MM-DD') as day from usage_rolled r
   where r.org_id = $1
     and exists (select from usage_day d where d.day = r.day)
@@ -31,7 +31,7 @@ export async function findUnrolledRequestIds(
   range?: { readonly fromMs: number; readonly toMs: number },
 ): Promise<readonly string[]> {
   const { fromMs = 0, toMs = LAST_MS } = range ?? {};
-  const { rows } = await client.query<{ request_id: string }>(unrolledRequestIdsSql, [
+  const { rows } = await client.query<{ request_id: string }>(UNROLLED_REQUEST_IDS_SQL, [
     orgId,
     requestIdFrom(fromMs),
     requestIdFrom(toMs),
@@ -41,7 +41,7 @@ export async function findUnrolledRequestIds(
 
 const LAST_MS = 2 ** 48 - 1;
 
-const unrolledRequestIdsSql = `
+const UNROLLED_REQUEST_IDS_SQL = `
   select distinct request_id from usage_unrolled
   where org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid`;
 

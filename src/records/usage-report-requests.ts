@@ -13,8 +13,8 @@ import {
   type Columns,
 } from "../storage/columns.ts";
 import { attemptColumns } from "./record-rows.ts";
-import { managedSql } from "../accounts/key-summary-rows.ts";
-import { lastOf, statusSql } from "./report-parts.ts";
+import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
+import { lastOf, STATUS_SQL } from "./report-parts.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";
 
 type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin"> & {
@@ -76,7 +76,7 @@ export function requestsQuery(
 const UNION = `
     union all
     `;
-const rangeSql = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
+const RANGE_SQL = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
 
 /** What all attempts of a request have in common. */
 function ownFilterSql(
@@ -87,7 +87,7 @@ function ownFilterSql(
   return [
     "true",
     ...(modelId === undefined ? [] : [`model_id = ${$(modelId)}`]),
-    ...(keyId === undefined ? [] : [`${ownKeys} key_id = ${$(keyId)} and not ${managedSql})`]),
+    ...(keyId === undefined ? [] : [`${ownKeys} key_id = ${$(keyId)} and not ${MANAGED_SQL})`]),
     ...(managed === undefined ? [] : [`${ownKeys} origin = ${$(managed)})`]),
   ].join(" and ");
 }
@@ -99,19 +99,19 @@ function attemptedSql(
 ): string {
   // Few attempts are open, and they have an index of their own.
   const isOpen = `request_id in (
-      select request_id from attempt where state = 'open' and ${rangeSql})`;
+      select request_id from attempt where state = 'open' and ${RANGE_SQL})`;
   const having = [
     "true",
-    ...(status === undefined ? [] : [`${statusSql} = ${$(status)}`]),
+    ...(status === undefined ? [] : [`${STATUS_SQL} = ${$(status)}`]),
     ...(providerId === undefined ? [] : [`${lastOf("provider_id")} = ${$(providerId)}`]),
   ].join(" and ");
   return `
-    select ${requestColumns}
-    from attempt where ${rangeSql} and ${own} ${status === "in_flight" ? `and ${isOpen}` : ""}
+    select ${REQUEST_COLUMNS}
+    from attempt where ${RANGE_SQL} and ${own} ${status === "in_flight" ? `and ${isOpen}` : ""}
     group by request_id having ${having}`;
 }
 
-const requestColumns = `request_id, min(key_id) as key_id, min(model_id) as model_id,
+const REQUEST_COLUMNS = `request_id, min(key_id) as key_id, min(model_id) as model_id,
       ${lastOf("provider_id")} as provider_id, min(route) as route, bool_or(stream) as stream,
       count(*) as attempts,
       case when bool_or(state = 'open') then 'in_flight'
@@ -134,7 +134,7 @@ function refusedSql(filter: string): string {
       null::bigint as cache_write, null::bigint as completion,
       null::bigint as internal_reasoning, null::integer as first_byte_ms,
       null::integer as duration_ms, 0::bigint as debit
-    from refused_request r where ${rangeSql} and ${filter} and not (
+    from refused_request r where ${RANGE_SQL} and ${filter} and not (
       select exists (select from attempt a where a.org_id = r.org_id
         and a.request_id = r.request_id
         and a.attempt_id >= attempt_id_at(r.created_at - interval '2 days')
@@ -144,7 +144,7 @@ function refusedSql(filter: string): string {
 export function oneRequestQuery(orgId: OrgId, requestId: RequestId): ReportQuery {
   const text = `
   select r.*, k.name as key_name, k.origin as key_origin from (
-    select ${requestColumns}
+    select ${REQUEST_COLUMNS}
     from attempt where org_id = $1 and request_id = $2::uuid group by request_id
     union all
     select request_id, key_id, model_id, null, route, stream, 0, 'refused', error_class,
@@ -155,7 +155,7 @@ export function oneRequestQuery(orgId: OrgId, requestId: RequestId): ReportQuery
   return { text, values: [orgId, requestId] };
 }
 
-export const pricedAttemptsSql = `
+export const PRICED_ATTEMPTS_SQL = `
   select a.*, p.prompt_pico, p.cached_prompt_pico, p.cache_write_pico, p.completion_pico,
     p.internal_reasoning_pico
   from (

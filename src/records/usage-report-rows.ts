@@ -1,4 +1,4 @@
-import { reportDaysMax } from "../core/constants.ts";
+import { REPORT_DAYS_MAX } from "../core/constants.ts";
 import { microUsd } from "../core/money.ts";
 import { outputTokensTotal, promptTokensTotal } from "../core/usage.ts";
 import { usageColumns } from "../ledger/attempt-columns.ts";
@@ -106,7 +106,7 @@ function bucketsOf(
   filled: readonly number[],
 ): { readonly first: number; readonly last: number } {
   const { fromMs, toMs } = filter;
-  if (toMs - fromMs <= reportDaysMax * DAY_MS) {
+  if (toMs - fromMs <= REPORT_DAYS_MAX * DAY_MS) {
     return { first: Math.floor(fromMs / bucketMs), last: Math.ceil(toMs / bucketMs) - 1 };
   }
   let [first = 0, last = -1] = [filled[0], filled[0]];

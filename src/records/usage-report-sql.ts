@@ -1,9 +1,9 @@
 import { unreachable } from "../core/assert.ts";
-import { reportDaysMax, reportGroupsMax, reportSeriesGroupsMax } from "../core/constants.ts";
+import { REPORT_DAYS_MAX, REPORT_GROUPS_MAX, REPORT_SERIES_GROUPS_MAX } from "../core/constants.ts";
 import type { ReportFilter, ReportGroupBy } from "./usage-reports.ts";
 import { requestIdFrom } from "../ledger/request-ids.ts";
-import { managedSql } from "../accounts/key-summary-rows.ts";
-import { attemptsOutsideSql, lastOf, statusSql } from "./report-parts.ts";
+import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
+import { attemptsOutsideSql, lastOf, STATUS_SQL } from "./report-parts.ts";
 
 export const HOUR_MS = 3_600_000;
 
@@ -46,12 +46,12 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
   ];
   const text = `
   with own_key as materialized (
-    select key_id, case when ${managedSql} then origin else key_id end as key_group,
-      case when ${managedSql} then origin end as managed
+    select key_id, case when ${MANAGED_SQL} then origin else key_id end as key_group,
+      case when ${MANAGED_SQL} then origin end as managed
     from api_key where org_id = ${org}
   ), request as materialized (
     select request_id, min(key_id) as key_id, min(model_id) as model_id,
-      ${lastOf("provider_id")} as provider_id, ${statusSql} as status,
+      ${lastOf("provider_id")} as provider_id, ${STATUS_SQL} as status,
       first_byte_span(${lastOf("first_byte_ms")}) as span, ${sumsSql}
     from (${attemptsSql(plan, org, $)}) attempts
     group by request_id
@@ -59,14 +59,14 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
     union all`)}
   ), fact as materialized (
     select bucket, coalesce(${groupSql(plan)}, 'none') as name, span, sum(requests) as requests,
-      sum(requests) filter (where status = 'failed') as failed, ${tokensAndDebit
-        .map((column) => `sum(${column}) as ${column}`)
-        .join(", ")}
+      sum(requests) filter (where status = 'failed') as failed, ${TOKENS_AND_DEBIT.map(
+        (column) => `sum(${column}) as ${column}`,
+      ).join(", ")}
     from one left join own_key k on k.key_id = one.key_id
     where ${filterSql(plan.filter, $)}
     group by 1, 2, 3
   ), first_byte as materialized (${firstBytesSql(plan, org, $)}
-  )${answerSql}`;
+  )${ANSWER_SQL}`;
   return { text, values };
 }
 
@@ -76,7 +76,7 @@ function hasSums({ wholeFromMs, wholeToMs, rolledDays }: ReportPlan): boolean {
 
 type Bind = (value: unknown) => string;
 
-const tokensAndDebit = [
+const TOKENS_AND_DEBIT = [
   "debit",
   "prompt",
   "cached_prompt",
@@ -85,11 +85,11 @@ const tokensAndDebit = [
   "internal_reasoning",
 ];
 /* Cast at once: the sums of these sums are then sums of integers, which is several times faster. */
-const sumsSql = tokensAndDebit
-  .map((column) => `coalesce(sum(${column}), 0)::bigint as ${column}`)
-  .join(", ");
-const attemptColumns = `request_id, ordinal, attempt_id, key_id, model_id, provider_id, state,
-      outcome, first_byte_ms, ${tokensAndDebit.join(", ")}`;
+const sumsSql = TOKENS_AND_DEBIT.map(
+  (column) => `coalesce(sum(${column}), 0)::bigint as ${column}`,
+).join(", ");
+const ATTEMPT_COLUMNS = `request_id, ordinal, attempt_id, key_id, model_id, provider_id, state,
+      outcome, first_byte_ms, ${TOKENS_AND_DEBIT.join(", ")}`;
 
 /** The attempts that are read from the journal: each request with all of them, or not at all. */
 function attemptsSql(plan: ReportPlan, org: string, $: Bind): string {
@@ -98,7 +98,7 @@ function attemptsSql(plan: ReportPlan, org: string, $: Bind): string {
     `(request_id >= ${$(requestIdFrom(firstMs))}::uuid
         and request_id < ${$(requestIdFrom(endMs))}::uuid)`;
   const select = `
-      select ${attemptColumns} from attempt where org_id = ${org} and`;
+      select ${ATTEMPT_COLUMNS} from attempt where org_id = ${org} and`;
   if (!hasSums(plan)) return `${select} ${between(filter.fromMs, filter.toMs)}`;
   const apart = $(unrolledRequestIds);
   return `${select} (${between(filter.fromMs, wholeFromMs)} or ${between(wholeToMs, filter.toMs)}
@@ -110,7 +110,7 @@ function attemptsSql(plan: ReportPlan, org: string, $: Bind): string {
 function fromJournalSql(plan: ReportPlan, $: Bind): string {
   return `
     select key_id, model_id, provider_id, status, ${bucketSql(plan, $)} as bucket, span,
-      1::bigint as requests, ${tokensAndDebit.join(", ")}
+      1::bigint as requests, ${TOKENS_AND_DEBIT.join(", ")}
     from request`;
 }
 
@@ -118,7 +118,7 @@ function fromJournalSql(plan: ReportPlan, $: Bind): string {
 function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
   const first = Math.floor(filter.fromMs / bucketMs);
   const count = Math.max(1, Math.ceil(filter.toMs / bucketMs) - first);
-  if (count > reportDaysMax) return `request_ms(request_id) / ${bucketMs}`;
+  if (count > REPORT_DAYS_MAX) return `request_ms(request_id) / ${bucketMs}`;
   // The position of an id among the first ids of all buckets is found faster than it is decoded.
   const bounds = Array.from({ length: count }, (_, at) => requestIdFrom((first + at) * bucketMs));
   return `width_bucket(request_id, ${$(bounds)}::uuid[]) + ${first - 1}::bigint`;
@@ -147,12 +147,12 @@ function countedSql({ filter, bucketMs }: ReportPlan, org: string, $: Bind): str
       and minute < ${$(new Date(filter.toMs))} and unlisted > 0`;
 }
 
-const sumDayBucket = "(request_day - date '1970-01-01')::bigint";
+const SUM_DAY_BUCKET = "(request_day - date '1970-01-01')::bigint";
 
 function fromSumsSql(plan: ReportPlan, org: string, $: Bind): string {
   return `
-    select key_id, model_id, provider_id, status, ${sumDayBucket}, null, requests,
-      ${tokensAndDebit.join(", ")}
+    select key_id, model_id, provider_id, status, ${SUM_DAY_BUCKET}, null, requests,
+      ${TOKENS_AND_DEBIT.join(", ")}
     from usage_sum where ${sumsWhereSql(plan, org, $)}`;
 }
 
@@ -175,7 +175,7 @@ function firstBytesSql(plan: ReportPlan, org: string, $: Bind): string {
     union all
     select bucket, coalesce(${groupSql(plan)}, 'none'), f.span, sum(f.requests)
     from (
-      select *, ${sumDayBucket} as bucket
+      select *, ${SUM_DAY_BUCKET} as bucket
       from usage_sum where ${sumsWhereSql(plan, org, $)}
     ) one left join own_key k on k.key_id = one.key_id
       cross join lateral unnest(first_byte_spans, first_byte_counts) as f(span, requests)
@@ -214,10 +214,10 @@ function filterSql(filter: ReportFilter, $: Bind): string {
   ].join(" and ");
 }
 
-const figuresSql = ["requests", "failed", ...tokensAndDebit]
+const figuresSql = ["requests", "failed", ...TOKENS_AND_DEBIT]
   .map((column) => `coalesce(sum(${column}), 0) as ${column}`)
   .join(", ");
-const noFiguresSql = "0, 0, 0, 0, 0, 0, 0, 0";
+const NO_FIGURES_SQL = "0, 0, 0, 0, 0, 0, 0, 0";
 
 /** The spans that the half, and that 19 of 20 requests are not above. */
 function percentilesSql(by: string): string {
@@ -232,18 +232,18 @@ function percentilesSql(by: string): string {
   )`;
 }
 
-const namesSql = `case when rank < ${reportGroupsMax} or names <= ${reportGroupsMax}
+const NAMES_SQL = `case when rank < ${REPORT_GROUPS_MAX} or names <= ${REPORT_GROUPS_MAX}
         then name else 'other' end as listed,
-      case when rank <= ${reportSeriesGroupsMax} then name else 'other' end as part`;
+      case when rank <= ${REPORT_SERIES_GROUPS_MAX} then name else 'other' end as part`;
 
-const answerSql = `, ranked as materialized (
+const ANSWER_SQL = `, ranked as materialized (
     select name, row_number() over (order by sum(debit) desc, sum(requests) desc, name) as rank,
       count(*) over () as names
     from fact group by name
   ), named as materialized (
-    select fact.*, ${namesSql} from fact join ranked using (name)
+    select fact.*, ${NAMES_SQL} from fact join ranked using (name)
   ), named_first_byte as materialized (
-    select bucket, span, requests, 1 as whole, ${namesSql}
+    select bucket, span, requests, 1 as whole, ${NAMES_SQL}
     from first_byte join ranked using (name)
   )
   select 'total' as kind, '' as name, 0 as bucket, t.*, p.p50, p.p95
@@ -256,7 +256,7 @@ const answerSql = `, ranked as materialized (
   union all
   select 'part', part, bucket, ${figuresSql}, null, null from named group by part, bucket
   union all
-  select 'bucket', '', bucket, ${noFiguresSql}, p50, p95 from ${percentilesSql("bucket")} p`;
+  select 'bucket', '', bucket, ${NO_FIGURES_SQL}, p50, p95 from ${percentilesSql("bucket")} p`;
 
 export function isoDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);

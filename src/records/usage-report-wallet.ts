@@ -29,13 +29,13 @@ export function walletQuery(
   const { cursor = FROM_THE_NEWEST } = page;
   const text = `
   with line as (
-    select ${transferColumns}, amount from transfer
+    select ${TRANSFER_COLUMNS}, amount from transfer
     where credit_account = 'wallet:' || $1 and attempt_id is null
     union all
-    select ${transferColumns}, -amount from transfer
+    select ${TRANSFER_COLUMNS}, -amount from transfer
     where debit_account = 'receivable:' || $1 and attempt_id is null
     union all
-    select ${transferColumns}, -amount from transfer
+    select ${TRANSFER_COLUMNS}, -amount from transfer
     where debit_account = 'wallet:' || $1 and attempt_id is null and kind <> 'collect'
     union all
     select extract(epoch from day)::bigint * 1000, -1, 'usage', to_char(day, 'YYYY-MM-DD'),
@@ -57,7 +57,7 @@ export function walletQuery(
   };
 }
 
-const transferColumns = `floor(extract(epoch from at) * 1000)::bigint as at_ms, transfer_id as id,
+const TRANSFER_COLUMNS = `floor(extract(epoch from at) * 1000)::bigint as at_ms, transfer_id as id,
       kind, ref`;
 
 interface WalletCursor {

@@ -1,7 +1,7 @@
-import { lastOf, statusSql } from "./report-parts.ts";
+import { lastOf, STATUS_SQL } from "./report-parts.ts";
 
 /** $1 days after which a day counts as over for good, as an interval. */
-export const dueDaySql = `
+export const DUE_DAY_SQL = `
   select to_char(d.day, 'YYYY-MM-DD') as day, u.day is not null as is_watched
   from pg_inherits i
   join pg_class c on c.oid = i.inhrelid
@@ -18,14 +18,15 @@ export function watchDaySql(day: string): string {
     for each row execute function note_usage_change('${day}')`;
 }
 
-export const rememberDaySql = "insert into usage_day (day) values ($1) on conflict do nothing";
-export const finishDaySql = "update usage_day set is_done = true where day = $1";
+export const REMEMBER_DAY_SQL = "insert into usage_day (day) values ($1) on conflict do nothing";
+
+export const FINISH_DAY_SQL = "update usage_day set is_done = true where day = $1";
 
 /**
  * $1 the day, $2 its first id, $3 the id behind its last, $4 rows: organizations that are not
  * summed up yet. It leaps through the index, from one organization to the next.
  */
-export const unrolledOrgsSql = `
+export const UNROLLED_ORGS_SQL = `
   with recursive org as (
     (select org_id from attempt where attempt_id >= $2 and attempt_id < $3
     order by org_id limit 1)
@@ -41,7 +42,7 @@ export const unrolledOrgsSql = `
   limit $4`;
 
 /** $1 rows: organizations whose sums of a day no longer hold. */
-export const staleOrgsSql = `
+export const STALE_ORGS_SQL = `
   select to_char(day, 'YYYY-MM-DD') as day, org_id from (
     select distinct s.day, s.org_id from usage_stale s
     join usage_day u on u.day = s.day
@@ -50,7 +51,7 @@ export const staleOrgsSql = `
   order by day, org_id limit $1`;
 
 /** $1 organizations, $2 the day. Only notes that this snapshot sees: their changes are seen too. */
-export const forgetSql: readonly string[] = [
+export const FORGET_SQL: readonly string[] = [
   "delete from usage_stale where day = $2 and org_id = any ($1)",
   "delete from usage_sum where day = $2 and org_id = any ($1)",
   "delete from usage_unrolled where day = $2 and org_id = any ($1)",
@@ -62,10 +63,10 @@ export const forgetSql: readonly string[] = [
  * when another day has attempts of it, or when it was refused as well (the answer about its hold
  * was lost); that others know it to be excluded is enough.
  */
-export const rollSql = `
+export const ROLL_SQL = `
   with request as materialized (
     select org_id, request_id, min(key_id) as key_id, min(model_id) as model_id,
-      ${lastOf("provider_id")} as provider_id, ${statusSql} as status,
+      ${lastOf("provider_id")} as provider_id, ${STATUS_SQL} as status,
       ${lastOf("first_byte_ms")} as first_byte_ms, ${lastOf("final")} as is_final,
       min(ordinal) as first_ordinal, max(attempt_id) as last_attempt_id, sum(debit) as debit,
       sum(prompt) as prompt, sum(cached_prompt) as cached_prompt, sum(cache_write) as cache_write,
@@ -109,7 +110,7 @@ export const rollSql = `
   group by org.org_id`;
 
 /** $1 organizations, $2 the day: days whose sums count in a request that was just excluded. */
-export const othersStaleSql = `
+export const OTHERS_STALE_SQL = `
   insert into usage_stale (org_id, day)
   select distinct a.org_id, attempt_day(b.attempt_id)
   from usage_unrolled a

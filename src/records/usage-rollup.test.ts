@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { usageRollupEveryMs, usageRollupPauseMs } from "../core/constants.ts";
+import { USAGE_ROLLUP_EVERY_MS, USAGE_ROLLUP_PAUSE_MS } from "../core/constants.ts";
 import { startUsageRollup } from "./usage-rollup.ts";
 
 beforeEach(() => {
@@ -32,15 +32,15 @@ function scripted(answers: readonly (boolean | Error)[]) {
 
 test("what is due is done piece by piece, and searched again every minute", async () => {
   const { rolling, calledAtMs } = scripted([true, true, false, false]);
-  await vi.advanceTimersByTimeAsync(3 * usageRollupPauseMs + usageRollupEveryMs);
-  const pause = usageRollupPauseMs;
-  expect(calledAtMs).toEqual([pause, 2 * pause, 3 * pause, 3 * pause + usageRollupEveryMs]);
+  await vi.advanceTimersByTimeAsync(3 * USAGE_ROLLUP_PAUSE_MS + USAGE_ROLLUP_EVERY_MS);
+  const pause = USAGE_ROLLUP_PAUSE_MS;
+  expect(calledAtMs).toEqual([pause, 2 * pause, 3 * pause, 3 * pause + USAGE_ROLLUP_EVERY_MS]);
   await rolling.close();
 });
 
 test("a failure is logged and retried", async () => {
   const { rolling, warnings, calledAtMs } = scripted([new Error("no database"), false]);
-  await vi.advanceTimersByTimeAsync(usageRollupPauseMs + usageRollupEveryMs);
+  await vi.advanceTimersByTimeAsync(USAGE_ROLLUP_PAUSE_MS + USAGE_ROLLUP_EVERY_MS);
   expect(calledAtMs).toHaveLength(2);
   expect(warnings).toHaveLength(1);
   await rolling.close();
@@ -48,8 +48,8 @@ test("a failure is logged and retried", async () => {
 
 test("nothing is begun after the end, and what was begun is waited for", async () => {
   const { rolling, calledAtMs } = scripted([true, true, true]);
-  await vi.advanceTimersByTimeAsync(usageRollupPauseMs);
+  await vi.advanceTimersByTimeAsync(USAGE_ROLLUP_PAUSE_MS);
   await rolling.close();
-  await vi.advanceTimersByTimeAsync(usageRollupEveryMs);
+  await vi.advanceTimersByTimeAsync(USAGE_ROLLUP_EVERY_MS);
   expect(calledAtMs).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-import { usageRollupEveryMs, usageRollupPauseMs } from "../core/constants.ts";
+import { USAGE_ROLLUP_EVERY_MS, USAGE_ROLLUP_PAUSE_MS } from "../core/constants.ts";
 import type { Logger } from "../core/log.ts";
 
 /** Sums up days that are over, so that long reports are quick. Reports are the same without it. */
@@ -33,10 +33,10 @@ export function startUsageRollup(options: UsageRollupOptions): { close(): Promis
     } catch (error) {
       log.warn({ err: error }, "days of usage could not be summed up; this will be retried");
     }
-    runAfter(hasMore ? usageRollupPauseMs : usageRollupEveryMs);
+    runAfter(hasMore ? USAGE_ROLLUP_PAUSE_MS : USAGE_ROLLUP_EVERY_MS);
   };
   let running: Promise<void> = Promise.resolve();
-  runAfter(usageRollupPauseMs);
+  runAfter(USAGE_ROLLUP_PAUSE_MS);
   return {
     close: async () => {
       isClosed = true;

@@ -1,5 +1,5 @@
 import type { Deployment, ListedModel, ModalityId } from "../catalog/catalog.ts";
-import { healthRetryAfterSeconds } from "../core/constants.ts";
+import { HEALTH_RETRY_AFTER_SECONDS } from "../core/constants.ts";
 import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
 import type { ProviderControls } from "../wire/fields/provider-controls.ts";
 import type { Unservable } from "../wire/modality.ts";
@@ -199,12 +199,12 @@ function notPriced(modelId: string): Refusal {
 export function allCooling(modelId: string): Refusal {
   return refusal(
     "gateway_error",
-    `every provider of ${modelId} is cooling down after failures; nothing was sent, retry in ${healthRetryAfterSeconds} seconds`,
+    `every provider of ${modelId} is cooling down after failures; nothing was sent, retry in ${HEALTH_RETRY_AFTER_SECONDS} seconds`,
     {
       status: 503,
       origin: "gateway_infrastructure",
       limit: { scope: "model", kind: "health", id: `model:${modelId}` },
-      retryAfterSeconds: healthRetryAfterSeconds,
+      retryAfterSeconds: HEALTH_RETRY_AFTER_SECONDS,
     },
   );
 }

@@ -9,9 +9,9 @@ import {
   type QueryResultRow,
 } from "pg";
 import {
-  databaseConnectionsMax,
-  reportConnectionsMax,
-  storeAnswerTimeoutMs,
+  DATABASE_CONNECTIONS_MAX,
+  REPORT_CONNECTIONS_MAX,
+  STORE_ANSWER_TIMEOUT_MS,
 } from "../core/constants.ts";
 import type { Logger } from "../core/log.ts";
 import { markFaults } from "./database-faults.ts";
@@ -35,7 +35,7 @@ const bigintOids = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC]
 export function openPool(
   connectionString: string,
   log: Logger,
-  clientsMax: number = databaseConnectionsMax,
+  clientsMax: number = DATABASE_CONNECTIONS_MAX,
 ): Pool {
   return openPoolWith(log, {
     connectionString,
@@ -56,7 +56,7 @@ export function openReportPool(
 ): Pool {
   return openPoolWith(log, {
     connectionString,
-    max: reportConnectionsMax,
+    max: REPORT_CONNECTIONS_MAX,
     connectionTimeoutMillis: statementTimeoutMs + CONNECT_TIMEOUT_MS,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + REPORT_SILENCE_MS,
@@ -81,7 +81,7 @@ function openPoolWith(log: Logger, config: PoolConfig): Pool {
 
 /**
  * Runs a statement that a caller waits for. A connection that stays silent is given up after
- * `storeAnswerTimeoutMs`: it may have died without a word, and the next statement gets a new one.
+ * `STORE_ANSWER_TIMEOUT_MS`: it may have died without a word, and the next statement gets a new one.
  */
 export function queryInTime<R extends QueryResultRow>(
   database: Pool | PoolClient,
@@ -89,7 +89,7 @@ export function queryInTime<R extends QueryResultRow>(
 ): Promise<QueryResult<R>> {
   const inTime: QueryConfig & { readonly query_timeout: number } = {
     ...query,
-    query_timeout: storeAnswerTimeoutMs,
+    query_timeout: STORE_ANSWER_TIMEOUT_MS,
   };
   return database.query<R>(inTime);
 }

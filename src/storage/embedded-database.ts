@@ -41,7 +41,7 @@ export async function ensureDatabase(address: ServerAddress): Promise<void> {
   await admin.connect();
   try {
     if (!isOpen) await ensureProgramRole(admin, address.programPassword);
-    const found = await admin.query(findDatabaseSql, [DATABASE_NAME]);
+    const found = await admin.query(FIND_DATABASE_SQL, [DATABASE_NAME]);
     if (found.rowCount === 0) {
       await admin.query(`create database ${DATABASE_NAME} owner ${PROGRAM_ROLE}`);
     }
@@ -55,7 +55,7 @@ export async function ensureDatabase(address: ServerAddress): Promise<void> {
   });
 }
 
-const findDatabaseSql = "select from pg_database where datname = $1";
+const FIND_DATABASE_SQL = "select from pg_database where datname = $1";
 
 async function ensureProgramRole(admin: Client, password: string): Promise<void> {
   const found = await admin.query("select from pg_roles where rolname = $1", [PROGRAM_ROLE]);

@@ -19,7 +19,7 @@ export async function giveToProgram(client: Client, handover: Handover): Promise
   const { database, from, to } = handover;
   await client.connect();
   try {
-    const { rows } = await client.query<{ command: string }>(commandsSql, [from, to, database]);
+    const { rows } = await client.query<{ command: string }>(COMMANDS_SQL, [from, to, database]);
     if (rows.length === 0) return;
     await client.query("begin");
     await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
@@ -31,7 +31,7 @@ export async function giveToProgram(client: Client, handover: Handover): Promise
 }
 
 /** A sequence of a column changes hands with its table, and so do indexes and row types. */
-const commandsSql = `
+const COMMANDS_SQL = `
 with own as (select oid from pg_roles where rolname = $1), outside as (
   select oid from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema')
 select format('alter database %I owner to %I', datname, $2::text) as command

@@ -25,10 +25,10 @@ export async function migrateDatabase(
       const state = await readSchemaState(client, own);
       assertUpgradable(state);
       if (state.missing.length === 0) return [];
-      await client.query(bookkeepingSql);
+      await client.query(BOOKKEEPING_SQL);
       for (const { name, text, sha256 } of state.missing) {
         await client.query(text);
-        await client.query(appliedSql, [name, sha256]);
+        await client.query(APPLIED_SQL, [name, sha256]);
       }
       return state.missing.map(({ name }) => name);
     });
@@ -38,11 +38,11 @@ export async function migrateDatabase(
   }
 }
 
-const bookkeepingSql = `
+const BOOKKEEPING_SQL = `
   create table if not exists schema_migration (
     name text primary key,
     sha256 text not null,
     applied_at timestamptz not null default now()
   )`;
 
-const appliedSql = "insert into schema_migration (name, sha256) values ($1, $2)";
+const APPLIED_SQL = "insert into schema_migration (name, sha256) values ($1, $2)";

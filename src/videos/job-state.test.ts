@@ -6,7 +6,7 @@ import { picoUsd } from "../core/money.ts";
 import {
   firstPollMs,
   evaluatePoll,
-  missingIntervalMs,
+  MISSING_INTERVAL_MS,
   type EndedJob,
   type PollResult,
   type JobVerdict,
@@ -89,13 +89,15 @@ describe("a job that the provider does not know", () => {
 
   test("has expired at the third poll that is a minute behind the one before", () => {
     expect(resultOf(poll(takenJob(), { kind: "missing" }))).toBe("queued");
-    expect(resultOf(poll(missed(1, missingIntervalMs), { kind: "missing" }))).toBe("queued");
-    expect(resultOf(poll(missed(2, missingIntervalMs - 1), { kind: "missing" }))).toBe("queued");
-    expect(resultOf(poll(missed(2, missingIntervalMs), { kind: "missing" }))).toBe("video_expired");
+    expect(resultOf(poll(missed(1, MISSING_INTERVAL_MS), { kind: "missing" }))).toBe("queued");
+    expect(resultOf(poll(missed(2, MISSING_INTERVAL_MS - 1), { kind: "missing" }))).toBe("queued");
+    expect(resultOf(poll(missed(2, MISSING_INTERVAL_MS), { kind: "missing" }))).toBe(
+      "video_expired",
+    );
   });
 
   test("is polled again when that can count", () => {
-    expect(nextPollMsOf(poll(takenJob(), { kind: "missing" }, 0))).toBe(missingIntervalMs);
+    expect(nextPollMsOf(poll(takenJob(), { kind: "missing" }, 0))).toBe(MISSING_INTERVAL_MS);
     expect(nextPollMsOf(poll(takenJob(), { kind: "missing" }, 0.999))).toBeLessThan(72_001);
   });
 });

@@ -1,5 +1,5 @@
 import { assert, unreachable } from "../core/assert.ts";
-import { retryAfterSecondsMax } from "../core/constants.ts";
+import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
 import type { PicoUsd } from "../core/money.ts";
 import type { ServedModel } from "../core/served-model.ts";
 import type { JobUpdate } from "./job-store.ts";
@@ -62,7 +62,7 @@ const RUNNING_PROGRESS_MAX = 99;
 /** From the accepting of a job to the first poll of it. */
 export const firstPollMs: number = SPACINGS_MS[0];
 /** Polls that miss a job count when at least so much time is between them. */
-export const missingIntervalMs = 60_000;
+export const MISSING_INTERVAL_MS = 60_000;
 
 /**
  * What a poll of the provider makes of a job: its end, or what is new and when to poll again.
@@ -125,7 +125,7 @@ function reportedEnd(reported: ReportedJob): EndedJob | undefined {
 /** With this poll, which misses the job. */
 function missingPolls(job: TakenJob): number {
   const { missingPolls: before, missingAtMs, takenAtMs } = job;
-  const counts = missingAtMs === null || takenAtMs - missingAtMs >= missingIntervalMs;
+  const counts = missingAtMs === null || takenAtMs - missingAtMs >= MISSING_INTERVAL_MS;
   return counts ? before + 1 : before;
 }
 
@@ -152,9 +152,9 @@ function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
     case "reported":
       return Math.round(usualMs * (1 - JITTER + 2 * JITTER * random));
     case "missing":
-      return waitAtLeast(missingIntervalMs, random);
+      return waitAtLeast(MISSING_INTERVAL_MS, random);
     case "failure": {
-      const askedMs = Math.min(poll.retryAfterMs ?? 0, retryAfterSecondsMax * 1000);
+      const askedMs = Math.min(poll.retryAfterMs ?? 0, RETRY_AFTER_SECONDS_MAX * 1000);
       return waitAtLeast(Math.max(usualMs, failureSpacingMs(job.pollFailures), askedMs), random);
     }
     default:

@@ -1,7 +1,7 @@
 import type { Pool, QueryResultRow } from "pg";
 import { assert } from "../core/assert.ts";
 import type { JobId, OrgId } from "../core/ids.ts";
-import { firstPollMs, missingIntervalMs } from "./job-state.ts";
+import { firstPollMs, MISSING_INTERVAL_MS } from "./job-state.ts";
 import type { JobEnd, JobUpdate, JobStore } from "./job-store.ts";
 import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
 import { queryInTime } from "../storage/connection.ts";
@@ -20,12 +20,12 @@ export class PostgresJobStore implements JobStore {
   async accept(job: NewVideoJob): Promise<boolean> {
     assert(isRunning(job), "a job that is accepted has not ended");
     const values = [newJobJson(job), job.deadlineMs, firstPollMs];
-    const [row] = await this.#read<{ accepted: boolean }>(acceptSql, values);
+    const [row] = await this.#read<{ accepted: boolean }>(ACCEPT_SQL, values);
     return row?.accepted === true;
   }
 
   async find(orgId: OrgId, jobId: JobId): Promise<VideoJob | undefined> {
-    const [row] = await this.#read<Row>(findSql, [jobId, orgId]);
+    const [row] = await this.#read<Row>(FIND_SQL, [jobId, orgId]);
     return row === undefined ? undefined : jobColumns.read(row);
   }
 
@@ -35,7 +35,7 @@ export class PostgresJobStore implements JobStore {
     wanted: { readonly pollMinMs: number; readonly leaseMs: number },
   ): Promise<TakenJob | undefined> {
     const values = [jobId, orgId, wanted.pollMinMs, wanted.leaseMs];
-    const [row] = await this.#read<Row>(takeOneSql, values);
+    const [row] = await this.#read<Row>(TAKE_ONE_SQL, values);
     return row === undefined ? undefined : takenColumns.read(row);
   }
 
@@ -43,20 +43,20 @@ export class PostgresJobStore implements JobStore {
     readonly limit: number;
     readonly leaseMs: number;
   }): Promise<readonly TakenJob[]> {
-    const rows = await this.#read<Row>(takeDueSql, [wanted.limit, wanted.leaseMs]);
+    const rows = await this.#read<Row>(TAKE_DUE_SQL, [wanted.limit, wanted.leaseMs]);
     return rows.map(takenColumns.read);
   }
 
   async keep(jobId: JobId, update: JobUpdate): Promise<void> {
     const { state, progress, isFailure, isMissing, nextPollMs } = update;
-    const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, missingIntervalMs];
-    await this.#read(keepSql, values);
+    const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, MISSING_INTERVAL_MS];
+    await this.#read(KEEP_SQL, values);
   }
 
   async finish(jobId: JobId, end: JobEnd): Promise<VideoJob> {
     const { state, errorCode, expiresAtMs, reportedCostPicoUsd, close } = end;
     assert(state === "completed" || close.basis === "none", "a failed job costs nothing");
-    const [row] = await this.#read<Row>(finishSql, [
+    const [row] = await this.#read<Row>(FINISH_SQL, [
       jobId,
       state,
       errorCode,
@@ -81,11 +81,11 @@ function isRunning({ state }: Pick<VideoJob, "state">): boolean {
   return state === "queued" || state === "in_progress";
 }
 
-const acceptSql = "select accept_job($1, $2, $3) as accepted";
+const ACCEPT_SQL = "select accept_job($1, $2, $3) as accepted";
 
-const findSql = `select ${jobColumns.sql} from video_job where job_id = $1 and org_id = $2`;
+const FIND_SQL = `select ${jobColumns.sql} from video_job where job_id = $1 and org_id = $2`;
 
-const freeSql = "completed_at is null and (lease_until is null or lease_until <= now())";
+const FREE_SQL = "completed_at is null and (lease_until is null or lease_until <= now())";
 
 /** Behind a choice of jobs `t`; $n of the lease. A row that is being written is left to its writer. */
 function leaseSql(leaseAt: string): string {
@@ -93,30 +93,30 @@ function leaseSql(leaseAt: string): string {
   from t where j.job_id = t.job_id returning ${takenColumns.sqlOf("j")}`;
 }
 
-const takeOneSql = `
+const TAKE_ONE_SQL = `
   with t as (
     select job_id from video_job
-    where job_id = $1 and org_id = $2 and ${freeSql}
+    where job_id = $1 and org_id = $2 and ${FREE_SQL}
       and (polled_at is null
         or polled_at <= now() - $3::double precision * interval '1 millisecond')
     for update skip locked
   )
   ${leaseSql("$4::double precision")}`;
 
-const takeDueSql = `
+const TAKE_DUE_SQL = `
   with t as (
     select job_id from video_job
-    where next_poll_at <= now() and ${freeSql}
+    where next_poll_at <= now() and ${FREE_SQL}
     order by next_poll_at limit $1 for update skip locked
   )
   ${leaseSql("$2::double precision")}`;
 
 /* Polls that miss a job ($5) count only with so much time between them ($7). */
-const countsSql = `$5::boolean and (missing_at is null
+const COUNTS_SQL = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;
 
 /** $4 the poll had no result: that says nothing for or against a job that was missed before. */
-const keepSql = `
+const KEEP_SQL = `
   update video_job set
     state = case state when 'queued' then $2 else state end,
     progress = greatest(progress, $3::smallint),
@@ -125,11 +125,11 @@ const keepSql = `
     lease_until = null,
     polls = polls + 1,
     poll_failures = case when $4::boolean then poll_failures + 1 else 0 end,
-    missing_polls = case when ${countsSql} then missing_polls + 1
+    missing_polls = case when ${COUNTS_SQL} then missing_polls + 1
       when $4 or $5 then missing_polls else 0 end,
-    missing_at = case when ${countsSql} then now() when $4 or $5 then missing_at end
+    missing_at = case when ${COUNTS_SQL} then now() when $4 or $5 then missing_at end
   where job_id = $1 and completed_at is null`;
 
 /** The job's end, and the columns of its closing. */
-const finishSql = `
+const FINISH_SQL = `
   select ${jobColumns.sql} from finish_job(${marks(5 + closeColumns.cells.length)})`;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { assert } from "../core/assert.ts";
-import { journalRetryAfterSeconds } from "../core/constants.ts";
+import { JOURNAL_RETRY_AFTER_SECONDS } from "../core/constants.ts";
 import { newJobId } from "../core/ids.ts";
 import { refusal } from "../core/refusals.ts";
 import { refused, type Result } from "../core/result.ts";
@@ -47,11 +47,11 @@ async function acceptVideo(
 
 const notWritten = refusal(
   "gateway_error",
-  `the video could not be accepted: the ledger did not respond; nothing was charged, resend in ${journalRetryAfterSeconds} seconds`,
+  `the video could not be accepted: the ledger did not respond; nothing was charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
   {
     status: 503,
     origin: "gateway_infrastructure",
-    retryAfterSeconds: journalRetryAfterSeconds,
+    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
   },
 );
 

@@ -1,12 +1,12 @@
 import type { Deployment } from "../catalog/catalog.ts";
 import { whatIsTaken } from "./fields/accepted-values.ts";
-import { absent, type JsonDocument, type JsonNode, nodeSize } from "../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../json/json-document.ts";
 import { type ChatWord, word } from "./fields/chat-vocabulary.ts";
-import { cannotCross, type TranslationIssues } from "./neutral/translation-issues.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issues.ts";
 import type { RequestCodec } from "./contract.ts";
 
 /* A closed list: whichever wire they were made for, servers of either wire take them. */
-const refusedFields = [
+const REFUSED_FIELDS = [
   "audio",
   "container",
   "fallbacks",
@@ -18,16 +18,16 @@ const refusedFields = [
   "web_search_options",
 ] as const satisfies readonly ChatWord[];
 
-const droppedFields = ["service_tier", "speed"] as const satisfies readonly ChatWord[];
+const DROPPED_FIELDS = ["service_tier", "speed"] as const satisfies readonly ChatWord[];
 
 /** Top-level fields that no other rule of a wire needs to know. */
-export const pricedNames: ReadonlySet<string> = new Set([...refusedFields, ...droppedFields]);
+export const pricedNames: ReadonlySet<string> = new Set([...REFUSED_FIELDS, ...DROPPED_FIELDS]);
 
 /** Across the wires none of them can be declared: the same fields are refused or dropped. */
 export function notePricedFields(doc: JsonDocument, notes: TranslationIssues): void {
-  for (const { field } of refusedTopLevel(doc)) notes.refuse(field, cannotCross);
+  for (const { field } of refusedTopLevel(doc)) notes.refuse(field, CANNOT_CROSS);
   if (isTextOnly(doc, doc.present(0, word.modalities))) notes.drop("modalities");
-  for (const name of droppedFields) if (doc.present(0, word[name]) !== absent) notes.drop(name);
+  for (const name of DROPPED_FIELDS) if (doc.present(0, word[name]) !== ABSENT) notes.drop(name);
 }
 
 /** A field of a request that changes what its provider charges. */
@@ -52,9 +52,9 @@ export interface PricedFields {
 export function findPricedFields(doc: JsonDocument, codec: RequestCodec): PricedFields {
   const refused = refusedTopLevel(doc);
   addHostedTools(doc, codec, refused);
-  const dropped = droppedFields.flatMap((name) => {
+  const dropped = DROPPED_FIELDS.flatMap((name) => {
     const node = doc.present(0, word[name]);
-    if (node === absent || codec.isUsualPrice(name, doc.text(node))) return [];
+    if (node === ABSENT || codec.isUsualPrice(name, doc.text(node))) return [];
     return { field: name, names: [name], node, wordId: word[name] };
   });
   const longMarks: JsonNode[] = [];
@@ -64,9 +64,9 @@ export function findPricedFields(doc: JsonDocument, codec: RequestCodec): Priced
 
 function refusedTopLevel(doc: JsonDocument): PricedField[] {
   const found: PricedField[] = [];
-  for (const name of refusedFields) {
+  for (const name of REFUSED_FIELDS) {
     const node = doc.present(0, word[name]);
-    if (node === absent || isEmptyArray(doc, node)) continue;
+    if (node === ABSENT || isEmptyArray(doc, node)) continue;
     if (name === "modalities" && isTextOnly(doc, node)) continue;
     found.push({ field: name, names: [name], node });
   }
@@ -98,12 +98,12 @@ function isDeclared(
 /** Tools that the provider runs itself, at a price for each use. */
 function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedField[]): void {
   const list = doc.present(0, word.tools);
-  if (list === absent) return;
+  if (list === ABSENT) return;
   let index = 0;
   const end = doc.next(list);
-  for (let tool = list + nodeSize; tool < end; tool = doc.next(tool)) {
+  for (let tool = list + NODE_SIZE; tool < end; tool = doc.next(tool)) {
     const type = doc.present(tool, word.type);
-    if (type !== absent && !codec.isClientTool(doc, type)) {
+    if (type !== ABSENT && !codec.isClientTool(doc, type)) {
       const text = doc.text(type).slice(0, TYPE_CHARS_MAX);
       // The type is a name to declare, not a value of a parameter.
       const names = ["tools", text, text.replace(/_\d+$/, "")];
@@ -130,11 +130,11 @@ const markedMembers: ReadonlySet<number> = new Set([
 function findLongMarks(doc: JsonDocument, node: JsonNode, found: JsonNode[]): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {
-    for (let item = node + nodeSize; item < end; item = doc.next(item)) {
+    for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
       findLongMarks(doc, item, found);
     }
   } else if (doc.isObject(node)) {
-    for (let key = node + nodeSize; key < end; key = doc.next(key + nodeSize)) {
+    for (let key = node + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
       const wordId = doc.keyWord(key);
       const value = doc.valueOf(key);
       if (wordId === word.cache_control) addLongMark(doc, value, found);
@@ -144,15 +144,15 @@ function findLongMarks(doc: JsonDocument, node: JsonNode, found: JsonNode[]): vo
 }
 
 function addLongMark(doc: JsonDocument, mark: JsonNode, found: JsonNode[]): void {
-  const ttl = doc.isObject(mark) ? doc.present(mark, word.ttl) : absent;
-  if (ttl !== absent && !(doc.isString(ttl) && doc.text(ttl) === USUAL_TTL)) found.push(mark);
+  const ttl = doc.isObject(mark) ? doc.present(mark, word.ttl) : ABSENT;
+  if (ttl !== ABSENT && !(doc.isString(ttl) && doc.text(ttl) === USUAL_TTL)) found.push(mark);
 }
 
 function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {
-  return doc.isArray(node) && doc.next(node) === node + nodeSize;
+  return doc.isArray(node) && doc.next(node) === node + NODE_SIZE;
 }
 
 function isTextOnly(doc: JsonDocument, node: JsonNode): boolean {
-  if (node === absent || !doc.isArray(node)) return false;
+  if (node === ABSENT || !doc.isArray(node)) return false;
   return doc.items(node).every((item) => doc.word(item) === word.text);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { NewKey } from "../../src/accounts/key-store.ts";
-import { keysPerOrgMax } from "../../src/core/constants.ts";
+import { KEYS_PER_ORG_MAX } from "../../src/core/constants.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { keyOf, orgWithKey } from "../support/ledger-rows.ts";
@@ -104,13 +104,13 @@ describe("a key", () => {
       `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
       select 'key_many_' || n, $1, sha256(('many ' || n)::bytea), 'tm', 'many', 'console', 300
       from generate_series(1, $2::integer) as t(n)`,
-      [orgId, keysPerOrgMax - 3],
+      [orgId, KEYS_PER_ORG_MAX - 3],
     );
     const asked = await Promise.all(
       Array.from({ length: 6 }, () => backend.customerStore.createKey(newKey(orgId))),
     );
     expect(asked.filter((made) => made === "too_many")).toHaveLength(4);
-    expect(await backend.customerStore.listKeys(orgId)).toHaveLength(keysPerOrgMax);
+    expect(await backend.customerStore.listKeys(orgId)).toHaveLength(KEYS_PER_ORG_MAX);
   });
 });
 

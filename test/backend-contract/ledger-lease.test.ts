@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { leaseMs } from "../../src/core/constants.ts";
+import { LEASE_MS } from "../../src/core/constants.ts";
 import type { AttemptId } from "../../src/core/ids.ts";
 import { systemClock, type Clock } from "../../src/core/time.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
@@ -37,7 +37,7 @@ async function reserve(ledger: Ledger): Promise<ReserveOutcome["kind"]> {
 test("an instance that slept through its lease takes no traffic until it is renewed", async () => {
   const { ledger, offset } = await openAt("sleeper");
   expect(await reserve(ledger)).toBe("reserved");
-  offset.ms = leaseMs;
+  offset.ms = LEASE_MS;
   expect(ledger.healthy).toBe(false);
   expect(await reserve(ledger)).toBe("unavailable");
   await expect.poll(() => ledger.healthy, PATIENCE).toBe(true);
@@ -59,7 +59,7 @@ test("a dead peer's open attempts are charged by the living, in time", async () 
   const dead = await backend.ledgerBatchStore.join("departed", 0);
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 40n);
   await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
-  offset.ms = leaseMs - 4_000; // as if its own lease had been held for a while
+  offset.ms = LEASE_MS - 4_000; // as if its own lease had been held for a while
   const state = async (): Promise<unknown> => {
     const sql = "select state, debit from attempt where attempt_id = $1";
     return (await backend.query(sql, [row.attemptId]))[0];
@@ -86,7 +86,7 @@ test("an instance shuts down without its database, too", async () => {
 
 test("a dead process of this machine is not waited for", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
-  const dead = await backend.ledgerBatchStore.join("gone", leaseMs);
+  const dead = await backend.ledgerBatchStore.join("gone", LEASE_MS);
   const row = reserveRow({ ...org, attemptId: 7_000_000_000n as AttemptId }, 40n);
   await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
   expect(await backend.ledgerBatchStore.takeOverDeadInstances()).toEqual([]);
@@ -106,15 +106,15 @@ test("an instance is not accepted over before the end of its lease", async () =>
 });
 
 test("a second process under the same name gets a name and a number of its own", async () => {
-  const first = await backend.ledgerBatchStore.join("twin", leaseMs);
+  const first = await backend.ledgerBatchStore.join("twin", LEASE_MS);
   await backend.query("update instance set process = $1 where instance_id = 'twin'", [
     // The parent of this process lives, and is another one.
     identityOf(process.ppid),
   ]);
-  const second = await backend.ledgerBatchStore.join("twin", leaseMs);
+  const second = await backend.ledgerBatchStore.join("twin", LEASE_MS);
   expect(second.instanceId).toBe("twin-2");
   expect(second.number).not.toBe(first.number);
   await backend.query("update instance set process = '1-1' where instance_id = 'twin'");
-  const third = await backend.ledgerBatchStore.join("twin", leaseMs);
+  const third = await backend.ledgerBatchStore.join("twin", LEASE_MS);
   expect(third).toMatchObject({ instanceId: "twin", epoch: first.epoch + 1n });
 });

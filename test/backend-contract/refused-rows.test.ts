@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { keysPerOrgMax } from "../../src/core/constants.ts";
+import { KEYS_PER_ORG_MAX } from "../../src/core/constants.ts";
 import { newRequestId, type KeyId, type OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
@@ -86,7 +86,7 @@ test("an organization's rows of a minute are bounded over its keys as well", asy
     .poll(() => requestsOf(first, minuteMs, "status"), PATIENCE)
     .toEqual({ total: 500, refused: 500 });
   expect(await rowsOf(first, "refused_request")).toBe(180);
-  expect(await rowsOf(first, "refused_minute")).toBeLessThanOrEqual(keysPerOrgMax);
+  expect(await rowsOf(first, "refused_minute")).toBeLessThanOrEqual(KEYS_PER_ORG_MAX);
 });
 
 test("the next minute has rows of its own", async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { planLimitChange, makeLimitChange } from "../../src/records/change-limit.ts";
 import {
-  bodyBytesMax,
-  modelLimitsPerOrgMax,
-  settingsRequestsPerMinute as changesMax,
+  BODY_BYTES_MAX,
+  MODEL_LIMITS_PER_ORG_MAX,
+  SETTINGS_REQUESTS_PER_MINUTE as changesMax,
 } from "../../src/core/constants.ts";
 import type { KeyId } from "../../src/core/ids.ts";
 import type { LimitRequest } from "../../src/records/limit-request.ts";
@@ -220,19 +220,19 @@ describe("limits of a model", () => {
     expectRefusal(above, { status: 400, code: "invalid_request", message: "rpm 61" });
   });
 
-  test(`are at most ${modelLimitsPerOrgMax} in an organization`, async () => {
+  test(`are at most ${MODEL_LIMITS_PER_ORG_MAX} in an organization`, async () => {
     const account = await gateway.account("5.00");
     await runSql(
       gateway,
       `insert into limit_override (org_id, scope, model_id, rpm, source)
         select $1, 'model', 'full/' || n, 1, 'self' from generate_series(1, $2::integer) n`,
-      [account.orgId, modelLimitsPerOrgMax],
+      [account.orgId, MODEL_LIMITS_PER_ORG_MAX],
     );
     const add = { scope: "model", model: "test/a", rpm: 1 };
     const refused = await setLimit(account, add);
-    const message = `limits of ${modelLimitsPerOrgMax} models`;
+    const message = `limits of ${MODEL_LIMITS_PER_ORG_MAX} models`;
     expectRefusal(refused, { status: 400, code: "invalid_request", message });
-    expect(await stored(account)).toHaveLength(modelLimitsPerOrgMax);
+    expect(await stored(account)).toHaveLength(MODEL_LIMITS_PER_ORG_MAX);
     const drop = "delete from limit_override where org_id = $1 and model_id = 'full/1'";
     await runSql(gateway, drop, [account.orgId]);
     expect((await setLimit(account, add)).status).toBe(200);
@@ -335,7 +335,7 @@ describe("bodies that are refused", () => {
     await runSql(gateway, sql, [unverified.orgId]);
     const refused = await setLimit(unverified, "hello");
     expectRefusal(refused, { status: 403, code: "email_not_verified" });
-    const large = await setLimit(account, bodyOfSize({ scope: "{filler}" }, bodyBytesMax + 1));
+    const large = await setLimit(account, bodyOfSize({ scope: "{filler}" }, BODY_BYTES_MAX + 1));
     expectRefusal(large, { status: 413, code: "request_too_large" });
     const shape = await setLimit(account, { scope: "model", model: "test/none", rpm: 0 });
     expectRefusal(shape, { status: 400, code: "invalid_request" });

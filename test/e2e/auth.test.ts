@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { bodyBytesMax } from "../../src/core/constants.ts";
+import { BODY_BYTES_MAX } from "../../src/core/constants.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { PROVIDER_KEY, withAccount, withGateway, type TestAccount } from "../support/gateway.ts";
 import { bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
@@ -106,7 +106,7 @@ describe("the 401 itself", () => {
   });
 
   test("it comes before the route, the size and the shape of the request", async () => {
-    const tooLarge = { body: Buffer.alloc(bodyBytesMax + 1, "x") };
+    const tooLarge = { body: Buffer.alloc(BODY_BYTES_MAX + 1, "x") };
     expect((await ask("/v1/chat/completions", tooLarge)).status).toBe(401);
     expect((await ask("/v1/chat/completions", { body: "no JSON" })).status).toBe(401);
     expect((await ask("/v1/no/such/route", {})).status).toBe(401);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bodyBytesMax } from "../../src/core/constants.ts";
+import { BODY_BYTES_MAX } from "../../src/core/constants.ts";
 import { bodyOfSize, brokenBodies, chatBody, withMember } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
@@ -308,15 +308,15 @@ describe("bodies that are too large or packed", () => {
   const filled = chatBody("test/a", { messages: [{ role: "user", content: "{filler}" }] });
 
   test("one byte over 10 MB is a 413 that the client reads", async () => {
-    await expectRefused({ body: bodyOfSize(filled, bodyBytesMax + 1) }, tooLarge);
+    await expectRefused({ body: bodyOfSize(filled, BODY_BYTES_MAX + 1) }, tooLarge);
   });
 
   test("so is one that comes in chunks and never says its length", async () => {
-    await expectRefused({ body: bodyOfSize(filled, bodyBytesMax + 1), chunked: true }, tooLarge);
+    await expectRefused({ body: bodyOfSize(filled, BODY_BYTES_MAX + 1), chunked: true }, tooLarge);
   });
 
   test("exactly 10 MB of text is read, and refused by its tokens only", async () => {
-    const answer = await post({ body: bodyOfSize(filled, bodyBytesMax) });
+    const answer = await post({ body: bodyOfSize(filled, BODY_BYTES_MAX) });
     expectRefusal(answer, { status: 429, code: "rate_limit" });
     expect(answer.headers["x-tm-limit-kind"]).toBe("tpm");
   });
@@ -324,7 +324,7 @@ describe("bodies that are too large or packed", () => {
   test("exactly 10 MB with an inline image is served: its bytes are not tokens", async () => {
     const filler = { type: "image_url", image_url: { url: "data:image/png;base64,{filler}" } };
     const body = chatBody("test/a", { messages: [{ role: "user", content: [filler] }] });
-    const answer = await post({ body: bodyOfSize(body, bodyBytesMax) });
+    const answer = await post({ body: bodyOfSize(body, BODY_BYTES_MAX) });
     expect(answer).toMatchObject({ status: 200 });
   });
 

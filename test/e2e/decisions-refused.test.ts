@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, describe, expect, test } from "vitest";
 
-import { smallBodyBytesMax } from "../../src/core/constants.ts";
+import { SMALL_BODY_BYTES_MAX } from "../../src/core/constants.ts";
 import {
   edited,
   imageManifest,
@@ -290,10 +290,10 @@ describe("a body of 1 MB", () => {
   }
 
   test("is read to the last byte; one byte more is 413", async () => {
-    const over = await decide(gateway, account, bodyOf(smallBodyBytesMax + 1));
+    const over = await decide(gateway, account, bodyOf(SMALL_BODY_BYTES_MAX + 1));
     expectRefusal(over, { status: 413, code: "request_too_large" });
     // Past the door; a token limit of a million is what it meets next.
-    const read = await decide(gateway, account, bodyOf(smallBodyBytesMax));
+    const read = await decide(gateway, account, bodyOf(SMALL_BODY_BYTES_MAX));
     expectRefusal(read, { status: 429, code: "rate_limit" });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { bodyBytesMax } from "../../src/core/constants.ts";
+import { BODY_BYTES_MAX } from "../../src/core/constants.ts";
 import {
   simulatorManifest,
   textModel,
@@ -142,7 +142,7 @@ describe("a request that is refused before it is read", () => {
   });
 
   test("has a body over 10 MB", async () => {
-    const filling = "x".repeat(bodyBytesMax);
+    const filling = "x".repeat(BODY_BYTES_MAX);
     const answer = await postWithKey(route(), { body: { model: "pic/one", prompt: filling } });
     expectRefusal(answer, { status: 413, code: "request_too_large" });
   });

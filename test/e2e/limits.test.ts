@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
 import {
-  concurrentRequestsMax,
-  tokensPerMinute,
-  unfundedRequestsPerMinute,
+  CONCURRENT_REQUESTS_MAX,
+  TOKENS_PER_MINUTE,
+  UNFUNDED_REQUESTS_PER_MINUTE,
 } from "../../src/core/constants.ts";
 import { parseUsd } from "../../src/core/money.ts";
 import { callUntil, until } from "../support/books.ts";
@@ -142,13 +142,13 @@ describe("requests per minute of a key", () => {
 });
 
 describe("an organization without credit of its own", () => {
-  test(`runs at ${unfundedRequestsPerMinute} a minute, whatever its key allows`, async () => {
+  test(`runs at ${UNFUNDED_REQUESTS_PER_MINUTE} a minute, whatever its key allows`, async () => {
     const account = await gateway.account("1.00");
     // Money that was neither bought nor granted: the rule checks the purchase, not the balance.
     await runSql(gateway, "update org set funded_at = null where org_id = $1", [account.orgId]);
     const first = await chat(account);
-    expect(remaining(first, "rpm")).toBe(unfundedRequestsPerMinute - 1);
-    for (let n = 1; n < unfundedRequestsPerMinute; n += 1) {
+    expect(remaining(first, "rpm")).toBe(UNFUNDED_REQUESTS_PER_MINUTE - 1);
+    for (let n = 1; n < UNFUNDED_REQUESTS_PER_MINUTE; n += 1) {
       expect((await chat(account)).status).toBe(200);
     }
     const refused = await chat(account);
@@ -175,7 +175,7 @@ describe("an organization without credit of its own", () => {
     const left = await callUntil(
       "the low limit is lifted",
       () => chat(account),
-      (answer) => remaining(answer, "rpm") > unfundedRequestsPerMinute,
+      (answer) => remaining(answer, "rpm") > UNFUNDED_REQUESTS_PER_MINUTE,
     );
     expect(left.status).toBe(200);
   });
@@ -188,10 +188,10 @@ describe("requests in flight", () => {
   const openCalls = (count: number): Promise<boolean> =>
     until(`${count} are at the provider`, () => gateway.simulator.counts().open === count);
 
-  test(`the ${concurrentRequestsMax + 1}th of a key is refused, and let in when one ended`, async () => {
+  test(`the ${CONCURRENT_REQUESTS_MAX + 1}th of a key is refused, and let in when one ended`, async () => {
     const account = await gateway.account("1.00");
-    const running = Array.from({ length: concurrentRequestsMax }, () => chat(account, held));
-    await openCalls(concurrentRequestsMax);
+    const running = Array.from({ length: CONCURRENT_REQUESTS_MAX }, () => chat(account, held));
+    await openCalls(CONCURRENT_REQUESTS_MAX);
     const refused = await chat(account);
     expectRefusal(refused, { status: 429, code: "rate_limit", message: "8 requests in flight" });
     expect(refused.headers).toMatchObject({
@@ -207,17 +207,17 @@ describe("requests in flight", () => {
     const after = await chat(account);
     expect(after.status).toBe(200);
     // Eight served, one refused, one more: the refused one used up nothing.
-    expect(remaining(after, "rpm")).toBe(300 - concurrentRequestsMax - 1);
+    expect(remaining(after, "rpm")).toBe(300 - CONCURRENT_REQUESTS_MAX - 1);
   });
 
   test("the organization's keys share one bound", async () => {
     const account = await gateway.account("1.00");
     const [second, third] = [await anotherKey(account), await anotherKey(account)];
-    const half = concurrentRequestsMax / 2;
+    const half = CONCURRENT_REQUESTS_MAX / 2;
     const running = [account, second].flatMap((key) =>
       Array.from({ length: half }, () => chat(key, held)),
     );
-    await openCalls(concurrentRequestsMax);
+    await openCalls(CONCURRENT_REQUESTS_MAX);
     const refused = await chat(third);
     expectRefusal(refused, { status: 429, code: "rate_limit" });
     expect(refused.headers).toMatchObject({
@@ -227,7 +227,7 @@ describe("requests in flight", () => {
     });
     gateway.simulator.release();
     expect((await Promise.all(running)).map((answer) => answer.status)).toEqual(
-      Array(concurrentRequestsMax).fill(200),
+      Array(CONCURRENT_REQUESTS_MAX).fill(200),
     );
   });
 
@@ -244,17 +244,17 @@ describe("tokens per minute", () => {
     const account = await gateway.account("5.00");
     const estimate = Buffer.byteLength(JSON.stringify(hello)) + 64;
     const first = await chat(account);
-    expect(remaining(first, "tpm")).toBe(tokensPerMinute - estimate);
+    expect(remaining(first, "tpm")).toBe(TOKENS_PER_MINUTE - estimate);
     const observed = Number(at(first.json, "usage.total_tokens"));
     expect(observed).toBeLessThan(estimate);
     const second = await chat(account);
-    expect(remaining(second, "tpm")).toBe(tokensPerMinute - observed - estimate);
+    expect(remaining(second, "tpm")).toBe(TOKENS_PER_MINUTE - observed - estimate);
     expect(remaining(second, "rpm")).toBe(298);
   });
 
   test("one request over the bound is refused by its estimate", async () => {
     const account = await gateway.account("25.00");
-    const messages = [{ role: "user", content: "x".repeat(tokensPerMinute) }];
+    const messages = [{ role: "user", content: "x".repeat(TOKENS_PER_MINUTE) }];
     const answer = await chat(account, chatBody("test/a", { messages }));
     expectRefusal(answer, { status: 429, code: "rate_limit", message: "1000000 tokens" });
     expect(answer.headers).toMatchObject({
@@ -264,7 +264,7 @@ describe("tokens per minute", () => {
     });
     const after = await chat(account);
     const estimate = Buffer.byteLength(JSON.stringify(hello)) + 64;
-    expect(remaining(after, "tpm")).toBe(tokensPerMinute - estimate);
+    expect(remaining(after, "tpm")).toBe(TOKENS_PER_MINUTE - estimate);
   });
 });
 

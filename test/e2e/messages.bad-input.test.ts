@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bodyBytesMax } from "../../src/core/constants.ts";
+import { BODY_BYTES_MAX } from "../../src/core/constants.ts";
 import { bodyOfSize, brokenBodies, chatBody, withMember } from "../support/chat-bodies.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import { at, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
@@ -223,13 +223,13 @@ describe("bodies that are too large or packed", () => {
 
   test("one byte over 10 MB is a 413 that the client reads", async () => {
     await expectRefused(
-      { body: bodyOfSize(filled, bodyBytesMax + 1) },
+      { body: bodyOfSize(filled, BODY_BYTES_MAX + 1) },
       { status: 413, code: "request_too_large", type: "request_too_large", message: "10485760" },
     );
   });
 
   test("exactly 10 MB of text is read, and refused by its tokens only", async () => {
-    const answer = await post({ body: bodyOfSize(filled, bodyBytesMax) });
+    const answer = await post({ body: bodyOfSize(filled, BODY_BYTES_MAX) });
     expectRefusal(answer, { status: 429, code: "rate_limit" });
     expect(answer.headers["x-tm-limit-kind"]).toBe("tpm");
   });
@@ -237,7 +237,7 @@ describe("bodies that are too large or packed", () => {
   test("exactly 10 MB with an inline image is served: its bytes are not tokens", async () => {
     const filler = { type: "base64", media_type: "image/png", data: "{filler}" };
     const messages = [{ role: "user", content: [{ type: "image", source: filler }] }];
-    const body = bodyOfSize(chatBody("test/b", { messages }), bodyBytesMax);
+    const body = bodyOfSize(chatBody("test/b", { messages }), BODY_BYTES_MAX);
     expect(await post({ body })).toMatchObject({ status: 200 });
   });
 

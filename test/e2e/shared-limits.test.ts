@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { concurrentRequestsMax, tokensPerMinute } from "../../src/core/constants.ts";
+import { CONCURRENT_REQUESTS_MAX, TOKENS_PER_MINUTE } from "../../src/core/constants.ts";
 import { ask, bodyOf, post, type Ask, type HttpAnswer } from "../support/ask.ts";
 import { brokenBooks, nothingHeld, until } from "../support/books.ts";
 import {
@@ -74,8 +74,11 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
 
   test("so are requests in flight, and a place is free when its request has ended", async () => {
     const held = { text: "[[fault:hold]] hi" };
-    const running = Array.from({ length: concurrentRequestsMax }, (_, n) => askOne(n, held));
-    await until("all are at the provider", () => simulator.counts().open === concurrentRequestsMax);
+    const running = Array.from({ length: CONCURRENT_REQUESTS_MAX }, (_, n) => askOne(n, held));
+    await until(
+      "all are at the provider",
+      () => simulator.counts().open === CONCURRENT_REQUESTS_MAX,
+    );
     for (const n of [0, 1]) {
       const refused = await askOne(n);
       expect(refused.status).toBe(429);
@@ -83,7 +86,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     }
     simulator.release();
     expect((await Promise.all(running)).map(({ status }) => status)).toEqual(
-      Array(concurrentRequestsMax).fill(200),
+      Array(CONCURRENT_REQUESTS_MAX).fill(200),
     );
     for (const n of [0, 1]) expect((await askOne(n)).status).toBe(200);
   });
@@ -97,8 +100,8 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     const after = [await askOne(0), await askOne(1)];
     expect(after.map((answer) => left(answer))).toEqual([300 - 6, 300 - 7]);
     const estimate = Buffer.byteLength(bodyOf(asked())) + 64;
-    const used = tokensPerMinute - estimate - left(before, "tpm");
-    expect(tokensPerMinute - estimate - left(after[1] ?? before, "tpm")).toBe((used / 4) * 6);
+    const used = TOKENS_PER_MINUTE - estimate - left(before, "tpm");
+    expect(TOKENS_PER_MINUTE - estimate - left(after[1] ?? before, "tpm")).toBe((used / 4) * 6);
   });
 
   test("a provider's pool is one for both, and a Redis that lost everything does not fill it again", async () => {

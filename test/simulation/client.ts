@@ -1,5 +1,5 @@
 import type { Principal } from "../../src/accounts/principal.ts";
-import { writeIdleTimeoutMs } from "../../src/core/constants.ts";
+import { WRITE_IDLE_TIMEOUT_MS } from "../../src/core/constants.ts";
 import type { RequestId } from "../../src/core/ids.ts";
 import type { Refusal } from "../../src/core/refusals.ts";
 import type { ClientExchange, ServedHeaders } from "../../src/call/client-exchange.ts";
@@ -170,7 +170,7 @@ export class SimulatedClient implements ClientExchange {
   #stopReading(): void {
     if (!this.#isWriting) return;
     this.#isWriting = false;
-    this.#later(writeIdleTimeoutMs, "client reads no more", () => this.#close("left"));
+    this.#later(WRITE_IDLE_TIMEOUT_MS, "client reads no more", () => this.#close("left"));
   }
 
   #leaveLater(): void {

@@ -1,5 +1,5 @@
 import { unreachable } from "../../src/core/assert.ts";
-import { partitionDaysAhead } from "../../src/core/constants.ts";
+import { PARTITION_DAYS_AHEAD } from "../../src/core/constants.ts";
 import type { AttemptId, RequestId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import {
@@ -150,7 +150,7 @@ export class SimulatedDatabase {
   #hasCapacityFor(attemptId: AttemptId): boolean {
     const atMs = Number(attemptId >> 22n) + Date.UTC(2025, 0, 1);
     const awayMs = atMs - this.#nowMs();
-    return awayMs > -DAY_MS / 2 && awayMs < partitionDaysAhead * DAY_MS;
+    return awayMs > -DAY_MS / 2 && awayMs < PARTITION_DAYS_AHEAD * DAY_MS;
   }
 
   /** A process here is checked; one elsewhere counts as alive until its lease ends. */

@@ -1,4 +1,4 @@
-import { leaseMs, leaseRenewMs } from "../../src/core/constants.ts";
+import { LEASE_MS, LEASE_RENEW_MS } from "../../src/core/constants.ts";
 import type { RequestId } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { debitOf } from "../../src/pricing/quote.ts";
@@ -12,7 +12,7 @@ import type { Simulation } from "./simulation.ts";
  * A renewal that commits late, its lease, the time a peer must have held its own, a round of
  * recovery, and a restart on the way.
  */
-const RECOVERY_MS: number = 13_000 + leaseMs + 3 * leaseRenewMs + 3_000 + 5_000;
+const RECOVERY_MS: number = 13_000 + LEASE_MS + 3 * LEASE_RENEW_MS + 3_000 + 5_000;
 
 /** Why the scenario is not idle; undefined when it is. */
 export function isIdle(simulation: Simulation): string | undefined {

@@ -10,7 +10,11 @@ import {
 } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { endOfJob } from "../../src/videos/job-close.ts";
-import { missingIntervalMs, type EndedJob, type ReportedJob } from "../../src/videos/job-state.ts";
+import {
+  MISSING_INTERVAL_MS,
+  type EndedJob,
+  type ReportedJob,
+} from "../../src/videos/job-state.ts";
 import type { JobUpdate } from "../../src/videos/job-store.ts";
 import type { NewVideoJob, TakenJob, VideoJob } from "../../src/videos/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
@@ -79,7 +83,7 @@ export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
 export function keptJob(job: TakenJob, update: JobUpdate): TakenJob {
   const { takenAtMs: nowMs, missingAtMs } = job;
   const counts =
-    update.isMissing && (missingAtMs === null || nowMs - missingAtMs >= missingIntervalMs);
+    update.isMissing && (missingAtMs === null || nowMs - missingAtMs >= MISSING_INTERVAL_MS);
   const isKnown = !update.isMissing && !update.isFailure;
   return {
     ...job,

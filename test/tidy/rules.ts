@@ -1,3 +1,4 @@
+import * as constants from "./constants.ts";
 import * as layers from "./layers.ts";
 import * as leftovers from "./leftovers.ts";
 import * as results from "./results.ts";
@@ -26,6 +27,22 @@ const long = "x".repeat(sizes.LINE_CHARS_MAX);
 const marked = (marker: string): Planted => ["test/a.test.ts", `test${marker}("a", () => {});`];
 
 export const RULES = {
+  "constants that are written out have names in capitals": {
+    check: constants.constantsAreInCapitals,
+    covers: "product",
+    breakages: {
+      "a number": ["src/core/a.ts", "const waitMs = 5;"],
+      "an exported text": ["src/core/a.ts", 'export const listSql = "select 1";'],
+      "a list as const": ["src/core/a.ts", 'const kinds = ["a", "b"] as const;'],
+      "a sum": ["src/core/a.ts", "const bytesMax = 2 * KiB;"],
+    },
+    nearMisses: {
+      "a unit": ["src/core/a.ts", "const KiB = 1024;"],
+      "one in capitals": ["src/core/a.ts", "const WAIT_MS: number = 5;"],
+      "what a function made": ["src/core/a.ts", "const scopes = new Set(NAMES);"],
+      "a constant of a function": ["src/core/a.ts", "function f() { const waitMs = 5; }"],
+    },
+  },
   "files and sockets are opened at the edge": {
     check: layers.inputAndOutputAreAtTheEdge,
     covers: "product",

@@ -1,4 +1,4 @@
-import { settleWaitMs } from "../../src/core/constants.ts";
+import { SETTLE_WAIT_MS } from "../../src/core/constants.ts";
 import type { TortureDatabase } from "./database.ts";
 import type { Findings } from "./findings.ts";
 import type { Trouble } from "./havoc.ts";
@@ -130,7 +130,7 @@ function isLostSettlement(
   const endedMs = Math.max(
     ...rows.map((row) => provider.received.get(row.attemptId)?.endedMs ?? 0),
   );
-  const hasWaited = endedMs > 0 && reported.atMs - endedMs >= settleWaitMs;
+  const hasWaited = endedMs > 0 && reported.atMs - endedMs >= SETTLE_WAIT_MS;
   return (wasInTrouble || hasWaited) && reported.life.endedMs < reported.atMs + WAITING_MS;
 }
 

@@ -30,11 +30,11 @@ function fieldsOf(value: unknown): Fields {
   return typeof value === "object" && value !== null ? (value as Fields) : {};
 }
 
-const urlFields = ["privacy_policy_url", "terms_of_service_url", "status_page_url", "base_url"];
+const URL_FIELDS = ["privacy_policy_url", "terms_of_service_url", "status_page_url", "base_url"];
 const urlPattern = new RegExp(patterns.url, "u");
 
 function unreadableUrls(section: string, fields: Fields): ManifestProblem[] {
-  return urlFields.flatMap((field) => {
+  return URL_FIELDS.flatMap((field) => {
     const url = fields[field];
     if (typeof url !== "string" || !urlPattern.test(url) || URL.canParse(url)) return [];
     const message = `${field} has no usable host or port; write it like https://api.example.com/v1`;

@@ -2,14 +2,14 @@ import { Type, type TSchema, type TUnsafe } from "typebox";
 import type { ManifestCapacity } from "./manifest.ts";
 import { needs, oneOf, positiveInteger, rule, typedAs, when } from "./schema-parts.ts";
 
-const types = ["request", "prompt", "completion"] as const;
-const windows = ["minute", "hour", "day"] as const;
+const TYPES = ["request", "prompt", "completion"] as const;
+const WINDOWS = ["minute", "hour", "day"] as const;
 
 const unitRule = rule("capacity-unit", 'must have unit "token" for type prompt and completion');
 
 const capacity = Type.Object(
   {
-    type: oneOf(types, {
+    type: oneOf(TYPES, {
       description: "What is limited.",
       ...rule("capacity-type", 'must be "request", "prompt" or "completion"'),
     }),
@@ -19,7 +19,7 @@ const capacity = Type.Object(
         ...rule("capacity-unit", 'must be "token"'),
       }),
     ),
-    per: oneOf(windows, {
+    per: oneOf(WINDOWS, {
       description: "The window.",
       ...rule("capacity-window", 'must be "minute", "hour" or "day"'),
     }),
@@ -61,7 +61,7 @@ export const capacitySchema: TUnsafe<readonly ManifestCapacity[]> = Type.Unsafe<
   readonly ManifestCapacity[]
 >(
   Type.Array(typedAs<ManifestCapacity>()(capacity), {
-    allOf: types.flatMap((type) => windows.map((per) => atMostOne(type, per))),
+    allOf: TYPES.flatMap((type) => WINDOWS.map((per) => atMostOne(type, per))),
     description:
       "Declared rate limits, one per type and window; absent means undeclared, not zero.",
   }),

@@ -82,7 +82,8 @@ const decisionsWithoutPath: TSchema = {
   not: { required: ["decisions_path"] },
 };
 
-const envelopeHelp = 'must be of output_modality "decisions": the endpoint has a response_envelope';
+const ENVELOPE_HELP =
+  'must be of output_modality "decisions": the endpoint has a response_envelope';
 
 /** Where a key would be, were it written down. */
 const KEY_FIELDS = ["api_key", "apiKey", "api-key", "key", "token", "secret", "password"];
@@ -97,7 +98,7 @@ const noKey: TSchema = {
 };
 
 /** The cross-field rules of the manifest, as conditions on the whole document. */
-export const crossFieldRules: TSchema[] = [
+export const CROSS_FIELD_RULES: TSchema[] = [
   ...KEY_FIELDS.map((field) => at("endpoint", at(field, noKey))),
   when(theEndpoint(has("billing", "reported_cost")), reportedCost),
   when(anyModel(has("output_modality", "video")), at("endpoint", video)),
@@ -119,7 +120,7 @@ export const crossFieldRules: TSchema[] = [
     theEndpoint(declares("response_envelope")),
     everyModel(
       all(
-        needs("output_modality", rule("envelope-decisions-only", envelopeHelp)),
+        needs("output_modality", rule("envelope-decisions-only", ENVELOPE_HELP)),
         at("output_modality", {
           const: "decisions",
           ...rule(

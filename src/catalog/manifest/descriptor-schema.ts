@@ -19,7 +19,7 @@ const number: TSchema = { type: "number", ...rangeRule };
 const integer: TSchema = { type: "integer", ...integerRule };
 const word: TSchema = { type: "string", ...enumRule };
 
-const perType: readonly TSchema[] = [
+const PER_TYPE: readonly TSchema[] = [
   when(has("type", "range"), {
     type: "object",
     required: ["min", "max"],
@@ -62,5 +62,5 @@ export const descriptorSchema: TUnsafe<ManifestDescriptor> = Type.Unsafe<Manifes
     unit: { description: "`integer`: string." },
     values: { description: "`enum`: list of at least one string, required." },
   },
-  ...all(...perType),
+  ...all(...PER_TYPE),
 });

@@ -1,5 +1,5 @@
 import { Type, type TSchema, type TUnsafe } from "typebox";
-import { crossFieldRules } from "./cross-field-rules.ts";
+import { CROSS_FIELD_RULES } from "./cross-field-rules.ts";
 import type {
   Manifest,
   ManifestEndpoint,
@@ -160,7 +160,7 @@ const manifest = Type.Object(
   {
     title: "Provider manifest",
     description: "What a provider publishes to be listed. Extra top-level properties are allowed.",
-    allOf: crossFieldRules,
+    allOf: CROSS_FIELD_RULES,
   },
 );
 

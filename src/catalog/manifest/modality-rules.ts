@@ -103,7 +103,7 @@ const videoParameters: TSchema = {
 };
 
 /** What each output modality asks of its listing, as conditions on the Model object. */
-export const modalityRules: TSchema[] = [
+export const MODALITY_RULES: TSchema[] = [
   when(
     isText,
     all(

@@ -2,12 +2,12 @@ import { Type, type TUnsafe } from "typebox";
 import { capacitySchema } from "./capacity-schema.ts";
 import { descriptorSchema } from "./descriptor-schema.ts";
 import type { ManifestDescriptor, ManifestModel } from "./manifest.ts";
-import { modalityRules } from "./modality-rules.ts";
+import { MODALITY_RULES } from "./modality-rules.ts";
 import { priceCardSchema, pricingSchema } from "./price-schema.ts";
 import { oneOf, patterns, positiveInteger, rule, typedAs } from "./schema-parts.ts";
 
 const dateRule = rule("date", "must be a calendar day written YYYY-MM-DD");
-const idHelp = "must be a letter or digit followed by at most 127 letters, digits or . _ / -";
+const ID_HELP = "must be a letter or digit followed by at most 127 letters, digits or . _ / -";
 
 const model = Type.Object(
   {
@@ -15,7 +15,7 @@ const model = Type.Object(
       pattern: patterns.modelId,
       description:
         "Marketplace id; routed, and sent upstream verbatim unless `upstream_id` is set.",
-      ...rule("model-id", idHelp),
+      ...rule("model-id", ID_HELP),
     }),
     display_name: Type.Optional(Type.String({ description: "Name shown to buyers." })),
     output_modality: Type.Optional(
@@ -92,7 +92,7 @@ const model = Type.Object(
         Type.String({
           pattern: patterns.modelId,
           description: "An id.",
-          ...rule("resolves-to", idHelp),
+          ...rule("resolves-to", ID_HELP),
         }),
         {
           description:
@@ -127,7 +127,7 @@ const model = Type.Object(
       Type.String({
         pattern: patterns.upstreamId,
         description: "The id the endpoint expects, where it differs from `id`.",
-        ...rule("upstream-id", `${idHelp}; one variant suffix such as ":fast" may follow`),
+        ...rule("upstream-id", `${ID_HELP}; one variant suffix such as ":fast" may follow`),
       }),
     ),
     is_ready: Type.Optional(
@@ -151,7 +151,7 @@ const model = Type.Object(
       }),
     ),
   },
-  { title: "Model", description: "One listing.", allOf: modalityRules },
+  { title: "Model", description: "One listing.", allOf: MODALITY_RULES },
 );
 
 /** One element of `models`: its fields, and the rules of its modality. */

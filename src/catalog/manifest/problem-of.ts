@@ -85,11 +85,11 @@ function userInformation(data: unknown): SpecialCase | undefined {
   return { rule: "key-in-manifest", message };
 }
 
-const keyPrefix = /^(?:sk|pk|rk|tm_vk|key|gsk|xai|hf|Bearer)[-_ ]/;
+const KEY_PREFIX = /^(?:sk|pk|rk|tm_vk|key|gsk|xai|hf|Bearer)[-_ ]/;
 
 function looksLikeKey(data: unknown): boolean {
   if (typeof data !== "string") return false;
-  return keyPrefix.test(data) || /^(?=\S*[0-9])(?=\S*[A-Za-z])\S{20,}$/.test(data);
+  return KEY_PREFIX.test(data) || /^(?=\S*[0-9])(?=\S*[A-Za-z])\S{20,}$/.test(data);
 }
 
 function tooManyDigits(

@@ -80,11 +80,11 @@ export function positiveInteger(
 }
 
 /** Of host and port: without "@", behind which user information would go. */
-const hostCharacter = "A-Za-z0-9._~%!$&'()*+,;=:\\[\\]-";
-const urlCharacter = `@${hostCharacter}`;
-const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
-const label = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
-const dayOfMonth =
+const HOST_CHARACTER = "A-Za-z0-9._~%!$&'()*+,;=:\\[\\]-";
+const URL_CHARACTER = `@${HOST_CHARACTER}`;
+const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
+const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
+const DAY_OF_MONTH =
   "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])" +
   "|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|[12][0-9])";
 
@@ -108,10 +108,10 @@ export const patterns: Readonly<Record<PatternName, string>> = {
   upstreamId: "^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$",
   envName: "^[A-Z][A-Z0-9_]*$",
   path: "^/[a-z0-9][a-z0-9/_-]{0,62}$",
-  url: `^https?://[${hostCharacter}]+(?:[/?#][/?#${urlCharacter}]*)?$`,
-  baseUrl: `^https?://[${hostCharacter}]+(?:/[/${urlCharacter}]*)?$`,
-  email: `^${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`,
-  date: `^[0-9]{4}-(?:${dayOfMonth})$`,
+  url: `^https?://[${HOST_CHARACTER}]+(?:[/?#][/?#${URL_CHARACTER}]*)?$`,
+  baseUrl: `^https?://[${HOST_CHARACTER}]+(?:/[/${URL_CHARACTER}]*)?$`,
+  email: `^${ATOM}(?:\\.${ATOM})*@(?:${LABEL}\\.)+${LABEL}$`,
+  date: `^[0-9]{4}-(?:${DAY_OF_MONTH})$`,
   country: "^[A-Z]{2}$",
   costPerMillion: "^[0-9]{1,7}(?:\\.[0-9]{1,6})?$",
   costPerUnit: "^[0-9]{1,6}(?:\\.[0-9]{1,9})?$",

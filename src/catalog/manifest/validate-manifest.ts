@@ -1,8 +1,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { beyondSchema } from "./beyond-schema.ts";
 import {
-  jsonDepthMax,
-  jsonValuesMax,
+  JSON_DEPTH_MAX,
+  JSON_VALUES_MAX,
   readJson,
   type JsonFlaw,
 } from "../../json/read-manifest-json.ts";
@@ -17,14 +17,14 @@ export type ManifestVerdict =
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
 /** Most UTF-16 units of a manifest: thousands of listings, and still quick to refuse. */
-const manifestCharsMax = 4_194_304;
+const MANIFEST_CHARS_MAX = 4_194_304;
 
 /**
  * Checks the text of a provider manifest and reports all problems at once. Messages name the field
  * and the next step, and never repeat a value, which may be a key pasted by mistake.
  */
 export function validateManifest(text: string): ManifestVerdict {
-  if (text.length > manifestCharsMax) return refused(tooLarge);
+  if (text.length > MANIFEST_CHARS_MAX) return refused(tooLarge);
   const reading = readJson(text.startsWith("\uFEFF") ? text.slice(1) : text);
   if (!reading.ok) return refused(notJson(reading.flaw));
   const { value, duplicateKeys } = reading;
@@ -42,7 +42,7 @@ export function validateManifest(text: string): ManifestVerdict {
 const tooLarge: ManifestProblem = {
   pointer: "",
   rule: "json-size",
-  message: `the manifest must be at most ${manifestCharsMax} characters; split it by provider`,
+  message: `the manifest must be at most ${MANIFEST_CHARS_MAX} characters; split it by provider`,
 };
 
 function refused(problem: ManifestProblem): ManifestVerdict {
@@ -53,8 +53,8 @@ function notJson({ rule, line, column, expected }: JsonFlaw): ManifestProblem {
   const place = `line ${line}, column ${column}`;
   const messages: Readonly<Record<typeof rule, string>> = {
     "json-syntax": `the manifest is not valid JSON at ${place}: expected ${expected} there`,
-    "json-depth": `the manifest is nested too deep at ${place}; use at most ${jsonDepthMax} levels`,
-    "json-size": `the manifest has over ${jsonValuesMax} values at ${place}; split it by provider`,
+    "json-depth": `the manifest is nested too deep at ${place}; use at most ${JSON_DEPTH_MAX} levels`,
+    "json-size": `the manifest has over ${JSON_VALUES_MAX} values at ${place}; split it by provider`,
   };
   return { pointer: "", rule, message: messages[rule] };
 }

@@ -6,7 +6,7 @@ export interface AuditQuery {
 }
 
 /** Transfers as what they did to each account. */
-const sumsOfTransfers = `
+const SUMS_OF_TRANSFERS = `
   select account_id, sum(debit) as debits, sum(credit) as credits from (
     select debit_account as account_id, amount as debit, 0 as credit from transfer
     union all select credit_account, 0, amount from transfer
@@ -17,7 +17,7 @@ export const attemptDay = (id: string): string =>
   `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
 
 /** The transfers that an attempt in the journal must have, by what became of it. */
-const dueTransfers = `
+const DUE_TRANSFERS = `
   select attempt_id, 'settle' as kind, 'wallet:' || org_id as debit_account,
     case state when 'settled' then 'accrual:' else 'unknown:' end || provider_id as credit_account,
     case state when 'settled' then debit else reserve end as amount
@@ -33,10 +33,10 @@ const dueTransfers = `
   from attempt where overrun > 0`;
 
 /** Half of what an account's column holds: long before anything that moves there is refused. */
-const accountHalfFull = "4611686018427387903";
+const ACCOUNT_HALF_FULL = "4611686018427387903";
 
 /** Every invariant that one statement can check. */
-export const auditQueries: readonly AuditQuery[] = [
+export const AUDIT_QUERIES: readonly AuditQuery[] = [
   {
     id: "I1",
     title: "every account's debits and credits are the sums of its transfers",
@@ -44,7 +44,7 @@ export const auditQueries: readonly AuditQuery[] = [
       select concat('account ', account_id) as what,
         format('debits %s, credits %s', coalesce(a.debits, 0), coalesce(a.credits, 0)) as found,
         format('debits %s, credits %s', coalesce(t.debits, 0), coalesce(t.credits, 0)) as expected
-      from account a full join (${sumsOfTransfers}) t using (account_id)
+      from account a full join (${SUMS_OF_TRANSFERS}) t using (account_id)
       where coalesce(a.debits, 0) <> coalesce(t.debits, 0)
         or coalesce(a.credits, 0) <> coalesce(t.credits, 0)`,
   },
@@ -88,7 +88,7 @@ export const auditQueries: readonly AuditQuery[] = [
         case when d.amount is null then 'none'
           else format('%s from %s to %s', d.amount, d.debit_account, d.credit_account) end
           as expected
-      from (select * from (${dueTransfers}) x where amount > 0) d full join (
+      from (select * from (${DUE_TRANSFERS}) x where amount > 0) d full join (
         select attempt_id, kind, debit_account, credit_account, amount
         from transfer t left join retired_day r on r.day = ${attemptDay("t.attempt_id")}
         where t.attempt_id is not null and r.day is null
@@ -183,8 +183,8 @@ export const auditQueries: readonly AuditQuery[] = [
     sql: `
       select concat('account ', account_id) as what,
         format('debits %s, credits %s', debits, credits) as found,
-        concat('at most ', ${accountHalfFull}) as expected
-      from account where greatest(debits, credits) > ${accountHalfFull}
+        concat('at most ', ${ACCOUNT_HALF_FULL}) as expected
+      from account where greatest(debits, credits) > ${ACCOUNT_HALF_FULL}
       union all
       select concat('attempt ', attempt_id), format('open since %s of %s', created_at, instance_id),
         'closed within a day'

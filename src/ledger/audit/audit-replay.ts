@@ -15,12 +15,12 @@ export async function replayJournal(
   client: PoolClient,
   onProgress: (progress: AuditProgress) => void,
 ): Promise<readonly AuditCheck[]> {
-  const [size] = await readRows(client, journalSizeSql);
+  const [size] = await readRows(client, JOURNAL_SIZE_SQL);
   const [entries, retiredThrough] = size ?? [];
   const replay = new JournalReplay(amount(retiredThrough));
   let replayed = 0;
   let blocks = 0;
-  for await (const block of readBlocks(client, journalSql)) {
+  for await (const block of readBlocks(client, JOURNAL_SQL)) {
     for (const row of block) replay.take(readEntry(row));
     replayed += block.length;
     blocks += 1;
@@ -32,7 +32,7 @@ export async function replayJournal(
 }
 
 async function compareBooks(client: PoolClient, replay: JournalReplay): Promise<void> {
-  for await (const block of readBlocks(client, accountsSql)) {
+  for await (const block of readBlocks(client, ACCOUNTS_SQL)) {
     for (const [id, debits, credits, reserved] of block) {
       replay.compareAccount(id ?? "", {
         debits: amount(debits),
@@ -41,13 +41,13 @@ async function compareBooks(client: PoolClient, replay: JournalReplay): Promise<
       });
     }
   }
-  for await (const block of readBlocks(client, spendSql)) {
+  for await (const block of readBlocks(client, SPEND_SQL)) {
     for (const [scope, id, org, month, settled, reserved] of block) {
       const stored = { settled: amount(settled), reserved: amount(reserved) };
       replay.compareSpend(spender(scope, id, org), Number(month), stored);
     }
   }
-  for await (const block of readBlocks(client, capsSql)) {
+  for await (const block of readBlocks(client, CAPS_SQL)) {
     for (const [scope, id, org, cap] of block) {
       replay.compareCap(spender(scope, id, org), amountOrNull(cap));
     }
@@ -130,7 +130,7 @@ const monthNumber = (month: string): string =>
   `extract(year from ${month})::bigint * 12 + extract(month from ${month})::bigint - 1`;
 
 /** How many lines the journal has at most, and where money of a retired attempt last moved. */
-const journalSizeSql = `
+const JOURNAL_SIZE_SQL = `
   select (select count(*) + count(closed_at) + count(corrected_at) from attempt)
       + (select count(*) from cap_change)
       + (select count(*) from transfer where attempt_id is null),
@@ -141,7 +141,7 @@ const journalSizeSql = `
  * admitted beside them needs no more than that. What happened before the first attempt that is
  * still there comes as sums. An attempt that was annulled before it was opened never held anything.
  */
-const journalSql = `
+const JOURNAL_SQL = `
   with outside as (
     select case when t.position < f.position then 0 else t.position end as position,
       t.debit_account, t.credit_account, t.amount
@@ -176,13 +176,13 @@ const journalSql = `
     from attempt where opened_position is distinct from closed_position
   ) line order by position, step`;
 
-const accountsSql = "select account_id, debits, credits, reserved from account";
+const ACCOUNTS_SQL = "select account_id, debits, credits, reserved from account";
 
-const spendSql = `
+const SPEND_SQL = `
   select s.scope, s.id, coalesce(k.org_id, s.id), ${monthNumber("s.month")}, s.settled, s.reserved
   from spend s left join api_key k on s.scope = 'key' and k.key_id = s.id`;
 
-const capsSql = `
+const CAPS_SQL = `
   select scope, id, org_id, cap from (
     select 'org' as scope, org_id as id, org_id, cap_micro_usd as cap from org
     union all select 'key', key_id, org_id, cap_micro_usd from api_key

@@ -1,11 +1,11 @@
 import type { Pool, PoolClient, QueryArrayConfig } from "pg";
 import {
   auditCheck,
-  auditExamplesMax,
+  AUDIT_EXAMPLES_MAX,
   type AuditCheck,
   type AuditProgress,
 } from "./ledger-audit.ts";
-import { auditQueries, type AuditQuery } from "./audit-queries.ts";
+import { AUDIT_QUERIES, type AuditQuery } from "./audit-queries.ts";
 import { replayJournal } from "./audit-replay.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";
 import { settlementAuditQuery } from "./settlement-audit.ts";
@@ -29,7 +29,7 @@ export async function auditLedger(
     // reported.
     await client.query("lock table attempt in access share mode");
     const checks: AuditCheck[] = [];
-    for (const query of [...auditQueries, settlementAuditQuery, purchaseAuditQuery]) {
+    for (const query of [...AUDIT_QUERIES, settlementAuditQuery, purchaseAuditQuery]) {
       checks.push(await runQuery(client, query));
     }
     checks.push(...(await replayJournal(client, onProgress)));
@@ -42,7 +42,7 @@ export async function auditLedger(
 
 async function runQuery(client: PoolClient, query: AuditQuery): Promise<AuditCheck> {
   const sql = `select what, found, expected, count(*) over () from (${query.sql}) broken
-    order by what limit ${auditExamplesMax}`;
+    order by what limit ${AUDIT_EXAMPLES_MAX}`;
   const options: QueryArrayConfig = { text: sql, rowMode: "array" };
   const { rows } = await client.query<[string, string, string, bigint]>(options);
   const examples = rows.map(([row, found, expected]) => ({ row, found, expected }));

@@ -30,7 +30,7 @@ export interface AuditProgress {
   readonly entries: number;
 }
 
-export const auditExamplesMax: number = 10;
+export const AUDIT_EXAMPLES_MAX: number = 10;
 
 /** Counts what differs and keeps the first rows of it. */
 export class AuditTally {
@@ -46,7 +46,7 @@ export class AuditTally {
 
   add(example: AuditExample): void {
     this.#violations += 1;
-    if (this.#examples.length < auditExamplesMax) this.#examples.push(example);
+    if (this.#examples.length < AUDIT_EXAMPLES_MAX) this.#examples.push(example);
   }
 
   compare(row: string, found: string, expected: string): void {

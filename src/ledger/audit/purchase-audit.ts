@@ -1,7 +1,7 @@
 import type { AuditQuery } from "./audit-queries.ts";
 
 /** What a wallet says it owes is what its receivable says, and then nothing in it is free. */
-const brokenDebts = `
+const BROKEN_DEBTS = `
   select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
     format('owes %s, has %s free', coalesce(w.owed, 0), coalesce(w.free, 0)) as found,
     format('owes %s%s', coalesce(r.owed, 0),
@@ -15,20 +15,20 @@ const brokenDebts = `
   ) r using (org_id)
   where coalesce(w.owed, 0) <> coalesce(r.owed, 0) or (r.owed > 0 and w.free is distinct from 0)`;
 
-const cashOf = "case when p.is_test_money then 'cash:test' else 'cash:stripe' end";
+const CASH_OF = "case when p.is_test_money then 'cash:test' else 'cash:stripe' end";
 
 /** What each purchase and each of its claims must have moved, and what was moved for such. */
-const brokenMoves = `
+const BROKEN_MOVES = `
   with expected as (
-    select 'purchase:' || p.purchase_id as ref, ${cashOf} as debit_account,
+    select 'purchase:' || p.purchase_id as ref, ${CASH_OF} as debit_account,
       'wallet:' || p.org_id as credit_account, p.micro_usd as amount
     from purchase p where p.granted_at is not null
     union all
-    select c.kind || ':' || c.claim_id, 'receivable:' || p.org_id, ${cashOf}, c.taken
+    select c.kind || ':' || c.claim_id, 'receivable:' || p.org_id, ${CASH_OF}, c.taken
     from purchase_claim c join purchase p using (purchase_id) where c.taken > 0
     union all
     select case c.kind when 'refund' then 'refund-reversal:' else 'dispute-won:' end || c.claim_id,
-      ${cashOf}, 'wallet:' || p.org_id, c.given_back
+      ${CASH_OF}, 'wallet:' || p.org_id, c.given_back
     from purchase_claim c join purchase p using (purchase_id) where c.given_back > 0
   )
   select concat('transfer ', ref),
@@ -45,7 +45,7 @@ const brokenMoves = `
     is distinct from (e.debit_account, e.credit_account, e.amount)`;
 
 /** Claims take what they claim together, at most what their purchase gave; before it, nothing. */
-const brokenClaims = `
+const BROKEN_CLAIMS = `
   select concat('purchase ', p.purchase_id), concat('taken back ', c.taken),
     concat('taken back ', c.due)
   from purchase p join lateral (
@@ -57,7 +57,7 @@ const brokenClaims = `
   where c.taken <> c.due`;
 
 /** A wallet pays what it owes to its own receivable. */
-const brokenPayments = `
+const BROKEN_PAYMENTS = `
   select concat('transfer ', ref),
     format('%s from %s to %s', amount, debit_account, credit_account),
     'from a wallet to its own receivable'
@@ -70,7 +70,7 @@ export const purchaseAuditQuery: AuditQuery = {
   id: "I14",
   title:
     "every purchase gave and lost what its claims say, and no wallet that owes has anything free",
-  sql: [brokenDebts, brokenMoves, brokenClaims, brokenPayments]
+  sql: [BROKEN_DEBTS, BROKEN_MOVES, BROKEN_CLAIMS, BROKEN_PAYMENTS]
     .map((sql) => `(${sql})`)
     .join(" union all "),
 };

@@ -1,13 +1,13 @@
 import { attemptDay, type AuditQuery } from "./audit-queries.ts";
-import { endsSql, sumEndsSql } from "../provider-settlement/settlement-ends.ts";
+import { endsSql, SUM_ENDS_SQL } from "../provider-settlement/settlement-ends.ts";
 
 const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
-const periodName = "format('period of %s from %s', provider_id, start_at at time zone 'utc')";
-const halfDay = "to_timestamp(floor(extract(epoch from ended_at) / 43200) * 43200)";
+const PERIOD_NAME = "format('period of %s from %s', provider_id, start_at at time zone 'utc')";
+const HALF_DAY = "to_timestamp(floor(extract(epoch from ended_at) / 43200) * 43200)";
 
 /** A period continues the one before, is over, and is the sum of its lines. */
-const brokenPeriods = `
-  select ${periodName} as what,
+const BROKEN_PERIODS = `
+  select ${PERIOD_NAME} as what,
     format('begins after %s with %s, attempts %s, cost %s', after_end_at, carry_in_pico, attempts,
       cost_pico) as found,
     format('begins after %s with %s, attempts %s, cost %s, ends before %s', last_end,
@@ -31,7 +31,7 @@ const brokenPeriods = `
       corrected_pico, debit, overrun]::numeric[]`;
 
 /** What each period and each payment of one must have moved, and what was moved for such. */
-const brokenMoves = `
+const BROKEN_MOVES = `
   with due as (
     select provider_id, mode, rounding, payable, 'period:' || provider_id || ':'
       || to_char(start_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as name
@@ -61,10 +61,10 @@ const brokenMoves = `
     is distinct from (e.debit_account, e.credit_account, e.amount)`;
 
 /** Every end that closing has processed is in exactly one period, and as it was then. */
-const brokenLines = `
+const BROKEN_LINES = `
   with fact as (
-    select provider_id, ${halfDay} as ended, ${attemptDay("attempt_id")} as admitted_on,
-      ${sumEndsSql}
+    select provider_id, ${HALF_DAY} as ended, ${attemptDay("attempt_id")} as admitted_on,
+      ${SUM_ENDS_SQL}
     from (${everyEnd}) e join provider_progress g using (provider_id)
     where ended_at < g.through
     group by 1, 2, 3
@@ -85,7 +85,7 @@ const brokenLines = `
         sum(completion + internal_reasoning)] as sums
     from provider_period_line group by 1, 2, 3
   )
-  select format('%s, admitted on %s', ${periodName}, admitted_on),
+  select format('%s, admitted on %s', ${PERIOD_NAME}, admitted_on),
     format('%s attempts, cost %s, %s', coalesce(f.attempts, 0), coalesce(f.cost_pico, 0), f.sums),
     format('%s attempts, cost %s, %s', coalesce(j.attempts, 0), coalesce(j.cost_pico, 0), j.sums)
   from journal j full join frozen f using (provider_id, start_at, admitted_on)
@@ -94,7 +94,7 @@ const brokenLines = `
     is distinct from (j.attempts, j.cost_pico, j.sums)`;
 
 /** The attempts of a retired day are gone from the journal; the lines of the periods have them. */
-const brokenRetiredDays = `
+const BROKEN_RETIRED_DAYS = `
   select concat('settlement of retired day ', day),
     format('%s attempts, debit %s, overrun %s, cost %s', l.attempts, l.debit, l.overrun, l.cost),
     format('%s attempts, debit %s, overrun %s, cost %s', r.attempts, r.debit, r.overrun,
@@ -110,7 +110,7 @@ const brokenRetiredDays = `
       coalesce(l.cost, 0))`;
 
 /** What is accrued is what is in no period yet. */
-const brokenAccruals = `
+const BROKEN_ACCRUALS = `
   select concat('account accrual:', provider_id), concat('balance ', coalesce(a.balance, 0)),
     concat('balance ', coalesce(e.owed, 0))
   from (
@@ -131,7 +131,7 @@ const brokenAccruals = `
 export const settlementAuditQuery: AuditQuery = {
   id: "I11",
   title: "every ended attempt is in one period of its provider, and each period owes the exact sum",
-  sql: [brokenPeriods, brokenMoves, brokenLines, brokenRetiredDays, brokenAccruals]
+  sql: [BROKEN_PERIODS, BROKEN_MOVES, BROKEN_LINES, BROKEN_RETIRED_DAYS, BROKEN_ACCRUALS]
     .map((sql) => `(${sql})`)
     .join(" union all "),
 };

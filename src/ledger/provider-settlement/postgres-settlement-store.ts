@@ -22,15 +22,15 @@ import {
 } from "./settlement-moves.ts";
 import {
   balanceColumns,
-  balancesSql,
+  BALANCES_SQL,
   claimColumns,
-  claimsSql,
-  entriesSql,
+  CLAIMS_SQL,
+  ENTRIES_SQL,
   entryColumns,
   lineColumns,
-  linesSql,
+  LINES_SQL,
   periodColumns,
-  periodsSql,
+  PERIODS_SQL,
 } from "./settlement-rows.ts";
 
 const PERIODS_MAX = 1_000;
@@ -53,12 +53,12 @@ export class PostgresSettlementStore implements SettlementStore {
 
   async periods(providerId?: string): Promise<readonly ProviderPeriod[]> {
     const values = [providerId ?? null, null, PERIODS_MAX];
-    const { rows } = await this.#pool.query<Row>(periodsSql, values);
+    const { rows } = await this.#pool.query<Row>(PERIODS_SQL, values);
     return rows.map(periodColumns.read);
   }
 
   async balances(providerId?: string): Promise<readonly ProviderBalance[]> {
-    const { rows } = await this.#pool.query<Row>(balancesSql, [providerId ?? null]);
+    const { rows } = await this.#pool.query<Row>(BALANCES_SQL, [providerId ?? null]);
     return rows.map(balanceColumns.read);
   }
 
@@ -66,8 +66,8 @@ export class PostgresSettlementStore implements SettlementStore {
     const period = await findPeriod(this.#pool, of);
     if (period === undefined) return undefined;
     const name = [of.providerId, new Date(of.startMs)];
-    const lines = await this.#pool.query<Row>(linesSql, name);
-    const claims = await this.#pool.query<Row>(claimsSql, name);
+    const lines = await this.#pool.query<Row>(LINES_SQL, name);
+    const claims = await this.#pool.query<Row>(CLAIMS_SQL, name);
     return {
       period,
       lines: lines.rows.map(lineColumns.read),
@@ -80,7 +80,7 @@ export class PostgresSettlementStore implements SettlementStore {
     try {
       await client.query("begin isolation level repeatable read, read only");
       await client.query("set local statement_timeout = 0");
-      await client.query(`declare entry no scroll cursor for ${entriesSql}`, [
+      await client.query(`declare entry no scroll cursor for ${ENTRIES_SQL}`, [
         period.providerId,
         new Date(period.startMs),
         new Date(period.endMs),
@@ -111,7 +111,7 @@ export class PostgresSettlementStore implements SettlementStore {
         amount: of.amountMicroUsd,
         ref: of.ref,
       });
-      const { rows } = await client.query<Row>(balancesSql, [of.providerId]);
+      const { rows } = await client.query<Row>(BALANCES_SQL, [of.providerId]);
       assert(rows[0] !== undefined, "a deposit leaves an account");
       return { created, balance: balanceColumns.read(rows[0]) };
     });
@@ -148,7 +148,7 @@ export class PostgresSettlementStore implements SettlementStore {
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
   ): Promise<void> {
     const { theirPicoUsd, ourPicoUsd, lines } = of.comparison;
-    await this.#pool.query(recordClaimSql, [
+    await this.#pool.query(RECORD_CLAIM_SQL, [
       of.providerId,
       new Date(of.startMs),
       Buffer.from(of.sha256),
@@ -163,7 +163,7 @@ export class PostgresSettlementStore implements SettlementStore {
   }
 }
 
-const recordClaimSql = `
+const RECORD_CLAIM_SQL = `
   insert into provider_statement (provider_id, start_at, sha256, their_pico, our_pico, compared,
     differing, only_theirs, only_ours, unknown_claimed)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -174,7 +174,7 @@ async function findPeriod(
   of: PeriodName,
 ): Promise<ProviderPeriod | undefined> {
   const values = [of.providerId, new Date(of.startMs), 1];
-  const { rows } = await through.query<Row>(periodsSql, values);
+  const { rows } = await through.query<Row>(PERIODS_SQL, values);
   return rows[0] === undefined ? undefined : periodColumns.read(rows[0]);
 }
 
@@ -194,7 +194,7 @@ async function payablePeriod(client: PoolClient, of: PeriodName): Promise<Provid
 
 /** False: this very move was made before. Throws when the reference names something else. */
 async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean> {
-  const known = await client.query<{ same: boolean }>(sameMoveSql, [
+  const known = await client.query<{ same: boolean }>(SAME_MOVE_SQL, [
     move.ref,
     move.kind,
     move.debit,
@@ -213,7 +213,7 @@ async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean
   }
 }
 
-const sameMoveSql = `
+const SAME_MOVE_SQL = `
   select (kind, debit_account, credit_account, amount) = ($2, $3, $4, $5::bigint) as same
   from transfer where ref = $1`;
 

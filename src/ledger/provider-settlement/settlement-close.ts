@@ -16,7 +16,7 @@ import type {
   SettlementStatement,
   UnlistedProvider,
 } from "./settlement-store.ts";
-import { factColumns, factsSql, sumColumns } from "./settlement-ends.ts";
+import { factColumns, FACTS_SQL, sumColumns } from "./settlement-ends.ts";
 import {
   inSettlement,
   moveBetweenPlatformAccounts,
@@ -79,7 +79,7 @@ interface ProviderRow {
 }
 
 // A provider that is owed something has an account; one that only failed so far has prices.
-const providersSql = `
+const PROVIDERS_SQL = `
   select provider_id, g.through, l.end_at, l.carry_out_pico, l.mode, l.every
   from (
     select provider_id from price_pin
@@ -99,7 +99,7 @@ async function dueProviders(
   { listed, providerId }: ClosingRequest,
   throughMs: number,
 ): Promise<readonly DueProvider[]> {
-  const { rows } = await client.query<ProviderRow>(providersSql, [providerId ?? null]);
+  const { rows } = await client.query<ProviderRow>(PROVIDERS_SQL, [providerId ?? null]);
   return rows
     .map((row) => dueProvider(row, listed.get(row.provider_id)))
     .filter(
@@ -135,10 +135,10 @@ async function planProviders(
   throughMs: number,
 ): Promise<readonly ProviderPlan[]> {
   if (providers.length === 0) return [];
-  await client.query(summarizeSql);
+  await client.query(SUMMARIZE_SQL);
   const froms = providers.map(({ progressMs }) => progressMs);
   const known = froms.filter((from) => from !== undefined);
-  const result = await client.query<Row & { readonly provider_id: string }>(factsSql, [
+  const result = await client.query<Row & { readonly provider_id: string }>(FACTS_SQL, [
     providers.map(({ providerId }) => providerId),
     froms.map(instantText),
     instantText(known.length < froms.length ? undefined : Math.min(...known)),
@@ -155,7 +155,7 @@ async function planProviders(
 
 // What was written since the last time is not in the index of closings yet, or it would be read again
 // at each closing until a vacuum comes by.
-const summarizeSql = `
+const SUMMARIZE_SQL = `
   select brin_summarize_new_values(relid) from pg_partition_tree('attempt_by_closing')
   where isleaf`;
 
@@ -163,7 +163,7 @@ function instantText(atMs: number | undefined): string {
   return atMs === undefined ? "-infinity" : new Date(atMs).toISOString();
 }
 
-const insertPeriodsSql = `
+const INSERT_PERIODS_SQL = `
   insert into provider_period (provider_id, start_at, end_at, after_end_at, mode, every,
     ${sumColumns.sql}, late_attempts, late_pico, late_corrections, late_corrected_pico,
     carry_in_pico, carry_out_pico, rounding, payable)
@@ -173,7 +173,7 @@ const insertPeriodsSql = `
     late_corrected_pico numeric, carry_in_pico numeric, carry_out_pico numeric, rounding bigint,
     payable bigint)`;
 
-const insertLinesSql = `
+const INSERT_LINES_SQL = `
   insert into provider_period_line (provider_id, start_at, admitted_on, model_id,
     upstream_model_id, ${sumColumns.sql})
   select * from jsonb_to_recordset($1) as t(provider_id text, start_at timestamptz,
@@ -184,8 +184,8 @@ async function writePeriods(client: PoolClient, plans: readonly ProviderPlan[]):
     plan.periods.map((period) => ({ providerId: provider.providerId, period })),
   );
   if (periods.length === 0) return;
-  await client.query(insertPeriodsSql, [toJson(periods.map(periodColumns))]);
-  await client.query(insertLinesSql, [toJson(periods.flatMap(lineColumns))]);
+  await client.query(INSERT_PERIODS_SQL, [toJson(periods.map(periodColumns))]);
+  await client.query(INSERT_LINES_SQL, [toJson(periods.flatMap(lineColumns))]);
 }
 
 interface NamedPeriod {
@@ -231,13 +231,13 @@ function toJson(rows: readonly object[]): string {
   );
 }
 
-const writeProgressSql = `
+const WRITE_PROGRESS_SQL = `
   insert into provider_progress (provider_id, through)
   select * from unnest($1::text[], $2::timestamptz[])
   on conflict (provider_id) do update set through = excluded.through`;
 
 async function writeProgress(client: PoolClient, plans: readonly ProviderPlan[]): Promise<void> {
-  await client.query(writeProgressSql, [
+  await client.query(WRITE_PROGRESS_SQL, [
     plans.map(({ provider }) => provider.providerId),
     plans.map(({ plan }) => instantText(plan.throughMs)),
   ]);

@@ -28,7 +28,7 @@ export function endsSql(from: string, until: string): string {
 }
 
 /** `sumColumns` over rows of `endsSql`. */
-export const sumEndsSql: string = `
+export const SUM_ENDS_SQL: string = `
   count(*) filter (where not is_correction) as attempts,
   count(*) filter (where state = 'settled') as settled,
   count(*) filter (where state = 'void') as voids,
@@ -56,11 +56,11 @@ function halfDayOf(column: string): string {
 }
 
 /** $1 providers, $2 the instant from which each is asked for, $3 the first of these, $4 the end. */
-export const factsSql: string = `
+export const FACTS_SQL: string = `
   select provider_id, model_id, upstream_model_id,
     ${halfDayOf("ended_at")} as ended, ${halfDayOf("closed_at")} as closed,
     ((attempt_id >> 22) / ${HALF_DAY_MS})::integer + ${ID_HALF_DAY} as admitted,
-    ${sumEndsSql}
+    ${SUM_ENDS_SQL}
   from unnest($1::text[], $2::timestamptz[]) as due(provider_id, from_at)
   join (${endsSql("$3::timestamptz", "$4::timestamptz")}) e using (provider_id)
   where ended_at >= from_at
@@ -72,7 +72,7 @@ function halfDay(name: string): Column<number> {
   return { cells, read: (row) => read(row) * HALF_DAY_MS };
 }
 
-/** The columns of sums, in `sumEndsSql`, `provider_period` and `provider_period_line`. */
+/** The columns of sums, in `SUM_ENDS_SQL`, `provider_period` and `provider_period_line`. */
 export const sumColumns: Columns<SettlementSums> = columns({
   attempts: big("attempts"),
   settled: big("settled"),

@@ -46,7 +46,7 @@ export const periodColumns: Columns<ProviderPeriod> = columns({
 });
 
 /** $1 provider or null, $2 start or null, $3 how many. */
-export const periodsSql: string = `
+export const PERIODS_SQL: string = `
   select p.*, y.ref, y.paid_at
   from provider_period p left join provider_payment y using (provider_id, start_at)
   where ($1::text is null or p.provider_id = $1)
@@ -60,7 +60,7 @@ export const lineColumns: Columns<SettlementLine> = columns({
   sums: sumColumns,
 });
 
-export const linesSql: string = `
+export const LINES_SQL: string = `
   select ${lineColumns.sql} from provider_period_line where provider_id = $1 and start_at = $2
   order by admitted_on, model_id, upstream_model_id`;
 
@@ -79,7 +79,7 @@ export const claimColumns: Columns<RecordedClaim> = columns({
   ),
 });
 
-export const claimsSql: string = `
+export const CLAIMS_SQL: string = `
   select ${claimColumns.sql} from provider_statement where provider_id = $1 and start_at = $2
   order by statement_id`;
 
@@ -104,7 +104,7 @@ export const entryColumns: Columns<SettlementEntry> = columns({
  * $1 provider, $2 start, $3 end. A correction after the end is not shown: as far as the period
  * knows, the attempt's end was never observed.
  */
-export const entriesSql: string = `
+export const ENTRIES_SQL: string = `
   with e as (
     select a.*, corrected_at is not null and corrected_at < $3 as is_corrected,
       state <> 'unknown_after_crash' or coalesce(corrected_at < $3, false) as is_observed
@@ -135,7 +135,7 @@ export const balanceColumns: Columns<ProviderBalance> = columns({
 });
 
 /** $1 provider or null. A deposit is ours: what was paid in is its debit. */
-export const balancesSql: string = `
+export const BALANCES_SQL: string = `
   select split_part(account_id, ':', 2) as provider_id,
     coalesce(sum(credits - debits) filter (where account_id like 'accrual:%'), 0)::bigint
       as accrued,

@@ -56,8 +56,8 @@ export class PostgresRetentionStore implements RetentionStore {
       }
       // The same day gives the same text, whatever the server's habits.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
-      const schema = await client.query<{ name: string }>(sql.schemaSql);
-      const columns = await client.query<{ name: string }>(sql.columnsSql);
+      const schema = await client.query<{ name: string }>(sql.SCHEMA_SQL);
+      const columns = await client.query<{ name: string }>(sql.COLUMNS_SQL);
       return new PostgresRetentionSession(client, {
         schema: schema.rows[0]?.name ?? "",
         columns: columns.rows.map(({ name }) => name),
@@ -81,13 +81,13 @@ class PostgresRetentionSession implements RetentionSession {
   }
 
   async daysOlderThan(days: number): Promise<readonly Day[]> {
-    const { rows } = await this.#client.query<{ day: Day }>(sql.daysOlderThanSql, [days]);
+    const { rows } = await this.#client.query<{ day: Day }>(sql.DAYS_OLDER_THAN_SQL, [days]);
     return rows.map(({ day }) => day);
   }
 
   async survey(day: Day): Promise<DaySurvey> {
     const table = sql.dayTable(day);
-    const { rows: heads } = await this.#client.query<BoundsRow>(sql.boundsSql, [day, table]);
+    const { rows: heads } = await this.#client.query<BoundsRow>(sql.BOUNDS_SQL, [day, table]);
     const head = heads[0];
     assert(head !== undefined, "a day that is surveyed has a table");
     const bounds = `FOR VALUES FROM ('${head.from_id}') TO ('${head.to_id}')`;
@@ -107,7 +107,7 @@ class PostgresRetentionSession implements RetentionSession {
   }
 
   async freeze(day: Day): Promise<void> {
-    const { rows } = await this.#client.query<{ is_frozen: boolean }>(sql.isFrozenSql, [
+    const { rows } = await this.#client.query<{ is_frozen: boolean }>(sql.IS_FROZEN_SQL, [
       sql.dayTable(day),
     ]);
     if (rows[0]?.is_frozen === true) return;
@@ -134,7 +134,7 @@ class PostgresRetentionSession implements RetentionSession {
     const { day, fromId, toId, sums } = survey;
     const { attempts, debitMicroUsd, overrunMicroUsd, costPicoUsd } = sums.all;
     await this.#inTransaction(async () => {
-      await this.#client.query(sql.retiredDaySql, [
+      await this.#client.query(sql.RETIRED_DAY_SQL, [
         day,
         fromId,
         toId,
@@ -154,7 +154,7 @@ class PostgresRetentionSession implements RetentionSession {
   }
 
   async detachedDays(): Promise<readonly DetachedDay[]> {
-    const { rows } = await this.#client.query<DetachedDay>(sql.detachedDaysSql);
+    const { rows } = await this.#client.query<DetachedDay>(sql.DETACHED_DAYS_SQL);
     return rows;
   }
 
@@ -163,7 +163,7 @@ class PostgresRetentionSession implements RetentionSession {
   }
 
   async deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number> {
-    const { rows } = await this.#client.query<{ before: Day }>(sql.refusedBoundSql, [
+    const { rows } = await this.#client.query<{ before: Day }>(sql.REFUSED_BOUND_SQL, [
       olderThanDays,
       before ?? null,
     ]);

@@ -5,7 +5,7 @@ export function dayTable(day: Day): string {
   return `attempt_${day.replaceAll("-", "")}`;
 }
 
-export const daysOlderThanSql = `
+export const DAYS_OLDER_THAN_SQL = `
   select to_char(d.day, 'YYYY-MM-DD') as day
   from pg_inherits i
   join pg_class c on c.oid = i.inhrelid
@@ -15,24 +15,24 @@ export const daysOlderThanSql = `
   order by 1`;
 
 /** $1 days, $2 a day or null: the first day whose refused requests stay. */
-export const refusedBoundSql = `
+export const REFUSED_BOUND_SQL = `
   select to_char(least((clock_timestamp() at time zone 'utc')::date - $1::integer, $2::date),
     'YYYY-MM-DD') as before`;
 
-export const detachedDaysSql = `
+export const DETACHED_DAYS_SQL = `
   select to_char(r.day, 'YYYY-MM-DD') as day, r.sha256
   from retired_day r
   where to_regclass('retired.attempt_' || to_char(r.day, 'YYYYMMDD')) is not null
   order by 1`;
 
-export const columnsSql = `
+export const COLUMNS_SQL = `
   select attname::text as name from pg_attribute
   where attrelid = 'attempt'::regclass and attnum > 0 and not attisdropped order by attnum`;
 
-export const schemaSql = "select max(name) as name from schema_migration";
+export const SCHEMA_SQL = "select max(name) as name from schema_migration";
 
 /** $1 the day, $2 its table. */
-export const boundsSql = `
+export const BOUNDS_SQL = `
   select attempt_id_at(d.day::timestamp at time zone 'utc') as from_id,
     attempt_id_at((d.day + 1)::timestamp at time zone 'utc') as to_id,
     pg_get_expr(c.relpartbound, c.oid) as bounds,
@@ -76,11 +76,11 @@ export function unfreezeSql(day: Day): string {
 }
 
 /** $1 the table. */
-export const isFrozenSql = `
+export const IS_FROZEN_SQL = `
   select exists (select from pg_trigger
     where tgrelid = $1::regclass and tgname = 'day_is_frozen') as is_frozen`;
 
-export const retiredDaySql = `
+export const RETIRED_DAY_SQL = `
   insert into retired_day (day, from_id, to_id, attempts, debit, overrun, cost_pico, file, sha256,
     signature)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;

@@ -1,4 +1,4 @@
-import { retryAfterSecondsMax } from "../../core/constants.ts";
+import { RETRY_AFTER_SECONDS_MAX } from "../../core/constants.ts";
 import type { LimitKind } from "../../core/refusals.ts";
 import { amountOf, DeclaredWindows } from "../declared-windows.ts";
 import { kindOfWindow, type ScopeClaim, type TokenCount } from "../limit-store.ts";
@@ -153,6 +153,6 @@ function over(kind: LimitKind, window: RollingWindow, limit: number, amount: num
 }
 
 function excess(kind: LimitKind, limit: number, seconds: number): Excess {
-  const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.max(1, Math.ceil(seconds)));
+  const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(seconds)));
   return { kind, limit, retryAfterSeconds };
 }

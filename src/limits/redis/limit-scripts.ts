@@ -1,4 +1,4 @@
-import { slotScript } from "./slot-script.ts";
+import { SLOT_SCRIPT } from "./slot-script.ts";
 
 /** A lease that is not refreshed ends after this time. */
 export const LEASE_SECONDS = 15;
@@ -284,8 +284,8 @@ return answer
 export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits" | "peekLimits";
 
 export const limitScripts: Readonly<Record<LimitScript, { readonly lua: string }>> = {
-  claimLimits: { lua: slotScript + CLAIM },
-  handBackLimits: { lua: slotScript + HAND_BACK },
-  rebuildLimits: { lua: slotScript + REBUILD },
-  peekLimits: { lua: slotScript + PEEK },
+  claimLimits: { lua: SLOT_SCRIPT + CLAIM },
+  handBackLimits: { lua: SLOT_SCRIPT + HAND_BACK },
+  rebuildLimits: { lua: SLOT_SCRIPT + REBUILD },
+  peekLimits: { lua: SLOT_SCRIPT + PEEK },
 };

@@ -1,4 +1,4 @@
-import { limitClaimTimeoutMs } from "../../core/constants.ts";
+import { LIMIT_CLAIM_TIMEOUT_MS } from "../../core/constants.ts";
 import { Deadlines } from "../../core/deadlines.ts";
 import { newRecordId } from "../../core/ids.ts";
 import type { Clock } from "../../core/time.ts";
@@ -52,7 +52,7 @@ export interface RedisLimitStoreOptions {
   readonly recentUse: RecentUse;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long a claim waits for its answer, in milliseconds. Default `limitClaimTimeoutMs`. */
+  /** How long a claim waits for its answer, in milliseconds. Default `LIMIT_CLAIM_TIMEOUT_MS`. */
   readonly answerWithinMs?: number;
   /**
    * Tests only: the time in milliseconds that windows, paces and leases use, instead of the
@@ -91,7 +91,7 @@ export class RedisLimitStore implements LimitStore {
     this.#clock = options.clock;
     this.#log = options.log;
     this.#now = options.now;
-    this.#answerWithinMs = options.answerWithinMs ?? limitClaimTimeoutMs;
+    this.#answerWithinMs = options.answerWithinMs ?? LIMIT_CLAIM_TIMEOUT_MS;
     const scripts = { ...limitScripts, ...options.sharedScripts };
     this.#link = new RedisLink(options.url, scripts, (fault) => this.#reportDown(fault));
     this.#rebuilds = new SlotRebuild(this.#link, options.recentUse);

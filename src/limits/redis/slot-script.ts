@@ -13,7 +13,7 @@
  * their own, "<length>:<number>". Totals are written before buckets are deleted: a server that is
  * out of memory fails the first, and nothing has changed.
  */
-export const slotScript: string = `
+export const SLOT_SCRIPT: string = `
 local function readMark(key)
   local text = redis.call('GET', key)
   if not text then return nil end

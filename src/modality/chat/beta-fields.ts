@@ -1,4 +1,4 @@
-import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
 import type { SameWireDrops } from "./dropped-fields.ts";
 
@@ -12,7 +12,7 @@ interface OpenedFields {
 }
 
 /** The answer without them is the same one; fields that an answer depends on are refused. */
-const opened: readonly OpenedFields[] = [
+const OPENED: readonly OpenedFields[] = [
   { beta: /^context-management-/, top: ["context_management"] },
   { beta: /^compact-/, top: ["compaction", "context_management"] },
   {
@@ -29,12 +29,12 @@ const nothing: SameWireDrops = { words: [], inside: [], names: [] };
 
 /** The fields of a body that only these dropped names open. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
-  const rules = opened.filter(({ beta }) => dropped.some((name) => beta.test(name)));
+  const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
   if (rules.length === 0) return nothing;
   const config = doc.present(0, word.output_config);
   const top = presentIn(doc, 0, namesOf(rules, "top"));
   const tools = inPlace(doc, toolsOf(doc), namesOf(rules, "tools"));
-  const inConfig = inPlace(doc, config === absent ? [] : [config], namesOf(rules, "outputConfig"));
+  const inConfig = inPlace(doc, config === ABSENT ? [] : [config], namesOf(rules, "outputConfig"));
   return {
     words: top.map((name) => word[name]),
     inside: [...tools, ...inConfig].map(({ object, names }) => ({
@@ -69,7 +69,7 @@ function presentIn(
   object: JsonNode,
   wanted: readonly ChatWord[],
 ): readonly ChatWord[] {
-  return wanted.filter((name) => doc.member(object, word[name]) !== absent);
+  return wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
 }
 
 function namesOf(
@@ -81,5 +81,5 @@ function namesOf(
 
 function toolsOf(doc: JsonDocument): readonly JsonNode[] {
   const list = doc.present(0, word.tools);
-  return list === absent ? [] : doc.items(list);
+  return list === ABSENT ? [] : doc.items(list);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { jsonKeysMax } from "../../core/constants.ts";
-import { jsonValuesMax } from "../../json/json-limits.ts";
+import { JSON_KEYS_MAX } from "../../core/constants.ts";
+import { JSON_VALUES_MAX } from "../../json/json-limits.ts";
 import { readBody } from "../fixtures/request-kit.ts";
 import { slowestBodies } from "../fixtures/slowest-bodies.ts";
 
@@ -9,7 +9,6 @@ import { slowestBodies } from "../fixtures/slowest-bodies.ts";
  * One body never blocks the process: what is slowest to check is bounded in number, and that number in
  * time. The time is measured where nothing else runs, so in the deep check.
  */
-
 const BODY_MS_MAX = 200;
 const RUNS = 10;
 
@@ -26,7 +25,7 @@ function fastestMs(wire: "wire_a" | "wire_b", body: Buffer): number {
 
 describe.each(["wire_a", "wire_b"] as const)("the worst bodies of %s", (wire) => {
   /* A few fewer than the bounds: those of the frame count too. */
-  test.each(slowestBodies(jsonKeysMax - 20, jsonValuesMax - jsonKeysMax))(
+  test.each(slowestBodies(JSON_KEYS_MAX - 20, JSON_VALUES_MAX - JSON_KEYS_MAX))(
     "%s are accepted or refused in time",
     (_what, text) => {
       expect(fastestMs(wire, Buffer.from(text))).toBeLessThan(BODY_MS_MAX);

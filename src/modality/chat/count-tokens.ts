@@ -1,4 +1,4 @@
-import { outputTokensDefault } from "../../core/constants.ts";
+import { OUTPUT_TOKENS_DEFAULT } from "../../core/constants.ts";
 import type { Result } from "../../core/result.ts";
 import type { Deployment } from "../../catalog/catalog.ts";
 import type { RequestCodec, TokenCounter, Wire } from "../../wire/contract.ts";
@@ -31,7 +31,7 @@ export class TokenCounting {
   parse(client: ClientRequest): Result<{ readonly request: ParsedChatRequest }> {
     const checked = checkBody(this.#codec, client.body);
     if (!checked.ok) return checked;
-    const body = { doc: checked.doc, outputTokens: outputTokensDefault };
+    const body = { doc: checked.doc, outputTokens: OUTPUT_TOKENS_DEFAULT };
     return { ok: true, request: parsedChatRequest(this.wire, client, body) };
   }
 

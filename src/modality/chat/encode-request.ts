@@ -3,7 +3,7 @@ import { textToken } from "../../json/json-text.ts";
 import { Splice } from "../../json/splice.ts";
 import type { RequestCodec } from "../../wire/contract.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
-import { keptBack } from "../../wire/fields/common-fields.ts";
+import { KEPT_BACK } from "../../wire/fields/common-fields.ts";
 import type { UpstreamRequest } from "../../wire/modality.ts";
 import { lostEffort } from "../../wire/neutral/effort.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
@@ -59,7 +59,7 @@ function splicedBody(
   if (deployment.upstreamModelId !== request.modelId) {
     splice.replace(doc.member(0, word.model), textToken(deployment.upstreamModelId));
   }
-  splice.remove([...keptBack, ...codec.surplusBounds(doc, deployment), ...drops.words]);
+  splice.remove([...KEPT_BACK, ...codec.surplusBounds(doc, deployment), ...drops.words]);
   for (const { object, wordIds } of drops.inside) splice.removeFrom(object, wordIds);
   codec.editBody(doc, splice, target);
   return splice.result();

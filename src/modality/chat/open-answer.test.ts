@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sseLineBytesMax } from "../../core/constants.ts";
+import { SSE_LINE_BYTES_MAX } from "../../core/constants.ts";
 import { refusal } from "../../core/refusals.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import {
@@ -136,7 +136,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
   });
 
   test("an endless line is a failure", () => {
-    const bridge = fed(wires, `data: ${"a".repeat(sseLineBytesMax + 1)}`);
+    const bridge = fed(wires, `data: ${"a".repeat(SSE_LINE_BYTES_MAX + 1)}`);
     expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
   });
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
-import { answerBytesMax } from "../../core/constants.ts";
+import { ANSWER_BYTES_MAX } from "../../core/constants.ts";
 import {
   costUsd,
   idTail,
@@ -116,7 +116,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
   test("an answer over the bound is given up while it is read", () => {
     const bridge = openJson(wires);
     const piece = Buffer.alloc(1024 * 1024, 32);
-    for (let read = 0; read <= answerBytesMax; read += piece.length) bridge.push(piece);
+    for (let read = 0; read <= ANSWER_BYTES_MAX; read += piece.length) bridge.push(piece);
     expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
   });
 

@@ -1,7 +1,11 @@
-import { outputTokensDefault, outputTokensMax, outputTokensMin } from "../../core/constants.ts";
+import {
+  OUTPUT_TOKENS_DEFAULT,
+  OUTPUT_TOKENS_MAX,
+  OUTPUT_TOKENS_MIN,
+} from "../../core/constants.ts";
 import { refusal } from "../../core/refusals.ts";
 import { refused, type Refused, type Result } from "../../core/result.ts";
-import { absent, type JsonDocument } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
 
 /**
@@ -15,11 +19,11 @@ export function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: nu
     return outOfBound("max_tokens and max_completion_tokens differ; send one of them");
   }
   const tokens = plain ?? completion;
-  if (tokens === undefined) return { ok: true, tokens: outputTokensDefault };
-  if (tokens < outputTokensMin || tokens > outputTokensMax) {
+  if (tokens === undefined) return { ok: true, tokens: OUTPUT_TOKENS_DEFAULT };
+  if (tokens < OUTPUT_TOKENS_MIN || tokens > OUTPUT_TOKENS_MAX) {
     const name = plain === undefined ? "max_completion_tokens" : "max_tokens";
     return outOfBound(
-      `${name} must be from ${outputTokensMin} to ${outputTokensMax}; lower your client's setting ` +
+      `${name} must be from ${OUTPUT_TOKENS_MIN} to ${OUTPUT_TOKENS_MAX}; lower your client's setting ` +
         "for the longest answer (max_tokens, maxTokens, maxOutputTokens)",
     );
   }
@@ -28,7 +32,7 @@ export function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: nu
 
 function numberOf(doc: JsonDocument, wordId: number): number | undefined {
   const node = doc.present(0, wordId);
-  return node === absent ? undefined : doc.number(node);
+  return node === ABSENT ? undefined : doc.number(node);
 }
 
 function outOfBound(message: string): Refused {

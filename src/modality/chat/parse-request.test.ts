@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
-import { mediaPartTokens, outputTokensDefault } from "../../core/constants.ts";
+import { MEDIA_PART_TOKENS, OUTPUT_TOKENS_DEFAULT } from "../../core/constants.ts";
 import {
   bodyOf,
   marketModel,
@@ -35,7 +35,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     const empty = { stream: null, max_tokens: null, temperature: null, provider: null, n: null };
     for (const members of [{}, empty]) {
       const request = readGood(wire, members);
-      expect(request).toMatchObject({ stream: false, outputTokens: outputTokensDefault });
+      expect(request).toMatchObject({ stream: false, outputTokens: OUTPUT_TOKENS_DEFAULT });
       expect(request).not.toHaveProperty("temperature");
     }
   });
@@ -277,7 +277,7 @@ describe("media parts", () => {
       { path: "messages[1].content[5]", kind: "video" },
     ]);
     // The inline image counts its allowance only, not its bytes; a video by address an image's.
-    const expected = text.length - picture.length + 4 * mediaPartTokens;
+    const expected = text.length - picture.length + 4 * MEDIA_PART_TOKENS;
     expect(request.estimatedInputTokens).toBe(expected);
   });
 
@@ -286,14 +286,14 @@ describe("media parts", () => {
     const content = [{ type: "image_url", image_url: { url } }];
     const text = bodyOf({ messages: [{ role: "user", content }] });
     const { estimatedInputTokens } = readGood("wire_a", text);
-    expect(estimatedInputTokens).toBe(text.length + mediaPartTokens);
+    expect(estimatedInputTokens).toBe(text.length + MEDIA_PART_TOKENS);
   });
 
   test("a document, inline or not, counts its bytes and its allowance", () => {
     const source = { type: "base64", media_type: "application/pdf", data: picture };
     const text = bodyOf({ messages: [{ role: "user", content: [{ type: "document", source }] }] });
     const { estimatedInputTokens } = readGood("wire_b", text);
-    expect(estimatedInputTokens).toBe(text.length + mediaPartTokens);
+    expect(estimatedInputTokens).toBe(text.length + MEDIA_PART_TOKENS);
   });
 
   test("wire_b blocks are found in messages, tool results and documents", () => {
@@ -318,7 +318,7 @@ describe("media parts", () => {
       { path: "messages.0.content.3.content.0", kind: "file" },
       { path: "messages.0.content.3.content.0.source.content.0", kind: "image" },
     ]);
-    const expected = text.length - 3 * picture.length + 6 * mediaPartTokens;
+    const expected = text.length - 3 * picture.length + 6 * MEDIA_PART_TOKENS;
     expect(request.estimatedInputTokens).toBe(expected);
   });
 });
@@ -390,7 +390,7 @@ describe("parts that a provider fetches", () => {
   ])("%s holds %s's allowance of an image, %j", (_name, wire, part, allowances) => {
     const text = bodyOf({ messages: [{ role: "user", content: [part] }] });
     const { estimatedInputTokens } = readGood(wire, text);
-    expect(estimatedInputTokens).toBe(text.length + allowances * mediaPartTokens);
+    expect(estimatedInputTokens).toBe(text.length + allowances * MEDIA_PART_TOKENS);
   });
 });
 

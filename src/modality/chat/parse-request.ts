@@ -1,6 +1,6 @@
 import { invalidRequest, refusal } from "../../core/refusals.ts";
 import { refused, type Result } from "../../core/result.ts";
-import { absent, type JsonDocument } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
 import { readJsonObject } from "../../json/read-json-object.ts";
 import { FORBIDDEN_KEYS, type KeyRules } from "../../json/scan-json.ts";
 import type { RequestCodec, Wire } from "../../wire/contract.ts";
@@ -72,7 +72,7 @@ export function checkBody(
   if (found !== undefined) {
     return refused(invalidRequest(`${codec.renderPath(found.path)} ${found.message}`));
   }
-  return doc.present(0, word.thread) === absent ? read : refused(noThread);
+  return doc.present(0, word.thread) === ABSENT ? read : refused(noThread);
 }
 
 /**
@@ -134,7 +134,7 @@ export class ParsedChatRequest implements CallRequest {
     this.modelId = doc.text(doc.member(0, word.model));
     this.stream = stream >= 0 && doc.isTrue(stream);
     this.wantsUsageChunk = readWantsUsageChunk(doc);
-    this.usesFunctions = doc.present(0, word.functions) !== absent;
+    this.usesFunctions = doc.present(0, word.functions) !== ABSENT;
     this.outputTokens = outputTokens;
     if (temperature >= 0) this.temperature = doc.number(temperature);
     this.mediaParts = media.parts;
@@ -187,7 +187,7 @@ export interface DecodedCall {
 
 function readWantsUsageChunk(doc: JsonDocument): boolean {
   const options = doc.present(0, word.stream_options);
-  if (options === absent || !doc.isObject(options)) return false;
+  if (options === ABSENT || !doc.isObject(options)) return false;
   const asked = doc.member(options, word.include_usage);
-  return asked !== absent && doc.isTrue(asked);
+  return asked !== ABSENT && doc.isTrue(asked);
 }

@@ -13,8 +13,8 @@ import { refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
 import { checkProvider } from "../../wire/fields/provider-controls.ts";
 import type { JsonDocument } from "../../json/json-document.ts";
 import { isFraction } from "./gliner-checks.ts";
-import { isProblem, type Members, notTaken, readMembers, spellings } from "./members.ts";
-import { glinerBodyFields, type Grammar } from "./question-signs.ts";
+import { isProblem, type Members, NOT_TAKEN, readMembers, spellings } from "./members.ts";
+import { GLINER_BODY_FIELDS, type Grammar } from "./question-signs.ts";
 
 /** Everything a decisions body may have at its top level; nothing else is taken. */
 const checks: ReadonlyMap<string, Check> = new Map(
@@ -60,6 +60,6 @@ const notState = problem("must be a non-empty string, an object or an array");
 /** What a body of this grammar does not take although another one does. */
 export function foreignFieldProblem(body: Members, grammar: Grammar): Problem | undefined {
   if (grammar === "gliner") return undefined;
-  const foreign = glinerBodyFields.find((name) => body.has(name));
-  return foreign === undefined ? undefined : problem(notTaken, foreign);
+  const foreign = GLINER_BODY_FIELDS.find((name) => body.has(name));
+  return foreign === undefined ? undefined : problem(NOT_TAKEN, foreign);
 }

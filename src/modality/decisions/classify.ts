@@ -1,5 +1,5 @@
 import type { Deployment } from "../../catalog/catalog.ts";
-import { retryAfterSecondsMax } from "../../core/constants.ts";
+import { RETRY_AFTER_SECONDS_MAX } from "../../core/constants.ts";
 import { refusal } from "../../core/refusals.ts";
 import { asObject, tryParse } from "../../json/json-edit.ts";
 import type { FailedAnswer, UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
@@ -128,7 +128,7 @@ const allowanceWording: Wording = {
 /** A provider's 429 puts its pool into cooldown and never counts, whichever of the two it means. */
 function throttled(failed: Failed): UpstreamFailure {
   if (!speaksOf(failed.errorText, allowanceWording)) return rateLimited(failed);
-  const coolSeconds = failed.waitSeconds ?? retryAfterSecondsMax;
+  const coolSeconds = failed.waitSeconds ?? RETRY_AFTER_SECONDS_MAX;
   return { ...allowanceRefused(failed), strike: "neutral", coolSeconds };
 }
 
@@ -166,7 +166,7 @@ function allowanceRefused(failed: Failed): UpstreamFailure {
       ...upstreamDetail(failed),
       status: 503,
       retryable: false,
-      retryAfterSeconds: retryAfterSecondsMax,
+      retryAfterSeconds: RETRY_AFTER_SECONDS_MAX,
     }),
     failover: true,
     strike: "strike",

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
-import { smallBodyBytesMax } from "../../core/constants.ts";
+import { SMALL_BODY_BYTES_MAX } from "../../core/constants.ts";
 import {
   badDecision,
   decisionsDeployment,
@@ -289,7 +289,7 @@ describe("any body", () => {
     `{"model":"m","state":${state},"questions":${questions}}`;
   const fill = (item: string): string =>
     Array.from(
-      { length: Math.floor((smallBodyBytesMax - 2000) / (item.length + 1)) },
+      { length: Math.floor((SMALL_BODY_BYTES_MAX - 2000) / (item.length + 1)) },
       () => item,
     ).join();
   const deep = (levels: number, inside: string): string =>
@@ -301,7 +301,7 @@ describe("any body", () => {
     ["of many small objects very deep", about(deep(60, fill('{"a":1,"b":2}')))],
     ["of many nests", about(`[${fill(deep(55, ""))}]`)],
     ["of many images", about(`[${fill(image)}]`)],
-    ["of one image", about(image.replace("AAAA", "A".repeat(smallBodyBytesMax - 500)))],
+    ["of one image", about(image.replace("AAAA", "A".repeat(SMALL_BODY_BYTES_MAX - 500)))],
     ["of one long text", about(`"${"é".repeat(500_000)}"`)],
     ["of many keys", about(`{${keys}}`)],
     ["of many questions", about('"s"', `[${fill(noul)}]`)],
@@ -318,7 +318,7 @@ describe("any body", () => {
   ])(
     "of a megabyte %s is read without delay",
     (_name, text) => {
-      expect(text.length).toBeLessThanOrEqual(smallBodyBytesMax);
+      expect(text.length).toBeLessThanOrEqual(SMALL_BODY_BYTES_MAX);
       expect(outcomeOf(text)).not.toBe("unsaid");
     },
     20_000,

@@ -1,7 +1,7 @@
 import type { Deployment } from "../../catalog/catalog.ts";
 import { assert } from "../../core/assert.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
-import { keptBack } from "../../wire/fields/common-fields.ts";
+import { KEPT_BACK } from "../../wire/fields/common-fields.ts";
 import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
 import type { UpstreamRequest } from "../../wire/modality.ts";
 import { textToken } from "../../json/json-text.ts";
@@ -31,7 +31,7 @@ export function encodeDecision(
 const headers = { "content-type": "application/json" };
 
 /** What is the gateway's, or only says who asks. */
-const notForwarded = [...keptBack, word.user, word.metadata, word.session_id];
+const NOT_FORWARDED = [...KEPT_BACK, word.user, word.metadata, word.session_id];
 
 /** The buyer's own bytes with the few edits that the gateway owes. */
 function spliceRequest({ doc, modelId }: ParsedDecisionRequest, deployment: Deployment): Buffer {
@@ -39,7 +39,7 @@ function spliceRequest({ doc, modelId }: ParsedDecisionRequest, deployment: Depl
   if (deployment.upstreamModelId !== modelId) {
     splice.replace(doc.member(0, word.model), textToken(deployment.upstreamModelId));
   }
-  splice.remove(notForwarded);
+  splice.remove(NOT_FORWARDED);
   const controls = upstreamControls(doc, deployment);
   if (controls !== undefined) splice.insert("provider", controls);
   return splice.result();

@@ -7,18 +7,18 @@ import {
   under,
 } from "../../wire/fields/check-shape.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
-import { type JsonDocument, type JsonNode, numberKind } from "../../json/json-document.ts";
+import { type JsonDocument, type JsonNode, NUMBER_KIND } from "../../json/json-document.ts";
 import { isProblem, readMembers, spellings } from "./members.ts";
 import { isLabel, readLabels, duplicate, countProblem, labelProblem } from "./read-question.ts";
 
 export const isFraction: Check = (doc, node) => {
-  const value = doc.kind(node) === numberKind ? doc.number(node) : NaN;
+  const value = doc.kind(node) === NUMBER_KIND ? doc.number(node) : NaN;
   return value >= 0 && value <= 1 ? undefined : notFraction;
 };
 const notFraction = problem("must be a number from 0 to 1");
 
 export const isCount: Check = (doc, node) => {
-  const value = doc.kind(node) === numberKind ? doc.number(node) : NaN;
+  const value = doc.kind(node) === NUMBER_KIND ? doc.number(node) : NaN;
   return Number.isInteger(value) && value >= 1 ? undefined : notCount;
 };
 const notCount = problem("must be a whole number of at least 1");
@@ -69,6 +69,7 @@ export const isEntityConfig: Check = textOrObject({
   dtype: isForm,
   threshold: isFraction,
 });
+
 export const isRelationConfig: Check = textOrObject({ description: isText, threshold: isFraction });
 
 function textOrObject(fields: Readonly<Record<string, Check>>): Check {

@@ -7,7 +7,7 @@ import {
   problem,
   under,
 } from "../../wire/fields/check-shape.ts";
-import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { type JsonText, objectText, textToken } from "../../json/json-text.ts";
 import type { Question } from "./question.ts";
 import {
@@ -127,7 +127,7 @@ function lowerTask(doc: JsonDocument, members: Members, name: string): JsonText 
 
 /** The public form has no threshold for all labels of a kind: each label gets it. */
 function lowerSpans(doc: JsonDocument, members: Members): JsonText {
-  const labels = members.get("labels")?.node ?? absent;
+  const labels = members.get("labels")?.node ?? ABSENT;
   const threshold = raw(doc, members, "threshold");
   if (threshold === undefined) return doc.raw(labels);
   if (doc.isArray(labels)) {

@@ -24,7 +24,7 @@ export function readGlinerSchema(
   for (const key of doc.keys(schema)) {
     const name = doc.text(key);
     const section = sections.get(name);
-    if (section === undefined) return problem(unknownSection, "schema", name);
+    if (section === undefined) return problem(UNKNOWN_SECTION, "schema", name);
     const node = doc.valueOf(key);
     const read = doc.isNull(node) ? [] : section(doc, node);
     for (const each of isProblem(read) ? [read] : read) {
@@ -48,7 +48,7 @@ const sections: ReadonlyMap<string, Section> = new Map<string, Section>([
   ["structures", readStructures],
   ["relations", (doc, node) => [readSpans(doc, node, relations)]],
 ]);
-const unknownSection = `is not a section of this model's schema; use ${[...sections.keys()].join(", ")}`;
+const UNKNOWN_SECTION = `is not a section of this model's schema; use ${[...sections.keys()].join(", ")}`;
 
 function readSpans(doc: JsonDocument, node: JsonNode, type: GlinerType): ReadGliner | Problem {
   const id = fixedNames.get(type.kind) ?? type.kind;

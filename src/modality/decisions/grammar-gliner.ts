@@ -12,9 +12,9 @@ export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner 
   const members = readMembers(doc, entry.node, entry.isInArray ? itemNames : questionNames);
   if (isProblem(members)) return atEntry(entry, members);
   const asked = members.get("type");
-  if (asked === undefined) return atEntry(entry, problem(`required: ${oneOfTypes}`, "type"));
+  if (asked === undefined) return atEntry(entry, problem(`required: ${ONE_OF_TYPES}`, "type"));
   const type = doc.isString(asked.node) ? glinerTypes.get(doc.text(asked.node)) : undefined;
-  if (type === undefined) return atEntry(entry, problem(`use ${oneOfTypes}`, asked.sent));
+  if (type === undefined) return atEntry(entry, problem(`use ${ONE_OF_TYPES}`, asked.sent));
   const own = new Map([...members].filter(([name]) => !everywhere.has(name)));
   const found = checkType(doc, own, type);
   return found === undefined ? readAs(doc, own, { entry, type }) : atEntry(entry, found);
@@ -45,7 +45,7 @@ export const fixedNames: ReadonlyMap<GlinerQuestion["kind"], string> = new Map([
   ["relations", "relation_extraction"],
 ]);
 
-const oneOfTypes = `one of ${[...glinerTypes.keys()].join(", ")}`;
+const ONE_OF_TYPES = `one of ${[...glinerTypes.keys()].join(", ")}`;
 
 /** What a question of any type may have. */
 const everywhere = new Set(["type", "name", "id"]);

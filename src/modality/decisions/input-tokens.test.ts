@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mediaPartTokens } from "../../core/constants.ts";
+import { MEDIA_PART_TOKENS } from "../../core/constants.ts";
 import { decisionBody, decisionsDeployment, goodDecision } from "../fixtures/decision-kit.ts";
 import { inputTokens } from "./input-tokens.ts";
 
@@ -25,7 +25,9 @@ test("images of the state are read with each question, those of a question once"
   const shown = { type: "noul", instructions: ["like", image] };
   const body = decisionBody({ state, questions: [shown, noul, noul] });
   const bytes = body.length - 3 * base64.length;
-  const stateTokens = JSON.stringify(state).length - 2 * base64.length + 2 * mediaPartTokens;
-  expect(inputTokens(goodDecision(body), once)).toBe(bytes + 3 * mediaPartTokens);
-  expect(inputTokens(goodDecision(body), each)).toBe(bytes + 3 * mediaPartTokens + 2 * stateTokens);
+  const stateTokens = JSON.stringify(state).length - 2 * base64.length + 2 * MEDIA_PART_TOKENS;
+  expect(inputTokens(goodDecision(body), once)).toBe(bytes + 3 * MEDIA_PART_TOKENS);
+  expect(inputTokens(goodDecision(body), each)).toBe(
+    bytes + 3 * MEDIA_PART_TOKENS + 2 * stateTokens,
+  );
 });

@@ -1,5 +1,5 @@
 import type { Deployment } from "../../catalog/catalog.ts";
-import { mediaPartTokens } from "../../core/constants.ts";
+import { MEDIA_PART_TOKENS } from "../../core/constants.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
 
 /**
@@ -9,6 +9,6 @@ import type { ParsedDecisionRequest } from "./parse-request.ts";
 export function inputTokens(request: ParsedDecisionRequest, deployment: Deployment): number {
   const once = request.estimatedInputTokens;
   if (deployment.decisions?.isStatePerQuestion !== true) return once;
-  const stateTokens = request.stateBytes + request.stateImages * mediaPartTokens;
+  const stateTokens = request.stateBytes + request.stateImages * MEDIA_PART_TOKENS;
   return once + (request.questions.length - 1) * stateTokens;
 }

@@ -1,8 +1,8 @@
 import { assert } from "../../core/assert.ts";
 import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import { type Problem, problem } from "../../wire/fields/check-shape.ts";
-import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import { readDepthMax } from "../../json/json-limits.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { READ_DEPTH_MAX } from "../../json/json-limits.ts";
 import { scanJson } from "../../json/scan-json.ts";
 import { pathOf } from "./members.ts";
 
@@ -36,7 +36,7 @@ class Inspection {
   /** `depth`: containers of `doc` around this one. */
   visit(doc: JsonDocument, node: JsonNode, depth: number): Problem | undefined {
     if (doc.end(node) - doc.start(node) < TELLING_BYTES_MIN) return undefined;
-    if (depth === readDepthMax) return this.#visitDeeper(doc, node);
+    if (depth === READ_DEPTH_MAX) return this.#visitDeeper(doc, node);
     if (doc.isObject(node)) return this.#visitObject(doc, node, depth);
     return doc.isArray(node) ? this.#visitArray(doc, node, depth) : undefined;
   }
@@ -87,13 +87,13 @@ class Inspection {
   #isImage(doc: JsonDocument, object: JsonNode): boolean {
     if (!readByModels.has(this.#path[0] ?? "")) return false;
     const type = doc.member(object, word.type);
-    return type !== absent && doc.isString(type) && doc.word(type) === word.image_url;
+    return type !== ABSENT && doc.isString(type) && doc.word(type) === word.image_url;
   }
 
   #addImage(doc: JsonDocument, object: JsonNode): Problem | undefined {
     const inlineBytes = inlineImageBytes(doc, object);
     if (inlineBytes === undefined) {
-      return problem(onlyInline, ...this.#path, "image_url", "url");
+      return problem(ONLY_INLINE, ...this.#path, "image_url", "url");
     }
     const isInState = this.#path[0] === "state";
     this.images.push({ path: pathOf(this.#path), isInState, inlineBytes });
@@ -101,15 +101,15 @@ class Inspection {
   }
 }
 
-const onlyInline =
+const ONLY_INLINE =
   "must be a data: URL with a png, jpeg or webp image in base64; nothing is fetched";
 
 /** Bytes of the base64 text of an image part; undefined when its address is not such a data URL. */
 function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined {
   const image = doc.member(part, word.image_url);
-  if (image === absent || !doc.isObject(image)) return undefined;
+  if (image === ABSENT || !doc.isObject(image)) return undefined;
   const url = doc.member(image, word.url);
-  if (url === absent || !doc.isString(url)) return undefined;
+  if (url === ABSENT || !doc.isString(url)) return undefined;
   if (!/^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(doc.text(url))) {
     return undefined;
   }

@@ -9,7 +9,7 @@ import {
   textBytes,
   textToken,
 } from "../../json/json-text.ts";
-import { glinerOptions } from "./question-signs.ts";
+import { GLINER_OPTIONS } from "./question-signs.ts";
 import { namedText, type ReadQuestion } from "./read-question.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
 
@@ -34,7 +34,7 @@ function systemOneMembers({ doc, stateNode, read }: ParsedDecisionRequest): Enco
 
 function glinerMembers({ doc, members, stateNode, read }: ParsedDecisionRequest): EncodedQuestion {
   const state = doc.raw(stateNode);
-  const options = glinerOptions.flatMap((name) => {
+  const options = GLINER_OPTIONS.flatMap((name) => {
     const member = members.get(name);
     return member === undefined ? [] : [[name, doc.raw(member.node)] as const];
   });

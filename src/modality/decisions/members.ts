@@ -17,7 +17,7 @@ export function spellings(names: Readonly<Record<string, string>>): Spellings {
   return new Map(Object.entries(names));
 }
 
-export const notTaken = "this model does not accept this field";
+export const NOT_TAKEN = "this model does not accept this field";
 
 /** Reads an object whose set of names is closed; a thing that is sent under two names is refused. */
 export function readMembers(
@@ -30,7 +30,7 @@ export function readMembers(
   for (const key of doc.keys(object)) {
     const sent = doc.text(key);
     const first = names.get(sent);
-    if (first === undefined) return problem(notTaken, sent);
+    if (first === undefined) return problem(NOT_TAKEN, sent);
     const node = doc.valueOf(key);
     if (doc.isNull(node)) continue;
     const other = members.get(first);

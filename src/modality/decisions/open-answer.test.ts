@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { DecisionsListing, Deployment } from "../../catalog/catalog.ts";
-import { decisionAnswerBytesMax } from "../../core/constants.ts";
+import { DECISION_ANSWER_BYTES_MAX } from "../../core/constants.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import { asObject } from "../../json/json-edit.ts";
 import { marketModel, play, requestId } from "../fixtures/answer-kit.ts";
@@ -200,7 +200,7 @@ describe("an answer to systemone questions", () => {
 
   test("of more than 4 MiB is not read", () => {
     const bridge = open({ questions: [urgent] });
-    bridge.push(Buffer.alloc(decisionAnswerBytesMax, " "));
+    bridge.push(Buffer.alloc(DECISION_ANSWER_BYTES_MAX, " "));
     expect(bridge.state).toBe("waiting");
     bridge.push(Buffer.from(" "));
     expect(bridge.failure).toMatchObject(UNUSABLE);

@@ -1,4 +1,4 @@
-import { decisionAnswerBytesMax } from "../../core/constants.ts";
+import { DECISION_ANSWER_BYTES_MAX } from "../../core/constants.ts";
 import { ZERO_USAGE } from "../../core/usage.ts";
 import type { Deployment } from "../../catalog/catalog.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
@@ -31,7 +31,7 @@ export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
     read: ({ value }) => readDecision(value, open, note),
     note,
     renderError: (refusal) => openaiChat.errorBody(refusal, open.requestId),
-    bytesMax: decisionAnswerBytesMax,
+    bytesMax: DECISION_ANSWER_BYTES_MAX,
     classifyError: (value) =>
       isErrorBody(value, deployment) && !asksFor("error", request)
         ? classifyDecisionWording(envelopeWording(value), deployment)

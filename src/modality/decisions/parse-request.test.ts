@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { outputTokensDefault } from "../../core/constants.ts";
+import { OUTPUT_TOKENS_DEFAULT } from "../../core/constants.ts";
 import { badDecision, decisionBody, exactly, goodDecision } from "../fixtures/decision-kit.ts";
 import { marketModel } from "../fixtures/request-kit.ts";
 
@@ -21,7 +21,7 @@ describe("what routing and billing need", () => {
       stateImages: 0,
       stateBytes: '"the mug is red"'.length,
       estimatedInputTokens: body.length,
-      outputTokens: outputTokensDefault,
+      outputTokens: OUTPUT_TOKENS_DEFAULT,
       droppedParams: [],
       controls: { allowFallbacks: true, requireParameters: false, connections: "prefer" },
       others: {},

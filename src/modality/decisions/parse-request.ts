@@ -1,4 +1,4 @@
-import { mediaPartTokens, outputTokensDefault } from "../../core/constants.ts";
+import { MEDIA_PART_TOKENS, OUTPUT_TOKENS_DEFAULT } from "../../core/constants.ts";
 import { invalidRequest } from "../../core/refusals.ts";
 import { refused, type Result } from "../../core/result.ts";
 import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
@@ -15,7 +15,7 @@ import type { Question } from "./question.ts";
 import { type ImagePart, inspectBody } from "./inspect-body.ts";
 import { isProblem, type Members, sentenceOf } from "./members.ts";
 import { type ReadQuestions, readQuestions } from "./read-questions.ts";
-import { glinerOptions, type Grammar } from "./question-signs.ts";
+import { GLINER_OPTIONS, type Grammar } from "./question-signs.ts";
 import type { ReadQuestion } from "./read-question.ts";
 
 /** Reads and checks a body, or gives the 400 that names the place. */
@@ -73,7 +73,7 @@ export class ParsedDecisionRequest implements CallRequest {
   /** Once over everything: bytes without inline base64, and 65,536 for each image. */
   readonly estimatedInputTokens: number;
   /** Decision models write no text: what is reserved is the default of a request without a bound. */
-  readonly outputTokens: number = outputTokensDefault;
+  readonly outputTokens: number = OUTPUT_TOKENS_DEFAULT;
   /** Other fields of the body that the grammar takes (`threshold`, …), as sent. */
   readonly others: Readonly<Record<string, unknown>>;
   readonly doc: JsonDocument;
@@ -93,7 +93,7 @@ export class ParsedDecisionRequest implements CallRequest {
     this.imagePaths = images.map(({ path }) => path);
     this.stateImages = state.images;
     this.stateBytes = state.bytes;
-    this.estimatedInputTokens = doc.body.length - inlineBytes + images.length * mediaPartTokens;
+    this.estimatedInputTokens = doc.body.length - inlineBytes + images.length * MEDIA_PART_TOKENS;
     this.others = readOptions(doc, members);
     this.doc = doc;
     this.members = members;
@@ -103,7 +103,7 @@ export class ParsedDecisionRequest implements CallRequest {
 }
 
 function readOptions(doc: JsonDocument, members: Members): Readonly<Record<string, unknown>> {
-  const sent = glinerOptions.flatMap((name) => {
+  const sent = GLINER_OPTIONS.flatMap((name) => {
     const member = members.get(name);
     return member === undefined ? [] : [[name, doc.value(member.node)] as const];
   });

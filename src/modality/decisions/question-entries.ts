@@ -1,6 +1,6 @@
 import { type Problem, problem } from "../../wire/fields/check-shape.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
-import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { isProblem, type Spellings, spellings } from "./members.ts";
 
 /** One question as it is in its container, whatever grammar it is written in. */
@@ -57,7 +57,7 @@ function arrayEntry(doc: JsonDocument, node: JsonNode, index: number): Entry | P
   const names: string[] = [];
   for (const field of ["name", "id"] as const) {
     const value = doc.present(node, word[field]);
-    if (value === absent) continue;
+    if (value === ABSENT) continue;
     if (!doc.isString(value)) return problem("must be a string", ...path, field);
     names.push(doc.text(value));
   }

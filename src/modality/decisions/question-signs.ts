@@ -18,14 +18,14 @@ export function grammarOf(doc: JsonDocument, question: JsonNode): Grammar | unde
   const named =
     type !== undefined && doc.isString(type) ? grammarOfType(doc.text(type)) : undefined;
   if (named !== undefined) return named;
-  if (glinerFields.some((name) => fields.has(name))) return "gliner";
+  if (GLINER_FIELDS.some((name) => fields.has(name))) return "gliner";
   return fields.has("criteria") ? "systemone" : undefined;
 }
 
 /** Fields of a question that show that it is a GLiNER one, as the buyer sent them. */
 export function glinerFieldsOf(doc: JsonDocument, question: JsonNode): readonly string[] {
   const fields = fieldsOf(doc, question);
-  return glinerFields.filter((name) => fields.has(name));
+  return GLINER_FIELDS.filter((name) => fields.has(name));
 }
 
 /** The grammar of a body: that of its first question with a sign, else of the fields beside them. */
@@ -35,18 +35,19 @@ export function grammarOfBody(doc: JsonDocument, entries: readonly Entry[]): Gra
     if (sign !== undefined) return sign;
   }
   const beside = fieldsOf(doc, 0);
-  return glinerBodyFields.some((name) => beside.has(name)) ? "gliner" : "systemone";
+  return GLINER_BODY_FIELDS.some((name) => beside.has(name)) ? "gliner" : "systemone";
 }
 
-const glinerFields = ["labels", "fields", "multi_label", "top_k", "threshold"];
+const GLINER_FIELDS = ["labels", "fields", "multi_label", "top_k", "threshold"];
 
 /** Fields of a body that only GLiNER models take; the options go upstream under their names. */
-export const glinerOptions: readonly string[] = [
+export const GLINER_OPTIONS: readonly string[] = [
   "threshold",
   "include_confidence",
   "include_spans",
 ];
-export const glinerBodyFields: readonly string[] = ["text", ...glinerOptions];
+
+export const GLINER_BODY_FIELDS: readonly string[] = ["text", ...GLINER_OPTIONS];
 
 function grammarOfType(type: string): Grammar | undefined {
   if (flatTypes.has(type)) return "systemone";

@@ -1,5 +1,5 @@
 import { type Check, isText, type Problem, problem } from "../../wire/fields/check-shape.ts";
-import { type JsonDocument, type JsonNode, nodeSize } from "../../json/json-document.ts";
+import { type JsonDocument, type JsonNode, NODE_SIZE } from "../../json/json-document.ts";
 import { type JsonText, textBytes, textToken } from "../../json/json-text.ts";
 import type { Question } from "./question.ts";
 import type { Entry } from "./question-entries.ts";
@@ -16,7 +16,7 @@ export interface ReadQuestion<Q extends Question = Question> {
 export const isContent: Check = (doc, node) => {
   if (doc.isString(node)) return doc.end(node) - doc.start(node) > 2 ? undefined : notContent;
   const isContainer = doc.isObject(node) || doc.isArray(node);
-  return isContainer && doc.next(node) > node + nodeSize ? undefined : notContent;
+  return isContainer && doc.next(node) > node + NODE_SIZE ? undefined : notContent;
 };
 const notContent = problem("must be a non-empty string, object or array");
 

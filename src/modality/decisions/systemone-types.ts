@@ -32,7 +32,7 @@ export function readTyped(doc: JsonDocument, members: Members, types: TypeRules)
   const asked = doc.isString(type.node) ? doc.text(type.node) : "";
   const rule = types.get(asked);
   if (rule === undefined) return problem(typeProblem(asked, types), type.sent);
-  for (const name of typeFields) {
+  for (const name of TYPE_FIELDS) {
     const member = members.get(name);
     if (member !== undefined && !rule.takes.includes(name)) {
       return problem(`the type ${asked} does not accept this field`, member.sent);
@@ -51,7 +51,7 @@ interface TypeRule {
 export type TypeRules = ReadonlyMap<string, TypeRule>;
 type Reading = (Omit<Typed, "asked" | "hasCriteria"> & { readonly hasCriteria?: true }) | Problem;
 
-const typeFields = ["criteria", "values", "enum", "min", "max"];
+const TYPE_FIELDS = ["criteria", "values", "enum", "min", "max"];
 
 const noul: TypeRule = { takes: ["criteria"], read: readNoul };
 const choice: TypeRule = { takes: ["criteria", "values"], read: readChoice };

@@ -1,4 +1,4 @@
-import { imagePromptCharsMax, imagesPerRequestMax } from "../../core/constants.ts";
+import { IMAGE_PROMPT_CHARS_MAX, IMAGES_PER_REQUEST_MAX } from "../../core/constants.ts";
 import {
   type Check,
   isFilledText,
@@ -12,7 +12,7 @@ import {
 } from "../../wire/fields/check-shape.ts";
 import { refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
 import { checkProvider } from "../../wire/fields/provider-controls.ts";
-import { falseKind, type JsonDocument, numberKind } from "../../json/json-document.ts";
+import { FALSE_KIND, type JsonDocument, NUMBER_KIND } from "../../json/json-document.ts";
 import type { ImageFields } from "./image-fields.ts";
 
 /** Where other image routes take pictures. */
@@ -23,12 +23,12 @@ const IMAGE_INPUTS = [
 ] as const;
 
 const unstreamed: Check = (doc, node) =>
-  doc.kind(node) === falseKind
+  doc.kind(node) === FALSE_KIND
     ? undefined
     : problem("must be false or left out: images come in one whole answer");
 
 const noPartialImages: Check = (doc, node) =>
-  doc.kind(node) === numberKind && doc.number(node) === 0
+  doc.kind(node) === NUMBER_KIND && doc.number(node) === 0
     ? undefined
     : problem("must be 0 or left out: images come in one whole answer");
 
@@ -43,19 +43,19 @@ const noImageInput: Check = () =>
 const prompt: Check = (doc, node) => {
   // A character has at least one byte: only a text that may be too long is counted.
   const found = isFilledText(doc, node);
-  if (found !== undefined || doc.end(node) - doc.start(node) - 2 <= imagePromptCharsMax)
+  if (found !== undefined || doc.end(node) - doc.start(node) - 2 <= IMAGE_PROMPT_CHARS_MAX)
     return found;
   const chars = charactersOf(doc.text(node));
-  if (chars <= imagePromptCharsMax) return undefined;
-  return problem(`has ${chars} characters; shorten it to at most ${imagePromptCharsMax}`);
+  if (chars <= IMAGE_PROMPT_CHARS_MAX) return undefined;
+  return problem(`has ${chars} characters; shorten it to at most ${IMAGE_PROMPT_CHARS_MAX}`);
 };
 
 const count: Check = (doc, node) =>
   isInteger(doc, node) === undefined &&
   doc.number(node) >= 1 &&
-  doc.number(node) <= imagesPerRequestMax
+  doc.number(node) <= IMAGES_PER_REQUEST_MAX
     ? undefined
-    : problem(`must be a whole number from 1 to ${imagesPerRequestMax}`);
+    : problem(`must be a whole number from 1 to ${IMAGES_PER_REQUEST_MAX}`);
 
 /**
  * Fields whose meaning is the same whatever the listing, in the order in which they are checked.

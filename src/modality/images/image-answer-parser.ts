@@ -1,4 +1,4 @@
-import { imageAnswerOtherBytesMax } from "../../core/constants.ts";
+import { IMAGE_ANSWER_OTHER_BYTES_MAX } from "../../core/constants.ts";
 import { tryParse } from "../../json/json-edit.ts";
 import { Base64Text } from "./base64-text.ts";
 
@@ -31,7 +31,7 @@ export class ImageAnswerParser {
   /** Nothing that comes can make this answer usable. */
   get isUnusable(): boolean {
     return (
-      this.#rest.length > imageAnswerOtherBytesMax ||
+      this.#rest.length > IMAGE_ANSWER_OTHER_BYTES_MAX ||
       this.texts.length > TEXTS_MAX ||
       this.texts.at(-1)?.isBad === true
     );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { imageBytesMax } from "../../core/constants.ts";
+import { IMAGE_BYTES_MAX } from "../../core/constants.ts";
 import type { Refusal } from "../../core/refusals.ts";
 import { marketModel } from "../fixtures/request-kit.ts";
 import {
@@ -403,16 +403,16 @@ describe("the bound of 32 MiB", () => {
   }
 
   test("holds for the files, to the byte", () => {
-    const bridge = pushed(imageBytesMax);
+    const bridge = pushed(IMAGE_BYTES_MAX);
     bridge.push(Buffer.from('"}]}'));
     bridge.end();
     expect(bridge.state).toBe("complete");
     const bytes = [bridge.finish("0")].flat().reduce((sum, piece) => sum + piece.length, 0);
-    expect(bytes).toBeGreaterThan(Math.ceil(imageBytesMax / 3) * 4);
+    expect(bytes).toBeGreaterThan(Math.ceil(IMAGE_BYTES_MAX / 3) * 4);
   });
 
   test("closes the provider at once above it: no 413, no other provider, no strike", () => {
-    const bridge = pushed(imageBytesMax + 1);
+    const bridge = pushed(IMAGE_BYTES_MAX + 1);
     expect(bridge.state).toBe("failed");
     expect(bridge.failure).toMatchObject({
       refusal: { class: "gateway_error", status: 502, upstreamStatus: 200, retryable: true },
@@ -427,7 +427,7 @@ describe("the bound of 32 MiB", () => {
     bridge.push(Buffer.from('{"data":['));
     for (const end of ['"},', '"}]}']) {
       bridge.push(Buffer.from('{"b64_json":"'));
-      for (const piece of base64Of(imageBytesMax / 2 + 3)) bridge.push(piece);
+      for (const piece of base64Of(IMAGE_BYTES_MAX / 2 + 3)) bridge.push(piece);
       bridge.push(Buffer.from(end));
     }
     expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });

@@ -1,4 +1,4 @@
-import { imageAnswerOtherBytesMax, imageBytesMax } from "../../core/constants.ts";
+import { IMAGE_ANSWER_OTHER_BYTES_MAX, IMAGE_BYTES_MAX } from "../../core/constants.ts";
 import { floorToMicroUsd, type PicoUsd } from "../../core/money.ts";
 import type { Refusal } from "../../core/refusals.ts";
 import { type ServedModel, servedModelOf } from "../../core/served-model.ts";
@@ -72,7 +72,7 @@ export class ImageBridge implements AnswerBridge {
     this.#bytes += bytes.length;
     this.#parser?.push(bytes);
     const fileBytes = this.#parser?.fileBytes ?? 0;
-    if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > imageBytesMax) {
+    if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > IMAGE_BYTES_MAX) {
       this.#conclude(failedRead(tooLargeImagesFailure()));
     } else if (this.#parser?.isUnusable === true) {
       // Reading continues: too large is reported before anything else, wherever the fault is.
@@ -123,7 +123,7 @@ export class ImageBridge implements AnswerBridge {
 }
 
 /** Base64 of the images and all the rest; white space and escapes are the provider's own loss. */
-const ANSWER_BYTES_MAX = Math.ceil(imageBytesMax / 3) * 4 + imageAnswerOtherBytesMax;
+const ANSWER_BYTES_MAX = Math.ceil(IMAGE_BYTES_MAX / 3) * 4 + IMAGE_ANSWER_OTHER_BYTES_MAX;
 
 const ABOVE_RESERVE = failedRead(
   unusableImagesFailure("the provider reported a higher cost than this request can have"),

@@ -19,9 +19,9 @@ import {
 import { readDroppedParams } from "../../wire/fields/common-fields.ts";
 import { refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
 import {
-  falseKind,
+  FALSE_KIND,
   type JsonDocument,
-  numberKind,
+  NUMBER_KIND,
   type JsonNode,
 } from "../../json/json-document.ts";
 import { asObject } from "../../json/json-edit.ts";
@@ -29,7 +29,7 @@ import { readJsonObject } from "../../json/read-json-object.ts";
 import type { CallRequest } from "../../wire/modality.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 import { jsonOfForm } from "./read-form.ts";
-import { imageTypes, noImages, refuseField } from "./video-fields.ts";
+import { imageTypes, NO_IMAGES, refuseField } from "./video-fields.ts";
 
 /** Reads and checks a body; `contentType`: the header, where there is one. */
 export function parseVideoRequest(
@@ -103,12 +103,12 @@ interface VideoFields {
 }
 
 const noStream: Check = (doc, node) =>
-  doc.kind(node) === falseKind
+  doc.kind(node) === FALSE_KIND
     ? undefined
     : problem("must be false or left out: a video is a job; poll it with GET /v1/videos/{id}");
 
 const oneVideo: Check = (doc, node) =>
-  doc.kind(node) === numberKind && doc.number(node) === 1
+  doc.kind(node) === NUMBER_KIND && doc.number(node) === 1
     ? undefined
     : problem("must be 1: a request makes one video");
 
@@ -174,7 +174,7 @@ function secondsIn(doc: JsonDocument, node: JsonNode): number | undefined {
     const text = doc.text(node);
     return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
   }
-  if (doc.kind(node) !== numberKind) return undefined;
+  if (doc.kind(node) !== NUMBER_KIND) return undefined;
   const value = doc.number(node);
   return Number.isSafeInteger(value) ? value : undefined;
 }
@@ -185,7 +185,7 @@ function findImage(doc: JsonDocument): Problem | undefined {
     const node = doc.valueOf(key);
     if (!doc.isObject(node) && !doc.isArray(node)) continue;
     const path = imageIn(doc.value(node), [doc.text(key)]);
-    if (path !== undefined) return problem(noImages, ...path);
+    if (path !== undefined) return problem(NO_IMAGES, ...path);
   }
   return undefined;
 }

@@ -9,11 +9,12 @@ const imageNames = new Set([
 /** Types of an object that is an image, wherever it is. */
 export const imageTypes: ReadonlySet<unknown> = new Set(["image_url", "input_image"]);
 
-export const noImages = "is not accepted: a video is made from text alone on this route; remove it";
+export const NO_IMAGES =
+  "is not accepted: a video is made from text alone on this route; remove it";
 
 /** Why a field of the top level is never taken; undefined: some listing may take it. */
 export function refuseField(name: string): Problem | undefined {
-  if (imageNames.has(name)) return problem(noImages, name);
+  if (imageNames.has(name)) return problem(NO_IMAGES, name);
   if (name === "duration") return problem("is not accepted; send seconds", name);
   if (name === "callback_url") {
     return problem(

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { answerBytesMax } from "../../core/constants.ts";
+import { ANSWER_BYTES_MAX } from "../../core/constants.ts";
 import type { Refusal } from "../../core/refusals.ts";
 import type { ServedModel } from "../../core/served-model.ts";
 import type { Usage } from "../../core/usage.ts";
@@ -68,7 +68,7 @@ export class JsonBridge implements AnswerBridge {
     if (this.state !== "waiting") return;
     this.#bytes += bytes.length;
     this.#pieces.push(bytes);
-    if (this.#bytes > (this.#options.bytesMax ?? answerBytesMax)) this.#conclude(UNUSABLE);
+    if (this.#bytes > (this.#options.bytesMax ?? ANSWER_BYTES_MAX)) this.#conclude(UNUSABLE);
   }
 
   end(): void {

@@ -1,4 +1,4 @@
-import { answerBytesMax, errorBodyBytesMax } from "../../core/constants.ts";
+import { ANSWER_BYTES_MAX, ERROR_BODY_BYTES_MAX } from "../../core/constants.ts";
 import type { Refusal } from "../../core/refusals.ts";
 import type { ServedModel } from "../../core/served-model.ts";
 import type { Usage } from "../../core/usage.ts";
@@ -6,7 +6,7 @@ import { classifyPlainBody } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import { GrowingBuffer } from "../sse/growing-buffer.ts";
 import { type SseEvent, SseReader } from "../sse/sse-reader.ts";
-import { sseContentType } from "../sse/sse-writer.ts";
+import { SSE_CONTENT_TYPE } from "../sse/sse-writer.ts";
 import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
 import { OutputPieces } from "./output-pieces.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
@@ -14,14 +14,14 @@ import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 import type { UpstreamFailure } from "../failure/upstream-failure.ts";
 
 /** An answer bounded by tokens stays far below; an endless one is cut here. */
-const streamBytesMax = 8 * answerBytesMax;
+const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
 /**
  * The stream side of `AnswerBridge`: reads events, lets the driver relay or translate them, and
  * keeps everything back until the first content-bearing one. Nothing follows a terminal event.
  */
 export class StreamBridge implements AnswerBridge {
-  readonly contentType: string = sseContentType;
+  readonly contentType: string = SSE_CONTENT_TYPE;
   readonly #driver: StreamDriver;
   readonly #note: ServedModelNote;
   readonly #reader: SseReader;
@@ -70,7 +70,7 @@ export class StreamBridge implements AnswerBridge {
     else if (this.#head.length > 0) this.#head.take();
     if (!this.#isReading()) return;
     if (fault !== undefined) this.#conclude(unusableFailure());
-    else if (this.#bytes > streamBytesMax) this.#conclude(brokenOffFailure());
+    else if (this.#bytes > STREAM_BYTES_MAX) this.#conclude(brokenOffFailure());
   }
 
   end(): void {
@@ -130,7 +130,7 @@ export class StreamBridge implements AnswerBridge {
   }
 
   #keepHead(bytes: Buffer): void {
-    const capacity = errorBodyBytesMax - this.#head.length;
+    const capacity = ERROR_BODY_BYTES_MAX - this.#head.length;
     if (capacity > 0) this.#head.add(bytes.subarray(0, capacity));
   }
 }

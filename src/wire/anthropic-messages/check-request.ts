@@ -17,13 +17,13 @@ import {
   variant,
 } from "../fields/check-shape.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { nodeSize } from "../../json/json-document.ts";
+import { NODE_SIZE } from "../../json/json-document.ts";
 
 const blockFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 const textBlock: Check = shape({ ...blockFields, text: isText }, { required: ["text"] });
-const blocksMessage = "must be a string or an array of content blocks";
+const BLOCKS_MESSAGE = "must be a string or an array of content blocks";
 /** Blocks inside a tool result or a source; a source may hold blocks of its own. */
-const nestedContent: Check = textOr((doc, node) => nestedBlocks(doc, node), blocksMessage);
+const nestedContent: Check = textOr((doc, node) => nestedBlocks(doc, node), BLOCKS_MESSAGE);
 const sourceType: Check = (doc, node) =>
   isText(doc, node) ?? (doc.word(node) === word.file ? keptFile : undefined);
 const keptFile = problem(
@@ -71,7 +71,7 @@ const block: Check = variant(
   shape(blockFields),
 );
 
-const content: Check = textOr(listOf(block), blocksMessage);
+const content: Check = textOr(listOf(block), BLOCKS_MESSAGE);
 const message: Check = shape({ role: isText, content }, { required: ["content"] });
 
 const roleAndMessage: Check = variant(
@@ -82,7 +82,7 @@ const roleAndMessage: Check = variant(
 
 const messages: Check = (doc, node) =>
   isArray(doc, node) ??
-  (doc.next(node) === node + nodeSize
+  (doc.next(node) === node + NODE_SIZE
     ? problem("must have at least one message")
     : listOf(roleAndMessage)(doc, node));
 
@@ -100,7 +100,7 @@ export const checkBody: Check = shape(
   {
     ...commonFields,
     messages,
-    system: optional(textOr(listOf(block), blocksMessage)),
+    system: optional(textOr(listOf(block), BLOCKS_MESSAGE)),
     stop_sequences: optional(textList),
     tools: optional(listOf(tool)),
     tool_choice: optional(

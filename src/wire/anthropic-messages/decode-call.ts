@@ -1,10 +1,10 @@
 import type { ChatCall, Effort } from "../neutral/chat-call.ts";
-import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { isNoOp } from "../neutral/no-op-values.ts";
 import { notePricedFields, pricedNames } from "../price-guard.ts";
-import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import { decodeMessages, decodeSystem } from "./decode-messages.ts";
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts";
@@ -61,7 +61,7 @@ function noteFields(doc: JsonDocument, notes: TranslationIssues): void {
     if (doc.isNull(doc.valueOf(key))) continue;
     const name = chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
     if (isNoOp(doc, name)) continue;
-    if (refused.has(name)) notes.refuse(name, cannotCross);
+    if (refused.has(name)) notes.refuse(name, CANNOT_CROSS);
     else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
   }
   notePricedFields(doc, notes);
@@ -71,9 +71,9 @@ function noteFields(doc: JsonDocument, notes: TranslationIssues): void {
 /** `output_config.format` is this wire's response format; the rest are hints. */
 function noteOutputConfig(doc: JsonDocument, notes: TranslationIssues): void {
   const config = doc.present(0, word.output_config);
-  if (config === absent) return;
-  if (doc.present(config, word.format) !== absent)
-    notes.refuse("output_config.format", cannotCross);
+  if (config === ABSENT) return;
+  if (doc.present(config, word.format) !== ABSENT)
+    notes.refuse("output_config.format", CANNOT_CROSS);
   dropOthers(doc, config, { carried: configMembers, path: "output_config.", notes });
 }
 
@@ -81,8 +81,8 @@ const configMembers = new Set([word.format, word.effort]);
 
 function decodeEffort(doc: JsonDocument): Effort | undefined {
   const config = doc.present(0, word.output_config);
-  const effort = config === absent ? absent : doc.present(config, word.effort);
-  if (effort === absent) return undefined;
+  const effort = config === ABSENT ? ABSENT : doc.present(config, word.effort);
+  if (effort === ABSENT) return undefined;
   return { field: "output_config.effort", value: doc.text(effort) };
 }
 
@@ -91,7 +91,7 @@ const STOPS_MAX = 4;
 
 function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const sent = doc.present(0, word.stop_sequences);
-  const stops = sent === absent ? [] : doc.items(sent).map((node) => doc.raw(node));
+  const stops = sent === ABSENT ? [] : doc.items(sent).map((node) => doc.raw(node));
   if (stops.length > STOPS_MAX) {
     const message =
       `has ${stops.length} entries, and the providers of this model accept ${STOPS_MAX} at most; ` +
@@ -103,12 +103,12 @@ function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly Json
 
 function decodeUserId(doc: JsonDocument, notes: TranslationIssues): JsonText | undefined {
   const metadata = doc.present(0, word.metadata);
-  if (metadata === absent) return undefined;
+  if (metadata === ABSENT) return undefined;
   dropOthers(doc, metadata, { carried: new Set([word.user_id]), path: "metadata.", notes });
   return rawOf(doc, metadata, word.user_id);
 }
 
 function rawOf(doc: JsonDocument, object: JsonNode, wordId: number): JsonText | undefined {
   const node = doc.present(object, wordId);
-  return node === absent ? undefined : doc.raw(node);
+  return node === ABSENT ? undefined : doc.raw(node);
 }

@@ -1,9 +1,9 @@
 import type { AssistantPart, Message, ToolResult } from "../neutral/chat-call.ts";
-import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { fromMessagesToolId } from "../neutral/tool-ids.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { joinTokens, type JsonText } from "../../json/json-text.ts";
 
 /** A content that is being read, and where it is. */
@@ -17,7 +17,7 @@ interface Content {
 /** The system texts before the conversation. */
 export function decodeSystem(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const node = doc.present(0, word.system);
-  if (node === absent) return [];
+  if (node === ABSENT) return [];
   return textsOf({ doc, node, notes, path: "system" }).filter((text) => text !== '""');
 }
 
@@ -74,7 +74,7 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
   const node = doc.present(block, word.content);
   return {
     callId: fromMessagesToolId(doc.text(doc.member(block, word.tool_use_id))),
-    texts: node === absent ? [] : textsOf({ doc, node, notes, path: `${path}.${index}.content` }),
+    texts: node === ABSENT ? [] : textsOf({ doc, node, notes, path: `${path}.${index}.content` }),
   };
 }
 
@@ -118,7 +118,7 @@ function blockText({ doc, notes }: Content, block: JsonNode): JsonText {
 
 function refuseBlock({ doc, notes, path }: Content, block: JsonNode, index: number): void {
   const type = doc.text(doc.member(block, word.type)).slice(0, 64);
-  notes.refuse(`${path}.${index}`, `is a block of type ${type}, which ${cannotCross}`);
+  notes.refuse(`${path}.${index}`, `is a block of type ${type}, which ${CANNOT_CROSS}`);
 }
 
 function typeWord(doc: JsonDocument, block: JsonNode): number {

@@ -1,9 +1,9 @@
 import type { ToolChoice, ToolSpec } from "../neutral/chat-call.ts";
-import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { objectSchema } from "../neutral/object-schema.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);
 const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_use]);
@@ -11,21 +11,21 @@ const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_
 /** The custom tools; tools that only this wire's servers run are refused by their place. */
 export function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
-  if (list === absent) return [];
+  if (list === ABSENT) return [];
   const tools: ToolSpec[] = [];
   for (const [index, tool] of doc.items(list).entries()) {
     const type = doc.present(tool, word.type);
     const name = doc.member(tool, word.name);
-    if (type !== absent && doc.word(type) !== word.custom) {
-      notes.refuse(`tools.${index}.type`, cannotCross);
-    } else if (name === absent) {
+    if (type !== ABSENT && doc.word(type) !== word.custom) {
+      notes.refuse(`tools.${index}.type`, CANNOT_CROSS);
+    } else if (name === ABSENT) {
       notes.refuse(`tools.${index}.name`, "is missing; add it");
     } else {
       dropOthers(doc, tool, { carried: toolMembers, path: "tools.", notes });
       const description = doc.present(tool, word.description);
       tools.push({
         name: doc.raw(name),
-        description: description === absent ? undefined : doc.raw(description),
+        description: description === ABSENT ? undefined : doc.raw(description),
         schema: objectSchema(doc, doc.present(tool, word.input_schema)),
       });
     }
@@ -44,7 +44,7 @@ export function decodeToolChoice(
   { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
 ): Chosen {
   const choice = doc.present(0, word.tool_choice);
-  if (choice === absent) return { toolChoice: undefined, parallelTools: true };
+  if (choice === ABSENT) return { toolChoice: undefined, parallelTools: true };
   if (tools.length === 0) {
     notes.drop("tool_choice");
     return { toolChoice: undefined, parallelTools: true };
@@ -52,8 +52,8 @@ export function decodeToolChoice(
   dropOthers(doc, choice, { carried: choiceMembers, path: "tool_choice.", notes });
   const alone = doc.present(choice, word.disable_parallel_tool_use);
   const toolChoice = readChoice(doc, choice);
-  if (toolChoice === undefined) notes.refuse("tool_choice", cannotCross);
-  return { toolChoice, parallelTools: alone === absent || !doc.isTrue(alone) };
+  if (toolChoice === undefined) notes.refuse("tool_choice", CANNOT_CROSS);
+  return { toolChoice, parallelTools: alone === ABSENT || !doc.isTrue(alone) };
 }
 
 function readChoice(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
@@ -66,7 +66,7 @@ function readChoice(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined
       return { kind: "none" };
     case word.tool: {
       const name = doc.member(choice, word.name);
-      return name === absent ? undefined : { kind: "tool", name: doc.raw(name) };
+      return name === ABSENT ? undefined : { kind: "tool", name: doc.raw(name) };
     }
     default:
       return undefined;

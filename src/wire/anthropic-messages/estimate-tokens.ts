@@ -1,5 +1,5 @@
 import { word } from "../fields/chat-vocabulary.ts";
-import { absent, type JsonDocument } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
 import { textTokens } from "../text-tokens.ts";
 
 /** What a request costs beside its texts, as the common chat templates have it. */
@@ -18,7 +18,7 @@ const BASE64_CHARS_PER_TOKEN = 32;
 export function estimateDocument(doc: JsonDocument): number {
   const member = (wordId: number): unknown => {
     const node = doc.present(0, wordId);
-    return node === absent ? undefined : doc.value(node);
+    return node === ABSENT ? undefined : doc.value(node);
   };
   return (
     REQUEST_TOKENS +

@@ -1,6 +1,6 @@
 import type { MediaPart, MediaCollector } from "../neutral/media-collector.ts";
 import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
-import { absent, type JsonDocument, type JsonNode, nodeSize } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../../json/json-document.ts";
 
 const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
   image: "image",
@@ -17,11 +17,11 @@ const kindByWord = Array.from(
 /** Finds the media blocks of a checked body, those inside tool results and documents too. */
 export function findMedia(doc: JsonDocument, media: MediaCollector): void {
   const system = doc.member(0, word.system);
-  if (system !== absent) findInContent(doc, system, { path: "system", media });
+  if (system !== ABSENT) findInContent(doc, system, { path: "system", media });
   const messages = doc.member(0, word.messages);
   const end = doc.next(messages);
   let index = 0;
-  for (let node = messages + nodeSize; node < end; node = doc.next(node)) {
+  for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
     const content = doc.member(node, word.content);
     if (doc.isArray(content)) {
       findInContent(doc, content, { path: `messages.${index}.content`, media });
@@ -47,7 +47,7 @@ function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Pl
     }
     findNested(doc, doc.member(block, word.content), { path: `${place.path}.content`, media });
     const source = doc.member(block, word.source);
-    if (source !== absent && doc.isObject(source)) {
+    if (source !== ABSENT && doc.isObject(source)) {
       const nested = { path: `${place.path}.source.content`, media };
       findNested(doc, doc.member(source, word.content), nested);
     }
@@ -55,21 +55,21 @@ function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Pl
 }
 
 function findNested(doc: JsonDocument, content: JsonNode, place: Place): void {
-  if (content !== absent) findInContent(doc, content, place);
+  if (content !== ABSENT) findInContent(doc, content, place);
 }
 
 /** What a checked content block holds; undefined for text and for blocks of other types. */
 export function blockKind(doc: JsonDocument, block: JsonNode): MediaPart["kind"] | undefined {
-  const type = doc.isObject(block) ? doc.member(block, word.type) : absent;
-  return type === absent || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
+  const type = doc.isObject(block) ? doc.member(block, word.type) : ABSENT;
+  return type === ABSENT || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
 }
 
 /** Base64 bytes of an image in the body. */
 function inlineBytes(doc: JsonDocument, block: JsonNode): number {
   const source = doc.member(block, word.source);
-  if (source === absent || !doc.isObject(source)) return 0;
+  if (source === ABSENT || !doc.isObject(source)) return 0;
   const type = doc.member(source, word.type);
   const data = doc.member(source, word.data);
-  if (type === absent || data === absent || !doc.isString(type) || !doc.isString(data)) return 0;
+  if (type === ABSENT || data === ABSENT || !doc.isString(type) || !doc.isString(data)) return 0;
   return doc.word(type) === word.base64 ? doc.end(data) - doc.start(data) - 2 : 0;
 }

@@ -1,6 +1,6 @@
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { absent, type JsonDocument } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import type { Splice } from "../../json/splice.ts";
 import { checkBody } from "./check-request.ts";
@@ -27,12 +27,12 @@ export const anthropicMessagesRequests: RequestCodec = {
   editBody,
   isUsualPrice: () => false,
   countTokens,
-  isClientTool: (doc, type) => doc.word(type) === word.custom || clientTools.test(doc.text(type)),
+  isClientTool: (doc, type) => doc.word(type) === word.custom || CLIENT_TOOLS.test(doc.text(type)),
   headers,
 };
 
 /** Tools of the provider's design that the caller runs. */
-const clientTools = /^(?:bash|text_editor|computer|memory)_\d{8}$/;
+const CLIENT_TOOLS = /^(?:bash|text_editor|computer|memory)_\d{8}$/;
 
 /** Longer bodies are judged by their bytes: reading every word would hold up all other requests. */
 const COUNTED_BYTES_MAX = 262_144;
@@ -47,7 +47,7 @@ function countTokens(doc: JsonDocument): number {
 function editBody(doc: JsonDocument, splice: Splice, { request }: EncodeTarget): void {
   const sent = doc.member(0, word.max_tokens);
   const tokens = String(request.outputTokens) as JsonText;
-  if (sent === absent) splice.insert("max_tokens", tokens);
+  if (sent === ABSENT) splice.insert("max_tokens", tokens);
   else if (doc.isNull(sent)) splice.replace(sent, tokens);
 }
 

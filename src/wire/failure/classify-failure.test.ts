@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { providerMessageCharsMax } from "../../core/constants.ts";
+import { PROVIDER_MESSAGE_CHARS_MAX } from "../../core/constants.ts";
 import { REFUSALS } from "../../core/refusals.ts";
 import { classifyEmbeddedError, classifyFailure } from "./classify-failure.ts";
 import { anthropicMessages } from "../anthropic-messages/index.ts";
@@ -238,7 +238,7 @@ test("what a caller reads is bounded and has no id of the provider, whatever it 
       expect(refusal.status).toBeGreaterThanOrEqual(400);
       expect(refusal.upstreamStatus).toBe(code < 300 ? 200 : code);
       expect(refusal.message).not.toContain(canary);
-      expect(refusal.message.length).toBeLessThanOrEqual(providerMessageCharsMax);
+      expect(refusal.message.length).toBeLessThanOrEqual(PROVIDER_MESSAGE_CHARS_MAX);
     }),
   );
 });

@@ -4,11 +4,11 @@ import type { FailedAnswer, UpstreamFailure } from "./upstream-failure.ts";
 import { accessWording, billingWording } from "./account-wording.ts";
 import { statusOfWording } from "./code-status.ts";
 import { contentPolicyWording } from "./content-policy-wording.ts";
-import { contextOverflowWording, overlongStringCode } from "./context-overflow-wording.ts";
+import { contextOverflowWording, OVERLONG_STRING_CODE } from "./context-overflow-wording.ts";
 import { timeoutFailure, unusableFailure } from "./failures.ts";
 import { type ProviderErrorText, readProviderErrorText, wordsOf } from "./provider-error-text.ts";
 import { cleanProviderMessage, quoteRequestMessage } from "./provider-message.ts";
-import { quotaCodes, rateLimitWording } from "./rate-limit-wording.ts";
+import { QUOTA_CODES, rateLimitWording } from "./rate-limit-wording.ts";
 import { retryAfterSeconds } from "./retry-after.ts";
 import { speaksOf } from "./wording.ts";
 
@@ -99,7 +99,7 @@ export function isRateLimit({ status, errorText }: Failed): boolean {
 
 export function isOverflow(errorText: ProviderErrorText): boolean {
   const overlong =
-    errorText.codes.includes(overlongStringCode) && /^(messages|input)/.test(errorText.param);
+    errorText.codes.includes(OVERLONG_STRING_CODE) && /^(messages|input)/.test(errorText.param);
   return overlong || speaksOf(errorText, contextOverflowWording);
 }
 
@@ -108,7 +108,7 @@ const QUOTA_COOL_SECONDS = 60;
 
 export function rateLimited(failed: Failed): UpstreamFailure {
   const isQuota =
-    failed.errorText.codes.some((code) => quotaCodes.includes(code)) ||
+    failed.errorText.codes.some((code) => QUOTA_CODES.includes(code)) ||
     speaksOf(failed.errorText, billingWording);
   const coolSeconds = failed.waitSeconds ?? (isQuota ? QUOTA_COOL_SECONDS : COOL_SECONDS);
   const message = `the providers of this model are at their rate limit; retry in ${coolSeconds} s`;

@@ -31,4 +31,4 @@ export const contextOverflowWording: Wording = {
 };
 
 /** A string over its own bound is an overflow only where the field is the conversation. */
-export const overlongStringCode = "string_above_max_length";
+export const OVERLONG_STRING_CODE = "string_above_max_length";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { providerMessageCharsMax } from "../../core/constants.ts";
+import { PROVIDER_MESSAGE_CHARS_MAX } from "../../core/constants.ts";
 import { cleanProviderMessage } from "./provider-message.ts";
 
 test.each([
@@ -51,12 +51,12 @@ test("any text comes out bounded, on one line and without a secret in it", () =>
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), secret, fc.string(), (before, key, after) => {
       const clean = cleanProviderMessage(`${before} ${key} ${after}`);
-      expect(clean.length).toBeLessThanOrEqual(providerMessageCharsMax);
+      expect(clean.length).toBeLessThanOrEqual(PROVIDER_MESSAGE_CHARS_MAX);
       expect(clean).not.toContain(key);
       expect(clean).not.toMatch(/[\p{Cc}\p{Cs}]/u);
     }),
   );
   expect(cleanProviderMessage("word ".repeat(500)).length).toBeLessThanOrEqual(
-    providerMessageCharsMax,
+    PROVIDER_MESSAGE_CHARS_MAX,
   );
 });

@@ -1,32 +1,32 @@
-import { providerMessageCharsMax } from "../../core/constants.ts";
+import { PROVIDER_MESSAGE_CHARS_MAX } from "../../core/constants.ts";
 
 /** More than this is never sent on, and the patterns below stay quick. */
 const READ_CHARS_MAX = 1_024;
 const FALLBACK = "the prompt does not fit the context window of the model";
 
 /** A quoted name, or an id with a digit, behind the word for what it names. */
-const accountName =
+const ACCOUNT_NAME =
   /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
 /** Amazon's resource names hold an account and a region. */
-const cloudName = /\barn:aws[\w-]*:\S+/gi;
-const numericAddress = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
+const CLOUD_NAME = /\barn:aws[\w-]*:\S+/gi;
+const NUMERIC_ADDRESS = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
 /** Two colons in a row, or at least three separate groups: times of day have two colons at most. */
-const ipv6Address =
+const IPV6_ADDRESS =
   /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
 /** Names that no public resolver knows, and Amazon's names of private addresses. */
-const internalHost =
+const INTERNAL_HOST =
   /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
 
 /**
  * The one sentence of a provider that a caller may read: no keys, addresses, ids or control
- * characters, at most `providerMessageCharsMax` characters.
+ * characters, at most `PROVIDER_MESSAGE_CHARS_MAX` characters.
  */
 export function cleanProviderMessage(message: string): string {
   return cleanSentence(message) || FALLBACK;
 }
 
 /** Fields whose names have no underscore. */
-const fieldPattern =
+const FIELD_PATTERN =
   "audio|content|effort|field|format|functions?|images?|input|logprobs|messages?|metadata|" +
   "modalities|model|parameters?|prompt|property|roles?|schema|seed|stop|stream|strict|system|" +
   "temperature|thinking|tokens?|tools?|user|verbosity";
@@ -36,7 +36,7 @@ const fieldName = new RegExp(
     String.raw`["'\`][\w.[\]$-]+["'\`]`,
     String.raw`\b\w+_\w+\b`,
     String.raw`\b[a-z]\w*(?:\.\w+|\[\d+\])+`,
-    String.raw`\b(?:${fieldPattern})\b`,
+    String.raw`\b(?:${FIELD_PATTERN})\b`,
   ].join("|"),
   "i",
 );
@@ -46,7 +46,7 @@ const fieldName = new RegExp(
  * word for an account; undefined when it names no field. Bounded like the message of an overflow.
  */
 export function quoteRequestMessage(message: string): string | undefined {
-  const named = message.slice(0, READ_CHARS_MAX).replaceAll(accountName, "$1 [removed]");
+  const named = message.slice(0, READ_CHARS_MAX).replaceAll(ACCOUNT_NAME, "$1 [removed]");
   const sentence = cleanSentence(named);
   return !fieldName.test(sentence)
     ? undefined
@@ -59,10 +59,10 @@ function cleanSentence(message: string): string {
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, " ")
     .replaceAll(/[\w.+-]+@[\w-]+\.[\w.]+/g, "[removed]")
     .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[removed]")
-    .replaceAll(cloudName, "[removed]")
-    .replaceAll(numericAddress, "[removed]")
-    .replaceAll(ipv6Address, "[removed]")
-    .replaceAll(internalHost, "[removed]")
+    .replaceAll(CLOUD_NAME, "[removed]")
+    .replaceAll(NUMERIC_ADDRESS, "[removed]")
+    .replaceAll(IPV6_ADDRESS, "[removed]")
+    .replaceAll(INTERNAL_HOST, "[removed]")
     .replaceAll(
       /\b(www\.|[\w-]+(\.[\w-]+)*\.(com|ai|io|net|org|dev|cloud|app)\b)\S*/gi,
       "[removed]",
@@ -87,6 +87,6 @@ function firstSentence(text: string): string {
 }
 
 function cut(text: string): string {
-  if (text.length <= providerMessageCharsMax) return text;
-  return `${text.slice(0, providerMessageCharsMax - 1).trimEnd()}…`;
+  if (text.length <= PROVIDER_MESSAGE_CHARS_MAX) return text;
+  return `${text.slice(0, PROVIDER_MESSAGE_CHARS_MAX - 1).trimEnd()}…`;
 }

@@ -19,4 +19,4 @@ export const rateLimitWording: Wording = {
 };
 
 /** Codes of an account without quota: a 429 like any other, with a longer pause. */
-export const quotaCodes: readonly string[] = ["insufficient_quota", "quota_exceeded"];
+export const QUOTA_CODES: readonly string[] = ["insufficient_quota", "quota_exceeded"];

@@ -1,4 +1,4 @@
-import { retryAfterSecondsMax } from "../../core/constants.ts";
+import { RETRY_AFTER_SECONDS_MAX } from "../../core/constants.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -14,7 +14,7 @@ export function retryAfterSeconds(headers: Headers, nowMs?: number): number | un
     waitOf(valueOf(headers, "retry-after"), now) ??
     longestReset(headers, now);
   if (waitMs === undefined) return undefined;
-  return Math.min(retryAfterSecondsMax, Math.max(1, Math.ceil(waitMs / 1000)));
+  return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1000)));
 }
 
 const RESET_HEADERS = [

@@ -31,6 +31,6 @@ export interface FailedAnswer {
   readonly status: number;
   /** Lower-case name to value. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** At most `errorBodyBytesMax` bytes of the body. */
+  /** At most `ERROR_BODY_BYTES_MAX` bytes of the body. */
   readonly body: Buffer;
 }

@@ -2,11 +2,11 @@ import type { CapabilityDescriptor } from "../../catalog/catalog.ts";
 import { unreachable } from "../../core/assert.ts";
 import { isBoolean, isInteger } from "./check-shape.ts";
 import {
-  arrayKind,
+  ARRAY_KIND,
   type JsonDocument,
   type JsonNode,
-  numberKind,
-  objectKind,
+  NUMBER_KIND,
+  OBJECT_KIND,
 } from "../../json/json-document.ts";
 
 /**
@@ -30,12 +30,12 @@ export function whatIsTaken(
         ? undefined
         : `a whole number${boundsOf(descriptor)}`;
     case "range":
-      return doc.kind(node) === numberKind && isWithin(doc.number(node), descriptor)
+      return doc.kind(node) === NUMBER_KIND && isWithin(doc.number(node), descriptor)
         ? undefined
         : `a number${boundsOf(descriptor)}`;
     case "unknown": {
       const kind = doc.kind(node);
-      return kind === objectKind || kind === arrayKind
+      return kind === OBJECT_KIND || kind === ARRAY_KIND
         ? "a string, a number, true or false"
         : undefined;
     }
@@ -47,7 +47,7 @@ export function whatIsTaken(
 /** Values of an enum are texts; a number is the one with its digits. */
 function isOneOf(doc: JsonDocument, node: JsonNode, values: readonly string[]): boolean {
   if (doc.isString(node)) return values.includes(doc.text(node));
-  return doc.kind(node) === numberKind && values.includes(String(doc.number(node)));
+  return doc.kind(node) === NUMBER_KIND && values.includes(String(doc.number(node)));
 }
 
 interface Bounds {

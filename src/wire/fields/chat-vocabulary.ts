@@ -2,7 +2,7 @@ import { WordTable } from "../../json/word-table.ts";
 
 /** Every key and word that the chat wires act on, refuse or drop by name. */
 // prettier-ignore
-const names = [
+const NAMES = [
   "__proto__", "allow_fallbacks", "allowed_callers", "allowed_tools", "any", "arguments",
   "assistant", "audio", "audio_url", "auto", "base64", "billing_policy", "cache_control",
   "compaction", "connections", "constructor", "container", "container_upload", "content",
@@ -29,11 +29,11 @@ const names = [
 ] as const;
 
 /** Without a name that every object has: tables of names are objects. */
-export type ChatWord = Exclude<(typeof names)[number], "constructor">;
+export type ChatWord = Exclude<(typeof NAMES)[number], "constructor">;
 
-export const chatVocabulary: WordTable = new WordTable(names);
+export const chatVocabulary: WordTable = new WordTable(NAMES);
 
 /** The id of each word: `word.model`. */
 export const word: Readonly<Record<ChatWord, number>> = Object.fromEntries(
-  names.map((name, index) => [name, index + 1]),
+  NAMES.map((name, index) => [name, index + 1]),
 ) as Record<ChatWord, number>;

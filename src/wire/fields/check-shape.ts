@@ -1,16 +1,16 @@
 import {
-  absent,
-  nodeSize,
-  arrayKind,
-  falseKind,
-  numberKind,
-  objectKind,
-  stringKind,
-  trueKind,
+  ABSENT,
+  NODE_SIZE,
+  ARRAY_KIND,
+  FALSE_KIND,
+  NUMBER_KIND,
+  OBJECT_KIND,
+  STRING_KIND,
+  TRUE_KIND,
   type JsonDocument,
   type JsonNode,
 } from "../../json/json-document.ts";
-import { unknownFieldsMax } from "../../json/json-limits.ts";
+import { UNKNOWN_FIELDS_MAX } from "../../json/json-limits.ts";
 import { type ChatWord, chatVocabulary, word } from "./chat-vocabulary.ts";
 import { foldName } from "../../json/fold-name.ts";
 
@@ -35,18 +35,23 @@ export function under(step: string | number, found: Problem): Problem {
 }
 
 export const anything: Check = () => undefined;
-export const isText: Check = ofKind(stringKind, "must be a string");
-export const isNumber: Check = ofKind(numberKind, "must be a number");
-export const isObject: Check = ofKind(objectKind, "must be an object");
-export const isArray: Check = ofKind(arrayKind, "must be an array");
+
+export const isText: Check = ofKind(STRING_KIND, "must be a string");
+
+export const isNumber: Check = ofKind(NUMBER_KIND, "must be a number");
+
+export const isObject: Check = ofKind(OBJECT_KIND, "must be an object");
+
+export const isArray: Check = ofKind(ARRAY_KIND, "must be an array");
+
 export const isBoolean: Check = (doc, node) => {
   const kind = doc.kind(node);
-  return kind === trueKind || kind === falseKind ? undefined : mustBeBoolean;
+  return kind === TRUE_KIND || kind === FALSE_KIND ? undefined : mustBeBoolean;
 };
 const mustBeBoolean = problem("must be true or false");
 
 export const isInteger: Check = (doc, node) =>
-  doc.kind(node) === numberKind && Number.isInteger(doc.number(node)) ? undefined : mustBeInteger;
+  doc.kind(node) === NUMBER_KIND && Number.isInteger(doc.number(node)) ? undefined : mustBeInteger;
 const mustBeInteger = problem("must be a whole number");
 
 export const isFilledText: Check = (doc, node) =>
@@ -77,7 +82,7 @@ export function listOf(check: Check): Check {
     if (!doc.isArray(node)) return mustBeArray;
     const end = doc.next(node);
     let index = 0;
-    for (let item = node + nodeSize; item < end; item = doc.next(item)) {
+    for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
       const found = check(doc, item);
       if (found !== undefined) return under(index, found);
       index += 1;
@@ -135,14 +140,14 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
   round += 1;
   const end = doc.next(object);
   let unknown: Set<string> | undefined;
-  for (let key = object + nodeSize; key < end; key = doc.next(key + nodeSize)) {
+  for (let key = object + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
     const wordId = doc.keyWord(key);
     const name = wordId === 0 ? doc.text(key) : undefined;
     if (name !== undefined) {
       unknown ??= new Set();
       if (unknown.has(name)) return duplicate(name);
       unknown.add(name);
-      if (unknown.size > unknownFieldsMax) return tooManyFields;
+      if (unknown.size > UNKNOWN_FIELDS_MAX) return tooManyFields;
     } else if (seenInRound[wordId] === round) return duplicate(chatVocabulary.nameOf(wordId) ?? "");
     seenInRound[wordId] = round;
     if (name !== undefined) {
@@ -164,7 +169,7 @@ function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Pr
   return problem(`is not accepted: write it exactly as ${folded}`, name);
 }
 
-const tooManyFields = problem(`has more than ${unknownFieldsMax} unknown fields; send fewer`);
+const tooManyFields = problem(`has more than ${UNKNOWN_FIELDS_MAX} unknown fields; send fewer`);
 
 function duplicate(name: string): Problem {
   return problem("is duplicated; send it once", name);
@@ -176,7 +181,7 @@ function checkRequired(
   required: readonly number[],
 ): Problem | undefined {
   for (const wordId of required) {
-    if (doc.member(object, wordId) === absent) {
+    if (doc.member(object, wordId) === ABSENT) {
       return problem("is missing; add it", chatVocabulary.nameOf(wordId) ?? "");
     }
   }
@@ -189,8 +194,8 @@ function checkMembers(
   checks: readonly (Check | undefined)[],
 ): Problem | undefined {
   const end = doc.next(object);
-  for (let key = object + nodeSize; key < end;) {
-    const value = key + nodeSize;
+  for (let key = object + NODE_SIZE; key < end;) {
+    const value = key + NODE_SIZE;
     const wordId = doc.keyWord(key);
     const found = checks[wordId]?.(doc, value);
     if (found !== undefined) return under(chatVocabulary.nameOf(wordId) ?? "", found);
@@ -208,7 +213,7 @@ export function variant(tag: ChatWord, variants: Variants, otherwise: Check): Ch
   return (doc, node) => {
     if (!doc.isObject(node)) return mustBeObject;
     const value = doc.member(node, tagWord);
-    if (value === absent) return problem("is missing; add it", tag);
+    if (value === ABSENT) return problem("is missing; add it", tag);
     if (!doc.isString(value)) return problem("must be a string", tag);
     return (checks[doc.word(value)] ?? otherwise)(doc, node);
   };

@@ -17,14 +17,14 @@ import {
   textOr,
 } from "./check-shape.ts";
 import { checkProvider } from "./provider-controls.ts";
-import { numberKind, type JsonDocument } from "../../json/json-document.ts";
+import { NUMBER_KIND, type JsonDocument } from "../../json/json-document.ts";
 
 const oneChoice: Check = (doc, node) =>
   isInteger(doc, node) ??
   (doc.number(node) === 1 ? undefined : problem("must be 1: a request has one choice"));
 
 const temperature: Check = (doc, node) => {
-  const value = doc.kind(node) === numberKind ? doc.number(node) : NaN;
+  const value = doc.kind(node) === NUMBER_KIND ? doc.number(node) : NaN;
   return value >= 0 && value <= 2 ? undefined : problem("must be a number from 0 to 2");
 };
 
@@ -66,21 +66,21 @@ export const commonFields: Fields = {
 export const textList: Check = listOf(isText);
 
 /** Routing fields of other gateways: dropped on every route, and named. */
-const droppedEverywhere = ["route", "models", "transforms"] as const;
+const DROPPED_EVERYWHERE = ["route", "models", "transforms"] as const;
 
 /** Ids of the members that never go upstream as they came. */
-export const keptBack: readonly number[] = [
+export const KEPT_BACK: readonly number[] = [
   word.provider,
-  ...droppedEverywhere.map((name) => word[name]),
+  ...DROPPED_EVERYWHERE.map((name) => word[name]),
 ];
 
 /** The dropped routing fields that this body has. */
 export function readDroppedParams(doc: JsonDocument): readonly string[] {
   let dropped: string[] | undefined;
-  for (const name of droppedEverywhere) {
+  for (const name of DROPPED_EVERYWHERE) {
     if (doc.member(0, word[name]) >= 0) (dropped ??= []).push(name);
   }
-  return dropped ?? nothingDropped;
+  return dropped ?? NOTHING_DROPPED;
 }
 
-const nothingDropped: readonly string[] = [];
+const NOTHING_DROPPED: readonly string[] = [];

@@ -1,5 +1,5 @@
 import type { Deployment } from "../../catalog/catalog.ts";
-import { absent, type JsonDocument } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import { word } from "./chat-vocabulary.ts";
 
@@ -20,7 +20,7 @@ export function outputBoundName(deployment: Deployment, sent?: OutputBoundName):
 /** `provider.upstream` as sent, for an aggregator (priority 1 and above): its own `provider`. */
 export function upstreamControls(doc: JsonDocument, deployment: Deployment): JsonText | undefined {
   const controls = doc.present(0, word.provider);
-  if (controls === absent || deployment.priority < 1) return undefined;
+  if (controls === ABSENT || deployment.priority < 1) return undefined;
   const upstream = doc.present(controls, word.upstream);
-  return upstream === absent ? undefined : doc.raw(upstream);
+  return upstream === ABSENT ? undefined : doc.raw(upstream);
 }

@@ -1,4 +1,4 @@
-import { absent, type JsonDocument } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
 import {
   type Check,
   isBoolean,
@@ -59,7 +59,7 @@ const noControls: ProviderControls = {
 /** The controls of a checked body; the defaults when it has none. */
 export function readControls(doc: JsonDocument): ProviderControls {
   const node = doc.present(0, word.provider);
-  if (node === absent) return noControls;
+  if (node === ABSENT) return noControls;
   const sent = doc.value(node) as SentControls;
   return {
     ...(sent.only && { only: sent.only }),

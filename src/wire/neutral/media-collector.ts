@@ -1,5 +1,5 @@
 import type { InputModality } from "../../catalog/catalog.ts";
-import { mediaPartTokens } from "../../core/constants.ts";
+import { MEDIA_PART_TOKENS } from "../../core/constants.ts";
 
 /** Gathers the media parts of a body and what they change in its token estimate. */
 export class MediaCollector {
@@ -11,7 +11,7 @@ export class MediaCollector {
     this.parts.push({ path, kind });
     // Of a part that its provider fetches the body holds an address, which says nothing of its size.
     const isFetched = (kind === "video" || kind === "audio") && !isInline;
-    if (kind === "image" || kind === "file" || isFetched) this.extraTokens += mediaPartTokens;
+    if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
     if (kind === "image") this.extraTokens -= imageBytes;
   }
 }

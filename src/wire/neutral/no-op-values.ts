@@ -1,4 +1,4 @@
-import { absent, type JsonDocument } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
 /** Values that ask for what happens without them; they are left out on the way to another wire. */
@@ -9,6 +9,6 @@ export function isNoOp(doc: JsonDocument, name: string): boolean {
   const usual = Object.hasOwn(NO_OPS, name) ? NO_OPS[name] : undefined;
   if (usual === undefined) return false;
   const value = doc.present(0, name === "thinking" ? word.thinking : word.response_format);
-  const type = value === absent ? absent : doc.present(value, word.type);
-  return type !== absent && doc.isString(type) && doc.text(type) === usual;
+  const type = value === ABSENT ? ABSENT : doc.present(value, word.type);
+  return type !== ABSENT && doc.isString(type) && doc.text(type) === usual;
 }

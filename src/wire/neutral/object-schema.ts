@@ -1,21 +1,21 @@
-import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
-const empty = '{"type":"object","properties":{}}' as JsonText;
+const EMPTY = '{"type":"object","properties":{}}' as JsonText;
 
 /**
  * The schema of a tool's arguments as sent, made an object schema with `properties` where it is
  * not (null is not): wire_b wants the type, and some wire_a servers want the properties.
  */
 export function objectSchema(doc: JsonDocument, schema: JsonNode): JsonText {
-  if (schema === absent || doc.keys(schema).length === 0) return empty;
+  if (schema === ABSENT || doc.keys(schema).length === 0) return EMPTY;
   let raw: string = doc.raw(schema);
   let missing = "";
   const nulls: { readonly at: number; readonly value: string }[] = [];
   for (const [name, { wordId, value }] of Object.entries(needed)) {
     const node = doc.member(schema, wordId);
-    if (node === absent) missing += `"${name}":${value},`;
+    if (node === ABSENT) missing += `"${name}":${value},`;
     // A key that is there already is not written a second time.
     else if (doc.isNull(node)) nulls.push({ at: doc.start(node) - doc.start(schema), value });
   }

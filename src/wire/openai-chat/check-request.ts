@@ -18,7 +18,7 @@ import {
   textOr,
   variant,
 } from "../fields/check-shape.ts";
-import { nodeSize } from "../../json/json-document.ts";
+import { NODE_SIZE } from "../../json/json-document.ts";
 
 const partFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 
@@ -98,7 +98,7 @@ const message: Check = variant(
 
 const messages: Check = (doc, node) =>
   isArray(doc, node) ??
-  (doc.next(node) === node + nodeSize
+  (doc.next(node) === node + NODE_SIZE
     ? problem("must have at least one message")
     : listOf(message)(doc, node));
 

@@ -1,5 +1,5 @@
 import { word } from "../fields/chat-vocabulary.ts";
-import { absent, nodeSize, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, NODE_SIZE, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import type { Splice } from "../../json/splice.ts";
 
 /**
@@ -10,20 +10,20 @@ import type { Splice } from "../../json/splice.ts";
  */
 export function removeClientCopies(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {
-    if (doc.member(message, word.parsed) !== absent) splice.removeFrom(message, [word.parsed]);
+    if (doc.member(message, word.parsed) !== ABSENT) splice.removeFrom(message, [word.parsed]);
     eachItem(doc, doc.present(message, word.tool_calls), (call) => {
       const called = doc.present(call, word.function);
-      if (called !== absent) splice.removeFrom(called, [word.parsed_arguments]);
+      if (called !== ABSENT) splice.removeFrom(called, [word.parsed_arguments]);
     });
   });
   eachItem(doc, doc.present(0, word.tools), (tool) => {
-    const isNamed = doc.present(tool, word.function) !== absent;
+    const isNamed = doc.present(tool, word.function) !== ABSENT;
     if (isNamed) splice.removeFrom(tool, [word.name]);
   });
 }
 
 function eachItem(doc: JsonDocument, array: JsonNode, act: (item: JsonNode) => void): void {
-  if (array === absent) return;
+  if (array === ABSENT) return;
   const end = doc.next(array);
-  for (let item = array + nodeSize; item < end; item = doc.next(item)) act(item);
+  for (let item = array + NODE_SIZE; item < end; item = doc.next(item)) act(item);
 }

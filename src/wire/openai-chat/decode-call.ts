@@ -1,9 +1,9 @@
 import type { ChatCall, Effort } from "../neutral/chat-call.ts";
-import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
 import { isNoOp } from "../neutral/no-op-values.ts";
 import { notePricedFields, pricedNames } from "../price-guard.ts";
-import { absent, type JsonDocument } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
 import { isBlankToken, type JsonText } from "../../json/json-text.ts";
 import { decodeMessages } from "./decode-messages.ts";
 import { decodeFunctions } from "./decode-legacy.ts";
@@ -67,7 +67,7 @@ function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
 
 function decodeEffort(doc: JsonDocument): Effort | undefined {
   const effort = doc.present(0, word.reasoning_effort);
-  return effort === absent ? undefined : { field: "reasoning_effort", value: doc.text(effort) };
+  return effort === ABSENT ? undefined : { field: "reasoning_effort", value: doc.text(effort) };
 }
 
 function noteFields(doc: JsonDocument, notes: TranslationIssues): void {
@@ -75,19 +75,19 @@ function noteFields(doc: JsonDocument, notes: TranslationIssues): void {
     if (doc.isNull(doc.valueOf(key))) continue;
     const name = chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
     if (isNoOp(doc, name)) continue;
-    if (refused.has(name)) notes.refuse(name, cannotCross);
+    if (refused.has(name)) notes.refuse(name, CANNOT_CROSS);
     else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
   }
   notePricedFields(doc, notes);
   const bothUsers =
-    doc.present(0, word.user) !== absent && doc.present(0, word.safety_identifier) !== absent;
+    doc.present(0, word.user) !== ABSENT && doc.present(0, word.safety_identifier) !== ABSENT;
   if (bothUsers) notes.drop("safety_identifier");
 }
 
 /** Blank sequences are left out: wire_b refuses them. */
 function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const stop = doc.present(0, word.stop);
-  if (stop === absent) return [];
+  if (stop === ABSENT) return [];
   const sent = doc.isString(stop) ? [stop] : doc.items(stop);
   const stops = sent.map((node) => doc.raw(node)).filter((token) => !isBlankToken(token));
   if (stops.length < sent.length) notes.drop("stop");
@@ -96,5 +96,5 @@ function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly Json
 
 function rawOf(doc: JsonDocument, name: ChatWord): JsonText | undefined {
   const node = doc.present(0, word[name]);
-  return node === absent ? undefined : doc.raw(node);
+  return node === ABSENT ? undefined : doc.raw(node);
 }

@@ -1,9 +1,9 @@
 import type { ToolCall, ToolChoice, ToolSpec } from "../neutral/chat-call.ts";
-import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { argumentsObject } from "../neutral/tool-arguments.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import { choiceWord, functionSpec } from "./decode-tools.ts";
 
@@ -21,20 +21,20 @@ export function decodeFunctions(
 ): LegacyTools | undefined {
   const list = doc.present(0, word.functions);
   const chosen = doc.present(0, word.function_call);
-  if (list === absent || doc.items(list).length === 0) {
+  if (list === ABSENT || doc.items(list).length === 0) {
     // Like tool_choice without tools: there is nothing to choose from.
-    if (chosen !== absent) notes.drop("function_call");
+    if (chosen !== ABSENT) notes.drop("function_call");
     return undefined;
   }
-  if (doc.present(0, word.tools) !== absent) {
+  if (doc.present(0, word.tools) !== ABSENT) {
     notes.refuse("functions", "cannot be combined with tools; send one of them");
   }
   const tools = doc.items(list).map((spec) => {
     dropOthers(doc, spec, { carried: functionMembers, path: "functions[].", notes });
     return functionSpec(doc, spec);
   });
-  const toolChoice = chosen === absent ? undefined : decodeChoice(doc, chosen);
-  if (chosen !== absent && toolChoice === undefined) notes.refuse("function_call", cannotCross);
+  const toolChoice = chosen === ABSENT ? undefined : decodeChoice(doc, chosen);
+  if (chosen !== ABSENT && toolChoice === undefined) notes.refuse("function_call", CANNOT_CROSS);
   return { tools, toolChoice };
 }
 
@@ -54,7 +54,7 @@ export class LegacyCalls {
   /** Undefined when its arguments are not an object. */
   call(doc: JsonDocument, called: JsonNode): ToolCall | undefined {
     const text = doc.present(called, word.arguments);
-    const input = text === absent ? ("{}" as JsonText) : argumentsObject(doc, text);
+    const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
     if (input === undefined) return undefined;
     this.#openId = `call_function_${this.#count++}`;
     return { id: this.#openId, name: doc.raw(doc.member(called, word.name)), input };

@@ -1,9 +1,9 @@
 import type { AssistantPart, Message, ToolCall } from "../neutral/chat-call.ts";
-import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { argumentsObject } from "../neutral/tool-arguments.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { isBlankToken, type JsonText } from "../../json/json-text.ts";
 import { LegacyCalls } from "./decode-legacy.ts";
 import { partKind } from "./find-media.ts";
@@ -86,7 +86,7 @@ function dropMembers({ doc, node, notes }: SourceMessage, carried: ReadonlySet<n
 function contentTexts(message: SourceMessage): readonly JsonText[] {
   const { doc, node } = message;
   const content = doc.present(node, word.content);
-  if (content === absent) return [];
+  if (content === ABSENT) return [];
   const texts = doc.isString(content) ? [doc.raw(content)] : partTexts(message, content);
   return texts.filter((text) => !isBlankToken(text));
 }
@@ -102,7 +102,7 @@ function partTexts({ doc, notes, path }: SourceMessage, content: JsonNode): Json
       texts.push(doc.raw(doc.member(part, type)));
     } else {
       const kind = partKind(doc, part) ?? doc.text(doc.member(part, word.type)).slice(0, 64);
-      notes.refuse(`${path}.content[${index}]`, `is a part of kind ${kind}, which ${cannotCross}`);
+      notes.refuse(`${path}.content[${index}]`, `is a part of kind ${kind}, which ${CANNOT_CROSS}`);
     }
   }
   return texts;
@@ -111,10 +111,10 @@ function partTexts({ doc, notes, path }: SourceMessage, content: JsonNode): Json
 function assistantParts(message: SourceMessage): readonly AssistantPart[] {
   const { doc, node, notes, path } = message;
   dropMembers(message, assistantMembers);
-  if (doc.present(node, word.audio) !== absent) notes.refuse(`${path}.audio`, cannotCross);
+  if (doc.present(node, word.audio) !== ABSENT) notes.refuse(`${path}.audio`, CANNOT_CROSS);
   const texts = [...contentTexts(message)];
   const refusal = doc.present(node, word.refusal);
-  if (refusal !== absent && !isBlankToken(doc.raw(refusal))) texts.push(doc.raw(refusal));
+  if (refusal !== ABSENT && !isBlankToken(doc.raw(refusal))) texts.push(doc.raw(refusal));
   return [
     ...texts.map((text): AssistantPart => ({ kind: "text", text })),
     ...[...toolCalls(message), ...legacyCall(message)].map((call): AssistantPart => ({
@@ -126,7 +126,7 @@ function assistantParts(message: SourceMessage): readonly AssistantPart[] {
 
 function legacyCall({ doc, node, notes, legacy, path }: SourceMessage): readonly ToolCall[] {
   const called = doc.present(node, word.function_call);
-  if (called === absent) return [];
+  if (called === ABSENT) return [];
   const call = legacy.call(doc, called);
   if (call === undefined) {
     notes.refuse(`${path}.function_call.arguments`, "must be the text of one JSON object");
@@ -137,15 +137,15 @@ function legacyCall({ doc, node, notes, legacy, path }: SourceMessage): readonly
 function toolCalls({ doc, node, notes, path }: SourceMessage): readonly ToolCall[] {
   const list = doc.present(node, word.tool_calls);
   const calls: ToolCall[] = [];
-  for (const [index, call] of (list === absent ? [] : doc.items(list)).entries()) {
+  for (const [index, call] of (list === ABSENT ? [] : doc.items(list)).entries()) {
     const place = `${path}.tool_calls[${index}]`;
     const called = doc.present(call, word.function);
-    if (called === absent) {
-      notes.refuse(`${place}.type`, cannotCross);
+    if (called === ABSENT) {
+      notes.refuse(`${place}.type`, CANNOT_CROSS);
       continue;
     }
     const text = doc.present(called, word.arguments);
-    const input = text === absent ? ("{}" as JsonText) : argumentsObject(doc, text);
+    const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
     if (input === undefined) {
       notes.refuse(`${place}.function.arguments`, "must be the text of one JSON object");
       continue;

@@ -1,9 +1,9 @@
 import type { ToolChoice, ToolSpec } from "../neutral/chat-call.ts";
-import { cannotCross, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { objectSchema } from "../neutral/object-schema.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { absent, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
 import { tokenText } from "../../json/json-text.ts";
 
 const toolMembers = new Set([word.type, word.function]);
@@ -12,12 +12,12 @@ const functionMembers = new Set([word.name, word.description, word.parameters]);
 /** The function tools; other kinds are refused by their place. */
 export function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
-  if (list === absent) return [];
+  if (list === ABSENT) return [];
   const tools: ToolSpec[] = [];
   for (const [index, tool] of doc.items(list).entries()) {
     const spec = doc.member(tool, word.function);
-    if (doc.word(doc.member(tool, word.type)) !== word.function || spec === absent) {
-      notes.refuse(`tools[${index}].type`, cannotCross);
+    if (doc.word(doc.member(tool, word.type)) !== word.function || spec === ABSENT) {
+      notes.refuse(`tools[${index}].type`, CANNOT_CROSS);
       continue;
     }
     dropOthers(doc, tool, { carried: toolMembers, path: "tools[].", notes });
@@ -32,7 +32,7 @@ export function functionSpec(doc: JsonDocument, spec: JsonNode): ToolSpec {
   const description = doc.present(spec, word.description);
   return {
     name: doc.raw(doc.member(spec, word.name)),
-    description: description === absent ? undefined : doc.raw(description),
+    description: description === ABSENT ? undefined : doc.raw(description),
     schema: objectSchema(doc, doc.present(spec, word.parameters)),
   };
 }
@@ -51,16 +51,16 @@ export function decodeToolChoice(
   const choice = doc.present(0, word.tool_choice);
   const parallel = doc.present(0, word.parallel_tool_calls);
   if (tools.length === 0) {
-    if (choice !== absent) notes.drop("tool_choice");
-    if (parallel !== absent) notes.drop("parallel_tool_calls");
+    if (choice !== ABSENT) notes.drop("tool_choice");
+    if (parallel !== ABSENT) notes.drop("parallel_tool_calls");
     return { tools, toolChoice: undefined, parallelTools: true };
   }
-  const parallelTools = parallel === absent || doc.isTrue(parallel);
-  if (choice === absent) return { tools, toolChoice: undefined, parallelTools };
-  const allowed = doc.isObject(choice) ? doc.member(choice, word.allowed_tools) : absent;
-  if (allowed !== absent) return { ...allowedTools(doc, allowed, tools), parallelTools };
+  const parallelTools = parallel === ABSENT || doc.isTrue(parallel);
+  if (choice === ABSENT) return { tools, toolChoice: undefined, parallelTools };
+  const allowed = doc.isObject(choice) ? doc.member(choice, word.allowed_tools) : ABSENT;
+  if (allowed !== ABSENT) return { ...allowedTools(doc, allowed, tools), parallelTools };
   const toolChoice = doc.isString(choice) ? choiceWord(doc, choice) : namedTool(doc, choice);
-  if (toolChoice === undefined) notes.refuse("tool_choice", cannotCross);
+  if (toolChoice === undefined) notes.refuse("tool_choice", CANNOT_CROSS);
   return { tools, toolChoice, parallelTools };
 }
 
@@ -79,7 +79,7 @@ export function choiceWord(doc: JsonDocument, choice: JsonNode): ToolChoice | un
 
 function namedTool(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
   const named = doc.member(choice, word.function);
-  if (doc.word(doc.member(choice, word.type)) !== word.function || named === absent) {
+  if (doc.word(doc.member(choice, word.type)) !== word.function || named === ABSENT) {
     return undefined;
   }
   return { kind: "tool", name: doc.raw(doc.member(named, word.name)) };
@@ -93,13 +93,13 @@ function allowedTools(
 ): { tools: readonly ToolSpec[]; toolChoice: ToolChoice } {
   const names = new Set<string>();
   const list = doc.member(allowed, word.tools);
-  for (const item of list === absent ? [] : doc.items(list)) {
+  for (const item of list === ABSENT ? [] : doc.items(list)) {
     const named = doc.member(item, word.function);
-    const name = named !== absent && doc.isObject(named) ? doc.member(named, word.name) : absent;
-    if (name !== absent && doc.isString(name)) names.add(doc.text(name));
+    const name = named !== ABSENT && doc.isObject(named) ? doc.member(named, word.name) : ABSENT;
+    if (name !== ABSENT && doc.isString(name)) names.add(doc.text(name));
   }
   const mode = doc.member(allowed, word.mode);
-  const required = mode !== absent && doc.word(mode) === word.required;
+  const required = mode !== ABSENT && doc.word(mode) === word.required;
   return {
     tools: tools.filter((tool) => names.has(tokenText(tool.name))),
     toolChoice: { kind: required ? "any" : "auto" },

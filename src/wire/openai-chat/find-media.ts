@@ -1,6 +1,6 @@
 import type { MediaPart, MediaCollector } from "../neutral/media-collector.ts";
 import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
-import { absent, type JsonDocument, type JsonNode, nodeSize } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../../json/json-document.ts";
 
 /** Part types by what they hold; some servers take spellings beside the first-party ones. */
 const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
@@ -27,9 +27,9 @@ export function findMedia(doc: JsonDocument, media: MediaCollector): void {
   const messages = doc.member(0, word.messages);
   const end = doc.next(messages);
   let index = 0;
-  for (let node = messages + nodeSize; node < end; node = doc.next(node)) {
+  for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
     const content = doc.member(node, word.content);
-    if (content !== absent && doc.isArray(content)) {
+    if (content !== ABSENT && doc.isArray(content)) {
       for (const [position, part] of doc.items(content).entries()) {
         const kind = partKind(doc, part);
         if (kind !== undefined) {
@@ -52,9 +52,9 @@ export function partKind(doc: JsonDocument, part: JsonNode): MediaPart["kind"] |
 /** Base64 bytes of an image in the body as a data URL. */
 function inlineBytes(doc: JsonDocument, part: JsonNode): number {
   const image = doc.member(part, word.image_url);
-  if (image === absent || !doc.isObject(image)) return 0;
+  if (image === ABSENT || !doc.isObject(image)) return 0;
   const url = doc.member(image, word.url);
-  if (url === absent) return 0;
+  if (url === ABSENT) return 0;
   const start = doc.start(url) + 1;
   const head = doc.body.toString("latin1", start, Math.min(start + 100, doc.end(url)));
   const marker = /^data:image\/[^,"]*;base64,/.exec(head)?.[0];
@@ -64,10 +64,10 @@ function inlineBytes(doc: JsonDocument, part: JsonNode): number {
 /** Data and no address: a part that has both is one that its provider may fetch. */
 function isInline(doc: JsonDocument, part: JsonNode): boolean {
   const held = doc.present(part, doc.word(doc.member(part, word.type)));
-  if (held === absent) return false;
+  if (held === ABSENT) return false;
   if (!doc.isObject(held)) return isDataAddress(doc, held);
   const url = doc.present(held, word.url);
-  return url === absent ? doc.present(held, word.data) !== absent : isDataAddress(doc, url);
+  return url === ABSENT ? doc.present(held, word.data) !== ABSENT : isDataAddress(doc, url);
 }
 
 function isDataAddress(doc: JsonDocument, node: JsonNode): boolean {

@@ -6,7 +6,7 @@ import {
 } from "../fields/deployment-fields.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { absent, type JsonDocument } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import type { Splice } from "../../json/splice.ts";
 import { removeClientCopies } from "./client-copies.ts";
@@ -39,15 +39,15 @@ export const openaiChatRequests: RequestCodec = {
   headers: () => headers,
 };
 
-const boundNames: readonly OutputBoundName[] = ["max_tokens", "max_completion_tokens"];
+const BOUND_NAMES: readonly OutputBoundName[] = ["max_tokens", "max_completion_tokens"];
 
 function surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[] {
   const kept = boundNameFor(doc, deployment);
-  return boundNames.filter((name) => name !== kept).map((name) => word[name]);
+  return BOUND_NAMES.filter((name) => name !== kept).map((name) => word[name]);
 }
 
 function boundNameFor(doc: JsonDocument, deployment: Deployment): OutputBoundName {
-  const sent = boundNames.filter((name) => doc.present(0, word[name]) !== absent);
+  const sent = BOUND_NAMES.filter((name) => doc.present(0, word[name]) !== ABSENT);
   return outputBoundName(deployment, sent.length === 1 ? sent[0] : undefined);
 }
 
@@ -68,7 +68,7 @@ function writeBound(
   const name = boundNameFor(doc, deployment);
   const sent = doc.member(0, word[name]);
   const tokens = String(request.outputTokens) as JsonText;
-  if (sent === absent) splice.insert(name, tokens);
+  if (sent === ABSENT) splice.insert(name, tokens);
   else if (doc.isNull(sent)) splice.replace(sent, tokens);
 }
 
@@ -76,11 +76,11 @@ function writeBound(
 function askForUsage(doc: JsonDocument, splice: Splice): void {
   const yes = "true" as JsonText;
   const options = doc.member(0, word.stream_options);
-  if (options === absent) splice.insert("stream_options", '{"include_usage":true}' as JsonText);
+  if (options === ABSENT) splice.insert("stream_options", '{"include_usage":true}' as JsonText);
   else if (doc.isNull(options)) splice.replace(options, '{"include_usage":true}' as JsonText);
   else {
     const asked = doc.member(options, word.include_usage);
-    if (asked === absent) splice.insertInto(options, "include_usage", yes);
+    if (asked === ABSENT) splice.insertInto(options, "include_usage", yes);
     else if (!doc.isTrue(asked)) splice.replace(asked, yes);
   }
 }

@@ -5,7 +5,7 @@ import type { StreamEncoder } from "../answer/stream-driver.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import { UniqueIds } from "../neutral/unique-ids.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
-import { sseCommentText, sseDataText, sseDoneText } from "../sse/sse-writer.ts";
+import { sseCommentText, sseDataText, SSE_DONE_TEXT } from "../sse/sse-writer.ts";
 import {
   chunkHead,
   errorChunkText,
@@ -77,7 +77,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
     const closing = this.#wantsUsageChunk
       ? this.#chunkText("{}", `"${word}"`) + usageChunkText(this.#head, usage)
       : sseDataText(lastChunk(this.#head, word, usage));
-    return closing + sseDoneText;
+    return closing + SSE_DONE_TEXT;
   }
 
   failText(refusal: Refusal, report: UsageReport | undefined, costUsd: string): string {

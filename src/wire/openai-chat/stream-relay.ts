@@ -17,7 +17,7 @@ import { countOf, type UsageReport } from "../neutral/usage-report.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
-import { sseCommentText, sseDataText, sseDoneText } from "../sse/sse-writer.ts";
+import { sseCommentText, sseDataText, SSE_DONE_TEXT } from "../sse/sse-writer.ts";
 import {
   chunkHead,
   errorChunkText,
@@ -83,7 +83,7 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   finishText(costUsd: string): string {
-    return this.#closingText(this.#usageJson(costUsd)) + sseDoneText;
+    return this.#closingText(this.#usageJson(costUsd)) + SSE_DONE_TEXT;
   }
 
   failText(refusal: Refusal, costUsd: string): string {

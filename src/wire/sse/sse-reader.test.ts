@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
-import { sseEventBytesMax, sseLineBytesMax } from "../../core/constants.ts";
+import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../core/constants.ts";
 import { SseReader } from "./sse-reader.ts";
 import { sseCommentText, sseEventText } from "./sse-writer.ts";
 
@@ -80,13 +80,13 @@ describe("bounds", () => {
     let fed = 0;
     const reader = new SseReader(() => undefined);
     while (reader.push(piece) === undefined) fed += piece.length;
-    expect(fed).toBeLessThanOrEqual(sseLineBytesMax);
+    expect(fed).toBeLessThanOrEqual(SSE_LINE_BYTES_MAX);
     expect(reader.push(Buffer.from("\n\ndata: 1\n\n"))).toBe("line_too_long");
     expect(reader.end()).toBe("line_too_long");
   });
 
   test("a line at the bound is read, one byte more is a fault", () => {
-    const line = `data: ${"a".repeat(sseLineBytesMax - 6)}`;
+    const line = `data: ${"a".repeat(SSE_LINE_BYTES_MAX - 6)}`;
     expect(readAll([Buffer.from(`${line}\n\n`)]).events).toHaveLength(1);
     expect(readAll([Buffer.from(`${line}a\n\n`)])).toEqual({ events: [], fault: "line_too_long" });
   });
@@ -96,7 +96,7 @@ describe("bounds", () => {
     let fed = 0;
     const reader = new SseReader(() => undefined);
     while (reader.push(lines) === undefined) fed += lines.length;
-    expect(fed).toBeLessThanOrEqual(sseEventBytesMax + lines.length);
+    expect(fed).toBeLessThanOrEqual(SSE_EVENT_BYTES_MAX + lines.length);
     const empty = new SseReader(() => undefined);
     const blanks = Buffer.from("data\n".repeat(1_000_000));
     let fault: string | undefined;

@@ -1,4 +1,4 @@
-import { sseEventBytesMax, sseLineBytesMax } from "../../core/constants.ts";
+import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../core/constants.ts";
 import { GrowingBuffer } from "./growing-buffer.ts";
 
 /** One event of a server-sent stream. `data` may be a view of the bytes it was read from. */
@@ -69,7 +69,7 @@ export class SseReader {
   }
 
   #keep(piece: Buffer): void {
-    if (this.#carry.length + piece.length > sseLineBytesMax) this.#fault = "line_too_long";
+    if (this.#carry.length + piece.length > SSE_LINE_BYTES_MAX) this.#fault = "line_too_long";
     else this.#carry.add(piece);
   }
 
@@ -83,7 +83,7 @@ export class SseReader {
   #line(whole: Buffer): void {
     const line = this.#atStart ? withoutByteOrderMark(whole) : whole;
     this.#atStart = false;
-    if (line.length > sseLineBytesMax) this.#fault = "line_too_long";
+    if (line.length > SSE_LINE_BYTES_MAX) this.#fault = "line_too_long";
     else if (line.length === 0) this.#dispatch();
     else if (hasField(line, "data")) this.#addData(valueAfter(line, 4));
     else if (hasField(line, "event")) this.#name = valueAfter(line, 5).toString("utf8");
@@ -98,7 +98,7 @@ export class SseReader {
     if (this.#joined.length === 0) this.#joined.add(this.#data);
     this.#joined.addByte(LF);
     this.#joined.add(value);
-    if (this.#joined.length > sseEventBytesMax) this.#fault = "event_too_long";
+    if (this.#joined.length > SSE_EVENT_BYTES_MAX) this.#fault = "event_too_long";
   }
 
   #dispatch(): void {

@@ -18,6 +18,6 @@ export function sseCommentText(comment: string): string {
 }
 
 /** The end mark of a wire_a stream. */
-export const sseDoneText = "data: [DONE]\n\n";
+export const SSE_DONE_TEXT = "data: [DONE]\n\n";
 
-export const sseContentType = "text/event-stream; charset=utf-8";
+export const SSE_CONTENT_TYPE = "text/event-stream; charset=utf-8";

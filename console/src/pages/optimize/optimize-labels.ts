@@ -38,9 +38,11 @@ export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, st
   failed: ["bad", "Failed"],
 };
 
-export const promptsMin = 3;
-export const promptsMax = 50;
-export const promptCharsMax = 20_000;
+export const PROMPTS_MIN = 3;
+
+export const PROMPTS_MAX = 50;
+
+export const PROMPT_CHARS_MAX = 20_000;
 
 /**
  * Prompts out of what was pasted: blocks between lines of dashes where there is such a line, else
@@ -64,16 +66,16 @@ function isRule(line: string): boolean {
 
 /** What is wrong with the prompts; undefined: nothing. */
 export function promptsProblem(prompts: readonly string[]): string | undefined {
-  if (prompts.length < promptsMin) {
-    return `Write at least ${promptsMin} prompts; there are ${prompts.length}.`;
+  if (prompts.length < PROMPTS_MIN) {
+    return `Write at least ${PROMPTS_MIN} prompts; there are ${prompts.length}.`;
   }
-  if (prompts.length > promptsMax) {
-    return `Write at most ${promptsMax} prompts; there are ${prompts.length}.`;
+  if (prompts.length > PROMPTS_MAX) {
+    return `Write at most ${PROMPTS_MAX} prompts; there are ${prompts.length}.`;
   }
-  const long = prompts.findIndex((prompt) => prompt.length > promptCharsMax);
+  const long = prompts.findIndex((prompt) => prompt.length > PROMPT_CHARS_MAX);
   return long < 0
     ? undefined
-    : `Prompt ${long + 1} is longer than ${promptCharsMax} characters; shorten it.`;
+    : `Prompt ${long + 1} is longer than ${PROMPT_CHARS_MAX} characters; shorten it.`;
 }
 
 /** How many calls a search makes. */

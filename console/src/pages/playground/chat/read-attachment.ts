@@ -1,8 +1,8 @@
 import type { Attachment } from "./chat-types.ts";
 
-export const attachmentsMax = 8;
+export const ATTACHMENTS_MAX = 8;
 /** Of all files of a message: as text they grow by a third, and a request has 10 MB at most. */
-export const attachmentBytesMax = 6_000_000;
+export const ATTACHMENT_BYTES_MAX = 6_000_000;
 
 const KINDS: Readonly<Record<string, Attachment["kind"]>> = {
   "image/png": "image",
@@ -35,13 +35,13 @@ export function attachmentProblem(
   });
   if (wrong !== undefined)
     return `${wrong.name}: the chosen models do not accept this kind of file`;
-  if (files.length + attached.length > attachmentsMax) {
-    return `a message takes ${attachmentsMax} files at most`;
+  if (files.length + attached.length > ATTACHMENTS_MAX) {
+    return `a message takes ${ATTACHMENTS_MAX} files at most`;
   }
   const bytes =
     files.reduce((sum, { size }) => sum + size, 0) +
     attached.reduce((sum, { dataUrl }) => sum + Math.ceil((dataUrl.length * 3) / 4), 0);
-  return bytes > attachmentBytesMax
+  return bytes > ATTACHMENT_BYTES_MAX
     ? "the files of a message may have 6 MB together; choose smaller ones"
     : undefined;
 }
