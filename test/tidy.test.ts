@@ -2,6 +2,7 @@ import { basename } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
+import { incompleteFolders, SIDE_DOORS } from "./tidy/doors.ts";
 import { INSTALL_SCRIPTS, installScriptsOf } from "./tidy/install-scripts.ts";
 import {
   fileCycles,
@@ -109,6 +110,37 @@ describe("the layer tables of ARCHITECTURE.md", () => {
     expect(unusedAllowances(product, tables)).toEqual([]);
     const changed = readLayerTables(page.replace(/(`pricing` +\| )`core`/, "$1`json`, `core`"));
     expect(unusedAllowances(product, changed)).toEqual(["src/pricing > json"]);
+  });
+});
+
+describe("every folder has a door and a short page that introduces it", () => {
+  const folders = new Set(product.map(({ file }) => file.split("/").slice(0, 2).join("/")));
+  const readmes = new Map(
+    [...folders]
+      .filter((folder) => !folder.endsWith(".ts"))
+      .map((folder) => `${folder}/README.md`)
+      .map((file) => [file, readSourceFile(file).text]),
+  );
+
+  test("in the repository", () => {
+    expect(readmes.size).toBeGreaterThan(20);
+    expect(incompleteFolders(product, readmes)).toEqual([]);
+  });
+
+  test("notices a folder without one, and a page that is too long", () => {
+    const more = [...product, { file: "src/helpers/text.ts", text: "" }];
+    expect(incompleteFolders(more, readmes)).toEqual([
+      "helpers has no door",
+      "helpers has no README.md",
+    ]);
+    const long = new Map([...readmes, ["src/core/README.md", "line\n".repeat(31)]]);
+    expect(incompleteFolders(product, long)).toEqual(["the README.md of core is too long"]);
+  });
+
+  test("and every side door is used", () => {
+    const outside = everything.filter(({ file }) => !file.startsWith("src/app/"));
+    const targets = new Set(outside.flatMap(programImportsOf));
+    expect(Object.keys(SIDE_DOORS).filter((file) => !targets.has(file))).toEqual([]);
   });
 });
 

@@ -1,8 +1,5 @@
-import type { CallFamily } from "../accounts/account-rules.ts";
-import type { Principal } from "../accounts/principal.ts";
-import type { OrgId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
-import type { Refusal } from "../core/refusals.ts";
+import type { CallFamily, Principal } from "../accounts/index.ts";
+import type { MicroUsd, OrgId, Refusal } from "../core/index.ts";
 
 /** One request that has ended, as far as unusual use is concerned. */
 export interface UsageEvent {

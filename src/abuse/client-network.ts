@@ -1,4 +1,4 @@
-import { parseIp } from "../core/ip-network.ts";
+import { parseIp } from "../core/index.ts";
 
 const IPV4_SHIFTS = [24n, 16n, 8n, 0n];
 const NETWORK_SHIFTS = [112n, 96n, 80n, 64n];

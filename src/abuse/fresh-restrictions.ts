@@ -1,6 +1,5 @@
-import { assert } from "../core/assert.ts";
-import type { AbuseRestriction } from "../accounts/account-rules.ts";
-import type { OrgId } from "../core/ids.ts";
+import { assert, type OrgId } from "../core/index.ts";
+import type { AbuseRestriction } from "../accounts/index.ts";
 import type { UsageFinding } from "./abuse-restriction-store.ts";
 
 /** Most holds that are remembered before every process can read them from the store. */

@@ -1,26 +1,25 @@
 import type { Pool, PoolClient } from "pg";
-import type { CallFamily, AbuseRestriction } from "../accounts/account-rules.ts";
+import type { AbuseRestriction, CallFamily } from "../accounts/index.ts";
 import type {
   UsageFinding,
   AbuseRestrictionRecord,
   AbuseRestrictionStore,
 } from "./abuse-restriction-store.ts";
-import { STORE_ANSWER_TIMEOUT_MS } from "../core/constants.ts";
-import type { OrgId } from "../core/ids.ts";
+import { type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import {
   bool,
   columns,
-  computed,
-  instantMs,
-  orAbsent,
-  orNull,
-  text,
   type Columns,
   type ColumnsOf,
+  computed,
+  instantMs,
+  inTransaction,
+  orAbsent,
+  orNull,
+  queryInTime,
   type Row,
-} from "../storage/columns.ts";
-import { queryInTime } from "../storage/connection.ts";
-import { inTransaction } from "../storage/transaction.ts";
+  text,
+} from "../storage/index.ts";
 
 const LISTED_MAX = 1_000;
 

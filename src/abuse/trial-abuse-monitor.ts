@@ -1,14 +1,16 @@
 import { createHmac } from "node:crypto";
 
-import type { CallFamily, AbuseRestriction } from "../accounts/account-rules.ts";
-import type { Principal } from "../accounts/principal.ts";
+import type { AbuseRestriction, CallFamily, Principal } from "../accounts/index.ts";
 import type { AbuseRestrictionStore } from "./abuse-restriction-store.ts";
-import { assert } from "../core/assert.ts";
-import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
-import type { OrgId } from "../core/ids.ts";
-import { refusal, type Refusal } from "../core/refusals.ts";
-import type { Clock } from "../core/time.ts";
-import type { Logger } from "../core/log.ts";
+import {
+  assert,
+  type Clock,
+  type Logger,
+  type OrgId,
+  refusal,
+  type Refusal,
+  RETRY_AFTER_SECONDS_MAX,
+} from "../core/index.ts";
 import { clientNetwork } from "./client-network.ts";
 import { FreshHolds, type UntoldFinding } from "./fresh-restrictions.ts";
 import { findUnusualUse, type ReachedLine, type UnusualUsePolicy } from "./unusual-use.ts";

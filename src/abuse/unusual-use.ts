@@ -1,4 +1,4 @@
-import { formatUsd, type MicroUsd } from "../core/money.ts";
+import { formatUsd, type MicroUsd } from "../core/index.ts";
 
 /** What counts as unusual within the window; undefined: not checked. */
 export interface UnusualUsePolicy {

@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/index.ts";
 import { WindowUse, type CountedRequest } from "./window-use.ts";
 
 /** What is watched of each of them, and of how many at once. */

@@ -1,5 +1,4 @@
-import { assert } from "../core/assert.ts";
-import { microUsd, ZERO_MICRO_USD, type MicroUsd } from "../core/money.ts";
+import { assert, microUsd, type MicroUsd, ZERO_MICRO_USD } from "../core/index.ts";
 import type { UseInWindow } from "./unusual-use.ts";
 import type { UsageEvent } from "./abuse-monitor.ts";
 

@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import { Client, type Pool } from "pg";
 
-import type { OrgId } from "../core/ids.ts";
-import type { Logger } from "../core/log.ts";
+import type { Logger, OrgId } from "../core/index.ts";
 
 /** The triggers of `0006-feature-functions.sql` notify on it. */
 const CHANNEL = "tokenmarket_account";

@@ -6,16 +6,16 @@ import {
   type RoutingPolicy,
   type AbuseRestriction,
 } from "./account-rules.ts";
-import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/stored-limit.ts";
+import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/index.ts";
 import {
   columns,
+  type Columns,
+  type ColumnsOf,
   integer,
   opaque,
   orAbsent,
   text,
-  type Columns,
-  type ColumnsOf,
-} from "../storage/columns.ts";
+} from "../storage/index.ts";
 
 /**
  * Columns of an `AccountRulesRow`, for a query over `api_key k` and `org o`. Rows arrive as JSON, so

@@ -1,5 +1,5 @@
-import type { KeyId, ProviderId } from "../core/ids.ts";
-import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
+import type { KeyId, ProviderId } from "../core/index.ts";
+import type { EndpointLimits, StoredLimit } from "../limits/index.ts";
 
 /** Kinds of requests that an account can be limited in. */
 export type CallFamily = "chat" | "images" | "videos" | "decisions";

@@ -1,14 +1,15 @@
 import {
+  type Clock,
+  ExpiringCache,
   JOURNAL_RETRY_AFTER_SECONDS,
   KEY_CACHE_ENTRIES_MAX,
   KEY_CACHE_MS,
+  type OrgId,
+  refusal,
+  refused,
+  type Result,
   STORE_ANSWER_TIMEOUT_MS,
-} from "../core/constants.ts";
-import type { OrgId } from "../core/ids.ts";
-import { refusal } from "../core/refusals.ts";
-import { refused, type Result } from "../core/result.ts";
-import type { Clock } from "../core/time.ts";
-import { ExpiringCache } from "../core/expiring-cache.ts";
+} from "../core/index.ts";
 import type { KeyRecord, KeyStore } from "./key-store.ts";
 import { principalOf, type Principal } from "./principal.ts";
 import { digestHex, isVirtualKey } from "./virtual-key.ts";

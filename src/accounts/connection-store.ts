@@ -1,4 +1,4 @@
-import { newRecordId, type KeyId, type OrgId, type ProviderId } from "../core/ids.ts";
+import { type KeyId, newRecordId, type OrgId, type ProviderId } from "../core/index.ts";
 import type { KeyVault } from "./key-vault.ts";
 
 /** What people see of a connection; never its key. */

@@ -1,5 +1,4 @@
-import type { KeyId, OrgId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
+import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
 
 export interface CustomerOrg {

@@ -2,12 +2,12 @@ import type { KeyRecord } from "./key-store.ts";
 import {
   bool,
   columns,
+  type Columns,
   computed,
   integer,
   orAbsent,
   text,
-  type Columns,
-} from "../storage/columns.ts";
+} from "../storage/index.ts";
 import { accountRules, ACCOUNT_RULES_COLUMNS, type AccountRulesRow } from "./account-rules-rows.ts";
 
 /** A key with everything that is known about its organization, by one column of `api_key`. */

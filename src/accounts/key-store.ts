@@ -1,5 +1,4 @@
-import type { KeyId, OrgId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
+import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
 import type { AccountRules } from "./account-rules.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";

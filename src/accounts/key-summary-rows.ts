@@ -1,14 +1,14 @@
 import type { KeySummary } from "./key-store.ts";
-import { MANAGED_ORIGINS } from "../core/managed-keys.ts";
+import { MANAGED_ORIGINS } from "../core/index.ts";
 import {
   columns,
+  type Columns,
   instantMs,
   integer,
   micro,
   orNull,
   text,
-  type Columns,
-} from "../storage/columns.ts";
+} from "../storage/index.ts";
 
 /** Everything of a key but its digest. */
 export const keyColumns: Columns<KeySummary> = columns({

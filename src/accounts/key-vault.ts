@@ -6,8 +6,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 
-import { assert } from "../core/assert.ts";
-import type { OrgId, ProviderId } from "../core/ids.ts";
+import { assert, type OrgId, type ProviderId } from "../core/index.ts";
 
 /** Whose key was sealed: it opens with the same three again and with nothing else. */
 export interface KeyContext {

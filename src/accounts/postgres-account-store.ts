@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import { assert } from "../core/assert.ts";
+import { assert, type MicroUsd, newKeyId, newOrgId } from "../core/index.ts";
 import type {
   AccountStore,
   KeyRecord,
@@ -8,18 +8,16 @@ import type {
   NewKey,
   OrgSummary,
 } from "./key-store.ts";
-import { newKeyId, newOrgId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
 import {
   columns,
+  type Columns,
   computed,
   instantMs,
   micro,
-  text,
-  type Columns,
+  queryInTime,
   type Row,
-} from "../storage/columns.ts";
-import { queryInTime } from "../storage/connection.ts";
+  text,
+} from "../storage/index.ts";
 import type { AccountRulesRow } from "./account-rules-rows.ts";
 import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
 import { keyColumns } from "./key-summary-rows.ts";

@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-import { assert } from "../core/assert.ts";
+import { assert, type OrgId } from "../core/index.ts";
 import type {
   ConnectionOwner,
   ConnectionStore,
@@ -8,17 +8,16 @@ import type {
   NewConnection,
   StoredConnection,
 } from "./connection-store.ts";
-import type { OrgId } from "../core/ids.ts";
 import {
   columns,
+  type Columns,
+  type ColumnsOf,
   instantMs,
   opaque,
   orNull,
-  text,
-  type Columns,
-  type ColumnsOf,
   type Row,
-} from "../storage/columns.ts";
+  text,
+} from "../storage/index.ts";
 
 /** Customers' own provider keys in PostgreSQL, sealed. */
 export class PostgresConnectionStore implements ConnectionStore {

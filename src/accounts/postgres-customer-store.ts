@@ -2,22 +2,27 @@ import { randomBytes } from "node:crypto";
 import type { Pool, PoolClient } from "pg";
 import type { CustomerOrg, CustomerStore } from "./customer-store.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
-import { assert } from "../core/assert.ts";
-import { KEYS_PER_ORG_MAX, MANAGED_KEY_REQUESTS_PER_MINUTE } from "../core/constants.ts";
-import { newKeyId, type KeyId, type OrgId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
+import {
+  assert,
+  type KeyId,
+  KEYS_PER_ORG_MAX,
+  MANAGED_KEY_REQUESTS_PER_MINUTE,
+  type MicroUsd,
+  newKeyId,
+  type OrgId,
+} from "../core/index.ts";
 import {
   bool,
   columns,
+  type Columns,
   computed,
   instantMs,
+  inTransaction,
   micro,
   orNull,
-  text,
-  type Columns,
   type Row,
-} from "../storage/columns.ts";
-import { inTransaction } from "../storage/transaction.ts";
+  text,
+} from "../storage/index.ts";
 import { keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
 
 const DIGEST_BYTES = 32;

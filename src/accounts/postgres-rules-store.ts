@@ -2,13 +2,17 @@ import type { Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
 import type { RoutingPolicy } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
 import type { EndpointRecord, LimitChange, LimitTarget, RulesStore } from "./rules-store.ts";
-import { assert } from "../core/assert.ts";
-import { STORE_ANSWER_TIMEOUT_MS } from "../core/constants.ts";
-import { newRecordId, type OrgId } from "../core/ids.ts";
-import type { EndpointLimits, StoredLimit } from "../limits/stored-limit.ts";
-import { columns, instantMs, text, type Columns, type Row } from "../storage/columns.ts";
-import { queryInTime } from "../storage/connection.ts";
-import { inTransaction } from "../storage/transaction.ts";
+import { assert, newRecordId, type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import type { EndpointLimits, StoredLimit } from "../limits/index.ts";
+import {
+  columns,
+  type Columns,
+  instantMs,
+  inTransaction,
+  queryInTime,
+  type Row,
+  text,
+} from "../storage/index.ts";
 import {
   endpointProperties,
   limitColumns,

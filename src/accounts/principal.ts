@@ -1,5 +1,4 @@
-import type { KeyId, OrgId } from "../core/ids.ts";
-import { isManagedOrigin } from "../core/managed-keys.ts";
+import { isManagedOrigin, type KeyId, type OrgId } from "../core/index.ts";
 import type { AccountRules } from "./account-rules.ts";
 import type { CustomerOrg } from "./customer-store.ts";
 import type { KeyOrigin, KeyRecord } from "./key-store.ts";

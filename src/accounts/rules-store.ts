@@ -1,5 +1,5 @@
-import type { OrgId } from "../core/ids.ts";
-import type { EndpointLimits, LimitTarget, StoredLimit } from "../limits/stored-limit.ts";
+import type { OrgId } from "../core/index.ts";
+import type { EndpointLimits, LimitTarget, StoredLimit } from "../limits/index.ts";
 import type { DedicatedEndpoint, RoutingPolicy } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
 

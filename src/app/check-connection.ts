@@ -1,10 +1,8 @@
-import type { StoredConnection } from "../accounts/connection-store.ts";
-import type { KeyVault } from "../accounts/key-vault.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
-import type { Config } from "../config/settings.ts";
-import { UpstreamClient } from "../dispatch/upstream-client.ts";
-import { wires } from "../wire/wires.ts";
+import type { KeyVault, StoredConnection } from "../accounts/index.ts";
+import { type Catalog, ownKeyDeployment } from "../catalog/index.ts";
+import type { Config } from "../config/index.ts";
+import { UpstreamClient } from "../dispatch/index.ts";
+import { wires } from "../wire/index.ts";
 import { ownKeyOpener } from "./open-key-vault.ts";
 
 export type KeyVerdict = "accepted" | "refused" | "unclear";

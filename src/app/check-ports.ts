@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:net";
 
-import { environmentName, SETTINGS, type Config } from "../config/settings.ts";
+import { type Config, environmentName, SETTINGS } from "../config/index.ts";
 
 /** One listener of this program, and what changes where it listens. */
 export interface Listener {

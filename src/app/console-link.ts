@@ -1,11 +1,13 @@
-import type { Config } from "../config/settings.ts";
-import type { Clock } from "../core/time.ts";
-import { IdentitySettingFault, signInKindOf } from "../identity/console-address.ts";
-import { makeClaimLink, type ClaimLink } from "../identity/local-issuer/claim-link.ts";
-import { isEmail } from "../identity/normalise-email.ts";
+import type { Config } from "../config/index.ts";
+import type { Clock } from "../core/index.ts";
+import {
+  type ClaimLink,
+  IdentitySettingFault,
+  isEmail,
+  makeClaimLink,
+  signInKindOf,
+} from "../identity/index.ts";
 import type { Backend } from "./open-backend.ts";
-
-export type { ClaimLink } from "../identity/local-issuer/claim-link.ts";
 
 /**
  * A link that signs its opener in as the owner of this machine, beside a running server or before

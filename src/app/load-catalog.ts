@@ -1,16 +1,21 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { Catalog } from "../catalog/catalog.ts";
-import { compileCatalog } from "../catalog/compile-catalog.ts";
-import type { CatalogNote, CatalogIssue, ManifestFile } from "../catalog/catalog-input.ts";
-import { NO_POOLS } from "../catalog/compile-pools.ts";
-import { parseManifestFiles } from "../catalog/load-manifests.ts";
-import { parseKeyOrigins, type KeyOwners } from "../catalog/key-origins.ts";
-import { isOwnVariable } from "../config/own-variables.ts";
-import type { Clock } from "../core/time.ts";
-import { isPrivateAddress } from "../dispatch/address-guard.ts";
-import type { SettlementTerms } from "../ledger/provider-settlement/settlement-plan.ts";
+import {
+  type Catalog,
+  type CatalogIssue,
+  type CatalogNote,
+  compileCatalog,
+  type KeyOwners,
+  type ManifestFile,
+  NO_POOLS,
+  parseKeyOrigins,
+  parseManifestFiles,
+} from "../catalog/index.ts";
+import { isOwnVariable } from "../config/index.ts";
+import type { Clock } from "../core/index.ts";
+import { isPrivateAddress } from "../dispatch/index.ts";
+import type { SettlementTerms } from "../ledger/index.ts";
 import { readPoolsFile, type ReadPools } from "./pools-file.ts";
 
 export interface CatalogSources {

@@ -2,7 +2,7 @@ import { Writable } from "node:stream";
 
 import { destination, pino, type Logger } from "pino";
 
-import { redactor } from "../core/redact.ts";
+import { redactor } from "../core/index.ts";
 
 const BATCH_CHARS = 4_096;
 const FLUSH_MS = 200;

@@ -2,11 +2,9 @@ import { randomBytes } from "node:crypto";
 
 import type { Logger } from "pino";
 
-import { NO_ABUSE_MONITOR, type AbuseMonitor } from "../abuse/abuse-monitor.ts";
-import { TrialAbuseMonitor } from "../abuse/trial-abuse-monitor.ts";
-import type { Config } from "../config/settings.ts";
-import { parseUsd, type MicroUsd } from "../core/money.ts";
-import type { Clock } from "../core/time.ts";
+import { type AbuseMonitor, NO_ABUSE_MONITOR, TrialAbuseMonitor } from "../abuse/index.ts";
+import type { Config } from "../config/index.ts";
+import { type Clock, type MicroUsd, parseUsd } from "../core/index.ts";
 import type { Backend } from "./open-backend.ts";
 
 const SALT_BYTES = 32;

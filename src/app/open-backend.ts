@@ -1,9 +1,8 @@
 import type { Logger } from "pino";
 
-import type { Config } from "../config/settings.ts";
-import { isStoreFault } from "../core/store-fault.ts";
-import { hasEmbeddedDatabase } from "../storage/embedded-home.ts";
-import { startEmbeddedPostgres } from "../storage/embedded-server.ts";
+import type { Config } from "../config/index.ts";
+import { isStoreFault } from "../core/index.ts";
+import { hasEmbeddedDatabase, startEmbeddedPostgres } from "../storage/index.ts";
 import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backend.ts";
 
 export interface Backend extends PostgresBackend {

@@ -1,32 +1,26 @@
 import type { Server } from "node:http";
 import { hostname } from "node:os";
 
-import { openAuthenticator } from "../accounts/authenticate.ts";
-import type { CatalogHolder } from "../catalog/catalog-holder.ts";
-import { ClientAddresses } from "../core/client-address.ts";
-import { INTERNAL_CONNECTIONS_MAX } from "../core/constants.ts";
-import type { Clock } from "../core/time.ts";
-import { callInProcess } from "../call/in-process.ts";
-import { refuseBeforeBody, refuseCall } from "../call/refuse-call.ts";
-import { Readiness } from "../http/readiness.ts";
-import type { CallPorts } from "../call/ports.ts";
-import type { VideoReadDeps } from "../videos/serve-video.ts";
-import type { VideoMetrics } from "../videos/video-metrics.ts";
-import { CLIENT_TIMEOUTS } from "../http/client-timeouts.ts";
-import { drainingResponse } from "../http/draining.ts";
-import { gatewayRoutes } from "../http/gateway-routes.ts";
+import { openAuthenticator } from "../accounts/index.ts";
+import type { CatalogHolder } from "../catalog/index.ts";
+import { ClientAddresses, type Clock, INTERNAL_CONNECTIONS_MAX } from "../core/index.ts";
+import { callInProcess, type CallPorts, refuseBeforeBody, refuseCall } from "../call/index.ts";
 import {
+  CLIENT_TIMEOUTS,
   createGatewayServer,
-  serveKnownCaller,
+  createInternalServer,
+  drainingResponse,
+  gatewayRoutes,
   type GatewayServerOptions,
-} from "../http/gateway-server.ts";
-import { metricsRegistry } from "../http/metrics-text.ts";
-import { createInternalServer } from "../http/internal-server.ts";
-import { RequestLog } from "../http/request-log.ts";
-import { openaiChat } from "../wire/openai-chat/index.ts";
-import { wires as knownWires, type WireTable } from "../wire/wires.ts";
-import { openLedger } from "../ledger/open-ledger.ts";
-import { chatOn } from "../modality/chat/index.ts";
+  metricsRegistry,
+  Readiness,
+  RequestLog,
+  serveKnownCaller,
+} from "../http/index.ts";
+import type { VideoMetrics, VideoReadDeps } from "../videos/index.ts";
+import { openaiChat, wires as knownWires, type WireTable } from "../wire/index.ts";
+import { openLedger } from "../ledger/index.ts";
+import { chatOn } from "../modality/index.ts";
 import { DisposalStack } from "./disposal-stack.ts";
 import {
   openConsole,

@@ -4,9 +4,8 @@ import { join } from "node:path";
 
 import type { Logger } from "pino";
 
-import { CatalogHolder } from "../catalog/catalog-holder.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import { SETTINGS, type Config } from "../config/settings.ts";
+import { type Catalog, CatalogHolder } from "../catalog/index.ts";
+import { type Config, SETTINGS } from "../config/index.ts";
 import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
 import { openFeatures, type FeatureOptions } from "./open-features.ts";
 import { pricePins } from "./price-pins.ts";

@@ -1,6 +1,6 @@
-import { openKeyVault, type KeyVault } from "../accounts/key-vault.ts";
-import type { OwnKey } from "../catalog/catalog.ts";
-import type { Config } from "../config/settings.ts";
+import { type KeyVault, openKeyVault } from "../accounts/index.ts";
+import type { OwnKey } from "../catalog/index.ts";
+import type { Config } from "../config/index.ts";
 
 /** The vault of customers' own provider keys; undefined: none is configured, so there are none. */
 export function openConfiguredVault(config: Pick<Config, "encryptionKey">): KeyVault | undefined {

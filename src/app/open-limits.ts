@@ -1,16 +1,15 @@
 import type { Logger } from "pino";
 
-import type { Catalog } from "../catalog/catalog.ts";
-import type { Config } from "../config/settings.ts";
-import { STORE_ANSWER_TIMEOUT_MS } from "../core/constants.ts";
-import type { Clock } from "../core/time.ts";
-import type { LimitStore } from "../limits/limit-store.ts";
-import type { PoolMember } from "../limits/recent-use.ts";
-import type { SharedHealth } from "../routing/shared-health.ts";
-import { MemoryLimitStore } from "../limits/memory/memory-limit-store.ts";
-import { RedisLimitStore } from "../limits/redis/redis-limit-store.ts";
-import { healthScripts } from "../routing/health-scripts.ts";
-import { RedisSharedHealth } from "../routing/redis-shared-health.ts";
+import type { Catalog } from "../catalog/index.ts";
+import type { Config } from "../config/index.ts";
+import { type Clock, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import {
+  type LimitStore,
+  MemoryLimitStore,
+  type PoolMember,
+  RedisLimitStore,
+} from "../limits/index.ts";
+import { healthScripts, RedisSharedHealth, type SharedHealth } from "../routing/index.ts";
 import type { Backend } from "./open-backend.ts";
 
 export interface Limits {

@@ -1,44 +1,47 @@
-import type { CustomerStore } from "../accounts/customer-store.ts";
-import type { ConnectionStore } from "../accounts/connection-store.ts";
-import type { AccountStore, KeyStore } from "../accounts/key-store.ts";
-import type { RulesStore } from "../accounts/rules-store.ts";
-import type { AbuseRestrictionStore } from "../abuse/abuse-restriction-store.ts";
-import type { PurchaseStore } from "../billing/purchase-store.ts";
-import type { IdentityStore } from "../identity/identity-store.ts";
-import type { JobStore } from "../videos/job-store.ts";
-import type { CreditStore } from "../ledger/credit-store.ts";
-import type { AuditCheck, AuditProgress, FlaggedListing } from "../ledger/audit/ledger-audit.ts";
-import type { LedgerBatchStore } from "../ledger/ledger-batch-store.ts";
-import type { Logger } from "../core/log.ts";
-import type { RecordStore } from "../records/record-store.ts";
-import type { OptimizeStore } from "../optimize/optimize-store.ts";
-import type { SettlementStore } from "../ledger/provider-settlement/settlement-store.ts";
-import type { RetentionStore } from "../ledger/retention/retention.ts";
-import type { UsageReports } from "../records/usage-reports.ts";
-import type { UsageRollup } from "../records/usage-rollup.ts";
-import type { JournalRecentUse } from "../limits/recent-use.ts";
-import { AccountNotices, noticed } from "../accounts/account-notices.ts";
-import { auditLedger } from "../ledger/audit/audit.ts";
-import { openPool, openReportPool } from "../storage/connection.ts";
-import { flaggedListings } from "../records/flagged-listings.ts";
-import { checkSchema, migrateDatabase } from "../storage/migrate.ts";
-import { PostgresAccountStore } from "../accounts/postgres-account-store.ts";
-import { PostgresConnectionStore } from "../accounts/postgres-connection-store.ts";
-import { PostgresCreditStore } from "../ledger/postgres-credit-store.ts";
-import { PostgresCustomerStore } from "../accounts/postgres-customer-store.ts";
-import { PostgresIdentityStore } from "../identity/postgres-identity-store.ts";
-import { PostgresJobStore } from "../videos/postgres-job-store.ts";
-import { PostgresLedgerBatchStore } from "../ledger/postgres-ledger-batch-store.ts";
-import { PostgresOptimizeStore } from "../optimize/postgres-optimize-store.ts";
-import { PostgresPurchaseStore } from "../billing/postgres-purchase-store.ts";
-import { PostgresRecordStore } from "../records/postgres-record-store.ts";
-import { PostgresSettlementStore } from "../ledger/provider-settlement/postgres-settlement-store.ts";
-import { PostgresRetentionStore } from "../ledger/retention/postgres-retention-store.ts";
-import { PostgresRulesStore } from "../accounts/postgres-rules-store.ts";
-import { PostgresAbuseRestrictionStore } from "../abuse/postgres-abuse-restriction-store.ts";
-import { PostgresUsageReports } from "../records/postgres-usage-reports.ts";
-import { PostgresUsageRollup } from "../records/postgres-usage-rollup.ts";
-import { PostgresRecentUse } from "../limits/recent-use-rows.ts";
+import {
+  AccountNotices,
+  type AccountStore,
+  type ConnectionStore,
+  type CustomerStore,
+  type KeyStore,
+  noticed,
+  PostgresAccountStore,
+  PostgresConnectionStore,
+  PostgresCustomerStore,
+  PostgresRulesStore,
+  type RulesStore,
+} from "../accounts/index.ts";
+import { type AbuseRestrictionStore, PostgresAbuseRestrictionStore } from "../abuse/index.ts";
+import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
+import { type IdentityStore, PostgresIdentityStore } from "../identity/index.ts";
+import { type JobStore, PostgresJobStore } from "../videos/index.ts";
+import {
+  type AuditCheck,
+  auditLedger,
+  type AuditProgress,
+  type CreditStore,
+  type FlaggedListing,
+  type LedgerBatchStore,
+  PostgresCreditStore,
+  PostgresLedgerBatchStore,
+  PostgresRetentionStore,
+  PostgresSettlementStore,
+  type RetentionStore,
+  type SettlementStore,
+} from "../ledger/index.ts";
+import type { Logger } from "../core/index.ts";
+import {
+  flaggedListings,
+  PostgresRecordStore,
+  PostgresUsageReports,
+  PostgresUsageRollup,
+  type RecordStore,
+  type UsageReports,
+  type UsageRollup,
+} from "../records/index.ts";
+import { type OptimizeStore, PostgresOptimizeStore } from "../optimize/index.ts";
+import { type JournalRecentUse, PostgresRecentUse } from "../limits/index.ts";
+import { checkSchema, migrateDatabase, openPool, openReportPool } from "../storage/index.ts";
 
 const REPORT_TIMEOUT_MS = 10_000;
 

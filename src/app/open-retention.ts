@@ -1,10 +1,14 @@
 import type { KeyObject } from "node:crypto";
 import { join } from "node:path";
 
-import type { Config } from "../config/settings.ts";
-import type { DayArchive } from "../ledger/retention/retention.ts";
-import { DayFolder } from "../ledger/retention/day-folder.ts";
-import { openSigningKey, readPublicKey, type SigningKey } from "../ledger/retention/signing-key.ts";
+import type { Config } from "../config/index.ts";
+import {
+  type DayArchive,
+  DayFolder,
+  openSigningKey,
+  readPublicKey,
+  type SigningKey,
+} from "../ledger/index.ts";
 
 /** Where exported days are kept: the folder that was named, or `retired` in the data folder. */
 export function openDayArchive(config: Config, folder?: string): DayArchive {

@@ -1,29 +1,30 @@
 import type { Logger } from "pino";
 
-import { RefusalWindows } from "../call/refusal-windows.ts";
-import type { AbuseMonitor } from "../abuse/abuse-monitor.ts";
-import type { CatalogHolder } from "../catalog/catalog-holder.ts";
-import type { Config } from "../config/settings.ts";
-import { Deadlines } from "../core/deadlines.ts";
-import type { Clock } from "../core/time.ts";
-import { attemptClassifier } from "../dispatch/classifier.ts";
-import type { AttemptTimeouts } from "../dispatch/run-attempt.ts";
-import { UpstreamClient, type UpstreamClientOptions } from "../dispatch/upstream-client.ts";
-import { DetachedReadLimit } from "../call/detached-read-limit.ts";
-import { GatewayMetrics } from "../call/metrics.ts";
-import type { CallTimeouts, CallPorts } from "../call/ports.ts";
-import type { Ledger } from "../ledger/ledger-store.ts";
-import { limitScopes } from "../limits/effective-limits.ts";
-import type { ScopeClaim } from "../limits/limit-store.ts";
-import { PoolBoard } from "../limits/pool-board.ts";
-import { HealthExchange } from "../routing/health-exchange.ts";
-import { MemoryDeploymentHealth } from "../routing/health.ts";
-import type { WireTable } from "../wire/wires.ts";
+import {
+  type CallPorts,
+  type CallTimeouts,
+  DetachedReadLimit,
+  GatewayMetrics,
+  RefusalWindows,
+} from "../call/index.ts";
+import type { AbuseMonitor } from "../abuse/index.ts";
+import type { CatalogHolder } from "../catalog/index.ts";
+import type { Config } from "../config/index.ts";
+import { type Clock, Deadlines } from "../core/index.ts";
+import {
+  attemptClassifier,
+  type AttemptTimeouts,
+  UpstreamClient,
+  type UpstreamClientOptions,
+} from "../dispatch/index.ts";
+import type { Ledger } from "../ledger/index.ts";
+import { limitScopes, PoolBoard, type ScopeClaim } from "../limits/index.ts";
+import { HealthExchange, MemoryDeploymentHealth, RepeatedFailures } from "../routing/index.ts";
+import type { WireTable } from "../wire/index.ts";
 import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";
 import type { Limits } from "./open-limits.ts";
 import { openAbuseMonitor } from "./open-abuse-monitor.ts";
-import { RepeatedFailures } from "../routing/repeated-failures.ts";
 
 export interface ServingOptions {
   readonly config: Config;

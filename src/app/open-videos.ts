@@ -1,11 +1,8 @@
 import type { Logger } from "pino";
 
-import type { Config } from "../config/settings.ts";
-import type { CallPorts } from "../call/ports.ts";
-import type { VideoReadDeps } from "../videos/serve-video.ts";
-import type { VideoDeps } from "../videos/video-deps.ts";
-import { VideoMetrics } from "../videos/video-metrics.ts";
-import { VideoPoller } from "../videos/video-poller.ts";
+import type { Config } from "../config/index.ts";
+import type { CallPorts } from "../call/index.ts";
+import { type VideoDeps, VideoMetrics, VideoPoller, type VideoReadDeps } from "../videos/index.ts";
 import type { Backend } from "./open-backend.ts";
 
 /** Puts together what the recipes of videos work with; the poller is not started yet. */

@@ -64,7 +64,7 @@ describe("a pool file", () => {
           { type: "request", per: "day", value: 9_000 },
           { type: "completion", per: "minute", value: 40 },
         ],
-        TOKENS_PER_MINUTE: 2_000_000,
+        tokensPerMinute: 2_000_000,
         requestsPerSecond: 20,
         concurrent: 30,
       },

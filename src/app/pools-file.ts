@@ -2,9 +2,12 @@ import { readFileSync } from "node:fs";
 
 import { parse as parseYaml } from "yaml";
 
-import type { CapacityDeclaration } from "../catalog/catalog.ts";
-import type { CatalogIssue } from "../catalog/catalog-input.ts";
-import type { StatedPool, StatedPools } from "../catalog/compile-pools.ts";
+import type {
+  CapacityDeclaration,
+  CatalogIssue,
+  StatedPool,
+  StatedPools,
+} from "../catalog/index.ts";
 
 export type ReadPools =
   | { readonly ok: true; readonly pools: StatedPools }

@@ -1,6 +1,5 @@
-import type { Catalog, Deployment, PriceSheet } from "../catalog/catalog.ts";
-import { zeroPricePin } from "../catalog/own-key-deployment.ts";
-import type { PricePin } from "../ledger/ledger-store.ts";
+import { type Catalog, type Deployment, type PriceSheet, zeroPricePin } from "../catalog/index.ts";
+import type { PricePin } from "../ledger/index.ts";
 
 /**
  * The prices the books have to know before an attempt refers to them: of every deployment its own,

@@ -1,7 +1,5 @@
-import type { ConsoleConfig } from "../config/console-settings.ts";
-import type { MicroUsd } from "../core/money.ts";
-import type { Clock } from "../core/time.ts";
-import type { Logger } from "../core/log.ts";
+import type { ConsoleConfig } from "../config/index.ts";
+import type { Clock, Logger, MicroUsd } from "../core/index.ts";
 import type { Billing } from "./billing.ts";
 import type { PurchaseStore } from "./purchase-store.ts";
 

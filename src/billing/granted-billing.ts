@@ -1,5 +1,4 @@
-import type { OrgId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
+import type { MicroUsd, OrgId } from "../core/index.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import type { PurchaseBounds, OpenBilling } from "./billing-mode.ts";
 import type { PurchaseStore } from "./purchase-store.ts";

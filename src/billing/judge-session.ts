@@ -1,4 +1,4 @@
-import { unreachable } from "../core/assert.ts";
+import { unreachable } from "../core/index.ts";
 import type { SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 

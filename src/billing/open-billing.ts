@@ -1,4 +1,4 @@
-import { parseUsd, type MicroUsd } from "../core/money.ts";
+import { type MicroUsd, parseUsd } from "../core/index.ts";
 import { GrantedBilling } from "./granted-billing.ts";
 import { StripeBilling } from "./stripe-billing.ts";
 import type { StripeAccount } from "./stripe-payments.ts";

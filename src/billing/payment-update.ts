@@ -1,4 +1,4 @@
-import type { MicroUsd } from "../core/money.ts";
+import type { MicroUsd } from "../core/index.ts";
 
 /**
  * What the payment provider says of a checkout session, whichever process asked and however it

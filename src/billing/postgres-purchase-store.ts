@@ -8,9 +8,8 @@ import type {
   PurchaseStore,
   UngrantedState,
 } from "./purchase-store.ts";
-import type { OrgId } from "../core/ids.ts";
-import { microUsd, type MicroUsd } from "../core/money.ts";
-import type { Row } from "../storage/columns.ts";
+import { microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
+import type { Row } from "../storage/index.ts";
 import { knownPurchase, SELECT_PURCHASE_SQL } from "./purchase-rows.ts";
 
 const LISTED_MAX = 1_000;

@@ -1,5 +1,4 @@
-import type { Clock } from "../core/time.ts";
-import type { Logger } from "../core/log.ts";
+import type { Clock, Logger } from "../core/index.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase, PurchaseStore } from "./purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";

@@ -4,12 +4,12 @@ import {
   big,
   bool,
   columns,
+  type Columns,
   instantMs,
   micro,
   orNull,
   text,
-  type Columns,
-} from "../storage/columns.ts";
+} from "../storage/index.ts";
 
 type StoredState = "created" | "pending" | "failed" | "expired" | "parked" | "granted";
 

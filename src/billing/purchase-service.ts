@@ -1,10 +1,8 @@
-import type { Logger } from "../core/log.ts";
+import { formatUsd, type Logger, unreachable } from "../core/index.ts";
 import { judgeSession } from "./judge-session.ts";
 import type { ClaimUpdate, PaymentUpdate, SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase, PurchaseStore } from "./purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
-import { unreachable } from "../core/assert.ts";
-import { formatUsd } from "../core/money.ts";
 
 export interface PurchaseServiceDeps {
   readonly store: PurchaseStore;

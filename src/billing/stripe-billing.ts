@@ -1,5 +1,4 @@
-import { newRecordId, type OrgId } from "../core/ids.ts";
-import { formatUsd, type MicroUsd } from "../core/money.ts";
+import { formatUsd, type MicroUsd, newRecordId, type OrgId } from "../core/index.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
 import { PurchaseService } from "./purchase-service.ts";

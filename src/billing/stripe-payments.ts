@@ -3,7 +3,7 @@ import { Agent as HttpsAgent } from "node:https";
 
 import { Stripe } from "stripe";
 
-import type { Clock } from "../core/time.ts";
+import type { Clock } from "../core/index.ts";
 import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
 import { readDispute, readEvent, readRefund, readSession } from "./stripe-updates.ts";

@@ -1,6 +1,6 @@
 import type { Stripe } from "stripe";
 
-import { microUsd, type MicroUsd } from "../core/money.ts";
+import { microUsd, type MicroUsd } from "../core/index.ts";
 import type { ClaimUpdate, PaymentEvent, PaymentUpdate, SessionUpdate } from "./payment-update.ts";
 
 const MICRO_PER_CENT = 10_000n;

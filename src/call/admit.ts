@@ -1,13 +1,21 @@
-import type { Principal } from "../accounts/principal.ts";
-import { unreachable } from "../core/assert.ts";
-import { JOURNAL_RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
-import type { OrgId } from "../core/ids.ts";
-import { shownKeyId } from "../core/managed-keys.ts";
-import { formatUsd, type MicroUsd } from "../core/money.ts";
-import { refusal, type LimitKind, type LimitScope, type Refusal } from "../core/refusals.ts";
-import { refused, type Result } from "../core/result.ts";
-import type { ReserveOutcome } from "../ledger/ledger-store.ts";
-import type { ClaimOutcome, LimitStore, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
+import type { Principal } from "../accounts/index.ts";
+import {
+  formatUsd,
+  JOURNAL_RETRY_AFTER_SECONDS,
+  type LimitKind,
+  type LimitScope,
+  type MicroUsd,
+  type OrgId,
+  refusal,
+  type Refusal,
+  refused,
+  type Result,
+  RETRY_AFTER_SECONDS_MAX,
+  shownKeyId,
+  unreachable,
+} from "../core/index.ts";
+import type { ReserveOutcome } from "../ledger/index.ts";
+import type { ClaimOutcome, LimitStore, ScopeClaim, TokenCount } from "../limits/index.ts";
 import { ClaimedScopes } from "./claimed-scopes.ts";
 import type { Departed } from "./detached-read-limit.ts";
 

@@ -1,6 +1,6 @@
-import { ZERO_PICO_USD } from "../core/money.ts";
-import type { CloseRow, ReserveRow } from "../ledger/ledger-store.ts";
-import type { CallRequest } from "../wire/modality.ts";
+import { ZERO_PICO_USD } from "../core/index.ts";
+import type { CloseRow, ReserveRow } from "../ledger/index.ts";
+import type { CallRequest } from "../wire/index.ts";
 import type { AcceptedCall, EndedAttempt } from "./call-values.ts";
 import type { Candidate } from "./candidates.ts";
 import type { ClientExchange } from "./client-exchange.ts";

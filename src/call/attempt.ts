@@ -1,22 +1,21 @@
 import { createHash } from "node:crypto";
 
-import type { Deployment } from "../catalog/catalog.ts";
-import { SSE_LINE_BYTES_MAX } from "../core/constants.ts";
-import { ownKeyClassifier } from "../dispatch/own-key-classifier.ts";
+import type { Deployment } from "../catalog/index.ts";
+import { SSE_LINE_BYTES_MAX } from "../core/index.ts";
 import {
-  runAttempt,
   type AttemptClassifier,
   type AttemptResult,
   type AttemptTimeouts,
+  ownKeyClassifier,
+  runAttempt,
   type RunningAttempt,
-} from "../dispatch/run-attempt.ts";
-import type { ReserveRow } from "../ledger/ledger-store.ts";
-import type { ScopeClaim } from "../limits/limit-store.ts";
-import { debitOf } from "../pricing/quote.ts";
-import type { HealthOutcome } from "../routing/circuit.ts";
-import type { Output } from "../wire/answer/answer-bridge.ts";
+} from "../dispatch/index.ts";
+import type { ReserveRow } from "../ledger/index.ts";
+import type { ScopeClaim } from "../limits/index.ts";
+import { debitOf } from "../pricing/index.ts";
+import type { HealthOutcome } from "../routing/index.ts";
+import type { CallRequest, Output } from "../wire/index.ts";
 import type { CallHold } from "./call-hold.ts";
-import type { CallRequest } from "../wire/modality.ts";
 import type { CallKind } from "./call-kind.ts";
 import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
 import { leaveCircuit } from "./candidates.ts";

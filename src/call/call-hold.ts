@@ -1,6 +1,6 @@
 import type { ClaimedScopes } from "./claimed-scopes.ts";
-import type { CloseOutcome, CloseRow, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
-import { tokenCount, type ScopeClaim, type TokenCount } from "../limits/limit-store.ts";
+import type { CloseOutcome, CloseRow, ReserveOutcome, ReserveRow } from "../ledger/index.ts";
+import { type ScopeClaim, tokenCount, type TokenCount } from "../limits/index.ts";
 import { faultRow } from "./attempt-rows.ts";
 import type { CallPorts } from "./ports.ts";
 

@@ -1,10 +1,15 @@
-import type { CallFamily } from "../accounts/account-rules.ts";
-import type { Deployment, ListedModel, ModalityId } from "../catalog/catalog.ts";
-import type { Result } from "../core/result.ts";
-import type { ReserveRow } from "../ledger/ledger-store.ts";
-import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
-import type { AnswerBridge, Output } from "../wire/answer/answer-bridge.ts";
-import type { CallRequest, Modality, UpstreamRequest } from "../wire/modality.ts";
+import type { CallFamily } from "../accounts/index.ts";
+import type { Deployment, ListedModel, ModalityId } from "../catalog/index.ts";
+import type { Result } from "../core/index.ts";
+import type { ReserveRow } from "../ledger/index.ts";
+import { tokenCount, type TokenCount } from "../limits/index.ts";
+import type {
+  AnswerBridge,
+  CallRequest,
+  Modality,
+  Output,
+  UpstreamRequest,
+} from "../wire/index.ts";
 
 /** A candidate with the request encoded for it. */
 export interface Step {

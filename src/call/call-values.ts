@@ -1,8 +1,8 @@
-import type { MicroUsd } from "../core/money.ts";
-import type { AttemptResult } from "../dispatch/run-attempt.ts";
-import type { ReserveRow } from "../ledger/ledger-store.ts";
-import type { CallRequest } from "../wire/modality.ts";
-import type { TokenCount } from "../limits/limit-store.ts";
+import type { MicroUsd } from "../core/index.ts";
+import type { AttemptResult } from "../dispatch/index.ts";
+import type { ReserveRow } from "../ledger/index.ts";
+import type { CallRequest } from "../wire/index.ts";
+import type { TokenCount } from "../limits/index.ts";
 import type { CallKind } from "./call-kind.ts";
 import type { Candidate, CandidateList } from "./candidates.ts";
 import type { LimitedCall } from "./claim-limits.ts";

@@ -1,12 +1,17 @@
-import { microUsd, ZERO_MICRO_USD } from "../core/money.ts";
-import type { Refusal } from "../core/refusals.ts";
-import { refused, type Refused, type Result } from "../core/result.ts";
-import { planRoute } from "../routing/plan-route.ts";
+import {
+  microUsd,
+  type Refusal,
+  refused,
+  type Refused,
+  type Result,
+  ZERO_MICRO_USD,
+} from "../core/index.ts";
+import { planRoute } from "../routing/index.ts";
 import { reserveRefusal } from "./admit.ts";
 import { attemptCandidate } from "./attempt.ts";
 import { closeRow, reserveRow } from "./attempt-rows.ts";
 import { CallHold } from "./call-hold.ts";
-import type { CallRequest } from "../wire/modality.ts";
+import type { CallRequest } from "../wire/index.ts";
 import { callTokens, familyOf, type CallKind } from "./call-kind.ts";
 import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
 import { acquireCandidate, CandidateList, leaveCircuit, releaseCandidate } from "./candidates.ts";

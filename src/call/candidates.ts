@@ -1,11 +1,15 @@
-import type { Principal } from "../accounts/principal.ts";
-import type { Deployment } from "../catalog/catalog.ts";
-import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
-import { refusal, type Refusal } from "../core/refusals.ts";
-import { refused, type Result } from "../core/result.ts";
-import type { TokenCount } from "../limits/limit-store.ts";
-import { allCooling, type RoutePlan } from "../routing/plan-route.ts";
-import type { UpstreamRequest } from "../wire/modality.ts";
+import type { Principal } from "../accounts/index.ts";
+import type { Deployment } from "../catalog/index.ts";
+import {
+  refusal,
+  type Refusal,
+  refused,
+  type Result,
+  RETRY_AFTER_SECONDS_MAX,
+} from "../core/index.ts";
+import type { TokenCount } from "../limits/index.ts";
+import { allCooling, type RoutePlan } from "../routing/index.ts";
+import type { UpstreamRequest } from "../wire/index.ts";
 import { claimScopes } from "./admit.ts";
 import type { Step } from "./call-kind.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";

@@ -1,9 +1,13 @@
-import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
-import type { Principal } from "../accounts/principal.ts";
-import { endpointScope, endpointSelfScopes } from "../limits/effective-limits.ts";
-import { orgSlot, type ScopeClaim, type TokenCount } from "../limits/limit-store.ts";
-import type { OwnKeys } from "../routing/plan-route.ts";
-import type { Result } from "../core/result.ts";
+import type { DedicatedEndpoint, Principal } from "../accounts/index.ts";
+import {
+  endpointScope,
+  endpointSelfScopes,
+  orgSlot,
+  type ScopeClaim,
+  type TokenCount,
+} from "../limits/index.ts";
+import type { OwnKeys } from "../routing/index.ts";
+import type { Result } from "../core/index.ts";
 import { claimScopes, type ClaimPart } from "./admit.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { CallPorts } from "./ports.ts";

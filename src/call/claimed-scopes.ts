@@ -1,4 +1,4 @@
-import type { LimitLease, LimitStore, ScopeClaim, TokenCount } from "../limits/limit-store.ts";
+import type { LimitLease, LimitStore, ScopeClaim, TokenCount } from "../limits/index.ts";
 
 /** Everything that one request has claimed, in one or more slots: released together, once. */
 export class ClaimedScopes {

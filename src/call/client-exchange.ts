@@ -1,8 +1,6 @@
-import type { Principal } from "../accounts/principal.ts";
-import type { RequestId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
-import type { Refusal } from "../core/refusals.ts";
-import type { Output, WholeBody } from "../wire/answer/answer-bridge.ts";
+import type { Principal } from "../accounts/index.ts";
+import type { MicroUsd, Refusal, RequestId } from "../core/index.ts";
+import type { Output, WholeBody } from "../wire/index.ts";
 
 /** Response headers that only a recipe knows; `http` adds ids, CORS and the error headers. */
 export interface ServedHeaders {

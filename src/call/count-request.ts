@@ -1,10 +1,12 @@
 import { claimScopes } from "./admit.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
-import { SETTINGS_REQUESTS_PER_MINUTE } from "../core/constants.ts";
-import type { OrgId } from "../core/ids.ts";
-import { shownKeyId } from "../core/managed-keys.ts";
-import type { Result } from "../core/result.ts";
-import { orgSlot, tokenCount, type ScopeClaim } from "../limits/limit-store.ts";
+import {
+  type OrgId,
+  type Result,
+  SETTINGS_REQUESTS_PER_MINUTE,
+  shownKeyId,
+} from "../core/index.ts";
+import { orgSlot, type ScopeClaim, tokenCount } from "../limits/index.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 

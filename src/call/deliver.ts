@@ -1,17 +1,20 @@
-import { usdJsonNumber, type MicroUsd } from "../core/money.ts";
-import type { Refusal } from "../core/refusals.ts";
+import {
+  assert,
+  type Deadline,
+  type MicroUsd,
+  type Refusal,
+  usdJsonNumber,
+} from "../core/index.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { EndedAttempt, HeldAttempt } from "./call-values.ts";
-import { assert } from "../core/assert.ts";
-import type { Deadline } from "../core/deadlines.ts";
-import type { OutputSink } from "../dispatch/run-attempt.ts";
-import type { CallRequest } from "../wire/modality.ts";
+import type { OutputSink } from "../dispatch/index.ts";
 import {
-  isPieces,
   type AnswerBridge,
+  type CallRequest,
+  isPieces,
   type Output,
   type WholeBody,
-} from "../wire/answer/answer-bridge.ts";
+} from "../wire/index.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 

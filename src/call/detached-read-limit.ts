@@ -1,5 +1,5 @@
-import type { OrgId } from "../core/ids.ts";
-import type { ScopeClaim } from "../limits/limit-store.ts";
+import type { OrgId } from "../core/index.ts";
+import type { ScopeClaim } from "../limits/index.ts";
 
 /** A request whose client left, and until when its answer is read at the longest. */
 export interface DepartedRequest {

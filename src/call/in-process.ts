@@ -1,12 +1,14 @@
-import type { Authenticator } from "../accounts/authenticate.ts";
-import type { Principal } from "../accounts/principal.ts";
-import { assert } from "../core/assert.ts";
-import { newRequestId, type RequestId } from "../core/ids.ts";
-import { ZERO_MICRO_USD, type MicroUsd } from "../core/money.ts";
-import type { Refusal } from "../core/refusals.ts";
-import { isStoreFault } from "../core/store-fault.ts";
-import { isPieces, type Output, type WholeBody } from "../wire/answer/answer-bridge.ts";
-import type { CallRequest } from "../wire/modality.ts";
+import type { Authenticator, Principal } from "../accounts/index.ts";
+import {
+  assert,
+  isStoreFault,
+  type MicroUsd,
+  newRequestId,
+  type Refusal,
+  type RequestId,
+  ZERO_MICRO_USD,
+} from "../core/index.ts";
+import { type CallRequest, isPieces, type Output, type WholeBody } from "../wire/index.ts";
 import type { CallKind } from "./call-kind.ts";
 import { serveCall } from "./call.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";

@@ -1,8 +1,7 @@
-import { microUsd } from "../core/money.ts";
-import type { Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
-import type { SpendReads } from "../ledger/spend-reads.ts";
-import type { LimitStore } from "../limits/limit-store.ts";
-import type { DeploymentHealth } from "../routing/health.ts";
+import { microUsd } from "../core/index.ts";
+import type { Ledger, ReserveOutcome, ReserveRow, SpendReads } from "../ledger/index.ts";
+import type { LimitStore } from "../limits/index.ts";
+import type { DeploymentHealth } from "../routing/index.ts";
 import type { CallPorts } from "./ports.ts";
 
 /**

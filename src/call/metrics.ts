@@ -1,7 +1,6 @@
-import type { Deployment } from "../catalog/catalog.ts";
-import type { MicroUsd } from "../core/money.ts";
-import type { ServedModel } from "../core/served-model.ts";
-import type { AttemptResult } from "../dispatch/run-attempt.ts";
+import type { Deployment } from "../catalog/index.ts";
+import type { MicroUsd, ServedModel } from "../core/index.ts";
+import type { AttemptResult } from "../dispatch/index.ts";
 
 /** Plain counters that the hot path adds to; the internal listener turns them into text. */
 export class GatewayMetrics {

@@ -1,5 +1,5 @@
-import type { MicroUsd } from "../core/money.ts";
-import type { CallRequest } from "../wire/modality.ts";
+import type { MicroUsd } from "../core/index.ts";
+import type { CallRequest } from "../wire/index.ts";
 import { familyOf, type CallKind } from "./call-kind.ts";
 import type { EndedAttempt } from "./call-values.ts";
 import type { ClientExchange } from "./client-exchange.ts";

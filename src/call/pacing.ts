@@ -1,6 +1,4 @@
-import type { Deadline, Deadlines } from "../core/deadlines.ts";
-import { refused, type Result } from "../core/result.ts";
-import type { Clock } from "../core/time.ts";
+import { type Clock, type Deadline, type Deadlines, refused, type Result } from "../core/index.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { clientLeft, routingDeadlinePassed, shuttingDown } from "./refuse-call.ts";
 

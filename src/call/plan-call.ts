@@ -1,10 +1,13 @@
-import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
-import type { Organization, Principal } from "../accounts/principal.ts";
-import type { Catalog, Deployment, ListedModel, ModalityId } from "../catalog/catalog.ts";
-import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
-import type { PlanInput } from "../routing/plan-route.ts";
-import type { ProviderControls } from "../wire/fields/provider-controls.ts";
-import type { CallRequest, Unservable } from "../wire/modality.ts";
+import type { DedicatedEndpoint, Organization, Principal } from "../accounts/index.ts";
+import {
+  type Catalog,
+  type Deployment,
+  type ListedModel,
+  type ModalityId,
+  ownKeyDeployment,
+} from "../catalog/index.ts";
+import type { PlanInput } from "../routing/index.ts";
+import type { CallRequest, ProviderControls, Unservable } from "../wire/index.ts";
 import type { CallKind } from "./call-kind.ts";
 import type { CallPorts } from "./ports.ts";
 

@@ -1,17 +1,12 @@
 import type { RefusalWindows } from "./refusal-windows.ts";
-import type { AbuseMonitor } from "../abuse/abuse-monitor.ts";
-import type { Principal } from "../accounts/principal.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import type { Deadlines } from "../core/deadlines.ts";
-import type { Clock } from "../core/time.ts";
-import type { AttemptClassifier, AttemptTimeouts } from "../dispatch/run-attempt.ts";
-import type { UpstreamClient } from "../dispatch/upstream-client.ts";
-import type { Ledger } from "../ledger/ledger-store.ts";
-import type { AskedRequest } from "../limits/effective-limits.ts";
-import type { LimitStore, ScopeClaim } from "../limits/limit-store.ts";
-import type { PoolBoard } from "../limits/pool-board.ts";
-import type { DeploymentHealth } from "../routing/health.ts";
-import type { RepeatedFailures } from "../routing/repeated-failures.ts";
+import type { AbuseMonitor } from "../abuse/index.ts";
+import type { Principal } from "../accounts/index.ts";
+import type { Catalog } from "../catalog/index.ts";
+import type { Clock, Deadlines } from "../core/index.ts";
+import type { AttemptClassifier, AttemptTimeouts, UpstreamClient } from "../dispatch/index.ts";
+import type { Ledger } from "../ledger/index.ts";
+import type { AskedRequest, LimitStore, PoolBoard, ScopeClaim } from "../limits/index.ts";
+import type { DeploymentHealth, RepeatedFailures } from "../routing/index.ts";
 import type { DetachedReadLimit } from "./detached-read-limit.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 

@@ -1,17 +1,20 @@
-import { ExpiringCache } from "../core/expiring-cache.ts";
-import type { Principal } from "../accounts/principal.ts";
-import { KEY_CACHE_ENTRIES_MAX } from "../core/constants.ts";
-import type { OrgId } from "../core/ids.ts";
-import { shownKeyId } from "../core/managed-keys.ts";
-import { refusal, type Refusal } from "../core/refusals.ts";
-import type { Clock } from "../core/time.ts";
 import {
-  orgSlot,
-  tokenCount,
+  type Clock,
+  ExpiringCache,
+  KEY_CACHE_ENTRIES_MAX,
+  type OrgId,
+  refusal,
+  type Refusal,
+  shownKeyId,
+} from "../core/index.ts";
+import type { Principal } from "../accounts/index.ts";
+import {
   type ClaimOutcome,
   type LimitStore,
+  orgSlot,
   type ScopeClaim,
-} from "../limits/limit-store.ts";
+  tokenCount,
+} from "../limits/index.ts";
 
 export interface RefusalWindowOptions {
   readonly limits: Pick<LimitStore, "claim" | "release">;

@@ -1,9 +1,13 @@
-import type { CallFamily } from "../accounts/account-rules.ts";
-import { JOURNAL_RETRY_AFTER_SECONDS } from "../core/constants.ts";
-import { ZERO_MICRO_USD } from "../core/money.ts";
-import type { CallRequest } from "../wire/modality.ts";
-import { refusal, type Refusal, type RefusalOrigin } from "../core/refusals.ts";
-import { isStoreFault } from "../core/store-fault.ts";
+import type { CallFamily } from "../accounts/index.ts";
+import {
+  isStoreFault,
+  JOURNAL_RETRY_AFTER_SECONDS,
+  refusal,
+  type Refusal,
+  type RefusalOrigin,
+  ZERO_MICRO_USD,
+} from "../core/index.ts";
+import type { CallRequest } from "../wire/index.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 

@@ -1,11 +1,10 @@
-import type { Principal } from "../accounts/principal.ts";
-import type { Deployment, WireId } from "../catalog/catalog.ts";
-import type { MicroUsd } from "../core/money.ts";
-import { invalidRequest, type Refusal } from "../core/refusals.ts";
-import type { SpendReads } from "../ledger/spend-reads.ts";
-import type { TokenCount } from "../limits/limit-store.ts";
-import { explainRoute } from "../routing/explain-route.ts";
-import type { CallRequest } from "../wire/modality.ts";
+import type { Principal } from "../accounts/index.ts";
+import type { Deployment, WireId } from "../catalog/index.ts";
+import { invalidRequest, type MicroUsd, type Refusal } from "../core/index.ts";
+import type { SpendReads } from "../ledger/index.ts";
+import type { TokenCount } from "../limits/index.ts";
+import { explainRoute } from "../routing/index.ts";
+import type { CallRequest } from "../wire/index.ts";
 import { callTokens, type CallKind, type Step } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";

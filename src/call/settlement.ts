@@ -1,18 +1,21 @@
-import type { Deployment } from "../catalog/catalog.ts";
-import { OUTPUT_TOKENS_MAX, REPORTED_TOKENS_MAX } from "../core/constants.ts";
+import type { Deployment } from "../catalog/index.ts";
 import {
   isWithinExcess,
+  type MicroUsd,
+  OUTPUT_TOKENS_MAX,
+  outputTokensTotal,
   parseUsdToPico,
+  type PicoUsd,
+  promptTokensTotal,
+  REPORTED_TOKENS_MAX,
+  type Usage,
   ZERO_MICRO_USD,
   ZERO_PICO_USD,
-  type MicroUsd,
-  type PicoUsd,
-} from "../core/money.ts";
-import { outputTokensTotal, promptTokensTotal, type Usage } from "../core/usage.ts";
-import type { AttemptResult } from "../dispatch/run-attempt.ts";
-import type { AttemptOutcome, ReportFlag, SettlementBasis } from "../ledger/ledger-store.ts";
-import { tokenCount, type TokenCount } from "../limits/limit-store.ts";
-import { exactCost } from "../pricing/quote.ts";
+} from "../core/index.ts";
+import type { AttemptResult } from "../dispatch/index.ts";
+import type { AttemptOutcome, ReportFlag, SettlementBasis } from "../ledger/index.ts";
+import { tokenCount, type TokenCount } from "../limits/index.ts";
+import { exactCost } from "../pricing/index.ts";
 
 /** What one ended attempt owes and why. */
 export interface Settlement {

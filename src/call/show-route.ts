@@ -1,9 +1,7 @@
-import type { Deployment } from "../catalog/catalog.ts";
-import type { MicroUsd } from "../core/money.ts";
-import type { Refusal } from "../core/refusals.ts";
+import type { Deployment } from "../catalog/index.ts";
+import { type MicroUsd, printJson, type Refusal } from "../core/index.ts";
 import type { Step } from "./call-kind.ts";
-import { printJson } from "../core/json-output.ts";
-import type { CallRequest } from "../wire/modality.ts";
+import type { CallRequest } from "../wire/index.ts";
 
 export interface ShownStep extends Step {
   readonly health: "healthy" | "half_open";

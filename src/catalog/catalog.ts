@@ -1,4 +1,4 @@
-import type { ModelId, OrgId, ProviderId } from "../core/ids.ts";
+import type { ModelId, OrgId, ProviderId } from "../core/index.ts";
 
 /** The chat wire that an endpoint speaks: the id of a value in `wire/wires.ts`, which has the list. */
 export type WireId = `wire_${string}`;

@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/index.ts";
 import type { Manifest } from "./manifest/index.ts";
 import type {
   Catalog,

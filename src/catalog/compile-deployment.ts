@@ -1,5 +1,4 @@
-import { assert, unreachable } from "../core/assert.ts";
-import type { ModelId, ProviderId } from "../core/ids.ts";
+import { assert, type ModelId, type ProviderId, unreachable } from "../core/index.ts";
 import type {
   Manifest,
   ManifestDescriptor,

@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/index.ts";
 import type { ManifestModel } from "./manifest/index.ts";
 import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
 

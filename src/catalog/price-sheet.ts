@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/index.ts";
 import type { ManifestPrice, ManifestSku } from "./manifest/index.ts";
 import type { PricedSku, PriceSheet } from "./catalog.ts";
 

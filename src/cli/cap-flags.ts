@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { formatUsd, parseUsd, type MicroUsd } from "../core/money.ts";
+import { formatUsd, type MicroUsd, parseUsd } from "../core/index.ts";
 import { onStoredData, UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
 
 /** Adds the options of a command that sets a monthly spend cap. */

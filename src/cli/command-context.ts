@@ -2,11 +2,15 @@ import { existsSync, readFileSync } from "node:fs";
 
 import type { Command } from "commander";
 
-import { openBackend, type Backend, type BackendOptions } from "../app/open-backend.ts";
-import { openLogging, type Logging } from "../app/logging.ts";
-import { loadConfig } from "../config/load-config.ts";
-import type { Config, SettingName } from "../config/settings.ts";
-import { systemClock } from "../core/time.ts";
+import {
+  type Backend,
+  type BackendOptions,
+  type Logging,
+  openBackend,
+  openLogging,
+} from "../app/index.ts";
+import { type Config, loadConfig, type SettingName } from "../config/index.ts";
+import { systemClock } from "../core/index.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 
 /** A wrong call: its message goes to standard error, the exit code is 2. */

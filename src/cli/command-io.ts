@@ -1,4 +1,4 @@
-import type { TextOutput } from "../app/logging.ts";
+import type { TextOutput } from "../app/index.ts";
 
 /** 0: done; 1: the answer is no; 2: a wrong call or a fault. */
 export type ExitCode = 0 | 1 | 2;

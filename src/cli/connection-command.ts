@@ -1,19 +1,22 @@
 import type { Command } from "commander";
 
 import {
-  sealConnection,
   type ConnectionSummary,
+  type KeyVault,
+  providerKeyProblem,
+  sealConnection,
   type StoredConnection,
-} from "../accounts/connection-store.ts";
-import { providerKeyProblem, type KeyVault } from "../accounts/key-vault.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import { checkConnection, type ConnectionCheck } from "../app/check-connection.ts";
-import { loadCatalog } from "../app/load-catalog.ts";
-import type { Backend } from "../app/open-backend.ts";
-import { openConfiguredVault } from "../app/open-key-vault.ts";
-import type { Config } from "../config/settings.ts";
-import { unreachable } from "../core/assert.ts";
-import { parseKeyId, type OrgId, type ProviderId } from "../core/ids.ts";
+} from "../accounts/index.ts";
+import type { Catalog } from "../catalog/index.ts";
+import {
+  type Backend,
+  checkConnection,
+  type ConnectionCheck,
+  loadCatalog,
+  openConfiguredVault,
+} from "../app/index.ts";
+import type { Config } from "../config/index.ts";
+import { type OrgId, parseKeyId, type ProviderId, unreachable } from "../core/index.ts";
 import {
   answering,
   clock,

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { makeConsoleLink } from "../app/console-link.ts";
+import { makeConsoleLink } from "../app/index.ts";
 import {
   answering,
   clock,

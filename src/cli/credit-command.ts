@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
-import type { Backend } from "../app/open-backend.ts";
-import { formatUsd, parseUsd } from "../core/money.ts";
+import type { Backend } from "../app/index.ts";
+import { formatUsd, parseUsd } from "../core/index.ts";
 import {
   answering,
   onStoredData,

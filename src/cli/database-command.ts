@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
-import { loadCatalog } from "../app/load-catalog.ts";
-import type { FlaggedListing } from "../ledger/audit/ledger-audit.ts";
+import { loadCatalog } from "../app/index.ts";
+import type { FlaggedListing } from "../ledger/index.ts";
 import {
   answering,
   clock,

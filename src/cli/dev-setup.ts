@@ -1,14 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { newVirtualKey } from "../accounts/virtual-key.ts";
-import { startTestCheckout } from "../dev/test-checkout/start-test-checkout.ts";
-import type { Backend } from "../app/open-backend.ts";
-import type { GatewayOptions, RunningGateway } from "../app/open-gateway.ts";
-import type { Config } from "../config/settings.ts";
-import { CONSOLE_KEY_REQUESTS_PER_MINUTE } from "../core/constants.ts";
-import { formatUsd, microUsd } from "../core/money.ts";
-import { startSimulator, type Simulator } from "../dev/simulator/simulator.ts";
+import { newVirtualKey } from "../accounts/index.ts";
+import { type Simulator, startSimulator, startTestCheckout } from "../dev/index.ts";
+import type { Backend, GatewayOptions, RunningGateway } from "../app/index.ts";
+import type { Config } from "../config/index.ts";
+import { CONSOLE_KEY_REQUESTS_PER_MINUTE, formatUsd, microUsd } from "../core/index.ts";
 import { clock } from "./command-context.ts";
 
 export interface Development {

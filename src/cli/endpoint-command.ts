@@ -3,11 +3,9 @@ import { join } from "node:path";
 
 import type { Command } from "commander";
 
-import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
-import type { EndpointRecord } from "../accounts/rules-store.ts";
-import type { ManifestFile } from "../catalog/catalog-input.ts";
-import { parseManifestFiles } from "../catalog/load-manifests.ts";
-import type { Backend } from "../app/open-backend.ts";
+import type { DedicatedEndpoint, EndpointRecord } from "../accounts/index.ts";
+import { type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
+import type { Backend } from "../app/index.ts";
 import {
   answering,
   onStoredData,

@@ -1,10 +1,7 @@
 import type { Command } from "commander";
 
-import type { KeySummary } from "../accounts/key-store.ts";
-import { newVirtualKey } from "../accounts/virtual-key.ts";
-import { CONSOLE_KEY_REQUESTS_PER_MINUTE } from "../core/constants.ts";
-import type { OrgId } from "../core/ids.ts";
-import { formatUsd } from "../core/money.ts";
+import { type KeySummary, newVirtualKey } from "../accounts/index.ts";
+import { CONSOLE_KEY_REQUESTS_PER_MINUTE, formatUsd, type OrgId } from "../core/index.ts";
 import { capAnswer, onStoredCap, parseCap, readCap } from "./cap-flags.ts";
 import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import type { AuditCheck, AuditProgress } from "../ledger/audit/ledger-audit.ts";
+import type { AuditCheck, AuditProgress } from "../ledger/index.ts";
 import { answering, onStoredData, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addRetireCommands } from "./ledger-retire-command.ts";

@@ -4,16 +4,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Command } from "commander";
 
-import { openDayArchive, openExportKey, readExportKey } from "../app/open-retention.ts";
-import { formatUsd } from "../core/money.ts";
+import { openDayArchive, openExportKey, readExportKey } from "../app/index.ts";
+import { formatUsd } from "../core/index.ts";
 import {
   dayFiles,
+  type ExportCheck,
+  publicKeyText,
+  readManifest,
   type RetentionSession,
   type RetentionStore,
-} from "../ledger/retention/retention.ts";
-import { verifyExport, type ExportCheck } from "../ledger/retention/retention-export.ts";
-import { publicKeyText, readManifest } from "../ledger/retention/retention-manifest.ts";
-import { retireDays, type RetireOutcome } from "../ledger/retention/retire-days.ts";
+  retireDays,
+  type RetireOutcome,
+  verifyExport,
+} from "../ledger/index.ts";
 import {
   answering,
   onStoredData,

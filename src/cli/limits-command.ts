@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 
-import type { AccountRules } from "../accounts/account-rules.ts";
-import type { LimitChange, LimitTarget } from "../accounts/rules-store.ts";
-import type { Backend } from "../app/open-backend.ts";
-import { parseKeyId, type KeyId } from "../core/ids.ts";
+import type { AccountRules, LimitChange, LimitTarget } from "../accounts/index.ts";
+import type { Backend } from "../app/index.ts";
+import { type KeyId, parseKeyId } from "../core/index.ts";
 import {
   answering,
   onStoredData,

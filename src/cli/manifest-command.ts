@@ -3,11 +3,15 @@ import { join } from "node:path";
 
 import type { Command } from "commander";
 
-import type { ManifestFile } from "../catalog/catalog-input.ts";
-import { keyProblems, parseKeyOrigins } from "../catalog/key-origins.ts";
-import { loadCatalog } from "../app/load-catalog.ts";
-import { isOwnVariable } from "../config/own-variables.ts";
-import { publishedSchema, validateManifest } from "../catalog/manifest/index.ts";
+import {
+  keyProblems,
+  type ManifestFile,
+  parseKeyOrigins,
+  publishedSchema,
+  validateManifest,
+} from "../catalog/index.ts";
+import { loadCatalog } from "../app/index.ts";
+import { isOwnVariable } from "../config/index.ts";
 import { answering, clock, readConfig, UsageFault, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 

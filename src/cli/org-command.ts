@@ -1,9 +1,8 @@
 import { Argument, Option, type Command } from "commander";
 
-import type { RoutingPolicy } from "../accounts/account-rules.ts";
-import type { OrgSummary } from "../accounts/key-store.ts";
-import type { Backend } from "../app/open-backend.ts";
-import { formatUsd } from "../core/money.ts";
+import type { OrgSummary, RoutingPolicy } from "../accounts/index.ts";
+import type { Backend } from "../app/index.ts";
+import { formatUsd } from "../core/index.ts";
 import { capAnswer, onStoredCap, readCap } from "./cap-flags.ts";
 import {
   answering,

@@ -1,5 +1,5 @@
-import type { RunningGateway } from "../app/open-gateway.ts";
-import type { Config } from "../config/settings.ts";
+import type { RunningGateway } from "../app/index.ts";
+import type { Config } from "../config/index.ts";
 import { reportFault } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
 import { onSignals } from "./signals.ts";

@@ -3,13 +3,17 @@ import { existsSync } from "node:fs";
 import { Option, type Command } from "commander";
 import type { Logger } from "pino";
 
-import { checkPorts, listenersOf, type Listener } from "../app/check-ports.ts";
-import { openBackend } from "../app/open-backend.ts";
-import type { Logging } from "../app/logging.ts";
-import type { RunningGateway } from "../app/open-gateway.ts";
-import { SHIPPED_MANIFESTS } from "../app/shipped-files.ts";
-import { SETTINGS, type Config } from "../config/settings.ts";
-import { signInKindOf } from "../identity/console-address.ts";
+import {
+  checkPorts,
+  type Listener,
+  listenersOf,
+  type Logging,
+  openBackend,
+  type RunningGateway,
+  SHIPPED_MANIFESTS,
+} from "../app/index.ts";
+import { type Config, SETTINGS } from "../config/index.ts";
+import { signInKindOf } from "../identity/index.ts";
 import type { CommandContext } from "./command-io.ts";
 import { runToEnd, type Serving } from "./run-to-end.ts";
 import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";

@@ -1,20 +1,22 @@
-import { csvLine, plainCell } from "../core/csv.ts";
-import { formatExactUsd, formatUsd, picoUsd, type PicoUsd } from "../core/money.ts";
-import type { SettlementLine } from "../ledger/provider-settlement/settlement-plan.ts";
-import type {
-  DifferingLine,
-  Reconciliation,
-} from "../ledger/provider-settlement/settlement-reconcile.ts";
-import type {
-  ClaimComparison,
-  ProviderBalance,
-  ProviderPeriod,
-  SettlementStatement,
-} from "../ledger/provider-settlement/settlement-store.ts";
+import {
+  csvLine,
+  formatExactUsd,
+  formatUsd,
+  picoUsd,
+  type PicoUsd,
+  plainCell,
+} from "../core/index.ts";
 import {
   addSettlementSums,
+  type ClaimComparison,
+  type DifferingLine,
+  type ProviderBalance,
+  type ProviderPeriod,
+  type Reconciliation,
+  type SettlementLine,
+  type SettlementStatement,
   type SettlementSums,
-} from "../ledger/provider-settlement/settlement-sums.ts";
+} from "../ledger/index.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

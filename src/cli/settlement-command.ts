@@ -3,24 +3,20 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 
 import type { Command } from "commander";
 
-import { loadCatalog } from "../app/load-catalog.ts";
-import type { Backend } from "../app/open-backend.ts";
-import { SETTLEMENT_STATEMENT_BYTES_MAX } from "../core/constants.ts";
-import { formatUsd, parseUsd } from "../core/money.ts";
+import { type Backend, loadCatalog } from "../app/index.ts";
+import { formatUsd, parseUsd, SETTLEMENT_STATEMENT_BYTES_MAX } from "../core/index.ts";
 import {
+  type ClosingOutcome,
   ENTRY_COLUMNS,
   entryLine,
+  type PeriodName,
+  readProviderClaim,
+  reconcile,
+  type SettlementStatement,
+  type SettlementStore,
+  type SettlementTerms,
   wholePeriod,
-} from "../ledger/provider-settlement/settlement-entries.ts";
-import { readProviderClaim } from "../ledger/provider-settlement/settlement-file.ts";
-import type { SettlementTerms } from "../ledger/provider-settlement/settlement-plan.ts";
-import { reconcile } from "../ledger/provider-settlement/settlement-reconcile.ts";
-import type {
-  ClosingOutcome,
-  PeriodName,
-  SettlementStatement,
-  SettlementStore,
-} from "../ledger/provider-settlement/settlement-store.ts";
+} from "../ledger/index.ts";
 import {
   answering,
   clock,

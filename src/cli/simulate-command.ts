@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
 
-import { listenFault, type Listener } from "../app/check-ports.ts";
-import { startSimulator } from "../dev/simulator/simulator.ts";
+import { type Listener, listenFault } from "../app/index.ts";
+import { startSimulator } from "../dev/index.ts";
 import { reportFault, type Flags } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
 import { onSignals } from "./signals.ts";

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 
-import type { CallFamily } from "../accounts/account-rules.ts";
-import type { AbuseRestrictionRecord } from "../abuse/abuse-restriction-store.ts";
-import type { Backend } from "../app/open-backend.ts";
-import type { OrgId } from "../core/ids.ts";
+import type { CallFamily } from "../accounts/index.ts";
+import type { AbuseRestrictionRecord } from "../abuse/index.ts";
+import type { Backend } from "../app/index.ts";
+import type { OrgId } from "../core/index.ts";
 import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { noSuchOrg } from "./key-command.ts";

@@ -1,6 +1,6 @@
 import { parse as parseYaml } from "yaml";
 
-import { unreachable } from "../core/assert.ts";
+import { unreachable } from "../core/index.ts";
 import {
   environmentName,
   SETTINGS,

@@ -1,4 +1,4 @@
-import { networksProblem } from "../core/client-address.ts";
+import { networksProblem } from "../core/index.ts";
 import { flag, integer, type Setting } from "./setting.ts";
 
 /** What an operator decides about starts and stops. */

@@ -3,7 +3,7 @@ import {
   DATABASE_CONNECTIONS_MAX,
   KEY_CACHE_MS,
   REFUSALS_PER_MINUTE,
-} from "../core/constants.ts";
+} from "../core/index.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { OPERATIONS_SETTINGS, type OperationsConfig } from "./operations-settings.ts";
 import { atMost, flag, integer, text, type Setting } from "./setting.ts";

@@ -2,9 +2,8 @@ import { Readable } from "node:stream";
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-import { JOURNAL_RETRY_AFTER_SECONDS, WRITE_IDLE_TIMEOUT_MS } from "../core/constants.ts";
-import { isStoreFault } from "../core/store-fault.ts";
-import { ReportTimeout } from "../records/usage-reports.ts";
+import { isStoreFault, JOURNAL_RETRY_AFTER_SECONDS, WRITE_IDLE_TIMEOUT_MS } from "../core/index.ts";
+import { ReportTimeout } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { ConsoleError } from "./contract.ts";

@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import { SETTINGS_REQUESTS_PER_MINUTE } from "../core/constants.ts";
-import type { Refusal } from "../core/refusals.ts";
-import { claimOrgSetting } from "../call/count-request.ts";
-import type { SignedIn } from "../identity/identity.ts";
-import { tokenCount } from "../limits/limit-store.ts";
+import { type Refusal, SETTINGS_REQUESTS_PER_MINUTE } from "../core/index.ts";
+import { claimOrgSetting } from "../call/index.ts";
+import type { SignedIn } from "../identity/index.ts";
+import { tokenCount } from "../limits/index.ts";
 import { NO_JSON, sendAnswer, sendRefusal } from "./answer-request.ts";
 import { compileCheck, type SchemaCheck, type SchemaProblem } from "./check-schema.ts";
 import type { ConsoleDeps } from "./console-deps.ts";

@@ -1,8 +1,6 @@
-import { csvLine, plainCell } from "../core/csv.ts";
-import type { OrgId } from "../core/ids.ts";
-import { formatUsd } from "../core/money.ts";
-import { PurchaseFault, type PurchaseRecord } from "../billing/billing.ts";
-import type { WalletLine } from "../records/usage-reports.ts";
+import { csvLine, formatUsd, type OrgId, plainCell } from "../core/index.ts";
+import { PurchaseFault, type PurchaseRecord } from "../billing/index.ts";
+import type { WalletLine } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { Billing, CreditEntry, Purchase } from "./contract.ts";

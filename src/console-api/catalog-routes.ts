@@ -1,5 +1,5 @@
-import type { Catalog } from "../catalog/catalog.ts";
-import type { ProviderActivity, Substitution } from "../records/usage-reports.ts";
+import type { Catalog } from "../catalog/index.ts";
+import type { ProviderActivity, Substitution } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { catalogRoutes } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";

@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/index.ts";
 import { ConsoleRefusal, rateLimited } from "./console-refusal.ts";
 
 interface Queue {

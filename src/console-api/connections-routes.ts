@@ -1,9 +1,12 @@
-import { sealConnection, type ConnectionSummary } from "../accounts/connection-store.ts";
-import { SealedKeyFault, providerKeyProblem } from "../accounts/key-vault.ts";
-import type { EndpointRecord } from "../accounts/rules-store.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import { unreachable } from "../core/assert.ts";
-import type { OrgId } from "../core/ids.ts";
+import {
+  type ConnectionSummary,
+  type EndpointRecord,
+  providerKeyProblem,
+  sealConnection,
+  SealedKeyFault,
+} from "../accounts/index.ts";
+import type { Catalog } from "../catalog/index.ts";
+import { type OrgId, unreachable } from "../core/index.ts";
 import type { ConnectionCheck, ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { BodyOf, Connection, Connections } from "./contract.ts";

@@ -1,21 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { ConnectionStore, StoredConnection } from "../accounts/connection-store.ts";
-import type { CustomerStore } from "../accounts/customer-store.ts";
-import type { KeyVault } from "../accounts/key-vault.ts";
-import type { Principal } from "../accounts/principal.ts";
-import type { RulesStore } from "../accounts/rules-store.ts";
-import type { AbuseRestrictionStore } from "../abuse/abuse-restriction-store.ts";
-import type { Billing } from "../billing/billing.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import type { Config } from "../config/settings.ts";
-import type { Clock } from "../core/time.ts";
-import type { LimitUseDeps } from "../records/limit-use.ts";
-import type { Identity } from "../identity/identity.ts";
-import type { RecordStore } from "../records/record-store.ts";
-import type { UsageReports } from "../records/usage-reports.ts";
-import type { OptimizeSearches } from "../optimize/optimize.ts";
-import type { DeploymentHealth } from "../routing/health.ts";
+import type {
+  ConnectionStore,
+  CustomerStore,
+  KeyVault,
+  Principal,
+  RulesStore,
+  StoredConnection,
+} from "../accounts/index.ts";
+import type { AbuseRestrictionStore } from "../abuse/index.ts";
+import type { Billing } from "../billing/index.ts";
+import type { Catalog } from "../catalog/index.ts";
+import type { Config } from "../config/index.ts";
+import type { Clock } from "../core/index.ts";
+import type { LimitUseDeps, RecordStore, UsageReports } from "../records/index.ts";
+import type { Identity } from "../identity/index.ts";
+import type { OptimizeSearches } from "../optimize/index.ts";
+import type { DeploymentHealth } from "../routing/index.ts";
 
 /** What a provider made of a customer's own key. */
 export type ConnectionCheck =

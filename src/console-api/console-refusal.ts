@@ -1,5 +1,4 @@
-import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
-import type { Refusal } from "../core/refusals.ts";
+import { type Refusal, RETRY_AFTER_SECONDS_MAX } from "../core/index.ts";
 
 /** Codes that only the console has, beside the gateway's canonical classes. */
 type ConsoleCode = Refusal["class"] | "signed_out" | "forbidden" | "gone" | "conflict";

@@ -4,11 +4,11 @@ import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
 
 import {
   HEADER_BYTES_MAX,
+  newRequestId,
   REQUEST_BODY_TIMEOUT_MS,
   REQUEST_HEADERS_TIMEOUT_MS,
   SMALL_BODY_BYTES_MAX,
-} from "../core/constants.ts";
-import { newRequestId } from "../core/ids.ts";
+} from "../core/index.ts";
 import { apiRoutes } from "./api-routes.ts";
 import { authRoutes } from "./auth-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";

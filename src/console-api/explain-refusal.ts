@@ -1,4 +1,4 @@
-import type { RefusalClass } from "../core/refusals.ts";
+import type { RefusalClass } from "../core/index.ts";
 
 /** What a class of refusal or failure means to the person who meets it, and what to do about it. */
 export function explainRefusal(errorClass: string): string {

@@ -1,7 +1,7 @@
-import type { RoutingPolicy } from "../accounts/account-rules.ts";
-import { formatUsd } from "../core/money.ts";
-import type { SignedIn } from "../identity/identity.ts";
-import type { StoredLimit } from "../limits/stored-limit.ts";
+import type { RoutingPolicy } from "../accounts/index.ts";
+import { formatUsd } from "../core/index.ts";
+import type { SignedIn } from "../identity/index.ts";
+import type { StoredLimit } from "../limits/index.ts";
 import { everyWalletLine, shownPurchase } from "./billing-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { shownConnection, shownEndpoint } from "./connections-routes.ts";

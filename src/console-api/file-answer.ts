@@ -1,5 +1,4 @@
-import { USAGE_FILE_TIMEOUT_MS } from "../core/constants.ts";
-import type { Clock } from "../core/time.ts";
+import { type Clock, USAGE_FILE_TIMEOUT_MS } from "../core/index.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import type { ConcurrencyGate } from "./concurrency-gate.ts";
 

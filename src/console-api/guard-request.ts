@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-import type { Identity, SignedIn } from "../identity/identity.ts";
+import type { Identity, SignedIn } from "../identity/index.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);

@@ -1,4 +1,4 @@
-import type { SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/index.ts";
 import type { ConsoleRefusal } from "./console-refusal.ts";
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName, Routes } from "./contract.ts";
 import type { FileAnswer } from "./file-answer.ts";

@@ -1,12 +1,13 @@
-import type { KeySummary } from "../accounts/key-store.ts";
-import { newVirtualKey } from "../accounts/virtual-key.ts";
-import { assert } from "../core/assert.ts";
-import { formatUsd, ZERO_MICRO_USD } from "../core/money.ts";
-import { makeLimitChange, planLimitChange, type PlannedChange } from "../records/change-limit.ts";
-import type { SignedIn } from "../identity/identity.ts";
-import { requestsPerMinuteCeilingOf } from "../limits/effective-limits.ts";
-import { newKeyCeilings } from "../limits/limit-ceilings.ts";
-import { ReportTimeout } from "../records/usage-reports.ts";
+import { type KeySummary, newVirtualKey } from "../accounts/index.ts";
+import { assert, formatUsd, ZERO_MICRO_USD } from "../core/index.ts";
+import {
+  makeLimitChange,
+  planLimitChange,
+  type PlannedChange,
+  ReportTimeout,
+} from "../records/index.ts";
+import type { SignedIn } from "../identity/index.ts";
+import { newKeyCeilings, requestsPerMinuteCeilingOf } from "../limits/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
 import type { CreatedKey, Key, KeyChange, NewKey } from "./contract.ts";

@@ -1,6 +1,6 @@
-import type { CustomerOrg } from "../accounts/customer-store.ts";
-import { assert } from "../core/assert.ts";
-import type { SignedIn } from "../identity/identity.ts";
+import type { CustomerOrg } from "../accounts/index.ts";
+import { assert } from "../core/index.ts";
+import type { SignedIn } from "../identity/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 
 /** The organization of a session: an account has one as long as it is there. */

@@ -1,14 +1,13 @@
-import type { CustomerOrg } from "../accounts/customer-store.ts";
-import type { KeySummary } from "../accounts/key-store.ts";
-import type { KeyId } from "../core/ids.ts";
+import type { CustomerOrg, KeySummary } from "../accounts/index.ts";
+import type { KeyId } from "../core/index.ts";
 import {
-  limitRows,
-  orgLimitRows,
   type LimitedKey,
   type LimitRow,
-} from "../limits/effective-limits.ts";
-import type { ScopeClaim } from "../limits/limit-store.ts";
-import type { StoredLimit } from "../limits/stored-limit.ts";
+  limitRows,
+  orgLimitRows,
+  type ScopeClaim,
+  type StoredLimit,
+} from "../limits/index.ts";
 import { limitedKey, type LimitGround } from "./show-key.ts";
 
 /** A scope of the organization under the name that people know it by. */

@@ -1,12 +1,17 @@
-import type { KeySummary } from "../accounts/key-store.ts";
-import { organizationOf, principalOf } from "../accounts/principal.ts";
-import { parseRequestId, type OrgId } from "../core/ids.ts";
-import { makeLimitChange, planLimitChange } from "../records/change-limit.ts";
-import { readLimitRequest, type LimitRequest } from "../records/limit-request.ts";
-import { readLimitUse, readOrgScopes, type UsedScope } from "../records/limit-use.ts";
-import { changedLimit } from "../records/show-limits.ts";
-import type { SignedIn } from "../identity/identity.ts";
-import type { StoredLimit } from "../limits/stored-limit.ts";
+import { type KeySummary, organizationOf, principalOf } from "../accounts/index.ts";
+import { type OrgId, parseRequestId } from "../core/index.ts";
+import {
+  changedLimit,
+  type LimitRequest,
+  makeLimitChange,
+  planLimitChange,
+  readLimitRequest,
+  readLimitUse,
+  readOrgScopes,
+  type UsedScope,
+} from "../records/index.ts";
+import type { SignedIn } from "../identity/index.ts";
+import type { StoredLimit } from "../limits/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound, ofGateway } from "./console-refusal.ts";
 import type { AnswerOf } from "./contract.ts";

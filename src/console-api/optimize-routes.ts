@@ -1,10 +1,9 @@
-import { unreachable } from "../core/assert.ts";
-import { formatUsd } from "../core/money.ts";
+import { formatUsd, unreachable } from "../core/index.ts";
 import type {
   OptimizeRefusal,
   OptimizeResult as FoundResult,
   OptimizeSearch as FoundSearch,
-} from "../optimize/optimize.ts";
+} from "../optimize/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { OptimizeResult, OptimizeSearch } from "./contract.ts";

@@ -1,4 +1,4 @@
-import { isLoopback } from "../identity/console-address.ts";
+import { isLoopback } from "../identity/index.ts";
 
 /**
  * Where a browser goes that came by another name of this machine, `localhost` for `127.0.0.1`:

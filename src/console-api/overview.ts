@@ -1,6 +1,6 @@
-import { formatUsd, microUsd, ZERO_MICRO_USD } from "../core/money.ts";
-import type { SignedIn } from "../identity/identity.ts";
-import type { ReportBucket, ReportFilter } from "../records/usage-reports.ts";
+import { formatUsd, microUsd, ZERO_MICRO_USD } from "../core/index.ts";
+import type { SignedIn } from "../identity/index.ts";
+import type { ReportBucket, ReportFilter } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Overview } from "./contract.ts";
 import { knownOrg } from "./known-org.ts";

@@ -1,9 +1,7 @@
 import type { FastifyInstance } from "fastify";
 
-import { principalOf, type Principal } from "../accounts/principal.ts";
-import { assert } from "../core/assert.ts";
-import { BODY_BYTES_MAX } from "../core/constants.ts";
-import type { OrgId } from "../core/ids.ts";
+import { type Principal, principalOf } from "../accounts/index.ts";
+import { assert, BODY_BYTES_MAX, type OrgId } from "../core/index.ts";
 import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";

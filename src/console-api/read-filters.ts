@@ -1,6 +1,5 @@
-import { isManagedOrigin } from "../core/managed-keys.ts";
-import type { OrgId } from "../core/ids.ts";
-import type { ReportFilter } from "../records/usage-reports.ts";
+import { isManagedOrigin, type OrgId } from "../core/index.ts";
+import type { ReportFilter } from "../records/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";
 

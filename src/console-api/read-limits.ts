@@ -1,9 +1,7 @@
-import type { KeySummary } from "../accounts/key-store.ts";
-import type { EndpointRecord } from "../accounts/rules-store.ts";
-import { formatUsd, microUsd, ZERO_MICRO_USD } from "../core/money.ts";
-import type { SignedIn } from "../identity/identity.ts";
-import { endpointScope } from "../limits/effective-limits.ts";
-import { orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/limit-store.ts";
+import type { EndpointRecord, KeySummary } from "../accounts/index.ts";
+import { formatUsd, microUsd, ZERO_MICRO_USD } from "../core/index.ts";
+import type { SignedIn } from "../identity/index.ts";
+import { endpointScope, orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Limits } from "./contract.ts";
 import { knownOrg } from "./known-org.ts";

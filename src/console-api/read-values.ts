@@ -1,5 +1,4 @@
-import { assert } from "../core/assert.ts";
-import { parseUsd, type MicroUsd } from "../core/money.ts";
+import { assert, type MicroUsd, parseUsd } from "../core/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 
 /** What a cap field says: undefined changes nothing, null removes the cap. */

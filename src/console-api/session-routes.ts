@@ -1,4 +1,4 @@
-import type { SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import type { Session, Settings } from "./contract.ts";

@@ -1,5 +1,5 @@
-import { formatUsd, microUsd } from "../core/money.ts";
-import type { Balance as LedgerBalance } from "../ledger/spend-reads.ts";
+import { formatUsd, microUsd } from "../core/index.ts";
+import type { Balance as LedgerBalance } from "../ledger/index.ts";
 import type { Balance } from "./contract.ts";
 
 export function shownBalance({ settledMicroUsd, heldMicroUsd }: LedgerBalance): Balance {

@@ -1,8 +1,11 @@
-import type { KeySummary } from "../accounts/key-store.ts";
-import { unreachable } from "../core/assert.ts";
-import { formatUsd, type MicroUsd } from "../core/money.ts";
-import { limitRows, type LimitedKey } from "../limits/effective-limits.ts";
-import type { LimitDefaults, StoredLimit } from "../limits/stored-limit.ts";
+import type { KeySummary } from "../accounts/index.ts";
+import { formatUsd, type MicroUsd, unreachable } from "../core/index.ts";
+import {
+  type LimitDefaults,
+  type LimitedKey,
+  limitRows,
+  type StoredLimit,
+} from "../limits/index.ts";
 import type { Key } from "./contract.ts";
 import { instant, instantOrNull } from "./read-values.ts";
 

@@ -1,7 +1,6 @@
-import type { EndpointRecord } from "../accounts/rules-store.ts";
-import { LIMIT_NAMES } from "../records/limit-request.ts";
-import { sourceOf } from "../records/show-limits.ts";
-import type { ScopeUsage } from "../limits/limit-store.ts";
+import type { EndpointRecord } from "../accounts/index.ts";
+import { LIMIT_NAMES, sourceOf } from "../records/index.ts";
+import type { ScopeUsage } from "../limits/index.ts";
 import type { LimitRow as LimitsRow, LimitValue } from "./contract.ts";
 import { unfundedId, type NamedRow } from "./limit-rows.ts";
 

@@ -3,7 +3,7 @@ import type {
   Deployment,
   ListedModel,
   ModalityId,
-} from "../catalog/catalog.ts";
+} from "../catalog/index.ts";
 import type { Descriptor, Model, ModelProvider } from "./contract.ts";
 import { shownPrices } from "./show-request.ts";
 

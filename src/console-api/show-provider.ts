@@ -1,6 +1,6 @@
-import type { Deployment, ListedProvider } from "../catalog/catalog.ts";
-import type { ProviderActivity, Substitution } from "../records/usage-reports.ts";
-import type { DeploymentHealth } from "../routing/health.ts";
+import type { Deployment, ListedProvider } from "../catalog/index.ts";
+import type { ProviderActivity, Substitution } from "../records/index.ts";
+import type { DeploymentHealth } from "../routing/index.ts";
 import type { Provider } from "./contract.ts";
 
 /** So few attempts say nothing about a provider, and might say something about a customer. */

@@ -1,8 +1,14 @@
-import { csvLine, plainCell } from "../core/csv.ts";
-import { isManagedOrigin, shownKeyId } from "../core/managed-keys.ts";
-import { formatUsd, microUsd, type PicoUsd } from "../core/money.ts";
-import type { Usage } from "../core/usage.ts";
-import type { PinnedPrices, ReportedRequest, UsageReports } from "../records/usage-reports.ts";
+import {
+  csvLine,
+  formatUsd,
+  isManagedOrigin,
+  microUsd,
+  type PicoUsd,
+  plainCell,
+  shownKeyId,
+  type Usage,
+} from "../core/index.ts";
+import type { PinnedPrices, ReportedRequest, UsageReports } from "../records/index.ts";
 import type { Attempt, RequestRow, Tokens } from "./contract.ts";
 import { instant } from "./read-values.ts";
 

@@ -1,10 +1,5 @@
-import { formatUsd } from "../core/money.ts";
-import type {
-  ReportBucket,
-  ReportFigures,
-  ReportFilter,
-  UsageReport,
-} from "../records/usage-reports.ts";
+import { formatUsd } from "../core/index.ts";
+import type { ReportBucket, ReportFigures, ReportFilter, UsageReport } from "../records/index.ts";
 import type { Usage, UsageFigures } from "./contract.ts";
 import { instant } from "./read-values.ts";
 import { shownTokens } from "./show-request.ts";

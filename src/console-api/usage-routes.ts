@@ -1,7 +1,6 @@
-import { csvLine } from "../core/csv.ts";
-import { parseRequestId, type OrgId } from "../core/ids.ts";
-import type { SignedIn } from "../identity/identity.ts";
-import type { ReportFilter, ReportGroupBy } from "../records/usage-reports.ts";
+import { csvLine, type OrgId, parseRequestId } from "../core/index.ts";
+import type { SignedIn } from "../identity/index.ts";
+import type { ReportFilter, ReportGroupBy } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 
-import { SMALL_BODY_BYTES_MAX } from "../core/constants.ts";
+import { SMALL_BODY_BYTES_MAX } from "../core/index.ts";
 import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";

@@ -1,12 +1,12 @@
-import type { Clock } from "../core/time.ts";
-import { classifyFailure } from "../wire/failure/classify-failure.ts";
+import type { Clock } from "../core/index.ts";
 import {
   brokenOffFailure,
+  classifyFailure,
   connectionFailure,
+  type ConnectionFault,
   timeoutFailure,
   unusableFailure,
-  type ConnectionFault,
-} from "../wire/failure/failures.ts";
+} from "../wire/index.ts";
 import type { AttemptClassifier } from "./run-attempt.ts";
 
 const FAULT_OF_CODE: Readonly<Record<string, ConnectionFault>> = {

@@ -1,8 +1,7 @@
 import type { Dispatcher } from "undici";
 
-import type { Deployment } from "../catalog/catalog.ts";
-import type { Deadline, Deadlines } from "../core/deadlines.ts";
-import type { Clock } from "../core/time.ts";
+import type { Deployment } from "../catalog/index.ts";
+import type { Clock, Deadline, Deadlines } from "../core/index.ts";
 import { readContentHead, redirectTarget, type ContentHead } from "./content-head.ts";
 import type { UpstreamClient, UpstreamHandler } from "./upstream-client.ts";
 

@@ -1,7 +1,6 @@
 import type { Dispatcher } from "undici";
 
-import type { Deadline, Deadlines } from "../core/deadlines.ts";
-import type { Clock } from "../core/time.ts";
+import type { Clock, Deadline, Deadlines } from "../core/index.ts";
 
 export type FetchHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
 

@@ -1,5 +1,5 @@
-import type { Deployment } from "../catalog/catalog.ts";
-import type { UpstreamFailure } from "../wire/failure/upstream-failure.ts";
+import type { Deployment } from "../catalog/index.ts";
+import type { UpstreamFailure } from "../wire/index.ts";
 import type { AttemptClassifier } from "./run-attempt.ts";
 
 /**

@@ -1,10 +1,7 @@
 import type { Dispatcher } from "undici";
 
-import { ERROR_BODY_BYTES_MAX } from "../core/constants.ts";
-import type { Deadline, Deadlines } from "../core/deadlines.ts";
-import type { Clock } from "../core/time.ts";
-import type { AnswerBridge, Output } from "../wire/answer/answer-bridge.ts";
-import type { FailedAnswer, UpstreamFailure } from "../wire/failure/upstream-failure.ts";
+import { type Clock, type Deadline, type Deadlines, ERROR_BODY_BYTES_MAX } from "../core/index.ts";
+import type { AnswerBridge, FailedAnswer, Output, UpstreamFailure } from "../wire/index.ts";
 
 /** Everything one physical dispatch may take. */
 export interface AttemptTimeouts {

@@ -1,11 +1,8 @@
 import { Client, Pool, type buildConnector, type Dispatcher } from "undici";
 
-import type { Deployment, OwnKey } from "../catalog/catalog.ts";
-import { assert } from "../core/assert.ts";
-import type { AttemptId } from "../core/ids.ts";
-import type { KeyCheck } from "../wire/contract.ts";
-import type { UpstreamRequest } from "../wire/modality.ts";
-import { wires, type WireTable } from "../wire/wires.ts";
+import type { Deployment, OwnKey } from "../catalog/index.ts";
+import { assert, type AttemptId } from "../core/index.ts";
+import { type KeyCheck, type UpstreamRequest, wires, type WireTable } from "../wire/index.ts";
 import { isPrivateAddress, PrivateAddressError, publicLookup } from "./address-guard.ts";
 
 export interface UpstreamClientOptions {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-import { invalidRequest, type Refusal } from "../core/refusals.ts";
+import { invalidRequest, type Refusal } from "../core/index.ts";
 
 /**
  * Refuses a request that a proxy in front of the gateway could read in another way than it does.

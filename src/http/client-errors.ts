@@ -1,11 +1,15 @@
 import { STATUS_CODES, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { HEADER_BYTES_MAX } from "../core/constants.ts";
-import { newRequestId } from "../core/ids.ts";
-import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
-import type { Clock } from "../core/time.ts";
-import type { GatewayMetrics } from "../call/metrics.ts";
+import {
+  type Clock,
+  HEADER_BYTES_MAX,
+  invalidRequest,
+  newRequestId,
+  refusal,
+  type Refusal,
+} from "../core/index.ts";
+import type { GatewayMetrics } from "../call/index.ts";
 import { closeConnection } from "./closing.ts";
 import type { RequestLog } from "./request-log.ts";
 import { addRefusalHeaders, baseHeaders } from "./response-headers.ts";

@@ -3,7 +3,7 @@ import {
   REQUEST_BODY_TIMEOUT_MS,
   REQUEST_HEADERS_TIMEOUT_MS,
   WRITE_IDLE_TIMEOUT_MS,
-} from "../core/constants.ts";
+} from "../core/index.ts";
 
 /** How long a client may take before its connection is closed. */
 export interface ClientTimeouts {

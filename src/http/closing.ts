@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { DISCARD_BYTES_MAX } from "../core/constants.ts";
+import { DISCARD_BYTES_MAX } from "../core/index.ts";
 
 const closing = new WeakSet<Duplex>();
 

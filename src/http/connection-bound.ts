@@ -1,8 +1,12 @@
 import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { JOURNAL_RETRY_AFTER_SECONDS, REFUSED_CONNECTIONS_MAX } from "../core/constants.ts";
-import { refusal, type Refusal } from "../core/refusals.ts";
+import {
+  JOURNAL_RETRY_AFTER_SECONDS,
+  refusal,
+  type Refusal,
+  REFUSED_CONNECTIONS_MAX,
+} from "../core/index.ts";
 import { destroyAfter } from "./closing.ts";
 
 /** Counts a server's connections; what is over the bound is refused with an answer, then closed. */

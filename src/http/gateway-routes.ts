@@ -1,27 +1,24 @@
-import { serveCall } from "../call/call.ts";
-import { serveCountTokens } from "../call/serve-count-tokens.ts";
-import type { LimitDeps } from "../records/limit-use.ts";
-import type { CallPorts } from "../call/ports.ts";
-import { serveAdmissionLimits } from "../records/serve-admission-limits.ts";
-import { serveLimits } from "../records/serve-limits.ts";
 import {
+  type CallPorts,
+  dryRunOf,
+  serveCall,
+  serveCountTokens,
+  serveRoute,
+} from "../call/index.ts";
+import {
+  type LimitDeps,
+  type RecordDeps,
+  serveAdmissionLimits,
   serveGeneration,
+  serveLimits,
   serveModel,
   serveModels,
   serveUsage,
-  type RecordDeps,
-} from "../records/serve-records.ts";
-import { dryRunOf, serveRoute } from "../call/serve-route.ts";
-import { serveVideoContent } from "../videos/serve-video-content.ts";
-import { serveVideo, type VideoReadDeps } from "../videos/serve-video.ts";
-import { UsageCsv } from "../records/usage-csv.ts";
-import { tokenCounting } from "../modality/chat/count-tokens.ts";
-import { chatOn } from "../modality/chat/index.ts";
-import { decisions } from "../modality/decisions/index.ts";
-import { images } from "../modality/images/index.ts";
-import { videoCall } from "../videos/video-call.ts";
-import type { Wire } from "../wire/contract.ts";
-import { wires, type WireTable } from "../wire/wires.ts";
+  UsageCsv,
+} from "../records/index.ts";
+import { serveVideo, serveVideoContent, videoCall, type VideoReadDeps } from "../videos/index.ts";
+import { chatOn, decisions, images, tokenCounting } from "../modality/index.ts";
+import { type Wire, wires, type WireTable } from "../wire/index.ts";
 import { get, post, postSmall, RouteTable, type RequestTarget, type Route } from "./route-table.ts";
 
 /** What the routes read from and write to besides serving calls. */

@@ -1,17 +1,19 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-import type { AuthOutcome, Authenticator } from "../accounts/authenticate.ts";
-import type { Principal } from "../accounts/principal.ts";
-import { HEADER_BYTES_MAX, JOURNAL_RETRY_AFTER_SECONDS } from "../core/constants.ts";
-import type { ClientAddresses } from "../core/client-address.ts";
-import type { Deadlines } from "../core/deadlines.ts";
-import { newRequestId } from "../core/ids.ts";
-import { refusal, type Refusal } from "../core/refusals.ts";
-import { isStoreFault } from "../core/store-fault.ts";
-import type { Clock } from "../core/time.ts";
-import type { GatewayMetrics } from "../call/metrics.ts";
-import { faultRefusal } from "../call/refuse-call.ts";
+import type { Authenticator, AuthOutcome, Principal } from "../accounts/index.ts";
+import {
+  type ClientAddresses,
+  type Clock,
+  type Deadlines,
+  HEADER_BYTES_MAX,
+  isStoreFault,
+  JOURNAL_RETRY_AFTER_SECONDS,
+  newRequestId,
+  refusal,
+  type Refusal,
+} from "../core/index.ts";
+import { faultRefusal, type GatewayMetrics } from "../call/index.ts";
 import type { Readiness } from "./readiness.ts";
 import type { ClientTimeouts } from "./client-timeouts.ts";
 import { ambiguityOf } from "./ambiguity.ts";

@@ -1,15 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { Principal } from "../accounts/principal.ts";
-import { assert } from "../core/assert.ts";
-import type { ClientAddresses } from "../core/client-address.ts";
-import type { Deadline, Deadlines } from "../core/deadlines.ts";
-import type { RequestId } from "../core/ids.ts";
-import type { Refusal } from "../core/refusals.ts";
-import type { Clock } from "../core/time.ts";
-import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
-import { isPieces, type Output, type WholeBody } from "../wire/answer/answer-bridge.ts";
-import type { Wire } from "../wire/contract.ts";
+import type { Principal } from "../accounts/index.ts";
+import {
+  assert,
+  type ClientAddresses,
+  type Clock,
+  type Deadline,
+  type Deadlines,
+  type Refusal,
+  type RequestId,
+} from "../core/index.ts";
+import type { ClientExchange, ServedHeaders } from "../call/index.ts";
+import { isPieces, type Output, type WholeBody, type Wire } from "../wire/index.ts";
 import { closeConnection, discardBody, hasUnreadBody } from "./closing.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 

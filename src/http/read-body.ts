@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-import { invalidRequest, refusal } from "../core/refusals.ts";
-import { refused, type Refused, type Result } from "../core/result.ts";
+import { invalidRequest, refusal, refused, type Refused, type Result } from "../core/index.ts";
 
 /**
  * Reads a request body, counting while it reads: over `bytesMax` it is refused; the refusal reads

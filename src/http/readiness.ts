@@ -1,4 +1,4 @@
-import type { Clock } from "../core/time.ts";
+import type { Clock } from "../core/index.ts";
 
 export type InstanceState = "starting" | "serving" | "draining";
 

@@ -1,8 +1,7 @@
 import type { Logger } from "pino";
 
-import type { RequestId } from "../core/ids.ts";
-import type { Refusal } from "../core/refusals.ts";
-import type { LoggedCall } from "../call/in-process.ts";
+import type { Refusal, RequestId } from "../core/index.ts";
+import type { LoggedCall } from "../call/index.ts";
 
 export interface AnsweredRequest {
   readonly method: string;

@@ -1,5 +1,5 @@
-import type { ServedHeaders } from "../call/client-exchange.ts";
-import type { Refusal } from "../core/refusals.ts";
+import type { ServedHeaders } from "../call/index.ts";
+import type { Refusal } from "../core/index.ts";
 import { EXPOSED_HEADERS, HEADERS } from "./header-table.ts";
 
 /** A flat list of names and values, as `writeHead` takes it. */

@@ -1,6 +1,5 @@
-import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "../core/constants.ts";
-import type { Wire } from "../wire/contract.ts";
-import { wires, type WireTable } from "../wire/wires.ts";
+import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "../core/index.ts";
+import { type Wire, wires, type WireTable } from "../wire/index.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 
 /** One route of the gateway. `serve` runs after the key was accepted and the body was read. */

@@ -1,4 +1,4 @@
-import type { Config } from "../config/settings.ts";
+import type { Config } from "../config/index.ts";
 
 /** The console would send session cookies in the clear over a network. */
 export class InsecureConsoleFault extends Error {

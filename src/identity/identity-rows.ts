@@ -1,13 +1,13 @@
 import {
   bool,
   columns,
+  type Columns,
   computed,
   instantMs,
   opaque,
   orNull,
   text,
-  type Columns,
-} from "../storage/columns.ts";
+} from "../storage/index.ts";
 import type { PendingSignIn, SealedReveal, StoredSession } from "./identity-store.ts";
 
 /** Of a session `s` and its account `a`. */

@@ -1,4 +1,4 @@
-import type { OrgId } from "../core/ids.ts";
+import type { OrgId } from "../core/index.ts";
 
 /** The new session of a browser; its cookie's token is known to that browser only. */
 export interface NewSession {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { OrgId } from "../core/ids.ts";
+import type { OrgId } from "../core/index.ts";
 
 /** A browser that is signed in: one row of the session table, read for every request. */
 export interface SignedIn {

@@ -1,7 +1,7 @@
 import * as jose from "jose";
 import type { CustomFetch, ServerMetadata } from "openid-client";
 
-import type { Clock } from "../core/time.ts";
+import type { Clock } from "../core/index.ts";
 
 const TOKEN_CHARS_MAX = 16_384;
 const ID_CHARS_MAX = 512;

@@ -1,6 +1,5 @@
-import type { Config } from "../config/settings.ts";
-import type { Clock } from "../core/time.ts";
-import type { Logger } from "../core/log.ts";
+import type { Config } from "../config/index.ts";
+import type { Clock, Logger } from "../core/index.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import {
   assertSafeConsole,

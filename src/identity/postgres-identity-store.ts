@@ -11,8 +11,7 @@ import type {
   SignInToResolve,
   StoredSession,
 } from "./identity-store.ts";
-import type { Row } from "../storage/columns.ts";
-import { queryInTime } from "../storage/connection.ts";
+import { queryInTime, type Row } from "../storage/index.ts";
 import {
   FIND_SESSION_SQL,
   pendingColumns,

@@ -1,6 +1,6 @@
 import * as client from "openid-client";
 
-import type { Clock } from "../core/time.ts";
+import type { Clock } from "../core/index.ts";
 import { LogoutTokenVerifier, type LogoutToken } from "./logout-token.ts";
 
 const REQUEST_SECONDS_MAX = 10;

@@ -1,5 +1,4 @@
-import type { Clock } from "../core/time.ts";
-import type { Logger } from "../core/log.ts";
+import type { Clock, Logger } from "../core/index.ts";
 import { hashOf, type BrowserToken } from "./browser-token.ts";
 import { cookieJar } from "./cookies.ts";
 import { faultMessage } from "./fault-message.ts";

@@ -1,7 +1,6 @@
 import { AuthorizationResponseError } from "openid-client";
 
-import type { Clock } from "../core/time.ts";
-import type { Logger } from "../core/log.ts";
+import type { Clock, Logger } from "../core/index.ts";
 import { hashOf, newBrowserToken, type BrowserToken } from "./browser-token.ts";
 import { cookieJar, isToken, type CookieJar } from "./cookies.ts";
 import { lacksEmailClaim, readEmailClaim, type EmailRules } from "./email-claim.ts";

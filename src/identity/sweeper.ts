@@ -1,5 +1,4 @@
-import type { Clock } from "../core/time.ts";
-import type { Logger } from "../core/log.ts";
+import type { Clock, Logger } from "../core/index.ts";
 import type { IdentityStore } from "./identity-store.ts";
 
 const SWEEP_EVERY_MS = 60_000;

@@ -1,5 +1,4 @@
-import { unreachable } from "../core/assert.ts";
-import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from "../core/constants.ts";
+import { JSON_DEPTH_MAX, JSON_KEYS_MAX, unreachable } from "../core/index.ts";
 import { JSON_VALUES_MAX } from "./json-limits.ts";
 
 /** Why bytes were not taken as JSON, and where. */

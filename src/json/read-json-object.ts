@@ -1,5 +1,4 @@
-import { invalidRequest } from "../core/refusals.ts";
-import { refused, type Result } from "../core/result.ts";
+import { invalidRequest, refused, type Result } from "../core/index.ts";
 import type { JsonDocument } from "./json-document.ts";
 import { describeFault } from "./json-fault.ts";
 import { FORBIDDEN_KEYS, type KeyRules, scanJson } from "./scan-json.ts";

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from "../core/constants.ts";
+import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from "../core/index.ts";
 import type { JsonFault } from "./json-fault.ts";
 import {
   ARRAY_KIND,

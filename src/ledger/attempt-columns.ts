@@ -1,10 +1,10 @@
-import type { MicroUsd } from "../core/money.ts";
-import type { ServedModel } from "../core/served-model.ts";
-import type { Usage } from "../core/usage.ts";
+import type { MicroUsd, ServedModel, Usage } from "../core/index.ts";
 import {
   big,
   bool,
   columns,
+  type Columns,
+  type ColumnsOf,
   count,
   durationMs,
   instantMs,
@@ -15,9 +15,7 @@ import {
   pico,
   text,
   word,
-  type Columns,
-  type ColumnsOf,
-} from "../storage/columns.ts";
+} from "../storage/index.ts";
 import type { AdoptedAttempt } from "./ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "./ledger-store.ts";
 

@@ -1,8 +1,11 @@
-import { LEDGER_BATCH_ROWS_MAX, SETTLE_WAIT_MS } from "../core/constants.ts";
-import type { Clock } from "../core/time.ts";
-import { microUsd } from "../core/money.ts";
+import {
+  type Clock,
+  LEDGER_BATCH_ROWS_MAX,
+  type Logger,
+  microUsd,
+  SETTLE_WAIT_MS,
+} from "../core/index.ts";
 import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
-import type { Logger } from "../core/log.ts";
 import type { CloseOutcome, CloseRow } from "./ledger-store.ts";
 
 interface Waiting {

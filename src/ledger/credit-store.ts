@@ -1,5 +1,4 @@
-import type { OrgId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
+import type { MicroUsd, OrgId } from "../core/index.ts";
 
 export interface Grant {
   readonly orgId: OrgId;

@@ -1,8 +1,13 @@
-import { LEASE_MS, MAINTAIN_EVERY_MS, LEASE_RENEW_MS } from "../core/constants.ts";
-import { attemptIdMaker, type AttemptId } from "../core/ids.ts";
-import type { Clock } from "../core/time.ts";
+import {
+  type AttemptId,
+  attemptIdMaker,
+  type Clock,
+  LEASE_MS,
+  LEASE_RENEW_MS,
+  type Logger,
+  MAINTAIN_EVERY_MS,
+} from "../core/index.ts";
 import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
-import type { Logger } from "../core/log.ts";
 
 /** Stop taking traffic this long before the store may give the instance away. */
 const SAFETY_MS = 1_000;

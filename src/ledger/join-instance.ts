@@ -1,8 +1,7 @@
 import type { Pool, PoolClient } from "pg";
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/index.ts";
 import type { Membership } from "./ledger-batch-store.ts";
-import { inTransaction } from "../storage/transaction.ts";
-import { hostIdentity, isAlive, ownIdentity } from "../storage/process-identity.ts";
+import { hostIdentity, inTransaction, isAlive, ownIdentity } from "../storage/index.ts";
 
 const NAME_TRIES = 256;
 

@@ -1,5 +1,12 @@
-import type { AttemptId, KeyId, ModelId, OrgId, ProviderId, RequestId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
+import type {
+  AttemptId,
+  KeyId,
+  MicroUsd,
+  ModelId,
+  OrgId,
+  ProviderId,
+  RequestId,
+} from "../core/index.ts";
 import type {
   CloseRow,
   PricePin,

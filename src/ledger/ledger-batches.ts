@@ -1,9 +1,7 @@
-import { assert, unreachable } from "../core/assert.ts";
-import { microUsd } from "../core/money.ts";
+import { assert, microUsd, unreachable } from "../core/index.ts";
 import type { CloseVerdict, Membership, ReserveEntry } from "./ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
-import { readPlainColumn } from "../storage/column-text.ts";
-import { batchValues, marks } from "../storage/columns.ts";
+import { batchValues, marks, readPlainColumn } from "../storage/index.ts";
 import { closeColumns, holdColumns } from "./attempt-columns.ts";
 import type { LaneConnection, LaneStatement } from "./lane-connection.ts";
 

@@ -1,8 +1,16 @@
-import type { AttemptId, KeyId, ModelId, OrgId, ProviderId, RequestId } from "../core/ids.ts";
-import type { MicroUsd, PicoUsd } from "../core/money.ts";
-import type { RefusalClass } from "../core/refusals.ts";
-import type { ServedModel } from "../core/served-model.ts";
-import type { Usage } from "../core/usage.ts";
+import type {
+  AttemptId,
+  KeyId,
+  MicroUsd,
+  ModelId,
+  OrgId,
+  PicoUsd,
+  ProviderId,
+  RefusalClass,
+  RequestId,
+  ServedModel,
+  Usage,
+} from "../core/index.ts";
 
 /** A hold on the organization's balance for one physical dispatch: the worst case. */
 export interface ReserveRow {

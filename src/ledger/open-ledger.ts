@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { assert } from "../core/assert.ts";
-import type { AttemptId } from "../core/ids.ts";
-import type { Clock } from "../core/time.ts";
+import { assert, type AttemptId, type Clock, type Logger } from "../core/index.ts";
 import { CloseLane } from "./close-lane.ts";
 import { InstanceLease } from "./instance-lease.ts";
 import type { BatchFault, LedgerBatchStore, ReserveEntry } from "./ledger-batch-store.ts";
-import type { Logger } from "../core/log.ts";
 import type {
   CloseOutcome,
   CloseRow,

@@ -1,7 +1,5 @@
 import { DatabaseError, type Pool } from "pg";
-import { assert } from "../core/assert.ts";
-import type { OrgId } from "../core/ids.ts";
-import { microUsd, type MicroUsd } from "../core/money.ts";
+import { assert, microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
 import {
   CreditFault,
   type CreditStore,

@@ -1,7 +1,5 @@
 import type { Pool } from "pg";
-import { assert } from "../core/assert.ts";
-import type { AttemptId } from "../core/ids.ts";
-import { PARTITION_DAYS_AHEAD } from "../core/constants.ts";
+import { assert, type AttemptId, type Logger, PARTITION_DAYS_AHEAD } from "../core/index.ts";
 import type {
   AdoptedAttempt,
   CloseVerdict,
@@ -9,7 +7,6 @@ import type {
   Membership,
   ReserveEntry,
 } from "./ledger-batch-store.ts";
-import type { Logger } from "../core/log.ts";
 import type {
   CloseRow,
   PricePin,
@@ -21,15 +18,15 @@ import type {
 import {
   batchValues,
   columns,
+  type Columns,
   marks,
   pico,
+  queryInTime,
+  type Row,
   text,
   word,
-  type Columns,
-  type Row,
-} from "../storage/columns.ts";
+} from "../storage/index.ts";
 import { adoptedColumns, holdColumns } from "./attempt-columns.ts";
-import { queryInTime } from "../storage/connection.ts";
 import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
 import { LaneConnection } from "./lane-connection.ts";
 import { runCloseBatch, runReserveBatch } from "./ledger-batches.ts";

@@ -1,9 +1,9 @@
 import {
   LEDGER_BATCH_ROWS_MAX,
+  type Logger,
   REFUSED_ROWS_PER_MINUTE,
   REFUSED_ROWS_PER_MINUTE_PER_ORG,
-} from "../core/constants.ts";
-import type { Logger } from "../core/log.ts";
+} from "../core/index.ts";
 import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
 
 export interface RefusedLaneOptions {

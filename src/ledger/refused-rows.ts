@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
-import { REFUSED_ROWS_PER_MINUTE } from "../core/constants.ts";
+import { REFUSED_ROWS_PER_MINUTE } from "../core/index.ts";
 import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
-import { queryInTime } from "../storage/connection.ts";
+import { queryInTime } from "../storage/index.ts";
 import { requestIdFrom } from "./request-ids.ts";
 
 /** Writes refused requests: the first of each key and minute one by one, the others as a number. */

@@ -1,10 +1,10 @@
 import {
+  type Clock,
   LEDGER_BATCH_ROWS_MAX,
   LEDGER_QUEUE_AGE_MS,
   LEDGER_QUEUE_ROWS_MAX,
   LEDGER_QUEUE_ROWS_PER_ORG_MAX,
-} from "../core/constants.ts";
-import type { Clock } from "../core/time.ts";
+} from "../core/index.ts";
 import { BatchFault, type ReserveEntry } from "./ledger-batch-store.ts";
 import type { ReserveOutcome } from "./ledger-store.ts";
 

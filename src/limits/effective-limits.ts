@@ -1,15 +1,17 @@
-import { assert, unreachable } from "../core/assert.ts";
 import {
+  assert,
   CONCURRENT_REQUESTS_MAX,
   CONSOLE_KEY_REQUESTS_PER_MINUTE,
+  type KeyId,
   MANAGED_KEY_REQUESTS_PER_MINUTE,
   ORG_REQUESTS_PER_MINUTE,
+  type OrgId,
+  shownKeyId,
   TOKENS_PER_MINUTE,
   TRIAL_KEY_REQUESTS_PER_MINUTE,
   UNFUNDED_REQUESTS_PER_MINUTE,
-} from "../core/constants.ts";
-import type { KeyId, OrgId } from "../core/ids.ts";
-import { shownKeyId } from "../core/managed-keys.ts";
+  unreachable,
+} from "../core/index.ts";
 import {
   keyCeilings,
   keyContract,

@@ -1,4 +1,4 @@
-import type { KeyId } from "../core/ids.ts";
+import type { KeyId } from "../core/index.ts";
 import type { LimitDefaults, LimitTarget, LimitValues, StoredLimit } from "./stored-limit.ts";
 
 /** The most that a customer may set each limit of a scope to. */

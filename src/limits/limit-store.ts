@@ -1,5 +1,4 @@
-import type { OrgId } from "../core/ids.ts";
-import type { LimitKind, LimitScope } from "../core/refusals.ts";
+import type { LimitKind, LimitScope, OrgId } from "../core/index.ts";
 
 /** Tokens of one request: in all, and how they split. */
 export interface TokenCount {

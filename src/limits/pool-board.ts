@@ -1,4 +1,4 @@
-import type { OrgId } from "../core/ids.ts";
+import type { OrgId } from "../core/index.ts";
 import type { LimitStore } from "./limit-store.ts";
 import { PoolClaims } from "./pool-claims.ts";
 import { hasLimits, poolScopeId, poolSlot } from "./pool-scopes.ts";

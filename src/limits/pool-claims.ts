@@ -1,4 +1,4 @@
-import type { OrgId } from "../core/ids.ts";
+import type { OrgId } from "../core/index.ts";
 import type { PoolClaim, Pool } from "./pool.ts";
 import { poolClaim } from "./pool-scopes.ts";
 

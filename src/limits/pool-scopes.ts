@@ -1,5 +1,4 @@
-import { assert } from "../core/assert.ts";
-import type { OrgId } from "../core/ids.ts";
+import { assert, type OrgId } from "../core/index.ts";
 import type { DeclaredWindow, LimitSet } from "./limit-store.ts";
 import type { PoolClaim, Pool } from "./pool.ts";
 

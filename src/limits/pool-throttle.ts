@@ -1,4 +1,4 @@
-import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
+import { RETRY_AFTER_SECONDS_MAX } from "../core/index.ts";
 
 /** What a pool's latest 429s have led to. Times are monotonic milliseconds. */
 export interface PoolThrottle {

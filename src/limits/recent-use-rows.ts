@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 import type { JournalRecentUse, PoolMember, RecentCharge } from "./recent-use.ts";
-import { queryInTime } from "../storage/connection.ts";
+import { queryInTime } from "../storage/index.ts";
 
 /**
  * What the attempts of the last minute say about the limits of a slot. Errs towards too much: what

@@ -1,4 +1,4 @@
-import type { KeyId } from "../core/ids.ts";
+import type { KeyId } from "../core/index.ts";
 
 export interface LimitValues {
   readonly requestsPerMinute?: number;

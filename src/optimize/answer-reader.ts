@@ -1,5 +1,4 @@
-import type { Output } from "../wire/answer/answer-bridge.ts";
-import { SseReader } from "../wire/sse/sse-reader.ts";
+import { type Output, SseReader } from "../wire/index.ts";
 
 /** What is kept of an answer: a judge reads no more. */
 const ANSWER_CHARS_MAX = 16_000;

@@ -1,9 +1,11 @@
-import type { InProcessEnd, InProcessRequest } from "../call/in-process.ts";
-import { unreachable } from "../core/assert.ts";
-import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
-import type { MicroUsd } from "../core/money.ts";
-import type { Refusal } from "../core/refusals.ts";
-import type { Clock } from "../core/time.ts";
+import type { InProcessEnd, InProcessRequest } from "../call/index.ts";
+import {
+  type Clock,
+  type MicroUsd,
+  type Refusal,
+  RETRY_AFTER_SECONDS_MAX,
+  unreachable,
+} from "../core/index.ts";
 import { AnswerReader, type ReadAnswer } from "./answer-reader.ts";
 
 const CALL_TIMEOUT_MS = 480_000;

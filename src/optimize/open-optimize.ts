@@ -1,8 +1,12 @@
-import { newVirtualKey } from "../accounts/virtual-key.ts";
-import { MANAGED_KEY_REQUESTS_PER_MINUTE } from "../core/constants.ts";
-import { newKeyId, newRecordId, type OrgId } from "../core/ids.ts";
-import type { Clock } from "../core/time.ts";
-import type { Logger } from "../core/log.ts";
+import { newVirtualKey } from "../accounts/index.ts";
+import {
+  type Clock,
+  type Logger,
+  MANAGED_KEY_REQUESTS_PER_MINUTE,
+  newKeyId,
+  newRecordId,
+  type OrgId,
+} from "../core/index.ts";
 import type { ModelCaller } from "./model-caller.ts";
 import { endsMonthSoon } from "./month-end.ts";
 import type {

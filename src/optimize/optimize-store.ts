@@ -1,5 +1,4 @@
-import type { KeyId, OrgId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
+import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
 import type { OptimizeResult, OptimizeSearch, OptimizeState } from "./optimize.ts";
 
 /** What a new search and its managed key begin with. */

@@ -1,5 +1,4 @@
-import type { KeyId, OrgId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
+import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
 
 export type OptimizeObjective = "lowest_cost" | "fastest" | "best_judged";
 

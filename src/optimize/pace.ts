@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Clock } from "../core/time.ts";
+import type { Clock } from "../core/index.ts";
 
 const GAP_MS_MAX = 6_000;
 const GAP_FACTOR = 3;

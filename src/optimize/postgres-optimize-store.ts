@@ -1,23 +1,21 @@
 import type { Pool } from "pg";
 
-import { assert } from "../core/assert.ts";
-import type { OrgId } from "../core/ids.ts";
-import { microUsd } from "../core/money.ts";
+import { assert, microUsd, type OrgId } from "../core/index.ts";
 import type { OptimizeResult, OptimizeSearch } from "./optimize.ts";
 import type { NewSearch, OptimizeStore, SearchEnd, SearchProgress } from "./optimize-store.ts";
 import {
   columns,
+  type Columns,
   instantMs,
   integer,
+  inTransaction,
   micro,
   opaque,
   orNull,
-  text,
-  type Columns,
+  queryInTime,
   type Row,
-} from "../storage/columns.ts";
-import { queryInTime } from "../storage/connection.ts";
-import { inTransaction } from "../storage/transaction.ts";
+  text,
+} from "../storage/index.ts";
 
 const LISTED_MAX = 200;
 

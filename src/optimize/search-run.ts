@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ZERO_MICRO_USD } from "../core/money.ts";
-import type { Clock } from "../core/time.ts";
-import type { Logger } from "../core/log.ts";
+import { type Clock, type Logger, ZERO_MICRO_USD } from "../core/index.ts";
 import { readVerdict } from "./judge.ts";
 import type { CallOutcome, ModelCaller } from "./model-caller.ts";
 import { endsMonthSoon } from "./month-end.ts";

@@ -1,4 +1,4 @@
-import { microUsd, ZERO_MICRO_USD, type MicroUsd } from "../core/money.ts";
+import { microUsd, type MicroUsd, ZERO_MICRO_USD } from "../core/index.ts";
 import type { OptimizeObjective, OptimizeResult } from "./optimize.ts";
 
 /** One call of a candidate that has ended. */

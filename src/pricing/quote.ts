@@ -1,12 +1,12 @@
-import type { PriceSheet } from "../catalog/catalog.ts";
+import type { PriceSheet } from "../catalog/index.ts";
 import {
   ceilToMicroUsd,
   floorToMicroUsd,
-  picoUsd,
   type MicroUsd,
+  picoUsd,
   type PicoUsd,
-} from "../core/money.ts";
-import type { Usage } from "../core/usage.ts";
+  type Usage,
+} from "../core/index.ts";
 
 /**
  * The most a text request can cost: every estimated input token at the dearest input rate, every

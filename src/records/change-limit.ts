@@ -1,19 +1,26 @@
-import type { LimitChange, LimitTarget, RulesStore } from "../accounts/rules-store.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import { assert } from "../core/assert.ts";
-import { MODEL_LIMITS_PER_ORG_MAX } from "../core/constants.ts";
-import type { KeyId, OrgId } from "../core/ids.ts";
-import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
-import { refused, type Result } from "../core/result.ts";
-import type { LimitDefaults, StoredLimit } from "../limits/stored-limit.ts";
+import type { LimitChange, LimitTarget, RulesStore } from "../accounts/index.ts";
+import type { Catalog } from "../catalog/index.ts";
 import {
+  assert,
+  invalidRequest,
+  type KeyId,
+  MODEL_LIMITS_PER_ORG_MAX,
+  type OrgId,
+  refusal,
+  type Refusal,
+  refused,
+  type Result,
+} from "../core/index.ts";
+import {
+  type CeilingKey,
   isNamed,
   keyCeilings,
-  orgCeilings,
-  type CeilingKey,
   type LimitCeilings,
-} from "../limits/limit-ceilings.ts";
-import { unknownModel } from "../routing/plan-route.ts";
+  type LimitDefaults,
+  orgCeilings,
+  type StoredLimit,
+} from "../limits/index.ts";
+import { unknownModel } from "../routing/index.ts";
 import { LIMIT_NAMES, LIMIT_LABELS, type LimitRequest } from "./limit-request.ts";
 
 /** Who changes a limit: a virtual key, or a person of the organization with a console session. */

@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-import type { FlaggedListing } from "../ledger/audit/ledger-audit.ts";
+import type { FlaggedListing } from "../ledger/index.ts";
 
 /** Listings whose providers reported what cannot be, with how often, since `days` ago. */
 export async function flaggedListings(

@@ -1,9 +1,12 @@
-import type { LimitChange } from "../accounts/rules-store.ts";
-import { invalidRequest } from "../core/refusals.ts";
-import { refused, type Refused, type Result } from "../core/result.ts";
-import { JsonDocument, NUMBER_KIND, type JsonNode } from "../json/json-document.ts";
-import { readJsonObject } from "../json/read-json-object.ts";
-import { WordTable } from "../json/word-table.ts";
+import type { LimitChange } from "../accounts/index.ts";
+import { invalidRequest, refused, type Refused, type Result } from "../core/index.ts";
+import {
+  JsonDocument,
+  type JsonNode,
+  NUMBER_KIND,
+  readJsonObject,
+  WordTable,
+} from "../json/index.ts";
 
 /** The checked body of `POST /api/admission-limits`: one limit, and what changes about it. */
 export interface LimitRequest {

@@ -1,21 +1,24 @@
-import type { ClaimPart } from "../call/admit.ts";
-import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
-import type { OrgId } from "../core/ids.ts";
-import { principalOf, type Organization, type Principal } from "../accounts/principal.ts";
-import type { RulesStore } from "../accounts/rules-store.ts";
+import { type CallPorts, type ClaimPart, claimParts, findModel } from "../call/index.ts";
+import {
+  type DedicatedEndpoint,
+  type Organization,
+  type Principal,
+  principalOf,
+  type RulesStore,
+} from "../accounts/index.ts";
+import type { OrgId } from "../core/index.ts";
 import type { RecordStore } from "./record-store.ts";
 import {
   endpointScope,
   endpointSelfRows,
+  type LimitDefaults,
+  type LimitRow,
   limitRows,
   orgScopes,
-  type LimitRow,
-} from "../limits/effective-limits.ts";
-import { type LimitDefaults } from "../limits/stored-limit.ts";
-import { orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/limit-store.ts";
-import { claimParts } from "../call/claim-limits.ts";
-import { findModel } from "../call/plan-call.ts";
-import type { CallPorts } from "../call/ports.ts";
+  orgSlot,
+  type ScopeClaim,
+  type ScopeUsage,
+} from "../limits/index.ts";
 
 /** What the routes about limits work with. */
 export interface LimitDeps extends CallPorts {

@@ -1,4 +1,4 @@
-import type { Catalog, Deployment, ListedModel } from "../catalog/catalog.ts";
+import type { Catalog, Deployment, ListedModel } from "../catalog/index.ts";
 
 /** Query of the wire_b list: a page of ids after or before a known one. */
 export interface ModelPageQuery {

@@ -1,7 +1,5 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
-import type { OrgId, RequestId } from "../core/ids.ts";
-import { microUsd, ZERO_MICRO_USD } from "../core/money.ts";
-import { ZERO_USAGE } from "../core/usage.ts";
+import { microUsd, type OrgId, type RequestId, ZERO_MICRO_USD, ZERO_USAGE } from "../core/index.ts";
 import type {
   RecordStore,
   RequestRecord,
@@ -9,13 +7,26 @@ import type {
   UsageQuery,
   UsageRow,
 } from "./record-store.ts";
-import type { MonthSpend, Balance } from "../ledger/spend-reads.ts";
-import { queryInTime } from "../storage/connection.ts";
-import { closedColumns, heldColumns, journalColumns } from "../ledger/attempt-columns.ts";
-import { createdAtOf, requestIdFrom } from "../ledger/request-ids.ts";
-import { columns, count, orNull, word, type Columns, type Row } from "../storage/columns.ts";
+import {
+  type Balance,
+  closedColumns,
+  createdAtOf,
+  heldColumns,
+  journalColumns,
+  type MonthSpend,
+  requestIdFrom,
+} from "../ledger/index.ts";
+import {
+  columns,
+  type Columns,
+  count,
+  orNull,
+  queryInTime,
+  type Row,
+  word,
+} from "../storage/index.ts";
 import { attemptColumns, requestColumns } from "./record-rows.ts";
-import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
+import { MANAGED_SQL } from "../accounts/index.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */
 export class PostgresRecordStore implements RecordStore {

@@ -1,9 +1,17 @@
 import type { Pool, PoolClient } from "pg";
-import type { Row } from "../storage/columns.ts";
-import { assert } from "../core/assert.ts";
-import { REPORT_FILE_PAGE_ROWS, REPORT_GROUPS_MAX, REPORT_HOURS_MAX } from "../core/constants.ts";
-import { parseRequestId, type KeyId, type OrgId, type RequestId } from "../core/ids.ts";
-import { ZERO_MICRO_USD, type MicroUsd } from "../core/money.ts";
+import type { Row } from "../storage/index.ts";
+import {
+  assert,
+  type KeyId,
+  type MicroUsd,
+  type OrgId,
+  parseRequestId,
+  REPORT_FILE_PAGE_ROWS,
+  REPORT_GROUPS_MAX,
+  REPORT_HOURS_MAX,
+  type RequestId,
+  ZERO_MICRO_USD,
+} from "../core/index.ts";
 import type {
   KeyActivity,
   ProviderActivity,

@@ -3,7 +3,7 @@ import {
   USAGE_ROLLUP_BATCHES_MAX,
   USAGE_ROLLUP_DELAY_HOURS,
   USAGE_ROLLUP_ORGS_MAX,
-} from "../core/constants.ts";
+} from "../core/index.ts";
 import type { UsageRollup } from "./usage-rollup.ts";
 import { idsOfDay } from "./report-parts.ts";
 import * as sql from "./usage-rollup-sql.ts";

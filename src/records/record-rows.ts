@@ -1,10 +1,5 @@
-import {
-  closedColumns,
-  heldColumns,
-  journalColumns,
-  servedColumns,
-} from "../ledger/attempt-columns.ts";
-import { columns, computed, instantMs, orNull, word, type Columns } from "../storage/columns.ts";
+import { closedColumns, heldColumns, journalColumns, servedColumns } from "../ledger/index.ts";
+import { columns, type Columns, computed, instantMs, orNull, word } from "../storage/index.ts";
 import type { AttemptRecord, RequestRecord } from "./record-store.ts";
 
 /** An attempt of a request, over rows of `attempt`. */

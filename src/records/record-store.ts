@@ -1,9 +1,5 @@
-import type { OrgId, RequestId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
-import type { ServedModel } from "../core/served-model.ts";
-import type { Usage } from "../core/usage.ts";
-import type { SpendReads } from "../ledger/spend-reads.ts";
-import type { AttemptOutcome, SettlementBasis } from "../ledger/ledger-store.ts";
+import type { MicroUsd, OrgId, RequestId, ServedModel, Usage } from "../core/index.ts";
+import type { AttemptOutcome, SettlementBasis, SpendReads } from "../ledger/index.ts";
 
 export interface AttemptRecord {
   readonly ordinal: number;

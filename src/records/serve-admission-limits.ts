@@ -1,12 +1,8 @@
-import { printJson } from "../core/json-output.ts";
-import { shownKeyId } from "../core/managed-keys.ts";
-import type { Refusal } from "../core/refusals.ts";
+import { printJson, type Refusal, shownKeyId } from "../core/index.ts";
 import { makeLimitChange, planLimitChange } from "./change-limit.ts";
-import type { ClientExchange } from "../call/client-exchange.ts";
-import { countSetting } from "../call/count-request.ts";
+import { type ClientExchange, countSetting, refuseCall } from "../call/index.ts";
 import { readLimitRequest } from "./limit-request.ts";
 import { readLimitUse, type LimitDeps } from "./limit-use.ts";
-import { refuseCall } from "../call/refuse-call.ts";
 import { changedLimit } from "./show-limits.ts";
 
 /**

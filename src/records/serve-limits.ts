@@ -1,7 +1,6 @@
-import { printJson } from "../core/json-output.ts";
-import { claimRefusal } from "../call/admit.ts";
-import { unknownModel } from "../routing/plan-route.ts";
-import type { ClientExchange } from "../call/client-exchange.ts";
+import { printJson } from "../core/index.ts";
+import { claimRefusal, type ClientExchange } from "../call/index.ts";
+import { unknownModel } from "../routing/index.ts";
 import { readLimitUse, type LimitDeps } from "./limit-use.ts";
 import { shownLimits } from "./show-limits.ts";
 

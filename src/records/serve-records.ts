@@ -1,10 +1,8 @@
-import { printJson } from "../core/json-output.ts";
-import { parseRequestId } from "../core/ids.ts";
-import { refusal } from "../core/refusals.ts";
+import { parseRequestId, printJson, refusal } from "../core/index.ts";
 import type { RecordStore, UsageQuery } from "./record-store.ts";
-import { unknownModel } from "../routing/plan-route.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import type { ClientExchange } from "../call/client-exchange.ts";
+import { unknownModel } from "../routing/index.ts";
+import type { Catalog } from "../catalog/index.ts";
+import type { ClientExchange } from "../call/index.ts";
 import { modelEntryA, modelEntryB, modelListA, modelListB } from "./list-models.ts";
 import { shownGeneration, shownUsage } from "./show-records.ts";
 import type { UsageCsv } from "./usage-csv.ts";

@@ -1,13 +1,16 @@
-import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
-import { OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN } from "../core/constants.ts";
-import type { MonthSpend } from "../ledger/spend-reads.ts";
-import { endpointScope, type LimitRow } from "../limits/effective-limits.ts";
-import { lowerOf } from "../limits/limit-ceilings.ts";
-import type { ScopeUsage } from "../limits/limit-store.ts";
-import type { LimitValues, StoredLimit } from "../limits/stored-limit.ts";
+import type { DedicatedEndpoint } from "../accounts/index.ts";
+import { OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN, usd } from "../core/index.ts";
+import type { MonthSpend } from "../ledger/index.ts";
+import {
+  endpointScope,
+  type LimitRow,
+  type LimitValues,
+  lowerOf,
+  type ScopeUsage,
+  type StoredLimit,
+} from "../limits/index.ts";
 import { LIMIT_NAMES, LIMIT_LABELS } from "./limit-request.ts";
 import type { LimitUse, UsedScope } from "./limit-use.ts";
-import { usd } from "../core/json-output.ts";
 
 export interface ShownLimits {
   readonly modelId: string | undefined;

@@ -1,8 +1,14 @@
-import { usd } from "../core/json-output.ts";
-import { microUsd, type MicroUsd } from "../core/money.ts";
-import { outputTokensTotal, promptTokensTotal, ZERO_USAGE, type Usage } from "../core/usage.ts";
+import {
+  microUsd,
+  type MicroUsd,
+  outputTokensTotal,
+  promptTokensTotal,
+  type Usage,
+  usd,
+  ZERO_USAGE,
+} from "../core/index.ts";
 import type { AttemptRecord, RequestRecord, UsageGroup, UsageRow } from "./record-store.ts";
-import type { MonthSpend, Balance } from "../ledger/spend-reads.ts";
+import type { Balance, MonthSpend } from "../ledger/index.ts";
 
 export interface UsagePage {
   readonly balance: Balance;

@@ -1,17 +1,20 @@
 import {
+  type Clock,
+  csvLine,
+  formatUsd,
+  invalidRequest,
+  type MicroUsd,
+  type OrgId,
+  plainCell,
+  refusal,
+  type Usage,
   USAGE_FILE_GROUPS_MAX,
   USAGE_FILE_PAGE_ROWS,
-  USAGE_FILES_PER_ORG_MAX,
   USAGE_FILE_TIMEOUT_MS,
-} from "../core/constants.ts";
-import { csvLine, plainCell } from "../core/csv.ts";
-import type { OrgId } from "../core/ids.ts";
-import { formatUsd, type MicroUsd } from "../core/money.ts";
-import { invalidRequest, refusal } from "../core/refusals.ts";
-import type { Clock } from "../core/time.ts";
-import type { Usage } from "../core/usage.ts";
+  USAGE_FILES_PER_ORG_MAX,
+} from "../core/index.ts";
 import type { RecordStore, UsageGroup, UsageQuery, UsageRow } from "./record-store.ts";
-import type { ClientExchange } from "../call/client-exchange.ts";
+import type { ClientExchange } from "../call/index.ts";
 import type { Grouping, ReadUsageQuery } from "./usage-query.ts";
 
 const CONTENT_TYPE = "text/csv; charset=utf-8";

@@ -1,6 +1,10 @@
-import { parseRequestId } from "../core/ids.ts";
-import { invalidRequest } from "../core/refusals.ts";
-import { refused, type Refused, type Result } from "../core/result.ts";
+import {
+  invalidRequest,
+  parseRequestId,
+  refused,
+  type Refused,
+  type Result,
+} from "../core/index.ts";
 import type { UsageQuery } from "./record-store.ts";
 
 const GROUPINGS = ["day", "model", "key", "provider"] as const;

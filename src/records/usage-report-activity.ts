@@ -1,9 +1,7 @@
-import { PROVIDER_ACTIVITY_ATTEMPTS_MAX } from "../core/constants.ts";
-import type { KeyId } from "../core/ids.ts";
-import { microUsd } from "../core/money.ts";
+import { type KeyId, microUsd, PROVIDER_ACTIVITY_ATTEMPTS_MAX } from "../core/index.ts";
 import type { KeyActivity, ProviderActivity, Substitution } from "./usage-reports.ts";
 import { unsummedSql } from "./usage-report-days.ts";
-import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
+import { MANAGED_SQL } from "../accounts/index.ts";
 
 export interface KeyActivityRow {
   readonly key_id: string;

@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
-import type { OrgId } from "../core/ids.ts";
-import { requestIdFrom } from "../ledger/request-ids.ts";
+import type { OrgId } from "../core/index.ts";
+import { requestIdFrom } from "../ledger/index.ts";
 import { attemptsOutsideSql } from "./report-parts.ts";
 
 /**

@@ -1,19 +1,16 @@
-import type { OrgId, RequestId } from "../core/ids.ts";
+import type { OrgId, RequestId } from "../core/index.ts";
 import type { AttemptRecord } from "./record-store.ts";
 import type { PinnedPrices, ReportedRequest, ReportFilter } from "./usage-reports.ts";
-import { closedColumns, heldColumns, journalColumns } from "../ledger/attempt-columns.ts";
-import { createdAtOf, requestIdFrom } from "../ledger/request-ids.ts";
 import {
-  columns,
-  count,
-  orNull,
-  pico,
-  word,
-  type Column,
-  type Columns,
-} from "../storage/columns.ts";
+  closedColumns,
+  createdAtOf,
+  heldColumns,
+  journalColumns,
+  requestIdFrom,
+} from "../ledger/index.ts";
+import { type Column, columns, type Columns, count, orNull, pico, word } from "../storage/index.ts";
 import { attemptColumns } from "./record-rows.ts";
-import { MANAGED_SQL } from "../accounts/key-summary-rows.ts";
+import { MANAGED_SQL } from "../accounts/index.ts";
 import { lastOf, STATUS_SQL } from "./report-parts.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";
 

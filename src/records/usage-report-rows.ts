@@ -1,7 +1,5 @@
-import { REPORT_DAYS_MAX } from "../core/constants.ts";
-import { microUsd } from "../core/money.ts";
-import { outputTokensTotal, promptTokensTotal } from "../core/usage.ts";
-import { usageColumns } from "../ledger/attempt-columns.ts";
+import { microUsd, outputTokensTotal, promptTokensTotal, REPORT_DAYS_MAX } from "../core/index.ts";
+import { usageColumns } from "../ledger/index.ts";
 import type { ReportBucket, ReportFigures, UsageReport } from "./usage-reports.ts";
 import { DAY_MS, HOUR_MS, isoDay, type ReportPlan } from "./usage-report-sql.ts";
 

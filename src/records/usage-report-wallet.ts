@@ -1,5 +1,4 @@
-import type { OrgId } from "../core/ids.ts";
-import { microUsd } from "../core/money.ts";
+import { microUsd, type OrgId } from "../core/index.ts";
 import type { WalletLine } from "./usage-reports.ts";
 import { unsummedSql } from "./usage-report-days.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";

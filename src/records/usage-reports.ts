@@ -1,7 +1,12 @@
-import type { ManagedOrigin } from "../core/managed-keys.ts";
-import type { KeyId, OrgId, RequestId } from "../core/ids.ts";
-import type { MicroUsd, PicoUsd } from "../core/money.ts";
-import type { Usage } from "../core/usage.ts";
+import type {
+  KeyId,
+  ManagedOrigin,
+  MicroUsd,
+  OrgId,
+  PicoUsd,
+  RequestId,
+  Usage,
+} from "../core/index.ts";
 import type { AttemptRecord } from "./record-store.ts";
 
 export type RequestOutcome = AttemptRecord["outcome"] | "refused";

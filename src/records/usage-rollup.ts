@@ -1,5 +1,4 @@
-import { USAGE_ROLLUP_EVERY_MS, USAGE_ROLLUP_PAUSE_MS } from "../core/constants.ts";
-import type { Logger } from "../core/log.ts";
+import { type Logger, USAGE_ROLLUP_EVERY_MS, USAGE_ROLLUP_PAUSE_MS } from "../core/index.ts";
 
 /** Sums up days that are over, so that long reports are quick. Reports are the same without it. */
 export interface UsageRollup {

@@ -1,4 +1,4 @@
-import { unreachable } from "../core/assert.ts";
+import { unreachable } from "../core/index.ts";
 
 /**
  * What an attempt says of its deployment's health.

@@ -1,5 +1,5 @@
-import type { Deployment } from "../catalog/catalog.ts";
-import type { Refusal } from "../core/refusals.ts";
+import type { Deployment } from "../catalog/index.ts";
+import type { Refusal } from "../core/index.ts";
 import {
   planRoute,
   policyProblem,

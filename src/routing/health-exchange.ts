@@ -1,4 +1,4 @@
-import type { Clock } from "../core/time.ts";
+import type { Clock } from "../core/index.ts";
 import type { CooldownNotice, SharedHealth } from "./shared-health.ts";
 
 /** Receives the cooldowns of other instances. */

@@ -1,4 +1,4 @@
-import type { Unservable } from "../wire/modality.ts";
+import type { Unservable } from "../wire/index.ts";
 
 /**
  * One message for a request that no deployment of the model can serve, out of the reasons that each

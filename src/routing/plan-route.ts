@@ -1,8 +1,11 @@
-import type { Deployment, ListedModel, ModalityId } from "../catalog/catalog.ts";
-import { HEALTH_RETRY_AFTER_SECONDS } from "../core/constants.ts";
-import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
-import type { ProviderControls } from "../wire/fields/provider-controls.ts";
-import type { Unservable } from "../wire/modality.ts";
+import type { Deployment, ListedModel, ModalityId } from "../catalog/index.ts";
+import {
+  HEALTH_RETRY_AFTER_SECONDS,
+  invalidRequest,
+  refusal,
+  type Refusal,
+} from "../core/index.ts";
+import type { ProviderControls, Unservable } from "../wire/index.ts";
 import { noDeploymentMessage } from "./no-deployment-message.ts";
 
 /** The deployments that may serve one request, in the order in which they are tried. */

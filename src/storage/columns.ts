@@ -1,5 +1,4 @@
-import { AssertionFault } from "../core/assert.ts";
-import { microUsd, picoUsd, type MicroUsd, type PicoUsd } from "../core/money.ts";
+import { AssertionFault, microUsd, type MicroUsd, picoUsd, type PicoUsd } from "../core/index.ts";
 import { plainColumn, textColumn } from "./column-text.ts";
 
 /** A row as the driver has it. */

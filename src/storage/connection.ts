@@ -10,10 +10,10 @@ import {
 } from "pg";
 import {
   DATABASE_CONNECTIONS_MAX,
+  type Logger,
   REPORT_CONNECTIONS_MAX,
   STORE_ANSWER_TIMEOUT_MS,
-} from "../core/constants.ts";
-import type { Logger } from "../core/log.ts";
+} from "../core/index.ts";
 import { markFaults } from "./database-faults.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;

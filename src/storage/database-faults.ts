@@ -1,6 +1,6 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 
-import { asStoreFault } from "../core/store-fault.ts";
+import { asStoreFault } from "../core/index.ts";
 
 /** Marks the faults of every statement on this pool and on its connections. */
 export function markFaults(pool: Pool): Pool {

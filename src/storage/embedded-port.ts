@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "../core/log.ts";
+import type { Logger } from "../core/index.ts";
 import { hasLivingUsers, type EmbeddedHome } from "./embedded-home.ts";
 
 /** First and last port of a stretch. */

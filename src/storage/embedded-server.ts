@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "../core/log.ts";
+import type { Logger } from "../core/index.ts";
 import { findEmbeddedBinaries } from "./embedded-binaries.ts";
 import {
   adminConnectionStringOf,

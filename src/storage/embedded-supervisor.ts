@@ -1,4 +1,4 @@
-import type { Logger } from "../core/log.ts";
+import type { Logger } from "../core/index.ts";
 
 const WATCH_MS = 250;
 const RETRY_FIRST_MS = 250;

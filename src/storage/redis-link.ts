@@ -1,6 +1,6 @@
 import { Cluster, Redis } from "ioredis";
 
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/index.ts";
 
 /** Scripts by the name under which the client has them as commands. */
 export type RedisScripts = Readonly<Record<string, { readonly lua: string }>>;

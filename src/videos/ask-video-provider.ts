@@ -1,17 +1,16 @@
-import type { Deployment } from "../catalog/catalog.ts";
-import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
-import { servedModelOf } from "../core/served-model.ts";
+import { type Deployment, ownKeyDeployment } from "../catalog/index.ts";
+import { servedModelOf } from "../core/index.ts";
 import {
   fetchAnswer,
   type FetchedAnswer,
   type FetchInput,
   type RunningFetch,
-} from "../dispatch/fetch-json.ts";
-import type { UpstreamQuestion } from "../dispatch/upstream-client.ts";
+  type UpstreamQuestion,
+} from "../dispatch/index.ts";
 import type { PollResult } from "./job-state.ts";
 import type { VideoJob } from "./video-job.ts";
-import { retryAfterSeconds } from "../wire/failure/retry-after.ts";
-import { jobPath, readJob } from "../modality/videos/index.ts";
+import { retryAfterSeconds } from "../wire/index.ts";
+import { jobPath, readJob } from "../modality/index.ts";
 import type { VideoDeps } from "./video-deps.ts";
 
 type AskDeps = Pick<

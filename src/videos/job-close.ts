@@ -1,6 +1,5 @@
-import { unreachable } from "../core/assert.ts";
-import { isWithinExcess, ZERO_PICO_USD, type PicoUsd } from "../core/money.ts";
-import type { AttemptOutcome, CloseRow } from "../ledger/ledger-store.ts";
+import { isWithinExcess, type PicoUsd, unreachable, ZERO_PICO_USD } from "../core/index.ts";
+import type { AttemptOutcome, CloseRow } from "../ledger/index.ts";
 import type { EndedJob } from "./job-state.ts";
 import type { JobEnd } from "./job-store.ts";
 import type { VideoErrorCode, VideoJob } from "./video-job.ts";

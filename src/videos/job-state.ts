@@ -1,7 +1,10 @@
-import { assert, unreachable } from "../core/assert.ts";
-import { RETRY_AFTER_SECONDS_MAX } from "../core/constants.ts";
-import type { PicoUsd } from "../core/money.ts";
-import type { ServedModel } from "../core/served-model.ts";
+import {
+  assert,
+  type PicoUsd,
+  RETRY_AFTER_SECONDS_MAX,
+  type ServedModel,
+  unreachable,
+} from "../core/index.ts";
 import type { JobUpdate } from "./job-store.ts";
 import type { TakenJob, VideoErrorCode } from "./video-job.ts";
 

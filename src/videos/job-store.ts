@@ -1,6 +1,5 @@
-import type { JobId, OrgId } from "../core/ids.ts";
-import type { PicoUsd } from "../core/money.ts";
-import type { CloseRow } from "../ledger/ledger-store.ts";
+import type { JobId, OrgId, PicoUsd } from "../core/index.ts";
+import type { CloseRow } from "../ledger/index.ts";
 import type { NewVideoJob, TakenJob, VideoErrorCode, VideoJob, VideoState } from "./video-job.ts";
 
 /** What one poll of the provider reported, when the job has not ended. */

@@ -1,12 +1,10 @@
 import type { Pool, QueryResultRow } from "pg";
-import { assert } from "../core/assert.ts";
-import type { JobId, OrgId } from "../core/ids.ts";
+import { assert, type JobId, type OrgId } from "../core/index.ts";
 import { firstPollMs, MISSING_INTERVAL_MS } from "./job-state.ts";
 import type { JobEnd, JobUpdate, JobStore } from "./job-store.ts";
 import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
-import { queryInTime } from "../storage/connection.ts";
-import { closeColumns } from "../ledger/attempt-columns.ts";
-import { batchValues, marks, type Row } from "../storage/columns.ts";
+import { batchValues, marks, queryInTime, type Row } from "../storage/index.ts";
+import { closeColumns } from "../ledger/index.ts";
 import { jobColumns, newJobJson, takenColumns } from "./video-job-rows.ts";
 
 /** Jobs in PostgreSQL, beside the books that their ends are written into. */

@@ -1,13 +1,10 @@
-import type { Deployment } from "../catalog/catalog.ts";
-import { unreachable } from "../core/assert.ts";
-import { invalidRequest, refusal, type Refusal } from "../core/refusals.ts";
-import { fetchContent, type ContentEnd } from "../dispatch/fetch-content.ts";
-import { ownKeyClassifier } from "../dispatch/own-key-classifier.ts";
+import type { Deployment } from "../catalog/index.ts";
+import { invalidRequest, refusal, type Refusal, unreachable } from "../core/index.ts";
+import { type ContentEnd, fetchContent, ownKeyClassifier } from "../dispatch/index.ts";
 import type { VideoJob } from "./video-job.ts";
-import { contentPath } from "../modality/videos/index.ts";
+import { contentPath } from "../modality/index.ts";
 import { deploymentOf } from "./ask-video-provider.ts";
-import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
-import { countRequest } from "../call/count-request.ts";
+import { type ClientExchange, countRequest, type ServedHeaders } from "../call/index.ts";
 import { findVideo, type VideoReadDeps } from "./serve-video.ts";
 import { VIDEO_ERRORS } from "./show-video.ts";
 import type { VideoDeps } from "./video-deps.ts";

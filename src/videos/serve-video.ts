@@ -1,8 +1,6 @@
-import { parseJobId } from "../core/ids.ts";
-import { refusal, type Refusal } from "../core/refusals.ts";
-import { refused, type Result } from "../core/result.ts";
+import { parseJobId, refusal, type Refusal, refused, type Result } from "../core/index.ts";
 import type { VideoJob } from "./video-job.ts";
-import type { ClientExchange } from "../call/client-exchange.ts";
+import type { ClientExchange } from "../call/index.ts";
 import { videoBody } from "./show-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import type { VideoPoller } from "./video-poller.ts";

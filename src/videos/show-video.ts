@@ -1,6 +1,5 @@
-import { ZERO_MICRO_USD } from "../core/money.ts";
+import { printJson, usd, ZERO_MICRO_USD } from "../core/index.ts";
 import type { VideoErrorCode, VideoJob } from "./video-job.ts";
-import { printJson, usd } from "../core/json-output.ts";
 
 /** What is shown of a job: of one that was just accepted, too. */
 export type ShownVideo = Pick<

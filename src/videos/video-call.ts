@@ -1,17 +1,23 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { assert } from "../core/assert.ts";
-import { JOURNAL_RETRY_AFTER_SECONDS } from "../core/constants.ts";
-import { newJobId } from "../core/ids.ts";
-import { refusal } from "../core/refusals.ts";
-import { refused, type Result } from "../core/result.ts";
+import {
+  assert,
+  JOURNAL_RETRY_AFTER_SECONDS,
+  newJobId,
+  refusal,
+  refused,
+  type Result,
+} from "../core/index.ts";
 import type { NewVideoJob } from "./video-job.ts";
-import type { Output } from "../wire/answer/answer-bridge.ts";
-import { isVideoAccept, videos } from "../modality/videos/index.ts";
-import type { ParsedVideoRequest } from "../modality/videos/parse-request.ts";
-import type { ProviderJob } from "../modality/videos/provider-job.ts";
+import type { Output } from "../wire/index.ts";
+import {
+  isVideoAccept,
+  type ParsedVideoRequest,
+  type ProviderJob,
+  videos,
+} from "../modality/index.ts";
 import { cancelJob } from "./ask-video-provider.ts";
-import type { AcceptedJob, CallKind } from "../call/call-kind.ts";
+import type { AcceptedJob, CallKind } from "../call/index.ts";
 import { videoBody } from "./show-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 

@@ -1,6 +1,8 @@
 import {
   big,
   columns,
+  type Columns,
+  type ColumnsOf,
   computed,
   instantMs,
   integer,
@@ -9,9 +11,7 @@ import {
   orAbsent,
   orNull,
   text,
-  type Columns,
-  type ColumnsOf,
-} from "../storage/columns.ts";
+} from "../storage/index.ts";
 import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
 
 const jobProperties: ColumnsOf<VideoJob> = {

@@ -2,12 +2,12 @@ import type {
   AttemptId,
   JobId,
   KeyId,
+  MicroUsd,
   ModelId,
   OrgId,
   ProviderId,
   RequestId,
-} from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
+} from "../core/index.ts";
 
 /** `completed` and `failed` are terminal: they never change. */
 export type VideoState = "queued" | "in_progress" | "completed" | "failed";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { floorToMicroUsd } from "../core/money.ts";
-import type { FetchedAnswer, RunningFetch } from "../dispatch/fetch-json.ts";
+import { floorToMicroUsd } from "../core/index.ts";
+import type { FetchedAnswer, RunningFetch } from "../dispatch/index.ts";
 import { endOfJob } from "./job-close.ts";
 import { evaluatePoll, type EndedJob, type PollResult } from "./job-state.ts";
 import type { JobUpdate } from "./job-store.ts";

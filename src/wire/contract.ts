@@ -1,7 +1,6 @@
-import type { Deployment, WireId } from "../catalog/catalog.ts";
-import type { Refusal } from "../core/refusals.ts";
-import type { JsonDocument, JsonNode } from "../json/json-document.ts";
-import type { Splice } from "../json/splice.ts";
+import type { Deployment, WireId } from "../catalog/index.ts";
+import type { Refusal } from "../core/index.ts";
+import type { JsonDocument, JsonNode, Splice } from "../json/index.ts";
 import type { StreamDecoder, StreamDriver, StreamEncoder } from "./answer/stream-driver.ts";
 import type { Check } from "./fields/check-shape.ts";
 import type { ChatCall } from "./neutral/chat-call.ts";

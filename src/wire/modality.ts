@@ -1,7 +1,5 @@
-import type { Deployment, ModalityId } from "../catalog/catalog.ts";
-import type { RequestId } from "../core/ids.ts";
-import type { MicroUsd } from "../core/money.ts";
-import type { Result } from "../core/result.ts";
+import type { Deployment, ModalityId } from "../catalog/index.ts";
+import type { MicroUsd, RequestId, Result } from "../core/index.ts";
 import type { AnswerBridge } from "./answer/answer-bridge.ts";
 import type { FailedAnswer, UpstreamFailure } from "./failure/upstream-failure.ts";
 import type { ProviderControls } from "./fields/provider-controls.ts";

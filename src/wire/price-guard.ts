@@ -1,6 +1,6 @@
-import type { Deployment } from "../catalog/catalog.ts";
+import type { Deployment } from "../catalog/index.ts";
 import { whatIsTaken } from "./fields/accepted-values.ts";
-import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../json/index.ts";
 import { type ChatWord, word } from "./fields/chat-vocabulary.ts";
 import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issues.ts";
 import type { RequestCodec } from "./contract.ts";

@@ -1,4 +1,4 @@
-import { findMember, findPath, type Span } from "../json/json-edit.ts";
+import { findMember, findPath, type Span } from "../json/index.ts";
 
 /**
  * What a provider says its answer cost: `usage.cost` in USD, else `usage.cost_in_usd_ticks`, as

@@ -1,5 +1,5 @@
-import type { WireId } from "../catalog/catalog.ts";
-import { assert } from "../core/assert.ts";
+import type { WireId } from "../catalog/index.ts";
+import { assert } from "../core/index.ts";
 import { anthropicMessages } from "./anthropic-messages/index.ts";
 import type { Wire } from "./contract.ts";
 import { openaiChat } from "./openai-chat/index.ts";

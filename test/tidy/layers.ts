@@ -26,6 +26,8 @@ export interface LayerRow {
 
 /** The name of the row for files that are in the parent itself. */
 const OWN_FILES = "its own files";
+/** The file by which other folders import one. */
+export const DOOR = "index.ts";
 /** What a row that puts everything together may import. */
 const EVERYTHING = "everything lower";
 
@@ -175,7 +177,8 @@ function edgesOf(files: readonly SourceFile[], tables: readonly LayerTable[]): E
  * its own; undefined when it is not below `parent`.
  */
 function childOf({ parent, rows }: LayerTable, file: string): string | undefined {
-  if (!file.startsWith(`${parent}/`)) return undefined;
+  // A door exports from every level of its folder.
+  if (!file.startsWith(`${parent}/`) || file === `${parent}/${DOOR}`) return undefined;
   const [child = "", ...rest] = file.slice(parent.length + 1).split("/");
   return rest.length === 0 && !rows.has(child) ? OWN_FILES : child;
 }

@@ -1,4 +1,5 @@
 import * as constants from "./constants.ts";
+import * as doors from "./doors.ts";
 import * as layers from "./layers.ts";
 import * as leftovers from "./leftovers.ts";
 import * as results from "./results.ts";
@@ -27,6 +28,33 @@ const long = "x".repeat(sizes.LINE_CHARS_MAX);
 const marked = (marker: string): Planted => ["test/a.test.ts", `test${marker}("a", () => {});`];
 
 export const RULES = {
+  "folders import each other by their doors": {
+    check: doors.foldersHaveOneDoor,
+    covers: "product",
+    breakages: {
+      "an inner file": ["src/wire/a.ts", 'import { microUsd } from "../core/money.ts";'],
+      "a type of one": ["src/wire/a.ts", 'import type { MicroUsd } from "../core/money.ts";'],
+      "the door of a folder inside": ["src/call/a.ts", 'import "../wire/openai-chat/index.ts";'],
+      "one from deep inside": [
+        "src/wire/sse/a.ts",
+        'import { assert } from "../../core/assert.ts";',
+      ],
+    },
+    nearMisses: {
+      "a door": ["src/wire/a.ts", 'import { microUsd } from "../core/index.ts";'],
+      "a neighbour": ["src/core/a.ts", 'import { microUsd } from "./money.ts";'],
+      "a part of the same folder": ["src/wire/a.ts", 'import "./sse/sse-reader.ts";'],
+      "a test": ["src/wire/a.test.ts", 'import { microUsd } from "../core/money.ts";'],
+    },
+  },
+  "no file imports the door of its own folder": {
+    check: doors.noFileImportsItsOwnDoor,
+    covers: "product",
+    breakages: { "a detour": ["src/core/a.ts", 'import { microUsd } from "./index.ts";'] },
+    nearMisses: {
+      "the door of a part": ["src/wire/wires.ts", 'import "./openai-chat/index.ts";'],
+    },
+  },
   "constants that are written out have names in capitals": {
     check: constants.constantsAreInCapitals,
     covers: "product",

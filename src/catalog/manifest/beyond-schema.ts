@@ -1,4 +1,4 @@
-import { pointerTo } from "../../json/json-pointer.ts";
+import { pointerTo } from "../../json/index.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
 import { patterns } from "./schema-parts.ts";
 

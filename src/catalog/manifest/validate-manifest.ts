@@ -1,11 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { beyondSchema } from "./beyond-schema.ts";
-import {
-  JSON_DEPTH_MAX,
-  JSON_VALUES_MAX,
-  readJson,
-  type JsonFlaw,
-} from "../../json/read-manifest-json.ts";
+import { JSON_DEPTH_MAX, JSON_VALUES_MAX, type JsonFlaw, readJson } from "../../json/index.ts";
 import { manifestSchema } from "./manifest-schema.ts";
 import type { Manifest } from "./manifest.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";

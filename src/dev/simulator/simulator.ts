@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { systemClock, type Clock } from "../../core/time.ts";
+import { type Clock, systemClock } from "../../core/index.ts";
 import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
 import { BrokenOff, type Delivery } from "./deliver.ts";
 import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";

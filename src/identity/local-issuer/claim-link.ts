@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/time.ts";
+import type { Clock } from "../../core/index.ts";
 import { newBrowserToken } from "../browser-token.ts";
 import type { LocalIssuerStore } from "../identity-store.ts";
 import { normaliseEmail } from "../normalise-email.ts";

@@ -2,7 +2,7 @@ import { createServer, request, type RequestListener } from "node:http";
 import { duplexPair, type Duplex } from "node:stream";
 import type { CustomFetch } from "openid-client";
 
-import { assert } from "../../core/assert.ts";
+import { assert } from "../../core/index.ts";
 
 const ANSWER_BYTES_MAX = 1_048_576;
 

@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
 
-import type { Clock } from "../../core/time.ts";
+import type { Clock } from "../../core/index.ts";
 import { hashOf } from "../browser-token.ts";
 import type { LocalIssuerStore, LocalRecord } from "../identity-store.ts";
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Provider } from "oidc-provider";
 
-import type { Clock } from "../../core/time.ts";
-import type { Logger } from "../../core/log.ts";
+import type { Clock, Logger } from "../../core/index.ts";
 import { hashOf, newBrowserToken } from "../browser-token.ts";
 import { cookieJar, isToken } from "../cookies.ts";
 import type { LocalIssuerStore } from "../identity-store.ts";

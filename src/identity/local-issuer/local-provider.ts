@@ -1,8 +1,7 @@
 import { exportJWK, generateKeyPair } from "jose";
 import type { Configuration, Grant, KoaContextWithOIDC, Provider } from "oidc-provider";
 
-import type { Clock } from "../../core/time.ts";
-import type { Logger } from "../../core/log.ts";
+import type { Clock, Logger } from "../../core/index.ts";
 import type { LocalIssuerStore } from "../identity-store.ts";
 import { IssuerRecords } from "./issuer-records.ts";
 import { errorPage } from "./issuer-pages.ts";

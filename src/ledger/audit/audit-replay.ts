@@ -1,5 +1,5 @@
 import type { CustomTypesConfig, PoolClient, QueryArrayConfig } from "pg";
-import { assert, AssertionFault } from "../../core/assert.ts";
+import { assert, AssertionFault } from "../../core/index.ts";
 import type { AuditCheck, AuditProgress } from "./ledger-audit.ts";
 import { JournalReplay, type JournalEntry, type SpenderName } from "./replay.ts";
 import { attemptDay } from "./audit-queries.ts";

@@ -1,4 +1,4 @@
-import { unreachable } from "../../core/assert.ts";
+import { unreachable } from "../../core/index.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 import {
   LedgerModel,

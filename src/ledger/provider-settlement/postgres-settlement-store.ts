@@ -1,6 +1,5 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
-import { assert } from "../../core/assert.ts";
-import { microUsd, type MicroUsd } from "../../core/money.ts";
+import { assert, microUsd, type MicroUsd } from "../../core/index.ts";
 import {
   SettlementFault,
   type ClaimComparison,
@@ -13,7 +12,7 @@ import {
   type SettlementStatement,
   type SettlementStore,
 } from "./settlement-store.ts";
-import type { Row } from "../../storage/columns.ts";
+import type { Row } from "../../storage/index.ts";
 import { closeDuePeriods } from "./settlement-close.ts";
 import {
   inSettlement,

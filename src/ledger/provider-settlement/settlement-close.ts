@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from "pg";
-import { assert } from "../../core/assert.ts";
-import { picoUsd, type MicroUsd } from "../../core/money.ts";
-import type { Row } from "../../storage/columns.ts";
+import { assert, type MicroUsd, picoUsd } from "../../core/index.ts";
+import type { Row } from "../../storage/index.ts";
 import { boundaryAfter, halfDayAtOrBefore } from "./settlement-interval.ts";
 import {
   planPeriods,

@@ -1,13 +1,13 @@
 import {
   big,
+  type Column,
   columns,
+  type Columns,
   integer,
   micro,
   pico,
   text,
-  type Column,
-  type Columns,
-} from "../../storage/columns.ts";
+} from "../../storage/index.ts";
 import { HALF_DAY_MS } from "./settlement-interval.ts";
 import type { SettlementFact } from "./settlement-plan.ts";
 import type { SettlementSums } from "./settlement-sums.ts";

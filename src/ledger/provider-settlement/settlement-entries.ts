@@ -1,5 +1,4 @@
-import { csvLine, plainCell } from "../../core/csv.ts";
-import { formatExactUsd, formatUsd } from "../../core/money.ts";
+import { csvLine, formatExactUsd, formatUsd, plainCell } from "../../core/index.ts";
 import { SettlementFault, type ProviderPeriod, type SettlementEntry } from "./settlement-store.ts";
 
 /**

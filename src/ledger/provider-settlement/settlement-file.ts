@@ -1,5 +1,10 @@
-import { parseRequestId } from "../../core/ids.ts";
-import { parseExactUsd, picoUsd, ZERO_PICO_USD, type PicoUsd } from "../../core/money.ts";
+import {
+  parseExactUsd,
+  parseRequestId,
+  picoUsd,
+  type PicoUsd,
+  ZERO_PICO_USD,
+} from "../../core/index.ts";
 import { csvRecords } from "./settlement-csv-reader.ts";
 
 /** What a provider says a period cost. */

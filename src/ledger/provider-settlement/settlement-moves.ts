@@ -1,7 +1,6 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
-import { assert } from "../../core/assert.ts";
-import type { MicroUsd } from "../../core/money.ts";
-import { inTransaction } from "../../storage/transaction.ts";
+import { assert, type MicroUsd } from "../../core/index.ts";
+import { inTransaction } from "../../storage/index.ts";
 
 /** A transfer between accounts of the platform, under a reference of its own. */
 export interface PlatformMove {

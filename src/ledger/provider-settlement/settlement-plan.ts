@@ -1,13 +1,13 @@
-import { assert } from "../../core/assert.ts";
 import {
+  assert,
   floorToMicroUsd,
-  microUsd,
-  picoUsd,
   fractionBelowMicroUsd,
-  ZERO_PICO_USD,
+  microUsd,
   type MicroUsd,
+  picoUsd,
   type PicoUsd,
-} from "../../core/money.ts";
+  ZERO_PICO_USD,
+} from "../../core/index.ts";
 import {
   boundaryAtOrBefore,
   spanOf,

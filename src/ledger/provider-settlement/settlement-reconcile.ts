@@ -1,4 +1,4 @@
-import { picoUsd, ZERO_PICO_USD, type PicoUsd } from "../../core/money.ts";
+import { picoUsd, type PicoUsd, ZERO_PICO_USD } from "../../core/index.ts";
 import type { ClaimLine, ProviderClaim } from "./settlement-file.ts";
 import type { ClaimComparison, SettlementEntry } from "./settlement-store.ts";
 

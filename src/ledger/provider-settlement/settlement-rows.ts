@@ -2,6 +2,7 @@ import {
   big,
   bool,
   columns,
+  type Columns,
   computed,
   count,
   instantMs,
@@ -11,8 +12,7 @@ import {
   pico,
   text,
   word,
-  type Columns,
-} from "../../storage/columns.ts";
+} from "../../storage/index.ts";
 import { closedColumns, heldColumns, journalColumns } from "../attempt-columns.ts";
 import { sumColumns } from "./settlement-ends.ts";
 import type { SettlementLine } from "./settlement-plan.ts";

@@ -1,6 +1,4 @@
-import type { RequestId } from "../../core/ids.ts";
-import type { MicroUsd, PicoUsd } from "../../core/money.ts";
-import type { Usage } from "../../core/usage.ts";
+import type { MicroUsd, PicoUsd, RequestId, Usage } from "../../core/index.ts";
 import type { SettlementBasis } from "../ledger-store.ts";
 import type { PlannedPeriod, SettlementLine, SettlementTerms } from "./settlement-plan.ts";
 

@@ -1,11 +1,11 @@
 import {
   microUsd,
+  type MicroUsd,
   picoUsd,
+  type PicoUsd,
   ZERO_MICRO_USD,
   ZERO_PICO_USD,
-  type MicroUsd,
-  type PicoUsd,
-} from "../../core/money.ts";
+} from "../../core/index.ts";
 
 /**
  * What the ends of some attempts add up to. An attempt ends when it is closed; one that was closed

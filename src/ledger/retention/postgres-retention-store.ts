@@ -7,9 +7,7 @@ import {
   type PoolClient,
   type QueryArrayConfig,
 } from "pg";
-import { assert } from "../../core/assert.ts";
-import type { CsvRow } from "../../core/csv-reader.ts";
-import { microUsd, picoUsd } from "../../core/money.ts";
+import { assert, type CsvRow, microUsd, picoUsd } from "../../core/index.ts";
 import { ZERO_SUMS } from "./retention-tally.ts";
 import type {
   AttemptSums,

@@ -1,6 +1,6 @@
 import { createPublicKey, sign, verify, type KeyObject } from "node:crypto";
 
-import { microUsd, picoUsd } from "../../core/money.ts";
+import { microUsd, picoUsd } from "../../core/index.ts";
 import {
   dayAfter,
   dayFiles,

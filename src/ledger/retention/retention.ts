@@ -1,5 +1,4 @@
-import type { MicroUsd, PicoUsd } from "../../core/money.ts";
-import type { CsvRow } from "../../core/csv-reader.ts";
+import type { CsvRow, MicroUsd, PicoUsd } from "../../core/index.ts";
 
 /** A day of the journal in UTC: `2026-04-10`. */
 export type Day = string & { readonly __day: "utc" };

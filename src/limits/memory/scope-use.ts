@@ -1,5 +1,4 @@
-import { RETRY_AFTER_SECONDS_MAX } from "../../core/constants.ts";
-import type { LimitKind } from "../../core/refusals.ts";
+import { type LimitKind, RETRY_AFTER_SECONDS_MAX } from "../../core/index.ts";
 import { amountOf, DeclaredWindows } from "../declared-windows.ts";
 import { kindOfWindow, type ScopeClaim, type TokenCount } from "../limit-store.ts";
 import { pacingIntervalUs, pacingWaitUs, pacingWaitUsMax } from "../pace.ts";

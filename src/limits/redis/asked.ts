@@ -1,4 +1,4 @@
-import type { Deadline } from "../../core/deadlines.ts";
+import type { Deadline } from "../../core/index.ts";
 
 /**
  * A question to Redis that a caller waits for: settled once, with the answer or that there is none.

@@ -1,5 +1,4 @@
-import { assert } from "../../core/assert.ts";
-import type { LimitKind } from "../../core/refusals.ts";
+import { assert, type LimitKind } from "../../core/index.ts";
 import { bucketSeconds } from "../declared-windows.ts";
 import {
   kindOfWindow,

@@ -1,4 +1,4 @@
-import { assert } from "../../core/assert.ts";
+import { assert } from "../../core/index.ts";
 import type { LimitLease, TokenCount } from "../limit-store.ts";
 import type { ClaimSpec } from "./claim-spec.ts";
 

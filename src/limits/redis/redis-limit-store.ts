@@ -1,8 +1,10 @@
-import { LIMIT_CLAIM_TIMEOUT_MS } from "../../core/constants.ts";
-import { Deadlines } from "../../core/deadlines.ts";
-import { newRecordId } from "../../core/ids.ts";
-import type { Clock } from "../../core/time.ts";
-import type { Logger } from "../../core/log.ts";
+import {
+  type Clock,
+  Deadlines,
+  LIMIT_CLAIM_TIMEOUT_MS,
+  type Logger,
+  newRecordId,
+} from "../../core/index.ts";
 import type {
   ClaimOutcome,
   LimitClaim,
@@ -24,7 +26,7 @@ import {
 } from "./claim-spec.ts";
 import { OpenLeases, RedisLease } from "./open-leases.ts";
 import { limitScripts } from "./limit-scripts.ts";
-import { RedisLink, type RedisScripts } from "../../storage/redis-link.ts";
+import { RedisLink, type RedisScripts } from "../../storage/index.ts";
 import { SlotRebuild } from "./slot-rebuild.ts";
 
 const REFRESH_EVERY_MS = 3_000;

@@ -1,5 +1,5 @@
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/index.ts";
+import { type ChatWord, word } from "../../wire/index.ts";
 import type { SameWireDrops } from "./dropped-fields.ts";
 
 /** What a provider takes only together with a name of the beta header. */

@@ -1,4 +1,4 @@
-import { headerName } from "../../wire/neutral/translation-issues.ts";
+import { headerName } from "../../wire/index.ts";
 
 /** The header in which clients of either wire may name betas. */
 export const BETA_HEADER = "anthropic-beta";

@@ -1,8 +1,12 @@
-import { OUTPUT_TOKENS_DEFAULT } from "../../core/constants.ts";
-import type { Result } from "../../core/result.ts";
-import type { Deployment } from "../../catalog/catalog.ts";
-import type { RequestCodec, TokenCounter, Wire } from "../../wire/contract.ts";
-import type { ClientRequest, UpstreamRequest } from "../../wire/modality.ts";
+import { OUTPUT_TOKENS_DEFAULT, type Result } from "../../core/index.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import type {
+  ClientRequest,
+  RequestCodec,
+  TokenCounter,
+  UpstreamRequest,
+  Wire,
+} from "../../wire/index.ts";
 import { encodeSameWire } from "./encode-request.ts";
 import { checkBody, parsedChatRequest, type ParsedChatRequest } from "./parse-request.ts";
 

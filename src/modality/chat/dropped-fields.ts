@@ -1,4 +1,4 @@
-import type { JsonNode } from "../../json/json-document.ts";
+import type { JsonNode } from "../../json/index.ts";
 
 /** What a body loses on its way to a deployment of its own wire. */
 export interface SameWireDrops {

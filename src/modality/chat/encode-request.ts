@@ -1,11 +1,12 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import { textToken } from "../../json/json-text.ts";
-import { Splice } from "../../json/splice.ts";
-import type { RequestCodec } from "../../wire/contract.ts";
-import { word } from "../../wire/fields/chat-vocabulary.ts";
-import { KEPT_BACK } from "../../wire/fields/common-fields.ts";
-import type { UpstreamRequest } from "../../wire/modality.ts";
-import { lostEffort } from "../../wire/neutral/effort.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { Splice, textToken } from "../../json/index.ts";
+import {
+  KEPT_BACK,
+  lostEffort,
+  type RequestCodec,
+  type UpstreamRequest,
+  word,
+} from "../../wire/index.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
 import { sameWireDrops } from "./same-wire-drops.ts";
 import { type SameWireDrops } from "./dropped-fields.ts";

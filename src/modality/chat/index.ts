@@ -1,10 +1,6 @@
-import { assert } from "../../core/assert.ts";
-import { invalidRequest } from "../../core/refusals.ts";
-import { refused } from "../../core/result.ts";
-import { quoteWorstCase } from "../../pricing/quote.ts";
-import type { Wire } from "../../wire/contract.ts";
-import type { Modality } from "../../wire/modality.ts";
-import type { WireTable } from "../../wire/wires.ts";
+import { assert, invalidRequest, refused } from "../../core/index.ts";
+import { quoteWorstCase } from "../../pricing/index.ts";
+import type { Modality, Wire, WireTable } from "../../wire/index.ts";
 import { encodeAcross, encodeSameWire } from "./encode-request.ts";
 import { openChatAnswer } from "./open-answer.ts";
 import { parseChatRequest, type ParsedChatRequest } from "./parse-request.ts";

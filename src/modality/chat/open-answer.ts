@@ -1,14 +1,16 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import type { RequestId } from "../../core/ids.ts";
-import type { ModelNames } from "../../core/served-model.ts";
-import { asObject, tryParse } from "../../json/json-edit.ts";
-import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
-import { JsonBridge } from "../../wire/answer/json-bridge.ts";
-import { StreamBridge } from "../../wire/answer/stream-bridge.ts";
-import { StreamTranslation } from "../../wire/answer/stream-translation.ts";
-import type { Wire } from "../../wire/contract.ts";
-import type { AnswerLabel, AnswerReader } from "../../wire/neutral/chat-answer.ts";
-import { ServedModelNote } from "../../wire/neutral/served-model-note.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import type { ModelNames, RequestId } from "../../core/index.ts";
+import { asObject, tryParse } from "../../json/index.ts";
+import {
+  type AnswerBridge,
+  type AnswerLabel,
+  type AnswerReader,
+  JsonBridge,
+  ServedModelNote,
+  StreamBridge,
+  StreamTranslation,
+  type Wire,
+} from "../../wire/index.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
 
 export interface OpenChatAnswer {

@@ -2,11 +2,13 @@ import {
   OUTPUT_TOKENS_DEFAULT,
   OUTPUT_TOKENS_MAX,
   OUTPUT_TOKENS_MIN,
-} from "../../core/constants.ts";
-import { refusal } from "../../core/refusals.ts";
-import { refused, type Refused, type Result } from "../../core/result.ts";
-import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
-import { word } from "../../wire/fields/chat-vocabulary.ts";
+  refusal,
+  refused,
+  type Refused,
+  type Result,
+} from "../../core/index.ts";
+import { ABSENT, type JsonDocument } from "../../json/index.ts";
+import { word } from "../../wire/index.ts";
 
 /**
  * The output bound of a body whose types are checked: the caller's, under whichever name, or the

@@ -1,17 +1,29 @@
-import { invalidRequest, refusal } from "../../core/refusals.ts";
-import { refused, type Result } from "../../core/result.ts";
-import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
-import { readJsonObject } from "../../json/read-json-object.ts";
-import { FORBIDDEN_KEYS, type KeyRules } from "../../json/scan-json.ts";
-import type { RequestCodec, Wire } from "../../wire/contract.ts";
-import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
-import { readDroppedParams } from "../../wire/fields/common-fields.ts";
-import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
-import type { CallRequest, ClientRequest } from "../../wire/modality.ts";
-import type { ChatCall } from "../../wire/neutral/chat-call.ts";
-import { TranslationIssues, type TranslationNeeds } from "../../wire/neutral/translation-issues.ts";
-import { MediaCollector, type MediaPart } from "../../wire/neutral/media-collector.ts";
-import { findPricedFields, type PricedFields } from "../../wire/price-guard.ts";
+import { invalidRequest, refusal, refused, type Result } from "../../core/index.ts";
+import {
+  ABSENT,
+  FORBIDDEN_KEYS,
+  type JsonDocument,
+  type KeyRules,
+  readJsonObject,
+} from "../../json/index.ts";
+import {
+  type CallRequest,
+  type ChatCall,
+  chatVocabulary,
+  type ClientRequest,
+  findPricedFields,
+  MediaCollector,
+  type MediaPart,
+  type PricedFields,
+  type ProviderControls,
+  readControls,
+  readDroppedParams,
+  type RequestCodec,
+  TranslationIssues,
+  type TranslationNeeds,
+  type Wire,
+  word,
+} from "../../wire/index.ts";
 import { findBetaFields } from "./beta-fields.ts";
 import { BETA_HEADER, splitBetaNames, type BetaNames } from "./beta-names.ts";
 import type { SameWireDrops } from "./dropped-fields.ts";

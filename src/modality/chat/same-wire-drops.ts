@@ -1,7 +1,5 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import type { Unservable } from "../../wire/modality.ts";
-import { word } from "../../wire/fields/chat-vocabulary.ts";
-import { isOpen } from "../../wire/price-guard.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { isOpen, type Unservable, word } from "../../wire/index.ts";
 import type { SameWireDrops } from "./dropped-fields.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
 

@@ -1,7 +1,5 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import type { Wire } from "../../wire/contract.ts";
-import type { Unservable } from "../../wire/modality.ts";
-import { lostEffort } from "../../wire/neutral/effort.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { lostEffort, type Unservable, type Wire } from "../../wire/index.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
 import { sameWireDrops, undeclaredPrice } from "./same-wire-drops.ts";
 

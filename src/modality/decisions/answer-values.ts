@@ -1,5 +1,5 @@
-import { unreachable } from "../../core/assert.ts";
-import { asObject } from "../../json/json-edit.ts";
+import { unreachable } from "../../core/index.ts";
+import { asObject } from "../../json/index.ts";
 import type { GlinerQuestion } from "./gliner-kinds.ts";
 import type { SystemOneQuestion } from "./systemone-types.ts";
 

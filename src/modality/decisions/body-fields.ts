@@ -1,17 +1,17 @@
 import {
   anything,
   type Check,
+  checkProvider,
   isBoolean,
   isFilledText,
   isObject,
   isText,
-  type Problem,
   problem,
+  type Problem,
+  refuseForbidden,
   under,
-} from "../../wire/fields/check-shape.ts";
-import { refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
-import { checkProvider } from "../../wire/fields/provider-controls.ts";
-import type { JsonDocument } from "../../json/json-document.ts";
+} from "../../wire/index.ts";
+import type { JsonDocument } from "../../json/index.ts";
 import { isFraction } from "./gliner-checks.ts";
 import { isProblem, type Members, NOT_TAKEN, readMembers, spellings } from "./members.ts";
 import { GLINER_BODY_FIELDS, type Grammar } from "./question-signs.ts";

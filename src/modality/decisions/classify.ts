@@ -1,29 +1,31 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import { RETRY_AFTER_SECONDS_MAX } from "../../core/constants.ts";
-import { refusal } from "../../core/refusals.ts";
-import { asObject, tryParse } from "../../json/json-edit.ts";
-import type { FailedAnswer, UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { refusal, RETRY_AFTER_SECONDS_MAX } from "../../core/index.ts";
+import { asObject, tryParse } from "../../json/index.ts";
 import {
   accountRefused,
+  billingWording,
   contentRefused,
   contextOverflow,
+  type Failed,
+  type FailedAnswer,
   isAboutAccess,
   isAboutContent,
   isOverflow,
   isRateLimit,
   modelGone,
+  type ProviderErrorText,
   providerFault,
   rateLimited,
   requestRejected,
+  retryAfterSeconds,
+  speaksOf,
+  statusOfWording,
+  timeoutFailure,
+  unusableFailure,
   upstreamDetail,
-  type Failed,
-} from "../../wire/failure/classify-failure.ts";
-import { billingWording } from "../../wire/failure/account-wording.ts";
-import { statusOfWording } from "../../wire/failure/code-status.ts";
-import { timeoutFailure, unusableFailure } from "../../wire/failure/failures.ts";
-import type { ProviderErrorText } from "../../wire/failure/provider-error-text.ts";
-import { retryAfterSeconds } from "../../wire/failure/retry-after.ts";
-import { speaksOf, type Wording } from "../../wire/failure/wording.ts";
+  type UpstreamFailure,
+  type Wording,
+} from "../../wire/index.ts";
 import {
   envelopeWording,
   openEnvelope,

@@ -1,6 +1,6 @@
-import { outputTokensTotal, promptTokensTotal, type Usage } from "../../core/usage.ts";
-import { asObject } from "../../json/json-edit.ts";
-import { firstCount } from "../../wire/neutral/usage-report.ts";
+import { outputTokensTotal, promptTokensTotal, type Usage } from "../../core/index.ts";
+import { asObject } from "../../json/index.ts";
+import { firstCount } from "../../wire/index.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

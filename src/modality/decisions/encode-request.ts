@@ -1,11 +1,7 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import { assert } from "../../core/assert.ts";
-import { word } from "../../wire/fields/chat-vocabulary.ts";
-import { KEPT_BACK } from "../../wire/fields/common-fields.ts";
-import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
-import type { UpstreamRequest } from "../../wire/modality.ts";
-import { textToken } from "../../json/json-text.ts";
-import { Splice } from "../../json/splice.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { assert } from "../../core/index.ts";
+import { KEPT_BACK, upstreamControls, type UpstreamRequest, word } from "../../wire/index.ts";
+import { Splice, textToken } from "../../json/index.ts";
 import { lowerRequest } from "./lower-request.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
 

@@ -1,10 +1,6 @@
-import type { DecisionsListing } from "../../catalog/catalog.ts";
-import { asObject, tryParse } from "../../json/json-edit.ts";
-import {
-  type ProviderErrorText,
-  readProviderErrorText,
-  wordsOf,
-} from "../../wire/failure/provider-error-text.ts";
+import type { DecisionsListing } from "../../catalog/index.ts";
+import { asObject, tryParse } from "../../json/index.ts";
+import { type ProviderErrorText, readProviderErrorText, wordsOf } from "../../wire/index.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -2,12 +2,12 @@ import {
   type Check,
   isText,
   listOf,
-  type Problem,
   problem,
+  type Problem,
   under,
-} from "../../wire/fields/check-shape.ts";
-import { word } from "../../wire/fields/chat-vocabulary.ts";
-import { type JsonDocument, type JsonNode, NUMBER_KIND } from "../../json/json-document.ts";
+  word,
+} from "../../wire/index.ts";
+import { type JsonDocument, type JsonNode, NUMBER_KIND } from "../../json/index.ts";
 import { isProblem, readMembers, spellings } from "./members.ts";
 import { isLabel, readLabels, duplicate, countProblem, labelProblem } from "./read-question.ts";
 

@@ -3,12 +3,18 @@ import {
   isBoolean,
   isFilledText,
   isText,
-  type Problem,
   problem,
+  type Problem,
   under,
-} from "../../wire/fields/check-shape.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import { type JsonText, objectText, textToken } from "../../json/json-text.ts";
+} from "../../wire/index.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+  objectText,
+  textToken,
+} from "../../json/index.ts";
 import type { Question } from "./question.ts";
 import {
   areExamples,

@@ -1,5 +1,5 @@
-import { isText, type Problem, problem } from "../../wire/fields/check-shape.ts";
-import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
+import { isText, problem, type Problem } from "../../wire/index.ts";
+import type { JsonDocument, JsonNode } from "../../json/index.ts";
 import {
   checkType,
   classification,

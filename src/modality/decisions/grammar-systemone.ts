@@ -1,12 +1,13 @@
-import { isFilledText, type Problem, problem, under } from "../../wire/fields/check-shape.ts";
-import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
+import { isFilledText, problem, type Problem, under } from "../../wire/index.ts";
 import {
   arrayText,
   joinTokens,
+  type JsonDocument,
+  type JsonNode,
   type JsonText,
   objectText,
   textToken,
-} from "../../json/json-text.ts";
+} from "../../json/index.ts";
 import {
   checkMember,
   isProblem,

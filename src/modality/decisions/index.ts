@@ -1,6 +1,6 @@
-import { assert } from "../../core/assert.ts";
-import { quoteWorstCase } from "../../pricing/quote.ts";
-import type { Modality } from "../../wire/modality.ts";
+import { assert } from "../../core/index.ts";
+import { quoteWorstCase } from "../../pricing/index.ts";
+import type { Modality } from "../../wire/index.ts";
 import { classifyDecision } from "./classify.ts";
 import { encodeDecision } from "./encode-request.ts";
 import { inputTokens } from "./input-tokens.ts";

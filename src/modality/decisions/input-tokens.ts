@@ -1,5 +1,5 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import { MEDIA_PART_TOKENS } from "../../core/constants.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { MEDIA_PART_TOKENS } from "../../core/index.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
 
 /**

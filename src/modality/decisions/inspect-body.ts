@@ -1,9 +1,12 @@
-import { assert } from "../../core/assert.ts";
-import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
-import { type Problem, problem } from "../../wire/fields/check-shape.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import { READ_DEPTH_MAX } from "../../json/json-limits.ts";
-import { scanJson } from "../../json/scan-json.ts";
+import { assert } from "../../core/index.ts";
+import { chatVocabulary, problem, type Problem, word } from "../../wire/index.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonNode,
+  READ_DEPTH_MAX,
+  scanJson,
+} from "../../json/index.ts";
 import { pathOf } from "./members.ts";
 
 /** An object of type `image_url` in the state or in a question. */

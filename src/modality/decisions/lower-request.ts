@@ -1,14 +1,14 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
-import { compactJson } from "../../json/json-edit.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { upstreamControls } from "../../wire/index.ts";
 import {
   arrayText,
+  compactJson,
   type JsonText,
   objectText,
   quoteText,
   textBytes,
   textToken,
-} from "../../json/json-text.ts";
+} from "../../json/index.ts";
 import { GLINER_OPTIONS } from "./question-signs.ts";
 import { namedText, type ReadQuestion } from "./read-question.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";

@@ -1,5 +1,5 @@
-import { type Problem, problem, under } from "../../wire/fields/check-shape.ts";
-import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
+import { problem, type Problem, under } from "../../wire/index.ts";
+import type { JsonDocument, JsonNode } from "../../json/index.ts";
 
 /** One member of an object: the name it was sent under, and its value. */
 export interface Member {

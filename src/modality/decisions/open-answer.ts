@@ -1,15 +1,17 @@
-import { DECISION_ANSWER_BYTES_MAX } from "../../core/constants.ts";
-import { ZERO_USAGE } from "../../core/usage.ts";
-import type { Deployment } from "../../catalog/catalog.ts";
-import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
-import type { ReadyAnswer } from "../../wire/neutral/chat-answer.ts";
-import { JsonBridge } from "../../wire/answer/json-bridge.ts";
-import { tryPrint } from "../../json/json-edit.ts";
-import { ServedModelNote } from "../../wire/neutral/served-model-note.ts";
-import { failedRead, type ReadAnswer } from "../../wire/failure/upstream-failure.ts";
-import type { AnswerContext } from "../../wire/modality.ts";
-import { openaiChat } from "../../wire/openai-chat/index.ts";
-import { unusableFailure } from "../../wire/failure/failures.ts";
+import { DECISION_ANSWER_BYTES_MAX, ZERO_USAGE } from "../../core/index.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import {
+  type AnswerBridge,
+  type AnswerContext,
+  failedRead,
+  JsonBridge,
+  openaiChat,
+  type ReadAnswer,
+  type ReadyAnswer,
+  ServedModelNote,
+  unusableFailure,
+} from "../../wire/index.ts";
+import { tryPrint } from "../../json/index.ts";
 import type { Fields, NamedAnswer } from "./answer-values.ts";
 import { classifyDecisionWording, isErrorBody } from "./classify.ts";
 import { decisionUsageJson, readDecisionUsage } from "./decision-usage.ts";

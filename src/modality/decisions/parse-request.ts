@@ -1,14 +1,25 @@
-import { MEDIA_PART_TOKENS, OUTPUT_TOKENS_DEFAULT } from "../../core/constants.ts";
-import { invalidRequest } from "../../core/refusals.ts";
-import { refused, type Result } from "../../core/result.ts";
-import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
-import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
-import type { Problem } from "../../wire/fields/check-shape.ts";
-import { readDroppedParams } from "../../wire/fields/common-fields.ts";
-import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
-import { readJsonObject } from "../../json/read-json-object.ts";
-import { FREE_DATA_FORBIDDEN_KEYS } from "../../json/scan-json.ts";
-import type { CallRequest } from "../../wire/modality.ts";
+import {
+  invalidRequest,
+  MEDIA_PART_TOKENS,
+  OUTPUT_TOKENS_DEFAULT,
+  refused,
+  type Result,
+} from "../../core/index.ts";
+import {
+  type CallRequest,
+  chatVocabulary,
+  type Problem,
+  type ProviderControls,
+  readControls,
+  readDroppedParams,
+  word,
+} from "../../wire/index.ts";
+import {
+  FREE_DATA_FORBIDDEN_KEYS,
+  type JsonDocument,
+  type JsonNode,
+  readJsonObject,
+} from "../../json/index.ts";
 import { readBodyFields, foreignFieldProblem } from "./body-fields.ts";
 import { type DecisionState, readState, stateProblem } from "./decision-state.ts";
 import type { Question } from "./question.ts";

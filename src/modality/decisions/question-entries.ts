@@ -1,6 +1,5 @@
-import { type Problem, problem } from "../../wire/fields/check-shape.ts";
-import { word } from "../../wire/fields/chat-vocabulary.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { problem, type Problem, word } from "../../wire/index.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/index.ts";
 import { isProblem, type Spellings, spellings } from "./members.ts";
 
 /** One question as it is in its container, whatever grammar it is written in. */

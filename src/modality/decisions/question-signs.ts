@@ -1,4 +1,4 @@
-import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
+import type { JsonDocument, JsonNode } from "../../json/index.ts";
 import type { Question } from "./question.ts";
 import { glinerTypes } from "./gliner-kinds.ts";
 import type { Entry } from "./question-entries.ts";

@@ -1,4 +1,4 @@
-import { asObject } from "../../json/json-edit.ts";
+import { asObject } from "../../json/index.ts";
 import { glinerValue, type Fields, type NamedAnswer } from "./answer-values.ts";
 import type { GlinerQuestion } from "./gliner-kinds.ts";
 import { fixedNames } from "./grammar-gliner.ts";

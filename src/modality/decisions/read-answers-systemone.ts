@@ -1,4 +1,4 @@
-import { asObject } from "../../json/json-edit.ts";
+import { asObject } from "../../json/index.ts";
 import { systemOneValue, type Fields, type NamedAnswer } from "./answer-values.ts";
 import type { SystemOneQuestion } from "./systemone-types.ts";
 

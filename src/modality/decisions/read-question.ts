@@ -1,6 +1,12 @@
-import { type Check, isText, type Problem, problem } from "../../wire/fields/check-shape.ts";
-import { type JsonDocument, type JsonNode, NODE_SIZE } from "../../json/json-document.ts";
-import { type JsonText, textBytes, textToken } from "../../json/json-text.ts";
+import { type Check, isText, problem, type Problem } from "../../wire/index.ts";
+import {
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+  NODE_SIZE,
+  textBytes,
+  textToken,
+} from "../../json/index.ts";
 import type { Question } from "./question.ts";
 import type { Entry } from "./question-entries.ts";
 

@@ -1,5 +1,5 @@
-import { type Problem, problem } from "../../wire/fields/check-shape.ts";
-import type { JsonDocument } from "../../json/json-document.ts";
+import { problem, type Problem } from "../../wire/index.ts";
+import type { JsonDocument } from "../../json/index.ts";
 import { isGlinerSchema, readGlinerSchema } from "./gliner-schema.ts";
 import { fixedNames, readGlinerQuestion } from "./grammar-gliner.ts";
 import { readSystemOneQuestion } from "./grammar-systemone.ts";

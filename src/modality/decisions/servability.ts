@@ -1,7 +1,6 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import { assert } from "../../core/assert.ts";
-import { type Problem, problem } from "../../wire/fields/check-shape.ts";
-import type { Unservable } from "../../wire/modality.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { assert } from "../../core/index.ts";
+import { problem, type Problem, type Unservable } from "../../wire/index.ts";
 import type { Question } from "./question.ts";
 import { schemaMissing } from "./grammar-systemone.ts";
 import { pathOf, quoted, sentenceOf } from "./members.ts";

@@ -1,6 +1,11 @@
-import { isInteger, type Problem, problem, under } from "../../wire/fields/check-shape.ts";
-import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
-import { arrayText, type JsonText, textToken } from "../../json/json-text.ts";
+import { isInteger, problem, type Problem, under } from "../../wire/index.ts";
+import {
+  arrayText,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+  textToken,
+} from "../../json/index.ts";
 import type { Question } from "./question.ts";
 import {
   checkMember,

@@ -1,18 +1,18 @@
-import { IMAGE_PROMPT_CHARS_MAX, IMAGES_PER_REQUEST_MAX } from "../../core/constants.ts";
+import { IMAGE_PROMPT_CHARS_MAX, IMAGES_PER_REQUEST_MAX } from "../../core/index.ts";
 import {
   type Check,
+  checkProvider,
   isFilledText,
   isInteger,
   isObject,
   isText,
   optional,
-  type Problem,
   problem,
+  type Problem,
+  refuseForbidden,
   under,
-} from "../../wire/fields/check-shape.ts";
-import { refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
-import { checkProvider } from "../../wire/fields/provider-controls.ts";
-import { FALSE_KIND, type JsonDocument, NUMBER_KIND } from "../../json/json-document.ts";
+} from "../../wire/index.ts";
+import { FALSE_KIND, type JsonDocument, NUMBER_KIND } from "../../json/index.ts";
 import type { ImageFields } from "./image-fields.ts";
 
 /** Where other image routes take pictures. */

@@ -1,7 +1,6 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
-import type { UpstreamRequest } from "../../wire/modality.ts";
-import { type JsonText, textBytes, textToken } from "../../json/json-text.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { upstreamControls, type UpstreamRequest } from "../../wire/index.ts";
+import { type JsonText, textBytes, textToken } from "../../json/index.ts";
 import { isForListing } from "./image-fields.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 

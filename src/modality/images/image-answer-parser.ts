@@ -1,5 +1,5 @@
-import { IMAGE_ANSWER_OTHER_BYTES_MAX } from "../../core/constants.ts";
-import { tryParse } from "../../json/json-edit.ts";
+import { IMAGE_ANSWER_OTHER_BYTES_MAX } from "../../core/index.ts";
+import { tryParse } from "../../json/index.ts";
 import { Base64Text } from "./base64-text.ts";
 
 /**

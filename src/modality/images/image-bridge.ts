@@ -1,17 +1,23 @@
-import { IMAGE_ANSWER_OTHER_BYTES_MAX, IMAGE_BYTES_MAX } from "../../core/constants.ts";
-import { floorToMicroUsd, type PicoUsd } from "../../core/money.ts";
-import type { Refusal } from "../../core/refusals.ts";
-import { type ServedModel, servedModelOf } from "../../core/served-model.ts";
-import type { Usage } from "../../core/usage.ts";
-import type { Deployment } from "../../catalog/catalog.ts";
-import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
 import {
+  floorToMicroUsd,
+  IMAGE_ANSWER_OTHER_BYTES_MAX,
+  IMAGE_BYTES_MAX,
+  type PicoUsd,
+  type Refusal,
+  type ServedModel,
+  servedModelOf,
+  type Usage,
+} from "../../core/index.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import {
+  type AnswerBridge,
+  type AnswerContext,
+  type BridgeState,
   failedRead,
+  openaiChat,
   type ReadAnswer,
   type UpstreamFailure,
-} from "../../wire/failure/upstream-failure.ts";
-import type { AnswerContext } from "../../wire/modality.ts";
-import { openaiChat } from "../../wire/openai-chat/index.ts";
+} from "../../wire/index.ts";
 import { ImageAnswerParser } from "./image-answer-parser.ts";
 import { tooLargeImagesFailure, unusableImagesFailure } from "./image-failures.ts";
 import type { ImageReport } from "./image-usage.ts";

@@ -1,6 +1,5 @@
-import { refusal } from "../../core/refusals.ts";
-import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
-import type { UpstreamFailure } from "../../wire/failure/upstream-failure.ts";
+import { refusal } from "../../core/index.ts";
+import { classifyEmbeddedError, type UpstreamFailure } from "../../wire/index.ts";
 
 /**
  * A 200 that does not answer what was asked: another provider may do better. `what` says what was

@@ -1,5 +1,5 @@
-import { type Problem, problem } from "../../wire/fields/check-shape.ts";
-import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
+import { problem, type Problem } from "../../wire/index.ts";
+import type { JsonDocument, JsonNode } from "../../json/index.ts";
 
 /** One member of an image request's body. */
 export interface ImageField {

@@ -1,7 +1,6 @@
-import type { Usage } from "../../core/usage.ts";
-import { asObject } from "../../json/json-edit.ts";
-import { countOf, firstCount } from "../../wire/neutral/usage-report.ts";
-import { readReportedCost } from "../../wire/reported-cost.ts";
+import type { Usage } from "../../core/index.ts";
+import { asObject } from "../../json/index.ts";
+import { countOf, firstCount, readReportedCost } from "../../wire/index.ts";
 
 /** What a provider reported about its images. */
 export interface ImageReport {

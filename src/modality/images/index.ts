@@ -1,8 +1,7 @@
-import { assert } from "../../core/assert.ts";
-import type { Deployment } from "../../catalog/catalog.ts";
-import { parseUsdToPico, type PicoUsd } from "../../core/money.ts";
-import { exactCost, quoteImages } from "../../pricing/quote.ts";
-import type { Modality } from "../../wire/modality.ts";
+import { assert, parseUsdToPico, type PicoUsd } from "../../core/index.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { exactCost, quoteImages } from "../../pricing/index.ts";
+import type { Modality } from "../../wire/index.ts";
 import { encodeImageRequest } from "./encode-image-request.ts";
 import { ImageBridge } from "./image-bridge.ts";
 import type { ImageReport } from "./image-usage.ts";

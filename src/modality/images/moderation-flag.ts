@@ -1,7 +1,5 @@
-import { asObject } from "../../json/json-edit.ts";
-import { contentPolicyWording } from "../../wire/failure/content-policy-wording.ts";
-import { wordsOf } from "../../wire/failure/provider-error-text.ts";
-import { speaksOf } from "../../wire/failure/wording.ts";
+import { asObject } from "../../json/index.ts";
+import { contentPolicyWording, speaksOf, wordsOf } from "../../wire/index.ts";
 
 /**
  * Does a 200 that lacks images say that the content was refused? Hosts say so for the whole answer

@@ -1,13 +1,14 @@
-import { invalidRequest } from "../../core/refusals.ts";
-import { refused, type Refused, type Result } from "../../core/result.ts";
-import { readControls, type ProviderControls } from "../../wire/fields/provider-controls.ts";
-import type { Problem } from "../../wire/fields/check-shape.ts";
-import { chatVocabulary } from "../../wire/fields/chat-vocabulary.ts";
-import { readDroppedParams } from "../../wire/fields/common-fields.ts";
-import type { JsonDocument } from "../../json/json-document.ts";
-import { readJsonObject } from "../../json/read-json-object.ts";
-import type { CallRequest } from "../../wire/modality.ts";
-import { openaiChat } from "../../wire/openai-chat/index.ts";
+import { invalidRequest, refused, type Refused, type Result } from "../../core/index.ts";
+import {
+  type CallRequest,
+  chatVocabulary,
+  openaiChat,
+  type Problem,
+  type ProviderControls,
+  readControls,
+  readDroppedParams,
+} from "../../wire/index.ts";
+import { type JsonDocument, readJsonObject } from "../../json/index.ts";
 import { checkImageBody } from "./check-image-body.ts";
 import { type ImageFields, readImageFields } from "./image-fields.ts";
 

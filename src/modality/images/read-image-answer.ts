@@ -1,8 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
-import { asObject, tryParse } from "../../json/json-edit.ts";
-import { countOf } from "../../wire/neutral/usage-report.ts";
-import { failedRead, type ReadAnswer } from "../../wire/failure/upstream-failure.ts";
+import { classifyEmbeddedError, countOf, failedRead, type ReadAnswer } from "../../wire/index.ts";
+import { asObject, tryParse } from "../../json/index.ts";
 import type { ImageAnswerParser } from "./image-answer-parser.ts";
 import type { Base64Text } from "./base64-text.ts";
 import { moderatedImagesFailure, unusableImagesFailure } from "./image-failures.ts";

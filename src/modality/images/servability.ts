@@ -1,6 +1,5 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import type { Unservable } from "../../wire/modality.ts";
-import { whatIsTaken } from "../../wire/fields/accepted-values.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { type Unservable, whatIsTaken } from "../../wire/index.ts";
 import { isCallersNote, isForListing } from "./image-fields.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 

@@ -1,17 +1,19 @@
 import { isUtf8 } from "node:buffer";
 
-import type { Deployment } from "../../catalog/catalog.ts";
-import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
+import type { Deployment } from "../../catalog/index.ts";
 import {
+  type AnswerBridge,
+  type BridgeState,
+  classifyEmbeddedError,
+  contentPolicyWording,
+  contentRefused,
   failedRead,
   type ReadAnswer,
+  speaksOf,
+  unusableFailure,
   type UpstreamFailure,
-} from "../../wire/failure/upstream-failure.ts";
-import { classifyEmbeddedError, contentRefused } from "../../wire/failure/classify-failure.ts";
-import { contentPolicyWording } from "../../wire/failure/content-policy-wording.ts";
-import { wordsOf } from "../../wire/failure/provider-error-text.ts";
-import { unusableFailure } from "../../wire/failure/failures.ts";
-import { speaksOf } from "../../wire/failure/wording.ts";
+  wordsOf,
+} from "../../wire/index.ts";
 import { parseRecord, readJobRecord } from "./read-job.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 import type { ProviderJob, VideoAcceptBridge } from "./provider-job.ts";

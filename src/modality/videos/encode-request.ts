@@ -1,8 +1,7 @@
-import { assert } from "../../core/assert.ts";
-import type { Deployment } from "../../catalog/catalog.ts";
-import { upstreamControls } from "../../wire/fields/deployment-fields.ts";
-import type { UpstreamRequest } from "../../wire/modality.ts";
-import { type JsonText, textBytes, textToken } from "../../json/json-text.ts";
+import { assert } from "../../core/index.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { upstreamControls, type UpstreamRequest } from "../../wire/index.ts";
+import { type JsonText, textBytes, textToken } from "../../json/index.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 import { secondsOf } from "./servability.ts";
 

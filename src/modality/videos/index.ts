@@ -1,7 +1,7 @@
-import { assert } from "../../core/assert.ts";
-import type { Deployment } from "../../catalog/catalog.ts";
-import { quoteWorstCase } from "../../pricing/quote.ts";
-import type { Modality } from "../../wire/modality.ts";
+import { assert } from "../../core/index.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { quoteWorstCase } from "../../pricing/index.ts";
+import type { Modality } from "../../wire/index.ts";
 import { AcceptBridge } from "./accept-bridge.ts";
 import { encodeVideoRequest } from "./encode-request.ts";
 import { parseVideoRequest, type ParsedVideoRequest } from "./parse-request.ts";

@@ -1,33 +1,31 @@
-import { invalidRequest } from "../../core/refusals.ts";
-import { refused, type Refused, type Result } from "../../core/result.ts";
-import {
-  checkProvider,
-  readControls,
-  type ProviderControls,
-} from "../../wire/fields/provider-controls.ts";
-import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
+import { invalidRequest, refused, type Refused, type Result } from "../../core/index.ts";
 import {
   anything,
+  type CallRequest,
+  chatVocabulary,
   type Check,
+  checkProvider,
   isFilledText,
+  openaiChat,
   optional,
-  type Problem,
   problem,
+  type Problem,
+  type ProviderControls,
+  readControls,
+  readDroppedParams,
+  refuseForbidden,
   shape,
   under,
-} from "../../wire/fields/check-shape.ts";
-import { readDroppedParams } from "../../wire/fields/common-fields.ts";
-import { refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
+  word,
+} from "../../wire/index.ts";
 import {
+  asObject,
   FALSE_KIND,
   type JsonDocument,
-  NUMBER_KIND,
   type JsonNode,
-} from "../../json/json-document.ts";
-import { asObject } from "../../json/json-edit.ts";
-import { readJsonObject } from "../../json/read-json-object.ts";
-import type { CallRequest } from "../../wire/modality.ts";
-import { openaiChat } from "../../wire/openai-chat/index.ts";
+  NUMBER_KIND,
+  readJsonObject,
+} from "../../json/index.ts";
 import { jsonOfForm } from "./read-form.ts";
 import { imageTypes, NO_IMAGES, refuseField } from "./video-fields.ts";
 

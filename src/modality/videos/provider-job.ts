@@ -1,5 +1,5 @@
-import type { PicoUsd } from "../../core/money.ts";
-import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
+import type { PicoUsd } from "../../core/index.ts";
+import type { AnswerBridge } from "../../wire/index.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 
 export type ProviderJobState =

@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-import { invalidRequest } from "../../core/refusals.ts";
-import { refused, type Refused, type Result } from "../../core/result.ts";
+import { invalidRequest, refused, type Refused, type Result } from "../../core/index.ts";
 
 /** More than any video request has. */
 const PARTS_MAX = 32;

@@ -1,10 +1,12 @@
-import { parseUsdToPico, type PicoUsd } from "../../core/money.ts";
-import type { AnswerJson } from "../../wire/neutral/chat-answer.ts";
-import { asObject, textOf, tryParse } from "../../json/json-edit.ts";
-import { contentPolicyWording } from "../../wire/failure/content-policy-wording.ts";
-import { wordsOf } from "../../wire/failure/provider-error-text.ts";
-import { speaksOf } from "../../wire/failure/wording.ts";
-import { readReportedCost } from "../../wire/reported-cost.ts";
+import { parseUsdToPico, type PicoUsd } from "../../core/index.ts";
+import {
+  type AnswerJson,
+  contentPolicyWording,
+  readReportedCost,
+  speaksOf,
+  wordsOf,
+} from "../../wire/index.ts";
+import { asObject, textOf, tryParse } from "../../json/index.ts";
 import { needsShownFile, stateOfWord } from "./job-vocabulary.ts";
 import type { ProviderJob, ProviderJobState } from "./provider-job.ts";
 

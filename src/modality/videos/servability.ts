@@ -1,7 +1,6 @@
-import { assert } from "../../core/assert.ts";
-import type { CapabilityDescriptor, Deployment } from "../../catalog/catalog.ts";
-import type { Unservable } from "../../wire/modality.ts";
-import { whatIsTaken } from "../../wire/fields/accepted-values.ts";
+import { assert } from "../../core/index.ts";
+import type { CapabilityDescriptor, Deployment } from "../../catalog/index.ts";
+import { type Unservable, whatIsTaken } from "../../wire/index.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 
 /** Why this deployment cannot make the video as asked for; undefined when it can. */

@@ -1,4 +1,4 @@
-import { type Problem, problem } from "../../wire/fields/check-shape.ts";
+import { problem, type Problem } from "../../wire/index.ts";
 
 /** Fields that carry an image, of whatever provider. */
 const imageNames = new Set([

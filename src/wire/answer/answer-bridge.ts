@@ -1,6 +1,4 @@
-import type { Refusal } from "../../core/refusals.ts";
-import type { ServedModel } from "../../core/served-model.ts";
-import type { Usage } from "../../core/usage.ts";
+import type { Refusal, ServedModel, Usage } from "../../core/index.ts";
 import type { UpstreamFailure } from "../failure/upstream-failure.ts";
 
 /** Bytes for the client. A text is UTF-8: the server sends it without a copy of its own. */

@@ -1,13 +1,10 @@
 import { isUtf8 } from "node:buffer";
-import { ANSWER_BYTES_MAX } from "../../core/constants.ts";
-import type { Refusal } from "../../core/refusals.ts";
-import type { ServedModel } from "../../core/served-model.ts";
-import type { Usage } from "../../core/usage.ts";
+import { ANSWER_BYTES_MAX, type Refusal, type ServedModel, type Usage } from "../../core/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { unusableFailure } from "../failure/failures.ts";
 import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
 import type { AnswerReader, ReadyAnswer } from "../neutral/chat-answer.ts";
-import { asObject, tryParse } from "../../json/json-edit.ts";
+import { asObject, tryParse } from "../../json/index.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import { failedRead, type ReadAnswer, type UpstreamFailure } from "../failure/upstream-failure.ts";
 

@@ -1,7 +1,10 @@
-import { ANSWER_BYTES_MAX, ERROR_BODY_BYTES_MAX } from "../../core/constants.ts";
-import type { Refusal } from "../../core/refusals.ts";
-import type { ServedModel } from "../../core/served-model.ts";
-import type { Usage } from "../../core/usage.ts";
+import {
+  ANSWER_BYTES_MAX,
+  ERROR_BODY_BYTES_MAX,
+  type Refusal,
+  type ServedModel,
+  type Usage,
+} from "../../core/index.ts";
 import { classifyPlainBody } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import { GrowingBuffer } from "../sse/growing-buffer.ts";

@@ -1,4 +1,4 @@
-import type { Refusal } from "../../core/refusals.ts";
+import type { Refusal } from "../../core/index.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import type { ChatEvent } from "../neutral/chat-event.ts";
 import type { OutputPieces } from "./output-pieces.ts";

@@ -7,7 +7,7 @@ import {
   findMember,
   findPath,
   textOf,
-} from "../../json/json-edit.ts";
+} from "../../json/index.ts";
 import { relayText } from "../neutral/relayed-text.ts";
 import { UniqueIds } from "../neutral/unique-ids.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";

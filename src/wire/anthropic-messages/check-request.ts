@@ -17,7 +17,7 @@ import {
   variant,
 } from "../fields/check-shape.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { NODE_SIZE } from "../../json/json-document.ts";
+import { NODE_SIZE } from "../../json/index.ts";
 
 const blockFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 const textBlock: Check = shape({ ...blockFields, text: isText }, { required: ["text"] });

@@ -4,8 +4,7 @@ import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.t
 import { dropOthers } from "../neutral/drop-others.ts";
 import { isNoOp } from "../neutral/no-op-values.ts";
 import { notePricedFields, pricedNames } from "../price-guard.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import type { JsonText } from "../../json/json-text.ts";
+import { ABSENT, type JsonDocument, type JsonNode, type JsonText } from "../../json/index.ts";
 import { decodeMessages, decodeSystem } from "./decode-messages.ts";
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts";
 

@@ -3,8 +3,13 @@ import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-iss
 import { dropOthers } from "../neutral/drop-others.ts";
 import { fromMessagesToolId } from "../neutral/tool-ids.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import { joinTokens, type JsonText } from "../../json/json-text.ts";
+import {
+  ABSENT,
+  joinTokens,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+} from "../../json/index.ts";
 
 /** A content that is being read, and where it is. */
 interface Content {

@@ -3,7 +3,7 @@ import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-iss
 import { dropOthers } from "../neutral/drop-others.ts";
 import { objectSchema } from "../neutral/object-schema.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/index.ts";
 
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);
 const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_use]);

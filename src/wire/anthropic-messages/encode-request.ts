@@ -17,7 +17,7 @@ import {
   textBytes,
   textToken,
   tokenText,
-} from "../../json/json-text.ts";
+} from "../../json/index.ts";
 
 /** The messages body of a translated call. */
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {

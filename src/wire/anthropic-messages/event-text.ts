@@ -1,4 +1,4 @@
-import { type Refusal, wireBErrorType } from "../../core/refusals.ts";
+import { type Refusal, wireBErrorType } from "../../core/index.ts";
 import { sseEventText } from "../sse/sse-writer.ts";
 import { errorMessage } from "./error-body.ts";
 

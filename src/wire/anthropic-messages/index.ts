@@ -1,4 +1,4 @@
-import { asObject } from "../../json/json-edit.ts";
+import { asObject } from "../../json/index.ts";
 import type { Wire } from "../contract.ts";
 import { countOf } from "../neutral/usage-report.ts";
 import { anthropicMessagesAnswers } from "./answer-json.ts";

@@ -1,6 +1,6 @@
 import type { ChatEvent } from "../neutral/chat-event.ts";
 import { type EventJson, readEventJson } from "../neutral/event-json.ts";
-import { asObject, compactJson, findPath, textOf } from "../../json/json-edit.ts";
+import { asObject, compactJson, findPath, textOf } from "../../json/index.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";

@@ -1,7 +1,6 @@
-import type { Refusal } from "../../core/refusals.ts";
-import { ZERO_USAGE } from "../../core/usage.ts";
+import { type Refusal, ZERO_USAGE } from "../../core/index.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
-import { JsonProgress } from "../../json/json-progress.ts";
+import { JsonProgress } from "../../json/index.ts";
 import type { OutputPieces } from "../answer/output-pieces.ts";
 import type { StreamEncoder } from "../answer/stream-driver.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";

@@ -1,6 +1,6 @@
-import type { Refusal } from "../../core/refusals.ts";
+import type { Refusal } from "../../core/index.ts";
 import { type EventJson, readEventJson } from "../neutral/event-json.ts";
-import { asObject, findPath, textOf, withMember } from "../../json/json-edit.ts";
+import { asObject, findPath, textOf, withMember } from "../../json/index.ts";
 import type { OutputPieces } from "../answer/output-pieces.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";

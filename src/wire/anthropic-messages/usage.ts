@@ -1,5 +1,5 @@
-import { outputTokensTotal, type Usage, ZERO_USAGE } from "../../core/usage.ts";
-import { asObject } from "../../json/json-edit.ts";
+import { outputTokensTotal, type Usage, ZERO_USAGE } from "../../core/index.ts";
+import { asObject } from "../../json/index.ts";
 import { countOf } from "../neutral/usage-report.ts";
 
 /** The counts of a wire_b usage object, as far as they have been reported. */

@@ -1,5 +1,5 @@
-import { type RefusalDetail, refusal } from "../../core/refusals.ts";
-import { asObject, tryParse } from "../../json/json-edit.ts";
+import { refusal, type RefusalDetail } from "../../core/index.ts";
+import { asObject, tryParse } from "../../json/index.ts";
 import type { FailedAnswer, UpstreamFailure } from "./upstream-failure.ts";
 import { accessWording, billingWording } from "./account-wording.ts";
 import { statusOfWording } from "./code-status.ts";

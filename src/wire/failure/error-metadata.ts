@@ -1,4 +1,4 @@
-import type { Refusal } from "../../core/refusals.ts";
+import type { Refusal } from "../../core/index.ts";
 
 /** What the error body of every wire says of a refusal (specification, "Body shape"). */
 export function errorMetadata(refusal: Refusal): Record<string, string | boolean> {

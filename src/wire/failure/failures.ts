@@ -1,4 +1,4 @@
-import { refusal } from "../../core/refusals.ts";
+import { refusal } from "../../core/index.ts";
 import type { UpstreamFailure } from "./upstream-failure.ts";
 
 /** What went wrong before a status line came, or on the way to it. */

@@ -1,4 +1,4 @@
-import type { Refusal } from "../../core/refusals.ts";
+import type { Refusal } from "../../core/index.ts";
 
 /** The wording by which the clients of a wire recognize a request that is too long for its model. */
 export interface OverflowWording {

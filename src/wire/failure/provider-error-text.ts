@@ -1,4 +1,4 @@
-import { asObject, textOf, tryParse } from "../../json/json-edit.ts";
+import { asObject, textOf, tryParse } from "../../json/index.ts";
 
 /** What a provider said about its failure, collected from every shape that providers use. */
 export interface ProviderErrorText {

@@ -1,4 +1,4 @@
-import { PROVIDER_MESSAGE_CHARS_MAX } from "../../core/constants.ts";
+import { PROVIDER_MESSAGE_CHARS_MAX } from "../../core/index.ts";
 
 /** More than this is never sent on, and the patterns below stay quick. */
 const READ_CHARS_MAX = 1_024;

@@ -1,4 +1,4 @@
-import { RETRY_AFTER_SECONDS_MAX } from "../../core/constants.ts";
+import { RETRY_AFTER_SECONDS_MAX } from "../../core/index.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 

@@ -1,4 +1,4 @@
-import type { Refusal } from "../../core/refusals.ts";
+import type { Refusal } from "../../core/index.ts";
 
 /** How a failed attempt counts against the deployment's health circuit. */
 export type StrikeKind = "strike" | "timeout" | "neutral";

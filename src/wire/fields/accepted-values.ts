@@ -1,5 +1,5 @@
-import type { CapabilityDescriptor } from "../../catalog/catalog.ts";
-import { unreachable } from "../../core/assert.ts";
+import type { CapabilityDescriptor } from "../../catalog/index.ts";
+import { unreachable } from "../../core/index.ts";
 import { isBoolean, isInteger } from "./check-shape.ts";
 import {
   ARRAY_KIND,
@@ -7,7 +7,7 @@ import {
   type JsonNode,
   NUMBER_KIND,
   OBJECT_KIND,
-} from "../../json/json-document.ts";
+} from "../../json/index.ts";
 
 /**
  * What a listing takes instead of this value, as a text that follows "must be"; undefined when it

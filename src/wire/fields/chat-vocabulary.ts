@@ -1,4 +1,4 @@
-import { WordTable } from "../../json/word-table.ts";
+import { WordTable } from "../../json/index.ts";
 
 /** Every key and word that the chat wires act on, refuse or drop by name. */
 // prettier-ignore

@@ -1,18 +1,18 @@
 import {
   ABSENT,
-  NODE_SIZE,
   ARRAY_KIND,
   FALSE_KIND,
+  foldName,
+  type JsonDocument,
+  type JsonNode,
+  NODE_SIZE,
   NUMBER_KIND,
   OBJECT_KIND,
   STRING_KIND,
   TRUE_KIND,
-  type JsonDocument,
-  type JsonNode,
-} from "../../json/json-document.ts";
-import { UNKNOWN_FIELDS_MAX } from "../../json/json-limits.ts";
+  UNKNOWN_FIELDS_MAX,
+} from "../../json/index.ts";
 import { type ChatWord, chatVocabulary, word } from "./chat-vocabulary.ts";
-import { foldName } from "../../json/fold-name.ts";
 
 /** What is wrong with a value, and where below the value that was checked. */
 export interface Problem {

@@ -17,7 +17,7 @@ import {
   textOr,
 } from "./check-shape.ts";
 import { checkProvider } from "./provider-controls.ts";
-import { NUMBER_KIND, type JsonDocument } from "../../json/json-document.ts";
+import { type JsonDocument, NUMBER_KIND } from "../../json/index.ts";
 
 const oneChoice: Check = (doc, node) =>
   isInteger(doc, node) ??

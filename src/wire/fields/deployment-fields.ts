@@ -1,6 +1,5 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
-import type { JsonText } from "../../json/json-text.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { ABSENT, type JsonDocument, type JsonText } from "../../json/index.ts";
 import { word } from "./chat-vocabulary.ts";
 
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";

@@ -1,4 +1,4 @@
-import { foldName } from "../../json/fold-name.ts";
+import { foldName } from "../../json/index.ts";
 import { type Problem, problem } from "./check-shape.ts";
 
 /** Names that would point the gateway at other credentials or another destination. */

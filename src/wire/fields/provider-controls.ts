@@ -1,4 +1,4 @@
-import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument } from "../../json/index.ts";
 import {
   type Check,
   isBoolean,

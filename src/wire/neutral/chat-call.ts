@@ -1,4 +1,4 @@
-import type { JsonText } from "../../json/json-text.ts";
+import type { JsonText } from "../../json/index.ts";
 
 /**
  * What both chat wires can say, as one wire's decoder leaves it and the other's encoder takes it.

@@ -1,4 +1,4 @@
-import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
+import type { JsonDocument, JsonNode } from "../../json/index.ts";
 import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
 import type { TranslationIssues } from "./translation-issues.ts";
 

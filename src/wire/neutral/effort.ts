@@ -1,5 +1,5 @@
-import type { Deployment } from "../../catalog/catalog.ts";
-import { textToken, type JsonText } from "../../json/json-text.ts";
+import type { Deployment } from "../../catalog/index.ts";
+import { type JsonText, textToken } from "../../json/index.ts";
 import type { ChatCall } from "./chat-call.ts";
 
 /** The values of both wires, least first. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { asObject } from "../../json/json-edit.ts";
+import { asObject } from "../../json/index.ts";
 
 /** The JSON object of a provider's event, with the text it was read from. */
 export interface EventJson {

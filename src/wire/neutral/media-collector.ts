@@ -1,5 +1,5 @@
-import type { InputModality } from "../../catalog/catalog.ts";
-import { MEDIA_PART_TOKENS } from "../../core/constants.ts";
+import type { InputModality } from "../../catalog/index.ts";
+import { MEDIA_PART_TOKENS } from "../../core/index.ts";
 
 /** Gathers the media parts of a body and what they change in its token estimate. */
 export class MediaCollector {

@@ -1,4 +1,4 @@
-import { findPath } from "../../json/json-edit.ts";
+import { findPath } from "../../json/index.ts";
 
 /**
  * Writes the marketplace's model id over the provider's in the JSON texts of one answer. Chunks of

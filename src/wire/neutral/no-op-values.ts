@@ -1,4 +1,4 @@
-import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
+import { ABSENT, type JsonDocument } from "../../json/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
 /** Values that ask for what happens without them; they are left out on the way to another wire. */

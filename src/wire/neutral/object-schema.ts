@@ -1,5 +1,4 @@
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import type { JsonText } from "../../json/json-text.ts";
+import { ABSENT, type JsonDocument, type JsonNode, type JsonText } from "../../json/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
 const EMPTY = '{"type":"object","properties":{}}' as JsonText;

@@ -1,4 +1,4 @@
-import { findMembers, findPath, skipSpace, type Span } from "../../json/json-edit.ts";
+import { findMembers, findPath, skipSpace, type Span } from "../../json/index.ts";
 
 export interface RelayedUsage {
   /** JSON number text. */

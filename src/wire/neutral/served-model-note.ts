@@ -1,4 +1,4 @@
-import { type ModelNames, type ServedModel, servedModelOf } from "../../core/served-model.ts";
+import { type ModelNames, type ServedModel, servedModelOf } from "../../core/index.ts";
 
 /**
  * Notes the model names that one answer reports. A stream may report one in every event: the first

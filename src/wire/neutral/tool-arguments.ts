@@ -1,6 +1,4 @@
-import type { JsonDocument, JsonNode } from "../../json/json-document.ts";
-import type { JsonText } from "../../json/json-text.ts";
-import { scanJson } from "../../json/scan-json.ts";
+import { type JsonDocument, type JsonNode, type JsonText, scanJson } from "../../json/index.ts";
 import { chatVocabulary } from "../fields/chat-vocabulary.ts";
 
 /**

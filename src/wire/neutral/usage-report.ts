@@ -1,4 +1,4 @@
-import type { Usage } from "../../core/usage.ts";
+import type { Usage } from "../../core/index.ts";
 
 /** What a provider reported about one answer so far. */
 export interface UsageReport {

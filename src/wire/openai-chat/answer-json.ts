@@ -1,4 +1,4 @@
-import { ZERO_USAGE } from "../../core/usage.ts";
+import { ZERO_USAGE } from "../../core/index.ts";
 import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
 import {
@@ -9,7 +9,7 @@ import {
   textOf,
   tryParse,
   tryPrint,
-} from "../../json/json-edit.ts";
+} from "../../json/index.ts";
 import { relayText } from "../neutral/relayed-text.ts";
 import { UniqueIds } from "../neutral/unique-ids.ts";
 import { failedRead, type FailedRead, type ReadAnswer } from "../failure/upstream-failure.ts";

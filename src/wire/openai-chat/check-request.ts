@@ -18,7 +18,7 @@ import {
   textOr,
   variant,
 } from "../fields/check-shape.ts";
-import { NODE_SIZE } from "../../json/json-document.ts";
+import { NODE_SIZE } from "../../json/index.ts";
 
 const partFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 

@@ -1,5 +1,4 @@
-import type { Refusal } from "../../core/refusals.ts";
-import { type Usage, ZERO_USAGE } from "../../core/usage.ts";
+import { type Refusal, type Usage, ZERO_USAGE } from "../../core/index.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import { sseDataText } from "../sse/sse-writer.ts";
 import { errorMessage } from "./error-body.ts";

@@ -1,6 +1,11 @@
 import { word } from "../fields/chat-vocabulary.ts";
-import { ABSENT, NODE_SIZE, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import type { Splice } from "../../json/splice.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonNode,
+  NODE_SIZE,
+  type Splice,
+} from "../../json/index.ts";
 
 /**
  * Removes what clients write twice, because strict servers refuse fields that they do not know.

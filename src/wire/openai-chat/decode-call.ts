@@ -3,8 +3,7 @@ import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-iss
 import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
 import { isNoOp } from "../neutral/no-op-values.ts";
 import { notePricedFields, pricedNames } from "../price-guard.ts";
-import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
-import { isBlankToken, type JsonText } from "../../json/json-text.ts";
+import { ABSENT, isBlankToken, type JsonDocument, type JsonText } from "../../json/index.ts";
 import { decodeMessages } from "./decode-messages.ts";
 import { decodeFunctions } from "./decode-legacy.ts";
 import { type Chosen, decodeToolChoice, decodeTools } from "./decode-tools.ts";

@@ -3,8 +3,7 @@ import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-iss
 import { dropOthers } from "../neutral/drop-others.ts";
 import { argumentsObject } from "../neutral/tool-arguments.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import type { JsonText } from "../../json/json-text.ts";
+import { ABSENT, type JsonDocument, type JsonNode, type JsonText } from "../../json/index.ts";
 import { choiceWord, functionSpec } from "./decode-tools.ts";
 
 const functionMembers = new Set([word.name, word.description, word.parameters]);

@@ -3,8 +3,13 @@ import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-iss
 import { dropOthers } from "../neutral/drop-others.ts";
 import { argumentsObject } from "../neutral/tool-arguments.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import { isBlankToken, type JsonText } from "../../json/json-text.ts";
+import {
+  ABSENT,
+  isBlankToken,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+} from "../../json/index.ts";
 import { LegacyCalls } from "./decode-legacy.ts";
 import { partKind } from "./find-media.ts";
 import { MessageList } from "./message-list.ts";

@@ -3,8 +3,7 @@ import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-iss
 import { dropOthers } from "../neutral/drop-others.ts";
 import { objectSchema } from "../neutral/object-schema.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/json-document.ts";
-import { tokenText } from "../../json/json-text.ts";
+import { ABSENT, type JsonDocument, type JsonNode, tokenText } from "../../json/index.ts";
 
 const toolMembers = new Set([word.type, word.function]);
 const functionMembers = new Set([word.name, word.description, word.parameters]);

@@ -1,4 +1,4 @@
-import { unreachable } from "../../core/assert.ts";
+import { unreachable } from "../../core/index.ts";
 import type {
   AssistantMessage,
   ChatCall,
@@ -19,7 +19,7 @@ import {
   quoteText,
   textBytes,
   textToken,
-} from "../../json/json-text.ts";
+} from "../../json/index.ts";
 
 /** The chat-completions body of a translated call: small, as strict servers refuse what they do not know. */
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {

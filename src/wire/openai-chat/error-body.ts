@@ -1,4 +1,4 @@
-import { REFUSALS, type Refusal } from "../../core/refusals.ts";
+import { type Refusal, REFUSALS } from "../../core/index.ts";
 import { errorMetadata } from "../failure/error-metadata.ts";
 import { messageWith, type OverflowWording } from "../failure/overflow-message.ts";
 

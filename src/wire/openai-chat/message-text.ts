@@ -1,4 +1,4 @@
-import { asObject, textOf } from "../../json/json-edit.ts";
+import { asObject, textOf } from "../../json/index.ts";
 
 /** The texts of a message or a delta. */
 export interface AnswerTexts {

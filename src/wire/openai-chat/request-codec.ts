@@ -1,4 +1,4 @@
-import type { Deployment } from "../../catalog/catalog.ts";
+import type { Deployment } from "../../catalog/index.ts";
 import {
   type OutputBoundName,
   outputBoundName,
@@ -6,9 +6,7 @@ import {
 } from "../fields/deployment-fields.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { ABSENT, type JsonDocument } from "../../json/json-document.ts";
-import type { JsonText } from "../../json/json-text.ts";
-import type { Splice } from "../../json/splice.ts";
+import { ABSENT, type JsonDocument, type JsonText, type Splice } from "../../json/index.ts";
 import { removeClientCopies } from "./client-copies.ts";
 import { checkBody } from "./check-request.ts";
 import { decodeCall } from "./decode-call.ts";

@@ -1,6 +1,6 @@
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import { readEventJson } from "../neutral/event-json.ts";
-import { asObject, textOf } from "../../json/json-edit.ts";
+import { asObject, textOf } from "../../json/index.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";

@@ -1,4 +1,4 @@
-import type { Refusal } from "../../core/refusals.ts";
+import type { Refusal } from "../../core/index.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import type { OutputPieces } from "../answer/output-pieces.ts";
 import type { StreamEncoder } from "../answer/stream-driver.ts";

@@ -1,4 +1,4 @@
-import type { Refusal } from "../../core/refusals.ts";
+import type { Refusal } from "../../core/index.ts";
 import { type EventJson, readEventJson } from "../neutral/event-json.ts";
 import {
   asObject,
@@ -7,7 +7,7 @@ import {
   textOf,
   withMember,
   withoutMember,
-} from "../../json/json-edit.ts";
+} from "../../json/index.ts";
 import { ModelSplice } from "../neutral/model-splice.ts";
 import type { OutputPieces } from "../answer/output-pieces.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";

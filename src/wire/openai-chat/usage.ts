@@ -1,5 +1,5 @@
-import { outputTokensTotal, promptTokensTotal, type Usage } from "../../core/usage.ts";
-import { asObject, findElements, findMember, findPath, type Span } from "../../json/json-edit.ts";
+import { outputTokensTotal, promptTokensTotal, type Usage } from "../../core/index.ts";
+import { asObject, findElements, findMember, findPath, type Span } from "../../json/index.ts";
 import { costText, countOf, firstCount, type UsageReport } from "../neutral/usage-report.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../core/constants.ts";
+import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../core/index.ts";
 import { GrowingBuffer } from "./growing-buffer.ts";
 
 /** One event of a server-sent stream. `data` may be a view of the bytes it was read from. */

@@ -1,0 +1,27 @@
+export { AccountNotices, noticed } from "./account-notices.ts";
+export type {
+  AbuseRestriction,
+  AccountRules,
+  CallFamily,
+  DedicatedEndpoint,
+  RoutingPolicy,
+} from "./account-rules.ts";
+export { type Authenticator, type AuthOutcome, openAuthenticator } from "./authenticate.ts";
+export {
+  type ConnectionStore,
+  type ConnectionSummary,
+  sealConnection,
+  type StoredConnection,
+} from "./connection-store.ts";
+export type { CustomerOrg, CustomerStore } from "./customer-store.ts";
+export type { AccountStore, KeyStore, KeySummary, OrgSummary } from "./key-store.ts";
+export { MANAGED_SQL } from "./key-summary-rows.ts";
+export { type KeyVault, openKeyVault, providerKeyProblem, SealedKeyFault } from "./key-vault.ts";
+export { CREATE_ORG_SQL } from "./org-rows.ts";
+export { PostgresAccountStore } from "./postgres-account-store.ts";
+export { PostgresConnectionStore } from "./postgres-connection-store.ts";
+export { PostgresCustomerStore } from "./postgres-customer-store.ts";
+export { PostgresRulesStore } from "./postgres-rules-store.ts";
+export { type Organization, organizationOf, type Principal, principalOf } from "./principal.ts";
+export type { EndpointRecord, LimitChange, LimitTarget, RulesStore } from "./rules-store.ts";
+export { newVirtualKey } from "./virtual-key.ts";

@@ -1,0 +1,10 @@
+export { checkConnection, type ConnectionCheck } from "./check-connection.ts";
+export { checkPorts, type Listener, listenersOf, listenFault } from "./check-ports.ts";
+export { makeConsoleLink } from "./console-link.ts";
+export { loadCatalog } from "./load-catalog.ts";
+export { type Logging, openLogging, openStandardError, type TextOutput } from "./logging.ts";
+export { type Backend, type BackendOptions, openBackend } from "./open-backend.ts";
+export type { GatewayOptions, RunningGateway } from "./open-gateway.ts";
+export { openConfiguredVault } from "./open-key-vault.ts";
+export { openDayArchive, openExportKey, readExportKey } from "./open-retention.ts";
+export { SHIPPED_MANIFESTS } from "./shipped-files.ts";

@@ -1,0 +1,5 @@
+export type { BillingOptions } from "./billing-mode.ts";
+export { type Billing, PurchaseFault, type PurchaseRecord } from "./billing.ts";
+export { openBilling } from "./open-billing.ts";
+export { PostgresPurchaseStore } from "./postgres-purchase-store.ts";
+export type { PurchaseStore } from "./purchase-store.ts";

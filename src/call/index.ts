@@ -1,0 +1,20 @@
+export { type ClaimPart, claimRefusal } from "./admit.ts";
+export type { AcceptedJob, CallKind } from "./call-kind.ts";
+export { serveCall } from "./call.ts";
+export { claimParts } from "./claim-limits.ts";
+export type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
+export { claimOrgSetting, countRequest, countSetting } from "./count-request.ts";
+export { DetachedReadLimit } from "./detached-read-limit.ts";
+export {
+  callInProcess,
+  type InProcessEnd,
+  type InProcessRequest,
+  type LoggedCall,
+} from "./in-process.ts";
+export { add, GatewayMetrics } from "./metrics.ts";
+export { findModel } from "./plan-call.ts";
+export type { CallPorts, CallTimeouts } from "./ports.ts";
+export { RefusalWindows } from "./refusal-windows.ts";
+export { faultRefusal, refuseBeforeBody, refuseCall } from "./refuse-call.ts";
+export { serveCountTokens } from "./serve-count-tokens.ts";
+export { dryRunOf, serveRoute } from "./serve-route.ts";

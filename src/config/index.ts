@@ -1,0 +1,4 @@
+export type { ConsoleConfig } from "./console-settings.ts";
+export { loadConfig } from "./load-config.ts";
+export { isOwnVariable } from "./own-variables.ts";
+export { type Config, environmentName, type SettingName, SETTINGS } from "./settings.ts";

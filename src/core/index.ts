@@ -1,0 +1,70 @@
+export { assert, AssertionFault, unreachable } from "./assert.ts";
+export { ClientAddresses, networksProblem } from "./client-address.ts";
+export * from "./constants.ts";
+export { CsvFault, CsvReader, type CsvRow } from "./csv-reader.ts";
+export { csvLine, plainCell } from "./csv.ts";
+export { type Deadline, Deadlines } from "./deadlines.ts";
+export { ExpiringCache } from "./expiring-cache.ts";
+export {
+  type AttemptId,
+  attemptIdMaker,
+  type JobId,
+  type KeyId,
+  type ModelId,
+  newJobId,
+  newKeyId,
+  newOrgId,
+  newRecordId,
+  newRequestId,
+  type OrgId,
+  parseJobId,
+  parseKeyId,
+  parseRequestId,
+  type ProviderId,
+  type RequestId,
+} from "./ids.ts";
+export { parseIp } from "./ip-network.ts";
+export { printJson, usd } from "./json-output.ts";
+export type { Logger } from "./log.ts";
+export {
+  isManagedOrigin,
+  MANAGED_ORIGINS,
+  type ManagedOrigin,
+  shownKeyId,
+} from "./managed-keys.ts";
+export {
+  ceilToMicroUsd,
+  floorToMicroUsd,
+  formatExactUsd,
+  formatUsd,
+  fractionBelowMicroUsd,
+  isWithinExcess,
+  microUsd,
+  type MicroUsd,
+  parseExactUsd,
+  parseUsd,
+  parseUsdToPico,
+  picoUsd,
+  type PicoUsd,
+  usdJsonNumber,
+  ZERO_MICRO_USD,
+  ZERO_PICO_USD,
+} from "./money.ts";
+export { redactor } from "./redact.ts";
+export {
+  invalidRequest,
+  type LimitKind,
+  type LimitScope,
+  refusal,
+  type Refusal,
+  type RefusalClass,
+  type RefusalDetail,
+  type RefusalOrigin,
+  REFUSALS,
+  wireBErrorType,
+} from "./refusals.ts";
+export { refused, type Refused, type Result } from "./result.ts";
+export { type ModelNames, type ServedModel, servedModelOf } from "./served-model.ts";
+export { asStoreFault, isStoreFault } from "./store-fault.ts";
+export { type Clock, systemClock } from "./time.ts";
+export { outputTokensTotal, promptTokensTotal, type Usage, ZERO_USAGE } from "./usage.ts";

@@ -1,0 +1,24 @@
+export { isPrivateAddress } from "./address-guard.ts";
+export { attemptClassifier } from "./classifier.ts";
+export { type ContentEnd, fetchContent } from "./fetch-content.ts";
+export {
+  fetchAnswer,
+  type FetchedAnswer,
+  type FetchInput,
+  fetchJson,
+  type RunningFetch,
+} from "./fetch-json.ts";
+export { ownKeyClassifier } from "./own-key-classifier.ts";
+export {
+  type AttemptClassifier,
+  type AttemptResult,
+  type AttemptTimeouts,
+  type OutputSink,
+  runAttempt,
+  type RunningAttempt,
+} from "./run-attempt.ts";
+export {
+  UpstreamClient,
+  type UpstreamClientOptions,
+  type UpstreamQuestion,
+} from "./upstream-client.ts";

@@ -1,0 +1,7 @@
+export { IdentitySettingFault, isLoopback, signInKindOf } from "./console-address.ts";
+export type { IdentityStore } from "./identity-store.ts";
+export type { Identity, Redirect, SignedIn } from "./identity.ts";
+export { type ClaimLink, makeClaimLink } from "./local-issuer/claim-link.ts";
+export { isEmail } from "./normalise-email.ts";
+export { openIdentity } from "./open-identity.ts";
+export { PostgresIdentityStore } from "./postgres-identity-store.ts";

@@ -1,0 +1,47 @@
+export { foldName } from "./fold-name.ts";
+export {
+  ABSENT,
+  ARRAY_KIND,
+  FALSE_KIND,
+  JsonDocument,
+  type JsonNode,
+  NODE_SIZE,
+  NUMBER_KIND,
+  OBJECT_KIND,
+  STRING_KIND,
+  TRUE_KIND,
+} from "./json-document.ts";
+export {
+  asObject,
+  compactJson,
+  findElements,
+  findMember,
+  findMembers,
+  findPath,
+  skipSpace,
+  type Span,
+  textOf,
+  tryParse,
+  tryPrint,
+  withMember,
+  withoutMember,
+} from "./json-edit.ts";
+export { READ_DEPTH_MAX, UNKNOWN_FIELDS_MAX } from "./json-limits.ts";
+export { placeName, pointerTo } from "./json-pointer.ts";
+export { JsonProgress } from "./json-progress.ts";
+export {
+  arrayText,
+  isBlankToken,
+  joinTokens,
+  type JsonText,
+  objectText,
+  quoteText,
+  textBytes,
+  textToken,
+  tokenText,
+} from "./json-text.ts";
+export { readJsonObject } from "./read-json-object.ts";
+export { JSON_DEPTH_MAX, JSON_VALUES_MAX, type JsonFlaw, readJson } from "./read-manifest-json.ts";
+export { FORBIDDEN_KEYS, FREE_DATA_FORBIDDEN_KEYS, type KeyRules, scanJson } from "./scan-json.ts";
+export { Splice } from "./splice.ts";
+export { WordTable } from "./word-table.ts";

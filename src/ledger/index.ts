@@ -1,0 +1,59 @@
+export {
+  closeColumns,
+  closedColumns,
+  heldColumns,
+  journalColumns,
+  servedColumns,
+  usageColumns,
+} from "./attempt-columns.ts";
+export { auditLedger } from "./audit/audit.ts";
+export type { AuditCheck, AuditProgress, FlaggedListing } from "./audit/ledger-audit.ts";
+export type { CreditStore } from "./credit-store.ts";
+export type { LedgerBatchStore } from "./ledger-batch-store.ts";
+export type {
+  AttemptOutcome,
+  CloseOutcome,
+  CloseRow,
+  Ledger,
+  PricePin,
+  ReportFlag,
+  ReserveOutcome,
+  ReserveRow,
+  SettlementBasis,
+} from "./ledger-store.ts";
+export { openLedger } from "./open-ledger.ts";
+export { PostgresCreditStore } from "./postgres-credit-store.ts";
+export { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
+export { PostgresSettlementStore } from "./provider-settlement/postgres-settlement-store.ts";
+export { ENTRY_COLUMNS, entryLine, wholePeriod } from "./provider-settlement/settlement-entries.ts";
+export { readProviderClaim } from "./provider-settlement/settlement-file.ts";
+export type { SettlementLine, SettlementTerms } from "./provider-settlement/settlement-plan.ts";
+export {
+  type DifferingLine,
+  reconcile,
+  type Reconciliation,
+} from "./provider-settlement/settlement-reconcile.ts";
+export type {
+  ClaimComparison,
+  ClosingOutcome,
+  PeriodName,
+  ProviderBalance,
+  ProviderPeriod,
+  SettlementStatement,
+  SettlementStore,
+} from "./provider-settlement/settlement-store.ts";
+export { addSettlementSums, type SettlementSums } from "./provider-settlement/settlement-sums.ts";
+export { createdAtOf, requestIdFrom } from "./request-ids.ts";
+export { DayFolder } from "./retention/day-folder.ts";
+export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";
+export { type ExportCheck, verifyExport } from "./retention/retention-export.ts";
+export { publicKeyText, readManifest } from "./retention/retention-manifest.ts";
+export {
+  type DayArchive,
+  dayFiles,
+  type RetentionSession,
+  type RetentionStore,
+} from "./retention/retention.ts";
+export { retireDays, type RetireOutcome } from "./retention/retire-days.ts";
+export { openSigningKey, readPublicKey, type SigningKey } from "./retention/signing-key.ts";
+export type { Balance, MonthSpend, SpendReads } from "./spend-reads.ts";

@@ -1,0 +1,10 @@
+export { openModelCaller } from "./model-caller.ts";
+export { openOptimize } from "./open-optimize.ts";
+export type { OptimizeStore } from "./optimize-store.ts";
+export type {
+  OptimizeRefusal,
+  OptimizeResult,
+  OptimizeSearch,
+  OptimizeSearches,
+} from "./optimize.ts";
+export { PostgresOptimizeStore } from "./postgres-optimize-store.ts";

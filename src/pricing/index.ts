@@ -1,0 +1,1 @@
+export { debitOf, exactCost, quoteImages, quoteWorstCase } from "./quote.ts";

@@ -1,0 +1,40 @@
+export { makeLimitChange, planLimitChange, type PlannedChange } from "./change-limit.ts";
+export { flaggedListings } from "./flagged-listings.ts";
+export { LIMIT_NAMES, type LimitRequest, readLimitRequest } from "./limit-request.ts";
+export {
+  type LimitDeps,
+  type LimitUseDeps,
+  readLimitUse,
+  readOrgScopes,
+  type UsedScope,
+} from "./limit-use.ts";
+export { PostgresRecordStore } from "./postgres-record-store.ts";
+export { PostgresUsageReports } from "./postgres-usage-reports.ts";
+export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
+export type { RecordStore } from "./record-store.ts";
+export { serveAdmissionLimits } from "./serve-admission-limits.ts";
+export { serveLimits } from "./serve-limits.ts";
+export {
+  type RecordDeps,
+  serveGeneration,
+  serveModel,
+  serveModels,
+  serveUsage,
+} from "./serve-records.ts";
+export { changedLimit, sourceOf } from "./show-limits.ts";
+export { UsageCsv } from "./usage-csv.ts";
+export {
+  type PinnedPrices,
+  type ProviderActivity,
+  type ReportBucket,
+  type ReportedRequest,
+  type ReportFigures,
+  type ReportFilter,
+  type ReportGroupBy,
+  ReportTimeout,
+  type Substitution,
+  type UsageReport,
+  type UsageReports,
+  type WalletLine,
+} from "./usage-reports.ts";
+export { startUsageRollup, type UsageRollup } from "./usage-rollup.ts";

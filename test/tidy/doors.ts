@@ -1,0 +1,55 @@
+import { basename, dirname } from "node:path";
+
+import { DOOR, programImportsOf } from "./layers.ts";
+import { folderOf, isProduct, type Rule, type SourceFile } from "./source-files.ts";
+
+const README_LINES_MAX = 30;
+
+/** Inner files that other folders import, each with the reason. */
+export const SIDE_DOORS: Readonly<Record<string, string>> = {
+  "src/app/open-gateway.ts": "loaded when it is needed: a short command must not read the console",
+  "src/console-api/contract.ts": "shared with the pages, which must not load the server",
+};
+
+/** Imports of another folder's inner files. Tests may import what they test. */
+export const foldersHaveOneDoor: Rule = (files) =>
+  files.filter(isProduct).flatMap((source) =>
+    programImportsOf(source)
+      .filter((target) => target.startsWith("src/") && folderOf(target) !== folderOf(source.file))
+      .filter((target) => !isDoor(target) && !(target in SIDE_DOORS))
+      .map((target) => `${source.file} imports ${target}`),
+  );
+
+/** A file inside a folder imports its neighbours directly, never through the door of its own folder. */
+export const noFileImportsItsOwnDoor: Rule = (files) =>
+  files.filter(isProduct).flatMap((source) =>
+    programImportsOf(source)
+      .filter((target) => isDoor(target) && folderOf(target) === folderOf(source.file))
+      .map((target) => `${source.file} imports ${target}`),
+  );
+
+function isDoor(file: string): boolean {
+  return basename(file) === DOOR && dirname(dirname(file)) === "src";
+}
+
+/** Nothing imports the command line. */
+const WITHOUT_DOOR = "cli";
+
+/** Folders of `src/` without a door, or without a page of at most 30 lines that introduces them. */
+export function incompleteFolders(
+  files: readonly SourceFile[],
+  readmes: ReadonlyMap<string, string>,
+): string[] {
+  const folders = [...new Set(files.filter(isProduct).map(({ file }) => folderOf(file)))];
+  const known = new Set(files.map(({ file }) => file));
+  return folders.flatMap((folder) => {
+    const lines = readmes.get(`src/${folder}/README.md`)?.split("\n").length;
+    return [
+      ...(known.has(`src/${folder}/${DOOR}`) || folder === WITHOUT_DOOR
+        ? []
+        : [`${folder} has no door`]),
+      ...(lines === undefined ? [`${folder} has no README.md`] : []),
+      ...((lines ?? 0) > README_LINES_MAX + 1 ? [`the README.md of ${folder} is too long`] : []),
+    ];
+  });
+}
